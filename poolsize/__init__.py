@@ -1,0 +1,57 @@
+"""How many connections should my pool have? Measures MySQL and MariaDB, and answers.
+
+The flow; every box is a frozen dataclass, every arrow a function:
+
+    facts.Machine, facts.Server --start--> StartingPoint --plan--> SweepPlan
+        --measure--> Step, Step, ... --store--> Run (a file)
+        --analysis--> Analysis --recommendation--> Recommendation
+        --present--> text, plots, notebook
+
+A stored run is the only bridge between measuring and everything after it::
+
+    from poolsize import load_run, analyze, recommend
+
+    answer = recommend(analyze(load_run("data/examples/scan-mariadb.jsonl")))
+    print(answer.pool_size, answer.range)
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from poolsize.analysis.summary import Analysis, analyze
+    from poolsize.recommendation import Recommendation, recommend
+    from poolsize.run import Run, Step
+    from poolsize.start import StartingPoint, starting_point
+    from poolsize.store import load_run
+
+__all__ = [
+    "Analysis",
+    "Recommendation",
+    "Run",
+    "StartingPoint",
+    "Step",
+    "analyze",
+    "load_run",
+    "recommend",
+    "starting_point",
+]
+
+_HOMES = {
+    "Analysis": "poolsize.analysis.summary",
+    "Recommendation": "poolsize.recommendation",
+    "Run": "poolsize.run",
+    "StartingPoint": "poolsize.start",
+    "Step": "poolsize.run",
+    "analyze": "poolsize.analysis.summary",
+    "load_run": "poolsize.store",
+    "recommend": "poolsize.recommendation",
+    "starting_point": "poolsize.start",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used, so that `poolsize recommend` starts at once."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'poolsize' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)

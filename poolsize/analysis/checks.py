@@ -1,0 +1,64 @@
+"""The checks that a step must pass before its figures are believed."""
+
+from poolsize.analysis.percentiles import merged
+from poolsize.run import Check, Step
+
+LITTLE_TOLERANCE = 0.05
+BUSY_CORE = 0.9
+LATE_LOOP_MS = 50.0
+
+
+def check_step(step: Step) -> tuple[Check, ...]:
+    """Every verdict on one measured step."""
+    return (littles_law(step), connections(step), errors(step), generator(step), pool_can_fill(step))
+
+
+def littles_law(step: Step) -> Check:
+    """Callers must be where their own figures put them: users = throughput * (mean total + mean gap).
+
+    Little (1961). Callers that were starved never finish, so they are missing on the right.
+    """
+    total = merged([step.latencies.total])
+    rate = sum(step.counted) / len(step.counted) if step.counted else 0.0
+    present = rate * ((total.get_mean_value() / 1e6 if total.get_total_count() else 0.0) + step.gap_ms / 1e3)
+    deviation = present / step.users - 1
+    return Check(
+        "littles_law",
+        abs(deviation) <= LITTLE_TOLERANCE,
+        f"{step.users} users, of whom throughput x (total + gap) accounts for {present:.1f} ({deviation:+.1%})",
+    )
+
+
+def connections(step: Step) -> Check:
+    """The server must count exactly as many connections as the pool has."""
+    return Check(
+        "connections",
+        step.server_connections == step.pool_size,
+        f"the server counted {step.server_connections} connections of {step.pool_size}",
+    )
+
+
+def errors(step: Step) -> Check:
+    """Throughput of a step in which transactions fail is not the database's."""
+    kinds = {kind: sum(series[step.warm_up_seconds :]) for kind, series in step.errors.items()}
+    told = ", ".join(f"{number} {kind}" for kind, number in sorted(kinds.items()) if number) or "none"
+    share = step.error_count / max(1, step.error_count + sum(step.counted))
+    return Check("errors", share <= 0.01, f"failed transactions: {told} ({share:.2%})")
+
+
+def generator(step: Step) -> Check:
+    """A load process with a full core or a late event loop measures itself."""
+    busiest = max(worker.cpu for worker in step.workers)
+    latest_ms = max(worker.loop_lag_ms for worker in step.workers)
+    return Check(
+        "generator",
+        busiest < BUSY_CORE and latest_ms < LATE_LOOP_MS,
+        f"the busiest load process used {busiest:.0%} of a core, its event loop was up to {latest_ms:.1f} ms late",
+    )
+
+
+def pool_can_fill(step: Step) -> Check:
+    """A pool as large as the number of users is never full, so its size says nothing about the database."""
+    return Check(
+        "users_limited", step.pool_size < step.users, f"{step.pool_size} connections for {step.users} users"
+    )

@@ -1,0 +1,47 @@
+"""Percentiles of a latency, read from the HdrHistograms that a run stores."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from hdrh.histogram import HdrHistogram
+
+HIGHEST_US = 3_600_000_000
+DIGITS = 3
+QUANTILES = {"p50": 50.0, "p75": 75.0, "p90": 90.0, "p95": 95.0, "p99": 99.0, "p99_9": 99.9}
+
+
+@dataclass(frozen=True)
+class Percentiles:
+    """A latency's distribution in milliseconds; all 0 when nothing was counted."""
+
+    p50: float
+    p75: float
+    p90: float
+    p95: float
+    p99: float
+    p99_9: float
+    mean: float
+    max: float
+
+
+def empty_histogram() -> HdrHistogram:
+    """A histogram of the kind that runs store: 1 us to 1 h with three digits."""
+    return HdrHistogram(1, HIGHEST_US, DIGITS)
+
+
+def merged(encoded: Iterable[str]) -> HdrHistogram:
+    """Add up encoded histograms without loss: counts of equal buckets are summed."""
+    histogram = empty_histogram()
+    for one in encoded:
+        histogram.decode_and_add(one)
+    return histogram
+
+
+def percentiles(histogram: HdrHistogram) -> Percentiles:
+    """Read a histogram of microseconds as milliseconds."""
+    if not histogram.get_total_count():
+        return Percentiles(0, 0, 0, 0, 0, 0, 0, 0)
+    values_ms = {name: histogram.get_value_at_percentile(q) / 1000 for name, q in QUANTILES.items()}
+    return Percentiles(
+        **values_ms, mean=histogram.get_mean_value() / 1000, max=histogram.get_max_value() / 1000
+    )

@@ -1,0 +1,70 @@
+"""The machine this process runs on: cores, processors it may use, memory."""
+
+import os
+import platform
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+CGROUP = Path("/sys/fs/cgroup")
+
+
+@dataclass(frozen=True)
+class Machine:
+    """One host, as a container on it sees it.
+
+    physical_cores: cores that do the work; hyper-threads are not counted twice.
+    logical_cpus: what the operating system schedules on.
+    usable_cpus: logical CPUs left by the process's affinity and its container's quota; may be a fraction.
+    memory_bytes: installed memory.
+    system: kernel name and architecture, e.g. "Linux x86_64".
+    """
+
+    physical_cores: int
+    logical_cpus: int
+    usable_cpus: float
+    memory_bytes: int
+    system: str
+
+    @property
+    def usable_cores(self) -> int:
+        """Physical cores that this process may use, at least 1."""
+        threads_per_core = max(1, self.logical_cpus // self.physical_cores)
+        return max(1, min(self.physical_cores, int(self.usable_cpus / threads_per_core)))
+
+    @property
+    def limited(self) -> bool:
+        """Whether affinity or a container's quota leaves less than the whole machine."""
+        return self.usable_cpus < self.logical_cpus
+
+
+def this_machine() -> Machine:
+    """Read the facts of the machine this runs on."""
+    logical = psutil.cpu_count(logical=True) or 1
+    return Machine(
+        physical_cores=psutil.cpu_count(logical=False) or logical,
+        logical_cpus=logical,
+        usable_cpus=min(float(logical), _affinity(logical), _container_quota(CGROUP)),
+        memory_bytes=psutil.virtual_memory().total,
+        system=f"{platform.system()} {platform.machine()}",
+    )
+
+
+def _affinity(logical: int) -> float:
+    if hasattr(os, "sched_getaffinity"):  # not on macOS
+        return float(len(os.sched_getaffinity(0)))
+    return float(logical)
+
+
+def _container_quota(cgroup: Path) -> float:
+    """CPUs that the control group's quota allows (version 2's cpu.max, else version 1's), inf without one."""
+    try:
+        quota, period = (cgroup / "cpu.max").read_text().split()
+    except (OSError, ValueError):
+        try:
+            quota = (cgroup / "cpu" / "cpu.cfs_quota_us").read_text().strip()
+            period = (cgroup / "cpu" / "cpu.cfs_period_us").read_text().strip()
+        except OSError:
+            return float("inf")
+    return float("inf") if quota in {"max", "-1"} else int(quota) / int(period)

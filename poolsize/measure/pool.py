@@ -1,0 +1,104 @@
+"""Connections to the database under test: the URL, single ones, and a full pool of a given size."""
+
+from typing import Any
+
+import pymysql
+from sqlalchemy import URL, Engine, create_engine, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError
+
+from poolsize.errors import BadInput, WorkFailed
+
+SCHEMA = "poolsize"
+POOL_TIMEOUT_SECONDS = 30
+DRIVER = "mysql+pymysql"
+ACCEPTED = ("mysql", "mariadb", "mysql+pymysql", "mariadb+pymysql")
+ACCESS_DENIED = {1044, 1045, 1698}
+CAN_T_CONNECT = {2002, 2003}
+ERROR_KINDS = {
+    1040: "too_many_connections",
+    1203: "too_many_connections",
+    1205: "lock_wait_timeout",
+    1213: "deadlock",
+    2003: "server_gone",
+    2006: "server_gone",
+    2013: "server_gone",
+}
+
+
+def database_url(text: str) -> URL:
+    """Read a database URL for PyMySQL; the schema in it is not used. Raises BadInput for any other database."""
+    try:
+        url = make_url(text)
+    except ArgumentError:
+        raise BadInput(
+            "--url (or POOLSIZE_URL) is not a URL: write mysql://USER:PASSWORD@HOST:3306/"
+        ) from None
+    if url.drivername not in ACCEPTED:
+        raise BadInput(
+            f"--url {url.render_as_string(hide_password=True)}: poolsize measures MySQL and MariaDB through "
+            "PyMySQL; write mysql://USER:PASSWORD@HOST:3306/"
+        )
+    return url.set(drivername=DRIVER, database=None)
+
+
+def is_local(url: URL) -> bool:
+    """Whether the database runs on this machine, as far as its address tells."""
+    return "unix_socket" in url.query or url.host in {None, "localhost", "127.0.0.1", "::1"}
+
+
+def connect(url: URL, schema: str | None = None) -> Any:
+    """One autocommitting PyMySQL connection outside any pool.
+
+    Raises BadInput when the server can't be reached or refuses the account.
+    """
+    _, arguments = url.get_dialect()(dbapi=pymysql).create_connect_args(url.set(database=schema))
+    try:
+        return pymysql.connect(**arguments, autocommit=True)
+    except pymysql.MySQLError as error:
+        raise _refused(url, error) from None
+
+
+def open_pool(url: URL, size: int) -> Engine:
+    """A QueuePool of exactly size connections (max_overflow 0) in the schema, every one of them open.
+
+    Connections commit by themselves, as sysbench's do; a workload that wants a transaction says BEGIN and
+    COMMIT. So nothing is left to reset when one is returned, and the pool sends no ROLLBACK of its own.
+    Raises WorkFailed when the server does not give that many.
+    """
+    engine = create_engine(
+        url.set(database=SCHEMA),
+        pool_size=size,
+        max_overflow=0,
+        pool_timeout=POOL_TIMEOUT_SECONDS,
+        pool_reset_on_return=None,
+        connect_args={"autocommit": True},
+    )
+    opened = []
+    try:
+        for _ in range(size):
+            opened.append(engine.raw_connection())
+    except DBAPIError as error:
+        raise WorkFailed(f"the server gave {len(opened)} of {size} connections: {error.orig}") from None
+    finally:
+        for connection in opened:
+            connection.close()
+    return engine
+
+
+def error_kind(error: BaseException) -> str:
+    """A short name for a failed transaction: deadlock, server_gone, mysql_1146, ..."""
+    number = error.args[0] if error.args and isinstance(error.args[0], int) else None
+    if number is None:
+        return type(error).__name__
+    return ERROR_KINDS.get(number, f"mysql_{number}")
+
+
+def _refused(url: URL, error: pymysql.MySQLError) -> BadInput:
+    """Why the server would not have us, without the password, and the way out."""
+    where = f"{url.username or 'nobody'}@{url.host or 'localhost'}:{url.port or 3306}"
+    number, text = (*error.args, "", "")[:2]
+    if number in ACCESS_DENIED:
+        return BadInput(f"--url: the server refuses {where} ({text}): check the user and the password")
+    if number in CAN_T_CONNECT:
+        return BadInput(f"--url: no server answers at {where} ({text}): check host and port, and that it runs")
+    return BadInput(f"--url: connecting as {where} failed: {text or error}")

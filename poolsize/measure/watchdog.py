@@ -1,0 +1,59 @@
+"""Runs a server for a parent process and ends it, and its files, as soon as the parent is gone.
+
+Started as ``python -m poolsize.measure.watchdog`` with a pipe as standard input. Its first line is a JSON
+object {"directory": ..., "commands": [[...], ...]}; the commands run one after another in a session of their
+own. The parent keeps the pipe open for as long as it wants the last one, the server, to live. However the
+parent ends, kill -9 included, the operating system closes the pipe; the watchdog then kills what runs and
+removes the directory. No signal and nothing Linux-only is involved.
+
+A command that fails or a server that ends by itself leaves its exit code in DIRECTORY/exited.
+"""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from contextlib import suppress
+from pathlib import Path
+
+
+def main() -> None:
+    """Carry out the request on standard input until it closes."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    request = json.loads(sys.stdin.buffer.readline())
+    directory = Path(request["directory"])
+    running: list[subprocess.Popen[bytes]] = []
+    lock = threading.Lock()
+    threading.Thread(target=_run, args=(request["commands"], directory, running, lock), daemon=True).start()
+    sys.stdin.buffer.read()
+    with lock:  # no further command starts from here on
+        for process in running:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        shutil.rmtree(directory, ignore_errors=True)
+        os._exit(0)
+
+
+def _run(
+    commands: list[list[str]], directory: Path, running: list[subprocess.Popen[bytes]], lock: threading.Lock
+) -> None:
+    with (directory / "log").open("ab") as log:
+        for command in commands:
+            with lock:
+                process = subprocess.Popen(
+                    command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+                )
+                running[:] = [process]
+            code = process.wait()
+            if code or command is commands[-1]:
+                (directory / "exited").write_text(str(code))
+                return
+
+
+if __name__ == "__main__":
+    main()

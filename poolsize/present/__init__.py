@@ -1,0 +1,1 @@
+"""An answer as people read it: text, plots, progress, notebook."""

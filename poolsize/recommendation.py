@@ -1,0 +1,217 @@
+"""Analysis + facts -> Recommendation: a size, the range it can't be told apart from, and when to say no."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from poolsize.errors import WorkFailed
+from poolsize.start import StartingPoint, starting_point
+from poolsize.units import count, milliseconds, per_second, percent
+
+if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
+    from poolsize.analysis.summary import Analysis, SizeSummary
+
+Verdict = Literal["measured", "edge", "users-limited", "generator-limited", "noisy"]
+
+
+@dataclass(frozen=True)
+class Formula:
+    """The formula's answer for the database's host: connections = cores * 2 + effective_disks."""
+
+    cores: int
+    effective_disks: float
+    connections: int
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    """What another size would cost: a share of the best throughput lost, and callers' p95 (total) there."""
+
+    pool_size: int
+    throughput_loss: float
+    p95_ms: float
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """The answer.
+
+    basis: "formula" before anything was measured, else "measured".
+    pool_size: connections for all clients of the database together; None where the verdict forbids a number.
+    range: sizes that can't be told apart from it; for a formula, the sizes to look at first.
+    verdict: None for a formula; "measured"; "edge": the best lies at the end of what was swept;
+        "users-limited": the curve went flat because callers ran out; "generator-limited": a load process
+        was the bottleneck; "noisy": the intervals are too wide for a number.
+    throughput: transactions per second at pool_size, None for a formula.
+    estimates: estimator -> its size. regret: every measured size's price, ascending.
+    """
+
+    basis: Literal["formula", "measured"]
+    pool_size: int | None
+    range: tuple[int, int] | None
+    formula: Formula
+    verdict: Verdict | None
+    reasons: tuple[str, ...]
+    warnings: tuple[str, ...]
+    throughput: float | None
+    estimates: Mapping[str, int | None]
+    regret: tuple[Neighbour, ...]
+    next_sizes: tuple[int, ...]
+
+
+def from_formula(start: StartingPoint) -> Recommendation:
+    """Recommend the starting point itself: the sizes to sweep are half of it to twice."""
+    return Recommendation(
+        basis="formula",
+        pool_size=start.pool_size,
+        range=(max(start.deadlock_floor or 1, start.pool_size // 2), start.pool_size * 2),
+        formula=Formula(start.cores, start.effective_disks, start.connections),
+        verdict=None,
+        reasons=start.reasons,
+        warnings=start.warnings,
+        throughput=None,
+        estimates={},
+        regret=(),
+        next_sizes=start.sizes,
+    )
+
+
+def recommend(analysis: "Analysis") -> Recommendation:
+    """Recommend the plateau of a complete run. Raises WorkFailed when planned steps are missing."""
+    if analysis.missing_steps:
+        raise WorkFailed(
+            f"the run is incomplete: {analysis.missing_steps} of "
+            f"{len(analysis.setting.plan.steps())} steps were not measured; finish it with poolsize sweep --resume"
+        )
+    start = starting_point(analysis.setting.cores, disks=analysis.setting.disks)
+    formula = Formula(start.cores, start.effective_disks, start.connections)
+    if analysis.plateau is None:
+        return _no_size(analysis, formula)
+    best = max(size.throughput.mean for size in analysis.telling)
+    verdict, advice = _verdict(analysis)
+    plateau = analysis.plateau
+    chosen = analysis.at(plateau.pool_size)
+    return Recommendation(
+        basis="measured",
+        pool_size=plateau.pool_size,
+        range=(plateau.low, plateau.high),
+        formula=formula,
+        verdict=verdict,
+        reasons=_reasons(analysis, chosen, best, formula),
+        warnings=(*advice, *_warnings(analysis)),
+        throughput=chosen.throughput.mean,
+        estimates={"plateau": plateau.pool_size},
+        regret=tuple(
+            Neighbour(size.pool_size, max(0.0, 1 - size.throughput.mean / best), size.total.p95)
+            for size in analysis.telling
+        ),
+        next_sizes=_next_sizes(verdict, analysis),
+    )
+
+
+def _no_size(analysis: "Analysis", formula: Formula) -> Recommendation:
+    """No step can be believed: say so, and what to do, instead of a number."""
+    users = analysis.setting.plan.users
+    limited = all(size.failed("users_limited") for size in analysis.sizes)
+    advice = (
+        f"Every pool was as large as the {users} users or larger, so none was ever full: "
+        f"use --users {4 * users} or smaller --pool-sizes."
+        if limited
+        else "No step passed its checks; see them with poolsize analyze, and measure again."
+    )
+    return Recommendation(
+        basis="measured",
+        pool_size=None,
+        range=None,
+        formula=formula,
+        verdict="users-limited" if limited else "noisy",
+        reasons=(),
+        warnings=(advice, *_warnings(analysis)),
+        throughput=None,
+        estimates={"plateau": None},
+        regret=(),
+        next_sizes=(),
+    )
+
+
+def _verdict(analysis: "Analysis") -> tuple[Verdict, tuple[str, ...]]:
+    """Whether the plateau may be taken for the answer, and if not, what would make it one."""
+    assert analysis.plateau is not None  # noqa: S101 (the caller asked; this tells mypy)
+    size = analysis.plateau.pool_size
+    largest = analysis.telling[-1].pool_size
+    if analysis.at(size).failed("generator"):
+        return "generator-limited", (
+            f"At {count(size, 'connection')} the load process itself was busy or late: {size} is what this "
+            "client can use, and the database may take more. Give the load a core or a machine of its own.",
+        )
+    if size == largest and any(other.failed("users_limited") for other in analysis.sizes):
+        return "users-limited", (
+            f"Larger pools than {size} had no more callers than connections ({analysis.setting.plan.users} users), "
+            f"so they say nothing: use --users {4 * analysis.sizes[-1].pool_size}.",
+        )
+    if size == largest:
+        further = ",".join(map(str, _next_sizes("edge", analysis)))
+        return "edge", (
+            f"Throughput was still rising at {size}, the largest size measured: sweep further with "
+            f"--pool-sizes {further}.",
+        )
+    if size == analysis.telling[0].pool_size and size > 1:
+        return "edge", (
+            f"The smallest size measured, {size}, is already enough: sweep below it with "
+            f"--pool-sizes {','.join(map(str, _next_sizes('edge', analysis)))}.",
+        )
+    return "measured", ()
+
+
+def _next_sizes(verdict: Verdict, analysis: "Analysis") -> tuple[int, ...]:
+    """Sizes worth measuring next: beyond the end that the answer lies at, else none."""
+    if verdict != "edge" or analysis.plateau is None:
+        return ()
+    size = analysis.plateau.pool_size
+    if size == analysis.telling[-1].pool_size:
+        return (size, size * 2, size * 4, size * 8)
+    return tuple(sorted({max(1, size // 8), max(1, size // 4), max(1, size // 2), size}))
+
+
+def _reasons(analysis: "Analysis", chosen: "SizeSummary", best: float, formula: Formula) -> tuple[str, ...]:
+    assert analysis.plateau is not None  # noqa: S101 (the caller asked; this tells mypy)
+    reasons = [
+        f"{count(chosen.pool_size, 'connection')} reached {per_second(chosen.throughput.mean)}, "
+        f"within {percent(analysis.plateau.tolerance)} of the best measured, {per_second(best)}; "
+        "it is the smallest size that did.",
+        f"A caller waited {milliseconds(chosen.wait.mean)} for a connection and held it for "
+        f"{milliseconds(chosen.usage.mean)} on average.",
+    ]
+    largest = analysis.telling[-1]
+    if largest.pool_size > chosen.pool_size:
+        reasons.append(
+            f"With {count(largest.pool_size, 'connection')} it was {per_second(largest.throughput.mean)}, and each "
+            f"was held for {milliseconds(largest.usage.mean)}: callers queue in the database instead of in the pool."
+        )
+    reasons.append(
+        f"The formula said {formula.connections} "
+        f"({formula.cores} cores * 2 + {formula.effective_disks:g} effective disks)."
+    )
+    return tuple(reasons)
+
+
+def _warnings(analysis: "Analysis") -> tuple[str, ...]:
+    warnings = [
+        f"{count(size.pool_size, 'connection')}: check {check.name} failed: {check.detail}."
+        for size in analysis.sizes
+        for check in size.failed_checks
+        if check.name != "users_limited"
+    ]
+    limited = [str(size.pool_size) for size in analysis.sizes if size.failed("users_limited")]
+    if limited:
+        warnings.append(
+            f"Left out: {', '.join(limited)}, as large as the {analysis.setting.plan.users} users or larger."
+        )
+    if not analysis.setting.server.durable:
+        warnings.append(
+            "The server does not wait for the disk when it commits (innodb_flush_log_at_trx_commit is not 1)."
+        )
+    if analysis.setting.server.thread_handling == "pool-of-threads":
+        warnings.append("The server's thread pool is on: it flattens the curve's tail.")
+    warnings.append("It is the total for all clients of the database: divide it over instances and processes.")
+    return tuple(warnings)

@@ -1,0 +1,126 @@
+"""Run <-> file: JSON Lines, one file a run; a header, then one line a step, on disk when the step ends."""
+
+import json
+import os
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from pydantic import TypeAdapter, ValidationError
+
+from poolsize.errors import BadInput, WorkFailed
+from poolsize.run import Run, Setting, Step
+
+FORMAT = 1
+"""The format's version, and its history:
+
+1: header {format, setting}, then {step} lines.
+"""
+
+_SETTING = TypeAdapter(Setting)
+_STEP = TypeAdapter(Step)
+
+
+class RunWriter:
+    """Appends steps to a run's file; what was appended survives whatever happens next.
+
+    A new file gets its header before anything is measured; resuming opens the file that has one.
+    """
+
+    def __init__(self, path: Path, setting: Setting, *, resume: bool = False) -> None:
+        self.path = path
+        if resume:
+            _cut_torn_line(path)
+            self._file = path.open("ab")
+        else:
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                self._file = path.open("xb")
+            except FileExistsError:
+                raise BadInput(
+                    f"{path} is there already: name another file with --output, "
+                    f"or go on with it by --resume {path}"
+                ) from None
+            except OSError as error:
+                raise BadInput(f"{path} can't be written ({error.strerror}): name another --output") from None
+            self._append({"format": FORMAT, "setting": _SETTING.dump_python(setting, mode="json")})
+
+    def append(self, step: Step) -> None:
+        """Write one step and wait until it is on the disk."""
+        self._append({"step": _STEP.dump_python(step, mode="json")})
+
+    def _append(self, record: dict[str, Any]) -> None:
+        self._file.write(json.dumps(record, separators=(",", ":")).encode() + b"\n")
+        self._file.flush()
+        os.fsync(self._file.fileno())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._file.close()
+
+
+def load_run(path: str | os.PathLike[str], *, torn_end: bool = False) -> Run:
+    """Read a stored run.
+
+    torn_end: accept a last line that was cut off while it was written, and leave it out; the steps before
+    it are whole. Without it such a file raises WorkFailed, which names the way to finish the run.
+    Raises BadInput for a file that is not a run, or that a newer poolsize wrote.
+    """
+    path = Path(path)
+    lines, torn = _lines(path)
+    if not lines:
+        raise BadInput(f"{path} has no complete header, so nothing was measured in it: start a new sweep")
+    header = _record(path, 1, lines[0])
+    if "format" not in header:
+        raise BadInput(f"{path} is not a run of poolsize: its first line names no format")
+    if header["format"] not in range(1, FORMAT + 1):
+        raise BadInput(
+            f"{path} has format {header['format']}; this poolsize reads up to {FORMAT}: "
+            "upgrade it with pip install --upgrade poolsize"
+        )
+    if torn and not torn_end:
+        raise WorkFailed(
+            f"{path}: line {len(lines) + 1} is cut off after {len(lines) - 1} complete step(s), which are kept; "
+            f"finish the run with: poolsize sweep --resume {path}"
+        )
+    try:
+        setting = _SETTING.validate_python(header.get("setting"))
+        steps = tuple(
+            _STEP.validate_python(_record(path, number, line).get("step"))
+            for number, line in enumerate(lines[1:], start=2)
+        )
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"]) or error.title
+        raise BadInput(f"{path} was changed by hand or damaged: {where}: {first['msg']}") from None
+    return Run(setting, steps)
+
+
+def _lines(path: Path) -> tuple[list[bytes], bool]:
+    """The file's complete lines, and whether a cut-off one follows them."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise BadInput(f"{path} can't be read: {error.strerror}") from None
+    *complete, rest = content.split(b"\n")
+    return complete, bool(rest)
+
+
+def _record(path: Path, number: int, line: bytes) -> dict[str, Any]:
+    try:
+        record = json.loads(line)
+    except ValueError:
+        record = None
+    if not isinstance(record, dict):
+        raise BadInput(f"{path}: line {number} is no JSON object; the file is not a run of poolsize, or damaged")
+    return record
+
+
+def _cut_torn_line(path: Path) -> None:
+    lines, torn = _lines(path)
+    if torn:
+        os.truncate(path, sum(len(line) + 1 for line in lines))

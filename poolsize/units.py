@@ -1,0 +1,57 @@
+"""Numbers as people write and read them: three significant digits and a unit."""
+
+from poolsize.errors import BadInput
+
+
+def number(value: float) -> str:
+    """Three significant digits, thousands separated: 0.0421, 8.25, 516, 12,341."""
+    if value == 0:
+        return "0"
+    if abs(value) >= 99.95:
+        return f"{value:,.0f}"
+    text = f"{value:.3g}"
+    return text if "e" not in text else f"{value:.6f}".rstrip("0")
+
+
+def milliseconds(value_ms: float) -> str:
+    """A duration in milliseconds, in seconds from 10 s on."""
+    return f"{number(value_ms / 1000)} s" if value_ms >= 10_000 else f"{number(value_ms)} ms"
+
+
+def per_second(rate: float) -> str:
+    """A rate: 516/s."""
+    return f"{number(rate)}/s"
+
+
+def percent(fraction: float) -> str:
+    """A fraction as a percentage: 0.034 -> 3.4 %."""
+    return f"{number(fraction * 100)} %"
+
+
+def minutes(seconds: float) -> str:
+    """A span of time to wait for: 45 s, 2 min 05 s, 1 h 10 min."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+
+
+def count(quantity: int, noun: str) -> str:
+    """A counted noun: 1 connection, 17 connections."""
+    return f"{quantity:,} {noun}" if quantity == 1 else f"{quantity:,} {noun}s"
+
+
+def seconds_of(text: str, option: str) -> float:
+    """Read a duration: a number of seconds, or with a unit: 550ms, 15s, 2m. Raises BadInput naming the option."""
+    for unit, factor in (("ms", 0.001), ("s", 1.0), ("m", 60.0), ("", 1.0)):
+        if text.endswith(unit):
+            break
+    try:
+        seconds = float(text.removesuffix(unit)) * factor
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds < float("inf"):
+        raise BadInput(f"{option} {text}: give a duration such as 550ms, 15s or 2m")
+    return seconds
