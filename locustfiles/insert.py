@@ -24,6 +24,4 @@ class Insert(PoolUser):
 
     def transaction(self, cursor: Any) -> None:
         """Insert one task."""
-        cursor.execute(
-            f"INSERT INTO task (task_id, create_time, update_time) VALUES ('{token_hex(16)}', NOW(), NOW())"
-        )
+        cursor.execute(f"INSERT INTO task (task_id, create_time, update_time) VALUES ('{token_hex(16)}', NOW(), NOW())")

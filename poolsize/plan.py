@@ -57,7 +57,7 @@ class SweepPlan:
 
         The shuffle keeps a drift of the machine (heat, a neighbour's load) from looking like a curve.
         """
-        shuffle = random.Random(self.seed)  # noqa: S311 (repeatable on purpose)
+        shuffle = random.Random(self.seed)
         planned = []
         for repeat in range(self.repeats):
             sizes = list(self.sizes)

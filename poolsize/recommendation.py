@@ -43,7 +43,9 @@ class Recommendation:
         "users-limited": the curve went flat because callers ran out; "generator-limited": a load process
         was the bottleneck; "noisy": the intervals are too wide for a number.
     throughput: transactions per second at pool_size, None for a formula.
+    database_size: what the server alone needs, whatever the client; None where that was not measured.
     estimates: estimator -> its size. regret: every measured size's price, ascending.
+    sweep_sizes: sizes worth measuring next.
     """
 
     basis: Literal["formula", "measured"]
@@ -54,9 +56,10 @@ class Recommendation:
     reasons: tuple[str, ...]
     warnings: tuple[str, ...]
     throughput: float | None
+    database_size: int | None
     estimates: Mapping[str, int | None]
     regret: tuple[Neighbour, ...]
-    next_sizes: tuple[int, ...]
+    sweep_sizes: tuple[int, ...]
 
 
 def from_formula(start: StartingPoint) -> Recommendation:
@@ -70,9 +73,10 @@ def from_formula(start: StartingPoint) -> Recommendation:
         reasons=start.reasons,
         warnings=start.warnings,
         throughput=None,
+        database_size=None,
         estimates={},
         regret=(),
-        next_sizes=start.sizes,
+        sweep_sizes=start.sizes,
     )
 
 
@@ -100,12 +104,13 @@ def recommend(analysis: "Analysis") -> Recommendation:
         reasons=_reasons(analysis, chosen, best, formula),
         warnings=(*advice, *_warnings(analysis)),
         throughput=chosen.throughput.mean,
+        database_size=None,
         estimates={"plateau": plateau.pool_size},
         regret=tuple(
             Neighbour(size.pool_size, max(0.0, 1 - size.throughput.mean / best), size.total.p95)
             for size in analysis.telling
         ),
-        next_sizes=_next_sizes(verdict, analysis),
+        sweep_sizes=_sizes_beyond(verdict, analysis),
     )
 
 
@@ -128,42 +133,51 @@ def _no_size(analysis: "Analysis", formula: Formula) -> Recommendation:
         reasons=(),
         warnings=(advice, *_warnings(analysis)),
         throughput=None,
+        database_size=None,
         estimates={"plateau": None},
         regret=(),
-        next_sizes=(),
+        sweep_sizes=(),
     )
 
 
 def _verdict(analysis: "Analysis") -> tuple[Verdict, tuple[str, ...]]:
     """Whether the plateau may be taken for the answer, and if not, what would make it one."""
-    assert analysis.plateau is not None  # noqa: S101 (the caller asked; this tells mypy)
+    assert analysis.plateau is not None
     size = analysis.plateau.pool_size
     largest = analysis.telling[-1].pool_size
     if analysis.at(size).failed("generator"):
         return "generator-limited", (
-            f"At {count(size, 'connection')} the load process itself was busy or late: {size} is what this "
-            "client can use, and the database may take more. Give the load a core or a machine of its own.",
+            (
+                f"At {count(size, 'connection')} the load process itself was busy or late: {size} is what this "
+                "client can use, and the database may take more. Give the load a core or a machine of its own."
+            ),
         )
     if size == largest and any(other.failed("users_limited") for other in analysis.sizes):
         return "users-limited", (
-            f"Larger pools than {size} had no more callers than connections ({analysis.setting.plan.users} users), "
-            f"so they say nothing: use --users {4 * analysis.sizes[-1].pool_size}.",
+            (
+                f"Larger pools than {size} had no more callers than connections ({analysis.setting.plan.users} users), "
+                f"so they say nothing: use --users {4 * analysis.sizes[-1].pool_size}."
+            ),
         )
     if size == largest:
-        further = ",".join(map(str, _next_sizes("edge", analysis)))
+        further = ",".join(map(str, _sizes_beyond("edge", analysis)))
         return "edge", (
-            f"Throughput was still rising at {size}, the largest size measured: sweep further with "
-            f"--pool-sizes {further}.",
+            (
+                f"Throughput was still rising at {size}, the largest size measured: sweep further with "
+                f"--pool-sizes {further}."
+            ),
         )
     if size == analysis.telling[0].pool_size and size > 1:
         return "edge", (
-            f"The smallest size measured, {size}, is already enough: sweep below it with "
-            f"--pool-sizes {','.join(map(str, _next_sizes('edge', analysis)))}.",
+            (
+                f"The smallest size measured, {size}, is already enough: sweep below it with "
+                f"--pool-sizes {','.join(map(str, _sizes_beyond('edge', analysis)))}."
+            ),
         )
     return "measured", ()
 
 
-def _next_sizes(verdict: Verdict, analysis: "Analysis") -> tuple[int, ...]:
+def _sizes_beyond(verdict: Verdict, analysis: "Analysis") -> tuple[int, ...]:
     """Sizes worth measuring next: beyond the end that the answer lies at, else none."""
     if verdict != "edge" or analysis.plateau is None:
         return ()
@@ -174,13 +188,17 @@ def _next_sizes(verdict: Verdict, analysis: "Analysis") -> tuple[int, ...]:
 
 
 def _reasons(analysis: "Analysis", chosen: "SizeSummary", best: float, formula: Formula) -> tuple[str, ...]:
-    assert analysis.plateau is not None  # noqa: S101 (the caller asked; this tells mypy)
+    assert analysis.plateau is not None
     reasons = [
-        f"{count(chosen.pool_size, 'connection')} reached {per_second(chosen.throughput.mean)}, "
-        f"within {percent(analysis.plateau.tolerance)} of the best measured, {per_second(best)}; "
-        "it is the smallest size that did.",
-        f"A caller waited {milliseconds(chosen.wait.mean)} for a connection and held it for "
-        f"{milliseconds(chosen.usage.mean)} on average.",
+        (
+            f"{count(chosen.pool_size, 'connection')} reached {per_second(chosen.throughput.mean)}, "
+            f"within {percent(analysis.plateau.tolerance)} of the best measured, {per_second(best)}; "
+            "it is the smallest size that did."
+        ),
+        (
+            f"A caller waited {milliseconds(chosen.wait.mean)} for a connection and held it for "
+            f"{milliseconds(chosen.usage.mean)} on average."
+        ),
     ]
     largest = analysis.telling[-1]
     if largest.pool_size > chosen.pool_size:

@@ -58,9 +58,7 @@ def starting_point(
         cache_hit_rate is None or 0 <= cache_hit_rate <= 1,
         f"--cache-hit-rate {cache_hit_rate}: a share of reads served from memory, from 0 to 1, e.g. 0.95",
     )
-    _require(
-        threads_per_core >= 1, f"--threads-per-core {threads_per_core}: 2 with hyper-threading, 1 without"
-    )
+    _require(threads_per_core >= 1, f"--threads-per-core {threads_per_core}: 2 with hyper-threading, 1 without")
     physical = max(1, cores // threads_per_core)
     effective = disks * (1 - (cache_hit_rate or 0.0))
     connections = physical * 2 + round(effective)
@@ -140,8 +138,10 @@ def _reasons(
 def _warnings(*, ssd: bool, floor: int | None, connections: int) -> tuple[str, ...]:
     warnings = [
         "This is a place to start measuring, not an answer: sweep around it.",
-        "It counts what the database serves at once, for all clients together: "
-        "divide it over your application's instances and processes.",
+        (
+            "It counts what the database serves at once, for all clients together: "
+            "divide it over your application's instances and processes."
+        ),
     ]
     if ssd:
         warnings.append(
@@ -150,7 +150,6 @@ def _warnings(*, ssd: bool, floor: int | None, connections: int) -> tuple[str, .
         )
     if floor is not None and floor > connections:
         warnings.append(
-            "The deadlock floor is above what the hardware asks for: "
-            "let a caller hold fewer connections at once."
+            "The deadlock floor is above what the hardware asks for: let a caller hold fewer connections at once."
         )
     return tuple(warnings)

@@ -38,8 +38,7 @@ class RunWriter:
                 self._file = path.open("xb")
             except FileExistsError:
                 raise BadInput(
-                    f"{path} is there already: name another file with --output, "
-                    f"or go on with it by --resume {path}"
+                    f"{path} is there already: name another file with --output, or go on with it by --resume {path}"
                 ) from None
             except OSError as error:
                 raise BadInput(f"{path} can't be written ({error.strerror}): name another --output") from None

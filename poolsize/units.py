@@ -45,12 +45,11 @@ def count(quantity: int, noun: str) -> str:
 
 def seconds_of(text: str, option: str) -> float:
     """Read a duration: a number of seconds, or with a unit: 550ms, 15s, 2m. Raises BadInput naming the option."""
-    for unit, factor in (("ms", 0.001), ("s", 1.0), ("m", 60.0), ("", 1.0)):
-        if text.endswith(unit):
-            break
+    number_part = text.rstrip("ms")
+    factors = {"ms": 0.001, "s": 1.0, "m": 60.0, "": 1.0}
     try:
-        seconds = float(text.removesuffix(unit)) * factor
-    except ValueError:
+        seconds = float(number_part) * factors[text[len(number_part) :]]
+    except (ValueError, KeyError):
         seconds = -1.0
     if not 0 <= seconds < float("inf"):
         raise BadInput(f"{option} {text}: give a duration such as 550ms, 15s or 2m")

@@ -59,6 +59,4 @@ def generator(step: Step) -> Check:
 
 def pool_can_fill(step: Step) -> Check:
     """A pool as large as the number of users is never full, so its size says nothing about the database."""
-    return Check(
-        "users_limited", step.pool_size < step.users, f"{step.pool_size} connections for {step.users} users"
-    )
+    return Check("users_limited", step.pool_size < step.users, f"{step.pool_size} connections for {step.users} users")

@@ -1,8 +1,9 @@
-"""Intervals that respect autocorrelation: means of batches of seconds, not of seconds.
+"""Intervals that respect autocorrelation.
 
 Neighbouring seconds of a database's throughput resemble each other (lag-1 about 0.5 on real servers), so an
-interval that takes them for independent is too narrow. Means of batches longer than that memory are nearly
-independent, and Student's t makes an interval of them (batch means: Law and Carson, 1979).
+interval that takes them for independent is too narrow. Here the series is taken for a first-order autoregressive
+one: its lag-1 correlation, corrected for the bias that short series have (Marriott and Pope, 1954), says how many
+independent seconds it is worth, and Student's t makes an interval of that many.
 """
 
 from collections.abc import Sequence
@@ -11,13 +12,14 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import stdtrit
 
-BATCH_SECONDS = 5
 CONFIDENCE = 0.95
+HIGHEST_CORRELATION = 0.95
+FEWEST_SECONDS = 4
 
 
 @dataclass(frozen=True)
 class Interval:
-    """A mean with its 95 % interval; low and high equal nothing but themselves when there is too little."""
+    """A mean with its 95 % interval; from 0 to infinity where too little was measured to tell."""
 
     mean: float
     low: float
@@ -25,20 +27,33 @@ class Interval:
 
 
 def mean_interval(series: Sequence[Sequence[float]]) -> Interval:
-    """The mean of several series of seconds, one a repeat, and where it may lie.
+    """The mean of one or more series of seconds, one a repeat, and where it may lie.
 
-    Each series is cut into batches of 5 s (fewer, longer ones rather than a short last one). With fewer than
-    two batches in all there is no telling, and the interval is from 0 to infinity.
+    series: equally long. With fewer than 4 seconds in all the interval is from 0 to infinity.
     """
-    batches = [batch for one in series for batch in _batches(one)]
-    mean = float(np.mean([value for one in series for value in one])) if any(map(len, series)) else 0.0
-    if len(batches) < 2:
-        return Interval(mean, 0.0, float("inf"))
-    spread = float(np.std(batches, ddof=1)) / len(batches) ** 0.5
-    half = float(stdtrit(len(batches) - 1, (1 + CONFIDENCE) / 2)) * spread
+    seconds = np.asarray(series, float)
+    if seconds.size < FEWEST_SECONDS or seconds.shape[1] < 2:
+        return Interval(float(seconds.mean()) if seconds.size else 0.0, 0.0, float("inf"))
+    mean = float(seconds.mean())
+    variance = float(seconds.var())
+    if variance == 0:
+        return Interval(mean, mean, mean)
+    inflation = _inflation(_lag_one(seconds, variance), seconds.shape[1])
+    independent = seconds.size / inflation
+    unbiased = variance / max(1 - 1 / independent, 0.05)
+    freedom = max(independent - 1, 1.0)
+    half = float(stdtrit(freedom, (1 + CONFIDENCE) / 2)) * float(np.sqrt(unbiased / independent))
     return Interval(mean, max(0.0, mean - half), mean + half)
 
 
-def _batches(series: Sequence[float]) -> list[float]:
-    count = max(1, len(series) // BATCH_SECONDS)
-    return [float(np.mean(batch)) for batch in np.array_split(np.asarray(series, float), count) if len(batch)]
+def _lag_one(seconds: "np.ndarray[tuple[int, int], np.dtype[np.float64]]", variance: float) -> float:
+    """Correlation of a second with the next, bias-corrected, at least 0."""
+    away = seconds - seconds.mean()
+    raw = float((away[:, 1:] * away[:, :-1]).mean()) / variance
+    return float(np.clip(raw + (1 + 4 * raw) / seconds.size, 0.0, HIGHEST_CORRELATION))
+
+
+def _inflation(correlation: float, length: int) -> float:
+    """How many times wider a mean of that many correlated seconds varies than one of independent seconds."""
+    lags = np.arange(1, length)
+    return float(1 + 2 * ((1 - lags / length) * correlation**lags).sum())

@@ -42,6 +42,4 @@ def percentiles(histogram: HdrHistogram) -> Percentiles:
     if not histogram.get_total_count():
         return Percentiles(0, 0, 0, 0, 0, 0, 0, 0)
     values_ms = {name: histogram.get_value_at_percentile(q) / 1000 for name, q in QUANTILES.items()}
-    return Percentiles(
-        **values_ms, mean=histogram.get_mean_value() / 1000, max=histogram.get_max_value() / 1000
-    )
+    return Percentiles(**values_ms, mean=histogram.get_mean_value() / 1000, max=histogram.get_max_value() / 1000)

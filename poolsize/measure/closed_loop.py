@@ -43,6 +43,7 @@ def call(load: Load, transaction: Transaction) -> None:
     counted by kind and their time belongs to the next gap; any other exception of the workload is raised.
     """
     checkout, record, now = load.engine.raw_connection, load.recorder.record, perf_counter_ns
+    think_seconds, sleep = load.think_seconds, gevent.sleep
     load.callers += 1
     try:
         ended = now()
@@ -69,13 +70,14 @@ def call(load: Load, transaction: Transaction) -> None:
                 released = now()
                 record((asked - ended, got - asked, released - got))
                 ended = released
-            _think(load.think_seconds)
+            if think_seconds:
+                sleep(random.expovariate(1 / think_seconds))
     finally:
         load.callers -= 1
 
 
 def _think(mean_seconds: float) -> None:
-    gevent.sleep(random.expovariate(1 / mean_seconds) if mean_seconds else 0)  # noqa: S311 (not a secret)
+    gevent.sleep(random.expovariate(1 / mean_seconds) if mean_seconds else 0)
 
 
 def _no_connection(load: Load, error: PoolTimeout | DBAPIError) -> None:

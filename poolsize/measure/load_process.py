@@ -53,7 +53,7 @@ class LoadProcess:
         """Be one caller: wait for the next step, and call until it ends."""
         self._started.wait()
         load = self._load
-        assert load is not None  # noqa: S101 (set before the event; this tells mypy)
+        assert load is not None
         try:
             call(load, transaction)
         except Exception as error:

@@ -10,8 +10,7 @@ from typing import Any
 import gevent
 import pymysql
 from gevent.queue import Empty, Queue
-from locust.env import Environment
-from locust.runners import MasterRunner, WorkerRunner
+from locust.runners import MasterRunner, Runner, WorkerRunner
 from sqlalchemy import URL
 
 from poolsize.analysis.percentiles import merged
@@ -32,16 +31,15 @@ MEASURED = "poolsize_measured"
 GRACE_SECONDS = 90
 
 
-def serve(environment: Environment, process: LoadProcess) -> None:
+def serve(runner: Runner, process: LoadProcess) -> None:
     """Make this process carry out the steps that the generator sends it."""
-    runner = environment.runner
 
     def answer(kind: str, work: Callable[[], dict[str, Any]]) -> None:
         try:
             reply = work()
         except Exception as error:
             reply = {"error": str(error) if isinstance(error, WorkFailed) else f"{type(error).__name__}: {error}"}
-        runner.send_message(kind, {"worker": _name(environment), **reply})
+        runner.send_message(kind, {"worker": _name(runner), **reply})
 
     def opened(share: int) -> dict[str, Any]:
         process.open(share)
@@ -53,7 +51,7 @@ def serve(environment: Environment, process: LoadProcess) -> None:
         return asdict(report)
 
     def on_open(msg: Any, **_: Any) -> None:
-        gevent.spawn(answer, OPENED, lambda: opened(msg.data["shares"].get(_name(environment), 0)))
+        gevent.spawn(answer, OPENED, lambda: opened(msg.data["shares"].get(_name(runner), 0)))
 
     def on_measure(msg: Any, **_: Any) -> None:
         gevent.spawn(answer, MEASURED, lambda: measured(**msg.data))
@@ -62,7 +60,7 @@ def serve(environment: Environment, process: LoadProcess) -> None:
     runner.register_message(MEASURE, on_measure)
 
 
-def tell_second(environment: Environment, second: Second) -> None:
+def tell_second(runner: Runner, second: Second) -> None:
     """Pass one second of this process on to the generator."""
     ordered = sorted(second.total.items())
     left = 0.05 * second.transactions
@@ -73,7 +71,7 @@ def tell_second(environment: Environment, second: Second) -> None:
         if left <= 0:
             break
     data = {"transactions": second.transactions, "p95_ms": p95_us / 1000}
-    environment.runner.send_message(SECOND, data)
+    runner.send_message(SECOND, data)
 
 
 class LocustGenerator:
@@ -81,21 +79,21 @@ class LocustGenerator:
 
     def __init__(
         self,
-        environment: Environment,
+        runner: Runner,
         url: URL,
         plan: SweepPlan,
         progress: Progress,
         before_step: Callable[[], None],
     ) -> None:
-        self._environment = environment
+        self._runner = runner
         self._plan = plan
         self._progress = progress
         self._before_step = before_step
         self._replies: Queue[tuple[str, dict[str, Any]]] = Queue()
         self._monitor = connect(url)
         for kind in (OPENED, MEASURED):
-            environment.runner.register_message(kind, self._receiver(kind))
-        environment.runner.register_message(SECOND, self._on_second)
+            runner.register_message(kind, self._receiver(kind))
+        runner.register_message(SECOND, self._on_second)
 
     def measure(self, planned: PlannedStep) -> Step:
         """Measure one pool size once, over all processes."""
@@ -129,13 +127,12 @@ class LocustGenerator:
             pass
 
     def _workers(self) -> list[str]:
-        runner = self._environment.runner
-        if isinstance(runner, MasterRunner):
-            return sorted(client.id for client in runner.clients.running)
-        return [_name(self._environment)]
+        if isinstance(self._runner, MasterRunner):
+            return sorted(client.id for client in self._runner.clients.running)
+        return [_name(self._runner)]
 
     def _send(self, kind: str, data: dict[str, Any]) -> None:
-        self._environment.runner.send_message(kind, data)
+        self._runner.send_message(kind, data)
 
     def _receiver(self, kind: str) -> Callable[..., None]:
         def receive(msg: Any, **_: Any) -> None:
@@ -168,8 +165,7 @@ def split(pool_size: int, workers: list[str]) -> dict[str, int]:
     return {name: base + (place < more) for place, name in enumerate(workers)}
 
 
-def _name(environment: Environment) -> str:
-    runner = environment.runner
+def _name(runner: Runner) -> str:
     return runner.client_id if isinstance(runner, WorkerRunner) else "local"
 
 

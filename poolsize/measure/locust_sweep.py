@@ -12,13 +12,13 @@ from gevent.event import Event
 from locust import events
 from locust.argument_parser import LocustArgumentParser
 from locust.env import Environment
-from locust.runners import MasterRunner, WorkerRunner
+from locust.runners import MasterRunner, Runner, WorkerRunner
 
 from poolsize.errors import BadInput, PoolsizeError
 from poolsize.measure import locust_stats
 from poolsize.measure.load_process import LoadProcess
 from poolsize.measure.locust_generator import LocustGenerator, serve, tell_second
-from poolsize.measure.pool import SCHEMA, connect, database_url
+from poolsize.measure.pool import database_url
 from poolsize.measure.recorder import Second
 from poolsize.measure.request import Prepared, SweepRequest, prepare
 from poolsize.measure.sweep import sweep
@@ -44,7 +44,11 @@ def _add_options(parser: LocustArgumentParser) -> None:
         group.add_argument(name, help=text, default=None, **more)
 
     option("--pool-sizes", "sizes to measure, e.g. 1,4,8,16 (around the formula if not given)")
-    option("--url", "database, mysql://USER:PASSWORD@HOST:3306/ (a private server if not given)", env_var="POOLSIZE_URL")  # noqa: E501
+    option(
+        "--url",
+        "database, mysql://USER:PASSWORD@HOST:3306/ (a private server if not given)",
+        env_var="POOLSIZE_URL",
+    )
     option("--think-time", "mean pause of a caller between transactions, e.g. 50ms (none)")
     option("--warm-up", "beginning of each step that is not counted (3s)")
     option("--step-time", "counted time of each step (15s)")
@@ -73,38 +77,40 @@ def _on_init(environment: Environment, **_: Any) -> None:
 def _set_up(environment: Environment, progress: Progress, closing_stack: ExitStack) -> None:
     workload = _workload_class(environment)
     request = _request(environment)
-    runner = environment.runner
+    runner, options = environment.runner, environment.parsed_options
+    assert runner is not None
+    assert options is not None
     if isinstance(runner, WorkerRunner):
         if not request.url:
             raise BadInput("--url is missing: several load processes need a server that each of them can reach")
-        _make_load(environment, workload, request.url)
+        _make_load(environment, runner, workload, request.url)
         return
-    if not environment.parsed_options.headless:
+    if not options.headless:
         raise BadInput("add --headless: a sweep runs by itself, from the first step to the last")
     prepared = prepare(request, closing_stack)
     url = prepared.url.render_as_string(hide_password=False)
     if not isinstance(runner, MasterRunner):
-        _make_load(environment, workload, url)
+        _make_load(environment, runner, workload, url)
     workspace = Workspace(prepared.url)
     closing_stack.callback(workspace.close)
     _make_tables(workload, workspace)
     generator = LocustGenerator(
-        environment, prepared.url, prepared.run.plan, progress, lambda: workspace.work(workload.before_step)
+        runner, prepared.url, prepared.run.plan, progress, lambda: workspace.work(workload.before_step)
     )
     closing_stack.callback(generator.close)
-    environment.parsed_options.num_users = prepared.run.plan.users
-    environment.parsed_options.spawn_rate = prepared.run.plan.users
+    options.num_users = prepared.run.plan.users
+    options.spawn_rate = prepared.run.plan.users
     environment.process_exit_code = 1  # until the last step is stored
-    _lead(environment, prepared, generator, progress, closing_stack)
+    _lead(environment, runner, prepared, generator, progress, closing_stack)
 
 
-def _make_load(environment: Environment, workload: "type[PoolUser]", url: str) -> None:
+def _make_load(environment: Environment, runner: Runner, workload: "type[PoolUser]", url: str) -> None:
     def on_second(second: Second) -> None:
         locust_stats.report(environment, workload.__name__, second)
-        tell_second(environment, second)
+        tell_second(runner, second)
 
     workload.load_process = LoadProcess(database_url(url), on_second)
-    serve(environment, workload.load_process)
+    serve(runner, workload.load_process)
 
 
 def _make_tables(workload: "type[PoolUser]", workspace: Workspace) -> None:
@@ -125,6 +131,7 @@ def _make_tables(workload: "type[PoolUser]", workspace: Workspace) -> None:
 
 def _lead(
     environment: Environment,
+    runner: Runner,
     prepared: Prepared,
     generator: LocustGenerator,
     progress: Progress,
@@ -143,7 +150,7 @@ def _lead(
             environment.process_exit_code = error.exit_code
             _fail(progress, error)
         finally:
-            environment.runner.quit()
+            runner.quit()
 
     sweeping = gevent.spawn(run_sweep)
 
@@ -156,19 +163,28 @@ def _lead(
 
 
 def _workload_class(environment: Environment) -> "type[PoolUser]":
+    from poolsize.measure.locust_user import PoolUser
+
     classes = environment.user_classes
     if len(classes) != 1:
         names = ", ".join(sorted(one.__name__ for one in classes))
         raise BadInput(f"a sweep runs one workload, and this locustfile has {len(classes)} ({names}): name one")
-    return classes[0]
+    (workload,) = classes
+    if not issubclass(workload, PoolUser):
+        raise BadInput(f"{workload.__name__} is no PoolUser: a workload is a subclass with a transaction(self, cursor)")
+    return workload
 
 
 def _request(environment: Environment) -> SweepRequest:
     options = environment.parsed_options
-    given = {field.name: getattr(options, field.name, None) for field in fields(SweepRequest)}
-    given["workload"] = Path(environment.parsed_locustfiles[0]).stem
-    given["users"] = options.num_users
-    given["server_option"] = tuple(options.server_option or ())
+    assert options is not None
+    given: dict[str, Any] = {field.name: getattr(options, field.name, None) for field in fields(SweepRequest)}
+    (locustfile, *_) = environment.parsed_locustfiles or [""]
+    given |= {
+        "workload": Path(locustfile).stem,
+        "users": options.num_users,
+        "server_option": tuple(options.server_option or ()),
+    }
     return SweepRequest(**given)
 
 

@@ -7,6 +7,7 @@ from sqlalchemy import URL, Engine, create_engine, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from poolsize.errors import BadInput, WorkFailed
+from poolsize.measure.fair_queue import FairQueuePool
 
 SCHEMA = "poolsize"
 POOL_TIMEOUT_SECONDS = 30
@@ -30,9 +31,7 @@ def database_url(text: str) -> URL:
     try:
         url = make_url(text)
     except ArgumentError:
-        raise BadInput(
-            "--url (or POOLSIZE_URL) is not a URL: write mysql://USER:PASSWORD@HOST:3306/"
-        ) from None
+        raise BadInput("--url (or POOLSIZE_URL) is not a URL: write mysql://USER:PASSWORD@HOST:3306/") from None
     if url.drivername not in ACCEPTED:
         raise BadInput(
             f"--url {url.render_as_string(hide_password=True)}: poolsize measures MySQL and MariaDB through "
@@ -51,7 +50,7 @@ def connect(url: URL, schema: str | None = None) -> Any:
 
     Raises BadInput when the server can't be reached or refuses the account.
     """
-    _, arguments = url.get_dialect()(dbapi=pymysql).create_connect_args(url.set(database=schema))
+    _, arguments = url.get_dialect()().create_connect_args(url.set(database=schema))
     try:
         return pymysql.connect(**arguments, autocommit=True)
     except pymysql.MySQLError as error:
@@ -67,6 +66,7 @@ def open_pool(url: URL, size: int) -> Engine:
     """
     engine = create_engine(
         url.set(database=SCHEMA),
+        poolclass=FairQueuePool,
         pool_size=size,
         max_overflow=0,
         pool_timeout=POOL_TIMEOUT_SECONDS,
@@ -76,7 +76,7 @@ def open_pool(url: URL, size: int) -> Engine:
     opened = []
     try:
         for _ in range(size):
-            opened.append(engine.raw_connection())
+            opened.append(engine.raw_connection())  # noqa: PERF401 (how many came is told when one fails)
     except DBAPIError as error:
         raise WorkFailed(f"the server gave {len(opened)} of {size} connections: {error.orig}") from None
     finally:

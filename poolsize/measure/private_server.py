@@ -18,7 +18,7 @@ import pymysql
 
 from poolsize.errors import BadInput, WorkFailed
 
-ON_DISK = Path("/var/tmp")  # noqa: S108 (never a RAM disk, unlike /tmp; the directory made in it is private)
+ON_DISK = Path("/var/tmp")  # noqa: S108 (never in memory, unlike /tmp; what is made in it is private)
 START_SECONDS = 120
 NAMES = ("mariadbd", "mysqld")
 USUAL_PLACES = ("/usr/sbin", "/usr/local/sbin", "/usr/libexec", "/opt/homebrew/bin", "/usr/local/mysql/bin")
@@ -35,9 +35,7 @@ class PrivateServer:
 
 
 @contextmanager
-def private_server(
-    mysqld: Path | None, options: Mapping[str, str], max_connections: int
-) -> Iterator[PrivateServer]:
+def private_server(mysqld: Path | None, options: Mapping[str, str], max_connections: int) -> Iterator[PrivateServer]:
     """Start a server of our own and end it with the block, or with this process, however that ends.
 
     mysqld: the program, or None to look for one. options: server variables, over poolsize's own settings.
@@ -52,8 +50,7 @@ def private_server(
     accounts.touch(mode=0o600)
     accounts.write_text(
         "".join(
-            f"CREATE USER '{ACCOUNT}'@'{host}' IDENTIFIED BY '{password}';\n"
-            f"GRANT ALL ON *.* TO '{ACCOUNT}'@'{host}';\n"
+            f"CREATE USER '{ACCOUNT}'@'{host}' IDENTIFIED BY '{password}';\nGRANT ALL ON *.* TO '{ACCOUNT}'@'{host}';\n"
             for host in ("127.0.0.1", "localhost")
         )
     )
@@ -65,7 +62,7 @@ def private_server(
         url = f"mysql+pymysql://{ACCOUNT}:{password}@127.0.0.1:{port}/"
         yield PrivateServer(url, pid, directory)
     finally:
-        assert watchdog.stdin is not None  # noqa: S101 (a pipe was asked for; this tells mypy)
+        assert watchdog.stdin is not None
         with suppress(BrokenPipeError):
             watchdog.stdin.close()
         watchdog.wait()
@@ -89,9 +86,7 @@ def parse_options(texts: Sequence[str]) -> dict[str, str]:
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not name.strip("-"):
-            raise BadInput(
-                f"--server-option {text}: write NAME=VALUE, for example thread_handling=pool-of-threads"
-            )
+            raise BadInput(f"--server-option {text}: write NAME=VALUE, for example thread_handling=pool-of-threads")
         options[name.strip("-").replace("-", "_")] = value
     return options
 
@@ -104,9 +99,7 @@ def _is_mariadb(program: Path) -> bool:
     return "MariaDB" in said
 
 
-def _settings(
-    directory: Path, accounts: Path, port: int, max_connections: int, *, maria: bool
-) -> dict[str, str]:
+def _settings(directory: Path, accounts: Path, port: int, max_connections: int, *, maria: bool) -> dict[str, str]:
     settings = {
         "datadir": str(directory / "data"),
         "socket": str(directory / "socket"),
@@ -129,7 +122,10 @@ def _install_command(program: Path, directory: Path, *, maria: bool) -> list[str
         return [str(program), "--no-defaults", "--initialize-insecure", data, *_as_root()]
     near = [program.resolve().parent, program.resolve().parent.parent]
     path = os.pathsep.join(
-        [*(str(place / part) for place in near for part in ("", "bin", "scripts")), os.environ.get("PATH", "")]
+        [
+            *(str(place / part) for place in near for part in ("", "bin", "scripts")),
+            os.environ.get("PATH", ""),
+        ]
     )
     installer = shutil.which("mariadb-install-db", path=path) or shutil.which("mysql_install_db", path=path)
     if installer is None:
@@ -157,7 +153,7 @@ def _start_watchdog(directory: Path, commands: list[list[str]]) -> "subprocess.P
     watchdog = subprocess.Popen(
         [sys.executable, "-m", "poolsize.measure.watchdog"], stdin=subprocess.PIPE, start_new_session=True
     )
-    assert watchdog.stdin is not None  # noqa: S101 (a pipe was asked for; this tells mypy)
+    assert watchdog.stdin is not None
     watchdog.stdin.write(json.dumps({"directory": str(directory), "commands": commands}).encode() + b"\n")
     watchdog.stdin.flush()
     return watchdog

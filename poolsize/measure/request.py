@@ -87,9 +87,7 @@ def prepare(request: SweepRequest, closing_stack: ExitStack) -> Prepared:
 def _wished(request: SweepRequest) -> SweepPlan:
     sizes = parse_sizes(request.pool_sizes) if request.pool_sizes else _start_sizes(request)
     given = {
-        "think_time_ms": None
-        if request.think_time is None
-        else 1000 * seconds_of(request.think_time, "--think-time"),
+        "think_time_ms": None if request.think_time is None else 1000 * seconds_of(request.think_time, "--think-time"),
         "warm_up_seconds": _whole_seconds(request.warm_up, "--warm-up"),
         "step_seconds": _whole_seconds(request.step_time, "--step-time"),
         "repeats": request.repeats,
@@ -138,15 +136,14 @@ def _setting(request: SweepRequest, plan: SweepPlan, url: URL, server: Server) -
         cores_from="given" if request.cores else "this machine" if is_local(url) else "assumed",
         client=this_machine(),
         server=server,
-        versions={name: importlib.metadata.version(name) for name in LIBRARIES}
-        | {"python": platform.python_version()},
+        versions={name: importlib.metadata.version(name) for name in LIBRARIES} | {"python": platform.python_version()},
     )
 
 
 def _output(request: SweepRequest) -> Path:
     if request.output:
         return Path(request.output)
-    return Path("data/runs") / f"{datetime.now():%Y-%m-%dT%H%M%S}-{request.workload}.jsonl"  # noqa: DTZ005 (local)
+    return Path("data/runs") / f"{datetime.now():%Y-%m-%dT%H%M%S}-{request.workload}.jsonl"
 
 
 def _resumed(request: SweepRequest) -> Run | None:
@@ -159,9 +156,7 @@ def _resumed(request: SweepRequest) -> Run | None:
             raise BadInput(f"{option} {getattr(request, name)}: a resumed run keeps its plan; leave {option} out")
     run = load_run(request.resume, torn_end=True)
     if run.plan.workload != request.workload:
-        raise BadInput(
-            f"--resume {request.resume}: that run's workload is {run.plan.workload}, not {request.workload}"
-        )
+        raise BadInput(f"--resume {request.resume}: that run's workload is {run.plan.workload}, not {request.workload}")
     return run
 
 

@@ -38,12 +38,12 @@ class OltpUser(PoolUser):
     @classmethod
     def key(cls) -> int:
         """A row's id, uniformly at random."""
-        return random.randint(1, cls.table_rows)  # noqa: S311 (a key, not a secret)
+        return random.randint(1, cls.table_rows)
 
     @classmethod
     def table(cls) -> str:
         """A table's name, uniformly at random."""
-        return f"sbtest{random.randint(1, cls.tables)}"  # noqa: S311 (a table, not a secret)
+        return f"sbtest{random.randint(1, cls.tables)}"
 
     def point_selects(self, cursor: Any, number: int = POINT_SELECTS) -> None:
         """Read single rows by id."""
@@ -71,12 +71,10 @@ class OltpUser(PoolUser):
         cursor.execute(f"UPDATE {self.table()} SET c='{digits(10)}' WHERE id={self.key()}")
         table, key = self.table(), self.key()
         cursor.execute(f"DELETE FROM {table} WHERE id={key}")
-        cursor.execute(
-            f"INSERT INTO {table} (id, k, c, pad) VALUES ({key},{self.key()},'{digits(10)}','{digits(5)}')"
-        )
+        cursor.execute(f"INSERT INTO {table} (id, k, c, pad) VALUES ({key},{self.key()},'{digits(10)}','{digits(5)}')")
 
 
 def digits(groups: int) -> str:
     """Random groups of eleven digits, joined by dashes: sysbench's c has ten, its pad five."""
-    text = str(random.randrange(10 ** (11 * groups))).zfill(11 * groups)  # noqa: S311 (filler, not a secret)
+    text = str(random.randrange(10 ** (11 * groups))).zfill(11 * groups)
     return "-".join(text[place : place + 11] for place in range(0, 11 * groups, 11))

@@ -57,8 +57,7 @@ class Workspace:
             cursor.execute(f"INSERT INTO {SCHEMA}.{MARK} VALUES (%s)", (made,))
         except pymysql.MySQLError as error:
             raise BadInput(
-                f"the account can't make the schema {SCHEMA} ({error.args[-1]}): "
-                f"GRANT ALL ON {SCHEMA}.* TO it"
+                f"the account can't make the schema {SCHEMA} ({error.args[-1]}): GRANT ALL ON {SCHEMA}.* TO it"
             ) from None
 
     def _clear_leftovers(self, cursor: Any) -> None:

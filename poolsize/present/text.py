@@ -14,6 +14,7 @@ if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
     from poolsize.analysis.summary import Analysis, SizeSummary
 
 WIDTH = 88
+MEASURED_ONLY = ("throughput", "database_size", "estimates", "regret")
 
 
 def recommendation_text(answer: Recommendation) -> str:
@@ -27,24 +28,32 @@ def recommendation_text(answer: Recommendation) -> str:
     if answer.warnings:
         parts.append("Be careful:\n" + _bullets(answer.warnings))
     if answer.basis == "formula":
-        sizes = ",".join(map(str, answer.next_sizes))
+        sizes = ",".join(map(str, answer.sweep_sizes))
         parts.append(f"Measure it:\n  poolsize sweep --url mysql://USER@HOST/ --pool-sizes {sizes}")
     return "\n\n".join(part for part in parts if part)
 
 
 def recommendation_json(answer: Recommendation, **more: Any) -> str:
     """One JSON object of the documented fields; see the README."""
-    fields = asdict(answer)
-    for inner in ("next_sizes", "throughput", "estimates", "regret"):
-        if answer.basis == "formula":
-            del fields[inner]
-    fields["fleet"] = None
+    fields = asdict(answer) | {"fleet": None}
+    if answer.basis == "formula":
+        fields = {name: value for name, value in fields.items() if name not in MEASURED_ONLY}
     return json.dumps(fields | more)
 
 
 def analysis_text(analysis: "Analysis") -> str:
     """A table with one line a pool size, then the estimates."""
-    columns = ["pool", "throughput", "95 % interval", "wait p50", "p95", "usage p50", "p95", "total p95", "checks"]
+    columns = [
+        "pool",
+        "throughput",
+        "95 % interval",
+        "wait p50",
+        "p95",
+        "usage p50",
+        "p95",
+        "total p95",
+        "checks",
+    ]
     rows = [_analysis_row(size) for size in analysis.sizes]
     setting = analysis.setting
     title = (
@@ -136,9 +145,7 @@ def _estimates(analysis: "Analysis") -> str:
 
 
 def _bullets(lines: Iterable[str]) -> str:
-    return "\n".join(
-        textwrap.fill(line, WIDTH, initial_indent="  - ", subsequent_indent="    ") for line in lines
-    )
+    return "\n".join(textwrap.fill(line, WIDTH, initial_indent="  - ", subsequent_indent="    ") for line in lines)
 
 
 def _table(columns: list[str], rows: list[list[str]]) -> str:

@@ -1,0 +1,61 @@
+"""The command line: one file a command, each parses, calls and renders; errors become text and exit code here."""
+
+import sys
+from importlib import import_module
+
+import click
+
+from poolsize.errors import BadInput, PoolsizeError
+
+COMMANDS = {
+    "recommend": "Recommend a pool size: from the formula, or from a measured run.",
+    "sweep": "Measure pool sizes on a real server and recommend one.",
+    "analyze": "Show what a run says, and draw it.",
+    "notebook": "Open the analysis notebook on a run.",
+}
+
+
+class LazyGroup(click.Group):
+    """Imports a command's module when it is called, so that a quick command starts quickly."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 (click's signature)
+        """Every command, in the order of a user's way through them."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 (click's signature)
+        """Import one command."""
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = getattr(import_module(f"poolsize.commands.{cmd_name}"), cmd_name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 (click's signature)
+        """List the commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(package_name="poolsize")
+def cli() -> None:
+    """How many connections should my pool have? Measures MySQL and MariaDB, and answers."""
+
+
+def main() -> None:
+    """Run a command; whatever poolsize can explain becomes one line on standard error and its exit code."""
+    try:
+        cli(standalone_mode=False)
+    except PoolsizeError as error:
+        _end(str(error), error.exit_code)
+    except click.ClickException as error:
+        _end(" ".join(error.format_message().split()), BadInput.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        _end("interrupted", 1)
+    except BrokenPipeError:  # the reader, such as head, has seen enough
+        sys.stderr.close()
+        sys.exit(0)
+
+
+def _end(message: str, code: int) -> None:
+    click.echo(f"poolsize: error: {message}", err=True)
+    sys.exit(code)

@@ -1,0 +1,30 @@
+"""`poolsize analyze`: a table of what was measured, and its picture."""
+
+from pathlib import Path
+
+import click
+
+from poolsize.analysis.summary import analyze as summarize
+from poolsize.present.text import analysis_json, analysis_text
+from poolsize.store import load_run
+
+
+@click.command()
+@click.argument("run")
+@click.option("--plot", type=click.Path(path_type=Path), metavar="PNG", help="Also draw the run to this file.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def analyze(run: str, plot: Path | None, as_json: bool) -> None:
+    """Show what a run says, one line a pool size, and draw it."""
+    analysis = summarize(load_run(run))
+    if analysis.missing_steps:
+        click.echo(
+            f"poolsize: {analysis.missing_steps} planned steps are missing; "
+            f"measure them with: poolsize sweep --resume {run}",
+            err=True,
+        )
+    if plot:
+        from poolsize.present.plots import save_figure
+
+        save_figure(analysis, plot)
+        click.echo(f"poolsize: drew {plot}", err=True)
+    click.echo(analysis_json(analysis) if as_json else analysis_text(analysis))

@@ -1,0 +1,67 @@
+"""`poolsize recommend`: the starting point from the formula, or the measured answer from a run."""
+
+import click
+
+from poolsize.errors import BadInput
+from poolsize.present.text import recommendation_json, recommendation_text
+from poolsize.recommendation import Recommendation, from_formula
+from poolsize.start import starting_point
+
+ASSUMED = (
+    "No --cores given: took this machine's {cores}, which assumes that the database runs here. "
+    "The formula counts the database host's cores."
+)
+
+
+@click.command()
+@click.option("--cores", type=int, help="Physical cores of the DATABASE's host.  [default: this machine's]")
+@click.option("--disks", type=int, default=1, show_default=True, help="Disks that hold the data.")
+@click.option("--cache-hit-rate", type=float, help="Share of reads served from memory, 0 to 1.")
+@click.option("--ssd", is_flag=True, help="The disks are SSDs.")
+@click.option(
+    "--threads-per-core",
+    type=int,
+    default=1,
+    show_default=True,
+    help="Hyper-threads per core, if --cores counts logical CPUs.",
+)
+@click.option("--app-threads", type=int, help="Threads of one application process that use its pool.")
+@click.option("--connections-per-thread", type=int, help="Connections that each of them holds at once.")
+@click.option("--run", "run_path", metavar="RUN", help="Answer from this measured run instead.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def recommend(run_path: str | None, as_json: bool, **facts: object) -> None:
+    """Recommend a pool size: from the formula, or from a measured run.
+
+    The formula, connections = cores * 2 + effective_disks, is a place to start measuring.
+    """
+    answer, note = (_measured(run_path), None) if run_path else _from_formula(facts)
+    if note:
+        click.echo(f"poolsize: {note}", err=True)
+    click.echo(recommendation_json(answer) if as_json else recommendation_text(answer))
+
+
+def _measured(run_path: str) -> Recommendation:
+    from poolsize.analysis.summary import analyze
+    from poolsize.recommendation import recommend as recommend_from
+    from poolsize.store import load_run
+
+    ctx = click.get_current_context()
+    for name in ctx.params:
+        if name not in {"run_path", "as_json"} and ctx.get_parameter_source(name) == (
+            click.core.ParameterSource.COMMANDLINE
+        ):
+            raise BadInput(f"--{name.replace('_', '-')}: a run holds its own facts; leave it out with --run")
+    return recommend_from(analyze(load_run(run_path)))
+
+
+def _from_formula(facts: dict[str, object]) -> tuple[Recommendation, str | None]:
+    note = None
+    if facts["cores"] is None:
+        from poolsize.facts.machine import this_machine
+
+        machine = this_machine()
+        facts["cores"] = machine.usable_cores
+        facts["threads_per_core"] = 1
+        limit = f" (of {machine.physical_cores}; the rest is closed to this process)" if machine.limited else ""
+        note = ASSUMED.format(cores=f"{machine.usable_cores} physical cores{limit}")
+    return from_formula(starting_point(**facts)), note  # type: ignore[arg-type]  # click has checked the types

@@ -1,0 +1,94 @@
+"""The pool's waiting line, for greenlets: a returned connection goes straight to whoever waited longest.
+
+SQLAlchemy's own queue wakes a waiter and lets it race. Among greenlets the one that returned a connection wins
+that race every time, and the others starve: 64 callers of 1 connection showed a p50 of 0.8 ms where Little's law
+says 53 ms. Handing over in order of arrival needs neither the race nor a sleep after each transaction, and costs
+the client half as much. Everything else about the pool is SQLAlchemy's QueuePool.
+"""
+
+from collections import deque
+from math import inf
+from time import monotonic
+from typing import Any
+
+import gevent
+from sqlalchemy.pool import QueuePool
+from sqlalchemy.util.queue import Empty, Full, QueueCommon
+
+WATCH_SECONDS = 0.1
+
+
+class FairQueue(QueueCommon[Any]):
+    """A queue for the greenlets of one thread, first come, first served.
+
+    All its waiters have the same timeout, as a pool's have, so the first in line is the first to give up, and one
+    greenlet that watches the first costs less than a timer for each.
+    """
+
+    def __init__(self, maxsize: int = 0, use_lifo: bool = False) -> None:
+        self.maxsize = maxsize
+        self.use_lifo = use_lifo
+        self._items: deque[Any] = deque()
+        self._waiters: deque[tuple[gevent.Greenlet[..., Any], float]] = deque()
+        self._hub = gevent.get_hub()
+        self._watcher: gevent.Greenlet[..., None] | None = None
+
+    def qsize(self) -> int:
+        """Items that nobody waits for."""
+        return len(self._items)
+
+    def empty(self) -> bool:
+        """Whether a get would have to wait."""
+        return not self._items
+
+    def full(self) -> bool:
+        """Whether a put would fail."""
+        return 0 < self.maxsize <= len(self._items)
+
+    def put(self, item: Any, block: bool = True, timeout: float | None = None) -> None:  # noqa: ARG002 (the pool's interface; it never waits to put)
+        """Hand the item to the longest waiter, or keep it. Raises Full beyond maxsize."""
+        while self._waiters:
+            waiter, _ = self._waiters.popleft()
+            if not waiter.dead:
+                self._hub.loop.run_callback(waiter.switch, item)
+                return
+        if self.full():
+            raise Full
+        self._items.append(item)
+
+    def get(self, block: bool = True, timeout: float | None = None) -> Any:
+        """Take an item; wait up to timeout seconds for one. Raises Empty without one."""
+        if self._items:
+            return self._items.pop() if self.use_lifo else self._items.popleft()
+        if not block:
+            raise Empty
+        self._waiters.append((gevent.getcurrent(), monotonic() + timeout if timeout else inf))
+        if timeout and not self._watcher:
+            self._watcher = gevent.spawn(self._watch)
+        return self._hub.switch()
+
+    def _watch(self) -> None:
+        """Send away waiters whose time is up, until nobody waits."""
+        while self._waiters:
+            waiter, deadline = self._waiters[0]
+            left = deadline - monotonic()
+            if left > 0:
+                gevent.sleep(min(left, WATCH_SECONDS))
+            else:
+                self._waiters.popleft()
+                self._hub.loop.run_callback(waiter.throw, Empty)
+        self._watcher = None
+
+    def put_nowait(self, item: Any) -> None:
+        """Put without waiting."""
+        self.put(item, block=False)
+
+    def get_nowait(self) -> Any:
+        """Get without waiting."""
+        return self.get(block=False)
+
+
+class FairQueuePool(QueuePool):
+    """SQLAlchemy's QueuePool with a fair waiting line."""
+
+    _queue_class = FairQueue

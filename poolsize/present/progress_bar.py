@@ -1,0 +1,79 @@
+"""A sweep's progress as a live bar on standard error: step, size, throughput, p95, time left."""
+
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn
+
+from poolsize.progress import Message, SecondPassed, StepDone, StepStarted, SweepStarted
+from poolsize.units import count, milliseconds, minutes, per_second
+
+
+class ProgressBar:
+    """Shows a sweep's messages: a live line in a terminal, and one line for each finished step anywhere."""
+
+    def __init__(self, console: Console | None = None) -> None:
+        self._console = console or Console(stderr=True, highlight=False)
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=24),
+            TextColumn("{task.fields[now]}"),
+            console=self._console,
+            transient=True,
+        )
+        self._task: TaskID | None = None
+        self._plan = SweepStarted("", 0, 0, 0.0)
+        self._done = 0
+        self._seconds = 0
+
+    def __enter__(self) -> Self:
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bar.stop()
+
+    def show(self, message: Message) -> None:
+        """Bring the display up to date with one message."""
+        match message:
+            case SweepStarted():
+                self._begin(message)
+            case StepStarted(pool_size=size):
+                self._seconds = 0
+                self._update(f"step {self._done + 1}/{self._plan.steps}, {count(size, 'connection')}", "opening")
+            case SecondPassed(transactions=rate, p95_ms=p95_ms):
+                self._seconds += 1
+                self._update(None, f"{per_second(rate)}, p95 {milliseconds(p95_ms)}, {self._left()} left")
+            case StepDone():
+                self._done += 1
+                self._print(message)
+            case _:
+                pass
+
+    def _begin(self, plan: SweepStarted) -> None:
+        self._plan, self._done = plan, plan.steps_done
+        steps = count(plan.steps - plan.steps_done, "step")
+        duration = minutes((plan.steps - plan.steps_done) * plan.step_seconds)
+        self._console.print(f"{steps} of {plan.step_seconds:g} s, about {duration}; writing {plan.run}", soft_wrap=True)
+        self._task = self._bar.add_task("", total=plan.steps * plan.step_seconds, now="")
+
+    def _update(self, description: str | None, now: str) -> None:
+        if self._task is not None:
+            completed = self._done * self._plan.step_seconds + self._seconds
+            if description:
+                self._bar.update(self._task, description=description)
+            self._bar.update(self._task, completed=completed, now=now)
+
+    def _left(self) -> str:
+        return minutes((self._plan.steps - self._done) * self._plan.step_seconds - self._seconds)
+
+    def _print(self, step: StepDone) -> None:
+        doubts = f"  failed: {', '.join(step.failed_checks)}" if step.failed_checks else ""
+        self._console.print(
+            f"{self._done:>3}/{self._plan.steps}  {step.pool_size:>5} connections  "
+            f"{per_second(step.throughput):>9}  p95 {milliseconds(step.p95_ms)}{doubts}",
+            soft_wrap=True,
+        )
