@@ -1,0 +1,106 @@
+"""What the tests share: the command line as a user runs it, real servers, and runs whose answer is known."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from poolsize.analysis.checks import check_step
+from poolsize.facts.machine import Machine
+from poolsize.facts.server import Server
+from poolsize.measure.private_server import PrivateServer, private_server
+from poolsize.measure.recorder import histogram
+from poolsize.plan import SweepPlan
+from poolsize.run import Latencies, Run, Setting, Step, Worker
+
+ROOT = Path(__file__).parents[1]
+Command = Callable[..., "subprocess.CompletedProcess[str]"]
+FLAVORS = ("mariadb", "mysql")
+
+
+def mysqld(flavor: str) -> Path | None:
+    """The server program to test with; None for the MariaDB that poolsize finds by itself."""
+    if flavor == "mariadb":
+        return None
+    if not (path := os.environ.get("POOLSIZE_TEST_MYSQLD")):
+        pytest.skip("no MySQL on this machine: name its mysqld in POOLSIZE_TEST_MYSQLD")
+    return Path(path)
+
+
+@pytest.fixture(scope="session", params=FLAVORS)
+def server(request: pytest.FixtureRequest) -> Iterator[PrivateServer]:
+    """A MariaDB, then a MySQL, for all tests that only use it."""
+    with private_server(mysqld(request.param), {}, 100) as started:
+        yield started
+
+
+@pytest.fixture
+def poolsize(tmp_path: Path) -> Command:
+    """The command line, run in an empty folder."""
+
+    def run(*arguments: str, url: str | None = None, timeout: float = 120) -> "subprocess.CompletedProcess[str]":
+        environment = {name: value for name, value in os.environ.items() if name != "POOLSIZE_URL"}
+        return subprocess.run(
+            [str(Path(sys.executable).with_name("poolsize")), *arguments],
+            cwd=tmp_path,
+            env=environment | ({"POOLSIZE_URL": url} if url else {}),
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            check=False,
+        )
+
+    return run
+
+
+def a_setting(sizes: Sequence[int], users: int = 64, repeats: int = 1) -> Setting:
+    """Where a made-up run was measured."""
+    return Setting(
+        created="2026-01-02T03:04:05+00:00",
+        plan=SweepPlan(tuple(sizes), users, "scan", warm_up_seconds=1, step_seconds=10, repeats=repeats),
+        cores=4,
+        disks=1,
+        cores_from="given",
+        client=Machine(4, 8, 8.0, 2**34, "Linux x86_64"),
+        server=Server("MariaDB", "10.11.6-MariaDB", 151, "one-thread-per-connection", True, 2**27),
+        versions={"poolsize": "0.1.0"},
+    )
+
+
+def a_step(pool_size: int, throughput: Sequence[int], users: int = 64, order: int = 0, cpu: float = 0.2) -> Step:
+    """A step in which Little's law holds: callers wait and work for as long as their throughput makes them."""
+    counted = list(throughput)
+    total_us = round(1e6 * users / (sum(counted) / len(counted)))
+    usage_us = max(1, round(total_us * min(1.0, pool_size / users)))
+    latencies = {
+        name: str(histogram([{max(1, value): sum(counted)}]).encode(), "ascii")
+        for name, value in (("wait", total_us - usage_us), ("usage", usage_us), ("total", total_us))
+    }
+    step = Step(
+        pool_size=pool_size,
+        repeat=0,
+        order=order,
+        started="2026-01-02T03:04:05+00:00",
+        users=users,
+        warm_up_seconds=1,
+        throughput=(counted[0] // 2, *counted),
+        errors={},
+        gap_ms=0.0,
+        latencies=Latencies(**latencies),
+        server_connections=pool_size,
+        workers=(Worker("local", pool_size, users, cpu, 0.5),),
+        checks=(),
+    )
+    return Step(**{**vars(step), "checks": check_step(step)})
+
+
+def a_run(curve: dict[int, int], users: int = 64, noise: int = 1, cpu: float = 0.2) -> Run:
+    """A complete run with this mean throughput at each size, alternating by +-noise."""
+    steps = tuple(
+        a_step(size, [rate + (noise if second % 2 else -noise) for second in range(10)], users, order, cpu)
+        for order, (size, rate) in enumerate(curve.items())
+    )
+    return Run(a_setting(tuple(curve), users), steps)

@@ -12,6 +12,7 @@ from time import monotonic
 from typing import Any
 
 import gevent
+from greenlet import greenlet
 from sqlalchemy.pool import QueuePool
 from sqlalchemy.util.queue import Empty, Full, QueueCommon
 
@@ -29,7 +30,7 @@ class FairQueue(QueueCommon[Any]):
         self.maxsize = maxsize
         self.use_lifo = use_lifo
         self._items: deque[Any] = deque()
-        self._waiters: deque[tuple[gevent.Greenlet[..., Any], float]] = deque()
+        self._waiters: deque[tuple[greenlet, float]] = deque()
         self._hub = gevent.get_hub()
         self._watcher: gevent.Greenlet[..., None] | None = None
 

@@ -94,8 +94,10 @@ def parse_options(texts: Sequence[str]) -> dict[str, str]:
 def _is_mariadb(program: Path) -> bool:
     try:
         said = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout
-    except (OSError, subprocess.CalledProcessError) as error:
-        raise BadInput(f"--mysqld {program} can't be run: {error}") from None
+    except OSError as error:
+        raise BadInput(f"--mysqld {program} can't be run: {error.strerror}") from None
+    except subprocess.CalledProcessError as error:
+        raise BadInput(f"--mysqld {program} is no database server: {error.stderr.strip()}") from None
     return "MariaDB" in said
 
 

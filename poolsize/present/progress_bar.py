@@ -21,6 +21,7 @@ class ProgressBar:
             TextColumn("{task.fields[now]}"),
             console=self._console,
             transient=True,
+            disable=not self._console.is_terminal,
         )
         self._task: TaskID | None = None
         self._plan = SweepStarted("", 0, 0, 0.0)

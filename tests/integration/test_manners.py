@@ -1,0 +1,185 @@
+"""How a sweep behaves towards a server and its user: refusals, interruptions, and what it leaves behind."""
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from poolsize import load_run
+from poolsize.measure.pool import connect, database_url
+from poolsize.measure.private_server import PrivateServer, private_server
+from tests.conftest import Command, mysqld
+
+pytestmark = pytest.mark.server
+SHORT = ("--pool-sizes", "1,2", "--step-time", "2s", "--warm-up", "0", "--workload", "select_one")
+
+
+@pytest.fixture
+def cursor(server: PrivateServer) -> Iterator[Any]:
+    """An administrator's cursor; the schema poolsize is gone afterwards."""
+    with connect(database_url(server.url)) as connection, connection.cursor() as opened:
+        yield opened
+        opened.execute("DROP DATABASE IF EXISTS poolsize")
+
+
+def url_of(server: PrivateServer, **changes: Any) -> str:
+    return database_url(server.url).set(**changes).render_as_string(hide_password=False)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said", "code"),
+    [
+        ({"password": "wrong"}, "refuses poolsize@127.0.0.1", 2),
+        ({"port": 1}, "no server answers at poolsize@127.0.0.1:1", 2),
+        ({"drivername": "postgresql"}, "MySQL and MariaDB", 2),
+    ],
+)
+def test_a_wrong_url_is_one_line(
+    server: PrivateServer, poolsize: Command, tmp_path: Path, changes: dict[str, Any], said: str, code: int
+) -> None:
+    done = poolsize("sweep", *SHORT, url=url_of(server, **changes))
+    assert (done.returncode, done.stdout) == (code, "")
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert "Traceback" not in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_sizes_beyond_max_connections_are_refused(server: PrivateServer, poolsize: Command) -> None:
+    done = poolsize("sweep", "--pool-sizes", "4,400", "--workload", "select_one", url=server.url)
+    assert done.returncode == 2
+    assert "--pool-sizes 400" in done.stderr
+    assert "100 connections (max_connections)" in done.stderr
+
+
+def test_somebody_elses_schema_is_not_touched(server: PrivateServer, poolsize: Command, cursor: Any) -> None:
+    cursor.execute("CREATE DATABASE poolsize")
+    cursor.execute("CREATE TABLE poolsize.precious (id INT)")
+    done = poolsize("sweep", *SHORT, url=server.url)
+    assert done.returncode == 2
+    assert "precious" in done.stderr
+    cursor.execute("SHOW TABLES FROM poolsize")
+    assert cursor.fetchall() == (("precious",),)
+
+
+def test_an_empty_schema_made_for_it_is_used_and_left_empty(
+    server: PrivateServer, poolsize: Command, cursor: Any
+) -> None:
+    cursor.execute("CREATE DATABASE poolsize")
+    cursor.execute("DROP USER IF EXISTS guest@'127.0.0.1'")
+    cursor.execute("CREATE USER guest@'127.0.0.1' IDENTIFIED BY 'of the house'")
+    cursor.execute("GRANT ALL ON poolsize.* TO guest@'127.0.0.1'")
+    done = poolsize(
+        "sweep", *SHORT, "--output", "a.jsonl", url=url_of(server, username="guest", password="of the house")
+    )
+    assert done.returncode == 0, done.stderr
+    cursor.execute("SHOW TABLES FROM poolsize")
+    assert cursor.fetchall() == ()
+
+
+def test_an_account_without_the_grant_is_told_it(server: PrivateServer, poolsize: Command, cursor: Any) -> None:
+    cursor.execute("DROP USER IF EXISTS stranger@'127.0.0.1'")
+    cursor.execute("CREATE USER stranger@'127.0.0.1' IDENTIFIED BY 'x'")
+    done = poolsize("sweep", *SHORT, url=url_of(server, username="stranger", password="x"))
+    assert done.returncode == 2
+    assert "GRANT ALL ON poolsize.*" in done.stderr
+
+
+def test_leftovers_of_a_killed_sweep_are_cleared(server: PrivateServer, poolsize: Command, cursor: Any) -> None:
+    cursor.execute("CREATE DATABASE poolsize")
+    cursor.execute("CREATE TABLE poolsize.made_by_poolsize (schema_made BOOL NOT NULL)")
+    cursor.execute("INSERT INTO poolsize.made_by_poolsize VALUES (TRUE)")
+    cursor.execute("CREATE TABLE poolsize.task (id INT)")
+    done = poolsize("sweep", *SHORT, "--output", "a.jsonl", url=server.url)
+    assert done.returncode == 0, done.stderr
+    cursor.execute("SHOW DATABASES LIKE 'poolsize'")
+    assert cursor.fetchall() == ()
+
+
+def test_two_sweeps_at_once_are_refused(server: PrivateServer, poolsize: Command, cursor: Any) -> None:
+    cursor.execute("SELECT GET_LOCK('poolsize', 0)")
+    done = poolsize("sweep", *SHORT, url=server.url)
+    assert done.returncode == 2
+    assert "another sweep" in done.stderr
+    cursor.execute("SELECT RELEASE_LOCK('poolsize')")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_sweep_keeps_its_steps_and_resumes(
+    server: PrivateServer, poolsize: Command, tmp_path: Path, cursor: Any, ending: signal.Signals
+) -> None:
+    path = tmp_path / "a.jsonl"
+    sweep = subprocess.Popen(
+        [str(Path(sys.executable).with_name("poolsize")), "sweep", "--workload", "select_one", "--pool-sizes", "1,2,4",
+         "--step-time", "2s", "--warm-up", "0", "--output", "a.jsonl"],
+        cwd=tmp_path, env={"POOLSIZE_URL": server.url}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    deadline = time.monotonic() + 30
+    while (not path.exists() or path.read_bytes().count(b"\n") < 2) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    sweep.send_signal(ending)
+    out, err = sweep.communicate(timeout=30)
+    assert (sweep.returncode, out) == (1, "")
+    assert "--resume a.jsonl" in err.splitlines()[-1]
+    kept = load_run(path).steps
+    assert 1 <= len(kept) < 3
+    cursor.execute("SHOW DATABASES LIKE 'poolsize'")
+    assert cursor.fetchall() == ()
+    incomplete = poolsize("recommend", "--run", "a.jsonl")
+    assert incomplete.returncode == 1
+    assert "--resume" in incomplete.stderr
+    with path.open("ab") as file:
+        file.write(b'{"step": {"pool_si')
+    refused = poolsize("sweep", "--resume", "a.jsonl", "--pool-sizes", "1,2", url=server.url)
+    assert (refused.returncode, "keeps its plan" in refused.stderr) == (2, True)
+    done = poolsize("sweep", "--resume", "a.jsonl", url=server.url)
+    assert done.returncode == 0, done.stderr
+    run = load_run(path)
+    assert run.steps[: len(kept)] == kept
+    assert not run.missing
+
+
+@pytest.mark.slow
+def test_a_server_that_goes_away_fails_the_work_and_keeps_the_steps(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    with private_server(mysqld("mariadb"), {}, 30) as server:
+        sweep = subprocess.Popen(
+            [str(Path(sys.executable).with_name("poolsize")), "sweep", *SHORT, "--output", "a.jsonl"],
+            cwd=tmp_path, env={"POOLSIZE_URL": server.url}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        deadline = time.monotonic() + 30
+        while (not path.exists() or path.read_bytes().count(b"\n") < 2) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        time.sleep(0.5)
+    out, err = sweep.communicate(timeout=120)
+    assert (sweep.returncode, out) == (1, "")
+    assert "Traceback" not in err
+    assert err.splitlines()[-1].startswith("poolsize: error: ")
+    assert len(load_run(path).steps) == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ('cursor.execute("SELECT nonsense FROM nowhere")', "nowhere"),
+        ("raise ValueError('no such thing')", "ValueError: no such thing"),
+    ],
+)
+def test_a_workload_that_fails_is_told_before_anything_is_measured(
+    server: PrivateServer, poolsize: Command, tmp_path: Path, body: str, said: str
+) -> None:
+    (tmp_path / "mine.py").write_text(
+        "from poolsize.measure.locust_user import PoolUser\n"
+        "class Mine(PoolUser):\n"
+        f"    def transaction(self, cursor):\n        {body}\n"
+    )
+    done = poolsize("sweep", "--workload", "mine.py", "--pool-sizes", "1,2", "--output", "a.jsonl", url=server.url)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,133 @@
+"""The private server: set up as promised, and gone however its owner ends."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from poolsize.errors import BadInput
+from poolsize.measure.pool import connect, database_url
+from poolsize.measure.private_server import ON_DISK, private_server
+from tests.conftest import mysqld
+
+pytestmark = pytest.mark.server
+
+OWNER = """
+import sys, time
+from pathlib import Path
+from poolsize.measure.private_server import ON_DISK, private_server
+with private_server(Path(sys.argv[1]) if sys.argv[1] else None, {}, 20) as server:
+    print(server.pid, server.directory, flush=True)
+    if sys.argv[2] == "error":
+        raise RuntimeError
+    if sys.argv[2] == "wait":
+        time.sleep(60)
+"""
+
+
+def gone(pid: int, directory: Path) -> bool:
+    """Whether both are gone within a few seconds."""
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline:
+        if not directory.exists() and not psutil.pid_exists(pid):
+            return True
+        time.sleep(0.05)
+    return False
+
+
+@pytest.mark.parametrize("flavor", ["mariadb", "mysql"])
+@pytest.mark.parametrize("ending", ["end", "error", signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_it_is_gone_however_its_owner_ends(flavor: str, ending: str | signal.Signals) -> None:
+    how = ending if isinstance(ending, str) else "wait"
+    owner = subprocess.Popen(
+        [sys.executable, "-c", OWNER, str(mysqld(flavor) or ""), how],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    assert owner.stdout is not None
+    pid, directory = owner.stdout.readline().split()
+    if isinstance(ending, signal.Signals):
+        assert psutil.pid_exists(int(pid))
+        owner.send_signal(ending)
+    owner.wait(timeout=30)
+    owner.stdout.close()
+    assert gone(int(pid), Path(directory))
+
+
+def test_it_is_gone_when_its_owner_is_killed_while_it_is_being_made() -> None:
+    before = set(ON_DISK.glob("poolsize-*"))
+    owner = subprocess.Popen([sys.executable, "-c", OWNER, "", "wait"], stdout=subprocess.DEVNULL)
+    deadline = time.monotonic() + 20
+    while not (made := set(ON_DISK.glob("poolsize-*")) - before) and time.monotonic() < deadline:
+        time.sleep(0.005)
+    time.sleep(0.3)
+    owner.kill()
+    owner.wait()
+    (directory,) = made
+    assert gone(owner.pid, directory)
+
+
+@pytest.mark.parametrize("flavor", ["mariadb", "mysql"])
+def test_it_is_durable_local_and_takes_options(flavor: str) -> None:
+    with private_server(mysqld(flavor), {"innodb_buffer_pool_size": "64M"}, 33) as server:
+        with connect(database_url(server.url)) as connection, connection.cursor() as cursor:
+            cursor.execute("SHOW GLOBAL VARIABLES")
+            variables = dict(cursor.fetchall())
+        assert variables["innodb_flush_log_at_trx_commit"] == "1"
+        assert variables["innodb_buffer_pool_size"] == str(64 * 2**20)
+        assert variables["max_connections"] == "33"
+        listening = [one for one in psutil.Process(server.pid).net_connections() if one.status == psutil.CONN_LISTEN]
+        assert {one.laddr.ip for one in listening} <= {"127.0.0.1"}
+        commands = [" ".join(process.cmdline()) for process in psutil.process_iter() if _readable(process)]
+        password = str(database_url(server.url).password)
+        assert not [command for command in commands if password in command]
+        assert (server.directory / "accounts.sql").stat().st_mode & 0o077 == 0
+
+
+def _readable(process: psutil.Process) -> bool:
+    try:
+        return bool(process.cmdline())
+    except psutil.Error:
+        return False
+
+
+def test_the_thread_pool_is_one_option_away() -> None:
+    with (
+        private_server(None, {"thread_handling": "pool-of-threads"}, 20) as server,
+        connect(database_url(server.url)) as connection,
+        connection.cursor() as cursor,
+    ):
+        cursor.execute("SELECT @@thread_handling")
+        assert cursor.fetchone() == ("pool-of-threads",)
+
+
+def test_an_option_that_the_server_does_not_know_is_told_in_its_own_words() -> None:
+    with pytest.raises(BadInput, match="frobnicate"), private_server(None, {"frobnicate": "1"}, 20):
+        pass
+
+
+def test_a_sweep_killed_hard_leaves_no_process_behind(tmp_path: Path) -> None:
+    before = {process.pid for process in psutil.process_iter()}
+    sweep = subprocess.Popen(
+        [str(Path(sys.executable).with_name("poolsize")), "sweep", "--workload", "scan", "--pool-sizes", "1,2",
+         "--step-time", "30s", "--output", "a.jsonl"],
+        cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        env={name: value for name, value in os.environ.items() if name != "POOLSIZE_URL"},
+    )  # fmt: skip
+    deadline = time.monotonic() + 60
+    while not (tmp_path / "a.jsonl").exists() and time.monotonic() < deadline:
+        time.sleep(0.1)
+    time.sleep(2)
+    mine = [process for process in psutil.process_iter() if process.pid not in before and _readable(process)]
+    mine = [p for p in mine if any(word in " ".join(p.cmdline()) for word in ("locust", "mariadbd", "watchdog"))]
+    assert len(mine) >= 3
+    sweep.kill()
+    sweep.wait()
+    _, alive = psutil.wait_procs(mine, timeout=15)
+    assert not alive

@@ -1,0 +1,111 @@
+"""The README: every command in it works, and every output in it is what the command prints."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from poolsize.measure.pool import connect, database_url
+from poolsize.measure.private_server import PrivateServer
+from tests.conftest import ROOT, Command
+
+BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)
+HERE = str(Path(sys.executable).parent)
+
+
+def blocks(language: str) -> list[str]:
+    return [text for kind, text in BLOCKS if kind == language]
+
+
+def shell_lines(beginning: str) -> list[str]:
+    lines = [line.split("  #")[0].strip() for text in blocks("sh") for line in text.splitlines()]
+    return [line for line in lines if line.startswith(beginning)]
+
+
+@contextmanager
+def checkout() -> Iterator[dict[str, str]]:
+    """The environment of a user in the checkout with poolsize on the path."""
+    yield os.environ | {"PATH": f"{HERE}{os.pathsep}{os.environ['PATH']}"}
+
+
+@pytest.mark.parametrize("text", blocks("console"), ids=lambda text: text.splitlines()[0])
+def test_a_command_prints_what_the_readme_shows(text: str) -> None:
+    command, _, output = text.partition("\n")
+    with checkout() as environment:
+        done = subprocess.run(
+            shlex.split(command.removeprefix("$ ")), cwd=ROOT, env=environment, capture_output=True, text=True, check=True
+        )
+    assert done.stdout == output
+
+
+@pytest.mark.parametrize("line", shell_lines("scripts/"))
+def test_a_script_is_there_and_runs(line: str) -> None:
+    assert os.access(ROOT / line.split()[0], os.X_OK)
+
+
+def test_every_kind_of_block_and_command_is_checked() -> None:
+    assert {kind for kind, _ in BLOCKS} == {"sh", "console", "sql", "python"}
+    known = ("scripts/", "poolsize sweep", "poolsize analyze", "poolsize notebook", "locust ", "export POOLSIZE_URL=")
+    assert all(line.startswith(known) for line in shell_lines("") if line)
+
+
+@pytest.mark.parametrize("line", shell_lines("poolsize analyze"))
+def test_the_analysis_draws(line: str, tmp_path: Path) -> None:
+    words = [str(ROOT / word) if word.startswith("data/") else word for word in shlex.split(line)]
+    with checkout() as environment:
+        subprocess.run(words, cwd=tmp_path, env=environment, check=True, capture_output=True)
+    assert list(tmp_path.glob("*.png"))
+
+
+def test_the_python_api_works_as_shown() -> None:
+    (program,) = [text for text in blocks("python") if "load_run" in text]
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+    size, low, high, p99 = done.stdout.replace("(", "").replace(")", "").replace(",", "").split()
+    assert (size, low, high) == ("2", "2", "2")
+    assert float(p99) > 1
+
+
+@pytest.mark.server
+@pytest.mark.slow
+def test_the_sweeps_work_with_the_account_the_readme_makes(
+    server: PrivateServer, poolsize: Command, tmp_path: Path
+) -> None:
+    (grant,) = blocks("sql")
+    with connect(database_url(server.url)) as connection, connection.cursor() as cursor:
+        for statement in grant.replace("'poolsize'@'%'", "reader@'127.0.0.1'").split(";"):
+            if statement.strip():
+                cursor.execute(statement)
+    url = f"mysql://reader:PASSWORD@127.0.0.1:{database_url(server.url).port}/"
+    (workload,) = [text for text in blocks("python") if "PoolUser" in text]
+    (tmp_path / "checkout.py").write_text(workload)
+    for place, line in enumerate(line for line in shell_lines("poolsize sweep") if "--resume" not in line):
+        options = [word for word in shlex.split(line)[2:] if not word.startswith("thread_handling")]
+        options = [word for word in options if word != "--server-option"]
+        if "--pool-sizes" in options:
+            options[options.index("--pool-sizes") + 1] = "1,2"
+        else:
+            options += ["--pool-sizes", "1,2"]
+        short = ("--step-time", "2s", "--warm-up", "0", "--output", f"{place}.jsonl")
+        done = poolsize("sweep", *options, *short, url=url)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.startswith("Pool size: ")
+
+
+@pytest.mark.server
+@pytest.mark.slow
+@pytest.mark.parametrize("line", shell_lines("locust"))
+def test_plain_locust_works_as_shown(server: PrivateServer, line: str, tmp_path: Path) -> None:
+    words = [str(ROOT / word) if word.startswith("locustfiles/") else word for word in shlex.split(line)]
+    words[words.index("--pool-sizes") + 1] = "1,4"
+    words[words.index("--step-time") + 1] = "2s"
+    with checkout() as environment:
+        subprocess.run(
+            words, cwd=tmp_path, env=environment | {"POOLSIZE_URL": server.url}, check=True, capture_output=True
+        )
+    assert list(tmp_path.glob("*.jsonl"))

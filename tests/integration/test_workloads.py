@@ -1,0 +1,66 @@
+"""The workloads: each sends exactly the statements it stands for, as the server counts them."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from poolsize.measure.private_server import PrivateServer
+from poolsize.shipped import workloads
+
+pytestmark = pytest.mark.server
+
+COUNT = """
+import json, sys
+from importlib.util import module_from_spec, spec_from_file_location
+from poolsize.measure.locust_user import PoolUser
+from poolsize.measure.pool import SCHEMA, connect, database_url
+from poolsize.measure.workspace import Workspace
+spec = spec_from_file_location("workload", sys.argv[2])
+module = module_from_spec(spec)
+spec.loader.exec_module(module)
+(workload,) = [c for c in vars(module).values() if isinstance(c, type) and issubclass(c, PoolUser) and not c.abstract]
+url = database_url(sys.argv[1])
+workspace = Workspace(url)
+def counted(cursor):
+    cursor.execute("SHOW SESSION STATUS WHERE Variable_name LIKE 'Com\\\\_%' OR Variable_name = 'Questions'")
+    return {name: int(value) for name, value in cursor.fetchall()}
+def work(cursor):
+    workload.prepare(cursor); workload.before_step(cursor)
+    user = workload.__new__(workload)
+    before = counted(cursor)
+    for _ in range(20):
+        user.transaction(cursor)
+    after = counted(cursor)
+    print(json.dumps({name: (after[name] - before[name]) / 20 for name in after}))
+workspace.work(work)
+workspace.close()
+"""
+
+STATEMENTS = {
+    "insert": {"insert": 1},
+    "scan": {"select": 1},
+    "select_one": {"select": 1},
+    "oltp_point_select": {"select": 1},
+    "oltp_read_only": {"begin": 1, "select": 14, "commit": 1},
+    "oltp_write_only": {"begin": 1, "update": 2, "delete": 1, "insert": 1, "commit": 1},
+    "oltp_read_write": {"begin": 1, "select": 14, "update": 2, "delete": 1, "insert": 1, "commit": 1},
+}
+
+
+def test_every_workload_is_known_here() -> None:
+    assert workloads().keys() == STATEMENTS.keys()
+
+
+@pytest.mark.parametrize("name", STATEMENTS)
+def test_a_transaction_is_exactly_its_statements(server: PrivateServer, name: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", COUNT, server.url, str(workloads()[name])], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    counted = json.loads(done.stdout)
+    expected = STATEMENTS[name]
+    kinds = ("begin", "commit", "rollback", "select", "insert", "update", "delete")
+    assert {kind: round(counted[f"Com_{kind}"], 2) for kind in kinds if round(counted[f"Com_{kind}"], 2)} == expected
+    assert round(counted["Questions"] - 1 / 20) == sum(expected.values())

@@ -1,0 +1,39 @@
+"""The checks: each accuses the step it should, and no other."""
+
+from dataclasses import replace
+
+import pytest
+
+from poolsize.analysis.checks import check_step
+from poolsize.run import Step, Worker
+from tests.conftest import a_step
+
+GOOD = a_step(4, [100] * 10)
+
+
+def failed(step: Step) -> set[str]:
+    return {check.name for check in check_step(step) if not check.passed}
+
+
+def test_a_good_step_passes() -> None:
+    assert failed(GOOD) == set()
+
+
+@pytest.mark.parametrize(
+    ("change", "accused"),
+    [
+        ({"users": 80}, "littles_law"),
+        ({"gap_ms": 100.0}, "littles_law"),
+        ({"server_connections": 5}, "connections"),
+        ({"errors": {"deadlock": (0,) + (3,) * 10}}, "errors"),
+        ({"workers": (Worker("local", 4, 64, 0.93, 0.5),)}, "generator"),
+        ({"workers": (Worker("local", 4, 64, 0.2, 80.0),)}, "generator"),
+        ({"pool_size": 64, "server_connections": 64}, "users_limited"),
+    ],
+)
+def test_one_fault_is_accused_by_one_check(change: dict[str, object], accused: str) -> None:
+    assert failed(replace(GOOD, **change)) == {accused}  # type: ignore[arg-type]  # fields by name
+
+
+def test_errors_of_the_warm_up_do_not_count() -> None:
+    assert failed(replace(GOOD, errors={"deadlock": (50,) + (0,) * 10})) == set()

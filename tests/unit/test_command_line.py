@@ -1,0 +1,130 @@
+"""The command line without a server: its answers, its JSON, its errors, and what it does not import."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from poolsize.store import RunWriter
+from tests.conftest import ROOT, Command, a_run
+
+GOLDEN = ROOT / "tests/golden"
+
+
+def stored(path: Path) -> Path:
+    run = a_run({1: 100, 2: 200, 4: 390, 8: 400})
+    with RunWriter(path, run.setting) as writer:
+        for step in run.steps:
+            writer.append(step)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("arguments", "size"),
+    [(["--cores", "8"], 17), (["--cores", "4"], 9), (["--cores", "8", "--cache-hit-rate", "1"], 16)],
+)
+def test_recommend_answers_with_the_formula(poolsize: Command, arguments: list[str], size: int) -> None:
+    done = poolsize("recommend", *arguments, "--json")
+    answer = json.loads(done.stdout)
+    assert (done.returncode, done.stderr, answer["pool_size"], answer["basis"]) == (0, "", size, "formula")
+    assert answer["verdict"] is None
+    assert answer["fleet"] is None
+
+
+def test_the_deadlock_floor_is_named(poolsize: Command) -> None:
+    done = poolsize("recommend", "--cores", "8", "--app-threads", "3", "--connections-per-thread", "4")
+    assert "deadlock floor = 10" in done.stdout
+
+
+def test_without_cores_it_says_what_it_assumed(poolsize: Command) -> None:
+    done = poolsize("recommend")
+    assert done.returncode == 0
+    assert "assumes that the database runs here" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("recommend-8", ["--cores", "8"]),
+        ("recommend-ssd-floor", ["--cores", "2", "--ssd", "--app-threads", "3", "--connections-per-thread", "4"]),
+        ("recommend-cached", ["--cores", "16", "--threads-per-core", "2", "--disks", "4", "--cache-hit-rate", "0.95"]),
+    ],
+)
+def test_the_text_is_the_golden_one(poolsize: Command, name: str, arguments: list[str]) -> None:
+    assert poolsize("recommend", *arguments).stdout == (GOLDEN / f"{name}.txt").read_text()
+
+
+def test_recommend_from_a_run(poolsize: Command, tmp_path: Path) -> None:
+    stored(tmp_path / "a.jsonl")
+    answer = json.loads(poolsize("recommend", "--run", "a.jsonl", "--json").stdout)
+    assert (answer["pool_size"], answer["basis"], answer["verdict"]) == (4, "measured", "measured")
+    assert poolsize("recommend", "--run", "a.jsonl").stdout.startswith("Pool size: 4 connections")
+
+
+def test_analyze_prints_and_draws(poolsize: Command, tmp_path: Path) -> None:
+    stored(tmp_path / "a.jsonl")
+    done = poolsize("analyze", "a.jsonl", "--plot", "a.png", "--json")
+    assert [step["pool_size"] for step in json.loads(done.stdout)["steps"]] == [1, 2, 4, 8]
+    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said", "code"),
+    [
+        (["recommend", "--cores", "-3"], "--cores -3", 2),
+        (["recommend", "--cores", "many"], "many", 2),
+        (["recommend", "--frob"], "--frob", 2),
+        (["recommend", "--run", "none.jsonl"], "none.jsonl", 2),
+        (["recommend", "--run", "a.jsonl", "--cores", "4"], "--cores", 2),
+        (["recommend", "--run", "half.jsonl"], "half.jsonl: line", 1),
+        (["analyze", "half.jsonl"], "sweep --resume half.jsonl", 1),
+        (["analyze", "text.jsonl"], "text.jsonl", 2),
+        (["sweep", "--workload", "nothing"], "--workload nothing", 2),
+        (["sweep", "--workload", "scan", "--mysqld", "/none"], "--mysqld /none", 2),
+        (["sweep", "--workload", "scan", "--pool-sizes", "1,x"], "--pool-sizes 1,x", 2),
+        (["sweep", "--workload", "scan", "--step-time", "soon"], "--step-time soon", 2),
+        (["sweep", "--workload", "scan", "--url", "postgresql://u:secret@h/d"], "postgresql://u:***@h/d", 2),
+        (["sweep", "--workload", "scan", "--url", "nonsense"], "not a URL", 2),
+        (["sweep", "--resume", "none.jsonl"], "none.jsonl", 2),
+        (["frob"], "frob", 2),
+    ],
+)
+def test_bad_input_is_one_line_and_no_traceback(
+    poolsize: Command, tmp_path: Path, arguments: list[str], said: str, code: int
+) -> None:
+    whole = stored(tmp_path / "a.jsonl").read_bytes()
+    (tmp_path / "half.jsonl").write_bytes(whole[: len(whole) // 2])
+    (tmp_path / "text.jsonl").write_text("hello\n")
+    done = poolsize(*arguments)
+    assert done.returncode == code
+    assert done.stdout == ""
+    assert done.stderr.startswith("poolsize: error: ")
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert "secret" not in done.stderr
+    assert (tmp_path / "half.jsonl").read_bytes() == whole[: len(whole) // 2]
+
+
+def test_no_server_program_is_one_line(tmp_path: Path) -> None:
+    program = "from poolsize.measure import private_server as p; p.USUAL_PLACES = (); p.find_mysqld()"
+    done = subprocess.run(
+        [sys.executable, "-c", f"import os; os.environ['PATH'] = {str(tmp_path)!r}; {program}"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "apt-get install mariadb-server" in done.stderr.splitlines()[-1]
+
+
+def test_the_quick_command_imports_nothing_slow() -> None:
+    program = (
+        "import sys; sys.argv = ['poolsize', 'recommend', '--cores', '8']\n"
+        "from poolsize.commands import main\n"
+        "main()\n"
+        "slow = {'numpy', 'pandas', 'scipy', 'pydantic', 'sqlalchemy', 'locust', 'rich', 'psutil', 'matplotlib'}\n"
+        "print(sorted(slow & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"

@@ -1,0 +1,70 @@
+"""The pool's waiting line: first come, first served, nobody starves, and a wait ends in time."""
+
+import gevent
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sqlalchemy.util.queue import Empty, Full
+
+from poolsize.measure.fair_queue import FairQueue
+
+
+def test_sixty_four_callers_of_one_connection_get_equal_turns() -> None:
+    queue = FairQueue(1)
+    turns = [0] * 64
+
+    def caller(place: int) -> None:
+        for _ in range(10):
+            item = queue.get(timeout=5)
+            turns[place] += 1
+            assert max(turns) - min(turns) <= 1
+            queue.put(item)
+
+    callers = [gevent.spawn(caller, place) for place in range(64)]
+    gevent.sleep(0)  # they stand in line
+    queue.put("connection")
+    gevent.joinall(callers, raise_error=True)
+    assert turns == [10] * 64
+
+
+def test_a_wait_ends_in_time_and_leaves_the_line() -> None:
+    queue = FairQueue(1)
+
+    def wait() -> str:
+        try:
+            return str(queue.get(timeout=0.05))
+        except Empty:
+            return "empty"
+
+    waiters = [gevent.spawn(wait) for _ in range(3)]
+    gevent.joinall(waiters, timeout=5, raise_error=True)
+    assert [waiter.value for waiter in waiters] == ["empty"] * 3
+    queue.put("connection")
+    assert queue.get(timeout=1) == "connection"
+
+
+def test_a_dead_waiter_is_passed_over() -> None:
+    queue = FairQueue(1)
+    dead, alive = gevent.spawn(queue.get, timeout=5), gevent.spawn(queue.get, timeout=5)
+    gevent.sleep(0)
+    dead.kill()
+    queue.put("connection")
+    assert alive.get(timeout=5) == "connection"
+
+
+@given(items=st.lists(st.integers(), max_size=5))
+def test_without_waiters_it_is_a_bounded_queue(items: list[int]) -> None:
+    queue = FairQueue(5)
+    for item in items:
+        queue.put_nowait(item)
+    assert (queue.qsize(), queue.full(), queue.empty()) == (len(items), len(items) == 5, not items)
+    assert [queue.get_nowait() for _ in items] == items
+    with pytest.raises(Empty):
+        queue.get_nowait()
+
+
+def test_more_than_its_size_is_refused() -> None:
+    queue = FairQueue(1)
+    queue.put(1)
+    with pytest.raises(Full):
+        queue.put(2)

@@ -1,0 +1,57 @@
+"""The plan: its order, its bounds, and the sizes as a user types them."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from poolsize.errors import BadInput
+from poolsize.plan import SweepPlan, parse_sizes
+from poolsize.units import seconds_of
+
+
+@given(sizes=st.sets(st.integers(1, 500), min_size=1, max_size=9), repeats=st.integers(1, 4), seed=st.integers())
+def test_each_repeat_measures_every_size_once_and_the_seed_fixes_the_order(
+    sizes: set[int], repeats: int, seed: int
+) -> None:
+    plan = SweepPlan(tuple(sorted(sizes)), 9, "scan", repeats=repeats, seed=seed)
+    steps = plan.steps()
+    assert steps == plan.steps()
+    assert [step.order for step in steps] == list(range(len(sizes) * repeats))
+    for repeat in range(repeats):
+        assert {step.pool_size for step in steps if step.repeat == repeat} == sizes
+
+
+def test_the_order_is_not_the_curve() -> None:
+    orders = {
+        tuple(step.pool_size for step in SweepPlan((1, 2, 4, 8), 9, "scan", seed=seed).steps()) for seed in range(20)
+    }
+    assert len(orders) > 5
+
+
+def test_sizes_are_read_sorted_and_once() -> None:
+    assert parse_sizes("8, 1,4,4") == (1, 4, 8)
+
+
+@pytest.mark.parametrize("text", ["1,0", "1,,2", "a", "-4", "1.5", ""])
+def test_what_is_no_size_is_refused_by_name(text: str) -> None:
+    with pytest.raises(BadInput, match="--pool-sizes"):
+        parse_sizes(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("550ms", 0.55), ("15s", 15), ("2m", 120), ("3", 3), ("0", 0), ("1.5s", 1.5)]
+)
+def test_durations_have_units(text: str, seconds: float) -> None:
+    assert seconds_of(text, "--step-time") == seconds
+
+
+@pytest.mark.parametrize("text", ["", "soon", "-1s", "5h", "nan", "inf", "1sm"])
+def test_what_is_no_duration_is_refused_by_name(text: str) -> None:
+    with pytest.raises(BadInput, match="--step-time"):
+        seconds_of(text, "--step-time")
+
+
+@pytest.mark.parametrize("field", ["users", "step_seconds", "repeats"])
+def test_a_plan_of_nothing_is_refused(field: str) -> None:
+    with pytest.raises(BadInput):
+        SweepPlan(**{"sizes": (1,), "users": 2, "workload": "scan", field: 0})  # type: ignore[arg-type]

@@ -1,0 +1,84 @@
+"""The recommendation: the plateau of curves whose answer is plain to see, and when it refuses to be one."""
+
+import json
+
+import pytest
+
+from poolsize.analysis.summary import analyze
+from poolsize.errors import WorkFailed
+from poolsize.present.text import analysis_json, analysis_text, recommendation_json, recommendation_text
+from poolsize.recommendation import recommend
+from poolsize.run import Run
+from tests.conftest import a_run
+
+
+@pytest.mark.parametrize(
+    ("curve", "size", "verdict"),
+    [
+        ({1: 100, 2: 200, 4: 390, 8: 400, 16: 395}, 4, "measured"),
+        ({1: 400, 2: 401, 4: 399}, 1, "measured"),
+        ({1: 100, 2: 200, 4: 390, 8: 700}, 8, "edge"),
+        ({4: 400, 8: 401, 16: 399}, 4, "edge"),
+        ({1: 100, 2: 200, 8: 400, 64: 900, 100: 905}, 8, "users-limited"),
+    ],
+)
+def test_the_answer_that_a_person_sees(curve: dict[int, int], size: int, verdict: str) -> None:
+    answer = recommend(analyze(a_run(curve)))
+    assert (answer.pool_size, answer.verdict) == (size, verdict)
+    assert answer.range is not None
+    assert answer.range[0] <= size <= answer.range[1]
+
+
+def test_noise_widens_the_range_it_can_not_be_told_apart_from() -> None:
+    curve = {1: 100, 2: 200, 4: 372, 8: 400, 16: 395}
+    assert recommend(analyze(a_run(curve, noise=1))).range == (8, 8)
+    assert recommend(analyze(a_run(curve, noise=60))).range == (4, 16)
+
+
+def test_pools_as_large_as_the_users_give_no_size() -> None:
+    answer = recommend(analyze(a_run({64: 900, 100: 905})))
+    assert (answer.pool_size, answer.verdict) == (None, "users-limited")
+    assert "--users" in answer.warnings[0]
+    assert "No pool size" in recommendation_text(answer)
+
+
+def test_a_busy_generator_is_said() -> None:
+    assert recommend(analyze(a_run({1: 100, 2: 200, 4: 201}, cpu=0.95))).verdict == "generator-limited"
+
+
+def test_an_incomplete_run_is_refused_with_the_way_on() -> None:
+    run = a_run({1: 100, 2: 200, 4: 201})
+    analysis = analyze(Run(run.setting, run.steps[:2]))
+    with pytest.raises(WorkFailed, match="1 of 3 steps"):
+        recommend(analysis)
+    with pytest.raises(WorkFailed):
+        analyze(Run(run.setting, ()))
+
+
+def test_the_price_of_each_size_is_told() -> None:
+    answer = recommend(analyze(a_run({1: 100, 2: 200, 4: 400})))
+    losses = {other.pool_size: round(other.throughput_loss, 3) for other in answer.regret}
+    assert losses == {1: 0.75, 2: 0.5, 4: 0.0}
+
+
+def test_json_has_the_documented_fields() -> None:
+    analysis = analyze(a_run({1: 100, 2: 200, 4: 390, 8: 400}))
+    answer = json.loads(recommendation_json(recommend(analysis)))
+    assert answer.keys() >= {
+        "basis", "pool_size", "range", "formula", "verdict", "reasons", "warnings", "fleet", "throughput",
+        "database_size", "estimates", "regret",
+    }  # fmt: skip
+    assert answer["formula"] == {"cores": 4, "effective_disks": 1.0, "connections": 9}
+    steps = json.loads(analysis_json(analysis))["steps"]
+    assert [step["pool_size"] for step in steps] == [1, 2, 4, 8]
+    assert steps[0].keys() == {
+        "pool_size", "repeats", "throughput", "throughput_low", "throughput_high", "wait_ms", "usage_ms",
+        "total_ms", "errors", "valid", "checks",
+    }  # fmt: skip
+    assert steps[0]["wait_ms"].keys() == {"p50", "p75", "p90", "p95", "p99", "p99_9", "mean", "max"}
+
+
+def test_the_table_has_a_line_for_each_size() -> None:
+    text = analysis_text(analyze(a_run({1: 100, 2: 200, 100: 390})))
+    assert "users_limited" in text.splitlines()[-3]
+    assert "Plateau: 2 connections" in text

@@ -1,0 +1,56 @@
+"""The recorder: every transaction is counted once, and its time is told to three digits."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from poolsize.analysis.percentiles import QUANTILES, merged, percentiles
+from poolsize.measure.recorder import Recorder, histogram
+
+TIMES_NS = st.lists(st.tuples(*[st.integers(0, 10**12)] * 3), min_size=1, max_size=200)
+
+
+@given(TIMES_NS)
+def test_nothing_is_lost_and_values_keep_three_digits(times: list[tuple[int, int, int]]) -> None:
+    recorder = Recorder()
+    for one in times:
+        recorder.record(one)
+    second = recorder.end_second()
+    assert second.transactions == len(times) == sum(second.total.values())
+    for kept, exact in zip(
+        sorted(value for value, number in second.usage.items() for _ in range(number)),
+        sorted(max(1, usage // 1000) for _, _, usage in times),
+        strict=True,
+    ):
+        assert kept <= exact <= kept * 1.001 + 1
+    assert recorder.end_second().transactions == 0
+
+
+def test_percentiles_agree_with_the_exact_ones() -> None:
+    generator = np.random.default_rng(1)
+    times_us = generator.lognormal(7, 1.2, 50_000)
+    recorder = Recorder()
+    for time_us in times_us:
+        recorder.record((0, 0, int(time_us * 1000)))
+    second = recorder.end_second()
+    found = percentiles(histogram([second.usage]))
+    for name, quantile in QUANTILES.items():
+        exact_ms = float(np.percentile(times_us, quantile)) / 1000
+        assert abs(getattr(found, name) / exact_ms - 1) < 0.003, name
+    assert abs(found.mean / (times_us.mean() / 1000) - 1) < 0.001
+
+
+def test_histograms_merge_without_loss() -> None:
+    one, other = {100: 3, 2_000_000: 1}, {100: 2, 7: 5}
+    both = merged(str(histogram([counts]).encode(), "ascii") for counts in (one, other))
+    together = histogram([one, other])
+    assert both.get_total_count() == 11
+    assert percentiles(both) == percentiles(together)
+
+
+def test_errors_are_counted_by_kind_and_second() -> None:
+    recorder = Recorder()
+    recorder.failed("deadlock")
+    recorder.failed("deadlock")
+    assert recorder.end_second().errors == {"deadlock": 2}
+    assert recorder.end_second().errors == {}

@@ -1,0 +1,89 @@
+"""The stored run: what is written comes back, what is cut off is named, and nothing measured is lost."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from poolsize.errors import BadInput, WorkFailed
+from poolsize.run import Run
+from poolsize.store import FORMAT, RunWriter, load_run
+from tests.conftest import a_run
+
+RUN = a_run({1: 100, 2: 200, 4: 380})
+
+
+def written(path: Path, run: Run = RUN) -> Path:
+    with RunWriter(path, run.setting) as writer:
+        for step in run.steps:
+            writer.append(step)
+    return path
+
+
+def test_a_run_comes_back_as_it_was(tmp_path: Path) -> None:
+    assert load_run(written(tmp_path / "a.jsonl")) == RUN
+
+
+def test_an_existing_file_is_never_overwritten(tmp_path: Path) -> None:
+    path = written(tmp_path / "a.jsonl")
+    with pytest.raises(BadInput, match="--resume"):
+        RunWriter(path, RUN.setting)
+    assert load_run(path) == RUN
+
+
+@pytest.mark.parametrize("cut", [1, 50, 400])
+def test_a_cut_off_line_is_named_and_the_steps_before_it_are_kept(tmp_path: Path, cut: int) -> None:
+    path = written(tmp_path / "a.jsonl")
+    path.write_bytes(path.read_bytes()[:-cut])
+    with pytest.raises(WorkFailed, match="line 4 is cut off after 2 complete") as error:
+        load_run(path)
+    assert error.value.exit_code == 1
+    assert load_run(path, torn_end=True).steps == RUN.steps[:2]
+
+
+def test_resuming_drops_the_torn_line_and_goes_on(tmp_path: Path) -> None:
+    path = written(tmp_path / "a.jsonl")
+    path.write_bytes(path.read_bytes()[:-40])
+    run = load_run(path, torn_end=True)
+    assert [step.pool_size for step in run.missing] == [4]
+    with RunWriter(path, run.setting, resume=True) as writer:
+        writer.append(RUN.steps[2])
+    assert load_run(path) == RUN
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "no complete header"),
+        (b'{"format": 1, "sett', "no complete header"),
+        (b"a,b,c\n1,2,3\n", "line 1 is no JSON object"),
+        (b"{}\n", "names no format"),
+        (b'{"format": %d}\n' % (FORMAT + 1), f"format {FORMAT + 1}"),
+        (b'{"format": 1, "setting": {}}\n', "damaged"),
+    ],
+)
+def test_a_file_that_is_no_run_is_refused(tmp_path: Path, content: bytes, said: str) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(content)
+    with pytest.raises(BadInput, match=said):
+        load_run(path)
+
+
+def test_a_damaged_step_is_refused_with_its_line(tmp_path: Path) -> None:
+    path = written(tmp_path / "a.jsonl")
+    lines = path.read_text().splitlines()
+    lines[2] = "garbage"
+    path.write_text("\n".join(lines) + "\n")
+    with pytest.raises(BadInput, match="line 3"):
+        load_run(path)
+
+
+def test_a_missing_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="No such file"):
+        load_run(tmp_path / "none.jsonl")
+
+
+def test_a_line_is_one_step_and_holds_no_secret(tmp_path: Path) -> None:
+    lines = written(tmp_path / "a.jsonl").read_text().splitlines()
+    assert [next(iter(json.loads(line))) for line in lines] == ["format", "step", "step", "step"]
+    assert "password" not in " ".join(lines).lower()
