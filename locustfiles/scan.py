@@ -19,5 +19,5 @@ class Scan(PoolUser):
 
     def transaction(self, cursor: Any) -> None:
         """Hash every row again and count those that begin with zeros."""
-        cursor.execute("SELECT COUNT(*) FROM hashed WHERE SHA2(REPEAT(hash, 10), 512) LIKE '00%'")
+        cursor.execute("SELECT COUNT(*) FROM hashed WHERE SHA2(REPEAT(hash, 20), 512) LIKE '00%'")
         cursor.fetchone()

@@ -1,6 +1,7 @@
 """What a sweep says while it runs: messages, one JSON line each, through a pipe to whoever started it."""
 
 import os
+import signal
 from dataclasses import dataclass
 from typing import Annotated, Literal, Self
 
@@ -96,9 +97,14 @@ class Progress:
         return cls(int(descriptor) if descriptor else None)
 
     def tell(self, message: Message) -> None:
-        """Pass a message on. Raises BrokenPipeError when the process that listened is gone."""
-        if self._descriptor is not None:
+        """Pass a message on. When the process that listened is gone, end this one as if it had said so."""
+        if self._descriptor is None:
+            return
+        try:
             os.write(self._descriptor, _MESSAGE.dump_json(message) + b"\n")
+        except BrokenPipeError:
+            self._descriptor = None
+            signal.raise_signal(signal.SIGTERM)
 
 
 def read_message(line: bytes) -> Message:

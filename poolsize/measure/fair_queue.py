@@ -9,12 +9,14 @@ the client half as much. Everything else about the pool is SQLAlchemy's QueuePoo
 from collections import deque
 from math import inf
 from time import monotonic
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import gevent
-from greenlet import greenlet
 from sqlalchemy.pool import QueuePool
 from sqlalchemy.util.queue import Empty, Full, QueueCommon
+
+if TYPE_CHECKING:
+    from greenlet import greenlet
 
 WATCH_SECONDS = 0.1
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import gevent
 from gevent.event import Event
+from gevent.lock import BoundedSemaphore
 from locust import events
 from locust.argument_parser import LocustArgumentParser
 from locust.env import Environment
@@ -16,6 +17,7 @@ from locust.runners import MasterRunner, Runner, WorkerRunner
 
 from poolsize.errors import BadInput, PoolsizeError
 from poolsize.measure import locust_stats
+from poolsize.measure.fair_queue import FairQueuePool
 from poolsize.measure.load_process import LoadProcess
 from poolsize.measure.locust_generator import LocustGenerator, serve, tell_second
 from poolsize.measure.pool import database_url
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from poolsize.measure.locust_user import PoolUser
 
 logger = logging.getLogger("poolsize")
+logging.getLogger(FairQueuePool.__module__).setLevel(logging.WARNING)  # a pool ends with every step; no news
 
 
 def register() -> None:
@@ -153,10 +156,12 @@ def _lead(
             runner.quit()
 
     sweeping = gevent.spawn(run_sweep)
+    closing = BoundedSemaphore()
 
     def on_quitting(**_: Any) -> None:
-        sweeping.kill()
-        closing_stack.close()
+        with closing:  # a signal and the sweep's own end may both come here; the second waits for the first
+            sweeping.kill()
+            closing_stack.close()
 
     environment.events.spawning_complete.add_listener(lambda **_: users_are_there.set())
     environment.events.quitting.add_listener(on_quitting)

@@ -49,10 +49,8 @@ def private_server(mysqld: Path | None, options: Mapping[str, str], max_connecti
     accounts = directory / "accounts.sql"
     accounts.touch(mode=0o600)
     accounts.write_text(
-        "".join(
-            f"CREATE USER '{ACCOUNT}'@'{host}' IDENTIFIED BY '{password}';\nGRANT ALL ON *.* TO '{ACCOUNT}'@'{host}';\n"
-            for host in ("127.0.0.1", "localhost")
-        )
+        f"CREATE USER '{ACCOUNT}'@'127.0.0.1' IDENTIFIED BY '{password}';\n"
+        f"GRANT ALL ON *.* TO '{ACCOUNT}'@'127.0.0.1' WITH GRANT OPTION;\n"
     )
     settings = _settings(directory, accounts, port, max_connections, maria=maria) | dict(options)
     commands = [_install_command(program, directory, maria=maria), _command(program, settings)]

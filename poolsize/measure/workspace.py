@@ -45,7 +45,9 @@ class Workspace:
 
     def _make(self, cursor: Any) -> None:
         try:
-            made = bool(cursor.execute(f"CREATE DATABASE IF NOT EXISTS {SCHEMA} CHARACTER SET utf8mb4"))
+            made = not cursor.execute(f"SHOW DATABASES LIKE '{SCHEMA}'")
+            if made:
+                cursor.execute(f"CREATE DATABASE {SCHEMA} CHARACTER SET utf8mb4")
             cursor.execute(f"SHOW TABLES FROM {SCHEMA}")
             foreign = [name for (name,) in cursor.fetchall()]
             if foreign:
