@@ -175,7 +175,7 @@ def _wait_until_up(directory: Path, port: int, password: str) -> int:
 def _complaint(log: Path) -> str:
     """The server's own first error, else its last line."""
     lines = log.read_text(errors="replace").splitlines() if log.exists() else []
-    wrong = [line for line in lines if "[ERROR]" in line]
+    wrong = [line for line in lines if "[ERROR]" in line or "FATAL ERROR" in line]
     return (wrong or lines[-1:] or ["it said nothing"])[0].strip()
 
 
