@@ -133,7 +133,7 @@ def _install_command(program: Path, directory: Path, *, maria: bool) -> list[str
             f"{program} has no mariadb-install-db beside it or on the PATH: install the whole MariaDB server"
         )
     return [
-        installer, "--no-defaults", data, "--skip-test-db", "--auth-root-authentication-method=normal", *_as_root()
+        installer, "--no-defaults", data, "--skip-test-db", "--skip-name-resolve", "--auth-root-authentication-method=normal", *_as_root()
     ]  # fmt: skip
 
 
