@@ -132,8 +132,10 @@ def _install_command(program: Path, directory: Path, *, maria: bool) -> list[str
         raise BadInput(
             f"{program} has no mariadb-install-db beside it or on the PATH: install the whole MariaDB server"
         )
+    # --force: it would give up on a host whose own name can't be looked up, which this server never does.
     return [
-        installer, "--no-defaults", data, "--skip-test-db", "--skip-name-resolve", "--auth-root-authentication-method=normal", *_as_root()
+        installer, "--no-defaults", data, "--force", "--skip-test-db", "--auth-root-authentication-method=normal",
+        *_as_root(),
     ]  # fmt: skip
 
 
