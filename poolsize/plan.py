@@ -65,11 +65,6 @@ class SweepPlan:
             planned += [(size, repeat) for size in sizes]
         return tuple(PlannedStep(order, size, repeat) for order, (size, repeat) in enumerate(planned))
 
-    @property
-    def seconds(self) -> float:
-        """Time under load that the whole plan takes."""
-        return len(self.sizes) * self.repeats * (self.warm_up_seconds + self.step_seconds)
-
 
 def parse_sizes(text: str) -> tuple[int, ...]:
     """Read "1,4,8,16" as ascending sizes without repetition; raises BadInput naming what is no size."""

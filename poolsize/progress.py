@@ -1,7 +1,5 @@
-"""What a sweep says while it runs: messages, one JSON line each, through a pipe to whoever started it."""
+"""What a sweep says while it runs: messages, each one line of JSON."""
 
-import os
-import signal
 from dataclasses import dataclass
 from typing import Annotated, Literal, Self
 
@@ -10,18 +8,16 @@ from pydantic import Field, TypeAdapter
 from poolsize.analysis.percentiles import merged, percentiles
 from poolsize.run import Step
 
-DESCRIPTOR = "POOLSIZE_PROGRESS_FD"
-"""Environment variable with the number of the pipe's descriptor."""
-
 
 @dataclass(frozen=True)
 class SweepStarted:
-    """The plan stands: where the run is stored, how many steps it has, and how many a resumed one has done."""
+    """The plan stands: where the run is stored, how many steps it has, how many a resumed one has done, and notes."""
 
     run: str
     steps: int
     steps_done: int
     step_seconds: float
+    notes: tuple[str, ...] = ()
     kind: Literal["sweep_started"] = "sweep_started"
 
 
@@ -29,7 +25,6 @@ class SweepStarted:
 class StepStarted:
     """A pool of this size is about to be measured."""
 
-    order: int
     pool_size: int
     kind: Literal["step_started"] = "step_started"
 
@@ -84,27 +79,9 @@ Message = SweepStarted | StepStarted | SecondPassed | StepDone | SweepDone | Swe
 _MESSAGE: TypeAdapter[Message] = TypeAdapter(Annotated[Message, Field(discriminator="kind")])
 
 
-class Progress:
-    """Tells messages to the process that started the sweep, or to nobody."""
-
-    def __init__(self, descriptor: int | None) -> None:
-        self._descriptor = descriptor
-
-    @classmethod
-    def from_environment(cls) -> Self:
-        """The pipe that the starting process left open for us, if it did."""
-        descriptor = os.environ.get(DESCRIPTOR)
-        return cls(int(descriptor) if descriptor else None)
-
-    def tell(self, message: Message) -> None:
-        """Pass a message on. When the process that listened is gone, end this one as if it had said so."""
-        if self._descriptor is None:
-            return
-        try:
-            os.write(self._descriptor, _MESSAGE.dump_json(message) + b"\n")
-        except BrokenPipeError:
-            self._descriptor = None
-            signal.raise_signal(signal.SIGTERM)
+def written(message: Message) -> bytes:
+    """A message as one line of JSON, without its end."""
+    return _MESSAGE.dump_json(message)
 
 
 def read_message(line: bytes) -> Message:

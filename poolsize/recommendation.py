@@ -11,6 +11,11 @@ from poolsize.units import count, milliseconds, per_second, percent
 if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
     from poolsize.analysis.summary import Analysis, SizeSummary
 
+QUEUES_INSIDE = 1.2
+"""A connection held that much longer waits in the database for what the others hold."""
+NOISY_SPAN = 4
+"""A range whose ends are further apart than this factor is no answer."""
+
 Verdict = Literal["measured", "edge", "users-limited", "generator-limited", "noisy"]
 
 
@@ -41,7 +46,7 @@ class Recommendation:
     range: sizes that can't be told apart from it; for a formula, the sizes to look at first.
     verdict: None for a formula; "measured"; "edge": the best lies at the end of what was swept;
         "users-limited": the curve went flat because callers ran out; "generator-limited": a load process
-        was the bottleneck; "noisy": the intervals are too wide for a number.
+        was the bottleneck; "noisy": the sizes can't be told apart, so there is no number.
     throughput: transactions per second at pool_size, None for a formula.
     database_size: what the server alone needs, whatever the client; None where that was not measured.
     estimates: estimator -> its size. regret: every measured size's price, ascending.
@@ -89,7 +94,7 @@ def recommend(analysis: "Analysis") -> Recommendation:
         )
     start = starting_point(analysis.setting.cores, disks=analysis.setting.disks)
     formula = Formula(start.cores, start.effective_disks, start.connections)
-    if analysis.plateau is None:
+    if analysis.plateau is None or analysis.plateau.high > NOISY_SPAN * analysis.plateau.low:
         return _no_size(analysis, formula)
     best = max(size.throughput.mean for size in analysis.telling)
     verdict, advice = _verdict(analysis)
@@ -115,15 +120,18 @@ def recommend(analysis: "Analysis") -> Recommendation:
 
 
 def _no_size(analysis: "Analysis", formula: Formula) -> Recommendation:
-    """No step can be believed: say so, and what to do, instead of a number."""
+    """Nothing measured can be believed: say so, and what to do, instead of a number."""
     users = analysis.setting.plan.users
     limited = all(size.failed("users_limited") for size in analysis.sizes)
-    advice = (
-        f"Every pool was as large as the {users} users or larger, so none was ever full: "
-        f"use --users {4 * users} or smaller --pool-sizes."
-        if limited
-        else "No step passed its checks; see them with poolsize analyze, and measure again."
-    )
+    if limited:
+        advice = f"No pool was ever full with {users} users: use --users {4 * users} or smaller --pool-sizes."
+    elif analysis.plateau is None:
+        advice = "No step passed its checks; see them with poolsize analyze, and measure again."
+    else:
+        advice = (
+            f"Anything from {analysis.plateau.low} to {analysis.plateau.high} connections may be right: "
+            f"measure longer, --step-time {max(30, 4 * analysis.setting.plan.step_seconds)}s, or with --repeats 3."
+        )
     return Recommendation(
         basis="measured",
         pool_size=None,
@@ -145,7 +153,8 @@ def _verdict(analysis: "Analysis") -> tuple[Verdict, tuple[str, ...]]:
     assert analysis.plateau is not None
     size = analysis.plateau.pool_size
     largest = analysis.telling[-1].pool_size
-    if analysis.at(size).failed("generator"):
+    best = max(analysis.telling, key=lambda other: other.throughput.mean)
+    if analysis.at(size).failed("generator") or best.failed("generator"):
         return "generator-limited", (
             (
                 f"At {count(size, 'connection')} the load process itself was busy or late: {size} is what this "
@@ -159,6 +168,8 @@ def _verdict(analysis: "Analysis") -> tuple[Verdict, tuple[str, ...]]:
                 f"so they say nothing: use --users {4 * analysis.sizes[-1].pool_size}."
             ),
         )
+    if len(analysis.telling) == 1:
+        return "edge", (f"Only {size} was measured, so there is nothing to compare it with: name more --pool-sizes.",)
     if size == largest:
         further = ",".join(map(str, _sizes_beyond("edge", analysis)))
         return "edge", (
@@ -170,7 +181,7 @@ def _verdict(analysis: "Analysis") -> tuple[Verdict, tuple[str, ...]]:
     if size == analysis.telling[0].pool_size and size > 1:
         return "edge", (
             (
-                f"The smallest size measured, {size}, is already enough: sweep below it with "
+                f"The smallest size that counts, {size}, is already enough: sweep below it with "
                 f"--pool-sizes {','.join(map(str, _sizes_beyond('edge', analysis)))}."
             ),
         )
@@ -201,7 +212,7 @@ def _reasons(analysis: "Analysis", chosen: "SizeSummary", best: float, formula: 
         ),
     ]
     largest = analysis.telling[-1]
-    if largest.pool_size > chosen.pool_size:
+    if largest.usage.mean > QUEUES_INSIDE * chosen.usage.mean:
         reasons.append(
             f"With {count(largest.pool_size, 'connection')} it was {per_second(largest.throughput.mean)}, and each "
             f"was held for {milliseconds(largest.usage.mean)}: callers queue in the database instead of in the pool."
@@ -222,14 +233,17 @@ def _warnings(analysis: "Analysis") -> tuple[str, ...]:
     ]
     limited = [str(size.pool_size) for size in analysis.sizes if size.failed("users_limited")]
     if limited:
-        warnings.append(
-            f"Left out: {', '.join(limited)}, as large as the {analysis.setting.plan.users} users or larger."
-        )
+        warnings.append(f"Left out: {', '.join(limited)}, pools that {analysis.setting.plan.users} users never filled.")
     if not analysis.setting.server.durable:
         warnings.append(
             "The server does not wait for the disk when it commits (innodb_flush_log_at_trx_commit is not 1)."
         )
-    if analysis.setting.server.thread_handling == "pool-of-threads":
+    if analysis.setting.cores_from == "assumed":
+        warnings.append(
+            f"The formula assumed that the database's host has {count(analysis.setting.cores, 'core')}, as the load's "
+            "machine has: give its --cores."
+        )
+    if analysis.setting.server.thread_pool:
         warnings.append("The server's thread pool is on: it flattens the curve's tail.")
     warnings.append("It is the total for all clients of the database: divide it over instances and processes.")
     return tuple(warnings)

@@ -93,19 +93,23 @@ class Step:
 class Setting:
     """Where a run was measured, written before its first step.
 
-    created: UTC, ISO 8601. cores: physical cores of the database's host. disks: its effective disks.
-    cores_from: "given", or "this machine" when nobody said and the database was taken to run there.
-    client: the machine that made the load. server: the database.
+    created: UTC, ISO 8601. own_workload: the locustfile as it was typed, or None for one that comes with
+    poolsize; workload_sha256: of its text. cores: physical cores of the database's host. disks: its disks.
+    cores_from: "given"; "this machine", where the database ran; or "assumed" to be like this machine's.
+    client: the machine that made the load. server: the database. server_options: what a private one was given.
     versions: library -> version, poolsize's own among them.
     """
 
     created: str
     plan: SweepPlan
+    own_workload: str | None
+    workload_sha256: str
     cores: int
     disks: int
     cores_from: str
     client: Machine
     server: Server
+    server_options: Mapping[str, str]
     versions: Mapping[str, str]
 
 

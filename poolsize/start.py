@@ -123,8 +123,8 @@ def _reasons(
         )
     else:
         reasons.append(
-            f"effective_disks = {disks * (1 - cache_hit_rate):g}: {disks} disk(s), "
-            f"of which reads that miss memory ({1 - cache_hit_rate:.0%}) keep that many busy"
+            f"effective_disks = {disks * (1 - cache_hit_rate):g}: {disks} x the {1 - cache_hit_rate:.0%} "
+            "of reads that miss memory"
         )
     if floor is not None:
         reasons.append(

@@ -29,20 +29,17 @@ class RunWriter:
 
     def __init__(self, path: Path, setting: Setting, *, resume: bool = False) -> None:
         self.path = path
-        if resume:
-            _cut_torn_line(path)
-            self._file = path.open("ab")
-        else:
-            try:
+        try:
+            if resume:
+                _cut_torn_line(path)
+            else:
                 path.parent.mkdir(parents=True, exist_ok=True)
-                self._file = path.open("xb")
-            except FileExistsError:
-                raise BadInput(
-                    f"{path} is there already: name another file with --output, or go on with it by --resume {path}"
-                ) from None
-            except OSError as error:
-                raise BadInput(f"{path} can't be written ({error.strerror}): name another --output") from None
+            self._file = path.open("ab" if resume else "xb")
+        except OSError as error:
+            raise BadInput(f"{path} can't be written ({error.strerror}): name another --output") from None
+        if not resume:
             self._append({"format": FORMAT, "setting": _SETTING.dump_python(setting, mode="json")})
+            _sync_folder(path.parent)
 
     def append(self, step: Step) -> None:
         """Write one step and wait until it is on the disk."""
@@ -117,6 +114,15 @@ def _record(path: Path, number: int, line: bytes) -> dict[str, Any]:
     if not isinstance(record, dict):
         raise BadInput(f"{path}: line {number} is no JSON object; the file is not a run of poolsize, or damaged")
     return record
+
+
+def _sync_folder(folder: Path) -> None:
+    """A new file's name is on the disk only when its folder is."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _cut_torn_line(path: Path) -> None:

@@ -9,8 +9,7 @@ def number(value: float) -> str:
         return "0"
     if abs(value) >= 99.95:
         return f"{value:,.0f}"
-    text = f"{value:.3g}"
-    return text if "e" not in text else f"{value:.6f}".rstrip("0")
+    return f"{value:.3g}"
 
 
 def milliseconds(value_ms: float) -> str:

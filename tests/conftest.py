@@ -61,11 +61,14 @@ def a_setting(sizes: Sequence[int], users: int = 64, repeats: int = 1) -> Settin
     return Setting(
         created="2026-01-02T03:04:05+00:00",
         plan=SweepPlan(tuple(sizes), users, "scan", warm_up_seconds=1, step_seconds=10, repeats=repeats),
+        own_workload=None,
+        workload_sha256="0" * 64,
         cores=4,
         disks=1,
         cores_from="given",
         client=Machine(4, 8, 8.0, 2**34, "Linux x86_64"),
-        server=Server("MariaDB", "10.11.6-MariaDB", 151, "one-thread-per-connection", True, 2**27),
+        server=Server("MariaDB", "10.11.6-MariaDB", 151, 0, "one-thread-per-connection", True, 2**27),
+        server_options={},
         versions={"poolsize": "0.1.0"},
     )
 

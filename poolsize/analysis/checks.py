@@ -6,6 +6,8 @@ from poolsize.run import Check, Step
 LITTLE_TOLERANCE = 0.05
 BUSY_CORE = 0.9
 LATE_LOOP_MS = 50.0
+FILLED = 1.1
+"""Callers per connection that keep a pool full: with hardly more than one each, some connections idle."""
 
 
 def check_step(step: Step) -> tuple[Check, ...]:
@@ -18,9 +20,7 @@ def littles_law(step: Step) -> Check:
 
     Little (1961). Callers that were starved never finish, so they are missing on the right.
     """
-    total = merged([step.latencies.total])
-    rate = sum(step.counted) / len(step.counted) if step.counted else 0.0
-    present = rate * ((total.get_mean_value() / 1e6 if total.get_total_count() else 0.0) + step.gap_ms / 1e3)
+    present = _rate(step) * (_mean_seconds(step.latencies.total) + step.gap_ms / 1000)
     deviation = present / step.users - 1
     return Check(
         "littles_law",
@@ -58,5 +58,23 @@ def generator(step: Step) -> Check:
 
 
 def pool_can_fill(step: Step) -> Check:
-    """A pool as large as the number of users is never full, so its size says nothing about the database."""
-    return Check("users_limited", step.pool_size < step.users, f"{step.pool_size} connections for {step.users} users")
+    """A pool that its callers can't fill says nothing about the database.
+
+    Callers that have or want a connection, throughput * mean total by Little's law, must outnumber the pool; with
+    think time that can be far fewer than the users.
+    """
+    wanting = _rate(step) * _mean_seconds(step.latencies.total)
+    return Check(
+        "users_limited",
+        step.pool_size < step.users and wanting >= FILLED * step.pool_size,
+        f"{step.pool_size} connections for {wanting:.1f} callers at a time that had or wanted one, of {step.users}",
+    )
+
+
+def _rate(step: Step) -> float:
+    return sum(step.counted) / len(step.counted) if step.counted else 0.0
+
+
+def _mean_seconds(encoded: str) -> float:
+    histogram = merged([encoded])
+    return float(histogram.get_mean_value()) / 1e6 if histogram.get_total_count() else 0.0

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 from hdrh.histogram import HdrHistogram
 
+from poolsize.errors import BadInput
+
 HIGHEST_US = 3_600_000_000
 DIGITS = 3
 QUANTILES = {"p50": 50.0, "p75": 75.0, "p90": 90.0, "p95": 95.0, "p99": 99.0, "p99_9": 99.9}
@@ -33,7 +35,10 @@ def merged(encoded: Iterable[str]) -> HdrHistogram:
     """Add up encoded histograms without loss: counts of equal buckets are summed."""
     histogram = empty_histogram()
     for one in encoded:
-        histogram.decode_and_add(one)
+        try:
+            histogram.decode_and_add(one)
+        except Exception:  # hdrh raises whatever base64, zlib or ctypes do
+            raise BadInput("the run was changed by hand or damaged: a latency histogram can't be decoded") from None
     return histogram
 
 

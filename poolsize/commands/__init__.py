@@ -47,13 +47,12 @@ def main() -> None:
         cli(standalone_mode=False)
     except PoolsizeError as error:
         _end(str(error), error.exit_code)
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message())
     except click.ClickException as error:
         _end(" ".join(error.format_message().split()), BadInput.exit_code)
     except (click.Abort, KeyboardInterrupt):
         _end("interrupted", 1)
-    except BrokenPipeError:  # the reader, such as head, has seen enough
-        sys.stderr.close()
-        sys.exit(0)
 
 
 def _end(message: str, code: int) -> None:

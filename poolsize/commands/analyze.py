@@ -11,7 +11,7 @@ from poolsize.store import load_run
 
 @click.command()
 @click.argument("run")
-@click.option("--plot", type=click.Path(path_type=Path), metavar="PNG", help="Also draw the run to this file.")
+@click.option("--plot", type=click.Path(path_type=Path), metavar="FILE", help="Also draw it, to a .png or .svg.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def analyze(run: str, plot: Path | None, as_json: bool) -> None:
     """Show what a run says, one line a pool size, and draw it."""
@@ -22,9 +22,9 @@ def analyze(run: str, plot: Path | None, as_json: bool) -> None:
             f"measure them with: poolsize sweep --resume {run}",
             err=True,
         )
+    click.echo(analysis_json(analysis) if as_json else analysis_text(analysis))
     if plot:
         from poolsize.present.plots import save_figure
 
         save_figure(analysis, plot)
         click.echo(f"poolsize: drew {plot}", err=True)
-    click.echo(analysis_json(analysis) if as_json else analysis_text(analysis))

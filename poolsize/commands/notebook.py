@@ -3,6 +3,7 @@
 import os
 import shutil
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import click
@@ -22,10 +23,13 @@ def notebook(run: str | None) -> None:
     if run:
         load_run(run)  # a bad file is refused here, not in a cell
         os.environ["POOLSIZE_RUN"] = str(Path(run).resolve())
+    if find_spec("jupyterlab") is None:
+        raise BadInput("JupyterLab is not installed: pip install jupyter")
     copy = Path("poolsize-analysis.ipynb")
-    if not copy.exists():
-        shutil.copyfile(shipped("notebooks/analysis.ipynb"), copy)
     try:
-        os.execv(sys.executable, [sys.executable, "-m", "jupyter", "lab", str(copy)])  # noqa: S606 (no shell is needed)
+        if not copy.exists():
+            shutil.copyfile(shipped("notebooks/analysis.ipynb"), copy)
     except OSError as error:
-        raise BadInput(f"jupyter can't be started: {error}; install it with pip install jupyter") from None
+        raise BadInput(f"{copy} can't be written here ({error.strerror}): go to a folder of yours") from None
+    as_root = ["--allow-root"] if os.geteuid() == 0 else []
+    os.execv(sys.executable, [sys.executable, "-m", "jupyter", "lab", str(copy), *as_root])  # noqa: S606 (no shell)

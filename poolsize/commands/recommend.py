@@ -59,9 +59,10 @@ def _from_formula(facts: dict[str, object]) -> tuple[Recommendation, str | None]
     if facts["cores"] is None:
         from poolsize.facts.machine import this_machine
 
+        if facts["threads_per_core"] != 1:
+            raise BadInput("--threads-per-core needs --cores: without it this machine's physical cores are known")
         machine = this_machine()
         facts["cores"] = machine.usable_cores
-        facts["threads_per_core"] = 1
         limit = f" (of {machine.physical_cores}; the rest is closed to this process)" if machine.limited else ""
         note = ASSUMED.format(cores=f"{machine.usable_cores} physical cores{limit}")
     return from_formula(starting_point(**facts)), note  # type: ignore[arg-type]  # click has checked the types

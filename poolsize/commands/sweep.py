@@ -5,59 +5,60 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import click
 
 from poolsize.analysis.summary import analyze
 from poolsize.errors import BadInput, PoolsizeError, WorkFailed
+from poolsize.measure.options import OPTIONS, USERS, Option
+from poolsize.measure.progress_pipe import DESCRIPTOR
 from poolsize.present.progress_bar import ProgressBar
 from poolsize.present.text import recommendation_json, recommendation_text
-from poolsize.progress import DESCRIPTOR, SweepFailed, SweepStarted, read_message
+from poolsize.progress import SweepFailed, SweepStarted, read_message
 from poolsize.recommendation import recommend
 from poolsize.run import Run
 from poolsize.shipped import workloads
 from poolsize.store import load_run
 
-PASSED_ON = (
-    "pool_sizes", "users", "think_time", "warm_up", "step_time", "repeats", "seed", "cores", "disks",
-    "output", "resume", "mysqld",
-)  # fmt: skip
+
+def _option(option: Option) -> Callable[[Any], Any]:
+    return click.option(
+        option.flag,
+        type=option.kind,
+        multiple=option.repeatable,
+        envvar=option.variable,
+        help=f"{option.text}  [default: {option.default}]",
+    )
+
+
+def _sweep_options(command: Callable[..., None]) -> Callable[..., None]:
+    for option in reversed((OPTIONS[0], USERS, *OPTIONS[1:])):
+        command = _option(option)(command)
+    return command
 
 
 @click.command()
-@click.option("--url", envvar="POOLSIZE_URL", help="mysql://USER:PASSWORD@HOST:3306/  [default: a private server]")
 @click.option("--workload", help="One of poolsize's, or your own locustfile.  [default: oltp_read_write]")
-@click.option("--pool-sizes", help="Sizes to measure, e.g. 1,4,8,16.  [default: around the formula]")
-@click.option("--users", type=int, help="Concurrent callers.  [default: twice the largest size]")
-@click.option("--think-time", help="Mean pause of a caller between transactions, e.g. 50ms.  [default: none]")
-@click.option("--warm-up", help="Beginning of each step that is not counted.  [default: 3s]")
-@click.option("--step-time", help="Counted time of each step.  [default: 15s]")
-@click.option("--repeats", type=int, help="How often each size is measured.  [default: 1]")
-@click.option("--seed", type=int, help="Fixes the random order of the steps.  [default: 1]")
-@click.option("--cores", type=int, help="Physical cores of the database's host.  [default: this machine's]")
-@click.option("--disks", type=int, help="Disks that hold its data.  [default: 1]")
-@click.option("--output", metavar="RUN", help="File for the run.  [default: a new one in data/runs]")
-@click.option("--resume", metavar="RUN", help="Go on with a run that was cut off.")
-@click.option("--mysqld", metavar="PATH", help="Program of the private server.  [default: found by itself]")
-@click.option("--server-option", multiple=True, metavar="NAME=VALUE", help="Variable of the private server.")
+@_sweep_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def sweep(url: str | None, workload: str | None, as_json: bool, **options: object) -> None:
+def sweep(workload: str | None, url: str | None, as_json: bool, **options: object) -> None:
     """Measure pool sizes on a real server and recommend one.
 
     Without --url it starts a private MariaDB or MySQL on this machine and removes it afterwards.
     """
-    run_path = _run_locust(_command(_locustfile(workload, options["resume"]), options), url)
+    locustfile = _locustfile(workload, options["resume"])
+    run_path = _run_locust(_command(locustfile, options), url, locustfile)
     run = load_run(run_path)
     answer = recommend(analyze(run))
     if as_json:
         click.echo(recommendation_json(answer, run=run_path, steps=len(run.steps), load_seconds=_seconds(run)))
     else:
         click.echo(recommendation_text(answer))
-        click.echo(f"\nRun:     {run_path}\nPicture: poolsize analyze {run_path} --plot knee.png")
+        click.echo(f"\nStored in {run_path}; draw it with: poolsize analyze {run_path} --plot knee.png")
 
 
 def _seconds(run: Run) -> int:
@@ -67,8 +68,10 @@ def _seconds(run: Run) -> int:
 def _locustfile(workload: str | None, resume: object) -> Path:
     """The workload's locustfile: one of ours by name, or a path. A resumed run knows its own."""
     known = workloads()
-    if workload is None:
-        workload = load_run(str(resume), torn_end=True).plan.workload if resume else "oltp_read_write"
+    if workload is None and resume:
+        setting = load_run(str(resume), torn_end=True).setting
+        workload = setting.own_workload or setting.plan.workload
+    workload = workload or "oltp_read_write"
     if workload in known:
         return known[workload]
     if Path(workload).is_file():
@@ -77,16 +80,16 @@ def _locustfile(workload: str | None, resume: object) -> Path:
 
 
 def _command(locustfile: Path, options: dict[str, object]) -> list[str]:
+    """Locust's command line. The URL is not on it: others could read a password there."""
     command = [sys.executable, "-m", "locust", "-f", str(locustfile), "--headless", "--only-summary"]
-    for name in PASSED_ON:
-        if options[name] is not None:
-            command += [f"--{name.replace('_', '-')}={options[name]}"]
-    for text in options["server_option"]:  # type: ignore[attr-defined]  # click made it a tuple
-        command += [f"--server-option={text}"]
+    for option in (USERS, *OPTIONS[1:]):
+        value: Any = options[option.name]
+        values = value if option.repeatable else [] if value is None else [value]
+        command += [f"{option.flag}={one}" for one in values]
     return command
 
 
-def _run_locust(command: list[str], url: str | None) -> str:
+def _run_locust(command: list[str], url: str | None, locustfile: Path) -> str:
     """Run the sweep in a Locust process of its own and return the run's path. Raises what it failed with."""
     run_path = ""
     failure: SweepFailed | None = None
@@ -107,11 +110,13 @@ def _run_locust(command: list[str], url: str | None) -> str:
         except KeyboardInterrupt:
             locust.terminate()
             locust.wait()
-            raise WorkFailed(_interrupted(run_path)) from None
+            raise WorkFailed(_kept("interrupted", run_path)) from None
         if failure:
             raise _error(failure, run_path)
+        if code and not run_path:
+            raise BadInput(f"--workload {locustfile}: {_complaint(log)}")
         if code:
-            raise WorkFailed(f"the load process ended with exit code {code}: {_last_line(log)}")
+            raise WorkFailed(_kept(f"the load process ended with exit code {code}: {_complaint(log)}", run_path))
     return run_path
 
 
@@ -119,7 +124,7 @@ def _run_locust(command: list[str], url: str | None) -> str:
 def _child(
     command: list[str], url: str | None, log: IO[bytes]
 ) -> Iterator[tuple["subprocess.Popen[bytes]", IO[bytes]]]:
-    """Start Locust with a pipe to tell its progress through; the URL goes by the environment, unseen by ps.
+    """Start Locust with a pipe to tell its progress through.
 
     It gets a session of its own, so that Ctrl-C reaches only this process, which ends it in good order. A kill
     of this process breaks the pipe, which ends it as well.
@@ -145,20 +150,23 @@ def _as_interrupt(*_: object) -> None:
     raise KeyboardInterrupt
 
 
-def _interrupted(run_path: str) -> str:
-    if not run_path:
-        return "interrupted before the first step"
-    return f"interrupted; what was measured is kept: poolsize sweep --resume {run_path}"
-
-
 def _error(failure: SweepFailed, run_path: str) -> PoolsizeError:
     if failure.exit_code == BadInput.exit_code:
         return BadInput(failure.message)
-    kept = f"; what was measured is kept: poolsize sweep --resume {run_path}" if run_path else ""
-    return WorkFailed(failure.message + kept)
+    return WorkFailed(_kept(failure.message, run_path))
 
 
-def _last_line(log: IO[bytes]) -> str:
+def _kept(message: str, run_path: str) -> str:
+    """What went wrong, and how to go on with what was measured before it did."""
+    if not run_path:
+        return f"{message} before the first step"
+    return f"{message}; what was measured is kept: poolsize sweep --resume {run_path}"
+
+
+def _complaint(log: IO[bytes]) -> str:
+    """Why Locust ended, from its last words."""
     log.seek(0)
-    lines = log.read().decode(errors="replace").strip().splitlines()
-    return lines[-1] if lines else "it said nothing"
+    lines = log.read().decode(errors="replace").strip().splitlines() or ["it said nothing"]
+    if "unrecognized arguments" in lines[-1] or "No User class" in lines[-1]:
+        return "it defines no workload: subclass poolsize.measure.locust_user.PoolUser"
+    return lines[-1]

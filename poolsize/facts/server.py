@@ -20,7 +20,9 @@ class Server:
     """A MySQL or MariaDB server.
 
     flavor: "MySQL", "MariaDB" or "Percona Server". max_connections: ordinary connections it admits.
-    thread_handling: "one-thread-per-connection", or "pool-of-threads" where a thread pool serves them.
+    max_user_connections: those of one account, or 0 for no such limit.
+    thread_handling: "one-thread-per-connection", or "pool-of-threads" (MariaDB, Percona) or
+        "loaded-dynamically" (MySQL Enterprise, RDS) where a thread pool serves them.
     durable: whether a commit waits for the redo log to reach the disk.
     buffer_pool_bytes: InnoDB's cache.
     """
@@ -28,6 +30,7 @@ class Server:
     flavor: str
     version: str
     max_connections: int
+    max_user_connections: int
     thread_handling: str
     durable: bool
     buffer_pool_bytes: int
@@ -36,6 +39,17 @@ class Server:
     def title(self) -> str:
         """Name and version for people: MariaDB 10.11.6."""
         return f"{self.flavor} {self.version.split('-')[0]}"
+
+    @property
+    def thread_pool(self) -> bool:
+        """Whether a thread pool serves the connections."""
+        return self.thread_handling in {"pool-of-threads", "loaded-dynamically"}
+
+    def free(self, taken: int, ours: int) -> int:
+        """Connections left for a pool, when others have taken some and poolsize needs a few of its own."""
+        everybody = self.max_connections - taken - ours
+        account = self.max_user_connections - ours if self.max_user_connections else everybody
+        return max(0, min(everybody, account))
 
 
 def query(name: str) -> str:
@@ -50,7 +64,8 @@ def read_server(cursor: Cursor) -> Server:
     return Server(
         flavor=_flavor(variables),
         version=variables["version"],
-        max_connections=_connection_limit(variables),
+        max_connections=int(variables["max_connections"]),
+        max_user_connections=int(variables.get("max_user_connections", 0)),
         thread_handling=variables.get("thread_handling", "one-thread-per-connection"),
         durable=variables.get("innodb_flush_log_at_trx_commit") == "1",
         buffer_pool_bytes=int(variables.get("innodb_buffer_pool_size", 0)),
@@ -76,10 +91,3 @@ def _flavor(variables: dict[str, str]) -> str:
         if flavor.split(maxsplit=1)[0].lower() in said.lower():
             return flavor
     return "MySQL"
-
-
-def _connection_limit(variables: dict[str, str]) -> int:
-    """The tighter of the server's limit and, where one is set, the account's default."""
-    per_user = int(variables.get("max_user_connections", 0))
-    everybody = int(variables["max_connections"])
-    return min(everybody, per_user) if per_user else everybody

@@ -37,10 +37,8 @@ class Load:
 def call(load: Load, transaction: Transaction) -> None:
     """Run transactions until the load is switched off.
 
-    Timed apart: the gap since this caller's last one, the wait for a connection, and its usage. The sleep
-    between two transactions, of no length without think time, lets other callers have the connection that was
-    just returned; without it one caller takes it again and again, and the rest starve. Database errors are
-    counted by kind and their time belongs to the next gap; any other exception of the workload is raised.
+    Timed apart: the gap since this caller's last transaction, the wait for a connection, and its usage. Database
+    errors are counted by kind, and their time belongs to the next gap; any other exception is raised.
     """
     checkout, record, now = load.engine.raw_connection, load.recorder.record, perf_counter_ns
     think_seconds, sleep = load.think_seconds, gevent.sleep
@@ -51,8 +49,12 @@ def call(load: Load, transaction: Transaction) -> None:
             asked = now()
             try:
                 connection = checkout()
-            except (PoolTimeout, DBAPIError) as error:
-                _no_connection(load, error)
+            except PoolTimeout:
+                load.recorder.failed("pool_timeout")
+                continue
+            except (pymysql.MySQLError, DBAPIError) as error:
+                load.recorder.failed(error_kind(error))
+                sleep(PAUSE_AFTER_LOSS_SECONDS)  # a server that is away must not be asked in a tight loop
                 continue
             got = now()
             if not load.on:
@@ -74,18 +76,6 @@ def call(load: Load, transaction: Transaction) -> None:
                 sleep(random.expovariate(1 / think_seconds))
     finally:
         load.callers -= 1
-
-
-def _think(mean_seconds: float) -> None:
-    gevent.sleep(random.expovariate(1 / mean_seconds) if mean_seconds else 0)
-
-
-def _no_connection(load: Load, error: PoolTimeout | DBAPIError) -> None:
-    if isinstance(error, DBAPIError) and error.orig is not None:
-        load.recorder.failed(error_kind(error.orig))
-        gevent.sleep(PAUSE_AFTER_LOSS_SECONDS)  # a server that is away must not be asked in a tight loop
-    else:
-        load.recorder.failed("pool_timeout")
 
 
 def _recover(connection: PoolProxiedConnection) -> None:

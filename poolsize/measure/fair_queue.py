@@ -68,7 +68,14 @@ class FairQueue(QueueCommon[Any]):
         self._waiters.append((gevent.getcurrent(), monotonic() + timeout if timeout else inf))
         if timeout and not self._watcher:
             self._watcher = gevent.spawn(self._watch)
-        return self._hub.switch()
+        try:
+            return self._hub.switch()
+        except Empty:
+            raise
+        except BaseException:  # woken by something else, such as a kill: leave the line
+            waiter = gevent.getcurrent()
+            self._waiters = deque(place for place in self._waiters if place[0] is not waiter)
+            raise
 
     def _watch(self) -> None:
         """Send away waiters whose time is up, until nobody waits."""
@@ -79,7 +86,8 @@ class FairQueue(QueueCommon[Any]):
                 gevent.sleep(min(left, WATCH_SECONDS))
             else:
                 self._waiters.popleft()
-                self._hub.loop.run_callback(waiter.throw, Empty)
+                if not waiter.dead:
+                    self._hub.loop.run_callback(waiter.throw, Empty)
         self._watcher = None
 
     def put_nowait(self, item: Any) -> None:

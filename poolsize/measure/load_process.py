@@ -80,6 +80,8 @@ class LoadProcess:
                 lag.start()
             gevent.sleep(max(0.0, started + second + 1 - monotonic()))
             self._on_second(recorder.end_second())
+            if self._broken:
+                break
         cpu = (_cpu_seconds() - busy_from) / step_seconds
         users = self._load.callers if self._load else 0
         self._drain()

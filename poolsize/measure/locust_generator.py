@@ -18,9 +18,10 @@ from poolsize.errors import WorkFailed
 from poolsize.facts.server import connections_in
 from poolsize.measure.load_process import LoadProcess, Report
 from poolsize.measure.pool import SCHEMA, connect, error_kind
+from poolsize.measure.progress_pipe import ProgressPipe
 from poolsize.measure.recorder import Second
 from poolsize.plan import PlannedStep, SweepPlan
-from poolsize.progress import Progress, SecondPassed
+from poolsize.progress import SecondPassed
 from poolsize.run import Latencies, Step, Worker
 
 OPEN = "poolsize_open"
@@ -46,9 +47,10 @@ def serve(runner: Runner, process: LoadProcess) -> None:
         return {}
 
     def measured(warm_up_seconds: int, step_seconds: int, think_seconds: float) -> dict[str, Any]:
-        report = process.measure(warm_up_seconds, step_seconds, think_seconds)
-        process.close()
-        return asdict(report)
+        try:
+            return asdict(process.measure(warm_up_seconds, step_seconds, think_seconds))
+        finally:
+            process.close()
 
     def on_open(msg: Any, **_: Any) -> None:
         gevent.spawn(answer, OPENED, lambda: opened(msg.data["shares"].get(_name(runner), 0)))
@@ -82,7 +84,7 @@ class LocustGenerator:
         runner: Runner,
         url: URL,
         plan: SweepPlan,
-        progress: Progress,
+        progress: ProgressPipe,
         before_step: Callable[[], None],
     ) -> None:
         self._runner = runner

@@ -1,13 +1,15 @@
 """The sweep as a Locust run: its options, and one long run that steps through the pool sizes."""
 
 import logging
+import signal
 import sys
 from contextlib import ExitStack
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import gevent
+import pymysql
 from gevent.event import Event
 from gevent.lock import BoundedSemaphore
 from locust import events
@@ -15,17 +17,21 @@ from locust.argument_parser import LocustArgumentParser
 from locust.env import Environment
 from locust.runners import MasterRunner, Runner, WorkerRunner
 
-from poolsize.errors import BadInput, PoolsizeError
+from poolsize.errors import BadInput, PoolsizeError, WorkFailed
 from poolsize.measure import locust_stats
 from poolsize.measure.fair_queue import FairQueuePool
 from poolsize.measure.load_process import LoadProcess
 from poolsize.measure.locust_generator import LocustGenerator, serve, tell_second
-from poolsize.measure.pool import database_url
+from poolsize.measure.options import OPTIONS
+from poolsize.measure.pool import database_url, lost
+from poolsize.measure.progress_pipe import ProgressPipe
 from poolsize.measure.recorder import Second
 from poolsize.measure.request import Prepared, SweepRequest, prepare
 from poolsize.measure.sweep import sweep
 from poolsize.measure.workspace import Workspace
-from poolsize.progress import Progress, SweepFailed
+from poolsize.progress import SweepFailed
+from poolsize.shipped import workloads
+from poolsize.store import RunWriter
 
 if TYPE_CHECKING:
     from poolsize.measure.locust_user import PoolUser
@@ -42,42 +48,36 @@ def register() -> None:
 
 def _add_options(parser: LocustArgumentParser) -> None:
     group = parser.add_argument_group("poolsize", "Sweep of connection pool sizes")
-
-    def option(name: str, text: str, **more: Any) -> None:
-        group.add_argument(name, help=text, default=None, **more)
-
-    option("--pool-sizes", "sizes to measure, e.g. 1,4,8,16 (around the formula if not given)")
-    option(
-        "--url",
-        "database, mysql://USER:PASSWORD@HOST:3306/ (a private server if not given)",
-        env_var="POOLSIZE_URL",
-    )
-    option("--think-time", "mean pause of a caller between transactions, e.g. 50ms (none)")
-    option("--warm-up", "beginning of each step that is not counted (3s)")
-    option("--step-time", "counted time of each step (15s)")
-    option("--repeats", "how often each size is measured (1)", type=int)
-    option("--seed", "order of the steps (1)", type=int)
-    option("--cores", "physical cores of the database's host (this machine's)", type=int)
-    option("--disks", "disks that hold the data (1)", type=int)
-    option("--output", "file of the run (a new one in data/runs)")
-    option("--resume", "run to go on with")
-    option("--mysqld", "server program for the private server (found by itself)")
-    option("--server-option", "variable of the private server, NAME=VALUE; may be repeated", action="append")
+    for option in OPTIONS:
+        group.add_argument(
+            option.flag,
+            help=f"{option.text} Default: {option.default}.",
+            default=None,
+            **({"action": "append"} if option.repeatable else {"type": option.kind}),
+            **({"env_var": option.variable} if option.variable else {}),
+        )
 
 
 def _on_init(environment: Environment, **_: Any) -> None:
     """Set this process up for its part: making the load, leading the sweep, or both."""
-    progress = Progress.from_environment()
+    progress = ProgressPipe.from_environment()
     closing_stack = ExitStack()
+    signal.signal(signal.SIGTERM, _stop_setting_up)  # Locust sets its own when the run begins
     try:
         _set_up(environment, progress, closing_stack)
-    except PoolsizeError as error:
+    except BaseException as error:
         closing_stack.close()
+        if not isinstance(error, PoolsizeError):
+            raise
         _fail(progress, error)
         sys.exit(error.exit_code)
 
 
-def _set_up(environment: Environment, progress: Progress, closing_stack: ExitStack) -> None:
+def _stop_setting_up(*_: object) -> NoReturn:
+    sys.exit(1)
+
+
+def _set_up(environment: Environment, progress: ProgressPipe, closing_stack: ExitStack) -> None:
     workload = _workload_class(environment)
     request = _request(environment)
     runner, options = environment.runner, environment.parsed_options
@@ -91,44 +91,49 @@ def _set_up(environment: Environment, progress: Progress, closing_stack: ExitSta
     if not options.headless:
         raise BadInput("add --headless: a sweep runs by itself, from the first step to the last")
     prepared = prepare(request, closing_stack)
-    url = prepared.url.render_as_string(hide_password=False)
+    workspace = closing_stack.enter_context(Workspace(prepared.url))
     if not isinstance(runner, MasterRunner):
-        _make_load(environment, runner, workload, url)
-    workspace = Workspace(prepared.url)
-    closing_stack.callback(workspace.close)
-    _make_tables(workload, workspace)
-    generator = LocustGenerator(
-        runner, prepared.url, prepared.run.plan, progress, lambda: workspace.work(workload.before_step)
-    )
+        load = _make_load(environment, runner, workload, prepared.url.render_as_string(hide_password=False))
+        closing_stack.callback(load.close)
+    _make_tables(environment, workload, workspace)
+    plan = prepared.run.plan
+    generator = LocustGenerator(runner, prepared.url, plan, progress, lambda: workspace.work(workload.before_step))
     closing_stack.callback(generator.close)
-    options.num_users = prepared.run.plan.users
-    options.spawn_rate = prepared.run.plan.users
+    writer = closing_stack.enter_context(
+        RunWriter(prepared.path, prepared.run.setting, resume=request.resume is not None)
+    )
+    options.num_users = options.spawn_rate = plan.users
     environment.process_exit_code = 1  # until the last step is stored
-    _lead(environment, runner, prepared, generator, progress, closing_stack)
+    _lead(environment, runner, prepared, generator, writer, progress, closing_stack)
 
 
-def _make_load(environment: Environment, runner: Runner, workload: "type[PoolUser]", url: str) -> None:
+def _make_load(environment: Environment, runner: Runner, workload: "type[PoolUser]", url: str) -> LoadProcess:
     def on_second(second: Second) -> None:
         locust_stats.report(environment, workload.__name__, second)
         tell_second(runner, second)
 
     workload.load_process = LoadProcess(database_url(url), on_second)
     serve(runner, workload.load_process)
+    return workload.load_process
 
 
-def _make_tables(workload: "type[PoolUser]", workspace: Workspace) -> None:
+def _make_tables(environment: Environment, workload: "type[PoolUser]", workspace: Workspace) -> None:
     """Prepare the workload and try one transaction, so that a mistake shows before anything is measured."""
 
-    def prepare_and_try(cursor: Any) -> None:
-        workload.prepare(cursor)
+    def try_it(cursor: Any) -> None:
         workload.before_step(cursor)
-        workload.transaction(workload.__new__(workload), cursor)
+        user = workload(environment)
+        user.on_start()
+        user.transaction(cursor)
 
     try:
-        workspace.work(prepare_and_try)
+        workspace.make_tables(workload.prepare)
+        workspace.work(try_it)
+    except PoolsizeError:
+        raise
     except Exception as error:
-        if isinstance(error, PoolsizeError):
-            raise
+        if isinstance(error, pymysql.MySQLError) and lost(error):
+            raise WorkFailed(f"the server went away: {error.args[-1]}") from error
         raise BadInput(f"workload {workload.__name__}: {type(error).__name__}: {error}") from error
 
 
@@ -137,7 +142,8 @@ def _lead(
     runner: Runner,
     prepared: Prepared,
     generator: LocustGenerator,
-    progress: Progress,
+    writer: RunWriter,
+    progress: ProgressPipe,
     closing_stack: ExitStack,
 ) -> None:
     """Run the sweep in a greenlet of its own once the users are there; clean up when Locust quits."""
@@ -146,12 +152,14 @@ def _lead(
     def run_sweep() -> None:
         users_are_there.wait()
         try:
-            sweep(prepared.run, generator, prepared.writer, progress)
+            sweep(prepared.run, prepared.notes, generator, writer, progress.tell)
             environment.process_exit_code = 0
-            logger.info("Run stored: %s", prepared.writer.path)
+            logger.info("Run stored: %s", writer.path)
         except PoolsizeError as error:
-            environment.process_exit_code = error.exit_code
-            _fail(progress, error)
+            _fail(progress, WorkFailed(str(error)))  # what was asked for was fine; it was the work that failed
+        except Exception as error:
+            logger.exception("sweep failed")
+            _fail(progress, WorkFailed(f"{type(error).__name__}: {error}"))
         finally:
             runner.quit()
 
@@ -184,15 +192,18 @@ def _request(environment: Environment) -> SweepRequest:
     options = environment.parsed_options
     assert options is not None
     given: dict[str, Any] = {field.name: getattr(options, field.name, None) for field in fields(SweepRequest)}
-    (locustfile, *_) = environment.parsed_locustfiles or [""]
+    (typed, *_) = environment.parsed_locustfiles or [""]
+    locustfile = Path(typed)
+    ours = workloads().get(locustfile.stem)
     given |= {
-        "workload": Path(locustfile).stem,
+        "locustfile": locustfile,
+        "own_workload": None if ours and ours.samefile(locustfile) else typed,
         "users": options.num_users,
-        "server_option": tuple(options.server_option or ()),
+        "server_option": tuple(options.server_option) if options.server_option else None,
     }
     return SweepRequest(**given)
 
 
-def _fail(progress: Progress, error: PoolsizeError) -> None:
+def _fail(progress: ProgressPipe, error: PoolsizeError) -> None:
     progress.tell(SweepFailed(str(error), error.exit_code))
     sys.stderr.write(f"poolsize: error: {error}\n")

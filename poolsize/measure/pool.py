@@ -3,7 +3,7 @@
 from typing import Any
 
 import pymysql
-from sqlalchemy import URL, Engine, create_engine, make_url
+from sqlalchemy import URL, Engine, PoolProxiedConnection, create_engine, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from poolsize.errors import BadInput, WorkFailed
@@ -13,6 +13,8 @@ SCHEMA = "poolsize"
 POOL_TIMEOUT_SECONDS = 30
 DRIVER = "mysql+pymysql"
 ACCEPTED = ("mysql", "mariadb", "mysql+pymysql", "mariadb+pymysql")
+PATIENT = "SET SESSION wait_timeout = 604800, lock_wait_timeout = 30"
+"""Our own connections idle through whole steps; none of them waits long for somebody's open transaction."""
 ACCESS_DENIED = {1044, 1045, 1698}
 CAN_T_CONNECT = {2002, 2003}
 ERROR_KINDS = {
@@ -20,6 +22,7 @@ ERROR_KINDS = {
     1203: "too_many_connections",
     1205: "lock_wait_timeout",
     1213: "deadlock",
+    1053: "server_gone",
     2003: "server_gone",
     2006: "server_gone",
     2013: "server_gone",
@@ -30,8 +33,13 @@ def database_url(text: str) -> URL:
     """Read a database URL for PyMySQL; the schema in it is not used. Raises BadInput for any other database."""
     try:
         url = make_url(text)
-    except ArgumentError:
-        raise BadInput("--url (or POOLSIZE_URL) is not a URL: write mysql://USER:PASSWORD@HOST:3306/") from None
+    except (ArgumentError, ValueError):
+        url = None
+    if url is None or "@" in (url.host or ""):  # nothing of it is shown: a part may be of the password
+        raise BadInput(
+            "--url (or POOLSIZE_URL) is not a URL: write mysql://USER:PASSWORD@HOST:3306/, "
+            "with %40 for @, %3A for : and %2F for / in the password"
+        )
     if url.drivername not in ACCEPTED:
         raise BadInput(
             f"--url {url.render_as_string(hide_password=True)}: poolsize measures MySQL and MariaDB through "
@@ -52,9 +60,11 @@ def connect(url: URL, schema: str | None = None) -> Any:
     """
     _, arguments = url.get_dialect()().create_connect_args(url.set(database=schema))
     try:
-        return pymysql.connect(**arguments, autocommit=True)
+        return pymysql.connect(**arguments, autocommit=True, init_command=PATIENT)
     except pymysql.MySQLError as error:
         raise _refused(url, error) from None
+    except (TypeError, ValueError, OSError) as error:
+        raise BadInput(f"--url: PyMySQL does not take its options: {error}") from None
 
 
 def open_pool(url: URL, size: int) -> Engine:
@@ -73,16 +83,23 @@ def open_pool(url: URL, size: int) -> Engine:
         pool_reset_on_return=None,
         connect_args={"autocommit": True},
     )
-    opened = []
+    opened: list[PoolProxiedConnection] = []
+    failure = None
     try:
-        for _ in range(size):
-            opened.append(engine.raw_connection())  # noqa: PERF401 (how many came is told when one fails)
-    except DBAPIError as error:
-        raise WorkFailed(f"the server gave {len(opened)} of {size} connections: {error.orig}") from None
-    finally:
-        for connection in opened:
-            connection.close()
+        opened.extend(engine.raw_connection() for _ in range(size))
+    except (pymysql.MySQLError, DBAPIError) as error:
+        failure = error
+    for connection in opened:
+        connection.close()
+    if failure is not None:
+        engine.dispose()
+        raise WorkFailed(f"the server gave {len(opened)} of {size} connections: {failure}")
     return engine
+
+
+def lost(error: BaseException) -> bool:
+    """Whether the error says that the server, or the connection to it, is gone."""
+    return error_kind(error) == "server_gone"
 
 
 def error_kind(error: BaseException) -> str:

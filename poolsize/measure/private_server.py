@@ -23,6 +23,11 @@ START_SECONDS = 120
 NAMES = ("mariadbd", "mysqld")
 USUAL_PLACES = ("/usr/sbin", "/usr/local/sbin", "/usr/libexec", "/opt/homebrew/bin", "/usr/local/mysql/bin")
 ACCOUNT = "poolsize"
+RESERVED = {
+    "basedir", "bind_address", "datadir", "init_file", "max_connections", "pid_file", "port", "skip_grant_tables",
+    "skip_name_resolve", "skip_networking", "socket", "user",
+}  # fmt: skip
+"""What makes the server private, and reachable by its owner alone; none of the user's options may undo it."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +49,7 @@ def private_server(mysqld: Path | None, options: Mapping[str, str], max_connecti
     """
     program = mysqld or find_mysqld()
     maria = _is_mariadb(program)
+    installer = _installer(program) if maria else None
     directory = Path(tempfile.mkdtemp(prefix="poolsize-", dir=ON_DISK))
     password, port = secrets.token_urlsafe(24), _free_port()
     accounts = directory / "accounts.sql"
@@ -53,8 +59,12 @@ def private_server(mysqld: Path | None, options: Mapping[str, str], max_connecti
         f"GRANT ALL ON *.* TO '{ACCOUNT}'@'127.0.0.1' WITH GRANT OPTION;\n"
     )
     settings = _settings(directory, accounts, port, max_connections, maria=maria) | dict(options)
-    commands = [_install_command(program, directory, maria=maria), _command(program, settings)]
-    watchdog = _start_watchdog(directory, commands)
+    commands = [_install_command(program, installer, directory), _command(program, settings)]
+    try:
+        watchdog = _start_watchdog(directory, commands)
+    except BaseException:
+        shutil.rmtree(directory, ignore_errors=True)
+        raise
     try:
         pid = _wait_until_up(directory, port, password)
         url = f"mysql+pymysql://{ACCOUNT}:{password}@127.0.0.1:{port}/"
@@ -85,7 +95,10 @@ def parse_options(texts: Sequence[str]) -> dict[str, str]:
         name, equals, value = text.partition("=")
         if not equals or not name.strip("-"):
             raise BadInput(f"--server-option {text}: write NAME=VALUE, for example thread_handling=pool-of-threads")
-        options[name.strip("-").replace("-", "_")] = value
+        name = name.strip("-").replace("-", "_")
+        if name in RESERVED:
+            raise BadInput(f"--server-option {text}: {name} is poolsize's own to set; leave it out")
+        options[name] = value
     return options
 
 
@@ -116,25 +129,28 @@ def _settings(directory: Path, accounts: Path, port: int, max_connections: int, 
     return settings
 
 
-def _install_command(program: Path, directory: Path, *, maria: bool) -> list[str]:
-    data = f"--datadir={directory / 'data'}"
-    if not maria:
-        return [str(program), "--no-defaults", "--initialize-insecure", data, *_as_root()]
+def _installer(program: Path) -> str:
+    """MariaDB's script that makes a data directory, beside the server or on the PATH."""
     near = [program.resolve().parent, program.resolve().parent.parent]
-    path = os.pathsep.join(
-        [
-            *(str(place / part) for place in near for part in ("", "bin", "scripts")),
-            os.environ.get("PATH", ""),
-        ]
-    )
-    installer = shutil.which("mariadb-install-db", path=path) or shutil.which("mysql_install_db", path=path)
+    places = [*(str(place / part) for place in near for part in ("", "bin", "scripts")), os.environ.get("PATH", "")]
+    for name in ("mariadb-install-db", "mysql_install_db"):
+        if found := shutil.which(name, path=os.pathsep.join(places)):
+            return found
+    raise BadInput(f"{program} has no mariadb-install-db beside it or on the PATH: install the whole MariaDB server")
+
+
+def _install_command(program: Path, installer: str | None, directory: Path) -> list[str]:
+    """Make the data directory: MariaDB's installer, or MySQL's server itself.
+
+    MariaDB's root is let in by the socket alone, MySQL's from localhost alone, which no address is with
+    skip_name_resolve; the directory around the socket is closed to others. --force: the installer would give up on
+    a host whose own name can't be looked up, which this server never does.
+    """
+    data = f"--datadir={directory / 'data'}"
     if installer is None:
-        raise BadInput(
-            f"{program} has no mariadb-install-db beside it or on the PATH: install the whole MariaDB server"
-        )
-    # --force: it would give up on a host whose own name can't be looked up, which this server never does.
+        return [str(program), "--no-defaults", "--initialize-insecure", data, *_as_root()]
     return [
-        installer, "--no-defaults", data, "--force", "--skip-test-db", "--auth-root-authentication-method=normal",
+        installer, "--no-defaults", data, "--force", "--skip-test-db", "--auth-root-authentication-method=socket",
         *_as_root(),
     ]  # fmt: skip
 

@@ -1,9 +1,10 @@
-"""What a user asked of a sweep, and the plan, run and server that it amounts to."""
+"""What a user asked of a sweep, and the server, plan and run that it amounts to."""
 
+import hashlib
 import importlib.metadata
 import platform
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -12,26 +13,31 @@ from sqlalchemy import URL
 from poolsize.errors import BadInput
 from poolsize.facts.machine import this_machine
 from poolsize.facts.server import Server, connected, read_server
+from poolsize.measure.options import OPTIONS, USERS
 from poolsize.measure.pool import connect, database_url, is_local
 from poolsize.measure.private_server import parse_options, private_server
 from poolsize.plan import SweepPlan, parse_sizes
 from poolsize.run import Run, Setting
 from poolsize.start import starting_point
-from poolsize.store import RunWriter, load_run
+from poolsize.store import load_run
 from poolsize.units import count, seconds_of
 
 LIBRARIES = ("poolsize", "sqlalchemy", "pymysql", "locust", "gevent", "hdrhistogram")
-OUR_OWN_CONNECTIONS = 2
-"""One that holds the schema's lock, one that counts."""
+OUR_OWN_CONNECTIONS = 3
+"""One holds the schema's lock, one counts, and one readies the tables before each step."""
 ROOM = 20
 """Connections that a private server admits beyond the largest pool."""
 
 
 @dataclass(frozen=True)
 class SweepRequest:
-    """The options of a sweep as they were typed; None where the user left the choice to poolsize."""
+    """The options of a sweep as they were typed; None where the user left the choice to poolsize.
 
-    workload: str
+    locustfile: the workload's file. own_workload: the path as typed, or None for one that comes with poolsize.
+    """
+
+    locustfile: Path
+    own_workload: str | None = None
     url: str | None = None
     pool_sizes: str | None = None
     users: int | None = None
@@ -45,47 +51,57 @@ class SweepRequest:
     output: str | None = None
     resume: str | None = None
     mysqld: str | None = None
-    server_option: tuple[str, ...] = ()
+    server_option: tuple[str, ...] | None = None
+
+    @property
+    def workload(self) -> str:
+        """The workload's name."""
+        return self.locustfile.stem
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """A sweep that can begin: where the server is, the run so far, and where it is written."""
+    """A sweep that can begin: where the server is, the run so far, its file, and what the user should know."""
 
     url: URL
     run: Run
-    writer: RunWriter
+    path: Path
+    notes: tuple[str, ...]
 
 
 def prepare(request: SweepRequest, closing_stack: ExitStack) -> Prepared:
-    """Reach the server, or start a private one, settle the plan and open the run's file.
+    """Reach the server, or start a private one, and settle the plan.
 
-    What was opened is closed with the stack. Raises BadInput for anything that can't be done as asked.
+    What was started ends with the stack. Raises BadInput for anything that can't be done as asked.
     """
     resumed = _resumed(request)
+    path = Path(request.resume) if request.resume else _output(request)
     wanted = resumed.plan if resumed else _wished(request)
+    options = dict(resumed.setting.server_options) if resumed else parse_options(request.server_option or ())
     if request.url:
+        _refuse_private_options(request)
         url = database_url(request.url)
     else:
-        options = parse_options(request.server_option)
         mysqld = Path(request.mysqld) if request.mysqld else None
-        server = private_server(mysqld, options, max(wanted.sizes) + ROOM)
-        url = database_url(closing_stack.enter_context(server).url)
+        server = closing_stack.enter_context(private_server(mysqld, options, max(wanted.sizes) + ROOM))
+        url = database_url(server.url)
     with closing(connect(url)) as connection, connection.cursor() as cursor:
-        facts, taken = read_server(cursor), connected(cursor)
-    _require_room(wanted, facts, taken)
+        facts, taken = read_server(cursor), connected(cursor) - 1
+    free = facts.free(taken, OUR_OWN_CONNECTIONS)
     if resumed:
-        _require_same_server(resumed, facts)
-        run, path = resumed, Path(request.resume or "")
-    else:
-        run = Run(_setting(request, wanted, url, facts), ())
-        path = _output(request)
-    writer = closing_stack.enter_context(RunWriter(path, run.setting, resume=resumed is not None))
-    return Prepared(url, run, writer)
+        _require_same(request, resumed, facts)
+        _require_room(wanted, facts, free)
+        return Prepared(url, resumed, path, ())
+    plan, notes = (wanted, ()) if request.pool_sizes else _cut_to(wanted, request, facts, free)
+    _require_room(plan, facts, free)
+    setting = _setting(request, plan, url, facts, options)
+    return Prepared(url, Run(setting, ()), path, (*notes, *_assumptions(setting)))
 
 
 def _wished(request: SweepRequest) -> SweepPlan:
-    sizes = parse_sizes(request.pool_sizes) if request.pool_sizes else _start_sizes(request)
+    """The plan as asked for, before the server has a say."""
+    start = starting_point(_cores(request), disks=_disks(request))
+    sizes = start.sizes if request.pool_sizes is None else parse_sizes(request.pool_sizes)
     given = {
         "think_time_ms": None if request.think_time is None else 1000 * seconds_of(request.think_time, "--think-time"),
         "warm_up_seconds": _whole_seconds(request.warm_up, "--warm-up"),
@@ -102,24 +118,42 @@ def _wished(request: SweepRequest) -> SweepPlan:
 
 
 def _whole_seconds(text: str | None, option: str) -> int | None:
-    return None if text is None else round(seconds_of(text, option))
+    """Steps are recorded by the second, so their lengths are whole seconds."""
+    if text is None:
+        return None
+    seconds = seconds_of(text, option)
+    if seconds != int(seconds):
+        raise BadInput(f"{option} {text}: give whole seconds, such as {round(seconds) or 1}s")
+    return int(seconds)
 
 
 def _cores(request: SweepRequest) -> int:
-    return request.cores if request.cores is not None else this_machine().usable_cores
+    return this_machine().usable_cores if request.cores is None else request.cores
 
 
 def _disks(request: SweepRequest) -> int:
     return 1 if request.disks is None else request.disks
 
 
-def _start_sizes(request: SweepRequest) -> tuple[int, ...]:
-    return starting_point(_cores(request), disks=_disks(request)).sizes
+def _refuse_private_options(request: SweepRequest) -> None:
+    for flag, value in (("--mysqld", request.mysqld), ("--server-option", request.server_option)):
+        if value:
+            raise BadInput(
+                f"{flag} is for a private server, and a database is given by --url or POOLSIZE_URL: leave one out"
+            )
 
 
-def _require_room(plan: SweepPlan, server: Server, taken: int) -> None:
-    """Raise BadInput for sizes that the server would turn away; our reading connection is among those taken."""
-    free = max(0, server.max_connections - (taken - 1) - OUR_OWN_CONNECTIONS)
+def _cut_to(plan: SweepPlan, request: SweepRequest, server: Server, free: int) -> tuple[SweepPlan, tuple[str, ...]]:
+    """Leave out those of poolsize's own sizes that the server would turn away, and say so."""
+    sizes = tuple(size for size in plan.sizes if size <= free)
+    if not sizes or sizes == plan.sizes:
+        return plan, ()
+    limit = count(server.max_connections, "connection")
+    note = f"left out sizes above {free}: the server admits {limit} (max_connections)"
+    return replace(plan, sizes=sizes, users=request.users or 2 * max(sizes)), (note,)
+
+
+def _require_room(plan: SweepPlan, server: Server, free: int) -> None:
     if max(plan.sizes) > free:
         raise BadInput(
             f"--pool-sizes {max(plan.sizes)}: the server admits {count(server.max_connections, 'connection')} "
@@ -127,44 +161,64 @@ def _require_room(plan: SweepPlan, server: Server, taken: int) -> None:
         )
 
 
-def _setting(request: SweepRequest, plan: SweepPlan, url: URL, server: Server) -> Setting:
+def _setting(request: SweepRequest, plan: SweepPlan, url: URL, server: Server, options: dict[str, str]) -> Setting:
     return Setting(
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         plan=plan,
+        own_workload=request.own_workload,
+        workload_sha256=_sha256(request.locustfile),
         cores=_cores(request),
         disks=_disks(request),
-        cores_from="given" if request.cores else "this machine" if is_local(url) else "assumed",
+        cores_from="given" if request.cores is not None else "this machine" if is_local(url) else "assumed",
         client=this_machine(),
         server=server,
+        server_options=options,
         versions={name: importlib.metadata.version(name) for name in LIBRARIES} | {"python": platform.python_version()},
     )
 
 
+def _assumptions(setting: Setting) -> tuple[str, ...]:
+    if setting.cores_from != "assumed":
+        return ()
+    return (f"no --cores given: took the database's host to have {setting.cores}, like this machine",)
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
 def _output(request: SweepRequest) -> Path:
-    if request.output:
-        return Path(request.output)
-    return Path("data/runs") / f"{datetime.now():%Y-%m-%dT%H%M%S}-{request.workload}.jsonl"
+    if request.output is None:
+        return Path("data/runs") / f"{datetime.now():%Y-%m-%dT%H%M%S}-{request.workload}.jsonl"
+    path = Path(request.output)
+    if path.exists():
+        raise BadInput(
+            f"--output {path} is there already: name another file, or go on with that run by --resume {path}"
+        )
+    return path
 
 
 def _resumed(request: SweepRequest) -> Run | None:
     if not request.resume:
         return None
-    settled = ("pool_sizes", "users", "think_time", "warm_up", "step_time", "repeats", "seed", "output")
-    for name in settled:
-        if getattr(request, name) is not None:
-            option = f"--{name.replace('_', '-')}"
-            raise BadInput(f"{option} {getattr(request, name)}: a resumed run keeps its plan; leave {option} out")
-    run = load_run(request.resume, torn_end=True)
-    if run.plan.workload != request.workload:
-        raise BadInput(f"--resume {request.resume}: that run's workload is {run.plan.workload}, not {request.workload}")
-    return run
+    for option in (USERS, *OPTIONS):
+        if option.settled and getattr(request, option.name) is not None:
+            value = getattr(request, option.name)
+            raise BadInput(f"{option.flag} {value}: a resumed run keeps its plan; leave {option.flag} out")
+    return load_run(request.resume, torn_end=True)
 
 
-def _require_same_server(run: Run, found: Server) -> None:
-    for field in ("flavor", "version", "thread_handling", "durable"):
+def _require_same(request: SweepRequest, run: Run, found: Server) -> None:
+    """Raise BadInput where the rest of a run would be measured on something else than its beginning."""
+    if run.setting.workload_sha256 != _sha256(request.locustfile):
+        raise BadInput(
+            f"--resume {request.resume}: the workload is not the {run.plan.workload} that the run began with: "
+            "name that one with --workload, or start a new run"
+        )
+    for field in ("flavor", "version", "thread_handling", "durable", "buffer_pool_bytes"):
         before, now = getattr(run.setting.server, field), getattr(found, field)
         if before != now:
             raise BadInput(
-                f"--resume: the run was measured on a server with {field} {before}, this one has {now}; "
+                f"--resume {request.resume}: the run began on a server with {field} {before}, this one has {now}; "
                 "give the same server, or start a new run"
             )

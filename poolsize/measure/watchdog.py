@@ -32,9 +32,10 @@ def main() -> None:
     sys.stdin.buffer.read()
     with lock:  # no further command starts from here on
         for process in running:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+            if process.poll() is None:
+                with suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
         shutil.rmtree(directory, ignore_errors=True)
         os._exit(0)
 
@@ -42,12 +43,17 @@ def main() -> None:
 def _run(
     commands: list[list[str]], directory: Path, running: list[subprocess.Popen[bytes]], lock: threading.Lock
 ) -> None:
-    with (directory / "log").open("ab") as log:
+    with (directory / "log").open("ab", buffering=0) as log:
         for command in commands:
             with lock:
-                process = subprocess.Popen(
-                    command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
-                )
+                try:
+                    process = subprocess.Popen(
+                        command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+                    )
+                except OSError as error:
+                    log.write(f"[ERROR] {command[0]}: {error.strerror}\n".encode())
+                    (directory / "exited").write_text("127")
+                    return
                 running[:] = [process]
             code = process.wait()
             if code or command is commands[-1]:

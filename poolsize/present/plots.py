@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from poolsize.analysis.summary import Analysis
+from poolsize.errors import BadInput
 from poolsize.units import count, number
 
 BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#6E6E6E"
@@ -94,9 +95,14 @@ def figure(analysis: Analysis) -> Figure:
 
 
 def save_figure(analysis: Analysis, path: Path) -> None:
-    """Draw the run to a file; its ending says the format, PNG or SVG."""
-    with mpl.rc_context(STYLE):
-        figure(analysis).savefig(path, dpi=144)
+    """Draw the run to a file; its ending says the format. Raises BadInput where that can't be done."""
+    try:
+        with mpl.rc_context(STYLE):
+            figure(analysis).savefig(path, dpi=144)
+    except OSError as error:
+        raise BadInput(f"--plot {path} can't be written: {error.strerror}") from None
+    except ValueError:
+        raise BadInput(f"--plot {path}: name a .png or an .svg file") from None
 
 
 def _pool_size_axis(ax: Axes, sizes: list[int]) -> Axes:

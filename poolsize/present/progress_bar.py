@@ -59,6 +59,8 @@ class ProgressBar:
         steps = count(plan.steps - plan.steps_done, "step")
         duration = minutes((plan.steps - plan.steps_done) * plan.step_seconds)
         self._console.print(f"{steps} of {plan.step_seconds:g} s, about {duration}; writing {plan.run}", soft_wrap=True)
+        for note in plan.notes:
+            self._console.print(f"poolsize: {note}", soft_wrap=True)
         self._task = self._bar.add_task("", total=plan.steps * plan.step_seconds, now="")
 
     def _update(self, description: str | None, now: str) -> None:

@@ -29,12 +29,13 @@ def recommendation_text(answer: Recommendation) -> str:
         parts.append("Be careful:\n" + _bullets(answer.warnings))
     if answer.basis == "formula":
         sizes = ",".join(map(str, answer.sweep_sizes))
-        parts.append(f"Measure it:\n  poolsize sweep --url mysql://USER@HOST/ --pool-sizes {sizes}")
+        cores = answer.formula.cores
+        parts.append(f"Measure it:\n  poolsize sweep --url mysql://USER@HOST/ --cores {cores} --pool-sizes {sizes}")
     return "\n\n".join(part for part in parts if part)
 
 
 def recommendation_json(answer: Recommendation, **more: Any) -> str:
-    """One JSON object of the documented fields; see the README."""
+    """One JSON object of Recommendation's fields and `fleet`; a formula has no measured ones."""
     fields = asdict(answer) | {"fleet": None}
     if answer.basis == "formula":
         fields = {name: value for name, value in fields.items() if name not in MEASURED_ONLY}
@@ -98,9 +99,10 @@ def _headline(answer: Recommendation) -> str:
 
 def _formula_line(answer: Recommendation) -> str:
     formula = answer.formula
+    rounded = "" if formula.effective_disks == int(formula.effective_disks) else ", rounded"
     return (
         "  connections = cores * 2 + effective_disks\n"
-        f"              = {formula.cores} * 2 + {formula.effective_disks:g} = {formula.connections}"
+        f"              = {formula.cores} * 2 + {formula.effective_disks:g} = {formula.connections}{rounded}"
     )
 
 

@@ -16,7 +16,7 @@ from poolsize.measure.private_server import PrivateServer, private_server
 from tests.conftest import Command, mysqld
 
 pytestmark = pytest.mark.server
-SHORT = ("--pool-sizes", "1,2", "--step-time", "2s", "--warm-up", "0", "--workload", "select_one")
+SHORT = ("--pool-sizes", "1,2", "--step-time", "4s", "--warm-up", "0", "--workload", "select_one")
 
 
 @pytest.fixture
@@ -82,23 +82,41 @@ def test_an_empty_schema_made_for_it_is_used_and_left_empty(
     assert cursor.fetchall() == ()
 
 
-def test_an_account_without_the_grant_is_told_it(server: PrivateServer, poolsize: Command, cursor: Any) -> None:
+def test_an_account_without_the_grant_is_told_it(
+    server: PrivateServer, poolsize: Command, tmp_path: Path, cursor: Any
+) -> None:
     cursor.execute("DROP USER IF EXISTS stranger@'127.0.0.1'")
     cursor.execute("CREATE USER stranger@'127.0.0.1' IDENTIFIED BY 'x'")
-    done = poolsize("sweep", *SHORT, url=url_of(server, username="stranger", password="x"))
+    done = poolsize("sweep", *SHORT, "--output", "a.jsonl", url=url_of(server, username="stranger", password="x"))
     assert done.returncode == 2
     assert "GRANT ALL ON poolsize.*" in done.stderr
+    assert not (tmp_path / "a.jsonl").exists()
 
 
 def test_leftovers_of_a_killed_sweep_are_cleared(server: PrivateServer, poolsize: Command, cursor: Any) -> None:
     cursor.execute("CREATE DATABASE poolsize")
-    cursor.execute("CREATE TABLE poolsize.made_by_poolsize (schema_made BOOL NOT NULL)")
-    cursor.execute("INSERT INTO poolsize.made_by_poolsize VALUES (TRUE)")
+    cursor.execute("CREATE TABLE poolsize.made_by_poolsize (name VARCHAR(64) PRIMARY KEY)")
+    cursor.execute("INSERT INTO poolsize.made_by_poolsize VALUES ('*schema*'), ('task')")
     cursor.execute("CREATE TABLE poolsize.task (id INT)")
     done = poolsize("sweep", *SHORT, "--output", "a.jsonl", url=server.url)
     assert done.returncode == 0, done.stderr
     cursor.execute("SHOW DATABASES LIKE 'poolsize'")
     assert cursor.fetchall() == ()
+
+
+def test_a_table_that_somebody_adds_meanwhile_is_kept(server: PrivateServer, poolsize: Command, cursor: Any) -> None:
+    cursor.execute("CREATE DATABASE poolsize")
+    cursor.execute("CREATE TABLE poolsize.made_by_poolsize (name VARCHAR(64) PRIMARY KEY)")
+    cursor.execute("INSERT INTO poolsize.made_by_poolsize VALUES ('*schema*'), ('parent'), ('child'), ('window')")
+    cursor.execute("CREATE TABLE poolsize.parent (id INT PRIMARY KEY)")
+    cursor.execute("CREATE TABLE poolsize.child (id INT, FOREIGN KEY (id) REFERENCES poolsize.parent (id))")
+    cursor.execute("CREATE VIEW poolsize.window AS SELECT * FROM poolsize.child")
+    cursor.execute("CREATE TABLE poolsize.precious (id INT)")
+    done = poolsize("sweep", *SHORT, url=server.url)
+    assert done.returncode == 2
+    assert "precious" in done.stderr
+    cursor.execute("SHOW TABLES FROM poolsize")
+    assert cursor.fetchall() == (("precious",),)
 
 
 def test_two_sweeps_at_once_are_refused(server: PrivateServer, poolsize: Command, cursor: Any) -> None:

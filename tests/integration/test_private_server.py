@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import psutil
+import pymysql
 import pytest
 
 from poolsize.errors import BadInput
@@ -85,6 +86,8 @@ def test_it_is_durable_local_and_takes_options(flavor: str) -> None:
         listening = [one for one in psutil.Process(server.pid).net_connections() if one.status == psutil.CONN_LISTEN]
         assert {one.laddr.ip for one in listening} <= {"127.0.0.1"}
         commands = [" ".join(process.cmdline()) for process in psutil.process_iter() if _readable(process)]
+        with pytest.raises(pymysql.err.OperationalError):
+            pymysql.connect(host="127.0.0.1", port=database_url(server.url).port or 0, user="root", password="")
         password = str(database_url(server.url).password)
         assert not [command for command in commands if password in command]
         assert (server.directory / "accounts.sql").stat().st_mode & 0o077 == 0

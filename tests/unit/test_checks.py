@@ -29,6 +29,7 @@ def test_a_good_step_passes() -> None:
         ({"workers": (Worker("local", 4, 64, 0.93, 0.5),)}, "generator"),
         ({"workers": (Worker("local", 4, 64, 0.2, 80.0),)}, "generator"),
         ({"pool_size": 64, "server_connections": 64}, "users_limited"),
+        ({"users": 128, "gap_ms": 640.0, "pool_size": 60, "server_connections": 60}, "users_limited"),
     ],
 )
 def test_one_fault_is_accused_by_one_check(change: dict[str, object], accused: str) -> None:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from poolsize.errors import BadInput
+from poolsize.measure import private_server
 from poolsize.store import RunWriter
 from tests.conftest import ROOT, Command, a_run
 
@@ -88,6 +90,18 @@ def test_analyze_prints_and_draws(poolsize: Command, tmp_path: Path) -> None:
         (["sweep", "--workload", "scan", "--url", "postgresql://u:secret@h/d"], "postgresql://u:***@h/d", 2),
         (["sweep", "--workload", "scan", "--url", "nonsense"], "not a URL", 2),
         (["sweep", "--resume", "none.jsonl"], "none.jsonl", 2),
+        (["sweep", "--workload", "scan", "--url", "mysql://u:se@cret@h/"], "not a URL", 2),
+        (["sweep", "--workload", "scan", "--url", "mysql://u:s@secret:x@h/"], "not a URL", 2),
+        (["sweep", "--workload", "scan", "--url", "mysql://u:p@h/", "--mysqld", "x"], "--mysqld", 2),
+        (["sweep", "--workload", "scan", "--pool-sizes", "1,2", "--cores", "-3"], "--cores -3", 2),
+        (["sweep", "--workload", "scan", "--pool-sizes", ""], "--pool-sizes", 2),
+        (["sweep", "--workload", "scan", "--step-time", "2.5s"], "--step-time 2.5s", 2),
+        (["sweep", "--workload", "scan", "--server-option", "datadir=/var/lib/mysql"], "datadir", 2),
+        (["sweep", "--workload", "scan", "--server-option", "nonsense"], "NAME=VALUE", 2),
+        (["sweep", "--workload", "scan", "--output", "a.jsonl"], "--resume a.jsonl", 2),
+        (["sweep", "--workload", "scan", "--resume", "a.jsonl", "--users", "3"], "--users 3", 2),
+        (["sweep", "--workload", "empty.py"], "PoolUser", 2),
+        (["recommend", "--threads-per-core", "2"], "--threads-per-core", 2),
         (["frob"], "frob", 2),
     ],
 )
@@ -97,25 +111,37 @@ def test_bad_input_is_one_line_and_no_traceback(
     whole = stored(tmp_path / "a.jsonl").read_bytes()
     (tmp_path / "half.jsonl").write_bytes(whole[: len(whole) // 2])
     (tmp_path / "text.jsonl").write_text("hello\n")
+    (tmp_path / "empty.py").write_text("from locust import User\n")
     done = poolsize(*arguments)
     assert done.returncode == code
     assert done.stdout == ""
     assert done.stderr.startswith("poolsize: error: ")
     assert said in done.stderr
     assert done.stderr.count("\n") == 1
-    assert "secret" not in done.stderr
+    assert "cret" not in done.stderr
     assert (tmp_path / "half.jsonl").read_bytes() == whole[: len(whole) // 2]
 
 
-def test_no_server_program_is_one_line(tmp_path: Path) -> None:
-    program = "from poolsize.measure import private_server as p; p.USUAL_PLACES = (); p.find_mysqld()"
-    done = subprocess.run(
-        [sys.executable, "-c", f"import os; os.environ['PATH'] = {str(tmp_path)!r}; {program}"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert "apt-get install mariadb-server" in done.stderr.splitlines()[-1]
+def test_a_plot_that_can_not_be_drawn_is_told_after_the_table(poolsize: Command, tmp_path: Path) -> None:
+    stored(tmp_path / "a.jsonl")
+    for name in ("no/folder.png", "a.nonsense"):
+        done = poolsize("analyze", "a.jsonl", "--plot", name)
+        assert done.returncode == 2
+        assert "Plateau: 4 connections" in done.stdout
+        assert done.stderr.startswith(f"poolsize: error: --plot {name}")
+
+
+def test_no_command_at_all_is_the_help(poolsize: Command) -> None:
+    done = poolsize()
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "Commands:" in done.stdout
+
+
+def test_no_server_program_is_named_with_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(private_server, "USUAL_PLACES", ())
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(BadInput, match="apt-get install mariadb-server"):
+        private_server.find_mysqld()
 
 
 def test_the_quick_command_imports_nothing_slow() -> None:

@@ -32,7 +32,19 @@ def test_the_answer_that_a_person_sees(curve: dict[int, int], size: int, verdict
 def test_noise_widens_the_range_it_can_not_be_told_apart_from() -> None:
     curve = {1: 100, 2: 200, 4: 372, 8: 400, 16: 395}
     assert recommend(analyze(a_run(curve, noise=1))).range == (8, 8)
-    assert recommend(analyze(a_run(curve, noise=60))).range == (4, 16)
+    assert recommend(analyze(a_run(curve, noise=20))).range == (4, 8)
+
+
+def test_a_range_too_wide_gives_no_size_but_a_way_to_one() -> None:
+    answer = recommend(analyze(a_run({1: 100, 2: 300, 4: 372, 8: 400, 16: 395}, noise=200)))
+    assert (answer.pool_size, answer.range, answer.verdict) == (None, None, "noisy")
+    assert "--step-time" in answer.warnings[0]
+
+
+def test_one_size_is_nothing_to_compare() -> None:
+    answer = recommend(analyze(a_run({4: 400})))
+    assert (answer.pool_size, answer.verdict) == (4, "edge")
+    assert "Only 4 was measured" in answer.warnings[0]
 
 
 def test_pools_as_large_as_the_users_give_no_size() -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from poolsize.analysis.summary import analyze
 from poolsize.errors import BadInput, WorkFailed
 from poolsize.run import Run
 from poolsize.store import FORMAT, RunWriter, load_run
@@ -26,7 +27,7 @@ def test_a_run_comes_back_as_it_was(tmp_path: Path) -> None:
 
 def test_an_existing_file_is_never_overwritten(tmp_path: Path) -> None:
     path = written(tmp_path / "a.jsonl")
-    with pytest.raises(BadInput, match="--resume"):
+    with pytest.raises(BadInput, match="File exists"):
         RunWriter(path, RUN.setting)
     assert load_run(path) == RUN
 
@@ -83,7 +84,13 @@ def test_a_missing_file_is_refused(tmp_path: Path) -> None:
         load_run(tmp_path / "none.jsonl")
 
 
-def test_a_line_is_one_step_and_holds_no_secret(tmp_path: Path) -> None:
+def test_a_line_is_one_step(tmp_path: Path) -> None:
     lines = written(tmp_path / "a.jsonl").read_text().splitlines()
     assert [next(iter(json.loads(line))) for line in lines] == ["format", "step", "step", "step"]
-    assert "password" not in " ".join(lines).lower()
+
+
+def test_a_damaged_histogram_is_refused(tmp_path: Path) -> None:
+    path = written(tmp_path / "a.jsonl")
+    path.write_text(path.read_text().replace("HISTFAAAA", "HISTgAAAA"))
+    with pytest.raises(BadInput, match="histogram"):
+        analyze(load_run(path))

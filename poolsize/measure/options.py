@@ -1,0 +1,47 @@
+"""The options of a sweep, once: what `poolsize sweep` and plain Locust both take."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option. settled: a resumed run has it in its header, so it can't be given again."""
+
+    name: str
+    text: str
+    default: str
+    kind: type[str] | type[int] = str
+    settled: bool = True
+    repeatable: bool = False
+    variable: str | None = None
+
+    @property
+    def flag(self) -> str:
+        """As it is typed: --pool-sizes."""
+        return "--" + self.name.replace("_", "-")
+
+
+USERS = Option("users", "Concurrent callers.", "twice the largest size", int)
+"""Locust has this one itself."""
+
+OPTIONS = (
+    Option(
+        "url",
+        "Database, mysql://USER:PASSWORD@HOST:3306/.",
+        "a private server on this machine",
+        settled=False,
+        variable="POOLSIZE_URL",
+    ),
+    Option("pool_sizes", "Sizes to measure, e.g. 1,4,8,16.", "around the formula"),
+    Option("think_time", "Mean pause of a caller between transactions, e.g. 50ms.", "none"),
+    Option("warm_up", "Beginning of each step that is not counted.", "3s"),
+    Option("step_time", "Counted time of each step.", "15s"),
+    Option("repeats", "How often each size is measured.", "1", int),
+    Option("seed", "Fixes the random order of the steps.", "1", int),
+    Option("cores", "Physical cores of the database's host.", "this machine's", int),
+    Option("disks", "Disks that hold its data.", "1", int),
+    Option("output", "File for the run.", "a new one in data/runs"),
+    Option("resume", "Run to go on with.", "none", settled=False),
+    Option("mysqld", "Program of the private server.", "found by itself", settled=False),
+    Option("server_option", "Variable of the private server, NAME=VALUE.", "none", repeatable=True),
+)
