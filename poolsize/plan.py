@@ -46,7 +46,7 @@ class SweepPlan:
             (self.think_time_ms, "--think-time", 0),
         ):
             if value < least:
-                raise BadInput(f"{option} {value:g}: give {least} or more")
+                raise BadInput(f"{option} {value:g}: give at least {least}")
         if not self.sizes:
             raise BadInput("--pool-sizes is empty: name at least one, e.g. --pool-sizes 1,4,8,16")
         if min(self.sizes) < 1:
@@ -69,7 +69,7 @@ class SweepPlan:
 def parse_sizes(text: str) -> tuple[int, ...]:
     """Read "1,4,8,16" as ascending sizes without repetition; raises BadInput naming what is no size."""
     sizes = set()
-    for part in text.replace(" ", "").split(","):
+    for part in map(str.strip, text.split(",")):
         if not part.isdecimal() or int(part) < 1:
             raise BadInput(
                 f"--pool-sizes {text}: {part or 'an empty place'!r} is not a pool size; "

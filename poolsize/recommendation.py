@@ -198,16 +198,18 @@ def _sizes_beyond(verdict: Verdict, analysis: "Analysis") -> tuple[int, ...]:
     return tuple(sorted({max(1, size // 8), max(1, size // 4), max(1, size // 2), size}))
 
 
+def _reached(chosen: "SizeSummary", best: float, tolerance: float) -> str:
+    reached = f"{count(chosen.pool_size, 'connection')} reached {per_second(chosen.throughput.mean)}, "
+    if chosen.throughput.mean < best:
+        return f"{reached}within {percent(tolerance)} of the best measured, {per_second(best)}; no smaller size did."
+    return f"{reached}the best measured; no smaller size came within {percent(tolerance)} of it."
+
+
 def _reasons(analysis: "Analysis", chosen: "SizeSummary", best: float, formula: Formula) -> tuple[str, ...]:
     assert analysis.plateau is not None
     reasons = [
-        (
-            f"{count(chosen.pool_size, 'connection')} reached {per_second(chosen.throughput.mean)}, "
-            f"within {percent(analysis.plateau.tolerance)} of the best measured, {per_second(best)}; "
-            "it is the smallest size that did."
-        ),
-        (
-            f"A caller waited {milliseconds(chosen.wait.mean)} for a connection and held it for "
+        _reached(chosen, best, analysis.plateau.tolerance),
+        f"A caller waited {milliseconds(chosen.wait.mean)} for a connection and held it for "
             f"{milliseconds(chosen.usage.mean)} on average."
         ),
     ]
@@ -219,7 +221,7 @@ def _reasons(analysis: "Analysis", chosen: "SizeSummary", best: float, formula: 
         )
     reasons.append(
         f"The formula said {formula.connections} "
-        f"({formula.cores} cores * 2 + {formula.effective_disks:g} effective disks)."
+        f"({formula.cores} cores * 2 + {formula.effective_disks:g} effective disks): where to start, not where to end."
     )
     return tuple(reasons)
 

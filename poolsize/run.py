@@ -96,7 +96,8 @@ class Setting:
     created: UTC, ISO 8601. own_workload: the locustfile as it was typed, or None for one that comes with
     poolsize; workload_sha256: of its text. cores: physical cores of the database's host. disks: its disks.
     cores_from: "given"; "this machine", where the database ran; or "assumed" to be like this machine's.
-    client: the machine that made the load. server: the database. server_options: what a private one was given.
+    client: the machine that made the load. server: the database. private: whether poolsize started it itself,
+    with these server_options.
     versions: library -> version, poolsize's own among them.
     """
 
@@ -109,6 +110,7 @@ class Setting:
     cores_from: str
     client: Machine
     server: Server
+    private: bool
     server_options: Mapping[str, str]
     versions: Mapping[str, str]
 

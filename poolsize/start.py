@@ -116,7 +116,9 @@ def _reasons(
         f"cores = {physical}: physical cores of the database's host; hyper-threads don't count"
         + (f" ({cores} logical CPUs / {threads_per_core})" if threads_per_core > 1 else "")
     ]
-    if cache_hit_rate is None:
+    if disks == 0:
+        reasons.append("effective_disks = 0: no disk to wait for")
+    elif cache_hit_rate is None:
         reasons.append(
             f"effective_disks = {disks}: as if no read came from memory; "
             "it falls to 0 as the active data fits the cache (--cache-hit-rate)"

@@ -67,7 +67,8 @@ def a_setting(sizes: Sequence[int], users: int = 64, repeats: int = 1) -> Settin
         disks=1,
         cores_from="given",
         client=Machine(4, 8, 8.0, 2**34, "Linux x86_64"),
-        server=Server("MariaDB", "10.11.6-MariaDB", 151, 0, "one-thread-per-connection", True, 2**27),
+        server=Server("db:3306", "MariaDB", "10.11.6-MariaDB", 151, 0, "one-thread-per-connection", True, 2**27),
+        private=True,
         server_options={},
         versions={"poolsize": "0.1.0"},
     )

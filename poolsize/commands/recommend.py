@@ -2,7 +2,7 @@
 
 import click
 
-from poolsize.errors import BadInput
+from poolsize.errors import BadInput, WorkFailed
 from poolsize.present.text import recommendation_json, recommendation_text
 from poolsize.recommendation import Recommendation, from_formula
 from poolsize.start import starting_point
@@ -51,7 +51,13 @@ def _measured(run_path: str) -> Recommendation:
             click.core.ParameterSource.COMMANDLINE
         ):
             raise BadInput(f"--{name.replace('_', '-')}: a run holds its own facts; leave it out with --run")
-    return recommend_from(analyze(load_run(run_path)))
+    run = load_run(run_path)
+    if run.missing:
+        raise WorkFailed(
+            f"{run_path} is incomplete: {len(run.missing)} of {len(run.plan.steps())} steps are missing; "
+            f"measure them with: poolsize sweep --resume {run_path}"
+        )
+    return recommend_from(analyze(run))
 
 
 def _from_formula(facts: dict[str, object]) -> tuple[Recommendation, str | None]:

@@ -19,7 +19,8 @@ class Cursor(Protocol):
 class Server:
     """A MySQL or MariaDB server.
 
-    flavor: "MySQL", "MariaDB" or "Percona Server". max_connections: ordinary connections it admits.
+    address: the host and port that it says it has. flavor: "MySQL", "MariaDB" or "Percona Server".
+    max_connections: ordinary connections it admits.
     max_user_connections: those of one account, or 0 for no such limit.
     thread_handling: "one-thread-per-connection", or "pool-of-threads" (MariaDB, Percona) or
         "loaded-dynamically" (MySQL Enterprise, RDS) where a thread pool serves them.
@@ -27,6 +28,7 @@ class Server:
     buffer_pool_bytes: InnoDB's cache.
     """
 
+    address: str
     flavor: str
     version: str
     max_connections: int
@@ -62,6 +64,7 @@ def read_server(cursor: Cursor) -> Server:
     cursor.execute(query("variables"))
     variables = dict(cursor.fetchall())
     return Server(
+        address=f"{variables.get('hostname', '')}:{variables.get('port', '')}",
         flavor=_flavor(variables),
         version=variables["version"],
         max_connections=int(variables["max_connections"]),

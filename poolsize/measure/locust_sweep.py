@@ -29,7 +29,7 @@ from poolsize.measure.recorder import Second
 from poolsize.measure.request import Prepared, SweepRequest, prepare
 from poolsize.measure.sweep import sweep
 from poolsize.measure.workspace import Workspace
-from poolsize.progress import SweepFailed
+from poolsize.progress import Message, SweepFailed
 from poolsize.shipped import workloads
 from poolsize.store import RunWriter
 
@@ -149,12 +149,16 @@ def _lead(
     """Run the sweep in a greenlet of its own once the users are there; clean up when Locust quits."""
     users_are_there = Event()
 
+    def tell(message: Message) -> None:
+        progress.tell(message)
+        logger.info("%s", message)
+
     def run_sweep() -> None:
         users_are_there.wait()
         try:
-            sweep(prepared.run, prepared.notes, generator, writer, progress.tell)
+            sweep(prepared.run, prepared.notes, generator, writer, tell)
             environment.process_exit_code = 0
-            logger.info("Run stored: %s", writer.path)
+            logger.info("Answer: poolsize recommend --run %s", writer.path)
         except PoolsizeError as error:
             _fail(progress, WorkFailed(str(error)))  # what was asked for was fine; it was the work that failed
         except Exception as error:

@@ -45,7 +45,7 @@ def database_url(text: str) -> URL:
             f"--url {url.render_as_string(hide_password=True)}: poolsize measures MySQL and MariaDB through "
             "PyMySQL; write mysql://USER:PASSWORD@HOST:3306/"
         )
-    return url.set(drivername=DRIVER, database=None)
+    return URL.create(DRIVER, url.username, url.password, url.host, url.port, None, url.query)
 
 
 def is_local(url: URL) -> bool:

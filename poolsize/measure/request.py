@@ -172,6 +172,7 @@ def _setting(request: SweepRequest, plan: SweepPlan, url: URL, server: Server, o
         cores_from="given" if request.cores is not None else "this machine" if is_local(url) else "assumed",
         client=this_machine(),
         server=server,
+        private=request.url is None,
         server_options=options,
         versions={name: importlib.metadata.version(name) for name in LIBRARIES} | {"python": platform.python_version()},
     )
@@ -195,6 +196,8 @@ def _output(request: SweepRequest) -> Path:
         raise BadInput(
             f"--output {path} is there already: name another file, or go on with that run by --resume {path}"
         )
+    if not path.parent.is_dir():
+        raise BadInput(f"--output {path}: there is no folder {path.parent}; make it, or name a file elsewhere")
     return path
 
 
@@ -215,7 +218,14 @@ def _require_same(request: SweepRequest, run: Run, found: Server) -> None:
             f"--resume {request.resume}: the workload is not the {run.plan.workload} that the run began with: "
             "name that one with --workload, or start a new run"
         )
-    for field in ("flavor", "version", "thread_handling", "durable", "buffer_pool_bytes"):
+    if run.setting.private != (request.url is None):
+        began = "a private server" if run.setting.private else f"the server {run.setting.server.address}"
+        raise BadInput(
+            f"--resume {request.resume}: the run began on {began}: "
+            + ("leave --url and POOLSIZE_URL out" if run.setting.private else "give its --url again")
+        )
+    fields = () if run.setting.private else ("address",)
+    for field in (*fields, "flavor", "version", "thread_handling", "durable", "buffer_pool_bytes"):
         before, now = getattr(run.setting.server, field), getattr(found, field)
         if before != now:
             raise BadInput(

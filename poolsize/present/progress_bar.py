@@ -76,7 +76,7 @@ class ProgressBar:
     def _print(self, step: StepDone) -> None:
         doubts = f"  failed: {', '.join(step.failed_checks)}" if step.failed_checks else ""
         self._console.print(
-            f"{self._done:>3}/{self._plan.steps}  {step.pool_size:>5} connections  "
+            f"{self._done:>3}/{self._plan.steps}  {count(step.pool_size, 'connection'):>16}  "
             f"{per_second(step.throughput):>9}  p95 {milliseconds(step.p95_ms)}{doubts}",
             soft_wrap=True,
         )

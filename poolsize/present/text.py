@@ -27,6 +27,8 @@ def recommendation_text(answer: Recommendation) -> str:
         parts.append(_regret_table(answer))
     if answer.warnings:
         parts.append("Be careful:\n" + _bullets(answer.warnings))
+    if answer.basis == "measured" and answer.pool_size:
+        parts.append(f"For one process: create_engine(url, pool_size={answer.pool_size}, max_overflow=0)")
     if answer.basis == "formula":
         sizes = ",".join(map(str, answer.sweep_sizes))
         cores = answer.formula.cores

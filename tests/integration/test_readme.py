@@ -52,7 +52,8 @@ def test_a_script_is_there(line: str) -> None:
 
 def test_every_kind_of_block_and_command_is_checked() -> None:
     assert {kind for kind, _ in BLOCKS} == {"sh", "console", "sql", "python"}
-    known = ("scripts/", "poolsize sweep", "poolsize analyze", "poolsize notebook", "locust ", "export POOLSIZE_URL=")
+    known = ("scripts/", "poolsize sweep", "poolsize analyze", "poolsize notebook", "locust ")
+    known += ("export POOLSIZE_URL=", "unset POOLSIZE_URL")
     assert all(line.startswith(known) for line in shell_lines("") if line)
 
 
@@ -67,7 +68,8 @@ def test_the_python_api_works_as_shown() -> None:
     (program,) = [text for text in blocks("python") if "load_run" in text]
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
     size, low, high, p99 = done.stdout.replace("(", "").replace(")", "").replace(",", "").split()
-    assert (size, low, high) == ("2", "2", "2")
+    assert size == "2"
+    assert int(low) <= 2 <= int(high)
     assert float(p99) > 1
 
 

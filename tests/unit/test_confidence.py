@@ -18,14 +18,22 @@ def autocorrelated(generator: np.random.Generator, seconds: int, correlation: fl
     return series
 
 
-@pytest.mark.parametrize("correlation", [0.0, 0.5])
-def test_a_95_percent_interval_of_two_minutes_holds_the_truth_in_93_to_97_of_100(correlation: float) -> None:
+@pytest.mark.parametrize("correlation", [0.0, 0.5, 0.8])
+@pytest.mark.parametrize(("repeats", "seconds"), [(1, 60), (3, 15), (3, 30)])
+def test_a_95_percent_interval_holds_the_truth_in_93_to_97_of_100_runs(
+    correlation: float, repeats: int, seconds: int
+) -> None:
     generator = np.random.default_rng(7)
     held = 0
     for _ in range(1000):
-        interval = mean_interval([autocorrelated(generator, 120, correlation)])
+        interval = mean_interval([autocorrelated(generator, seconds, correlation) for _ in range(repeats)])
         held += interval.low <= TRUTH <= interval.high
     assert 930 <= held <= 970
+
+
+def test_a_drift_in_a_few_seconds_makes_no_interval_without_end() -> None:
+    interval = mean_interval([[76, 76, 77, 75, 74, 74]])
+    assert 70 < interval.low < interval.high < 80
 
 
 def test_a_constant_has_no_spread_and_too_little_says_nothing() -> None:

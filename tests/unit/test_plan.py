@@ -32,7 +32,7 @@ def test_sizes_are_read_sorted_and_once() -> None:
     assert parse_sizes("8, 1,4,4") == (1, 4, 8)
 
 
-@pytest.mark.parametrize("text", ["1,0", "1,,2", "a", "-4", "1.5", ""])
+@pytest.mark.parametrize("text", ["1,0", "1,,2", "a", "-4", "1.5", "", "1 4 8"])
 def test_what_is_no_size_is_refused_by_name(text: str) -> None:
     with pytest.raises(BadInput, match="--pool-sizes"):
         parse_sizes(text)
