@@ -9,6 +9,7 @@ from poolsize.start import StartingPoint, starting_point
 from poolsize.units import count, milliseconds, per_second, percent
 
 if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
+    from poolsize.analysis.plateau import Plateau
     from poolsize.analysis.summary import Analysis, SizeSummary
 
 QUEUES_INSIDE = 1.2
@@ -97,17 +98,17 @@ def recommend(analysis: "Analysis") -> Recommendation:
     if analysis.plateau is None or analysis.plateau.high > NOISY_SPAN * analysis.plateau.low:
         return _no_size(analysis, formula)
     best = max(size.throughput.mean for size in analysis.telling)
-    verdict, advice = _verdict(analysis)
     plateau = analysis.plateau
     chosen = analysis.at(plateau.pool_size)
+    verdict, advice = _verdict(analysis, chosen)
     return Recommendation(
         basis="measured",
         pool_size=plateau.pool_size,
         range=(plateau.low, plateau.high),
         formula=formula,
         verdict=verdict,
-        reasons=_reasons(analysis, chosen, best, formula),
-        warnings=(*advice, *_warnings(analysis)),
+        reasons=_reasons(analysis, plateau, chosen, best, formula),
+        warnings=((advice,) if advice else ()) + _warnings(analysis),
         throughput=chosen.throughput.mean,
         database_size=None,
         estimates={"plateau": plateau.pool_size},
@@ -148,44 +149,34 @@ def _no_size(analysis: "Analysis", formula: Formula) -> Recommendation:
     )
 
 
-def _verdict(analysis: "Analysis") -> tuple[Verdict, tuple[str, ...]]:
+def _verdict(analysis: "Analysis", chosen: "SizeSummary") -> tuple[Verdict, str]:
     """Whether the plateau may be taken for the answer, and if not, what would make it one."""
-    assert analysis.plateau is not None
-    size = analysis.plateau.pool_size
-    largest = analysis.telling[-1].pool_size
+    size, users = chosen.pool_size, analysis.setting.plan.users
+    smallest, largest = analysis.telling[0].pool_size, analysis.telling[-1].pool_size
     best = max(analysis.telling, key=lambda other: other.throughput.mean)
-    if analysis.at(size).failed("generator") or best.failed("generator"):
+    further = ",".join(map(str, _sizes_beyond("edge", analysis)))
+    if chosen.failed("generator") or best.failed("generator"):
         return "generator-limited", (
-            (
-                f"At {count(size, 'connection')} the load process itself was busy or late: {size} is what this "
-                "client can use, and the database may take more. Give the load a core or a machine of its own."
-            ),
+            f"The load process itself was busy or late: {count(size, 'connection')} is what this client can use, "
+            "and the database may take more. Give the load a core or a machine of its own."
         )
     if size == largest and any(other.failed("users_limited") for other in analysis.sizes):
         return "users-limited", (
-            (
-                f"Larger pools than {size} had no more callers than connections ({analysis.setting.plan.users} users), "
-                f"so they say nothing: use --users {4 * analysis.sizes[-1].pool_size}."
-            ),
+            f"Larger pools than {size} were never full with {users} users, so they say nothing: "
+            f"use --users {4 * analysis.sizes[-1].pool_size}."
         )
-    if len(analysis.telling) == 1:
-        return "edge", (f"Only {size} was measured, so there is nothing to compare it with: name more --pool-sizes.",)
+    if smallest == largest:
+        return "edge", f"Only {size} was measured, so there is nothing to compare it with: name more --pool-sizes."
     if size == largest:
-        further = ",".join(map(str, _sizes_beyond("edge", analysis)))
         return "edge", (
-            (
-                f"Throughput was still rising at {size}, the largest size measured: sweep further with "
-                f"--pool-sizes {further}."
-            ),
+            f"Throughput was still rising at {size}, the largest size measured: "
+            f"sweep further with --pool-sizes {further}."
         )
-    if size == analysis.telling[0].pool_size and size > 1:
+    if size == smallest and size > 1:
         return "edge", (
-            (
-                f"The smallest size that counts, {size}, is already enough: sweep below it with "
-                f"--pool-sizes {','.join(map(str, _sizes_beyond('edge', analysis)))}."
-            ),
+            f"The smallest size that counts, {size}, is already enough: sweep below it with --pool-sizes {further}."
         )
-    return "measured", ()
+    return "measured", ""
 
 
 def _sizes_beyond(verdict: Verdict, analysis: "Analysis") -> tuple[int, ...]:
@@ -205,13 +196,13 @@ def _reached(chosen: "SizeSummary", best: float, tolerance: float) -> str:
     return f"{reached}the best measured; no smaller size came within {percent(tolerance)} of it."
 
 
-def _reasons(analysis: "Analysis", chosen: "SizeSummary", best: float, formula: Formula) -> tuple[str, ...]:
-    assert analysis.plateau is not None
+def _reasons(
+    analysis: "Analysis", plateau: "Plateau", chosen: "SizeSummary", best: float, formula: Formula
+) -> tuple[str, ...]:
+    held = f"held it for {milliseconds(chosen.usage.mean)} on average."
     reasons = [
-        _reached(chosen, best, analysis.plateau.tolerance),
-        f"A caller waited {milliseconds(chosen.wait.mean)} for a connection and held it for "
-            f"{milliseconds(chosen.usage.mean)} on average."
-        ),
+        _reached(chosen, best, plateau.tolerance),
+        f"A caller waited {milliseconds(chosen.wait.mean)} for a connection and {held}",
     ]
     largest = analysis.telling[-1]
     if largest.usage.mean > QUEUES_INSIDE * chosen.usage.mean:

@@ -52,8 +52,8 @@ def test_a_script_is_there(line: str) -> None:
 
 def test_every_kind_of_block_and_command_is_checked() -> None:
     assert {kind for kind, _ in BLOCKS} == {"sh", "console", "sql", "python"}
-    known = ("scripts/", "poolsize sweep", "poolsize analyze", "poolsize notebook", "locust ")
-    known += ("export POOLSIZE_URL=", "unset POOLSIZE_URL")
+    commands = ("scripts/", "poolsize sweep", "poolsize analyze", "poolsize notebook", "locust ")
+    known = (*commands, "export POOLSIZE_URL=", "unset POOLSIZE_URL")
     assert all(line.startswith(known) for line in shell_lines("") if line)
 
 
