@@ -41,8 +41,7 @@ class Report:
 class LoadProcess:
     """The callers of this process and the pool they share, one step after another."""
 
-    def __init__(self, url: URL, on_second: Callable[[Second], None]) -> None:
-        self._url = url
+    def __init__(self, on_second: Callable[[Second], None]) -> None:
         self._on_second = on_second
         self._engine: Engine | None = None
         self._load: Load | None = None
@@ -60,10 +59,10 @@ class LoadProcess:
             self._broken = f"the workload's transaction failed: {type(error).__name__}: {error}"
             self._stop(load)
 
-    def open(self, share: int) -> None:
+    def open(self, url: URL, share: int) -> None:
         """Open this process's share of the step's connections; none for a share of 0."""
         self.close()
-        self._engine = open_pool(self._url, share) if share else None
+        self._engine = open_pool(url, share) if share else None
 
     def measure(self, warm_up_seconds: int, step_seconds: int, think_seconds: float) -> Report:
         """Run the callers for the warm-up and the step, then wait until each has returned its connection."""

@@ -17,12 +17,12 @@ from poolsize.analysis.percentiles import merged
 from poolsize.errors import WorkFailed
 from poolsize.facts.server import connections_in
 from poolsize.measure.load_process import LoadProcess, Report
-from poolsize.measure.pool import SCHEMA, connect, error_kind
+from poolsize.measure.pool import SCHEMA, connect, database_url, error_kind
 from poolsize.measure.progress_pipe import ProgressPipe
 from poolsize.measure.recorder import Second
 from poolsize.plan import PlannedStep, SweepPlan
 from poolsize.progress import SecondPassed
-from poolsize.run import Latencies, Step, Worker
+from poolsize.run import Latencies, Setting, Step, Worker
 
 OPEN = "poolsize_open"
 OPENED = "poolsize_opened"
@@ -32,8 +32,11 @@ MEASURED = "poolsize_measured"
 GRACE_SECONDS = 90
 
 
-def serve(runner: Runner, process: LoadProcess) -> None:
-    """Make this process carry out the steps that the generator sends it."""
+def serve(runner: Runner, process: LoadProcess, own_url: str | None) -> None:
+    """Make this process carry out the steps that the generator sends it.
+
+    own_url: how the database is reached from here; not needed where the generator sends its private server's.
+    """
 
     def answer(kind: str, work: Callable[[], dict[str, Any]]) -> None:
         try:
@@ -42,8 +45,11 @@ def serve(runner: Runner, process: LoadProcess) -> None:
             reply = {"error": str(error) if isinstance(error, WorkFailed) else f"{type(error).__name__}: {error}"}
         runner.send_message(kind, {"worker": _name(runner), **reply})
 
-    def opened(share: int) -> dict[str, Any]:
-        process.open(share)
+    def opened(shares: dict[str, int], private_url: str | None) -> dict[str, Any]:
+        url = private_url or own_url
+        if url is None:
+            raise WorkFailed(f"the load process {_name(runner)} has no URL: set POOLSIZE_URL where it runs")
+        process.open(database_url(url), shares.get(_name(runner), 0))
         return {}
 
     def measured(warm_up_seconds: int, step_seconds: int, think_seconds: float) -> dict[str, Any]:
@@ -53,7 +59,7 @@ def serve(runner: Runner, process: LoadProcess) -> None:
             process.close()
 
     def on_open(msg: Any, **_: Any) -> None:
-        gevent.spawn(answer, OPENED, lambda: opened(msg.data["shares"].get(_name(runner), 0)))
+        gevent.spawn(answer, OPENED, lambda: opened(**msg.data))
 
     def on_measure(msg: Any, **_: Any) -> None:
         gevent.spawn(answer, MEASURED, lambda: measured(**msg.data))
@@ -83,12 +89,15 @@ class LocustGenerator:
         self,
         runner: Runner,
         url: URL,
-        plan: SweepPlan,
+        setting: Setting,
         progress: ProgressPipe,
         before_step: Callable[[], None],
     ) -> None:
         self._runner = runner
-        self._plan = plan
+        self._plan = setting.plan
+        self._private_url = url.render_as_string(hide_password=False) if setting.private else None
+        self._second: list[dict[str, float]] = []
+        self._processes = 1
         self._progress = progress
         self._before_step = before_step
         self._replies: Queue[tuple[str, dict[str, Any]]] = Queue()
@@ -102,7 +111,8 @@ class LocustGenerator:
         try:
             self._before_step()
             shares = split(planned.pool_size, self._workers())
-            self._send(OPEN, {"shares": shares})
+            self._processes, self._second = len(shares), []
+            self._send(OPEN, {"shares": shares, "private_url": self._private_url})
             self._collect(OPENED, len(shares))
             started = datetime.now(UTC).isoformat(timespec="seconds")
             plan = self._plan
@@ -143,7 +153,12 @@ class LocustGenerator:
         return receive
 
     def _on_second(self, msg: Any, **_: Any) -> None:
-        self._progress.tell(SecondPassed(msg.data["transactions"], msg.data["p95_ms"]))
+        """Tell a second once every process has reported it; its p95 is that of the slowest."""
+        self._second.append(msg.data)
+        if len(self._second) >= self._processes:
+            transactions = sum(int(one["transactions"]) for one in self._second)
+            self._progress.tell(SecondPassed(transactions, max(one["p95_ms"] for one in self._second)))
+            self._second = []
 
     def _collect(self, kind: str, number: int) -> dict[str, dict[str, Any]]:
         """Wait for one reply of every process. Raises WorkFailed for the first one that failed."""

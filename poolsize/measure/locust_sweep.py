@@ -23,7 +23,7 @@ from poolsize.measure.fair_queue import FairQueuePool
 from poolsize.measure.load_process import LoadProcess
 from poolsize.measure.locust_generator import LocustGenerator, serve, tell_second
 from poolsize.measure.options import OPTIONS
-from poolsize.measure.pool import database_url, lost
+from poolsize.measure.pool import lost
 from poolsize.measure.progress_pipe import ProgressPipe
 from poolsize.measure.recorder import Second
 from poolsize.measure.request import Prepared, SweepRequest, prepare
@@ -84,8 +84,6 @@ def _set_up(environment: Environment, progress: ProgressPipe, closing_stack: Exi
     assert runner is not None
     assert options is not None
     if isinstance(runner, WorkerRunner):
-        if not request.url:
-            raise BadInput("--url is missing: several load processes need a server that each of them can reach")
         _make_load(environment, runner, workload, request.url)
         return
     if not options.headless:
@@ -97,7 +95,9 @@ def _set_up(environment: Environment, progress: ProgressPipe, closing_stack: Exi
         closing_stack.callback(load.close)
     _make_tables(environment, workload, workspace)
     plan = prepared.run.plan
-    generator = LocustGenerator(runner, prepared.url, plan, progress, lambda: workspace.work(workload.before_step))
+    generator = LocustGenerator(
+        runner, prepared.url, prepared.run.setting, progress, lambda: workspace.work(workload.before_step)
+    )
     closing_stack.callback(generator.close)
     writer = closing_stack.enter_context(
         RunWriter(prepared.path, prepared.run.setting, resume=request.resume is not None)
@@ -107,13 +107,13 @@ def _set_up(environment: Environment, progress: ProgressPipe, closing_stack: Exi
     _lead(environment, runner, prepared, generator, writer, progress, closing_stack)
 
 
-def _make_load(environment: Environment, runner: Runner, workload: "type[PoolUser]", url: str) -> LoadProcess:
+def _make_load(environment: Environment, runner: Runner, workload: "type[PoolUser]", url: str | None) -> LoadProcess:
     def on_second(second: Second) -> None:
         locust_stats.report(environment, workload.__name__, second)
         tell_second(runner, second)
 
-    workload.load_process = LoadProcess(database_url(url), on_second)
-    serve(runner, workload.load_process)
+    workload.load_process = LoadProcess(on_second)
+    serve(runner, workload.load_process, url)
     return workload.load_process
 
 

@@ -24,6 +24,9 @@ class Option:
 USERS = Option("users", "Concurrent callers.", "twice the largest size", int)
 """Locust has this one itself."""
 
+PROCESSES = Option("processes", "Load processes on this machine.", "1", int, settled=False)
+"""Likewise."""
+
 OPTIONS = (
     Option(
         "url",

@@ -106,6 +106,26 @@ def test_the_plateau_of_scan_is_the_number_of_cores(server: PrivateServer, tmp_p
     assert found.pool_size == cores
 
 
+@pytest.mark.parametrize("private", [True, False])
+def test_several_processes_share_the_pool_exactly(
+    server: PrivateServer, poolsize: Command, tmp_path: Path, private: bool
+) -> None:
+    done = poolsize(
+        "sweep", "--workload", "scan", "--processes", "4", "--pool-sizes", "1,2,6", "--users", "40",
+        "--step-time", "5s", "--warm-up", "1s", "--output", "a.jsonl", "--json", url=None if private else server.url,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    run = load_run(tmp_path / "a.jsonl")
+    assert_true_steps(run)
+    for step in run.steps:
+        shares = sorted(worker.share for worker in step.workers)
+        assert len(shares) == 4
+        assert sum(shares) == step.pool_size
+        assert shares[-1] - shares[0] <= 1
+        assert all((worker.users > 0) == (worker.share > 0) for worker in step.workers)
+    assert json.loads(done.stdout)["pool_size"] == 2
+
+
 def test_think_time_is_part_of_the_loop(server: PrivateServer, tmp_path: Path) -> None:
     done = locust(
         "select_one.py", server.url, tmp_path / "a.jsonl", "--pool-sizes=4", "--users=40", "--think-time=50ms",

@@ -15,27 +15,26 @@ COUNT = """
 import json, sys
 from importlib.util import module_from_spec, spec_from_file_location
 from poolsize.measure.locust_user import PoolUser
-from poolsize.measure.pool import SCHEMA, connect, database_url
+from poolsize.measure.pool import database_url
 from poolsize.measure.workspace import Workspace
 spec = spec_from_file_location("workload", sys.argv[2])
 module = module_from_spec(spec)
 spec.loader.exec_module(module)
 (workload,) = [c for c in vars(module).values() if isinstance(c, type) and issubclass(c, PoolUser) and not c.abstract]
-url = database_url(sys.argv[1])
-workspace = Workspace(url)
 def counted(cursor):
     cursor.execute("SHOW SESSION STATUS WHERE Variable_name LIKE 'Com\\\\_%' OR Variable_name = 'Questions'")
     return {name: int(value) for name, value in cursor.fetchall()}
 def work(cursor):
-    workload.prepare(cursor); workload.before_step(cursor)
+    workload.before_step(cursor)
     user = workload.__new__(workload)
     before = counted(cursor)
     for _ in range(20):
         user.transaction(cursor)
     after = counted(cursor)
     print(json.dumps({name: (after[name] - before[name]) / 20 for name in after}))
-workspace.work(work)
-workspace.close()
+with Workspace(database_url(sys.argv[1])) as workspace:
+    workspace.make_tables(workload.prepare)
+    workspace.work(work)
 """
 
 STATEMENTS = {
