@@ -4,13 +4,14 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from poolsize import analyze, load_run
 from poolsize.measure.pool import connect, database_url
-from poolsize.measure.private_server import PrivateServer
+from poolsize.measure.private_server import PrivateServer, private_server
 from poolsize.run import Run
 from tests.conftest import ROOT, Command
 
@@ -107,13 +108,13 @@ def test_the_plateau_of_scan_is_the_number_of_cores(server: PrivateServer, tmp_p
 
 
 @pytest.mark.parametrize("private", [True, False])
-def test_several_processes_share_the_pool_exactly(
-    server: PrivateServer, poolsize: Command, tmp_path: Path, private: bool
-) -> None:
-    done = poolsize(
-        "sweep", "--workload", "scan", "--processes", "4", "--pool-sizes", "1,2,6", "--users", "40",
-        "--step-time", "5s", "--warm-up", "1s", "--output", "a.jsonl", "--json", url=None if private else server.url,
-    )  # fmt: skip
+def test_several_processes_share_the_pool_exactly(poolsize: Command, tmp_path: Path, private: bool) -> None:
+    with ExitStack() as stack:
+        url = None if private else stack.enter_context(private_server(None, {}, 50)).url
+        done = poolsize(
+            "sweep", "--workload", "scan", "--processes", "4", "--pool-sizes", "1,2,6", "--users", "40",
+            "--step-time", "5s", "--warm-up", "1s", "--output", "a.jsonl", "--json", url=url,
+        )  # fmt: skip
     assert done.returncode == 0, done.stderr
     run = load_run(tmp_path / "a.jsonl")
     assert_true_steps(run)
