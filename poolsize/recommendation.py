@@ -14,7 +14,7 @@ if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
 
 QUEUES_INSIDE = 1.2
 """A connection held that much longer waits in the database for what the others hold."""
-NOISY_SPAN = 4
+NOISY_SPAN = 8
 """A range whose ends are further apart than this factor is no answer."""
 
 Verdict = Literal["measured", "edge", "users-limited", "generator-limited", "noisy"]
