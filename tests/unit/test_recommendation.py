@@ -36,7 +36,7 @@ def test_noise_widens_the_range_it_can_not_be_told_apart_from() -> None:
 
 
 def test_a_range_too_wide_gives_no_size_but_a_way_to_one() -> None:
-    answer = recommend(analyze(a_run({1: 100, 2: 300, 4: 372, 8: 400, 16: 395}, noise=200)))
+    answer = recommend(analyze(a_run({1: 100, 2: 300, 4: 372, 8: 400, 16: 395, 32: 390}, noise=250)))
     assert (answer.pool_size, answer.range, answer.verdict) == (None, None, "noisy")
     assert "--step-time" in answer.warnings[0]
 
