@@ -7,7 +7,6 @@ import shutil
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -50,23 +49,20 @@ def private_server(mysqld: Path | None, options: Mapping[str, str], max_connecti
     program = mysqld or find_mysqld()
     maria = _is_mariadb(program)
     installer = _installer(program) if maria else None
-    directory = Path(tempfile.mkdtemp(prefix="poolsize-", dir=ON_DISK))
+    directory = ON_DISK / f"poolsize-{secrets.token_hex(8)}"
     password, port = secrets.token_urlsafe(24), _free_port()
-    accounts = directory / "accounts.sql"
-    accounts.touch(mode=0o600)
-    accounts.write_text(
+    settings = _settings(directory, port, max_connections, maria=maria) | dict(options)
+    accounts = (
         f"CREATE USER '{ACCOUNT}'@'127.0.0.1' IDENTIFIED BY '{password}';\n"
         f"GRANT ALL ON *.* TO '{ACCOUNT}'@'127.0.0.1' WITH GRANT OPTION;\n"
     )
-    settings = _settings(directory, accounts, port, max_connections, maria=maria) | dict(options)
-    commands = [_install_command(program, installer, directory), _command(program, settings)]
+    watchdog = _start_watchdog(
+        directory=str(directory),
+        files={"accounts.sql": accounts},
+        commands=[_install_command(program, installer, directory), _command(program, settings)],
+    )
     try:
-        watchdog = _start_watchdog(directory, commands)
-    except BaseException:
-        shutil.rmtree(directory, ignore_errors=True)
-        raise
-    try:
-        pid = _wait_until_up(directory, port, password)
+        pid = _wait_until_up(directory, port, password, watchdog)
         url = f"mysql+pymysql://{ACCOUNT}:{password}@127.0.0.1:{port}/"
         yield PrivateServer(url, pid, directory)
     finally:
@@ -112,12 +108,12 @@ def _is_mariadb(program: Path) -> bool:
     return "MariaDB" in said
 
 
-def _settings(directory: Path, accounts: Path, port: int, max_connections: int, *, maria: bool) -> dict[str, str]:
+def _settings(directory: Path, port: int, max_connections: int, *, maria: bool) -> dict[str, str]:
     settings = {
         "datadir": str(directory / "data"),
         "socket": str(directory / "socket"),
         "pid_file": str(directory / "pid"),
-        "init_file": str(accounts),
+        "init_file": str(directory / "accounts.sql"),
         "bind_address": "127.0.0.1",
         "port": str(port),
         "skip_name_resolve": "ON",
@@ -166,21 +162,23 @@ def _as_root() -> list[str]:
     return ["--user=root"] if os.geteuid() == 0 else []
 
 
-def _start_watchdog(directory: Path, commands: list[list[str]]) -> "subprocess.Popen[bytes]":
-    (directory / "data").mkdir(mode=0o700)
+def _start_watchdog(**request: object) -> "subprocess.Popen[bytes]":
+    """Hand everything that has to be made over to the process that will remove it."""
     watchdog = subprocess.Popen(
         [sys.executable, "-m", "poolsize.measure.watchdog"], stdin=subprocess.PIPE, start_new_session=True
     )
     assert watchdog.stdin is not None
-    watchdog.stdin.write(json.dumps({"directory": str(directory), "commands": commands}).encode() + b"\n")
+    watchdog.stdin.write(json.dumps(request).encode() + b"\n")
     watchdog.stdin.flush()
     return watchdog
 
 
-def _wait_until_up(directory: Path, port: int, password: str) -> int:
+def _wait_until_up(directory: Path, port: int, password: str, watchdog: "subprocess.Popen[bytes]") -> int:
     """Wait for the server to answer; returns its process id."""
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline:
+        if watchdog.poll() is not None:
+            raise WorkFailed(f"the private server's files can't be made in {ON_DISK}")
         if (directory / "exited").exists():
             raise BadInput(f"the private server did not start: {_complaint(directory / 'log')}")
         with suppress(pymysql.MySQLError, OSError, ValueError):

@@ -1,10 +1,11 @@
 """Runs a server for a parent process and ends it, and its files, as soon as the parent is gone.
 
 Started as ``python -m poolsize.measure.watchdog`` with a pipe as standard input. Its first line is a JSON
-object {"directory": ..., "commands": [[...], ...]}; the commands run one after another in a session of their
-own. The parent keeps the pipe open for as long as it wants the last one, the server, to live. However the
-parent ends, kill -9 included, the operating system closes the pipe; the watchdog then kills what runs and
-removes the directory. No signal and nothing Linux-only is involved.
+object {"directory": ..., "files": {name: text}, "commands": [[...], ...]}: it makes the directory with these
+files and an empty one for the data, and runs the commands one after another in a session of their own. The
+parent keeps the pipe open for as long as it wants the last one, the server, to live. However the parent ends,
+kill -9 included, the operating system closes the pipe; the watchdog then kills what runs and removes the
+directory, which nobody else has made anything of. No signal and nothing Linux-only is involved.
 
 A command that fails or a server that ends by itself leaves its exit code in DIRECTORY/exited.
 """
@@ -16,16 +17,23 @@ import signal
 import subprocess
 import sys
 import threading
+import time
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+
+REMOVAL_SECONDS = 30
 
 
 def main() -> None:
     """Carry out the request on standard input until it closes."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
-    request = json.loads(sys.stdin.buffer.readline())
+    request = json.loads(sys.stdin.buffer.readline() or b"null")
+    if request is None:
+        return  # the parent ended before it could ask for anything
     directory = Path(request["directory"])
+    _make(directory, request["files"])
     running: list[subprocess.Popen[bytes]] = []
     lock = threading.Lock()
     threading.Thread(target=_run, args=(request["commands"], directory, running, lock), daemon=True).start()
@@ -36,8 +44,26 @@ def main() -> None:
                 with suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
-        shutil.rmtree(directory, ignore_errors=True)
+        _remove(directory)
         os._exit(0)
+
+
+def _make(directory: Path, files: Mapping[str, str]) -> None:
+    """A directory for nobody else's eyes: passwords are in it."""
+    directory.mkdir(mode=0o700)
+    (directory / "data").mkdir(mode=0o700)
+    for name, text in files.items():
+        path = directory / name
+        path.touch(mode=0o600)
+        path.write_text(text)
+
+
+def _remove(directory: Path) -> None:
+    """Remove it again and again until it is gone: children of a killed installer may still be writing."""
+    deadline = time.monotonic() + REMOVAL_SECONDS
+    while directory.exists() and time.monotonic() < deadline:
+        shutil.rmtree(directory, ignore_errors=True)
+        time.sleep(0.05)
 
 
 def _run(
@@ -57,7 +83,8 @@ def _run(
                 running[:] = [process]
             code = process.wait()
             if code or command is commands[-1]:
-                (directory / "exited").write_text(str(code))
+                with lock:  # not while the directory is being removed
+                    (directory / "exited").write_text(str(code))
                 return
 
 
