@@ -2,17 +2,25 @@
 
 import random
 from dataclasses import dataclass
+from math import inf
 
 from poolsize.errors import BadInput
+
+LONGEST = 4
+"""A step that is not steady or not precise enough may count that many times its length."""
 
 
 @dataclass(frozen=True)
 class PlannedStep:
-    """One pool size to be measured once: its place in the run (from 0), its size, its repeat (from 0)."""
+    """One pool size to be measured once: its place in the run (from 0), its size, its repeat (from 0).
+
+    rate: transactions that arrive per second, or None for a closed loop.
+    """
 
     order: int
     pool_size: int
     repeat: int
+    rate: float | None = None
 
 
 @dataclass(frozen=True)
@@ -24,6 +32,13 @@ class SweepPlan:
     think_time_ms: mean pause of a caller between transactions, exponentially distributed.
     warm_up_seconds: length of each step's beginning that is kept but not counted.
     step_seconds: length of the counted rest. repeats: how often each size is measured.
+    precision: a step runs on until the 95 % interval of its throughput is within this share of the mean on either
+    side, or it has taken LONGEST times its length; None for no such aim.
+    rate: transactions that arrive per second at random moments (open loop), whatever has become of the earlier
+    ones; None for a closed loop.
+    pool_timeout_seconds: how long a caller waits for a connection.
+    error_budget: share of transactions that may fail; a step with more of them is ended, and void.
+    verify: percentages of its own capacity at which the answer is measured after the sweep.
     seed: fixes the random order of the steps within each repeat.
     """
 
@@ -34,6 +49,11 @@ class SweepPlan:
     warm_up_seconds: int = 3
     step_seconds: int = 15
     repeats: int = 1
+    precision: float | None = None
+    rate: float | None = None
+    pool_timeout_seconds: float = 30.0
+    error_budget: float = 0.01
+    verify: tuple[int, ...] = ()
     seed: int = 1
 
     def __post_init__(self) -> None:
@@ -47,6 +67,14 @@ class SweepPlan:
         ):
             if value < least:
                 raise BadInput(f"{option} {value:g}: give at least {least}")
+        if not 0 < self.pool_timeout_seconds < inf:
+            raise BadInput(f"--pool-timeout {self.pool_timeout_seconds:g}s: give more than 0s")
+        if self.rate is not None and not 0 < self.rate < inf:
+            raise BadInput(f"--rate {self.rate:g}: give more than 0 transactions a second")
+        if self.rate is not None and self.think_time_ms:
+            raise BadInput("--think-time is of a closed loop, and --rate makes an open one: leave one out")
+        if self.rate is not None and self.verify:
+            raise BadInput("--verify finds its rates from the sweep's own capacity: leave --rate out")
         if not self.sizes:
             raise BadInput("--pool-sizes is empty: name at least one, e.g. --pool-sizes 1,4,8,16")
         if min(self.sizes) < 1:
@@ -63,7 +91,12 @@ class SweepPlan:
             sizes = list(self.sizes)
             shuffle.shuffle(sizes)
             planned += [(size, repeat) for size in sizes]
-        return tuple(PlannedStep(order, size, repeat) for order, (size, repeat) in enumerate(planned))
+        return tuple(PlannedStep(order, size, repeat, self.rate) for order, (size, repeat) in enumerate(planned))
+
+    @property
+    def longest_seconds(self) -> int:
+        """How long a step may take in all, warm-up included."""
+        return self.warm_up_seconds + LONGEST * self.step_seconds
 
 
 def parse_sizes(text: str) -> tuple[int, ...]:
@@ -77,3 +110,28 @@ def parse_sizes(text: str) -> tuple[int, ...]:
             )
         sizes.add(int(part))
     return tuple(sorted(sizes))
+
+
+def parse_percentages(text: str, option: str) -> tuple[int, ...]:
+    """Read "70,80,90" as ascending percentages below 100; raises BadInput naming what is none."""
+    percentages = set()
+    for part in map(str.strip, text.split(",")):
+        if not part.isdecimal() or not 0 < int(part) < 100:
+            raise BadInput(
+                f"{option} {text}: {part or 'an empty place'!r} is not a percentage of the capacity; "
+                "give whole numbers from 1 to 99, separated by commas, e.g. 70,80,90"
+            )
+        percentages.add(int(part))
+    return tuple(sorted(percentages))
+
+
+def parse_share(text: str, option: str) -> float:
+    """Read "2%" or "0.02" as a share above 0 and below 1; raises BadInput."""
+    number, percent = text.strip().removesuffix("%"), text.strip().endswith("%")
+    try:
+        share = float(number) / (100 if percent else 1)
+    except ValueError:
+        share = 0.0
+    if not 0 < share < 1:
+        raise BadInput(f"{option} {text}: give a share between 0 and 100 %, such as 2%")
+    return share

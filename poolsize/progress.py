@@ -23,9 +23,10 @@ class SweepStarted:
 
 @dataclass(frozen=True)
 class StepStarted:
-    """A pool of this size is about to be measured."""
+    """A pool of this size is about to be measured, at this rate of arrivals or, without one, as fast as it goes."""
 
     pool_size: int
+    rate: float | None = None
     kind: Literal["step_started"] = "step_started"
 
 
@@ -40,22 +41,27 @@ class SecondPassed:
 
 @dataclass(frozen=True)
 class StepDone:
-    """A step is stored: its size, its mean throughput and p95 (total), and the checks it failed."""
+    """A step is stored: its size, its mean throughput and p95 (total), and the checks it failed.
+
+    again: it is void, and will be measured again.
+    """
 
     pool_size: int
     throughput: float
     p95_ms: float
     failed_checks: tuple[str, ...]
+    again: bool = False
     kind: Literal["step_done"] = "step_done"
 
     @classmethod
-    def of(cls, step: Step) -> Self:
+    def of(cls, step: Step, *, again: bool) -> Self:
         """Sum up a checked step."""
         return cls(
             step.pool_size,
-            sum(step.counted) / len(step.counted),
+            sum(step.counted) / max(1, len(step.counted)),
             percentiles(merged([step.latencies.total])).p95,
             tuple(check.name for check in step.failed_checks),
+            again,
         )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import ceil
 from typing import TYPE_CHECKING, Literal
 
 from poolsize.errors import WorkFailed
@@ -14,6 +15,8 @@ if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
 
 QUEUES_INSIDE = 1.2
 """A connection held that much longer waits in the database for what the others hold."""
+ROOM = 1.25
+"""How much more than the server the load must be able to do, so as not to be what is measured."""
 NOISY_SPAN = 8
 """A range whose ends are further apart than this factor is no answer."""
 
@@ -158,7 +161,7 @@ def _verdict(analysis: "Analysis", chosen: "SizeSummary") -> tuple[Verdict, str]
     if chosen.failed("generator") or best.failed("generator"):
         return "generator-limited", (
             f"The load process itself was busy or late: {count(size, 'connection')} is what this client can use, "
-            "and the database may take more. Give the load a core or a machine of its own."
+            f"and the database may take more. {_more_load(chosen)}"
         )
     if size == largest and any(other.failed("users_limited") for other in analysis.sizes):
         return "users-limited", (
@@ -177,6 +180,22 @@ def _verdict(analysis: "Analysis", chosen: "SizeSummary") -> tuple[Verdict, str]
             f"The smallest size that counts, {size}, is already enough: sweep below it with --pool-sizes {further}."
         )
     return "measured", ""
+
+
+def _more_load(chosen: "SizeSummary") -> str:
+    """What would put the limit back where it belongs, from what a transaction takes of each side."""
+    needs = "Give the load a core or a machine of its own."
+    found = chosen.demands
+    if found is None or found.inferred or not found.server_ms:
+        return f"{needs} --processes 2 or more share the work."
+    processes = ceil(ROOM * found.client_ms * found.server_cores / found.server_ms)
+    share = (
+        f"A transaction takes the client {milliseconds(found.client_ms)} of processor time and the server "
+        f"{milliseconds(found.server_ms)} on {count(found.server_cores, 'core')}"
+    )
+    if processes <= found.client_processes:
+        return f"{share}: {needs}"
+    return f"{share}: use --processes {processes} on as many cores that the server does not need, or --expect-workers."
 
 
 def _sizes_beyond(verdict: Verdict, analysis: "Analysis") -> tuple[int, ...]:
@@ -204,6 +223,8 @@ def _reasons(
         _reached(chosen, best, plateau.tolerance),
         f"A caller waited {milliseconds(chosen.wait.mean)} for a connection and {held}",
     ]
+    if analysis.cause is not None and analysis.cause.name != "unknown":
+        reasons.append(f"What holds it there: {analysis.cause.name}; {analysis.cause.evidence}.")
     largest = analysis.telling[-1]
     if largest.usage.mean > QUEUES_INSIDE * chosen.usage.mean:
         reasons.append(
@@ -217,13 +238,24 @@ def _reasons(
     return tuple(reasons)
 
 
-def _warnings(analysis: "Analysis") -> tuple[str, ...]:
-    warnings = [
-        f"{count(size.pool_size, 'connection')}: check {check.name} failed: {check.detail}."
-        for size in analysis.sizes
-        for check in size.failed_checks
-        if check.name != "users_limited"
+def _failures(analysis: "Analysis") -> list[str]:
+    """A line for each check that failed anywhere: where, and what it saw the last time."""
+    failed: dict[str, dict[int, str]] = {}
+    for size in analysis.sizes:
+        for check in size.failed_checks:
+            failed.setdefault(check.name, {})[size.pool_size] = check.detail
+    return [
+        f"Check {name} failed with {', '.join(map(str, details))} connections: {details[max(details)]}."
+        for name, details in failed.items()
+        if name != "users_limited"
     ]
+
+
+def _warnings(analysis: "Analysis") -> tuple[str, ...]:
+    warnings = _failures(analysis)
+    if analysis.void:
+        again = ", ".join(str(step.pool_size) for step in analysis.void)
+        warnings.append(f"Steps that failed a check and were measured again: {again}; see poolsize analyze.")
     limited = [str(size.pool_size) for size in analysis.sizes if size.failed("users_limited")]
     if limited:
         warnings.append(f"Left out: {', '.join(limited)}, pools that {analysis.setting.plan.users} users never filled.")

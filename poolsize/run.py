@@ -1,11 +1,17 @@
 """Step and Run: what was measured, nothing else."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from poolsize.facts.machine import Machine
 from poolsize.facts.server import Server
 from poolsize.plan import PlannedStep, SweepPlan
+
+ATTEMPTS = 3
+"""How often a step that chance has voided is measured, at most."""
+CHANCE = ("littles_law", "connections", "errors", "steady_state", "workers")
+"""Checks that may pass when the step is measured again; the others say what can't be helped by that."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +34,7 @@ class Worker:
 
     share: its part of the pool. users: callers that it ran.
     cpu: processor time per second of the counted time; 1.0 is one core kept busy.
+    cpu_wait: time per second that it was ready to run and had no core (Linux's run queue; 0 elsewhere).
     loop_lag_ms: the 99th percentile by which its event loop was late for a timer.
     """
 
@@ -35,7 +42,22 @@ class Worker:
     share: int
     users: int
     cpu: float
+    cpu_wait: float
     loop_lag_ms: float
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """What one load process costs, measured before the first step with nothing else going on.
+
+    loop_us: processor time of one turn of a caller's loop through a pool whose connections do nothing.
+    statement_us: what sending the smallest statement (DO 1) and reading its answer adds to that.
+    round_trip_us: how long a single caller waits for that answer, the median.
+    """
+
+    loop_us: float
+    statement_us: float
+    round_trip_us: float
 
 
 @dataclass(frozen=True)
@@ -51,12 +73,21 @@ class Check:
 class Step:
     """One pool size measured once.
 
-    started: UTC, ISO 8601. users: concurrent callers. warm_up_seconds: leading seconds not counted.
+    started: UTC, ISO 8601. users: concurrent callers. rate: transactions that arrived per second, by the clock
+    (open loop), or None where callers made them one after another (closed loop).
+    warm_up_seconds: leading seconds not counted.
     throughput: transactions that ended in each second, warm-up included.
     errors: kind -> failed transactions in each second, warm-up included.
+    p95_ms: of the total time of the transactions that ended in each second, warm-up included.
     gap_ms: mean time between a caller's transactions (think time and scheduling), counted seconds only.
-    latencies: of the counted seconds. server_connections: connections of the pool that the server counted.
-    workers: the load processes. checks: the verdicts on this step.
+    latencies: of the counted seconds.
+    sections: latency (wait, usage, total) -> quantile -> its value in ms in each of a few equal parts of the
+    counted seconds, from which the quantile's interval is made.
+    server: counter -> its value in each second (a gauge) or its increase over the second, warm-up included; None
+    where it was not read. Which is which: facts.status.
+    server_connections: connections of the pool that the server counted.
+    workers: the load processes that stayed. stopped: why the step ended before its time, or None.
+    checks: the verdicts on this step.
     """
 
     pool_size: int
@@ -64,13 +95,18 @@ class Step:
     order: int
     started: str
     users: int
+    rate: float | None
     warm_up_seconds: int
     throughput: tuple[int, ...]
     errors: Mapping[str, tuple[int, ...]]
+    p95_ms: tuple[float, ...]
     gap_ms: float
     latencies: Latencies
+    sections: Mapping[str, Mapping[str, tuple[float, ...]]]
+    server: Mapping[str, tuple[float | None, ...]]
     server_connections: int
     workers: tuple[Worker, ...]
+    stopped: str | None
     checks: tuple[Check, ...]
 
     @property
@@ -87,6 +123,16 @@ class Step:
     def failed_checks(self) -> tuple[Check, ...]:
         """The checks this step did not pass."""
         return tuple(check for check in self.checks if not check.passed)
+
+    @property
+    def void(self) -> bool:
+        """Whether chance spoiled it, so that it is measured again."""
+        return any(check.name in CHANCE for check in self.failed_checks)
+
+    def counter(self, name: str) -> float | None:
+        """Mean of a server counter over the counted seconds in which it was read, or None."""
+        read = [value for value in self.server.get(name, ())[self.warm_up_seconds :] if value is not None]
+        return sum(read) / len(read) if read else None
 
 
 @dataclass(frozen=True)
@@ -117,10 +163,11 @@ class Setting:
 
 @dataclass(frozen=True)
 class Run:
-    """All steps of one sweep so far, in the order they were measured."""
+    """All steps of one sweep so far, in the order they were measured; calibration: of its load processes."""
 
     setting: Setting
     steps: tuple[Step, ...]
+    calibration: Calibration | None = None
 
     @property
     def plan(self) -> SweepPlan:
@@ -128,7 +175,38 @@ class Run:
         return self.setting.plan
 
     @property
+    def curve(self) -> tuple[Step, ...]:
+        """The steps that make the curve: every planned step's best attempt, in the order they were measured.
+
+        That is the one that is not void, else the last one. What verifies the answer at a fraction of its capacity
+        is not among them.
+        """
+        chosen: dict[tuple[int, int], Step] = {}
+        for step in self.steps:
+            place = (step.pool_size, step.repeat)
+            if step.rate == self.plan.rate and (place not in chosen or chosen[place].void):
+                chosen[place] = step
+        return tuple(step for step in self.steps if chosen.get((step.pool_size, step.repeat)) is step)
+
+    @property
+    def void(self) -> tuple[Step, ...]:
+        """Steps that were spoiled and measured again; kept, and counted nowhere."""
+        kept = {id(step) for step in self.curve} | {id(step) for step in self.verification}
+        return tuple(step for step in self.steps if id(step) not in kept)
+
+    @property
+    def verification(self) -> tuple[Step, ...]:
+        """The steps that measured the answer at a fraction of its capacity."""
+        return tuple(step for step in self.steps if step.rate != self.plan.rate)
+
+    @property
     def missing(self) -> tuple[PlannedStep, ...]:
-        """Planned steps that were not measured yet, in order."""
-        done = {(step.pool_size, step.repeat) for step in self.steps}
-        return tuple(step for step in self.plan.steps() if (step.pool_size, step.repeat) not in done)
+        """What is still to be measured: planned steps without an attempt, then those whose attempts were all void."""
+        attempts = Counter((step.pool_size, step.repeat) for step in self.steps if step.rate == self.plan.rate)
+        done = {(step.pool_size, step.repeat) for step in self.curve if not step.void}
+        left = [
+            step
+            for step in self.plan.steps()
+            if (step.pool_size, step.repeat) not in done and attempts[step.pool_size, step.repeat] < ATTEMPTS
+        ]
+        return tuple(sorted(left, key=lambda step: attempts[step.pool_size, step.repeat]))

@@ -9,16 +9,19 @@ from typing import Any, Self
 from pydantic import TypeAdapter, ValidationError
 
 from poolsize.errors import BadInput, WorkFailed
-from poolsize.run import Run, Setting, Step
+from poolsize.run import Calibration, Run, Setting, Step
 
-FORMAT = 1
+FORMAT = 2
 """The format's version, and its history:
 
 1: header {format, setting}, then {step} lines.
+2: {calibration} lines. In plan: precision, rate, pool_timeout_seconds, error_budget, verify. In step: rate, p95_ms,
+   sections, server, stopped. In worker: cpu_wait.
 """
 
 _SETTING = TypeAdapter(Setting)
 _STEP = TypeAdapter(Step)
+_CALIBRATION = TypeAdapter(Calibration)
 
 
 class RunWriter:
@@ -44,6 +47,10 @@ class RunWriter:
     def append(self, step: Step) -> None:
         """Write one step and wait until it is on the disk."""
         self._append({"step": _STEP.dump_python(step, mode="json")})
+
+    def calibrate(self, calibration: Calibration) -> None:
+        """Write what the load processes cost; the last one written counts."""
+        self._append({"calibration": _CALIBRATION.dump_python(calibration, mode="json")})
 
     def _append(self, record: dict[str, Any]) -> None:
         self._file.write(json.dumps(record, separators=(",", ":")).encode() + b"\n")
@@ -83,17 +90,35 @@ def load_run(path: str | os.PathLike[str], *, torn_end: bool = False) -> Run:
             f"{path}: line {len(lines) + 1} is cut off after {len(lines) - 1} complete step(s), which are kept; "
             f"finish the run with: poolsize sweep --resume {path}"
         )
+    records = [_record(path, number, line) for number, line in enumerate(lines[1:], start=2)]
+    if header["format"] == 1:
+        _upgrade_1(header, records)
+    calibration = None
+    steps = []
     try:
         setting = _SETTING.validate_python(header.get("setting"))
-        steps = tuple(
-            _STEP.validate_python(_record(path, number, line).get("step"))
-            for number, line in enumerate(lines[1:], start=2)
-        )
+        for record in records:
+            if "calibration" in record:
+                calibration = _CALIBRATION.validate_python(record["calibration"])
+            else:
+                steps.append(_STEP.validate_python(record.get("step")))
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or error.title
         raise BadInput(f"{path} was changed by hand or damaged: {where}: {first['msg']}") from None
-    return Run(setting, steps)
+    return Run(setting, tuple(steps), calibration)
+
+
+def _upgrade_1(header: dict[str, Any], records: list[dict[str, Any]]) -> None:
+    """Add what format 1 did not have; a closed loop of fixed length was all it knew."""
+    if isinstance(header.get("setting"), dict) and isinstance(header["setting"].get("plan"), dict):
+        header["setting"]["plan"] |= {"precision": None, "rate": None, "pool_timeout_seconds": 30.0,
+                                      "error_budget": 0.01, "verify": []}  # fmt: skip
+    for record in records:
+        if isinstance(step := record.get("step"), dict):
+            step |= {"rate": None, "p95_ms": [], "sections": {}, "server": {}, "stopped": None}
+            for worker in step.get("workers", []):
+                worker["cpu_wait"] = 0.0
 
 
 def _lines(path: Path) -> tuple[list[bytes], bool]:

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -89,16 +90,21 @@ def a_step(pool_size: int, throughput: Sequence[int], users: int = 64, order: in
         order=order,
         started="2026-01-02T03:04:05+00:00",
         users=users,
+        rate=None,
         warm_up_seconds=1,
         throughput=(counted[0] // 2, *counted),
         errors={},
+        p95_ms=(total_us / 1000,) * (1 + len(counted)),
         gap_ms=0.0,
         latencies=Latencies(**latencies),
+        sections={},
+        server={},
         server_connections=pool_size,
-        workers=(Worker("local", pool_size, users, cpu, 0.5),),
+        workers=(Worker("local", pool_size, users, cpu, 0.0, 0.5),),
+        stopped=None,
         checks=(),
     )
-    return Step(**{**vars(step), "checks": check_step(step)})
+    return replace(step, checks=check_step(step, 0.01))
 
 
 def a_run(curve: dict[int, int], users: int = 64, noise: int = 1, cpu: float = 0.2) -> Run:

@@ -36,16 +36,18 @@ class Interval:
 def mean_interval(series: Sequence[Sequence[float]]) -> Interval:
     """The mean of one or more series of seconds, one a repeat, and where it may lie.
 
-    series: equally long. With fewer than 4 seconds in all the interval is from 0 to infinity.
+    With fewer than 4 seconds in all, or none beside another, the interval is from 0 to infinity.
     """
-    seconds = np.asarray(series, float)
-    if seconds.size < FEWEST_SECONDS or seconds.shape[1] < 2:
-        return Interval(float(seconds.mean()) if seconds.size else 0.0, 0.0, float("inf"))
-    mean = float(seconds.mean())
+    repeats = [np.asarray(one, float) for one in series if len(one)]
+    seconds = np.concatenate(repeats) if repeats else np.zeros(0)
+    mean = float(seconds.mean()) if seconds.size else 0.0
+    if seconds.size < FEWEST_SECONDS or max(map(len, repeats)) < 2:
+        return Interval(mean, 0.0, float("inf"))
     variance = float(seconds.var())
     if variance == 0:
         return Interval(mean, mean, mean)
-    inflation = _inflation(_lag_one(seconds, variance), seconds.shape[1])
+    length = round(seconds.size / len(repeats))
+    inflation = _inflation(_lag_one([one - mean for one in repeats], variance, length), length)
     independent = seconds.size / inflation
     unbiased = variance / max(1 - 1 / independent, 0.05)
     freedom = max(independent - 1, FEWEST_FREEDOM)
@@ -53,12 +55,12 @@ def mean_interval(series: Sequence[Sequence[float]]) -> Interval:
     return Interval(mean, max(0.0, mean - half), mean + half)
 
 
-def _lag_one(seconds: "np.ndarray[tuple[int, int], np.dtype[np.float64]]", variance: float) -> float:
-    """Correlation of a second with the next, bias-corrected, at least 0."""
-    away = seconds - seconds.mean()
-    raw = float((away[:, 1:] * away[:, :-1]).mean()) / variance
-    highest = seconds.shape[1] / (seconds.shape[1] + SHORTEST_MEMORY)
-    return float(np.clip(raw + (1 + BIAS_SLOPE * raw) / seconds.size, 0.0, highest))
+def _lag_one(away: "Sequence[np.ndarray[tuple[int], np.dtype[np.float64]]]", variance: float, length: int) -> float:
+    """Correlation of a second with the next, bias-corrected, at least 0. away: seconds less their common mean."""
+    products = np.concatenate([one[1:] * one[:-1] for one in away])
+    raw = float(products.mean()) / variance
+    highest = length / (length + SHORTEST_MEMORY)
+    return float(np.clip(raw + (1 + BIAS_SLOPE * raw) / sum(map(len, away)), 0.0, highest))
 
 
 def _inflation(correlation: float, length: int) -> float:

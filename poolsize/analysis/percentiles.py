@@ -1,10 +1,11 @@
 """Percentiles of a latency, read from the HdrHistograms that a run stores."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from hdrh.histogram import HdrHistogram
 
+from poolsize.analysis.confidence import Interval, mean_interval
 from poolsize.errors import BadInput
 
 HIGHEST_US = 3_600_000_000
@@ -48,3 +49,14 @@ def percentiles(histogram: HdrHistogram) -> Percentiles:
         return Percentiles(0, 0, 0, 0, 0, 0, 0, 0)
     values_ms = {name: histogram.get_value_at_percentile(q) / 1000 for name, q in QUANTILES.items()}
     return Percentiles(**values_ms, mean=histogram.get_mean_value() / 1000, max=histogram.get_max_value() / 1000)
+
+
+def quantile_interval(value: float, sections: Sequence[Sequence[float]]) -> Interval:
+    """A quantile with its 95 % interval, from its values in sections of the time, one series a repeat.
+
+    Sectioning (Asmussen and Glynn, 2007): the sections say how much it varies, the whole says where it is, for a
+    quantile of a few transactions is biased.
+    """
+    spread = mean_interval(sections)
+    half = spread.high - spread.mean
+    return Interval(value, max(0.0, value - half), value + half)

@@ -1,14 +1,16 @@
 """Run -> Analysis: throughput with its spread, percentiles, and the estimates of the right size."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 
+from poolsize.analysis.cause import Cause, cause
 from poolsize.analysis.confidence import Interval, mean_interval
-from poolsize.analysis.percentiles import Percentiles, merged, percentiles
+from poolsize.analysis.demands import Demands, at_size
+from poolsize.analysis.percentiles import QUANTILES, Percentiles, merged, percentiles, quantile_interval
 from poolsize.analysis.plateau import TOLERANCE, Plateau, plateau
 from poolsize.errors import WorkFailed
-from poolsize.run import Check, Run, Setting, Step
+from poolsize.run import Calibration, Check, Run, Setting, Step
 
 
 @dataclass(frozen=True)
@@ -16,7 +18,8 @@ class SizeSummary:
     """Everything measured at one pool size, its repeats together.
 
     throughput: transactions per second with its 95 % interval. wait, usage, total: milliseconds.
-    errors: failed transactions. valid: no repeat failed a check. failed_checks: those that did.
+    intervals: latency -> quantile -> its 95 % interval in milliseconds; empty for runs that kept no sections.
+    errors: failed transactions. failed_checks: of any repeat. demands: what a transaction takes of each side.
     """
 
     pool_size: int
@@ -25,8 +28,10 @@ class SizeSummary:
     wait: Percentiles
     usage: Percentiles
     total: Percentiles
+    intervals: Mapping[str, Mapping[str, Interval]]
     errors: int
     failed_checks: tuple[Check, ...]
+    demands: Demands | None
 
     @property
     def valid(self) -> bool:
@@ -39,12 +44,37 @@ class SizeSummary:
 
 
 @dataclass(frozen=True)
+class Verified:
+    """A pool size measured at a fraction of its own capacity, with transactions that arrive by the clock.
+
+    load: that fraction. rate: transactions due per second; throughput: those done. wait, total: milliseconds.
+    """
+
+    pool_size: int
+    load: float
+    rate: float
+    throughput: float
+    wait: Percentiles
+    total: Percentiles
+    failed_checks: tuple[Check, ...]
+
+
+@dataclass(frozen=True)
 class Analysis:
-    """What a run says. sizes: ascending in pool size. plateau: over the sizes that can tell, or None."""
+    """What a run says.
+
+    sizes: ascending in pool size. plateau: over the sizes that can tell, or None. cause: what holds the throughput
+    from there on. verified: the answer at the load that people run at, if that was asked for. void: steps that chance
+    spoiled, and that were measured again. calibration: what making the load costs by itself.
+    """
 
     setting: Setting
     sizes: tuple[SizeSummary, ...]
     plateau: Plateau | None
+    cause: Cause | None
+    verified: tuple[Verified, ...]
+    void: tuple[Step, ...]
+    calibration: Calibration | None
     missing_steps: int
 
     @property
@@ -57,22 +87,31 @@ class Analysis:
         return next(size for size in self.sizes if size.pool_size == pool_size)
 
 
-VOIDING = ("littles_law", "connections", "errors", "users_limited")
+VOIDING = ("littles_law", "arrivals", "connections", "errors", "workers", "users_limited")
 """Checks without which a size is left out of every estimate. A busy generator is not among them: what the
-client can reach with a pool of that size was measured, and the verdict says whose limit it is."""
+client can reach with a pool of that size was measured, and the verdict says whose limit it is. Nor is a drift: it
+widens the interval by itself."""
 
 
 def analyze(run: Run, tolerance: float = TOLERANCE) -> Analysis:
     """Summarise a run by pool size. Raises WorkFailed when nothing was measured."""
     if not run.steps:
         raise WorkFailed("the run has no complete step, so there is nothing to analyze")
-    by_size = sorted(run.steps, key=lambda step: step.pool_size)
-    sizes = tuple(_summary(list(steps)) for _, steps in groupby(by_size, key=lambda step: step.pool_size))
+    steps = sorted(run.curve, key=lambda step: step.pool_size)
+    sizes = tuple(
+        _summary(list(same), at_size(steps, pool_size, run.setting.cores))
+        for pool_size, same in groupby(steps, key=lambda step: step.pool_size)
+    )
     curve = [(size.pool_size, size.throughput) for size in telling(sizes)]
+    found = plateau(curve, tolerance) if any(interval.mean for _, interval in curve) else None
     return Analysis(
         setting=run.setting,
         sizes=sizes,
-        plateau=plateau(curve, tolerance) if any(interval.mean for _, interval in curve) else None,
+        plateau=found,
+        cause=_cause(run, sizes, found),
+        verified=tuple(_verified(step, sizes) for step in run.verification),
+        void=run.void,
+        calibration=run.calibration,
         missing_steps=len(run.missing),
     )
 
@@ -82,14 +121,50 @@ def telling(sizes: Iterable[SizeSummary]) -> tuple[SizeSummary, ...]:
     return tuple(size for size in sizes if not any(size.failed(name) for name in VOIDING))
 
 
-def _summary(steps: list[Step]) -> SizeSummary:
+def _summary(steps: list[Step], found: Demands | None) -> SizeSummary:
+    wait, usage, total = (
+        percentiles(merged(getattr(step.latencies, name) for step in steps)) for name in ("wait", "usage", "total")
+    )
     return SizeSummary(
         pool_size=steps[0].pool_size,
         repeats=len(steps),
         throughput=mean_interval([step.counted for step in steps]),
-        wait=percentiles(merged(step.latencies.wait for step in steps)),
-        usage=percentiles(merged(step.latencies.usage for step in steps)),
-        total=percentiles(merged(step.latencies.total for step in steps)),
+        wait=wait,
+        usage=usage,
+        total=total,
+        intervals={
+            name: {
+                quantile: quantile_interval(
+                    getattr(values, quantile), [step.sections[name][quantile] for step in steps]
+                )
+                for quantile in QUANTILES
+            }
+            for name, values in (("wait", wait), ("usage", usage), ("total", total))
+            if all(name in step.sections for step in steps)
+        },
         errors=sum(step.error_count for step in steps),
         failed_checks=tuple(check for step in steps for check in step.failed_checks),
+        demands=found,
+    )
+
+
+def _cause(run: Run, sizes: Iterable[SizeSummary], found: Plateau | None) -> Cause | None:
+    if found is None:
+        return None
+    beyond = {size.pool_size for size in telling(sizes) if size.pool_size >= found.pool_size}
+    steps = [step for step in run.curve if step.pool_size in beyond]
+    return cause(steps, run.setting.server, run.setting.disks, run.calibration)
+
+
+def _verified(step: Step, sizes: Iterable[SizeSummary]) -> Verified:
+    capacity = next(size.throughput.mean for size in sizes if size.pool_size == step.pool_size)
+    rate = step.rate or 0.0
+    return Verified(
+        pool_size=step.pool_size,
+        load=rate / capacity,
+        rate=rate,
+        throughput=sum(step.counted) / max(1, len(step.counted)),
+        wait=percentiles(merged([step.latencies.wait])),
+        total=percentiles(merged([step.latencies.total])),
+        failed_checks=step.failed_checks,
     )

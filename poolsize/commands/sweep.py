@@ -14,7 +14,7 @@ import click
 
 from poolsize.analysis.summary import analyze
 from poolsize.errors import BadInput, PoolsizeError, WorkFailed
-from poolsize.measure.options import OPTIONS, PROCESSES, USERS, Option
+from poolsize.measure.options import EXPECT_WORKERS, OPTIONS, PROCESSES, USERS, Option
 from poolsize.measure.progress_pipe import DESCRIPTOR
 from poolsize.present.progress_bar import ProgressBar
 from poolsize.present.text import recommendation_json, recommendation_text
@@ -36,7 +36,7 @@ def _option(option: Option) -> Callable[[Any], Any]:
 
 
 def _sweep_options(command: Callable[..., None]) -> Callable[..., None]:
-    for option in reversed((OPTIONS[0], USERS, PROCESSES, *OPTIONS[1:])):
+    for option in reversed((OPTIONS[0], USERS, PROCESSES, EXPECT_WORKERS, *OPTIONS[1:])):
         command = _option(option)(command)
     return command
 
@@ -82,11 +82,11 @@ def _locustfile(workload: str | None, resume: object) -> Path:
 def _command(locustfile: Path, options: dict[str, object]) -> list[str]:
     """Locust's command line. The URL is not on it: others could read a password there."""
     command = [sys.executable, "-m", "locust", "-f", str(locustfile), "--headless", "--only-summary"]
-    for option in (USERS, PROCESSES, *OPTIONS[1:]):
+    for option in (USERS, PROCESSES, EXPECT_WORKERS, *OPTIONS[1:]):
         value: Any = options[option.name]
         values = value if option.repeatable else [] if value is None else [value]
         command += [f"{option.flag}={one}" for one in values]
-    return command
+    return [*command, "--master"] if options[EXPECT_WORKERS.name] else command
 
 
 def _run_locust(command: list[str], url: str | None, locustfile: Path) -> str:

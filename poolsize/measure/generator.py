@@ -3,11 +3,16 @@
 from typing import Protocol
 
 from poolsize.plan import PlannedStep
-from poolsize.run import Step
+from poolsize.run import Calibration, Step
 
 
 class LoadGenerator(Protocol):
-    """Measures steps, one at a time."""
+    """Measures steps, one at a time. notes: what it can't record here, and why."""
+
+    notes: tuple[str, ...]
+
+    def calibrate(self) -> Calibration | None:
+        """What making the load costs by itself, or None where that means nothing."""
 
     def measure(self, planned: PlannedStep) -> Step:
         """Measure one pool size once; its checks are not made yet. Raises WorkFailed when it can't."""

@@ -2,162 +2,163 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from time import monotonic
 from typing import Any
 
 import gevent
-import psutil
 from gevent.event import Event
 from sqlalchemy import URL, Engine
 
 from poolsize.errors import WorkFailed
-from poolsize.measure.closed_loop import Load, Transaction, call
+from poolsize.measure.closed_loop import call
+from poolsize.measure.open_loop import Arrivals, serve
 from poolsize.measure.pool import open_pool
-from poolsize.measure.recorder import Recorder, Second, histogram
+from poolsize.measure.process_watch import ProcessWatch
+from poolsize.measure.recorder import Second, histogram
+from poolsize.measure.transaction import Load, Transaction
 
 DRAIN_SECONDS = 60
-LAG_INTERVAL_SECONDS = 0.02
+SECTIONS = 8
+"""Equal parts of the counted seconds that are kept apart, to tell how certain a percentile is."""
 
 
 @dataclass(frozen=True)
 class Report:
-    """What one process measured in one step; plain values, so that it can cross a network.
+    """What one process measured in the counted seconds of a step; plain values, so that it can cross a network.
 
-    throughput, errors: per second, warm-up included. gap_seconds: summed over the counted transactions.
-    wait, usage, total: encoded histograms of the counted seconds. cpu, loop_lag_ms: see run.Worker.
+    gap_seconds: summed over the transactions. sections: for each equal part of the time, the encoded histograms of
+    wait, usage and total. cpu, cpu_wait, loop_lag_ms: see run.Worker.
     """
 
     users: int
-    throughput: list[int]
-    errors: dict[str, list[int]]
     gap_seconds: float
-    wait: str
-    usage: str
-    total: str
+    sections: list[dict[str, str]]
     cpu: float
+    cpu_wait: float
     loop_lag_ms: float
 
 
 class LoadProcess:
-    """The callers of this process and the pool they share, one step after another."""
+    """The callers of this process and the pool they share, one step after another.
 
-    def __init__(self, on_second: Callable[[Second], None]) -> None:
+    on_second: told each second that ends, its index first, with the transactions that no caller was free for.
+    on_failure: told when the step can't go on, and why.
+    """
+
+    def __init__(self, on_second: Callable[[int, Second, int], None], on_failure: Callable[[str], None]) -> None:
         self._on_second = on_second
+        self._on_failure = on_failure
         self._engine: Engine | None = None
         self._load: Load | None = None
+        self._arrivals: Arrivals | None = None
+        self._think_seconds = 0.0
         self._started = Event()
-        self._broken: str | None = None
+        self._clock: gevent.Greenlet[..., None] | None = None
+        self._watch: ProcessWatch | None = None
 
     def take_part(self, transaction: Transaction) -> None:
         """Be one caller: wait for the next step, and call until it ends."""
         self._started.wait()
-        load = self._load
+        load, arrivals = self._load, self._arrivals
         assert load is not None
         try:
-            call(load, transaction)
+            if arrivals is None:
+                call(load, transaction, self._think_seconds)
+            else:
+                serve(load, transaction, arrivals)
         except Exception as error:
-            self._broken = f"the workload's transaction failed: {type(error).__name__}: {error}"
-            self._stop(load)
+            self._switch_off()
+            self._on_failure(f"the workload's transaction failed: {type(error).__name__}: {error}")
 
-    def open(self, url: URL, share: int) -> None:
+    def open(self, url: URL, share: int, timeout_seconds: float) -> None:
         """Open this process's share of the step's connections; none for a share of 0."""
         self.close()
-        self._engine = open_pool(url, share) if share else None
+        self._engine = open_pool(url, share, timeout_seconds) if share else None
 
-    def measure(self, warm_up_seconds: int, step_seconds: int, think_seconds: float) -> Report:
-        """Run the callers for the warm-up and the step, then wait until each has returned its connection."""
-        recorder = Recorder()
-        lag = LoopLag()
+    def start(self, think_seconds: float, rate: float | None) -> None:
+        """Let the callers loose: in a closed loop, or on transactions that arrive at this process's rate."""
+        self._think_seconds = think_seconds
+        self._load = Load(self._engine.pool.connect if self._engine else _no_pool)
+        self._arrivals = Arrivals(rate) if rate else None
+        self._watch = ProcessWatch()
         if self._engine is not None:
-            self._load = Load(self._engine, recorder, think_seconds)
             self._started.set()
-        started = monotonic()
-        busy_from = 0.0
-        for second in range(warm_up_seconds + step_seconds):
-            if second == warm_up_seconds:
-                busy_from = _cpu_seconds()
-                lag.start()
-            gevent.sleep(max(0.0, started + second + 1 - monotonic()))
-            self._on_second(recorder.end_second())
-            if self._broken:
-                break
-        cpu = (_cpu_seconds() - busy_from) / step_seconds
-        users = self._load.callers if self._load else 0
-        self._drain()
-        return _report(recorder.seconds, warm_up_seconds, users, cpu, lag.stop_ms())
+        self._clock = gevent.spawn(self._tick, self._load, self._watch)
+
+    def finish(self, first: int, last: int) -> Report:
+        """End the step and wait until every caller has returned its connection.
+
+        Reports the seconds from first until before last. Raises WorkFailed when a caller hangs.
+        """
+        load, watch = self._load, self._watch
+        assert load is not None
+        assert watch is not None
+        users = load.callers
+        self._switch_off()
+        self._drain(load)
+        cost = watch.cost(first, last)
+        counted = load.recorder.seconds[first:last]
+        return Report(
+            users=users,
+            gap_seconds=sum(second.gap_seconds for second in counted),
+            sections=[_encoded(part) for part in _parts(counted)],
+            cpu=cost.cpu,
+            cpu_wait=cost.cpu_wait,
+            loop_lag_ms=cost.loop_lag_ms,
+        )
 
     def close(self) -> None:
         """Close the pool's connections."""
+        self._switch_off()
         if self._engine is not None:
             self._engine.dispose()
         self._engine = None
 
-    def _stop(self, load: Load) -> None:
-        load.on = False
-        self._started.clear()
-
-    def _drain(self) -> None:
-        if self._load is not None:
-            self._stop(self._load)
-            deadline = monotonic() + DRAIN_SECONDS
-            while self._load.callers and monotonic() < deadline:
-                gevent.sleep(0.005)
-            if self._load.callers:
-                raise WorkFailed(
-                    f"{self._load.callers} callers had not finished their transaction {DRAIN_SECONDS} s after "
-                    "the step's end: the server hangs, or the workload's transaction is that long"
-                )
-        self._load = None
-        if self._broken:
-            raise WorkFailed(self._broken)
-
-
-class LoopLag:
-    """How late the event loop serves a timer, while it is watched."""
-
-    def __init__(self) -> None:
-        self._late_ms: list[float] = []
-        self._watcher: gevent.Greenlet[..., None] | None = None
-
-    def start(self) -> None:
-        """Begin to watch."""
-        self._watcher = gevent.spawn(self._watch)
-
-    def stop_ms(self) -> float:
-        """End, and return the 99th percentile of the lateness in milliseconds."""
-        if self._watcher is not None:
-            self._watcher.kill()
-        late = sorted(self._late_ms) or [0.0]
-        return late[int(0.99 * (len(late) - 1))]
-
-    def _watch(self) -> None:
+    def _tick(self, load: Load, watch: ProcessWatch) -> None:
+        started = monotonic()
         while True:
-            asleep_from = monotonic()
-            gevent.sleep(LAG_INTERVAL_SECONDS)
-            self._late_ms.append((monotonic() - asleep_from - LAG_INTERVAL_SECONDS) * 1000)
+            index = len(load.recorder.seconds)
+            gevent.sleep(max(0.0, started + index + 1 - monotonic()))
+            watch.end_second()
+            backlog = self._arrivals.backlog if self._arrivals else 0
+            self._on_second(index, load.recorder.end_second(), backlog)
+
+    def _switch_off(self) -> None:
+        self._started.clear()
+        if self._load is not None:
+            self._load.on = False
+        if self._arrivals is not None and self._load is not None:
+            self._arrivals.end(self._load.callers)
+        if self._clock is not None:
+            self._clock.kill()
+        if self._watch is not None:
+            self._watch.close()
+
+    def _drain(self, load: Load) -> None:
+        deadline = monotonic() + DRAIN_SECONDS
+        while load.callers and monotonic() < deadline:
+            gevent.sleep(0.005)
+        if load.callers:
+            raise WorkFailed(
+                f"{load.callers} callers had not finished their transaction {DRAIN_SECONDS} s after the step's end: "
+                "the server hangs, or the workload's transaction is that long"
+            )
 
 
-def _report(seconds: list[Second], warm_up: int, users: int, cpu: float, loop_lag_ms: float) -> Report:
-    counted = seconds[warm_up:]
-    kinds = sorted({kind for second in seconds for kind in second.errors})
-    return Report(
-        users=users,
-        throughput=[second.transactions for second in seconds],
-        errors={kind: [second.errors.get(kind, 0) for second in seconds] for kind in kinds},
-        gap_seconds=sum(second.gap_seconds for second in counted),
-        wait=_encoded([second.wait for second in counted]),
-        usage=_encoded([second.usage for second in counted]),
-        total=_encoded([second.total for second in counted]),
-        cpu=cpu,
-        loop_lag_ms=loop_lag_ms,
-    )
+def _no_pool() -> Any:
+    raise AssertionError("a process with a share of 0 has no callers")
 
 
-def _encoded(counts: list[dict[int, int]]) -> str:
-    encoded: Any = histogram(counts).encode()
-    return str(encoded, "ascii")
+def _parts(seconds: list[Second]) -> list[list[Second]]:
+    """The seconds in SECTIONS equal parts, the first ones a second longer where that does not divide evenly."""
+    number = min(SECTIONS, len(seconds))
+    bounds = [round(len(seconds) * place / number) for place in range(number + 1)] if number else [0]
+    return [seconds[start:end] for start, end in pairwise(bounds)]
 
 
-def _cpu_seconds() -> float:
-    times = psutil.Process().cpu_times()
-    return float(times.user + times.system)
+def _encoded(seconds: list[Second]) -> dict[str, str]:
+    return {
+        name: str(histogram([getattr(second, name) for second in seconds]).encode(), "ascii")
+        for name in ("wait", "usage", "total")
+    }

@@ -18,14 +18,12 @@ from locust.env import Environment
 from locust.runners import MasterRunner, Runner, WorkerRunner
 
 from poolsize.errors import BadInput, PoolsizeError, WorkFailed
-from poolsize.measure import locust_stats
 from poolsize.measure.fair_queue import FairQueuePool
-from poolsize.measure.load_process import LoadProcess
-from poolsize.measure.locust_generator import LocustGenerator, serve, tell_second
+from poolsize.measure.locust_generator import LocustGenerator
+from poolsize.measure.locust_worker import LocustWorker
 from poolsize.measure.options import OPTIONS
 from poolsize.measure.pool import lost
 from poolsize.measure.progress_pipe import ProgressPipe
-from poolsize.measure.recorder import Second
 from poolsize.measure.request import Prepared, SweepRequest, prepare
 from poolsize.measure.sweep import sweep
 from poolsize.measure.workspace import Workspace
@@ -84,15 +82,16 @@ def _set_up(environment: Environment, progress: ProgressPipe, closing_stack: Exi
     assert runner is not None
     assert options is not None
     if isinstance(runner, WorkerRunner):
-        _make_load(environment, runner, workload, request.url)
+        workload.load_process = LocustWorker(environment, workload.__name__, request.url).process
         return
     if not options.headless:
         raise BadInput("add --headless: a sweep runs by itself, from the first step to the last")
     prepared = prepare(request, closing_stack)
     workspace = closing_stack.enter_context(Workspace(prepared.url))
     if not isinstance(runner, MasterRunner):
-        load = _make_load(environment, runner, workload, prepared.url.render_as_string(hide_password=False))
-        closing_stack.callback(load.close)
+        here = prepared.url.render_as_string(hide_password=False)
+        workload.load_process = LocustWorker(environment, workload.__name__, here).process
+        closing_stack.callback(workload.load_process.close)
     _make_tables(environment, workload, workspace)
     plan = prepared.run.plan
     generator = LocustGenerator(
@@ -105,16 +104,6 @@ def _set_up(environment: Environment, progress: ProgressPipe, closing_stack: Exi
     options.num_users = options.spawn_rate = plan.users
     environment.process_exit_code = 1  # until the last step is stored
     _lead(environment, runner, prepared, generator, writer, progress, closing_stack)
-
-
-def _make_load(environment: Environment, runner: Runner, workload: "type[PoolUser]", url: str | None) -> LoadProcess:
-    def on_second(second: Second) -> None:
-        locust_stats.report(environment, workload.__name__, second)
-        tell_second(runner, second)
-
-    workload.load_process = LoadProcess(on_second)
-    serve(runner, workload.load_process, url)
-    return workload.load_process
 
 
 def _make_tables(environment: Environment, workload: "type[PoolUser]", workspace: Workspace) -> None:

@@ -27,6 +27,9 @@ USERS = Option("users", "Concurrent callers.", "twice the largest size", int)
 PROCESSES = Option("processes", "Load processes on this machine.", "1", int, settled=False)
 """Likewise."""
 
+EXPECT_WORKERS = Option("expect_workers", "Load processes on other machines to wait for.", "none", int, settled=False)
+"""Likewise, together with its --master."""
+
 OPTIONS = (
     Option(
         "url",
@@ -39,6 +42,11 @@ OPTIONS = (
     Option("think_time", "Mean pause of a caller between transactions, e.g. 50ms.", "none"),
     Option("warm_up", "Beginning of each step that is not counted.", "3s"),
     Option("step_time", "Counted time of each step.", "15s"),
+    Option("precision", "Let a step run on until its throughput is known within, e.g. 2%.", "none"),
+    Option("rate", "Transactions that arrive per second, by the clock (open loop).", "none: callers take turns"),
+    Option("pool_timeout", "How long a caller waits for a connection.", "30s"),
+    Option("error_budget", "Share of transactions that may fail before a step is ended.", "1%"),
+    Option("verify", "Then measure the answer at these percentages of its capacity, e.g. 70,80,90.", "none"),
     Option("repeats", "How often each size is measured.", "1", int),
     Option("seed", "Fixes the random order of the steps.", "1", int),
     Option("cores", "Physical cores of the database's host.", "this machine's", int),

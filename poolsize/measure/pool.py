@@ -10,7 +10,6 @@ from poolsize.errors import BadInput, WorkFailed
 from poolsize.measure.fair_queue import FairQueuePool
 
 SCHEMA = "poolsize"
-POOL_TIMEOUT_SECONDS = 30
 DRIVER = "mysql+pymysql"
 ACCEPTED = ("mysql", "mariadb", "mysql+pymysql", "mariadb+pymysql")
 PATIENT = "SET SESSION wait_timeout = 604800, lock_wait_timeout = 30"
@@ -67,11 +66,12 @@ def connect(url: URL, schema: str | None = None) -> Any:
         raise BadInput(f"--url: PyMySQL does not take its options: {error}") from None
 
 
-def open_pool(url: URL, size: int) -> Engine:
+def open_pool(url: URL, size: int, timeout_seconds: float) -> Engine:
     """A QueuePool of exactly size connections (max_overflow 0) in the schema, every one of them open.
 
     Connections commit by themselves, as sysbench's do; a workload that wants a transaction says BEGIN and
     COMMIT. So nothing is left to reset when one is returned, and the pool sends no ROLLBACK of its own.
+    timeout_seconds: how long a caller waits for one.
     Raises WorkFailed when the server does not give that many.
     """
     engine = create_engine(
@@ -79,7 +79,7 @@ def open_pool(url: URL, size: int) -> Engine:
         poolclass=FairQueuePool,
         pool_size=size,
         max_overflow=0,
-        pool_timeout=POOL_TIMEOUT_SECONDS,
+        pool_timeout=timeout_seconds,
         pool_reset_on_return=None,
         connect_args={"autocommit": True},
     )

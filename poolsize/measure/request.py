@@ -16,15 +16,15 @@ from poolsize.facts.server import Server, connected, read_server
 from poolsize.measure.options import OPTIONS, USERS
 from poolsize.measure.pool import connect, database_url, is_local
 from poolsize.measure.private_server import parse_options, private_server
-from poolsize.plan import SweepPlan, parse_sizes
+from poolsize.plan import SweepPlan, parse_percentages, parse_share, parse_sizes
 from poolsize.run import Run, Setting
 from poolsize.start import starting_point
 from poolsize.store import load_run
 from poolsize.units import count, seconds_of
 
 LIBRARIES = ("poolsize", "sqlalchemy", "pymysql", "locust", "gevent", "hdrhistogram")
-OUR_OWN_CONNECTIONS = 3
-"""One holds the schema's lock, one counts, and one readies the tables before each step."""
+OUR_OWN_CONNECTIONS = 4
+"""One holds the schema's lock, one counts connections, one reads counters, and one readies the tables before a step."""
 ROOM = 20
 """Connections that a private server admits beyond the largest pool."""
 
@@ -44,6 +44,11 @@ class SweepRequest:
     think_time: str | None = None
     warm_up: str | None = None
     step_time: str | None = None
+    precision: str | None = None
+    rate: str | None = None
+    pool_timeout: str | None = None
+    error_budget: str | None = None
+    verify: str | None = None
     repeats: int | None = None
     seed: int | None = None
     cores: int | None = None
@@ -106,6 +111,11 @@ def _wished(request: SweepRequest) -> SweepPlan:
         "think_time_ms": None if request.think_time is None else 1000 * seconds_of(request.think_time, "--think-time"),
         "warm_up_seconds": _whole_seconds(request.warm_up, "--warm-up"),
         "step_seconds": _whole_seconds(request.step_time, "--step-time"),
+        "precision": None if request.precision is None else parse_share(request.precision, "--precision"),
+        "rate": None if request.rate is None else _number(request.rate, "--rate"),
+        "pool_timeout_seconds": _seconds(request.pool_timeout, "--pool-timeout"),
+        "error_budget": None if request.error_budget is None else parse_share(request.error_budget, "--error-budget"),
+        "verify": None if request.verify is None else parse_percentages(request.verify, "--verify"),
         "repeats": request.repeats,
         "seed": request.seed,
     }
@@ -115,6 +125,17 @@ def _wished(request: SweepRequest) -> SweepPlan:
         workload=request.workload,
         **{name: value for name, value in given.items() if value is not None},  # type: ignore[arg-type]  # by name
     )
+
+
+def _seconds(text: str | None, option: str) -> float | None:
+    return None if text is None else seconds_of(text, option)
+
+
+def _number(text: str, option: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise BadInput(f"{option} {text}: give a number, such as 500") from None
 
 
 def _whole_seconds(text: str | None, option: str) -> int | None:

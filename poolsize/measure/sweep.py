@@ -1,13 +1,18 @@
-"""The sweep: measure each step that a run still misses, check it, store it."""
+"""The sweep: measure each step that a run still misses, check it, store it; then verify the answer."""
 
 from collections.abc import Callable
 from dataclasses import replace
 
 from poolsize.analysis.checks import check_step
+from poolsize.analysis.verification import steps_to_verify
 from poolsize.measure.generator import LoadGenerator
+from poolsize.plan import PlannedStep
 from poolsize.progress import Message, StepDone, StepStarted, SweepDone, SweepStarted
 from poolsize.run import Run
 from poolsize.store import RunWriter
+
+VERIFIED_SIZES = 3
+"""The answer, one below and one above; the last two may be missing."""
 
 
 def sweep(
@@ -15,22 +20,33 @@ def sweep(
 ) -> None:
     """Measure what the run misses; every finished step is on disk before the next one starts.
 
-    notes: what the user should know before it begins. tell: takes the messages of its progress.
+    A step that chance has spoiled stays in the run, and is measured again. notes: what the user should know before
+    it begins. tell: takes the messages of its progress.
     """
     plan = run.plan
     tell(
         SweepStarted(
             run=str(writer.path),
-            steps=len(plan.steps()),
-            steps_done=len(run.steps),
+            steps=len(plan.steps()) + VERIFIED_SIZES * len(plan.verify),
+            steps_done=len(plan.steps()) - len(run.missing) + len(run.verification),
             step_seconds=plan.warm_up_seconds + plan.step_seconds,
-            notes=notes,
+            notes=(*notes, *generator.notes),
         )
     )
-    for planned in run.missing:
-        tell(StepStarted(pool_size=planned.pool_size))
+    if run.calibration is None and (calibration := generator.calibrate()):
+        writer.calibrate(calibration)
+
+    def measure(run: Run, planned: PlannedStep) -> Run:
+        tell(StepStarted(planned.pool_size, planned.rate))
         measured = generator.measure(planned)
-        step = replace(measured, checks=check_step(measured))
+        step = replace(measured, checks=check_step(measured, plan.error_budget))
         writer.append(step)
-        tell(StepDone.of(step))
+        run = replace(run, steps=(*run.steps, step))
+        tell(StepDone.of(step, again=step.void and planned in run.missing))
+        return run
+
+    while run.missing:
+        run = measure(run, run.missing[0])
+    for planned in steps_to_verify(run):
+        run = measure(run, planned)
     tell(SweepDone())

@@ -42,14 +42,15 @@ class ProgressBar:
         match message:
             case SweepStarted():
                 self._begin(message)
-            case StepStarted(pool_size=size):
+            case StepStarted(pool_size=size, rate=rate):
                 self._seconds = 0
-                self._update(f"step {self._done + 1}/{self._plan.steps}, {count(size, 'connection')}", "opening")
+                load = "" if rate is None else f" at {per_second(rate)}"
+                self._update(f"step {self._done + 1}/{self._plan.steps}, {count(size, 'connection')}{load}", "opening")
             case SecondPassed(transactions=rate, p95_ms=p95_ms):
                 self._seconds += 1
                 self._update(None, f"{per_second(rate)}, p95 {milliseconds(p95_ms)}, {self._left()} left")
             case StepDone():
-                self._done += 1
+                self._done += not message.again
                 self._print(message)
             case _:
                 pass
@@ -74,7 +75,8 @@ class ProgressBar:
         return minutes((self._plan.steps - self._done) * self._plan.step_seconds - self._seconds)
 
     def _print(self, step: StepDone) -> None:
-        doubts = f"  failed: {', '.join(step.failed_checks)}" if step.failed_checks else ""
+        again = ", to be measured again" if step.again else ""
+        doubts = f"  failed: {', '.join(step.failed_checks)}{again}" if step.failed_checks else ""
         self._console.print(
             f"{self._done:>3}/{self._plan.steps}  {count(step.pool_size, 'connection'):>16}  "
             f"{per_second(step.throughput):>9}  p95 {milliseconds(step.p95_ms)}{doubts}",

@@ -10,8 +10,10 @@ from poolsize.recommendation import Recommendation
 from poolsize.units import count, milliseconds, number, per_second, percent
 
 if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
+    from poolsize.analysis.confidence import Interval
     from poolsize.analysis.percentiles import Percentiles
-    from poolsize.analysis.summary import Analysis, SizeSummary
+    from poolsize.analysis.summary import Analysis, SizeSummary, Verified
+    from poolsize.run import Check
 
 WIDTH = 88
 MEASURED_ONLY = ("throughput", "database_size", "estimates", "regret")
@@ -63,7 +65,15 @@ def analysis_text(analysis: "Analysis") -> str:
         f"{setting.plan.workload} on {setting.server.title}, {count(setting.plan.users, 'user')}, "
         f"{setting.plan.step_seconds} s a step, {setting.created[:10]}"
     )
-    return f"{title}\n\n{_table(columns, rows)}\n\n{_estimates(analysis)}"
+    parts = [
+        title,
+        _table(columns, rows),
+        _estimates(analysis),
+        _held_by(analysis),
+        _verified_table(analysis),
+        _void_steps(analysis),
+    ]
+    return "\n\n".join(part for part in parts if part)
 
 
 def analysis_json(analysis: "Analysis") -> str:
@@ -74,10 +84,15 @@ def analysis_json(analysis: "Analysis") -> str:
             "repeats": size.repeats,
             "throughput": size.throughput.mean,
             "throughput_low": size.throughput.low,
-            "throughput_high": size.throughput.high if size.throughput.high != float("inf") else None,
+            "throughput_high": _ends(size.throughput)[1],
             "wait_ms": asdict(size.wait),
             "usage_ms": asdict(size.usage),
             "total_ms": asdict(size.total),
+            "intervals_ms": {
+                name: {quantile: _ends(interval) for quantile, interval in quantiles.items()}
+                for name, quantiles in size.intervals.items()
+            },
+            "demands": asdict(size.demands) if size.demands else None,
             "errors": size.errors,
             "valid": size.valid,
             "checks": [asdict(check) for check in size.failed_checks],
@@ -85,7 +100,35 @@ def analysis_json(analysis: "Analysis") -> str:
         for size in analysis.sizes
     ]
     plateau = analysis.plateau.pool_size if analysis.plateau else None
-    return json.dumps({"steps": steps, "estimates": {"plateau": plateau}})
+    return json.dumps(
+        {
+            "steps": steps,
+            "estimates": {"plateau": plateau},
+            "cause": asdict(analysis.cause) if analysis.cause else None,
+            "verified": [_verified_json(one) for one in analysis.verified],
+            "void": [
+                {"pool_size": one.pool_size, "checks": list(map(asdict, one.failed_checks))} for one in analysis.void
+            ],
+            "calibration": asdict(analysis.calibration) if analysis.calibration else None,
+        }
+    )
+
+
+def _ends(interval: "Interval") -> tuple[float, float | None]:
+    """JSON has no infinity."""
+    return interval.low, interval.high if interval.high != float("inf") else None
+
+
+def _verified_json(one: "Verified") -> dict[str, object]:
+    return {
+        "pool_size": one.pool_size,
+        "load": one.load,
+        "rate": one.rate,
+        "throughput": one.throughput,
+        "wait_ms": asdict(one.wait),
+        "total_ms": asdict(one.total),
+        "checks": [asdict(check) for check in one.failed_checks],
+    }
 
 
 def _headline(answer: Recommendation) -> str:
@@ -123,14 +166,13 @@ def _regret_table(answer: Recommendation) -> str:
 def _analysis_row(size: "SizeSummary") -> list[str]:
     rate = size.throughput
     spread = "?" if rate.high == float("inf") else f"{number(rate.low)}-{number(rate.high)}"
-    failed = ", ".join(dict.fromkeys(check.name for check in size.failed_checks)) or "ok"
     return [
         str(size.pool_size),
         per_second(rate.mean),
         spread,
         *(milliseconds(value) for value in _latency_cells(size.wait, size.usage)),
         milliseconds(size.total.p95),
-        failed,
+        _failed(size.failed_checks),
     ]
 
 
@@ -146,6 +188,51 @@ def _estimates(analysis: "Analysis") -> str:
         f"Plateau: {count(found.pool_size, 'connection')}, the smallest size within {percent(found.tolerance)} "
         f"of the best throughput; given the intervals, from {found.low} to {found.high}."
     )
+
+
+def _held_by(analysis: "Analysis") -> str:
+    """What holds the throughput at the plateau, and what a transaction takes of each side there."""
+    if analysis.cause is None or analysis.plateau is None:
+        return ""
+    text = f"Held by: {analysis.cause.name}; {analysis.cause.evidence}."
+    demands = analysis.at(analysis.plateau.pool_size).demands
+    if demands is not None:
+        whose = "what is left of its usage, the network included," if demands.inferred else "the server's"
+        text += (
+            f"\nA transaction takes {milliseconds(demands.client_ms)} of the client's processor and "
+            f"{milliseconds(demands.server_ms)} of {whose} at {count(analysis.plateau.pool_size, 'connection')}."
+        )
+    return text
+
+
+def _verified_table(analysis: "Analysis") -> str:
+    if not analysis.verified:
+        return ""
+    rows = [
+        [
+            str(one.pool_size),
+            percent(one.load),
+            per_second(one.rate),
+            per_second(one.throughput),
+            *map(milliseconds, (one.wait.p95, one.total.p50, one.total.p95, one.total.p99)),
+            _failed(one.failed_checks),
+        ]
+        for one in analysis.verified
+    ]
+    columns = ["pool", "load", "due", "done", "wait p95", "total p50", "p95", "p99", "checks"]
+    return "At a part of its own capacity, with transactions that arrive by the clock:\n\n" + _table(columns, rows)
+
+
+def _void_steps(analysis: "Analysis") -> str:
+    return "\n".join(
+        f"Void, and measured again: {count(step.pool_size, 'connection')}; "
+        + "; ".join(f"{check.name}: {check.detail}" for check in step.failed_checks)
+        for step in analysis.void
+    )
+
+
+def _failed(checks: "Iterable[Check]") -> str:
+    return ", ".join(dict.fromkeys(check.name for check in checks)) or "ok"
 
 
 def _bullets(lines: Iterable[str]) -> str:

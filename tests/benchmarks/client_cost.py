@@ -16,7 +16,7 @@ from poolsize.measure.private_server import private_server
 from poolsize.store import load_run
 
 ROOT = Path(__file__).parents[2]
-BAR = 2.2
+BAR = 1.8
 ROUNDS = 5
 SECONDS = 4
 CONNECTIONS = 4

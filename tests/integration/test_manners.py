@@ -27,6 +27,13 @@ def cursor(server: PrivateServer) -> Iterator[Any]:
         opened.execute("DROP DATABASE IF EXISTS poolsize")
 
 
+def wait_for_a_step(run: Path) -> None:
+    """Until the first step is stored, or half a minute."""
+    deadline = time.monotonic() + 30
+    while not (run.exists() and b'{"step"' in run.read_bytes()) and time.monotonic() < deadline:
+        time.sleep(0.05)
+
+
 def url_of(server: PrivateServer, **changes: Any) -> str:
     return database_url(server.url).set(**changes).render_as_string(hide_password=False)
 
@@ -138,9 +145,7 @@ def test_an_interrupted_sweep_keeps_its_steps_and_resumes(
          "--step-time", "2s", "--warm-up", "0", "--output", "a.jsonl"],
         cwd=tmp_path, env={"POOLSIZE_URL": server.url}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
-    deadline = time.monotonic() + 30
-    while (not path.exists() or path.read_bytes().count(b"\n") < 2) and time.monotonic() < deadline:
-        time.sleep(0.05)
+    wait_for_a_step(path)
     sweep.send_signal(ending)
     out, err = sweep.communicate(timeout=30)
     assert (sweep.returncode, out) == (1, "")
@@ -171,9 +176,7 @@ def test_a_server_that_goes_away_fails_the_work_and_keeps_the_steps(tmp_path: Pa
             [str(Path(sys.executable).with_name("poolsize")), "sweep", *SHORT, "--output", "a.jsonl"],
             cwd=tmp_path, env={"POOLSIZE_URL": server.url}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
-        deadline = time.monotonic() + 30
-        while (not path.exists() or path.read_bytes().count(b"\n") < 2) and time.monotonic() < deadline:
-            time.sleep(0.05)
+        wait_for_a_step(path)
         time.sleep(0.5)
     out, err = sweep.communicate(timeout=120)
     assert (sweep.returncode, out) == (1, "")

@@ -94,7 +94,7 @@ def test_the_plateau_of_scan_is_the_number_of_cores(server: PrivateServer, tmp_p
     os.sched_setaffinity(0, {last} if cores == 1 else everywhere)  # the load process inherits it
     try:
         done = locust(
-            "scan.py", server.url, tmp_path / "a.jsonl", "--pool-sizes=1,2,4", "--step-time=6s", "--warm-up=1s"
+            "scan.py", server.url, tmp_path / "a.jsonl", "--pool-sizes=1,2,4", "--step-time=10s", "--warm-up=1s"
         )
     finally:
         may_run_on(server.pid, everywhere)

@@ -12,7 +12,7 @@ GOOD = a_step(4, [100] * 10)
 
 
 def failed(step: Step) -> set[str]:
-    return {check.name for check in check_step(step) if not check.passed}
+    return {check.name for check in check_step(step, error_budget=0.01) if not check.passed}
 
 
 def test_a_good_step_passes() -> None:
@@ -26,15 +26,31 @@ def test_a_good_step_passes() -> None:
         ({"gap_ms": 100.0}, "littles_law"),
         ({"server_connections": 5}, "connections"),
         ({"errors": {"deadlock": (0,) + (3,) * 10}}, "errors"),
-        ({"workers": (Worker("local", 4, 64, 0.93, 0.5),)}, "generator"),
-        ({"workers": (Worker("local", 4, 64, 0.2, 80.0),)}, "generator"),
-        ({"pool_size": 64, "server_connections": 64}, "users_limited"),
-        ({"users": 128, "gap_ms": 640.0, "pool_size": 60, "server_connections": 60}, "users_limited"),
+        ({"workers": (Worker("local", 4, 64, 0.93, 0.0, 0.5),)}, "generator"),
+        ({"workers": (Worker("local", 4, 64, 0.5, 0.45, 0.5),)}, "generator"),
+        ({"workers": (Worker("local", 4, 64, 0.2, 0.0, 80.0),)}, "generator"),
+        ({"workers": (Worker("one of two", 2, 64, 0.2, 0.0, 0.5),)}, "workers"),
+        ({"throughput": (50,) + (120,) * 5 + (80,) * 5}, "steady_state"),
+        ({"rate": 120.0}, "arrivals"),
+        ({"rate": 100.0, "stopped": "the queue outgrew its callers"}, "arrivals"),
+        (
+            {"pool_size": 64, "server_connections": 64, "workers": (Worker("local", 64, 64, 0.2, 0.0, 0.5),)},
+            "users_limited",
+        ),
+        (
+            {"users": 128, "gap_ms": 640.0, "pool_size": 60, "server_connections": 60,
+             "workers": (Worker("local", 60, 128, 0.2, 0.0, 0.5),)},
+            "users_limited",
+        ),
     ],
-)
+)  # fmt: skip
 def test_one_fault_is_accused_by_one_check(change: dict[str, object], accused: str) -> None:
     assert failed(replace(GOOD, **change)) == {accused}  # type: ignore[arg-type]  # fields by name
 
 
 def test_errors_of_the_warm_up_do_not_count() -> None:
     assert failed(replace(GOOD, errors={"deadlock": (50,) + (0,) * 10})) == set()
+
+
+def test_an_open_loop_that_keeps_up_passes() -> None:
+    assert failed(replace(GOOD, rate=100.0, users=500)) == set()

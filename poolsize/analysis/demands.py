@@ -1,0 +1,88 @@
+"""What a transaction takes of the client's processor and of the server's: the two service demands.
+
+The utilisation law (Denning and Buzen, 1978): demand = busy time / transactions. Both times are what the operating
+system accounts to the processes, not what the throughput would suggest.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from poolsize.analysis.closed_network import Station, throughputs
+from poolsize.analysis.percentiles import merged
+from poolsize.run import Step
+
+
+@dataclass(frozen=True)
+class Demands:
+    """Of one transaction, in milliseconds, at one pool size.
+
+    client_ms: processor time of the load processes; client_processes: how many there are to give it.
+    server_ms: processor time of the server; server_cores: how many it may use. Where the server's process could not
+    be seen (inferred), what a lone connection's usage leaves when the client's part is taken off, network included.
+    other_ms: the rest of a lone connection's usage, in which it waits for the network, the disk or a lock.
+    """
+
+    client_ms: float
+    client_processes: int
+    server_ms: float
+    server_cores: int
+    other_ms: float
+    inferred: bool
+
+    def throughput(self, pool_size: int) -> float:
+        """Transactions per second that a closed network with these demands gives a full pool of that size."""
+        stations = (
+            Station(self.client_ms, self.client_processes),
+            Station(self.server_ms, self.server_cores),
+        )
+        return 1000 * float(throughputs(stations, self.other_ms, pool_size)[-1])
+
+
+def demands(step: Step, smallest: Step, cores: int) -> Demands | None:
+    """The demands in a step, or None where nothing ended in it.
+
+    smallest: the step with the smallest pool of the run; its usage tells the rest if it has one connection.
+    cores: of the server's host, for a server whose process was not seen.
+    """
+    client_ms = _client_ms(step)
+    if client_ms is None:
+        return None
+    server_ms = _server_ms(step)
+    lone_ms = _mean_usage_ms(smallest) - (_client_ms(smallest) or 0.0)
+    processes = sum(worker.users > 0 for worker in step.workers)
+    if server_ms is None:
+        return Demands(client_ms, processes, max(0.0, lone_ms), cores, 0.0, inferred=True)
+    rest_ms = max(0.0, lone_ms - (_server_ms(smallest) or 0.0)) if smallest.pool_size == 1 else 0.0
+    server_cores = round(step.counter("process_cores") or cores)
+    return Demands(client_ms, processes, server_ms, server_cores, rest_ms, inferred=False)
+
+
+def _client_ms(step: Step) -> float | None:
+    done = sum(step.counted)
+    return 1000 * sum(worker.cpu for worker in step.workers) * len(step.counted) / done if done else None
+
+
+def _server_ms(step: Step) -> float | None:
+    done, cpu = sum(step.counted), step.counter("process_cpu")
+    return 1000 * cpu * len(step.counted) / done if done and cpu is not None else None
+
+
+def _mean_usage_ms(step: Step) -> float:
+    usage = merged([step.latencies.usage])
+    return float(usage.get_mean_value()) / 1000 if usage.get_total_count() else 0.0
+
+
+def at_size(steps: Sequence[Step], pool_size: int, cores: int) -> Demands | None:
+    """The demands at a measured size, the mean of its repeats."""
+    smallest = min(steps, key=lambda step: step.pool_size)
+    found = [one for step in steps if step.pool_size == pool_size and (one := demands(step, smallest, cores))]
+    if not found:
+        return None
+    return Demands(
+        client_ms=sum(one.client_ms for one in found) / len(found),
+        client_processes=found[0].client_processes,
+        server_ms=sum(one.server_ms for one in found) / len(found),
+        server_cores=found[0].server_cores,
+        other_ms=sum(one.other_ms for one in found) / len(found),
+        inferred=found[0].inferred,
+    )

@@ -1,0 +1,29 @@
+"""Measuring the answer at the load that people run at: a fraction of its own capacity, arriving by the clock."""
+
+from poolsize.analysis.summary import analyze
+from poolsize.plan import PlannedStep
+from poolsize.run import Run
+
+
+def steps_to_verify(run: Run) -> tuple[PlannedStep, ...]:
+    """What the plan's verify asks for and the run does not have yet.
+
+    The plateau's size, and the measured ones below and above it, each at those percentages of its own throughput.
+    """
+    found = analyze(run)
+    if found.plateau is None or not run.plan.verify:
+        return ()
+    sizes = [size.pool_size for size in found.sizes]
+    place = sizes.index(found.plateau.pool_size)
+    done = {(step.pool_size, step.rate) for step in run.verification}
+    rates = [
+        (size, found.at(size).throughput.mean * percentage / 100)
+        for size in sizes[max(0, place - 1) : place + 2]
+        for percentage in run.plan.verify
+    ]
+    first = len(run.plan.steps())
+    return tuple(
+        PlannedStep(first + order, size, 0, rate)
+        for order, (size, rate) in enumerate(rates)
+        if rate and (size, rate) not in done
+    )

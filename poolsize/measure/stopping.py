@@ -1,0 +1,58 @@
+"""When a step may end: after its length, once it is steady and as precise as asked, or when it is beyond help."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from poolsize.analysis.confidence import mean_interval
+from poolsize.analysis.warm_up import warm_up_seconds
+from poolsize.measure.step_course import CourseSecond
+from poolsize.plan import SweepPlan
+
+FEWEST_FAILURES = 20
+LOOK_AGAIN_SECONDS = 5
+"""An interval that is looked at each second until it happens to be narrow would be too narrow."""
+
+
+@dataclass(frozen=True)
+class Ending:
+    """The counted seconds of a step, from first until before last; stopped: why it ended early, or None."""
+
+    first: int
+    last: int
+    stopped: str | None
+
+
+def ending(plan: SweepPlan, seconds: Sequence[CourseSecond], users: int) -> Ending | None:
+    """Where the step ends, or None when it must go on."""
+    last = len(seconds)
+    if beyond_help := _beyond_help(plan, seconds, users):
+        return Ending(min(plan.warm_up_seconds, last), last, beyond_help)
+    if last < plan.warm_up_seconds + plan.step_seconds:
+        return None
+    throughput = [second.transactions for second in seconds]
+    first = warm_up_seconds(throughput, plan.warm_up_seconds)
+    enough = last - first >= plan.step_seconds and _precise(plan, throughput[first:])
+    return Ending(first, last, None) if enough or last >= plan.longest_seconds else None
+
+
+def _precise(plan: SweepPlan, counted: Sequence[int]) -> bool:
+    if plan.precision is None:
+        return True
+    if (len(counted) - plan.step_seconds) % LOOK_AGAIN_SECONDS:
+        return False
+    interval = mean_interval([counted])
+    return interval.high - interval.mean <= plan.precision * interval.mean
+
+
+def _beyond_help(plan: SweepPlan, seconds: Sequence[CourseSecond], users: int) -> str | None:
+    counted = seconds[plan.warm_up_seconds :]
+    failed = sum(second.errors.total() for second in counted)
+    done = sum(second.transactions for second in counted)
+    if failed >= FEWEST_FAILURES and failed > plan.error_budget * (failed + done):
+        return f"{failed} of {failed + done} transactions failed, more than the error budget allows"
+    if plan.rate is not None and seconds and seconds[-1].backlog > users:
+        return (
+            f"{seconds[-1].backlog} transactions were due and waited while all {users} callers were at work: "
+            "more arrive than this pool serves"
+        )
+    return None
