@@ -57,6 +57,34 @@ def poolsize(tmp_path: Path) -> Command:
     return run
 
 
+def may_run_on(pid: int, cores: set[int]) -> None:
+    """Let every thread of a process, and those they start, run on these cores only."""
+    for thread in Path(f"/proc/{pid}/task").iterdir():
+        os.sched_setaffinity(int(thread.name), cores)
+
+
+def locust(locustfile: str | Path, url: str, run: Path, *options: str) -> "subprocess.CompletedProcess[str]":
+    """A sweep as any Locust user would start it, of one of poolsize's workloads or of a path."""
+    return subprocess.run(
+        [sys.executable, "-m", "locust", "-f", str(ROOT / "locustfiles" / locustfile), "--headless", "--only-summary",
+         f"--output={run}", *options],
+        env=os.environ | {"POOLSIZE_URL": url}, capture_output=True, text=True, check=False, timeout=200,
+    )  # fmt: skip
+
+
+def assert_true_steps(run: Run) -> None:
+    """Every step was measured, counted by the server exactly, and obeys Little's law within 5 %."""
+    assert not run.missing
+    for step in run.steps:
+        assert step.server_connections == step.pool_size
+        assert sum(step.counted) > 0
+        passed = {check.name: check.passed for check in step.checks}
+        assert passed["littles_law"], [check.detail for check in step.checks]
+        assert passed["connections"]
+        assert passed["errors"]
+        assert len(step.throughput) == run.plan.warm_up_seconds + run.plan.step_seconds
+
+
 def a_setting(sizes: Sequence[int], users: int = 64, repeats: int = 1) -> Setting:
     """Where a made-up run was measured."""
     return Setting(

@@ -48,7 +48,9 @@ def littles_law(step: Step) -> Check:
 def arrivals(step: Step) -> Check:
     """In an open loop what arrives must also leave; otherwise a queue grows that no percentile shows."""
     offered = step.rate or 0.0
-    chance = 3 * np.sqrt(offered / max(1, len(step.counted)))  # three standard deviations of a Poisson count's mean
+    chance = 3 * float(
+        np.sqrt(offered / max(1, len(step.counted)))
+    )  # three standard deviations of a Poisson count's mean
     missing = offered - _rate(step)
     return Check(
         "arrivals",

@@ -79,7 +79,7 @@ class LocustGenerator:
             started = datetime.now(UTC).isoformat(timespec="seconds")
             self._start(planned, shares)
             course = StepCourse(shares)
-            end = self._follow(course)
+            end = self._follow(course, planned)
             with self._monitor.cursor() as cursor:
                 counted = connections_in(cursor, SCHEMA)
             self._server.stop()
@@ -120,7 +120,7 @@ class LocustGenerator:
         self._server.start()
         self._send(START, {"think_seconds": self._plan.think_time_ms / 1000, "rates": rates})
 
-    def _follow(self, course: StepCourse) -> Ending:
+    def _follow(self, course: StepCourse, planned: PlannedStep) -> Ending:
         """Take the seconds as they come until the step may end."""
         told = len(course.seconds)
         heard_at = monotonic()
@@ -139,7 +139,7 @@ class LocustGenerator:
                     course.lose(worker)
                 last = len(course.seconds)
                 return Ending(min(self._plan.warm_up_seconds, last), last, "lost a load process")
-            if end := ending(self._plan, course.seconds, self._plan.users):
+            if end := ending(self._plan, course.seconds, planned.rate):
                 return end
             if monotonic() > heard_at + GRACE_SECONDS:
                 raise WorkFailed(f"no load process has told anything for {GRACE_SECONDS} s")

@@ -9,6 +9,9 @@ from poolsize.measure.step_course import CourseSecond
 from poolsize.plan import SweepPlan
 
 FEWEST_FAILURES = 20
+QUEUE_SECONDS = 5.0
+MOST_QUEUED = 100_000
+"""A queue of arrivals that holds this many, or those of so many seconds, is no hiccup: it grows without end."""
 LOOK_AGAIN_SECONDS = 5
 """An interval that is looked at each second until it happens to be narrow would be too narrow."""
 
@@ -22,10 +25,10 @@ class Ending:
     stopped: str | None
 
 
-def ending(plan: SweepPlan, seconds: Sequence[CourseSecond], users: int) -> Ending | None:
-    """Where the step ends, or None when it must go on."""
+def ending(plan: SweepPlan, seconds: Sequence[CourseSecond], rate: float | None) -> Ending | None:
+    """Where the step ends, or None when it must go on. rate: of an open loop's arrivals."""
     last = len(seconds)
-    if beyond_help := _beyond_help(plan, seconds, users):
+    if beyond_help := _beyond_help(plan, seconds, rate):
         return Ending(min(plan.warm_up_seconds, last), last, beyond_help)
     if last < plan.warm_up_seconds + plan.step_seconds:
         return None
@@ -44,15 +47,13 @@ def _precise(plan: SweepPlan, counted: Sequence[int]) -> bool:
     return interval.high - interval.mean <= plan.precision * interval.mean
 
 
-def _beyond_help(plan: SweepPlan, seconds: Sequence[CourseSecond], users: int) -> str | None:
+def _beyond_help(plan: SweepPlan, seconds: Sequence[CourseSecond], rate: float | None) -> str | None:
     counted = seconds[plan.warm_up_seconds :]
     failed = sum(second.errors.total() for second in counted)
     done = sum(second.transactions for second in counted)
     if failed >= FEWEST_FAILURES and failed > plan.error_budget * (failed + done):
         return f"{failed} of {failed + done} transactions failed, more than the error budget allows"
-    if plan.rate is not None and seconds and seconds[-1].backlog > users:
-        return (
-            f"{seconds[-1].backlog} transactions were due and waited while all {users} callers were at work: "
-            "more arrive than this pool serves"
-        )
+    backlog = seconds[-1].backlog if seconds else 0
+    if rate and backlog > min(MOST_QUEUED, QUEUE_SECONDS * rate):
+        return f"the queue grew to {backlog} transactions that were due: more arrive than this pool serves"
     return None

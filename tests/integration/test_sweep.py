@@ -2,48 +2,17 @@
 
 import json
 import os
-import subprocess
 import sys
-from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from poolsize import analyze, load_run
 from poolsize.measure.pool import connect, database_url
-from poolsize.measure.private_server import PrivateServer, private_server
-from poolsize.run import Run
-from tests.conftest import ROOT, Command
+from poolsize.measure.private_server import PrivateServer
+from tests.conftest import Command, assert_true_steps, locust, may_run_on
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
-
-
-def may_run_on(pid: int, cores: set[int]) -> None:
-    """Let every thread of a process, and those they start, run on these cores only."""
-    for thread in Path(f"/proc/{pid}/task").iterdir():
-        os.sched_setaffinity(int(thread.name), cores)
-
-
-def locust(locustfile: str, url: str, run: Path, *options: str) -> "subprocess.CompletedProcess[str]":
-    """A sweep as any Locust user would start it."""
-    return subprocess.run(
-        [sys.executable, "-m", "locust", "-f", str(ROOT / "locustfiles" / locustfile), "--headless", "--only-summary",
-         f"--output={run}", *options],
-        env=os.environ | {"POOLSIZE_URL": url}, capture_output=True, text=True, check=False, timeout=200,
-    )  # fmt: skip
-
-
-def assert_true_steps(run: Run) -> None:
-    """Every step was measured, counted by the server exactly, and obeys Little's law within 5 %."""
-    assert not run.missing
-    for step in run.steps:
-        assert step.server_connections == step.pool_size
-        assert sum(step.counted) > 0
-        passed = {check.name: check.passed for check in step.checks}
-        assert passed["littles_law"], [check.detail for check in step.checks]
-        assert passed["connections"]
-        assert passed["errors"]
-        assert len(step.throughput) == run.plan.warm_up_seconds + run.plan.step_seconds
 
 
 def schemas(server: PrivateServer) -> set[str]:
@@ -105,26 +74,7 @@ def test_the_plateau_of_scan_is_the_number_of_cores(server: PrivateServer, tmp_p
     found = analyze(run).plateau
     assert found is not None
     assert found.pool_size == cores
-
-
-@pytest.mark.parametrize("private", [True, False])
-def test_several_processes_share_the_pool_exactly(poolsize: Command, tmp_path: Path, private: bool) -> None:
-    with ExitStack() as stack:
-        url = None if private else stack.enter_context(private_server(None, {}, 50)).url
-        done = poolsize(
-            "sweep", "--workload", "scan", "--processes", "4", "--pool-sizes", "1,2,6", "--users", "40",
-            "--step-time", "5s", "--warm-up", "1s", "--output", "a.jsonl", "--json", url=url,
-        )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    run = load_run(tmp_path / "a.jsonl")
-    assert_true_steps(run)
-    for step in run.steps:
-        shares = sorted(worker.share for worker in step.workers)
-        assert len(shares) == 4
-        assert sum(shares) == step.pool_size
-        assert shares[-1] - shares[0] <= 1
-        assert all((worker.users > 0) == (worker.share > 0) for worker in step.workers)
-    assert json.loads(done.stdout)["pool_size"] == 2
+    assert not [check for step in run.steps for check in step.failed_checks if check.name == "generator"]
 
 
 def test_think_time_is_part_of_the_loop(server: PrivateServer, tmp_path: Path) -> None:

@@ -1,0 +1,233 @@
+"""Whether a sweep knows when it measured itself, on a server on one core and a load on the other."""
+
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import datetime
+from pathlib import Path
+
+import psutil
+import pytest
+
+from poolsize import analyze, load_run, recommend
+from poolsize.analysis.percentiles import merged, percentiles
+from poolsize.measure.private_server import PrivateServer, private_server
+from poolsize.run import Run, Step
+from tests.conftest import locust, may_run_on
+
+pytestmark = [
+    pytest.mark.server,
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform != "linux" or (os.cpu_count() or 1) < 2, reason="pins to the second core"),
+]
+SERVER_WORK = """
+        cursor.execute("SELECT BENCHMARK(4000, SHA2('x', 512))")
+"""
+"""About a millisecond of the server's processor, and next to nothing of the client's."""
+
+
+@pytest.fixture(scope="module")
+def pinned() -> Iterator[PrivateServer]:
+    """A MariaDB on the first core; what the tests start runs on the last."""
+    everywhere = os.sched_getaffinity(0)
+    with private_server(None, {}, 100) as server:
+        may_run_on(server.pid, {min(everywhere)})
+        os.sched_setaffinity(0, {max(everywhere)})
+        try:
+            yield server
+        finally:
+            os.sched_setaffinity(0, everywhere)
+
+
+def workload(folder: Path, transaction: str, head: str = "") -> Path:
+    """A locustfile with this transaction."""
+    path = folder / "mine.py"
+    path.write_text(
+        f"import time\nfrom poolsize.measure.locust_user import PoolUser\n{head}\n"
+        f"class Mine(PoolUser):\n    def transaction(self, cursor):\n{transaction}\n"
+    )
+    return path
+
+
+def measured(server: PrivateServer, locustfile: str | Path, folder: Path, *options: str) -> Run:
+    path = folder / f"{time.monotonic_ns()}.jsonl"
+    done = locust(locustfile, server.url, path, *options)
+    assert done.returncode == 0, done.stderr
+    return load_run(path)
+
+
+def failed(step: Step) -> set[str]:
+    return {check.name for check in step.failed_checks}
+
+
+class Accounts:
+    """What the operating system has charged to the server and to the load, ten times a second."""
+
+    def __init__(self, server: int) -> None:
+        self.charged: list[tuple[float, float, float]] = []
+        self._server, self._over = psutil.Process(server), threading.Event()
+        self._thread = threading.Thread(target=self._read)
+
+    def __enter__(self) -> "Accounts":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def cores(self, step: Step) -> tuple[float, float]:
+        """Processor time a second of the server and of the load in the counted time."""
+        began = datetime.fromisoformat(step.started).timestamp() + step.warm_up_seconds + 1
+        ended = began - 1 + len(step.counted)
+        within = [one for one in self.charged if began <= one[0] <= ended]
+        (first, server, load), (last, server_last, load_last) = within[0], within[-1]
+        return (server_last - server) / (last - first), (load_last - load) / (last - first)
+
+    def _read(self) -> None:
+        while not self._over.wait(0.1):
+            load = 0.0
+            for process in psutil.Process().children(recursive=True):
+                with suppress(psutil.Error):
+                    if "locust" in " ".join(process.cmdline()):
+                        load += sum(process.cpu_times()[:2])
+            self.charged.append((time.time(), sum(self._server.cpu_times()[:2]), load))
+
+
+def test_both_demands_are_the_operating_systems_and_predict_every_size(pinned: PrivateServer, tmp_path: Path) -> None:
+    with Accounts(pinned.pid) as accounts:
+        run = measured(
+            pinned, "oltp_read_write.py", tmp_path, "--pool-sizes=1,2,4,16", "--step-time=6s", "--warm-up=2s"
+        )
+    for size in analyze(run).sizes:
+        (step,) = [step for step in run.curve if step.pool_size == size.pool_size]
+        assert size.demands is not None
+        rate = size.throughput.mean
+        server_cores, load_cores = accounts.cores(step)
+        assert size.demands.server_ms * rate / 1000 == pytest.approx(server_cores, rel=0.1)
+        assert size.demands.client_ms * rate / 1000 == pytest.approx(load_cores, rel=0.1)
+        assert size.demands.throughput(size.pool_size) == pytest.approx(rate, rel=0.1)
+        if load_cores > 0.93:
+            assert failed(step) == {"generator"}
+        if load_cores < 0.85:
+            assert failed(step) == set()
+
+
+@pytest.mark.parametrize("busy_ms", [0, 2, 6, 100])
+def test_a_slowed_generator_is_caught_and_an_honest_one_is_not(
+    pinned: PrivateServer, tmp_path: Path, busy_ms: int
+) -> None:
+    busy_loop = (
+        f"        until = time.perf_counter() + {busy_ms} / 1000\n        while time.perf_counter() < until: pass"
+    )
+    run = measured(
+        pinned, workload(tmp_path, SERVER_WORK + busy_loop), tmp_path,
+        "--pool-sizes=4", "--users=16", "--step-time=3s", "--warm-up=1s",
+    )  # fmt: skip
+    (step,) = run.curve
+    assert ("generator" in failed(step)) == (busy_ms > 0)
+    answer = recommend(analyze(run))
+    assert (answer.verdict == "generator-limited") == (busy_ms > 0)
+    if busy_ms:
+        assert any("--processes" in warning or "core" in warning for warning in answer.warnings)
+
+
+def test_starved_callers_are_caught_by_littles_law(pinned: PrivateServer, tmp_path: Path) -> None:
+    """SQLAlchemy's own queue, and a loop that yields nowhere: the greenlet that returns a connection takes it again."""
+    unfair = "from sqlalchemy.pool import QueuePool\nfrom poolsize.measure import pool\npool.FairQueuePool = QueuePool"
+    path = workload(tmp_path, SERVER_WORK, head=unfair)
+    run = measured(pinned, path, tmp_path, "--pool-sizes=1", "--users=64", "--step-time=3s", "--warm-up=1s")
+    assert len(run.steps) == 3  # void each time, and given up
+    assert all("littles_law" in failed(step) for step in run.steps)
+    answer = recommend(analyze(run))
+    assert answer.pool_size is None
+    assert "littles_law" in " ".join(answer.warnings)
+
+
+def test_a_stall_shows_when_transactions_arrive_by_the_clock(pinned: PrivateServer, tmp_path: Path) -> None:
+    """A server that stops for 200 ms every 5 s, at 70 % of its capacity.
+
+    In the fluid limit a transaction that arrives t after the stall's beginning waits 200 ms - 0.3 t: until the stall's
+    end, and then for what has queued before it. So the slowest 1 % of 5 s, those of 50 ms, waited 185 ms or more. The
+    closed loop's callers are stopped with the server, and hardly one of its transactions is seen to suffer.
+    """
+    path = workload(tmp_path, SERVER_WORK)
+    common = ("--pool-sizes=4", "--users=40", "--warm-up=1s")
+    (step,) = measured(pinned, path, tmp_path, *common, "--step-time=4s").curve
+    capacity = sum(step.counted) / len(step.counted)
+    p99_ms = {}
+    for loop, options in (("open", [f"--rate={0.7 * capacity}"]), ("closed", [])):
+        over = threading.Event()
+        stalling = threading.Thread(target=stall, args=(pinned.pid, over))
+        stalling.start()
+        run = measured(pinned, path, tmp_path, *common, "--step-time=10s", *options)
+        over.set()
+        stalling.join()
+        p99_ms[loop] = percentiles(merged([run.curve[0].latencies.total])).p99
+    assert p99_ms["open"] == pytest.approx(185, rel=0.15)
+    assert p99_ms["closed"] < 0.6 * p99_ms["open"]
+
+
+def stall(pid: int, over: threading.Event) -> None:
+    while not over.wait(4.8):
+        os.kill(pid, signal.SIGSTOP)
+        time.sleep(0.2)
+        os.kill(pid, signal.SIGCONT)
+
+
+def test_more_arrivals_than_a_pool_serves_end_the_step(pinned: PrivateServer, tmp_path: Path) -> None:
+    run = measured(
+        pinned, workload(tmp_path, SERVER_WORK), tmp_path,
+        "--pool-sizes=1", "--users=8", "--rate=8000", "--step-time=30s", "--warm-up=1s",
+    )  # fmt: skip
+    (step,) = run.steps
+    assert "arrivals" in failed(step)
+    assert step.stopped is not None
+    assert "queue grew" in step.stopped
+    assert 1 < len(step.throughput) < 25
+
+
+def test_the_answer_is_verified_at_the_load_people_run_at(pinned: PrivateServer, tmp_path: Path) -> None:
+    run = measured(
+        pinned, workload(tmp_path, SERVER_WORK), tmp_path,
+        "--pool-sizes=1,4", "--step-time=3s", "--warm-up=1s", "--verify=50,80",
+    )  # fmt: skip
+    found = analyze(run)
+    assert [(one.pool_size, round(one.load, 2)) for one in found.verified] == [(1, 0.5), (1, 0.8), (4, 0.5), (4, 0.8)]
+    for one in found.verified:
+        assert one.throughput == pytest.approx(one.rate, rel=0.1)
+    assert [size.pool_size for size in found.sizes] == [1, 4]
+
+
+def test_callers_that_waited_too_long_are_counted_apart_and_end_the_step(pinned: PrivateServer, tmp_path: Path) -> None:
+    run = measured(
+        pinned, workload(tmp_path, '        cursor.execute("DO SLEEP(0.1)")'), tmp_path,
+        "--pool-sizes=1", "--users=50", "--pool-timeout=500ms", "--step-time=30s", "--warm-up=1s",
+    )  # fmt: skip
+    for step in run.steps:
+        assert set(step.errors) == {"pool_timeout"}
+        assert "errors" in failed(step)
+        assert step.stopped is not None
+        assert sum(step.counted) > 0
+        assert len(step.counted) < 10
+
+
+def test_row_locks_are_named_as_the_cause(pinned: PrivateServer, tmp_path: Path) -> None:
+    prepare = (
+        "    @classmethod\n    def prepare(cls, cursor):\n"
+        '        cursor.execute("CREATE TABLE one (id INT PRIMARY KEY, n INT)")\n'
+        '        cursor.execute("INSERT INTO one VALUES (1, 0)")\n'
+    )
+    transaction = (
+        '        cursor.execute("BEGIN")\n        cursor.execute("UPDATE one SET n = n + 1 WHERE id = 1")\n'
+        '        cursor.execute("DO SLEEP(0.005)")\n        cursor.execute("COMMIT")\n'
+    )
+    path = workload(tmp_path, transaction + prepare)
+    run = measured(pinned, path, tmp_path, "--pool-sizes=1,4", "--step-time=3s", "--warm-up=1s")
+    found = analyze(run)
+    assert found.cause is not None
+    assert found.cause.name == "row locks"

@@ -1,0 +1,149 @@
+"""Load processes, here and on machines of their own: the same answer, and a loss that costs one step."""
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import psutil
+import pytest
+
+from poolsize import analyze, load_run
+from poolsize.measure import private_server as servers
+from poolsize.measure.pool import connect, database_url
+from poolsize.measure.private_server import PrivateServer, private_server
+from poolsize.run import Run
+from tests.conftest import ROOT, Command, assert_true_steps
+
+pytestmark = [pytest.mark.server, pytest.mark.slow]
+POOLSIZE = str(Path(sys.executable).with_name("poolsize"))
+PLATEAU = 2
+"""Of `scan` on a server with two cores, whoever makes the load."""
+
+
+def assert_shared_exactly(run: Run, processes: int) -> None:
+    for step in run.curve:
+        shares = sorted(worker.share for worker in step.workers)
+        assert len(shares) == processes
+        assert sum(shares) == step.pool_size
+        assert shares[-1] - shares[0] <= 1
+        assert all((worker.users > 0) == (worker.share > 0) for worker in step.workers)
+
+
+def plateau(run: Run) -> int:
+    found = analyze(run).plateau
+    assert found is not None
+    return found.pool_size
+
+
+@pytest.mark.parametrize("processes", [1, 4])
+def test_one_process_and_four_find_the_same_plateau(poolsize: Command, tmp_path: Path, processes: int) -> None:
+    done = poolsize(
+        "sweep", "--workload", "scan", "--processes", str(processes), "--pool-sizes", "1,2,6", "--users", "40",
+        "--step-time", "6s", "--warm-up", "1s", "--output", "a.jsonl",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    run = load_run(tmp_path / "a.jsonl")
+    assert_true_steps(run)
+    assert_shared_exactly(run, processes)
+    assert plateau(run) == PLATEAU
+
+
+def test_a_load_process_that_is_killed_costs_at_most_its_step(tmp_path: Path) -> None:
+    with private_server(None, {}, 60) as server:
+        path = tmp_path / "a.jsonl"
+        sweep = subprocess.Popen(
+            [POOLSIZE, "sweep", "--workload", "scan", "--processes", "4", "--pool-sizes", "2,4,8",
+             "--step-time", "5s", "--warm-up", "1s", "--output", str(path)],
+            env=os.environ | {"POOLSIZE_URL": server.url}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        deadline = time.monotonic() + 60
+        while not (path.exists() and b'{"step"' in path.read_bytes()) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        time.sleep(2)
+        (leader,) = psutil.Process(sweep.pid).children()
+        leader.children()[0].kill()
+        _, err = sweep.communicate(timeout=120)
+    assert sweep.returncode == 0, err
+    run = load_run(path)
+    assert not run.missing
+    assert len(run.void) == 1
+    assert "workers" in {check.name for check in run.void[0].failed_checks}
+    assert [len(step.workers) for step in run.curve] == [4, 3, 3]
+    assert not any(step.void for step in run.curve)
+    assert "measured again" in err
+
+
+@contextmanager
+def load_machines(number: int) -> Iterator[list[tuple[str, str]]]:
+    """Network namespaces, each with a cable of its own to this machine: (name, this machine's address from there)."""
+    machines = [(f"poolsize{place}", f"10.213.{place}.1") for place in range(number)]
+    with ExitStack() as stack:
+        for place, (name, address) in enumerate(machines):
+            made = subprocess.run(["ip", "netns", "add", name], capture_output=True, text=True, check=False)
+            if made.returncode:
+                pytest.skip(f"network namespaces can't be made here: {made.stderr.strip()}")
+            stack.callback(subprocess.run, ["ip", "netns", "del", name], check=True)
+            for command in (
+                f"ip link add {name} type veth peer name eth0 netns {name}",
+                f"ip address add {address}/24 dev {name}",
+                f"ip link set {name} up",
+                f"ip -n {name} address add 10.213.{place}.2/24 dev eth0",
+                f"ip -n {name} link set eth0 up",
+                f"ip -n {name} link set lo up",
+            ):
+                subprocess.run(command.split(), check=True)
+        yield machines
+
+
+@contextmanager
+def server_for(machines: list[tuple[str, str]]) -> Iterator[PrivateServer]:
+    """A MariaDB that listens on the cables' ends too, with an account for those who come through them."""
+    addresses = ",".join(["127.0.0.1", *(address for _, address in machines)])
+    settings = servers._settings
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(servers, "_settings", lambda *a, **k: settings(*a, **k) | {"bind_address": addresses})
+        with private_server(None, {}, 60) as server:
+            with connect(database_url(server.url)).cursor() as cursor:
+                cursor.execute("CREATE USER loader@'%' IDENTIFIED BY 'remote'")
+                cursor.execute("GRANT ALL ON poolsize.* TO loader@'%'")
+            yield server
+
+
+@pytest.mark.skipif(shutil.which("ip") is None, reason="needs the command ip")
+def test_two_load_machines_find_the_same_plateau(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    with ExitStack() as stack:
+        machines = stack.enter_context(load_machines(2))
+        server = stack.enter_context(server_for(machines))
+        port = database_url(server.url).port
+
+        def url(host: str) -> dict[str, str]:
+            return os.environ | {"POOLSIZE_URL": f"mysql://loader:remote@{host}:{port}/"}
+
+        sweep = subprocess.Popen(
+            [POOLSIZE, "sweep", "--workload", "scan", "--expect-workers", "2", "--pool-sizes", "1,2,6", "--users", "40",
+             "--step-time", "6s", "--warm-up", "1s", "--output", str(path)],
+            env=url("127.0.0.1"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        workers = [
+            subprocess.Popen(
+                ["ip", "netns", "exec", name, sys.executable, "-m", "locust", "-f", str(ROOT / "locustfiles/scan.py"),
+                 "--worker", "--master-host", address],
+                env=url(address), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            )
+            for name, address in machines
+        ]  # fmt: skip
+        _, err = sweep.communicate(timeout=120)
+        for worker in workers:
+            worker.wait(timeout=20)
+    assert sweep.returncode == 0, err
+    assert "poolsize0" not in err
+    run = load_run(path)
+    assert_true_steps(run)
+    assert_shared_exactly(run, 2)
+    assert plateau(run) == PLATEAU
