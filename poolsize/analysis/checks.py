@@ -1,9 +1,9 @@
 """The checks that a step must pass before its figures are believed."""
 
-import numpy as np
+from math import sqrt
 
-from poolsize.analysis.confidence import mean_interval
 from poolsize.analysis.percentiles import merged
+from poolsize.analysis.steady_state import drift
 from poolsize.run import Check, Step
 
 LITTLE_TOLERANCE = 0.05
@@ -12,9 +12,6 @@ BUSY_CORE = 0.9
 LATE_LOOP_MS = 50.0
 FILLED = 1.1
 """Callers per connection that keep a pool full: with hardly more than one each, some connections idle."""
-DRIFT = 0.1
-"""Two halves of a step that differ by more than this share of their mean, and by more than chance allows, are not
-of one steady state."""
 
 
 def check_step(step: Step, error_budget: float) -> tuple[Check, ...]:
@@ -48,9 +45,7 @@ def littles_law(step: Step) -> Check:
 def arrivals(step: Step) -> Check:
     """In an open loop what arrives must also leave; otherwise a queue grows that no percentile shows."""
     offered = step.rate or 0.0
-    chance = 3 * float(
-        np.sqrt(offered / max(1, len(step.counted)))
-    )  # three standard deviations of a Poisson count's mean
+    chance = 3 * sqrt(offered / max(1, len(step.counted)))  # standard deviations of a Poisson count's mean
     missing = offered - _rate(step)
     return Check(
         "arrivals",
@@ -78,13 +73,10 @@ def errors(step: Step, budget: float) -> Check:
 
 def steady_state(step: Step) -> Check:
     """Throughput must not drift: the second half of the counted time must be like the first."""
-    middle = len(step.counted) // 2
-    halves = [mean_interval([half]) for half in (step.counted[:middle], step.counted[middle:])]
-    mean = _rate(step)
-    drift = (halves[1].mean - halves[0].mean) / mean if mean else 0.0
-    chance = float(np.hypot(halves[0].high - halves[0].mean, halves[1].high - halves[1].mean))
-    steady = abs(drift) <= DRIFT or abs(drift) * mean <= chance
-    return Check("steady_state", steady, f"the second half of the time had {drift:+.1%} throughput against the first")
+    found = drift(step.counted)
+    return Check(
+        "steady_state", not found, f"the second half of the time had {found:+.1%} throughput against the first"
+    )
 
 
 def workers(step: Step) -> Check:

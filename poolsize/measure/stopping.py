@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from poolsize.analysis.confidence import mean_interval
-from poolsize.analysis.warm_up import warm_up_seconds
+from poolsize.analysis.steady_state import drift, warm_up_seconds
 from poolsize.measure.step_course import CourseSecond
 from poolsize.plan import SweepPlan
 
@@ -34,7 +34,8 @@ def ending(plan: SweepPlan, seconds: Sequence[CourseSecond], rate: float | None)
         return None
     throughput = [second.transactions for second in seconds]
     first = warm_up_seconds(throughput, plan.warm_up_seconds)
-    enough = last - first >= plan.step_seconds and _precise(plan, throughput[first:])
+    counted = throughput[first:]
+    enough = len(counted) >= plan.step_seconds and not drift(counted) and _precise(plan, counted)
     return Ending(first, last, None) if enough or last >= plan.longest_seconds else None
 
 

@@ -197,7 +197,7 @@ def _held_by(analysis: "Analysis") -> str:
     text = f"Held by: {analysis.cause.name}; {analysis.cause.evidence}."
     demands = analysis.at(analysis.plateau.pool_size).demands
     if demands is not None:
-        whose = "what is left of its usage, the network included," if demands.inferred else "the server's"
+        whose = "everything else" if demands.inferred else "the server's"
         text += (
             f"\nA transaction takes {milliseconds(demands.client_ms)} of the client's processor and "
             f"{milliseconds(demands.server_ms)} of {whose} at {count(analysis.plateau.pool_size, 'connection')}."

@@ -21,6 +21,7 @@ from tests.conftest import ROOT, Command, assert_true_steps
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
 POOLSIZE = str(Path(sys.executable).with_name("poolsize"))
+IP = shutil.which("ip") or ""
 PLATEAU = 2
 """Of `scan` on a server with two cores, whoever makes the load."""
 
@@ -84,17 +85,17 @@ def load_machines(number: int) -> Iterator[list[tuple[str, str]]]:
     machines = [(f"poolsize{place}", f"10.213.{place}.1") for place in range(number)]
     with ExitStack() as stack:
         for place, (name, address) in enumerate(machines):
-            made = subprocess.run(["ip", "netns", "add", name], capture_output=True, text=True, check=False)
+            made = subprocess.run([IP, "netns", "add", name], capture_output=True, text=True, check=False)
             if made.returncode:
                 pytest.skip(f"network namespaces can't be made here: {made.stderr.strip()}")
-            stack.callback(subprocess.run, ["ip", "netns", "del", name], check=True)
+            stack.callback(subprocess.run, [IP, "netns", "del", name], check=True)
             for command in (
-                f"ip link add {name} type veth peer name eth0 netns {name}",
-                f"ip address add {address}/24 dev {name}",
-                f"ip link set {name} up",
-                f"ip -n {name} address add 10.213.{place}.2/24 dev eth0",
-                f"ip -n {name} link set eth0 up",
-                f"ip -n {name} link set lo up",
+                f"{IP} link add {name} type veth peer name eth0 netns {name}",
+                f"{IP} address add {address}/24 dev {name}",
+                f"{IP} link set {name} up",
+                f"{IP} -n {name} address add 10.213.{place}.2/24 dev eth0",
+                f"{IP} -n {name} link set eth0 up",
+                f"{IP} -n {name} link set lo up",
             ):
                 subprocess.run(command.split(), check=True)
         yield machines
@@ -114,7 +115,7 @@ def server_for(machines: list[tuple[str, str]]) -> Iterator[PrivateServer]:
             yield server
 
 
-@pytest.mark.skipif(shutil.which("ip") is None, reason="needs the command ip")
+@pytest.mark.skipif(not IP, reason="needs the command ip")
 def test_two_load_machines_find_the_same_plateau(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     with ExitStack() as stack:
@@ -132,7 +133,7 @@ def test_two_load_machines_find_the_same_plateau(tmp_path: Path) -> None:
         )  # fmt: skip
         workers = [
             subprocess.Popen(
-                ["ip", "netns", "exec", name, sys.executable, "-m", "locust", "-f", str(ROOT / "locustfiles/scan.py"),
+                [IP, "netns", "exec", name, sys.executable, "-m", "locust", "-f", str(ROOT / "locustfiles/scan.py"),
                  "--worker", "--master-host", address],
                 env=url(address), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
             )

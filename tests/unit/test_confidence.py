@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from poolsize.analysis.confidence import mean_interval
+from poolsize.analysis.percentiles import quantile_interval
 
 TRUTH = 1000.0
 
@@ -40,3 +41,20 @@ def test_a_constant_has_no_spread_and_too_little_says_nothing() -> None:
     assert mean_interval([[5, 5, 5, 5]]).high == 5
     assert mean_interval([[5, 6]]).high == float("inf")
     assert mean_interval([[5, 6]]).low == 0
+
+
+def test_the_interval_of_a_percentile_holds_the_truth() -> None:
+    """p95 of log-normal transactions, 200 to a section of 8: the interval of the whole around 1.96 sigma's quantile."""
+    truth, held = float(np.exp(1.6448536)), 0
+    random = np.random.default_rng(7)
+    for _ in range(400):
+        sections = np.exp(random.standard_normal((8, 200)))
+        interval = quantile_interval(float(np.quantile(sections, 0.95)), [np.quantile(sections, 0.95, axis=1).tolist()])
+        held += interval.low <= truth <= interval.high
+    assert 0.92 <= held / 400 <= 1.0
+
+
+def test_repeats_of_different_lengths_go_together() -> None:
+    whole = mean_interval([[100, 102, 98, 101, 99, 100, 103, 97], [100, 101, 99, 100]])
+    assert whole.mean == 100
+    assert whole.low < 100 < whole.high < 104

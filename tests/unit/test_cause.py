@@ -1,0 +1,67 @@
+"""Why a curve bends, told from counters whose cause is known."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+
+from poolsize.analysis.cause import cause
+from poolsize.run import Calibration, Step
+from tests.conftest import a_setting, a_step
+
+SERVER = a_setting((1, 2)).server
+FAST = Calibration(7.0, 20.0, 70.0)
+FAR = Calibration(7.0, 20.0, 5000.0)
+IDLE = {"process_cpu": 0.5, "process_cores": 4.0, "Questions": 1000.0}
+
+
+def a_counted_step(counters: Mapping[str, float], cpu: float = 0.2) -> Step:
+    step = a_step(8, [100] * 10, cpu=cpu)
+    return replace(step, server={name: (None,) + (value,) * 10 for name, value in counters.items()})
+
+
+@pytest.mark.parametrize(
+    ("counters", "named", "evidence"),
+    [
+        ({"process_cpu": 3.9, "process_cores": 4.0}, "server CPU", "3.9 of the 4 cores"),
+        (
+            {"process_cpu": 1.4, "process_cores": 2.0, "machine_cpu": 1.95, "machine_cores": 2.0},
+            "shared CPU",
+            "1.4 with the server and 0.2 with making the load",
+        ),
+        ({**IDLE, "Innodb_row_lock_time": 6000.0, "Innodb_row_lock_waits": 90.0}, "row locks", "75 % of their time"),
+        (
+            {**IDLE, "Innodb_buffer_pool_reads": 500.0, "Innodb_buffer_pool_read_requests": 5000.0},
+            "disk reads",
+            "--cache-hit-rate 0.900",
+        ),
+        (
+            {**IDLE, "Innodb_os_log_fsyncs": 50.0, "Innodb_os_log_written": 2e6},
+            "redo log",
+            "50 fsyncs a second, 2 transactions to one",
+        ),
+        (IDLE, "unknown", "nothing that was recorded"),
+        ({}, "unknown", "nothing that was recorded"),
+    ],
+)
+def test_what_is_full_or_waited_for_is_named(counters: Mapping[str, float], named: str, evidence: str) -> None:
+    found = cause([a_counted_step(counters)], SERVER, 1, FAST)
+    assert found.name == named
+    assert evidence in found.evidence
+
+
+def test_a_busy_load_process_is_accused_before_the_server() -> None:
+    full = {"process_cpu": 4.0, "process_cores": 4.0}
+    assert cause([a_counted_step(full, cpu=0.99)], SERVER, 1, FAST).name == "generator"
+
+
+def test_distance_is_told_from_the_statements_and_the_round_trip() -> None:
+    found = cause([a_counted_step({**IDLE, "Questions": 1200.0})], SERVER, 1, FAR)
+    assert found.name == "round trip"
+    assert "12 statements" in found.evidence
+
+
+def test_an_active_thread_pool_is_told_by_how_few_run() -> None:
+    pooled = replace(SERVER, thread_handling="pool-of-threads")
+    assert cause([a_counted_step({**IDLE, "Threads_running": 2.0})], pooled, 1, FAST).name == "thread pool"
+    assert cause([a_counted_step({**IDLE, "Threads_running": 7.0})], pooled, 1, FAST).name == "unknown"

@@ -1,0 +1,83 @@
+"""When a step ends: on time, when steady, when precise enough, or because it is beyond help."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from math import sin
+
+from poolsize.measure.step_course import CourseSecond, StepCourse
+from poolsize.measure.stopping import Ending, ending
+from poolsize.plan import SweepPlan
+
+PLAN = SweepPlan((4,), 16, "scan", warm_up_seconds=2, step_seconds=10)
+
+
+def course(throughput: Sequence[int], errors: int = 0, backlog: int = 0) -> list[CourseSecond]:
+    return [CourseSecond({"local"}, one, backlog, Counter({"deadlock": errors})) for one in throughput]
+
+
+def seconds_until(plan: SweepPlan, throughput: Sequence[int], **more: int) -> Ending:
+    """The ending of a step that is looked at each second."""
+    return next(
+        end
+        for length in range(1, len(throughput) + 1)
+        if (end := ending(plan, course(throughput[:length], **more), plan.rate))
+    )
+
+
+def test_a_steady_step_takes_its_length() -> None:
+    assert seconds_until(PLAN, [100, 101] * 30) == Ending(2, 12, None)
+
+
+def test_a_slow_start_is_cut_and_made_up_for() -> None:
+    end = seconds_until(PLAN, [*range(0, 100, 5), *[100, 101] * 20])
+    assert end.stopped is None
+    assert end.first >= 10
+    assert end.last - end.first >= 10
+
+
+def test_a_step_that_never_settles_ends_all_the_same() -> None:
+    assert seconds_until(PLAN, range(0, 10_000, 100)).last == PLAN.longest_seconds
+
+
+def test_precision_makes_a_step_longer() -> None:
+    noisy = [100 + round(20 * sin(second**2)) for second in range(60)]
+    assert seconds_until(PLAN, noisy).last == 12
+    precise = seconds_until(replace(PLAN, precision=0.08), noisy).last
+    assert 12 < precise < PLAN.longest_seconds
+    assert seconds_until(replace(PLAN, precision=0.001), noisy).last == PLAN.longest_seconds
+
+
+def test_too_many_failures_end_it() -> None:
+    end = seconds_until(PLAN, [100] * 20, errors=10)
+    assert end.last < 12
+    assert end.stopped is not None
+    assert "20 of 220 transactions failed" in end.stopped
+    assert seconds_until(replace(PLAN, error_budget=0.2), [100] * 20, errors=10).stopped is None
+
+
+def test_a_queue_without_end_ends_it() -> None:
+    end = seconds_until(replace(PLAN, rate=100.0), [50] * 20, backlog=501)
+    assert end.stopped is not None
+    assert "501" in end.stopped
+    assert seconds_until(replace(PLAN, rate=100.0), [50] * 20, backlog=499).stopped is None
+
+
+def second_of(worker: str, index: int, values: Sequence[int]) -> dict[str, object]:
+    return {
+        "worker": worker, "index": index, "transactions": len(values), "errors": {"deadlock": 1}, "backlog": 2,
+        "total_us": [list(values), [1] * len(values)],
+    }  # fmt: skip
+
+
+def test_a_second_is_complete_when_every_process_has_told_it() -> None:
+    together = StepCourse(["one", "two"])
+    together.add(second_of("one", 0, [1000] * 19))
+    together.add(second_of("one", 1, [1000]))
+    assert together.seconds == []
+    together.add(second_of("two", 0, [9000]))
+    (first,) = together.seconds
+    assert (first.transactions, first.errors, first.backlog, first.p95_ms) == (20, {"deadlock": 2}, 4, 1.0)
+    together.lose("two")
+    together.add(second_of("two", 2, [9000]))
+    assert [second.transactions for second in together.seconds] == [20, 1]
