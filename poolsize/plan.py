@@ -73,6 +73,11 @@ class SweepPlan:
             raise BadInput(f"--rate {self.rate:g}: give more than 0 transactions a second")
         if self.rate is not None and self.think_time_ms:
             raise BadInput("--think-time is of a closed loop, and --rate makes an open one: leave one out")
+        if self.rate is not None and self.sizes and self.users < max(self.sizes):
+            raise BadInput(
+                f"--users {self.users}: as many transactions at most are at work at once, fewer than the "
+                f"{max(self.sizes)} connections of the largest pool; give at least --users {2 * max(self.sizes)}"
+            )
         if self.rate is not None and self.verify:
             raise BadInput("--verify finds its rates from the sweep's own capacity: leave --rate out")
         if not self.sizes:

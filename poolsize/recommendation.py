@@ -225,6 +225,12 @@ def _reasons(
     ]
     if analysis.cause is not None and analysis.cause.name != "unknown":
         reasons.append(f"What holds it there: {analysis.cause.name}; {analysis.cause.evidence}.")
+    reasons += [
+        f"At {percent(one.load)} of what it can do, {per_second(one.rate)} by the clock, a caller waited "
+        f"{milliseconds(one.wait.p95)} and was served within {milliseconds(one.total.p95)} (p95 of each)."
+        for one in analysis.verified
+        if one.pool_size == chosen.pool_size and not one.failed_checks
+    ]
     largest = analysis.telling[-1]
     if largest.usage.mean > QUEUES_INSIDE * chosen.usage.mean:
         reasons.append(

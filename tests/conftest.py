@@ -1,6 +1,7 @@
 """What the tests share: the command line as a user runs it, real servers, and runs whose answer is known."""
 
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -55,6 +56,13 @@ def poolsize(tmp_path: Path) -> Command:
         )
 
     return run
+
+
+def readme_line(beginning: str, option: str) -> list[str]:
+    """The words of the README's command that begins like this and has this option."""
+    lines = (ROOT / "README.md").read_text().splitlines()
+    (line,) = [line for line in lines if line.startswith(beginning) and option in line.split()]
+    return shlex.split(line)
 
 
 def may_run_on(pid: int, cores: set[int]) -> None:

@@ -1,6 +1,7 @@
 """`poolsize sweep`: start the Locust sweep, show its progress, end with the recommendation."""
 
 import os
+import platform
 import signal
 import subprocess
 import sys
@@ -51,6 +52,12 @@ def sweep(workload: str | None, url: str | None, as_json: bool, **options: objec
     Without --url it starts a private MariaDB or MySQL on this machine and removes it afterwards.
     """
     locustfile = _locustfile(workload, options["resume"])
+    if workers := options[EXPECT_WORKERS.name]:
+        click.echo(
+            f"poolsize: waiting for {workers} load processes; start each, with the database's URL in POOLSIZE_URL, by\n"
+            f"  locust -f {locustfile.name} --worker --master-host {platform.node()}",
+            err=True,
+        )
     run_path = _run_locust(_command(locustfile, options), url, locustfile)
     run = load_run(run_path)
     answer = recommend(analyze(run))

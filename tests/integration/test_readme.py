@@ -80,19 +80,22 @@ def test_the_sweeps_work_with_the_account_the_readme_makes(
 ) -> None:
     (grant,) = blocks("sql")
     with connect(database_url(server.url)) as connection, connection.cursor() as cursor:
+        cursor.execute("SELECT VERSION()")
+        (version,) = cursor.fetchone()
         for statement in grant.replace("'poolsize'@'%'", "reader@'127.0.0.1'").split(";"):
             if statement.strip():
                 cursor.execute(statement)
     url = f"mysql://reader:PASSWORD@127.0.0.1:{database_url(server.url).port}/"
     (workload,) = [text for text in blocks("python") if "PoolUser" in text]
     (tmp_path / "checkout.py").write_text(workload)
-    for place, line in enumerate(line for line in shell_lines("poolsize sweep") if "--resume" not in line):
+    lines = [line for line in shell_lines("poolsize sweep") if not {"--resume", "--expect-workers"} & set(line.split())]
+    for place, line in enumerate(lines if "MariaDB" in version else lines[:1]):
         options = shlex.split(line)[2:]
         if "--pool-sizes" in options:
             options[options.index("--pool-sizes") + 1] = "1,2"
         else:
             options += ["--pool-sizes", "1,2"]
-        short = ("--step-time", "5s", "--warm-up", "0", "--output", f"{place}.jsonl")
+        short = ("--step-time", "3s", "--warm-up", "0", "--output", f"{place}.jsonl")
         done = poolsize("sweep", *options, *short, url=None if "--server-option" in options else url)
         assert done.returncode == 0, done.stderr
         assert done.stdout.startswith(("Pool size: ", "No pool size"))
@@ -100,7 +103,7 @@ def test_the_sweeps_work_with_the_account_the_readme_makes(
 
 @pytest.mark.server
 @pytest.mark.slow
-@pytest.mark.parametrize("line", shell_lines("locust"))
+@pytest.mark.parametrize("line", [line for line in shell_lines("locust") if "--worker" not in line])
 def test_plain_locust_works_as_shown(server: PrivateServer, line: str, tmp_path: Path) -> None:
     words = [str(ROOT / word) if word.startswith("locustfiles/") else word for word in shlex.split(line)]
     words[words.index("--pool-sizes") + 1] = "1,4"

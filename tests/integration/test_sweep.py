@@ -27,13 +27,14 @@ def test_poolsize_sweep_measures_and_recommends(
 ) -> None:
     before = schemas(server)
     done = poolsize(
-        "sweep", "--workload", workload, "--pool-sizes", "1,2,4", "--step-time", "5s", "--warm-up", "1s",
+        "sweep", "--workload", workload, "--pool-sizes", "1,2,4", "--step-time", "3s", "--warm-up", "1s",
         "--output", "a.jsonl", "--json", url=server.url,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     answer = json.loads(done.stdout)
-    assert (answer["basis"], answer["run"], answer["steps"], answer["load_seconds"]) == ("measured", "a.jsonl", 3, 18)
     run = load_run(tmp_path / "a.jsonl")
+    assert (answer["basis"], answer["run"], answer["steps"]) == ("measured", "a.jsonl", len(run.steps))
+    assert answer["load_seconds"] == sum(len(step.throughput) for step in run.steps) >= 12
     assert_true_steps(run)
     assert schemas(server) == before
     password = database_url(server.url).password
@@ -43,7 +44,7 @@ def test_poolsize_sweep_measures_and_recommends(
 @pytest.mark.parametrize("workload", ["insert", "scan"])
 def test_plain_locust_does_the_same(server: PrivateServer, tmp_path: Path, workload: str) -> None:
     done = locust(
-        f"{workload}.py", server.url, tmp_path / "a.jsonl", "--pool-sizes=1,2,4", "--step-time=3s", "--warm-up=1s"
+        f"{workload}.py", server.url, tmp_path / "a.jsonl", "--pool-sizes=1,4", "--step-time=3s", "--warm-up=1s"
     )
     assert done.returncode == 0, done.stderr
     run = load_run(tmp_path / "a.jsonl")

@@ -17,7 +17,7 @@ from poolsize.measure import private_server as servers
 from poolsize.measure.pool import connect, database_url
 from poolsize.measure.private_server import PrivateServer, private_server
 from poolsize.run import Run
-from tests.conftest import ROOT, Command, assert_true_steps
+from tests.conftest import ROOT, Command, assert_true_steps, readme_line
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
 POOLSIZE = str(Path(sys.executable).with_name("poolsize"))
@@ -79,6 +79,12 @@ def test_a_load_process_that_is_killed_costs_at_most_its_step(tmp_path: Path) ->
     assert "measured again" in err
 
 
+def replaced(words: list[str], others: dict[str, str]) -> list[str]:
+    """A command of the README, with what this test needs in place of its examples."""
+    assert set(others) <= set(words)
+    return [others.get(word, word) for word in words]
+
+
 @contextmanager
 def load_machines(number: int) -> Iterator[list[tuple[str, str]]]:
     """Network namespaces, each with a cable of its own to this machine: (name, this machine's address from there)."""
@@ -127,14 +133,17 @@ def test_two_load_machines_find_the_same_plateau(tmp_path: Path) -> None:
             return os.environ | {"POOLSIZE_URL": f"mysql://loader:remote@{host}:{port}/"}
 
         sweep = subprocess.Popen(
-            [POOLSIZE, "sweep", "--workload", "scan", "--expect-workers", "2", "--pool-sizes", "1,2,6", "--users", "40",
-             "--step-time", "6s", "--warm-up", "1s", "--output", str(path)],
+            [*replaced(readme_line("poolsize sweep", "--expect-workers"), {"poolsize": POOLSIZE, "oltp_read_write": "scan"}),
+             "--pool-sizes", "1,2,6", "--users", "40", "--step-time", "6s", "--warm-up", "1s", "--output", str(path)],
             env=url("127.0.0.1"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
         workers = [
             subprocess.Popen(
-                [IP, "netns", "exec", name, sys.executable, "-m", "locust", "-f", str(ROOT / "locustfiles/scan.py"),
-                 "--worker", "--master-host", address],
+                [IP, "netns", "exec", name, *replaced(readme_line("locust", "--worker"), {
+                    "locust": str(Path(sys.executable).with_name("locust")),
+                    "locustfiles/oltp_read_write.py": str(ROOT / "locustfiles/scan.py"),
+                    "leader.example.com": address,
+                })],
                 env=url(address), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
             )
             for name, address in machines

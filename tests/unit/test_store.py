@@ -9,7 +9,7 @@ from poolsize.analysis.summary import analyze
 from poolsize.errors import BadInput, WorkFailed
 from poolsize.run import Run
 from poolsize.store import FORMAT, RunWriter, load_run
-from tests.conftest import a_run
+from tests.conftest import ROOT, a_run
 
 RUN = a_run({1: 100, 2: 200, 4: 380})
 
@@ -94,3 +94,15 @@ def test_a_damaged_histogram_is_refused(tmp_path: Path) -> None:
     path.write_text(path.read_text().replace("HISTFAAAA", "HISTgAAAA"))
     with pytest.raises(BadInput, match="histogram"):
         analyze(load_run(path))
+
+
+def test_a_run_of_format_1_is_read_as_it_was_meant() -> None:
+    """A real one, made before there were counters, sections and open loops."""
+    run = load_run(ROOT / "tests/data/scan-format-1.jsonl")
+    assert not run.missing
+    assert {step.rate for step in run.steps} == {None}
+    found = analyze(run)
+    assert found.plateau is not None
+    assert found.plateau.pool_size == 2
+    assert found.at(2).throughput.mean == pytest.approx(136.2, abs=0.1)
+    assert found.at(2).intervals == {}
