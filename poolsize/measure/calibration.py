@@ -17,7 +17,7 @@ from poolsize.run import Calibration
 
 CONNECTIONS = 2
 CALLERS = 4
-SECONDS = 0.5
+SECONDS = 0.3
 TIMEOUT_SECONDS = 30.0
 
 

@@ -16,7 +16,7 @@ from poolsize.measure.private_server import PrivateServer, private_server
 from tests.conftest import Command, mysqld
 
 pytestmark = pytest.mark.server
-SHORT = ("--pool-sizes", "1,2", "--step-time", "4s", "--warm-up", "0", "--workload", "select_one")
+SHORT = ("--pool-sizes", "1,2", "--step-time", "2s", "--warm-up", "0", "--workload", "select_one")
 
 
 @pytest.fixture
@@ -141,7 +141,7 @@ def test_an_interrupted_sweep_keeps_its_steps_and_resumes(
 ) -> None:
     path = tmp_path / "a.jsonl"
     sweep = subprocess.Popen(
-        [str(Path(sys.executable).with_name("poolsize")), "sweep", "--workload", "select_one", "--pool-sizes", "1,2,4",
+        [str(Path(sys.executable).with_name("poolsize")), "sweep", "--workload", "select_one", "--pool-sizes", "1,2",
          "--step-time", "2s", "--warm-up", "0", "--output", "a.jsonl"],
         cwd=tmp_path, env={"POOLSIZE_URL": server.url}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
@@ -151,7 +151,7 @@ def test_an_interrupted_sweep_keeps_its_steps_and_resumes(
     assert (sweep.returncode, out) == (1, "")
     assert "--resume a.jsonl" in err.splitlines()[-1]
     kept = load_run(path).steps
-    assert 1 <= len(kept) < 3
+    assert len(kept) == 1
     cursor.execute("SHOW DATABASES LIKE 'poolsize'")
     assert cursor.fetchall() == ()
     incomplete = poolsize("recommend", "--run", "a.jsonl")

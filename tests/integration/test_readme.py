@@ -95,7 +95,7 @@ def test_the_sweeps_work_with_the_account_the_readme_makes(
             options[options.index("--pool-sizes") + 1] = "1,2"
         else:
             options += ["--pool-sizes", "1,2"]
-        short = ("--step-time", "3s", "--warm-up", "0", "--output", f"{place}.jsonl")
+        short = ("--step-time", "2s", "--warm-up", "0", "--output", f"{place}.jsonl")
         done = poolsize("sweep", *options, *short, url=None if "--server-option" in options else url)
         assert done.returncode == 0, done.stderr
         assert done.stdout.startswith(("Pool size: ", "No pool size"))
@@ -106,8 +106,8 @@ def test_the_sweeps_work_with_the_account_the_readme_makes(
 @pytest.mark.parametrize("line", [line for line in shell_lines("locust") if "--worker" not in line])
 def test_plain_locust_works_as_shown(server: PrivateServer, line: str, tmp_path: Path) -> None:
     words = [str(ROOT / word) if word.startswith("locustfiles/") else word for word in shlex.split(line)]
-    words[words.index("--pool-sizes") + 1] = "1,4"
-    words[words.index("--step-time") + 1] = "2s"
+    words[words.index("--pool-sizes") + 1] = "1,2"
+    words[words.index("--step-time") + 1] = "1s"
     subprocess.run(
         words, cwd=tmp_path, env=environment() | {"POOLSIZE_URL": server.url}, check=True, capture_output=True
     )

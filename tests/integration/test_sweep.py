@@ -27,25 +27,22 @@ def test_poolsize_sweep_measures_and_recommends(
 ) -> None:
     before = schemas(server)
     done = poolsize(
-        "sweep", "--workload", workload, "--pool-sizes", "1,2,4", "--step-time", "3s", "--warm-up", "1s",
+        "sweep", "--workload", workload, "--pool-sizes", "1,4", "--step-time", "3s", "--warm-up", "1s",
         "--output", "a.jsonl", "--json", url=server.url,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     answer = json.loads(done.stdout)
     run = load_run(tmp_path / "a.jsonl")
     assert (answer["basis"], answer["run"], answer["steps"]) == ("measured", "a.jsonl", len(run.steps))
-    assert answer["load_seconds"] == sum(len(step.throughput) for step in run.steps) >= 12
+    assert answer["load_seconds"] == sum(len(step.throughput) for step in run.steps) >= 8
     assert_true_steps(run)
     assert schemas(server) == before
     password = database_url(server.url).password
     assert str(password) not in (tmp_path / "a.jsonl").read_text() + done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("workload", ["insert", "scan"])
-def test_plain_locust_does_the_same(server: PrivateServer, tmp_path: Path, workload: str) -> None:
-    done = locust(
-        f"{workload}.py", server.url, tmp_path / "a.jsonl", "--pool-sizes=1,4", "--step-time=3s", "--warm-up=1s"
-    )
+def test_plain_locust_does_the_same(server: PrivateServer, tmp_path: Path) -> None:
+    done = locust("insert.py", server.url, tmp_path / "a.jsonl", "--pool-sizes=1,4", "--step-time=3s", "--warm-up=1s")
     assert done.returncode == 0, done.stderr
     run = load_run(tmp_path / "a.jsonl")
     assert_true_steps(run)
@@ -64,7 +61,7 @@ def test_the_plateau_of_scan_is_the_number_of_cores(server: PrivateServer, tmp_p
     os.sched_setaffinity(0, {last} if cores == 1 else everywhere)  # the load process inherits it
     try:
         done = locust(
-            "scan.py", server.url, tmp_path / "a.jsonl", "--pool-sizes=1,2,4", "--step-time=10s", "--warm-up=1s"
+            "scan.py", server.url, tmp_path / "a.jsonl", "--pool-sizes=1,2,4", "--step-time=7s", "--warm-up=1s"
         )
     finally:
         may_run_on(server.pid, everywhere)
@@ -81,7 +78,7 @@ def test_the_plateau_of_scan_is_the_number_of_cores(server: PrivateServer, tmp_p
 def test_think_time_is_part_of_the_loop(server: PrivateServer, tmp_path: Path) -> None:
     done = locust(
         "select_one.py", server.url, tmp_path / "a.jsonl", "--pool-sizes=4", "--users=40", "--think-time=50ms",
-        "--step-time=6s", "--warm-up=1s",
+        "--step-time=4s", "--warm-up=1s",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     run = load_run(tmp_path / "a.jsonl")
@@ -89,4 +86,4 @@ def test_think_time_is_part_of_the_loop(server: PrivateServer, tmp_path: Path) -
     (step,) = run.steps
     assert 48 < step.gap_ms < 56
     interactive_law = 40 / (0.050 + 0.001)  # users / (think + response)
-    assert abs(sum(step.counted) / 6 / interactive_law - 1) < 0.1
+    assert abs(sum(step.counted) / 4 / interactive_law - 1) < 0.1

@@ -104,5 +104,5 @@ def test_a_run_of_format_1_is_read_as_it_was_meant() -> None:
     found = analyze(run)
     assert found.plateau is not None
     assert found.plateau.pool_size == 2
-    assert found.at(2).throughput.mean == pytest.approx(136.2, abs=0.1)
+    assert found.at(2).throughput.mean == pytest.approx(135.55)
     assert found.at(2).intervals == {}
