@@ -39,6 +39,7 @@ class SweepPlan:
     pool_timeout_seconds: how long a caller waits for a connection.
     error_budget: share of transactions that may fail; a step with more of them is ended, and void.
     verify: percentages of its own capacity at which the answer is measured after the sweep.
+    attempts: how often a step is measured, at most, that chance has made void.
     seed: fixes the random order of the steps within each repeat.
     """
 
@@ -54,6 +55,7 @@ class SweepPlan:
     pool_timeout_seconds: float = 30.0
     error_budget: float = 0.01
     verify: tuple[int, ...] = ()
+    attempts: int = 3
     seed: int = 1
 
     def __post_init__(self) -> None:

@@ -127,7 +127,13 @@ def _no_size(analysis: "Analysis", formula: Formula) -> Recommendation:
     """Nothing measured can be believed: say so, and what to do, instead of a number."""
     users = analysis.setting.plan.users
     limited = all(size.failed("users_limited") for size in analysis.sizes)
-    if limited:
+    rate = analysis.setting.plan.rate
+    if rate is not None and all(size.failed("arrivals") for size in analysis.sizes):
+        advice = (
+            f"No pool that was measured served {per_second(rate)}: sweep larger --pool-sizes, or find out what the "
+            "database can do by leaving --rate out."
+        )
+    elif limited:
         advice = f"No pool was ever full with {users} users: use --users {4 * users} or smaller --pool-sizes."
     elif analysis.plateau is None:
         advice = "No step passed its checks; see them with poolsize analyze, and measure again."
@@ -156,6 +162,7 @@ def _verdict(analysis: "Analysis", chosen: "SizeSummary") -> tuple[Verdict, str]
     """Whether the plateau may be taken for the answer, and if not, what would make it one."""
     size, users = chosen.pool_size, analysis.setting.plan.users
     smallest, largest = analysis.telling[0].pool_size, analysis.telling[-1].pool_size
+    too_small = any(other.pool_size < size and other.failed("arrivals") for other in analysis.sizes)
     best = max(analysis.telling, key=lambda other: other.throughput.mean)
     further = ",".join(map(str, _sizes_beyond("edge", analysis)))
     if chosen.failed("generator") or best.failed("generator"):
@@ -168,14 +175,14 @@ def _verdict(analysis: "Analysis", chosen: "SizeSummary") -> tuple[Verdict, str]
             f"Larger pools than {size} were never full with {users} users, so they say nothing: "
             f"use --users {4 * analysis.sizes[-1].pool_size}."
         )
-    if smallest == largest:
+    if smallest == largest and not too_small:
         return "edge", f"Only {size} was measured, so there is nothing to compare it with: name more --pool-sizes."
-    if size == largest:
+    if size == largest and not too_small:
         return "edge", (
             f"Throughput was still rising at {size}, the largest size measured: "
             f"sweep further with --pool-sizes {further}."
         )
-    if size == smallest and size > 1:
+    if size == smallest and size > 1 and not too_small:
         return "edge", (
             f"The smallest size that counts, {size}, is already enough: sweep below it with --pool-sizes {further}."
         )
@@ -259,6 +266,15 @@ def _failures(analysis: "Analysis") -> list[str]:
 
 def _warnings(analysis: "Analysis") -> tuple[str, ...]:
     warnings = _failures(analysis)
+    for one in analysis.verified:
+        if one.failed_checks:
+            names = ", ".join(check.name for check in one.failed_checks)
+            warnings.append(
+                f"{count(one.pool_size, 'connection')} at {percent(one.load)} of what it can do failed its checks "
+                f"({names}): {one.failed_checks[0].detail}."
+            )
+    if analysis.setting.plan.verify and not analysis.verified:
+        warnings.append("Nothing was verified: the sweep found no size whose capacity could be taken a part of.")
     if analysis.void:
         again = ", ".join(str(step.pool_size) for step in analysis.void)
         warnings.append(f"Steps that failed a check and were measured again: {again}; see poolsize analyze.")

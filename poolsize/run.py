@@ -8,8 +8,6 @@ from poolsize.facts.machine import Machine
 from poolsize.facts.server import Server
 from poolsize.plan import PlannedStep, SweepPlan
 
-ATTEMPTS = 3
-"""How often a step that chance has voided is measured, at most."""
 CHANCE = ("littles_law", "connections", "errors", "steady_state", "workers")
 """Checks that may pass when the step is measured again; the others say what can't be helped by that."""
 
@@ -48,7 +46,7 @@ class Worker:
 
 @dataclass(frozen=True)
 class Calibration:
-    """What one load process costs, measured before the first step with nothing else going on.
+    """What one load process costs, measured before the first step while the others wait.
 
     loop_us: processor time of one turn of a caller's loop through a pool whose connections do nothing.
     statement_us: what sending the smallest statement (DO 1) and reading its answer adds to that.
@@ -196,8 +194,9 @@ class Run:
 
     @property
     def verification(self) -> tuple[Step, ...]:
-        """The steps that measured the answer at a fraction of its capacity."""
-        return tuple(step for step in self.steps if step.rate != self.plan.rate)
+        """The steps that measured the answer at a fraction of its capacity, the last attempt of each."""
+        last = {(step.pool_size, step.rate): step for step in self.steps if step.rate != self.plan.rate}
+        return tuple(last.values())
 
     @property
     def missing(self) -> tuple[PlannedStep, ...]:
@@ -207,6 +206,6 @@ class Run:
         left = [
             step
             for step in self.plan.steps()
-            if (step.pool_size, step.repeat) not in done and attempts[step.pool_size, step.repeat] < ATTEMPTS
+            if (step.pool_size, step.repeat) not in done and attempts[step.pool_size, step.repeat] < self.plan.attempts
         ]
         return tuple(sorted(left, key=lambda step: attempts[step.pool_size, step.repeat]))

@@ -15,8 +15,8 @@ FORMAT = 2
 """The format's version, and its history:
 
 1: header {format, setting}, then {step} lines.
-2: {calibration} lines. In plan: precision, rate, pool_timeout_seconds, error_budget, verify. In step: rate, p95_ms,
-   sections, server, stopped. In worker: cpu_wait.
+2: {calibration} lines. In plan: precision, rate, pool_timeout_seconds, error_budget, verify, attempts.
+   In step: rate, p95_ms, sections, server, stopped. In worker: cpu_wait.
 """
 
 _SETTING = TypeAdapter(Setting)
@@ -110,15 +110,18 @@ def load_run(path: str | os.PathLike[str], *, torn_end: bool = False) -> Run:
 
 
 def _upgrade_1(header: dict[str, Any], records: list[dict[str, Any]]) -> None:
-    """Add what format 1 did not have; a closed loop of fixed length was all it knew."""
+    """Add what format 1 did not have: it knew a closed loop of fixed length, and measured each step once.
+
+    Steps that a newer poolsize has added to such a run keep what they have.
+    """
     if isinstance(header.get("setting"), dict) and isinstance(header["setting"].get("plan"), dict):
         header["setting"]["plan"] |= {"precision": None, "rate": None, "pool_timeout_seconds": 30.0,
-                                      "error_budget": 0.01, "verify": []}  # fmt: skip
+                                      "error_budget": 0.01, "verify": [], "attempts": 1}  # fmt: skip
     for record in records:
         if isinstance(step := record.get("step"), dict):
-            step |= {"rate": None, "p95_ms": [], "sections": {}, "server": {}, "stopped": None}
+            record["step"] = {"rate": None, "p95_ms": [], "sections": {}, "server": {}, "stopped": None} | step
             for worker in step.get("workers", []):
-                worker["cpu_wait"] = 0.0
+                worker.setdefault("cpu_wait", 0.0)
 
 
 def _lines(path: Path) -> tuple[list[bytes], bool]:

@@ -21,6 +21,8 @@ MISSES = 0.01
 LOCKED = 0.25
 FEW_RUNNING = 0.5
 MOSTLY = 0.5
+WRITES_BYTES = 200
+"""Redo log of a transaction that changes a row, at least."""
 
 
 @dataclass(frozen=True)
@@ -44,8 +46,8 @@ def cause(steps: Sequence[Step], server: Server, disks: int, calibration: Calibr
         or _row_locks(steps)
         or _disk_reads(steps, disks)
         or _thread_pool(steps, server)
-        or _redo_log(steps, server)
         or _round_trip(steps, calibration)
+        or _redo_log(steps, server)
     )
     return found or Cause("unknown", "nothing that was recorded is full, and nothing that was recorded is waited for")
 
@@ -102,25 +104,26 @@ def _disk_reads(steps: Sequence[Step], disks: int) -> Cause | None:
 
 
 def _thread_pool(steps: Sequence[Step], server: Server) -> Cause | None:
-    running = _mean(steps, "Threads_running")
-    largest = max(step.pool_size for step in steps)
-    if not server.thread_pool or running is None or running > FEW_RUNNING * largest:
+    largest = max(steps, key=lambda step: step.pool_size)
+    running = largest.counter("Threads_running")
+    if not server.thread_pool or running is None or running > FEW_RUNNING * largest.pool_size:
         return None
     return Cause(
-        "thread pool", f"with up to {largest} connections at work the server let {number(running)} run at a time"
+        "thread pool", f"with {largest.pool_size} connections at work the server let {number(running)} run at a time"
     )
 
 
 def _redo_log(steps: Sequence[Step], server: Server) -> Cause | None:
+    """What is left for transactions that write, on a server whose processor was seen to have room."""
+    busy, written = _mean(steps, "process_cpu"), _mean(steps, "Innodb_os_log_written")
     syncs = _mean(steps, "Innodb_os_log_fsyncs") or _mean(steps, "Innodb_data_fsyncs")
-    written = _mean(steps, "Innodb_os_log_written")
     rate = fmean(sum(step.counted) / max(1, len(step.counted)) for step in steps)
-    if not server.durable or not syncs or not written or not rate:
+    if not server.durable or busy is None or not syncs or not written or written < WRITES_BYTES * rate:
         return None
     return Cause(
         "redo log",
-        f"no processor was full; {per_second(rate)} wrote {number(written / 1e6)} MB/s of redo log in {number(syncs)} "
-        f"fsyncs a second, {number(rate / syncs)} transactions to one",
+        f"the server used {number(busy)} cores and had more; {per_second(rate)} wrote {number(written / 1e6)} MB/s of "
+        f"redo log in {number(syncs)} fsyncs a second, {number(rate / syncs)} transactions to one",
     )
 
 

@@ -39,7 +39,7 @@ class Demands:
 
 
 def demands(step: Step, smallest: Step, cores: int) -> Demands | None:
-    """The demands in a step, or None where nothing ended in it.
+    """The demands in a step, or None where nothing ended in it, or nothing tells the server's part.
 
     smallest: the step with the smallest pool of the run; its usage tells the rest if it has one connection.
     cores: of the server's host, for a server whose process was not seen.
@@ -50,6 +50,8 @@ def demands(step: Step, smallest: Step, cores: int) -> Demands | None:
     server_ms = _server_ms(step)
     lone_ms = _mean_usage_ms(smallest) - (_client_ms(smallest) or 0.0)
     processes = sum(worker.users > 0 for worker in step.workers)
+    if server_ms is None and smallest.pool_size > 1:
+        return None
     if server_ms is None:
         return Demands(client_ms, processes, max(0.0, lone_ms), cores, 0.0, inferred=True)
     rest_ms = max(0.0, lone_ms - (_server_ms(smallest) or 0.0)) if smallest.pool_size == 1 else 0.0

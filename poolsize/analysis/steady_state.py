@@ -12,6 +12,8 @@ BATCH = 5
 DRIFT = 0.1
 """Two halves that differ by more than this share of their mean, and by more than chance allows, are not of one
 steady state."""
+HEAD = 0.05
+"""Leading seconds whose mean is within this share of the rest's are no warm-up."""
 CERTAIN = 4.0
 """Standard errors; few seconds know their own correlation badly."""
 FEWEST_SECONDS = 4
@@ -20,7 +22,8 @@ FEWEST_SECONDS = 4
 def warm_up_seconds(series: Sequence[float], floor: int) -> int:
     """How many leading seconds not to count, at least floor.
 
-    series: one value a second. Batches are laid from the end, so that the last seconds always count.
+    series: one value a second. Batches are laid from the end, so that the last seconds always count. A cut must take
+    away something: with few batches the rule alone cuts noise, and picks the flattest part of it.
     """
     seconds = np.asarray(series, float)
     batches = len(seconds) // BATCH
@@ -29,8 +32,12 @@ def warm_up_seconds(series: Sequence[float], floor: int) -> int:
     odd = len(seconds) - batches * BATCH
     means = seconds[odd:].reshape(batches, BATCH).mean(axis=1)
     errors = [float(means[cut:].var()) / (batches - cut) for cut in range(batches // 2 + 1)]
-    cut = int(np.argmin(errors))
-    return max(floor, odd + cut * BATCH if cut else 0)
+    best = int(np.argmin(errors))
+    cut = odd + best * BATCH
+    head, rest = seconds[floor:cut], seconds[max(floor, cut) :]
+    if not best or not len(head) or abs(head.mean() - rest.mean()) <= HEAD * rest.mean():
+        return floor
+    return cut
 
 
 def drift(counted: Sequence[float]) -> float:

@@ -149,7 +149,7 @@ def _summary(steps: list[Step], found: Demands | None) -> SizeSummary:
 
 
 def _cause(run: Run, sizes: Iterable[SizeSummary], found: Plateau | None) -> Cause | None:
-    if found is None:
+    if found is None or run.plan.rate is not None:  # then it is the rate that holds it
         return None
     beyond = {size.pool_size for size in telling(sizes) if size.pool_size >= found.pool_size}
     steps = [step for step in run.curve if step.pool_size in beyond]

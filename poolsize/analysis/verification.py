@@ -1,5 +1,7 @@
 """Measuring the answer at the load that people run at: a fraction of its own capacity, arriving by the clock."""
 
+from collections import Counter
+
 from poolsize.analysis.summary import analyze
 from poolsize.plan import PlannedStep
 from poolsize.run import Run
@@ -13,9 +15,10 @@ def steps_to_verify(run: Run) -> tuple[PlannedStep, ...]:
     found = analyze(run)
     if found.plateau is None or not run.plan.verify:
         return ()
-    sizes = [size.pool_size for size in found.sizes]
+    sizes = [size.pool_size for size in found.telling]
     place = sizes.index(found.plateau.pool_size)
-    done = {(step.pool_size, step.rate) for step in run.verification}
+    attempts = Counter((step.pool_size, step.rate) for step in run.steps)
+    done = {(step.pool_size, step.rate) for step in run.verification if not step.void}
     rates = [
         (size, found.at(size).throughput.mean * percentage / 100)
         for size in sizes[max(0, place - 1) : place + 2]
@@ -25,5 +28,5 @@ def steps_to_verify(run: Run) -> tuple[PlannedStep, ...]:
     return tuple(
         PlannedStep(first + order, size, 0, rate)
         for order, (size, rate) in enumerate(rates)
-        if rate and (size, rate) not in done
+        if rate and (size, rate) not in done and attempts[size, rate] < run.plan.attempts
     )

@@ -53,6 +53,14 @@ def sweep(workload: str | None, url: str | None, as_json: bool, **options: objec
     """
     locustfile = _locustfile(workload, options["resume"])
     if workers := options[EXPECT_WORKERS.name]:
+        if options[PROCESSES.name]:
+            raise BadInput(
+                "--expect-workers waits for processes elsewhere, --processes starts them here: leave one out"
+            )
+        if not url:
+            raise BadInput(
+                "--expect-workers needs --url or POOLSIZE_URL: a private server can't be reached from elsewhere"
+            )
         click.echo(
             f"poolsize: waiting for {workers} load processes; start each, with the database's URL in POOLSIZE_URL, by\n"
             f"  locust -f {locustfile.name} --worker --master-host {platform.node()}",

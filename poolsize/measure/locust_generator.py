@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from datetime import UTC, datetime
-from statistics import fmean
 from time import monotonic
 from typing import Any
 
@@ -58,6 +57,8 @@ class LocustGenerator:
         self._private_url = url.render_as_string(hide_password=False) if setting.private else None
         self._progress = progress
         self._before_step = before_step
+        self._workload_sha256 = setting.workload_sha256
+        self._number = 0
         self._inbox: Queue[tuple[str, dict[str, Any]]] = Queue()
         self._monitor = connect(url)
         self._server = ServerWatch(url)
@@ -65,11 +66,16 @@ class LocustGenerator:
         for kind in (CALIBRATED, OPENED, SECOND, FINISHED):
             runner.register_message(kind, self._receiver(kind))
 
-    def calibrate(self) -> Calibration:
-        """What the load processes cost, on average over them."""
-        self._send(CALIBRATE, {"private_url": self._private_url})
-        found = [reply["calibration"] for reply in self._collect(CALIBRATED, set(self._workers())).values()]
-        return Calibration(**{name: round(fmean(one[name] for one in found), 2) for name in found[0]})
+    def calibrate(self) -> Calibration | None:
+        """What one load process costs; None where it could not be had."""
+        worker = self._workers()[0]
+        self._number += 1
+        self._send(CALIBRATE, {"private_url": self._private_url}, worker)
+        try:
+            replies = self._collect(CALIBRATED, {worker})
+        except WorkFailed:
+            return None
+        return Calibration(**replies[worker]["calibration"]) if replies else None
 
     def measure(self, planned: PlannedStep) -> Step:
         """Measure one pool size once, over all processes. A process that is lost ends the step early."""
@@ -106,9 +112,16 @@ class LocustGenerator:
         """Have every process open its share of the pool; once more without those that are lost meanwhile."""
         while True:
             shares = split(pool_size, self._workers())
-            timeout_seconds = self._plan.pool_timeout_seconds
-            self._inbox = Queue()
-            self._send(OPEN, {"shares": shares, "private_url": self._private_url, "timeout_seconds": timeout_seconds})
+            self._number += 1
+            self._send(
+                OPEN,
+                {
+                    "shares": shares,
+                    "private_url": self._private_url,
+                    "timeout_seconds": self._plan.pool_timeout_seconds,
+                    "workload_sha256": self._workload_sha256,
+                },
+            )
             if set(self._collect(OPENED, set(shares))) == set(shares):
                 return shares
             self._share_users_anew()
@@ -125,12 +138,8 @@ class LocustGenerator:
         told = len(course.seconds)
         heard_at = monotonic()
         while True:
-            if message := self._next_message():
-                kind, data = message
-                if "error" in data:
-                    raise WorkFailed(data["error"])
-                if kind == SECOND:
-                    course.add(data)
+            if (message := self._next_message(course.workers)) and message[0] == SECOND:
+                course.add(message[1])
             for second in course.seconds[told:]:
                 self._progress.tell(SecondPassed(second.transactions, second.p95_ms))
                 told, heard_at = told + 1, monotonic()
@@ -147,7 +156,8 @@ class LocustGenerator:
     def _workers(self) -> list[str]:
         """The processes that have callers."""
         if isinstance(self._runner, MasterRunner):
-            found = sorted(client.id for client in self._runner.clients.running if client.user_classes_count)
+            clients = [*self._runner.clients.running, *self._runner.clients.spawning]
+            found = sorted(client.id for client in clients if client.user_count)
             if not found:
                 raise WorkFailed("every load process is gone")
             return found
@@ -163,8 +173,8 @@ class LocustGenerator:
                 raise WorkFailed("the remaining load processes did not take over the users of one that is gone")
             gevent.sleep(0.1)
 
-    def _send(self, kind: str, data: dict[str, Any]) -> None:
-        self._runner.send_message(kind, data)
+    def _send(self, kind: str, data: dict[str, Any], worker: str | None = None) -> None:
+        self._runner.send_message(kind, {"number": self._number, **data}, worker)
 
     def _receiver(self, kind: str) -> Callable[..., None]:
         def receive(msg: Any, **_: Any) -> None:
@@ -172,11 +182,17 @@ class LocustGenerator:
 
         return receive
 
-    def _next_message(self) -> tuple[str, dict[str, Any]] | None:
+    def _next_message(self, workers: set[str]) -> tuple[str, dict[str, Any]] | None:
+        """What one of these processes says in this conversation. Raises WorkFailed when it says that it failed."""
         try:
-            return self._inbox.get(timeout=LOOK_SECONDS)
+            kind, data = self._inbox.get(timeout=LOOK_SECONDS)
         except Empty:
             return None
+        if data["worker"] not in workers or data["number"] != self._number:
+            return None
+        if "error" in data:
+            raise WorkFailed(data["error"])
+        return kind, data
 
     def _collect(self, kind: str, workers: set[str]) -> dict[str, dict[str, Any]]:
         """Wait for a reply of each of these processes, or until it is lost. Raises WorkFailed for one that failed."""
@@ -185,12 +201,8 @@ class LocustGenerator:
         while missing := (workers & set(self._workers())) - set(replies):
             if monotonic() > deadline:
                 raise WorkFailed(f"{len(missing)} of {len(workers)} load processes did not answer")
-            if message := self._next_message():
-                got, reply = message
-                if "error" in reply:
-                    raise WorkFailed(reply["error"])
-                if got == kind:
-                    replies[reply.pop("worker")] = reply
+            if (message := self._next_message(workers)) and message[0] == kind:
+                replies[message[1]["worker"]] = message[1]
         return replies
 
 

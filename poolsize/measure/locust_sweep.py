@@ -19,6 +19,7 @@ from locust.runners import MasterRunner, Runner, WorkerRunner
 
 from poolsize.errors import BadInput, PoolsizeError, WorkFailed
 from poolsize.measure.fair_queue import FairQueuePool
+from poolsize.measure.load_process import LoadProcess
 from poolsize.measure.locust_generator import LocustGenerator
 from poolsize.measure.locust_worker import LocustWorker
 from poolsize.measure.options import OPTIONS
@@ -82,7 +83,7 @@ def _set_up(environment: Environment, progress: ProgressPipe, closing_stack: Exi
     assert runner is not None
     assert options is not None
     if isinstance(runner, WorkerRunner):
-        workload.load_process = LocustWorker(environment, workload.__name__, request.url).process
+        workload.load_process = _load_process(environment, workload, request, request.url)
         return
     if not options.headless:
         raise BadInput("add --headless: a sweep runs by itself, from the first step to the last")
@@ -90,7 +91,7 @@ def _set_up(environment: Environment, progress: ProgressPipe, closing_stack: Exi
     workspace = closing_stack.enter_context(Workspace(prepared.url))
     if not isinstance(runner, MasterRunner):
         here = prepared.url.render_as_string(hide_password=False)
-        workload.load_process = LocustWorker(environment, workload.__name__, here).process
+        workload.load_process = _load_process(environment, workload, request, here)
         closing_stack.callback(workload.load_process.close)
     _make_tables(environment, workload, workspace)
     plan = prepared.run.plan
@@ -104,6 +105,12 @@ def _set_up(environment: Environment, progress: ProgressPipe, closing_stack: Exi
     options.num_users = options.spawn_rate = plan.users
     environment.process_exit_code = 1  # until the last step is stored
     _lead(environment, runner, prepared, generator, writer, progress, closing_stack)
+
+
+def _load_process(
+    environment: Environment, workload: "type[PoolUser]", request: SweepRequest, url: str | None
+) -> LoadProcess:
+    return LocustWorker(environment, workload.__name__, request.workload_sha256, url).process
 
 
 def _make_tables(environment: Environment, workload: "type[PoolUser]", workspace: Workspace) -> None:

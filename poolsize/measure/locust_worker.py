@@ -35,10 +35,10 @@ def worker_name(runner: Runner) -> str:
 class LocustWorker:
     """Carries out what the leader sends. process: the load process, for its callers to take part in."""
 
-    def __init__(self, environment: Environment, workload: str, own_url: str | None) -> None:
+    def __init__(self, environment: Environment, workload: str, workload_sha256: str, own_url: str | None) -> None:
         """Begin to listen.
 
-        workload: the name under which Locust's statistics have it. own_url: how the database is reached from here;
+        workload: the name under which Locust's statistics have it; workload_sha256: of its file. own_url: how the database is reached from here;
         not needed where the leader sends its private server's.
         """
         assert environment.runner is not None
@@ -47,6 +47,8 @@ class LocustWorker:
         self._workload = workload
         self._own_url = own_url
         self._name = worker_name(environment.runner)
+        self._workload_sha256 = workload_sha256
+        self._number = 0
         self.process = LoadProcess(self._tell_second, lambda failure: self._reply(FINISHED, error=failure))
         self._listen(CALIBRATE, CALIBRATED, self._calibrate)
         self._listen(OPEN, OPENED, self._open)
@@ -56,7 +58,13 @@ class LocustWorker:
     def _calibrate(self, private_url: str | None) -> dict[str, Any]:
         return {"calibration": asdict(calibrate(self._url(private_url)))}
 
-    def _open(self, shares: dict[str, int], private_url: str | None, timeout_seconds: float) -> dict[str, Any]:
+    def _open(
+        self, shares: dict[str, int], private_url: str | None, timeout_seconds: float, workload_sha256: str
+    ) -> dict[str, Any]:
+        if workload_sha256 != self._workload_sha256:
+            raise WorkFailed(
+                f"the load process {self._name} has another workload: start it with the leader's locustfile"
+            )
         self.process.open(self._url(private_url), shares.get(self._name, 0), timeout_seconds)
         return {}
 
@@ -87,12 +95,13 @@ class LocustWorker:
         return database_url(known)
 
     def _reply(self, kind: str, **data: Any) -> None:
-        self._runner.send_message(kind, {"worker": self._name, **data})
+        self._runner.send_message(kind, {"worker": self._name, "number": self._number, **data})
 
     def _listen(self, kind: str, answer_kind: str | None, work: Callable[..., dict[str, Any]]) -> None:
         """Do the work in a greenlet of its own, so that Locust can go on listening, and answer if that is asked."""
 
-        def answer(data: dict[str, Any]) -> None:
+        def answer(number: int, data: dict[str, Any]) -> None:
+            self._number = number
             try:
                 result = work(**data)
             except Exception as error:
@@ -103,6 +112,6 @@ class LocustWorker:
                     self._reply(answer_kind, **result)
 
         def on_message(msg: Any, **_: Any) -> None:
-            gevent.spawn(answer, msg.data)
+            gevent.spawn(answer, msg.data["number"], {name: one for name, one in msg.data.items() if name != "number"})
 
         self._runner.register_message(kind, on_message)

@@ -63,6 +63,11 @@ class SweepRequest:
         """The workload's name."""
         return self.locustfile.stem
 
+    @property
+    def workload_sha256(self) -> str:
+        """Of the locustfile's text."""
+        return hashlib.sha256(self.locustfile.read_bytes()).hexdigest()
+
 
 @dataclass(frozen=True)
 class Prepared:
@@ -187,7 +192,7 @@ def _setting(request: SweepRequest, plan: SweepPlan, url: URL, server: Server, o
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         plan=plan,
         own_workload=request.own_workload,
-        workload_sha256=_sha256(request.locustfile),
+        workload_sha256=request.workload_sha256,
         cores=_cores(request),
         disks=_disks(request),
         cores_from="given" if request.cores is not None else "this machine" if is_local(url) else "assumed",
@@ -203,10 +208,6 @@ def _assumptions(setting: Setting) -> tuple[str, ...]:
     if setting.cores_from != "assumed":
         return ()
     return (f"no --cores given: took the database's host to have {setting.cores}, like this machine",)
-
-
-def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _output(request: SweepRequest) -> Path:
@@ -234,7 +235,7 @@ def _resumed(request: SweepRequest) -> Run | None:
 
 def _require_same(request: SweepRequest, run: Run, found: Server) -> None:
     """Raise BadInput where the rest of a run would be measured on something else than its beginning."""
-    if run.setting.workload_sha256 != _sha256(request.locustfile):
+    if run.setting.workload_sha256 != request.workload_sha256:
         raise BadInput(
             f"--resume {request.resume}: the workload is not the {run.plan.workload} that the run began with: "
             "name that one with --workload, or start a new run"

@@ -8,14 +8,15 @@ from typing import Any
 import gevent
 import psutil
 import pymysql
+from gevent.event import Event
 from sqlalchemy import URL
 
 from poolsize.facts.status import over_a_second, read_status
 from poolsize.measure.pool import connect, is_local
 from poolsize.measure.private_server import NAMES
 
-MOST_THREADS = 200
-"""Context switches are read thread by thread; with more threads than these that would be a load of its own."""
+MOST_THREADS = 30
+"""Context switches are read thread by thread, 50 us each; with more threads the load would be late for that."""
 
 BUSY = ("user", "nice", "system", "irq", "softirq", "steal")
 """Kinds of processor time that nobody else can use; waiting for the disk is not one."""
@@ -29,18 +30,21 @@ class ServerWatch:
         self._process = server_process(url)
         self._samples: list[dict[str, float]] = []
         self._sampling: gevent.Greenlet[..., None] | None = None
+        self._over = Event()
         self.notes = self._notes(local=is_local(url))
 
     def start(self) -> None:
         """Begin with a first reading now, and one each second from here on."""
         self.stop()
         self._samples = []
+        self._over.clear()
         self._sampling = gevent.spawn(self._sample)
 
     def stop(self) -> None:
         """End sampling; what was read stays."""
+        self._over.set()
         if self._sampling is not None:
-            self._sampling.kill()
+            self._sampling.join()  # never killed: in the middle of a query that would cost the connection
             self._sampling = None
 
     def series(self, seconds: int) -> dict[str, tuple[float | None, ...]]:
@@ -59,8 +63,7 @@ class ServerWatch:
         started = monotonic()
         with suppress(pymysql.MySQLError):  # a server that went away is told of by the load, which needs it
             before, read_at = self._read(), started
-            while True:
-                gevent.sleep(max(0.0, started + len(self._samples) + 1 - monotonic()))
+            while not self._over.wait(max(0.0, started + len(self._samples) + 1 - monotonic())):
                 after, now = self._read(), monotonic()
                 self._samples.append(over_a_second(before, after, now - read_at))
                 before, read_at = after, now
@@ -98,13 +101,15 @@ class ServerWatch:
 
 
 def server_process(url: URL) -> "psutil.Process | None":
-    """The process of a server on this machine, or None: elsewhere, not visible to this account, or not certain."""
+    """The process of a server on this machine, or None: elsewhere, not visible to this account, or not certain.
+
+    By the port it listens on; by a socket, the only server there is.
+    """
     if not is_local(url):
         return None
     servers = [process for process in psutil.process_iter() if _name(process) in NAMES]
-    listening = [process for process in servers if (url.port or 3306) in _ports(process)]
-    if "unix_socket" not in url.query and any(_ports(process) for process in servers):
-        servers = listening
+    if "unix_socket" not in url.query:
+        servers = [process for process in servers if (url.port or 3306) in _ports(process)]
     return servers[0] if len(servers) == 1 else None
 
 
@@ -125,11 +130,10 @@ def _ports(process: psutil.Process) -> set[int]:
 
 def _context_switches(process: psutil.Process) -> float:
     """Of all threads; the process's own figure is its main thread's."""
-    threads = process.threads()
-    if len(threads) > MOST_THREADS:
-        raise AttributeError
+    if process.num_threads() > MOST_THREADS:
+        raise psutil.AccessDenied(process.pid)
     switches = 0
-    for thread in threads:
+    for thread in process.threads():
         with suppress(psutil.Error):
             switches += sum(psutil.Process(thread.id).num_ctx_switches())
     return float(switches)

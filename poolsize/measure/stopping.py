@@ -12,8 +12,9 @@ FEWEST_FAILURES = 20
 QUEUE_SECONDS = 5.0
 MOST_QUEUED = 100_000
 """A queue of arrivals that holds this many, or those of so many seconds, is no hiccup: it grows without end."""
-LOOK_AGAIN_SECONDS = 5
-"""An interval that is looked at each second until it happens to be narrow would be too narrow."""
+LOOKS = (1, 2, 4)
+"""In lengths of the step, for an aim of precision: an interval that is looked at until it happens to be narrow is too
+narrow."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ def ending(plan: SweepPlan, seconds: Sequence[CourseSecond], rate: float | None)
 def _precise(plan: SweepPlan, counted: Sequence[int]) -> bool:
     if plan.precision is None:
         return True
-    if (len(counted) - plan.step_seconds) % LOOK_AGAIN_SECONDS:
+    if len(counted) not in [plan.step_seconds * times for times in LOOKS]:
         return False
     interval = mean_interval([counted])
     return interval.high - interval.mean <= plan.precision * interval.mean

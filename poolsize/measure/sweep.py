@@ -42,11 +42,11 @@ def sweep(
         step = replace(measured, checks=check_step(measured, plan.error_budget))
         writer.append(step)
         run = replace(run, steps=(*run.steps, step))
-        tell(StepDone.of(step, again=step.void and planned in run.missing))
+        tell(StepDone.of(step, again=step.void and planned in (run.missing or steps_to_verify(run))))
         return run
 
     while run.missing:
         run = measure(run, run.missing[0])
-    for planned in steps_to_verify(run):
-        run = measure(run, planned)
+    while verifying := steps_to_verify(run):
+        run = measure(run, verifying[0])
     tell(SweepDone())

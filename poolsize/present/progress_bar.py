@@ -72,7 +72,7 @@ class ProgressBar:
             self._bar.update(self._task, completed=completed, now=now)
 
     def _left(self) -> str:
-        return minutes((self._plan.steps - self._done) * self._plan.step_seconds - self._seconds)
+        return minutes(max(0, (self._plan.steps - self._done) * self._plan.step_seconds - self._seconds))
 
     def _print(self, step: StepDone) -> None:
         again = ", to be measured again" if step.again else ""

@@ -71,9 +71,9 @@ def test_a_load_process_that_is_killed_costs_at_most_its_step(tmp_path: Path) ->
     assert sweep.returncode == 0, err
     run = load_run(path)
     assert not run.missing
-    assert len(run.void) == 1
-    assert "workers" in {check.name for check in run.void[0].failed_checks}
-    assert [len(step.workers) for step in run.curve] == [4, 3, 3]
+    lost = [step for step in run.void if "workers" in {check.name for check in step.failed_checks}]
+    assert len(lost) == 1
+    assert sorted(len(step.workers) for step in run.curve) == [3, 3, 4]
     assert not any(step.void for step in run.curve)
     assert "measured again" in err
 

@@ -40,6 +40,8 @@ def a_counted_step(counters: Mapping[str, float], cpu: float = 0.2) -> Step:
             "redo log",
             "50 fsyncs a second, 2 transactions to one",
         ),
+        ({**IDLE, "Innodb_os_log_fsyncs": 1.0, "Innodb_os_log_written": 512.0}, "unknown", "nothing that was recorded"),
+        ({"Innodb_os_log_fsyncs": 50.0, "Innodb_os_log_written": 2e6}, "unknown", "nothing that was recorded"),
         (IDLE, "unknown", "nothing that was recorded"),
         ({}, "unknown", "nothing that was recorded"),
     ],
@@ -65,3 +67,7 @@ def test_an_active_thread_pool_is_told_by_how_few_run() -> None:
     pooled = replace(SERVER, thread_handling="pool-of-threads")
     assert cause([a_counted_step({**IDLE, "Threads_running": 2.0})], pooled, 1, FAST).name == "thread pool"
     assert cause([a_counted_step({**IDLE, "Threads_running": 7.0})], pooled, 1, FAST).name == "unknown"
+    everyone = [
+        replace(a_counted_step({**IDLE, "Threads_running": float(size)}), pool_size=size) for size in (2, 8, 64)
+    ]
+    assert cause(everyone, pooled, 1, FAST).name == "unknown"

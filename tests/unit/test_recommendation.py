@@ -1,6 +1,7 @@
 """The recommendation: the plateau of curves whose answer is plain to see, and when it refuses to be one."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -8,7 +9,7 @@ from poolsize.analysis.summary import analyze
 from poolsize.errors import WorkFailed
 from poolsize.present.text import analysis_json, analysis_text, recommendation_json, recommendation_text
 from poolsize.recommendation import recommend
-from poolsize.run import Run
+from poolsize.run import Check, Run
 from tests.conftest import a_run
 
 
@@ -95,3 +96,35 @@ def test_the_table_has_a_line_for_each_size() -> None:
     (line,) = [line for line in text.splitlines() if line.split()[:1] == ["100"]]
     assert line.endswith("users_limited")
     assert "Plateau: 2 connections" in text
+
+
+def at_a_rate(carried: dict[int, bool]) -> Run:
+    """A sweep at 500/s in which some sizes carried it."""
+    run = a_run(dict.fromkeys(carried, 500), users=1000)
+    plan = replace(run.plan, rate=500.0)
+    steps = [
+        replace(step, rate=500.0, checks=() if carried[step.pool_size] else (Check("arrivals", False, "a queue grew"),))
+        for step in run.steps
+    ]
+    return Run(replace(run.setting, plan=plan), tuple(steps))
+
+
+@pytest.mark.parametrize(
+    ("carried", "size", "verdict"),
+    [
+        ({1: False, 2: False, 4: True, 8: True}, 4, "measured"),
+        ({1: False, 2: False, 4: False, 8: True}, 8, "measured"),
+        ({4: True, 8: True}, 4, "edge"),
+    ],
+)
+def test_at_a_rate_the_smallest_size_that_carries_it_is_the_answer(
+    carried: dict[int, bool], size: int, verdict: str
+) -> None:
+    answer = recommend(analyze(at_a_rate(carried)))
+    assert (answer.pool_size, answer.verdict) == (size, verdict)
+
+
+def test_a_rate_that_no_size_carries_is_said_to_be_that() -> None:
+    answer = recommend(analyze(at_a_rate({1: False, 2: False})))
+    assert answer.pool_size is None
+    assert "No pool that was measured served 500/s" in answer.warnings[0]

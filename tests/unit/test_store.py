@@ -106,3 +106,20 @@ def test_a_run_of_format_1_is_read_as_it_was_meant() -> None:
     assert found.plateau.pool_size == 2
     assert found.at(2).throughput.mean == pytest.approx(135.55)
     assert found.at(2).intervals == {}
+
+
+def test_steps_added_to_a_run_of_format_1_keep_what_they_have(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes((ROOT / "tests/data/scan-format-1.jsonl").read_bytes())
+    (step, *_) = load_run(ROOT / "data/examples/scan-mariadb.jsonl").steps
+    with RunWriter(path, RUN.setting, resume=True) as writer:
+        writer.append(step)
+    assert load_run(path).steps[-1] == step
+
+
+def test_a_run_of_format_1_is_complete_whatever_its_checks_say(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    old = (ROOT / "tests/data/scan-format-1.jsonl").read_text()
+    path.write_text(old.replace('"name":"littles_law","passed":true', '"name":"littles_law","passed":false', 1))
+    assert len(load_run(path).steps[0].failed_checks) == 1
+    assert not load_run(path).missing
