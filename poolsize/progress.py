@@ -43,13 +43,14 @@ class SecondPassed:
 class StepDone:
     """A step is stored: its size, its mean throughput and p95 (total), and the checks it failed.
 
-    again: it is void, and will be measured again.
+    rate: at which transactions arrived, or None. again: it is void, and will be measured again.
     """
 
     pool_size: int
     throughput: float
     p95_ms: float
     failed_checks: tuple[str, ...]
+    rate: float | None = None
     again: bool = False
     kind: Literal["step_done"] = "step_done"
 
@@ -61,6 +62,7 @@ class StepDone:
             sum(step.counted) / max(1, len(step.counted)),
             percentiles(merged([step.latencies.total])).p95,
             tuple(check.name for check in step.failed_checks),
+            step.rate,
             again,
         )
 

@@ -17,6 +17,8 @@ QUEUES_INSIDE = 1.2
 """A connection held that much longer waits in the database for what the others hold."""
 ROOM = 1.25
 """How much more than the server the load must be able to do, so as not to be what is measured."""
+WIDE = 4
+"""A range whose ends are further apart than this factor wants a longer measurement."""
 NOISY_SPAN = 8
 """A range whose ends are further apart than this factor is no answer."""
 
@@ -202,7 +204,7 @@ def _more_load(chosen: "SizeSummary") -> str:
     )
     if processes <= found.client_processes:
         return f"{share}: {needs}"
-    return f"{share}: use --processes {processes} on as many cores that the server does not need, or --expect-workers."
+    return f"{share}: use --processes {processes}, on cores that the server does not need, or --expect-workers."
 
 
 def _sizes_beyond(verdict: Verdict, analysis: "Analysis") -> tuple[int, ...]:
@@ -222,12 +224,19 @@ def _reached(chosen: "SizeSummary", best: float, tolerance: float) -> str:
     return f"{reached}the best measured; no smaller size came within {percent(tolerance)} of it."
 
 
+def _carried(analysis: "Analysis", chosen: "SizeSummary") -> str:
+    rate = per_second(analysis.setting.plan.rate or 0.0)
+    smaller = [size.pool_size for size in analysis.sizes if size.pool_size < chosen.pool_size]
+    than = f"smaller pools ({', '.join(map(str, smaller))}) did not" if smaller else "nothing smaller was measured"
+    return f"{count(chosen.pool_size, 'connection')} carried {rate}; {than}."
+
+
 def _reasons(
     analysis: "Analysis", plateau: "Plateau", chosen: "SizeSummary", best: float, formula: Formula
 ) -> tuple[str, ...]:
     held = f"held it for {milliseconds(chosen.usage.mean)} on average."
     reasons = [
-        _reached(chosen, best, plateau.tolerance),
+        _reached(chosen, best, plateau.tolerance) if analysis.setting.plan.rate is None else _carried(analysis, chosen),
         f"A caller waited {milliseconds(chosen.wait.mean)} for a connection and {held}",
     ]
     if analysis.cause is not None and analysis.cause.name != "unknown":
@@ -266,6 +275,11 @@ def _failures(analysis: "Analysis") -> list[str]:
 
 def _warnings(analysis: "Analysis") -> tuple[str, ...]:
     warnings = _failures(analysis)
+    if analysis.plateau and analysis.plateau.high >= WIDE * analysis.plateau.low:
+        warnings.append(
+            f"The range is wide, from {analysis.plateau.low} to {analysis.plateau.high}: measure longer, with "
+            f"--step-time {max(30, 2 * analysis.setting.plan.step_seconds)}s or --repeats 3, to narrow it."
+        )
     for one in analysis.verified:
         if one.failed_checks:
             names = ", ".join(check.name for check in one.failed_checks)
@@ -277,7 +291,9 @@ def _warnings(analysis: "Analysis") -> tuple[str, ...]:
         warnings.append("Nothing was verified: the sweep found no size whose capacity could be taken a part of.")
     if analysis.void:
         again = ", ".join(str(step.pool_size) for step in analysis.void)
-        warnings.append(f"Steps that failed a check and were measured again: {again}; see poolsize analyze.")
+        warnings.append(
+            f"Steps that failed a check and were measured again, by their connections: {again}; see poolsize analyze."
+        )
     limited = [str(size.pool_size) for size in analysis.sizes if size.failed("users_limited")]
     if limited:
         warnings.append(f"Left out: {', '.join(limited)}, pools that {analysis.setting.plan.users} users never filled.")

@@ -8,7 +8,7 @@ from poolsize.facts.machine import Machine
 from poolsize.facts.server import Server
 from poolsize.plan import PlannedStep, SweepPlan
 
-CHANCE = ("littles_law", "connections", "errors", "steady_state", "workers")
+CHANCE = ("littles_law", "connections", "errors", "steady_state", "workers", "quiet")
 """Checks that may pass when the step is measured again; the others say what can't be helped by that."""
 
 

@@ -10,6 +10,8 @@ LITTLE_TOLERANCE = 0.05
 RATE_TOLERANCE = 0.05
 BUSY_CORE = 0.9
 LATE_LOOP_MS = 50.0
+CROWDED, OTHERS = 0.85, 0.2
+"""Shares of a machine's cores: busy from the first on, they are short; the second is more than it does by itself."""
 FILLED = 1.1
 """Callers per connection that keep a pool full: with hardly more than one each, some connections idle."""
 
@@ -23,6 +25,7 @@ def check_step(step: Step, error_budget: float) -> tuple[Check, ...]:
         errors(step, error_budget),
         steady_state(step),
         workers(step),
+        quiet(step),
         generator(step),
         pool_can_fill(step),
     )
@@ -86,6 +89,22 @@ def workers(step: Step) -> Check:
         "workers",
         shares == step.pool_size,
         f"load processes with {shares} of {step.pool_size} connections stayed to the end",
+    )
+
+
+def quiet(step: Step) -> Check:
+    """On a machine whose cores are all busy, nobody but the server and the load may need them.
+
+    Known where the server runs on this machine; a program that is elsewhere can't be seen.
+    """
+    busy, cores, server = map(step.counter, ("machine_cpu", "machine_cores", "process_cpu"))
+    if busy is None or server is None or not cores:
+        return Check("quiet", True, "what else this machine did is not known")
+    others = max(0.0, busy - server - sum(worker.cpu for worker in step.workers))
+    return Check(
+        "quiet",
+        busy < CROWDED * cores or others < OTHERS * cores,
+        f"other programs used {others:.2f} of this machine's {cores:g} cores, {busy:.2f} of which were busy",
     )
 
 

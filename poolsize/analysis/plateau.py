@@ -40,6 +40,14 @@ def plateau(curve: Sequence[tuple[int, Interval]], tolerance: float = TOLERANCE)
     return Plateau(int(sizes[np.argmax(means >= threshold)]), low, high, threshold, tolerance)
 
 
+def carrier(sizes: Sequence[int], rate: float, tolerance: float = TOLERANCE) -> Plateau:
+    """The same for transactions that arrive at a rate: the smallest of the sizes that were seen to carry it.
+
+    How much more than the rate a size happened to do is chance, and tells nothing. sizes: ascending, not empty.
+    """
+    return Plateau(sizes[0], sizes[0], sizes[0], (1 - tolerance) * rate, tolerance)
+
+
 def _range(
     sizes: "np.ndarray[tuple[int], np.dtype[np.int64]]", curve: Sequence[tuple[int, Interval]], tolerance: float
 ) -> tuple[int, int]:

@@ -14,6 +14,9 @@ DRIFT = 0.1
 steady state."""
 HEAD = 0.05
 """Leading seconds whose mean is within this share of the rest's are no warm-up."""
+JUMP = 0.25
+"""Two halves that differ by more than this share, and by more than their seconds scatter, are of two states: a straight
+line takes a step for its own error."""
 CERTAIN = 4.0
 """Standard errors; few seconds know their own correlation badly."""
 FEWEST_SECONDS = 4
@@ -43,8 +46,8 @@ def warm_up_seconds(series: Sequence[float], floor: int) -> int:
 def drift(counted: Sequence[float]) -> float:
     """By how much of the mean the second half of the seconds differs from the first; 0 within what chance does.
 
-    Told from a straight line through the seconds; what chance does to its slope, from how far they are from it and
-    how much neighbours resemble each other.
+    Told from the halves themselves if they are far apart, else from a straight line through the seconds; what chance
+    does to its slope, from how far they are from it and how much neighbours resemble each other.
     """
     seconds = np.asarray(counted, float)
     if len(seconds) < FEWEST_SECONDS or not seconds.any():
@@ -55,5 +58,11 @@ def drift(counted: Sequence[float]) -> float:
     spread = float(rest @ rest)
     lag_one = float(np.clip(rest[1:] @ rest[:-1] / spread, 0.0, 0.9)) if spread else 0.0
     error = float(np.sqrt(spread / (len(seconds) - 2) * (1 + lag_one) / (1 - lag_one) / (time @ time)))
+    middle = len(seconds) // 2
+    halves = seconds[:middle], seconds[middle:]
+    jump = float(halves[1].mean() - halves[0].mean())
+    scatter = float(np.sqrt(sum(half.var() / len(half) for half in halves)))
+    if abs(jump) > max(JUMP * seconds.mean(), CERTAIN * scatter):
+        return jump / float(seconds.mean())
     change = slope * len(seconds) / 2 / float(seconds.mean())
     return change if abs(change) > DRIFT and abs(slope) > CERTAIN * error else 0.0

@@ -8,7 +8,7 @@ from poolsize.analysis.cause import Cause, cause
 from poolsize.analysis.confidence import Interval, mean_interval
 from poolsize.analysis.demands import Demands, at_size
 from poolsize.analysis.percentiles import QUANTILES, Percentiles, merged, percentiles, quantile_interval
-from poolsize.analysis.plateau import TOLERANCE, Plateau, plateau
+from poolsize.analysis.plateau import TOLERANCE, Plateau, carrier, plateau
 from poolsize.errors import WorkFailed
 from poolsize.run import Calibration, Check, Run, Setting, Step
 
@@ -87,7 +87,7 @@ class Analysis:
         return next(size for size in self.sizes if size.pool_size == pool_size)
 
 
-VOIDING = ("littles_law", "arrivals", "connections", "errors", "workers", "users_limited")
+VOIDING = ("littles_law", "arrivals", "connections", "errors", "workers", "quiet", "users_limited")
 """Checks without which a size is left out of every estimate. A busy generator is not among them: what the
 client can reach with a pool of that size was measured, and the verdict says whose limit it is. Nor is a drift: it
 widens the interval by itself."""
@@ -103,7 +103,11 @@ def analyze(run: Run, tolerance: float = TOLERANCE) -> Analysis:
         for pool_size, same in groupby(steps, key=lambda step: step.pool_size)
     )
     curve = [(size.pool_size, size.throughput) for size in telling(sizes)]
-    found = plateau(curve, tolerance) if any(interval.mean for _, interval in curve) else None
+    found = None
+    if run.plan.rate is not None and curve:
+        found = carrier([size for size, _ in curve], run.plan.rate, tolerance)
+    elif any(interval.mean for _, interval in curve):
+        found = plateau(curve, tolerance)
     return Analysis(
         setting=run.setting,
         sizes=sizes,

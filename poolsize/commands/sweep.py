@@ -16,6 +16,7 @@ import click
 from poolsize.analysis.summary import analyze
 from poolsize.errors import BadInput, PoolsizeError, WorkFailed
 from poolsize.measure.options import EXPECT_WORKERS, OPTIONS, PROCESSES, USERS, Option
+from poolsize.measure.private_server import free_port
 from poolsize.measure.progress_pipe import DESCRIPTOR
 from poolsize.present.progress_bar import ProgressBar
 from poolsize.present.text import recommendation_json, recommendation_text
@@ -52,6 +53,10 @@ def sweep(workload: str | None, url: str | None, as_json: bool, **options: objec
     Without --url it starts a private MariaDB or MySQL on this machine and removes it afterwards.
     """
     locustfile = _locustfile(workload, options["resume"])
+    for option in (PROCESSES, EXPECT_WORKERS):
+        number: Any = options[option.name]
+        if number is not None and number < 1:
+            raise BadInput(f"{option.flag} {number}: give at least 1")
     if workers := options[EXPECT_WORKERS.name]:
         if options[PROCESSES.name]:
             raise BadInput(
@@ -62,8 +67,9 @@ def sweep(workload: str | None, url: str | None, as_json: bool, **options: objec
                 "--expect-workers needs --url or POOLSIZE_URL: a private server can't be reached from elsewhere"
             )
         click.echo(
-            f"poolsize: waiting for {workers} load processes; start each, with the database's URL in POOLSIZE_URL, by\n"
-            f"  locust -f {locustfile.name} --worker --master-host {platform.node()}",
+            f"poolsize: waiting for {workers} of these, each started with the database's URL in POOLSIZE_URL and this "
+            f"locustfile, wherever it is on that machine:\n"
+            f"  locust -f {os.path.relpath(locustfile)} --worker --master-host {platform.node()}",
             err=True,
         )
     run_path = _run_locust(_command(locustfile, options), url, locustfile)
@@ -101,7 +107,12 @@ def _command(locustfile: Path, options: dict[str, object]) -> list[str]:
         value: Any = options[option.name]
         values = value if option.repeatable else [] if value is None else [value]
         command += [f"{option.flag}={one}" for one in values]
-    return [*command, "--master"] if options[EXPECT_WORKERS.name] else command
+    if options[EXPECT_WORKERS.name]:
+        command.append("--master")
+    elif options[PROCESSES.name]:
+        port = free_port()  # two sweeps on one machine must not mix their processes, nor strangers join them
+        command += ["--master-bind-host=127.0.0.1", f"--master-bind-port={port}", f"--master-port={port}"]
+    return command
 
 
 def _run_locust(command: list[str], url: str | None, locustfile: Path) -> str:
@@ -182,6 +193,8 @@ def _complaint(log: IO[bytes]) -> str:
     """Why Locust ended, from its last words."""
     log.seek(0)
     lines = log.read().decode(errors="replace").strip().splitlines() or ["it said nothing"]
+    if any("Socket bind failure" in line for line in lines):
+        return "the port 5557, at which load processes elsewhere find this one, is taken: end the other sweep first"
     if "unrecognized arguments" in lines[-1] or "No User class" in lines[-1]:
         return "it defines no workload: subclass poolsize.measure.locust_user.PoolUser"
     return lines[-1]

@@ -159,7 +159,7 @@ class LocustGenerator:
             clients = [*self._runner.clients.running, *self._runner.clients.spawning]
             found = sorted(client.id for client in clients if client.user_count)
             if not found:
-                raise WorkFailed("every load process is gone")
+                raise WorkFailed("every load process is gone; do they run the same locustfile as this one?")
             return found
         return [worker_name(self._runner)]
 

@@ -28,9 +28,10 @@ from poolsize.measure.progress_pipe import ProgressPipe
 from poolsize.measure.request import Prepared, SweepRequest, prepare
 from poolsize.measure.sweep import sweep
 from poolsize.measure.workspace import Workspace
-from poolsize.progress import Message, SweepFailed
+from poolsize.progress import Message, StepDone, SweepFailed
 from poolsize.shipped import workloads
 from poolsize.store import RunWriter
+from poolsize.units import count, milliseconds, per_second
 
 if TYPE_CHECKING:
     from poolsize.measure.locust_user import PoolUser
@@ -87,6 +88,8 @@ def _set_up(environment: Environment, progress: ProgressPipe, closing_stack: Exi
         return
     if not options.headless:
         raise BadInput("add --headless: a sweep runs by itself, from the first step to the last")
+    if options.run_time:
+        raise BadInput(f"--run-time {options.run_time}: leave it out, a sweep ends with its last step; see --step-time")
     prepared = prepare(request, closing_stack)
     workspace = closing_stack.enter_context(Workspace(prepared.url))
     if not isinstance(runner, MasterRunner):
@@ -147,7 +150,10 @@ def _lead(
 
     def tell(message: Message) -> None:
         progress.tell(message)
-        logger.info("%s", message)
+        if isinstance(message, StepDone):
+            load, rate = count(message.pool_size, "connection"), per_second(message.throughput)
+            failed = f", failed: {', '.join(message.failed_checks)}" if message.failed_checks else ""
+            logger.info("%s: %s, p95 %s%s", load, rate, milliseconds(message.p95_ms), failed)
 
     def run_sweep() -> None:
         users_are_there.wait()

@@ -38,8 +38,8 @@ class LocustWorker:
     def __init__(self, environment: Environment, workload: str, workload_sha256: str, own_url: str | None) -> None:
         """Begin to listen.
 
-        workload: the name under which Locust's statistics have it; workload_sha256: of its file. own_url: how the database is reached from here;
-        not needed where the leader sends its private server's.
+        workload: the name under which Locust's statistics have it; workload_sha256: of its file. own_url: how the
+        database is reached from here; not needed where the leader sends its private server's.
         """
         assert environment.runner is not None
         self._environment = environment

@@ -50,7 +50,7 @@ def private_server(mysqld: Path | None, options: Mapping[str, str], max_connecti
     maria = _is_mariadb(program)
     installer = _installer(program) if maria else None
     directory = ON_DISK / f"poolsize-{secrets.token_hex(8)}"
-    password, port = secrets.token_urlsafe(24), _free_port()
+    password, port = secrets.token_urlsafe(24), free_port()
     settings = _settings(directory, port, max_connections, maria=maria) | dict(options)
     accounts = (
         f"CREATE USER '{ACCOUNT}'@'127.0.0.1' IDENTIFIED BY '{password}';\n"
@@ -195,7 +195,8 @@ def _complaint(log: Path) -> str:
     return (wrong or lines[-1:] or ["it said nothing"])[0].strip()
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port on loopback that nobody uses at this moment."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

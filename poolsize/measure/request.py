@@ -6,6 +6,7 @@ import platform
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from math import ceil
 from pathlib import Path
 
 from sqlalchemy import URL
@@ -41,6 +42,8 @@ class SweepRequest:
     url: str | None = None
     pool_sizes: str | None = None
     users: int | None = None
+    processes: int | None = None
+    expect_workers: int | None = None
     think_time: str | None = None
     warm_up: str | None = None
     step_time: str | None = None
@@ -126,10 +129,16 @@ def _wished(request: SweepRequest) -> SweepPlan:
     }
     return SweepPlan(
         sizes=sizes,
-        users=2 * max(sizes) if request.users is None else request.users,
+        users=_enough_users(request, sizes) if request.users is None else request.users,
         workload=request.workload,
         **{name: value for name, value in given.items() if value is not None},  # type: ignore[arg-type]  # by name
     )
+
+
+def _enough_users(request: SweepRequest, sizes: tuple[int, ...]) -> int:
+    """Twice the largest pool, in every load process: each has to fill its own share."""
+    processes = request.processes or request.expect_workers or 1
+    return 2 * processes * ceil(max(sizes) / processes)
 
 
 def _seconds(text: str | None, option: str) -> float | None:
@@ -176,7 +185,7 @@ def _cut_to(plan: SweepPlan, request: SweepRequest, server: Server, free: int) -
         return plan, ()
     limit = count(server.max_connections, "connection")
     note = f"left out sizes above {free}: the server admits {limit} (max_connections)"
-    return replace(plan, sizes=sizes, users=request.users or 2 * max(sizes)), (note,)
+    return replace(plan, sizes=sizes, users=request.users or _enough_users(request, sizes)), (note,)
 
 
 def _require_room(plan: SweepPlan, server: Server, free: int) -> None:

@@ -75,10 +75,11 @@ class ProgressBar:
         return minutes(max(0, (self._plan.steps - self._done) * self._plan.step_seconds - self._seconds))
 
     def _print(self, step: StepDone) -> None:
+        due = "" if step.rate is None else f"  of {per_second(step.rate)} by the clock"
         again = ", to be measured again" if step.again else ""
         doubts = f"  failed: {', '.join(step.failed_checks)}{again}" if step.failed_checks else ""
         self._console.print(
             f"{self._done:>3}/{self._plan.steps}  {count(step.pool_size, 'connection'):>16}  "
-            f"{per_second(step.throughput):>9}  p95 {milliseconds(step.p95_ms)}{doubts}",
+            f"{per_second(step.throughput):>9}  p95 {milliseconds(step.p95_ms)}{due}{doubts}",
             soft_wrap=True,
         )

@@ -133,7 +133,7 @@ def _verified_json(one: "Verified") -> dict[str, object]:
 
 def _headline(answer: Recommendation) -> str:
     if answer.pool_size is None:
-        return "No pool size can be recommended from this run."
+        return f"No pool size can be recommended from this run.  [{answer.verdict}]"
     if answer.basis == "formula":
         return f"Start with {count(answer.pool_size, 'connection')}."
     low, high = answer.range or (answer.pool_size, answer.pool_size)

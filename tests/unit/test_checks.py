@@ -31,6 +31,10 @@ def test_a_good_step_passes() -> None:
         ({"workers": (Worker("local", 4, 64, 0.2, 0.0, 80.0),)}, "generator"),
         ({"workers": (Worker("one of two", 2, 64, 0.2, 0.0, 0.5),)}, "workers"),
         ({"throughput": (50,) + (120,) * 5 + (80,) * 5}, "steady_state"),
+        (
+            {"server": {"machine_cpu": (2.0,) * 11, "machine_cores": (2.0,) * 11, "process_cpu": (1.2,) * 11}},
+            "quiet",
+        ),
         ({"rate": 120.0}, "arrivals"),
         ({"rate": 100.0, "stopped": "the queue outgrew its callers"}, "arrivals"),
         (
@@ -54,3 +58,10 @@ def test_errors_of_the_warm_up_do_not_count() -> None:
 
 def test_an_open_loop_that_keeps_up_passes() -> None:
     assert failed(replace(GOOD, rate=100.0, users=500)) == set()
+
+
+def test_a_machine_that_is_busy_with_nothing_else_is_quiet() -> None:
+    counters = {"machine_cpu": (2.0,) * 11, "machine_cores": (2.0,) * 11, "process_cpu": (1.7,) * 11}
+    assert failed(replace(GOOD, server=counters)) == set()
+    idle = counters | {"machine_cpu": (1.0,) * 11, "process_cpu": (0.1,) * 11}
+    assert failed(replace(GOOD, server=idle)) == set()

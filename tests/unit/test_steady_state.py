@@ -46,3 +46,8 @@ def test_a_drift_is_seen() -> None:
     fading = 1 - 0.3 * np.arange(30) / 30
     found = [drift((np.array(series(30, 0, seed)) * fading).tolist()) for seed in range(200)]
     assert np.mean([one < -0.1 for one in found]) > 0.9
+
+
+def test_a_late_jump_is_a_drift() -> None:
+    assert drift([66, 69, 65, 92, 136, 140, 136, 137]) > 0.25
+    assert drift([69, 70, 68, 69, 70, 52, 51, 51, 50, 51]) < 0
