@@ -116,7 +116,7 @@ def recommend(analysis: "Analysis") -> Recommendation:
         warnings=((advice,) if advice else ()) + _warnings(analysis),
         throughput=chosen.throughput.mean,
         database_size=None,
-        estimates={"plateau": plateau.pool_size},
+        estimates={name: one.pool_size for name, one in analysis.estimates.items()} or {"plateau": plateau.pool_size},
         regret=tuple(
             Neighbour(size.pool_size, max(0.0, 1 - size.throughput.mean / best), size.total.p95)
             for size in analysis.telling

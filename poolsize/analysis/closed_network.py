@@ -15,10 +15,14 @@ from scipy.special import gammaln
 
 @dataclass(frozen=True)
 class Station:
-    """A queue with that many equal servers; demand_ms: service that one round needs."""
+    """A queue with that many equal servers; demand_ms: service that one round needs.
+
+    slowdown: by how much of itself the service gets longer for each that is there beyond the servers.
+    """
 
     demand_ms: float
     servers: int = 1
+    slowdown: float = 0.0
 
 
 def throughputs(stations: Sequence[Station], delay_ms: float, population: int) -> NDArray[np.float64]:
@@ -31,8 +35,9 @@ def throughputs(stations: Sequence[Station], delay_ms: float, population: int) -
     constants = _scaled(places * np.log(delay_ms / slowest) - gammaln(places + 1)) if delay_ms else _unit(population)
     for station in stations:
         if station.demand_ms:
-            busy = np.log(np.minimum(np.maximum(places, 1), station.servers))
-            weights = places * np.log(station.demand_ms / slowest) - np.cumsum(busy)
+            speed = np.minimum(np.maximum(places, 1), station.servers)
+            crowd = 1 + station.slowdown * np.maximum(places - station.servers, 0)
+            weights = places * np.log(station.demand_ms / slowest) - np.cumsum(np.log(speed / crowd))
             constants = np.convolve(constants, _scaled(weights))[: population + 1]
             constants /= constants.max()
     return np.asarray(constants[:-1] / constants[1:] / slowest)

@@ -2,11 +2,15 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import groupby
 
 from poolsize.analysis.cause import Cause, cause
+from poolsize.analysis.closed_network import Station
 from poolsize.analysis.confidence import Interval, mean_interval
 from poolsize.analysis.demands import Demands, at_size
+from poolsize.analysis.estimates import Estimate, estimates
+from poolsize.analysis.network_fit import NO_CLIENT
 from poolsize.analysis.percentiles import QUANTILES, Percentiles, merged, percentiles, quantile_interval
 from poolsize.analysis.plateau import TOLERANCE, Plateau, carrier, plateau
 from poolsize.errors import WorkFailed
@@ -81,6 +85,16 @@ class Analysis:
     def telling(self) -> tuple[SizeSummary, ...]:
         """The sizes whose throughput is the database's: callers could fill the pool, and none were lost."""
         return telling(self.sizes)
+
+    @cached_property
+    def estimates(self) -> Mapping[str, Estimate]:
+        """What each estimator makes of the telling sizes; none at a fixed rate, whose throughput is no answer."""
+        if self.plateau is None or self.setting.plan.rate is not None:
+            return {}
+        found = self.telling[-1].demands  # where the client is busiest, and its demand best known
+        client = Station(found.client_ms, found.client_processes) if found else NO_CLIENT
+        curve = [(size.pool_size, size.throughput) for size in self.telling]
+        return estimates(curve, self.plateau.tolerance, client)
 
     def at(self, pool_size: int) -> SizeSummary:
         """The summary of one measured size."""

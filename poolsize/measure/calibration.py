@@ -17,12 +17,12 @@ from poolsize.run import Calibration
 
 CONNECTIONS = 2
 CALLERS = 4
-SECONDS = 0.3
+SECONDS = 0.2
 TIMEOUT_SECONDS = 30.0
 
 
 def calibrate(url: URL) -> Calibration:
-    """Run the callers' loop against connections that do nothing, then with the smallest statement; about 2 s."""
+    """Run the callers' loop against connections that do nothing, then with the smallest statement; under a second."""
     creator: Any = Idle  # has of a connection only what the loop uses
     idle = FairQueuePool(creator, pool_size=CONNECTIONS, max_overflow=0, reset_on_return=None)
     loop_us, _ = _run(idle, CALLERS, _nothing)
@@ -62,7 +62,7 @@ def _run(pool: Pool, callers: int, transaction: Callable[[Any], None]) -> tuple[
     """Processor time of a transaction, and the median of its usage, both in microseconds."""
     load = Load(pool.connect)
     loops = [gevent.spawn(call, load, transaction, 0.0) for _ in range(callers)]
-    gevent.sleep(0.1)
+    gevent.sleep(0.03)
     load.recorder.end_second()
     cpu_seconds, until = process_time(), monotonic() + SECONDS
     gevent.sleep(until - monotonic())

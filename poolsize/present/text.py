@@ -69,6 +69,7 @@ def analysis_text(analysis: "Analysis") -> str:
         title,
         _table(columns, rows),
         _estimates(analysis),
+        _estimators_table(analysis),
         _held_by(analysis),
         _verified_table(analysis),
         _void_steps(analysis),
@@ -103,7 +104,8 @@ def analysis_json(analysis: "Analysis") -> str:
     return json.dumps(
         {
             "steps": steps,
-            "estimates": {"plateau": plateau},
+            "estimates": {name: one.pool_size for name, one in analysis.estimates.items()} or {"plateau": plateau},
+            "estimators": {name: asdict(one) for name, one in analysis.estimates.items()},
             "cause": asdict(analysis.cause) if analysis.cause else None,
             "verified": [_verified_json(one) for one in analysis.verified],
             "void": [
@@ -188,6 +190,24 @@ def _estimates(analysis: "Analysis") -> str:
         f"Plateau: {count(found.pool_size, 'connection')}, the smallest size within {percent(found.tolerance)} "
         f"of the best throughput; given the intervals, from {found.low} to {found.high}."
     )
+
+
+def _estimators_table(analysis: "Analysis") -> str:
+    """What every estimator says, so that their disagreement shows."""
+    if not analysis.estimates:
+        return ""
+    rows = [
+        [
+            name,
+            "none inside" if one.pool_size is None else str(one.pool_size),
+            "" if one.low is None else f"{one.low}-{one.high}",
+            "" if one.error is None else percent(one.error),
+            "" if one.moved is None else f"{one.moved:+.0%}" + (" !" if one.unstable else ""),
+        ]
+        for name, one in analysis.estimates.items()
+    ]
+    columns = ["estimator", "size", "95 % range", "error at sizes left out", "moves without the largest"]
+    return _table(columns, rows)
 
 
 def _held_by(analysis: "Analysis") -> str:

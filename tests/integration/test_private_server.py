@@ -61,6 +61,7 @@ def test_it_is_gone_however_its_owner_ends(flavor: str, ending: str | signal.Sig
     assert gone(int(pid), Path(directory))
 
 
+@pytest.mark.slow  # looks at every private server of this machine, as does the last one here
 def test_it_is_gone_when_its_owner_is_killed_while_it_is_being_made() -> None:
     before = set(ON_DISK.glob("poolsize-*"))
     owner = subprocess.Popen([sys.executable, "-c", OWNER, "", "wait"], stdout=subprocess.DEVNULL)
@@ -115,6 +116,7 @@ def test_an_option_that_the_server_does_not_know_is_told_in_its_own_words() -> N
         pass
 
 
+@pytest.mark.slow
 def test_a_sweep_killed_hard_leaves_no_process_behind(tmp_path: Path) -> None:
     before = {process.pid for process in psutil.process_iter()}
     sweep = subprocess.Popen(

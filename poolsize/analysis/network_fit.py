@@ -1,0 +1,86 @@
+"""A closed network fitted to a throughput curve: the client as it was measured, a server that slows down, and a delay.
+
+Connections that are held are at the client's processor, at one of a few servers of the database, or in a delay that
+nobody queues for (the network, a commit's disk). With more connections than servers each transaction gets slower by a
+fixed part for every one too many. Four numbers, of which a curve can tell three or four.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import exp, log
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import least_squares
+
+from poolsize.analysis.closed_network import Station, throughputs
+
+FEWEST = 4
+SERVERS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
+DRAWS = 200
+NO_CLIENT = Station(0.0)
+LEAST_ERROR = 0.01
+"""A point is not trusted to less than 1 %, whatever its seconds say: the model is not that true."""
+
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class FittedNetwork:
+    """servers that each need service_ms for a transaction, beside a client and delay_ms elsewhere.
+
+    slowdown: by how much of itself the service gets longer for each connection beyond the servers.
+    """
+
+    servers: int
+    service_ms: float
+    delay_ms: float
+    slowdown: float
+    client: Station
+
+    def throughput(self, sizes: Sequence[int]) -> Vector:
+        """Per second, with full pools of these sizes."""
+        station = Station(self.service_ms, self.servers, self.slowdown)
+        rates = throughputs([self.client, station], self.delay_ms, max(sizes))
+        return np.asarray(1000 * rates[np.asarray(sizes) - 1])
+
+
+def fit_network(
+    sizes: Sequence[int], throughput: Sequence[float], errors: Sequence[float], client: Station = NO_CLIENT
+) -> tuple[FittedNetwork, list[FittedNetwork]] | None:
+    """The best fit, weighted by the standard errors, and others that the measurements allow; None with fewer than 4.
+
+    client: what was measured of the load processes; without it their part is in the delay.
+    """
+    rates = np.asarray(throughput, float)
+    if len(sizes) < FEWEST or not (rates > 0).all():
+        return None
+    weights = 1 / np.maximum(np.asarray(errors, float) / rates, LEAST_ERROR)
+
+    def residuals(parameters: Vector, servers: int) -> Vector:
+        return np.asarray(np.log(_network(parameters, servers, client).throughput(sizes) / rates) * weights)
+
+    fits = [(_fit(residuals, servers, sizes, rates), servers) for servers in SERVERS if servers <= max(sizes)]
+    best, servers = min(fits, key=lambda one: float(one[0].cost))
+    scale = 2 * float(best.cost) / max(1, len(sizes) - len(best.x))
+    covariance = np.linalg.pinv(best.jac.T @ best.jac) * max(1.0, scale)
+    drawn = np.random.default_rng(0).multivariate_normal(best.x, covariance, DRAWS, method="eigh")
+    others = [_network(np.clip(one, LOWEST, HIGHEST), servers, client) for one in drawn]
+    return _network(best.x, servers, client), others
+
+
+LOWEST, HIGHEST = np.array([-15.0, -15.0, 0.0]), np.array([12.0, 12.0, 10.0])
+"""Logarithms of service and delay in ms, and the slowdown: as far as a fit may go."""
+
+
+def _fit(residuals: Callable[[Vector, int], Vector], servers: int, sizes: Sequence[int], rates: Vector) -> Any:
+    service_ms = 1000 * servers / float(rates.max())
+    lone_ms = 1000 * float((np.asarray(sizes) / rates).min())
+    start = [log(service_ms), log(max(lone_ms - service_ms, 0.1 * service_ms)), 1e-3]
+    return least_squares(residuals, start, args=(servers,), bounds=(LOWEST, HIGHEST))
+
+
+def _network(parameters: Vector, servers: int, client: Station) -> FittedNetwork:
+    service, delay, slowdown = map(float, parameters)
+    return FittedNetwork(servers, exp(service), exp(delay), slowdown, client)

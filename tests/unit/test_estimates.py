@@ -1,0 +1,87 @@
+"""The four estimators on curves whose answer is known, and what they say of their own doubts."""
+
+import csv
+
+import pytest
+from kneed import KneeLocator
+
+from poolsize.analysis.closed_network import Station, throughputs
+from poolsize.analysis.confidence import Interval
+from poolsize.analysis.estimates import estimates
+from poolsize.analysis.kneedle import knee
+from poolsize.analysis.network_fit import fit_network
+from tests.conftest import ROOT
+
+SIZES = [1, 2, 4, 8, 16, 32, 64]
+
+
+def curve(rates: list[float], spread: float = 0.01, sizes: list[int] = SIZES) -> list[tuple[int, Interval]]:
+    """Intervals of +-2 standard errors of that share."""
+    return [
+        (size, Interval(rate, rate * (1 - 2 * spread), rate * (1 + 2 * spread)))
+        for size, rate in zip(sizes, rates, strict=True)
+    ]
+
+
+def network(servers: int, service_ms: float, delay_ms: float, slowdown: float = 0.0) -> list[float]:
+    rates = throughputs([Station(service_ms, servers, slowdown)], delay_ms, SIZES[-1])
+    return [1000 * float(rates[size - 1]) for size in SIZES]
+
+
+@pytest.mark.parametrize(
+    ("servers", "service_ms", "delay_ms", "slowdown"), [(2, 14.0, 0.5, 0.0), (8, 2.0, 3.0, 0.0), (4, 1.0, 2.0, 0.02)]
+)
+def test_a_closed_network_is_found_again(servers: int, service_ms: float, delay_ms: float, slowdown: float) -> None:
+    rates = network(servers, service_ms, delay_ms, slowdown)
+    found = fit_network(SIZES, rates, [0.01 * rate for rate in rates])
+    assert found is not None
+    assert found[0].throughput(SIZES) == pytest.approx(rates, rel=0.01)
+    every = list(range(1, 65))
+    truth = 1000 * throughputs([Station(service_ms, servers, slowdown)], delay_ms, 64)
+    assert found[0].throughput(every) == pytest.approx(truth, rel=0.03)
+
+
+def test_the_estimators_agree_on_a_plain_curve() -> None:
+    found = estimates(curve(network(8, 2.0, 3.0)))
+    assert found["plateau"].pool_size == 32
+    assert found["closed_network"].pool_size in range(16, 33)
+    assert found["closed_network"].error is not None
+    assert found["closed_network"].error < 0.03
+    assert found["kneedle"].pool_size in {8, 16}
+
+
+def test_a_curve_without_a_peak_has_none_for_the_usl() -> None:
+    found = estimates(curve([100 * size / (1 + 0.05 * (size - 1)) for size in SIZES]))["usl"]
+    assert found.pool_size is None
+    assert found.error is not None
+    assert found.error < 0.01
+
+
+def test_a_peak_inside_is_found_with_its_interval() -> None:
+    rates = [100 * size / (1 + 0.02 * (size - 1) + 0.001 * size * (size - 1)) for size in SIZES]
+    found = estimates(curve(rates))["usl"]
+    assert found.pool_size == 31  # sqrt((1 - sigma) / kappa)
+    assert (found.low or 0) <= 31 <= (found.high or 0)
+
+
+def test_an_estimate_that_moves_with_the_range_says_so() -> None:
+    """Throughput that never stops rising: the plateau is wherever the sweep ended."""
+    found = estimates(curve([100 * size**0.7 for size in SIZES]))
+    assert found["plateau"].pool_size == 64
+    assert found["plateau"].unstable
+
+
+def test_kneedle_is_the_library_s() -> None:
+    with (ROOT / "data/published/published_curves.csv").open() as file:
+        rows = [row for row in csv.DictReader(file) if row["curve"] == "callaghan_ro_innodb5626"]
+    sizes, rates = [float(row["x"]) for row in rows], [float(row["throughput"]) for row in rows]
+    assert knee(sizes, rates) == KneeLocator(sizes, rates, curve="concave", direction="increasing").knee
+    assert knee([1, 2, 3, 4], [100, 200, 300, 400]) is None
+
+
+def test_too_few_sizes_give_no_answer_but_no_error_either() -> None:
+    found = estimates(curve([100.0, 150.0], sizes=[1, 2]))
+    assert found["usl"].pool_size is None
+    assert found["closed_network"].pool_size is None
+    assert found["kneedle"].pool_size is None
+    assert found["plateau"].pool_size == 2
