@@ -129,12 +129,15 @@ def _no_size(analysis: "Analysis", formula: Formula) -> Recommendation:
     """Nothing measured can be believed: say so, and what to do, instead of a number."""
     users = analysis.setting.plan.users
     limited = all(size.failed("users_limited") for size in analysis.sizes)
+    generator = False
     rate = analysis.setting.plan.rate
     if rate is not None and all(size.failed("arrivals") for size in analysis.sizes):
         advice = (
             f"No pool that was measured served {per_second(rate)}: sweep larger --pool-sizes, or find out what the "
             "database can do by leaving --rate out."
         )
+    elif generator := all(size.failed("generator") for size in analysis.sizes):
+        advice = f"The load process itself was busy or late at every size. {_more_load(analysis.sizes[-1])}"
     elif limited:
         advice = f"No pool was ever full with {users} users: use --users {4 * users} or smaller --pool-sizes."
     elif analysis.plateau is None:
@@ -149,7 +152,7 @@ def _no_size(analysis: "Analysis", formula: Formula) -> Recommendation:
         pool_size=None,
         range=None,
         formula=formula,
-        verdict="users-limited" if limited else "noisy",
+        verdict="generator-limited" if generator else "users-limited" if limited else "noisy",
         reasons=(),
         warnings=(advice, *_warnings(analysis)),
         throughput=None,

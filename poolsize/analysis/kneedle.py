@@ -4,6 +4,7 @@ Satopaa, Albrecht, Irwin and Raghavan, "Finding a 'kneedle' in a haystack" (2011
 depends on the range: measure further and it moves, and a curve without a bend has none.
 """
 
+import warnings
 from collections.abc import Sequence
 
 FEWEST = 3
@@ -15,5 +16,7 @@ def knee(sizes: Sequence[float], throughput: Sequence[float]) -> int | None:
 
     if len(sizes) < FEWEST:
         return None
-    found = KneeLocator(list(sizes), list(throughput), curve="concave", direction="increasing").knee
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it warns where there is no knee; that is an answer
+        found = KneeLocator(list(sizes), list(throughput), curve="concave", direction="increasing").knee
     return None if found is None else round(float(found))

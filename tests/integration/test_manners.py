@@ -135,7 +135,11 @@ def test_two_sweeps_at_once_are_refused(server: PrivateServer, poolsize: Command
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    ("server", "ending"),
+    [("mariadb", signal.SIGINT), ("mariadb", signal.SIGTERM), ("mysql", signal.SIGINT)],
+    indirect=["server"],
+)
 def test_an_interrupted_sweep_keeps_its_steps_and_resumes(
     server: PrivateServer, poolsize: Command, tmp_path: Path, cursor: Any, ending: signal.Signals
 ) -> None:

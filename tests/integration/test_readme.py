@@ -95,7 +95,7 @@ def test_the_sweeps_work_with_the_account_the_readme_makes(
             options[options.index("--pool-sizes") + 1] = "1,2"
         else:
             options += ["--pool-sizes", "1,2"]
-        short = ("--step-time", "2s", "--warm-up", "0", "--output", f"{place}.jsonl")
+        short = ("--step-time", "1s", "--warm-up", "0", "--output", f"{place}.jsonl")
         done = poolsize("sweep", *options, *short, url=None if "--server-option" in options else url)
         assert done.returncode == 0, done.stderr
         assert done.stdout.startswith(("Pool size: ", "No pool size"))

@@ -21,7 +21,9 @@ def schemas(server: PrivateServer) -> set[str]:
         return {name for (name,) in cursor.fetchall()}
 
 
-@pytest.mark.parametrize("workload", ["insert", "scan"])
+@pytest.mark.parametrize(
+    ("server", "workload"), [("mariadb", "insert"), ("mariadb", "scan"), ("mysql", "insert")], indirect=["server"]
+)
 def test_poolsize_sweep_measures_and_recommends(
     server: PrivateServer, poolsize: Command, tmp_path: Path, workload: str
 ) -> None:
@@ -53,7 +55,7 @@ def test_plain_locust_does_the_same(server: PrivateServer, tmp_path: Path) -> No
 
 
 @pytest.mark.skipif(sys.platform != "linux" or (os.cpu_count() or 1) < 2, reason="pins to the second core")
-@pytest.mark.parametrize("cores", [1, 2])
+@pytest.mark.parametrize(("server", "cores"), [("mariadb", 1), ("mariadb", 2), ("mysql", 2)], indirect=["server"])
 def test_the_plateau_of_scan_is_the_number_of_cores(server: PrivateServer, tmp_path: Path, cores: int) -> None:
     everywhere = os.sched_getaffinity(0)
     first, *_, last = sorted(everywhere)

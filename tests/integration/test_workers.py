@@ -44,7 +44,7 @@ def plateau(run: Run) -> int:
 def test_four_processes_find_the_plateau_that_one_finds(poolsize: Command, tmp_path: Path) -> None:
     done = poolsize(
         "sweep", "--workload", "scan", "--processes", "4", "--pool-sizes", "1,2,6", "--users", "40",
-        "--step-time", "5s", "--warm-up", "1s", "--output", "a.jsonl",
+        "--step-time", "4s", "--warm-up", "1s", "--output", "a.jsonl",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     run = load_run(tmp_path / "a.jsonl")
@@ -136,7 +136,7 @@ def test_two_load_machines_find_the_same_plateau(tmp_path: Path) -> None:
         )
         sweep = subprocess.Popen(
             [*lead,
-             "--pool-sizes", "1,2,6", "--users", "40", "--step-time", "5s", "--warm-up", "1s", "--output", str(path)],
+             "--pool-sizes", "1,2,6", "--users", "40", "--step-time", "4s", "--warm-up", "1s", "--output", str(path)],
             env=url("127.0.0.1"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
         workers = [
