@@ -14,19 +14,10 @@ from sqlalchemy import URL
 
 from poolsize.errors import WorkFailed
 from poolsize.facts.server import connections_in
+from poolsize.measure import messages
 from poolsize.measure.assemble import assemble
 from poolsize.measure.load_process import Report
 from poolsize.measure.locust_worker import worker_name
-from poolsize.measure.messages import (
-    CALIBRATE,
-    CALIBRATED,
-    FINISH,
-    FINISHED,
-    OPEN,
-    OPENED,
-    SECOND,
-    START,
-)
 from poolsize.measure.pool import SCHEMA, connect, error_kind
 from poolsize.measure.progress_pipe import ProgressPipe
 from poolsize.measure.server_watch import ServerWatch
@@ -63,16 +54,16 @@ class LocustGenerator:
         self._monitor = connect(url)
         self._server = ServerWatch(url)
         self.notes = self._server.notes
-        for kind in (CALIBRATED, OPENED, SECOND, FINISHED):
+        for kind in (messages.CALIBRATED, messages.OPENED, messages.SECOND, messages.FINISHED):
             runner.register_message(kind, self._receiver(kind))
 
     def calibrate(self) -> Calibration | None:
         """What one load process costs; None where it could not be had."""
         worker = self._workers()[0]
         self._number += 1
-        self._send(CALIBRATE, {"private_url": self._private_url}, worker)
+        self._send(messages.CALIBRATE, {"private_url": self._private_url}, worker)
         try:
-            replies = self._collect(CALIBRATED, {worker})
+            replies = self._collect(messages.CALIBRATED, {worker})
         except WorkFailed:
             return None
         return Calibration(**replies[worker]["calibration"]) if replies else None
@@ -88,9 +79,8 @@ class LocustGenerator:
             end = self._follow(course, planned)
             with self._monitor.cursor() as cursor:
                 counted = connections_in(cursor, SCHEMA)
-            self._server.stop()
-            self._send(FINISH, {"first": end.first, "last": end.last})
-            replies = self._collect(FINISHED, set(course.workers))
+            self._send(messages.FINISH, {"first": end.first, "last": end.last})
+            replies = self._collect(messages.FINISHED, set(course.workers))
         except pymysql.MySQLError as error:
             raise WorkFailed(f"the server failed ({error_kind(error)}): {error.args[-1]}") from None
         finally:
@@ -114,7 +104,7 @@ class LocustGenerator:
             shares = split(pool_size, self._workers())
             self._number += 1
             self._send(
-                OPEN,
+                messages.OPEN,
                 {
                     "shares": shares,
                     "private_url": self._private_url,
@@ -122,7 +112,7 @@ class LocustGenerator:
                     "workload_sha256": self._workload_sha256,
                 },
             )
-            if set(self._collect(OPENED, set(shares))) == set(shares):
+            if set(self._collect(messages.OPENED, set(shares))) == set(shares):
                 return shares
             self._share_users_anew()
 
@@ -131,14 +121,14 @@ class LocustGenerator:
         if planned.rate is not None:
             rates = {name: planned.rate * share / planned.pool_size for name, share in shares.items()}
         self._server.start()
-        self._send(START, {"think_seconds": self._plan.think_time_ms / 1000, "rates": rates})
+        self._send(messages.START, {"think_seconds": self._plan.think_time_ms / 1000, "rates": rates})
 
     def _follow(self, course: StepCourse, planned: PlannedStep) -> Ending:
         """Take the seconds as they come until the step may end."""
         told = len(course.seconds)
         heard_at = monotonic()
         while True:
-            if (message := self._next_message(course.workers)) and message[0] == SECOND:
+            if (message := self._next_message(course.workers)) and message[0] == messages.SECOND:
                 course.add(message[1])
             for second in course.seconds[told:]:
                 self._progress.tell(SecondPassed(second.transactions, second.p95_ms))

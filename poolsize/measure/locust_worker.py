@@ -10,19 +10,9 @@ from locust.runners import Runner, WorkerRunner
 from sqlalchemy import URL
 
 from poolsize.errors import WorkFailed
-from poolsize.measure import locust_stats
+from poolsize.measure import locust_stats, messages
 from poolsize.measure.calibration import calibrate
 from poolsize.measure.load_process import LoadProcess
-from poolsize.measure.messages import (
-    CALIBRATE,
-    CALIBRATED,
-    FINISH,
-    FINISHED,
-    OPEN,
-    OPENED,
-    SECOND,
-    START,
-)
 from poolsize.measure.pool import database_url
 from poolsize.measure.recorder import Second
 
@@ -49,11 +39,11 @@ class LocustWorker:
         self._name = worker_name(environment.runner)
         self._workload_sha256 = workload_sha256
         self._number = 0
-        self.process = LoadProcess(self._tell_second, lambda failure: self._reply(FINISHED, error=failure))
-        self._listen(CALIBRATE, CALIBRATED, self._calibrate)
-        self._listen(OPEN, OPENED, self._open)
-        self._listen(START, None, self._start)
-        self._listen(FINISH, FINISHED, self._finish)
+        self.process = LoadProcess(self._tell_second, lambda failure: self._reply(messages.FINISHED, error=failure))
+        self._listen(messages.CALIBRATE, messages.CALIBRATED, self._calibrate)
+        self._listen(messages.OPEN, messages.OPENED, self._open)
+        self._listen(messages.START, None, self._start)
+        self._listen(messages.FINISH, messages.FINISHED, self._finish)
 
     def _calibrate(self, private_url: str | None) -> dict[str, Any]:
         return {"calibration": asdict(calibrate(self._url(private_url)))}
@@ -81,7 +71,7 @@ class LocustWorker:
     def _tell_second(self, index: int, second: Second, backlog: int) -> None:
         locust_stats.report(self._environment, self._workload, second)
         self._reply(
-            SECOND,
+            messages.SECOND,
             index=index,
             transactions=second.transactions,
             errors=second.errors,
@@ -106,7 +96,7 @@ class LocustWorker:
                 result = work(**data)
             except Exception as error:
                 text = str(error) if isinstance(error, WorkFailed) else f"{type(error).__name__}: {error}"
-                self._reply(answer_kind or FINISHED, error=text)
+                self._reply(answer_kind or messages.FINISHED, error=text)
             else:
                 if answer_kind:
                     self._reply(answer_kind, **result)
