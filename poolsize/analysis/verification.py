@@ -12,8 +12,10 @@ def steps_to_verify(run: Run) -> tuple[PlannedStep, ...]:
 
     The plateau's size, and the measured ones below and above it, each at those percentages of its own throughput.
     """
+    if not run.plan.verify:
+        return ()
     found = analyze(run)
-    if found.plateau is None or not run.plan.verify:
+    if found.plateau is None:
         return ()
     sizes = [size.pool_size for size in found.telling]
     place = sizes.index(found.plateau.pool_size)

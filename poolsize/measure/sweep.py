@@ -45,8 +45,8 @@ def sweep(
         tell(StepDone.of(step, again=step.void and planned in (run.missing or steps_to_verify(run))))
         return run
 
-    while run.missing:
-        run = measure(run, run.missing[0])
+    while missing := run.missing:
+        run = measure(run, missing[0])
     while verifying := steps_to_verify(run):
         run = measure(run, verifying[0])
     tell(SweepDone())
