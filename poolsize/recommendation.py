@@ -127,32 +127,13 @@ def recommend(analysis: "Analysis") -> Recommendation:
 
 def _no_size(analysis: "Analysis", formula: Formula) -> Recommendation:
     """Nothing measured can be believed: say so, and what to do, instead of a number."""
-    users = analysis.setting.plan.users
-    limited = all(size.failed("users_limited") for size in analysis.sizes)
-    generator = False
-    rate = analysis.setting.plan.rate
-    if rate is not None and all(size.failed("arrivals") for size in analysis.sizes):
-        advice = (
-            f"No pool that was measured served {per_second(rate)}: sweep larger --pool-sizes, or find out what the "
-            "database can do by leaving --rate out."
-        )
-    elif generator := all(size.failed("generator") for size in analysis.sizes):
-        advice = f"The load process itself was busy or late at every size. {_more_load(analysis.sizes[-1])}"
-    elif limited:
-        advice = f"No pool was ever full with {users} users: use --users {4 * users} or smaller --pool-sizes."
-    elif analysis.plateau is None:
-        advice = "No step passed its checks; see them with poolsize analyze, and measure again."
-    else:
-        advice = (
-            f"Anything from {analysis.plateau.low} to {analysis.plateau.high} connections may be right: "
-            f"measure longer, --step-time {max(30, 4 * analysis.setting.plan.step_seconds)}s, or with --repeats 3."
-        )
+    verdict, advice = _why_no_size(analysis)
     return Recommendation(
         basis="measured",
         pool_size=None,
         range=None,
         formula=formula,
-        verdict="generator-limited" if generator else "users-limited" if limited else "noisy",
+        verdict=verdict,
         reasons=(),
         warnings=(advice, *_warnings(analysis)),
         throughput=None,
@@ -160,6 +141,34 @@ def _no_size(analysis: "Analysis", formula: Formula) -> Recommendation:
         estimates={"plateau": None},
         regret=(),
         sweep_sizes=(),
+    )
+
+
+def _why_no_size(analysis: "Analysis") -> tuple[Verdict, str]:
+    """What spoiled every size, and the way out."""
+    plan = analysis.setting.plan
+
+    def everywhere(check: str) -> bool:
+        return all(size.failed(check) for size in analysis.sizes)
+
+    if plan.rate is not None and everywhere("arrivals"):
+        return "noisy", (
+            f"No pool that was measured served {per_second(plan.rate)}: sweep larger --pool-sizes, or find out what "
+            "the database can do by leaving --rate out."
+        )
+    if everywhere("generator"):
+        return "generator-limited", (
+            f"The load process itself was busy or late at every size. {_more_load(analysis.sizes[-1])}"
+        )
+    if everywhere("users_limited"):
+        return "users-limited", (
+            f"No pool was ever full with {plan.users} users: use --users {4 * plan.users} or smaller --pool-sizes."
+        )
+    if analysis.plateau is None:
+        return "noisy", "No step passed its checks; see them with poolsize analyze, and measure again."
+    return "noisy", (
+        f"Anything from {analysis.plateau.low} to {analysis.plateau.high} connections may be right: "
+        f"measure longer, --step-time {max(30, 4 * plan.step_seconds)}s, or with --repeats 3."
     )
 
 

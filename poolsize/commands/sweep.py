@@ -16,7 +16,6 @@ import click
 from poolsize.analysis.summary import analyze
 from poolsize.errors import BadInput, PoolsizeError, WorkFailed
 from poolsize.measure.options import EXPECT_WORKERS, OPTIONS, PROCESSES, USERS, Option
-from poolsize.measure.private_server import free_port
 from poolsize.measure.progress_pipe import DESCRIPTOR
 from poolsize.present.progress_bar import ProgressBar
 from poolsize.present.text import recommendation_json, recommendation_text
@@ -53,6 +52,19 @@ def sweep(workload: str | None, url: str | None, as_json: bool, **options: objec
     Without --url it starts a private MariaDB or MySQL on this machine and removes it afterwards.
     """
     locustfile = _locustfile(workload, options["resume"])
+    _settle_processes(options, url, locustfile)
+    run_path = _run_locust(_command(locustfile, options), url, locustfile)
+    run = load_run(run_path)
+    answer = recommend(analyze(run))
+    if as_json:
+        click.echo(recommendation_json(answer, run=run_path, steps=len(run.steps), load_seconds=_seconds(run)))
+    else:
+        click.echo(recommendation_text(answer))
+        click.echo(f"\nStored in {run_path}; draw it with: poolsize analyze {run_path} --plot knee.png")
+
+
+def _settle_processes(options: dict[str, object], url: str | None, locustfile: Path) -> None:
+    """Refuse what can't be, and say how processes elsewhere are started. Raises BadInput."""
     for option in (PROCESSES, EXPECT_WORKERS):
         number: Any = options[option.name]
         if number is not None and number < 1:
@@ -72,14 +84,6 @@ def sweep(workload: str | None, url: str | None, as_json: bool, **options: objec
             f"  locust -f {os.path.relpath(locustfile)} --worker --master-host {platform.node()}",
             err=True,
         )
-    run_path = _run_locust(_command(locustfile, options), url, locustfile)
-    run = load_run(run_path)
-    answer = recommend(analyze(run))
-    if as_json:
-        click.echo(recommendation_json(answer, run=run_path, steps=len(run.steps), load_seconds=_seconds(run)))
-    else:
-        click.echo(recommendation_text(answer))
-        click.echo(f"\nStored in {run_path}; draw it with: poolsize analyze {run_path} --plot knee.png")
 
 
 def _seconds(run: Run) -> int:
@@ -110,6 +114,8 @@ def _command(locustfile: Path, options: dict[str, object]) -> list[str]:
     if options[EXPECT_WORKERS.name]:
         command.append("--master")
     elif options[PROCESSES.name]:
+        from poolsize.measure.private_server import free_port
+
         port = free_port()  # two sweeps on one machine must not mix their processes, nor strangers join them
         command += ["--master-bind-host=127.0.0.1", f"--master-bind-port={port}", f"--master-port={port}"]
     return command
