@@ -17,9 +17,9 @@ GAUGES = frozenset(
 """Counters that are read as they are; every other is the increase over one second.
 
 Those that begin with process_ are of the server's process, where it runs on this machine: process_cpu (seconds of
-processor time), process_cores (cores it may run on), process_context_switches, process_read_bytes and
-process_written_bytes (by the disk); machine_cpu and machine_cores are the whole machine's. The rest are the server's
-own status variables (queries/status.sql).
+processor time), process_cores (cores it may run on), process_context_switches (with up to 30 threads),
+process_read_bytes and process_written_bytes (by the disk); machine_cpu and machine_cores are the whole machine's. The
+rest are the server's own status variables (queries/status.sql).
 """
 
 

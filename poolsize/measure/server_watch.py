@@ -73,10 +73,11 @@ class ServerWatch:
             read = read_status(cursor)
         for name, reading in self._readings():
             with suppress(psutil.Error, AttributeError, OSError):
-                read[name] = reading()
+                if (value := reading()) is not None:
+                    read[name] = value
         return read
 
-    def _readings(self) -> Iterable[tuple[str, Callable[[], float]]]:
+    def _readings(self) -> Iterable[tuple[str, Callable[[], float | None]]]:
         """What can be asked about the server's process; any of it may be missing here."""
         process = self._process
         if process is None:
@@ -128,10 +129,10 @@ def _ports(process: psutil.Process) -> set[int]:
     return {one.laddr.port for one in connections if one.status == psutil.CONN_LISTEN}
 
 
-def _context_switches(process: psutil.Process) -> float:
-    """Of all threads; the process's own figure is its main thread's."""
+def _context_switches(process: psutil.Process) -> float | None:
+    """Of all threads, for the process's own figure is its main thread's; None for too many to ask."""
     if process.num_threads() > MOST_THREADS:
-        raise psutil.AccessDenied(process.pid)
+        return None
     switches = 0
     for thread in process.threads():
         with suppress(psutil.Error):
