@@ -39,13 +39,6 @@ class Usl:
         """X at these sizes, per second."""
         return _model(np.array([self.lambda_, self.sigma, self.kappa]), np.asarray(sizes, float))
 
-    @property
-    def ceiling(self) -> float:
-        """The throughput that no size exceeds: X(N*), or lambda / sigma without a peak."""
-        if self.peak < inf:
-            return float(self.throughput([max(1.0, self.peak)])[0])
-        return self.lambda_ / self.sigma if self.sigma else inf
-
 
 def fit_usl(sizes: Sequence[float], throughput: Sequence[float], errors: Sequence[float] | None = None) -> Usl | None:
     """Fit by least squares, weighted by the standard errors where there are any; None with fewer than 4 sizes.

@@ -44,14 +44,14 @@ def test_a_constant_has_no_spread_and_too_little_says_nothing() -> None:
 
 
 def test_the_interval_of_a_percentile_holds_the_truth() -> None:
-    """p95 of log-normal transactions, 200 to a section of 8: the interval of the whole around 1.96 sigma's quantile."""
+    """p95 of log-normal transactions, which is exp(1.645), from 8 sections of 200."""
     truth, held = float(np.exp(1.6448536)), 0
     random = np.random.default_rng(7)
     for _ in range(400):
         sections = np.exp(random.standard_normal((8, 200)))
         interval = quantile_interval(float(np.quantile(sections, 0.95)), [np.quantile(sections, 0.95, axis=1).tolist()])
         held += interval.low <= truth <= interval.high
-    assert 0.92 <= held / 400 <= 1.0
+    assert 0.92 <= held / 400 <= 0.99
 
 
 def test_repeats_of_different_lengths_go_together() -> None:
