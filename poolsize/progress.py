@@ -59,7 +59,7 @@ class StepDone:
         """Sum up a checked step."""
         return cls(
             step.pool_size,
-            sum(step.counted) / max(1, len(step.counted)),
+            step.mean_throughput,
             percentiles(merged([step.latencies.total])).p95,
             tuple(check.name for check in step.failed_checks),
             step.rate,

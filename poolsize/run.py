@@ -12,6 +12,10 @@ CHANCE = ("littles_law", "connections", "errors", "steady_state", "workers", "qu
 """Checks that may pass when the step is measured again; the others say what can't be helped by that."""
 
 
+LATENCIES = ("wait", "usage", "total")
+"""The fields of Latencies."""
+
+
 @dataclass(frozen=True)
 class Latencies:
     """Three HdrHistograms of microseconds, 1 us to 1 h, three digits, V2-encoded in base64.
@@ -111,6 +115,11 @@ class Step:
     def counted(self) -> tuple[int, ...]:
         """Transactions per second, warm-up left out."""
         return self.throughput[self.warm_up_seconds :]
+
+    @property
+    def mean_throughput(self) -> float:
+        """Transactions per second over the counted time; 0 where none was counted."""
+        return sum(self.counted) / len(self.counted) if self.counted else 0.0
 
     @property
     def error_count(self) -> int:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Literal
 
-from poolsize.analysis.percentiles import merged
+from poolsize.analysis.percentiles import mean_ms
 from poolsize.facts.server import Server
 from poolsize.run import Calibration, Step
 from poolsize.units import milliseconds, number, per_second, percent
@@ -117,7 +117,7 @@ def _redo_log(steps: Sequence[Step], server: Server) -> Cause | None:
     """What is left for transactions that write, on a server whose processor was seen to have room."""
     busy, written = _mean(steps, "process_cpu"), _mean(steps, "Innodb_os_log_written")
     syncs = _mean(steps, "Innodb_os_log_fsyncs") or _mean(steps, "Innodb_data_fsyncs")
-    rate = fmean(sum(step.counted) / max(1, len(step.counted)) for step in steps)
+    rate = fmean(step.mean_throughput for step in steps)
     if not server.durable or busy is None or not syncs or not written or written < WRITES_BYTES * rate:
         return None
     return Cause(
@@ -128,12 +128,11 @@ def _redo_log(steps: Sequence[Step], server: Server) -> Cause | None:
 
 
 def _round_trip(steps: Sequence[Step], calibration: Calibration | None) -> Cause | None:
-    statements, done = _mean(steps, "Questions"), fmean(sum(step.counted) / max(1, len(step.counted)) for step in steps)
-    usage = merged(step.latencies.usage for step in steps)
-    if calibration is None or not statements or not done or not usage.get_total_count():
+    statements, done = _mean(steps, "Questions"), fmean(step.mean_throughput for step in steps)
+    usage_ms = mean_ms(step.latencies.usage for step in steps)
+    if calibration is None or not statements or not done or not usage_ms:
         return None
     travelling_ms = statements / done * calibration.round_trip_us / 1000
-    usage_ms = usage.get_mean_value() / 1000
     if travelling_ms < MOSTLY * usage_ms:
         return None
     return Cause(

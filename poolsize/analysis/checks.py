@@ -2,7 +2,7 @@
 
 from math import sqrt
 
-from poolsize.analysis.percentiles import merged
+from poolsize.analysis.percentiles import mean_ms
 from poolsize.analysis.steady_state import drift
 from poolsize.run import Check, Step
 
@@ -36,7 +36,7 @@ def littles_law(step: Step) -> Check:
 
     Little (1961). Callers that were starved never finish, so they are missing on the right.
     """
-    present = _rate(step) * (_mean_seconds(step.latencies.total) + step.gap_ms / 1000)
+    present = step.mean_throughput * (mean_ms([step.latencies.total]) + step.gap_ms) / 1000
     deviation = present / step.users - 1 if step.users else -1.0
     return Check(
         "littles_law",
@@ -49,11 +49,12 @@ def arrivals(step: Step) -> Check:
     """In an open loop what arrives must also leave; otherwise a queue grows that no percentile shows."""
     offered = step.rate or 0.0
     chance = 3 * sqrt(offered / max(1, len(step.counted)))  # standard deviations of a Poisson count's mean
-    missing = offered - _rate(step)
+    missing = offered - step.mean_throughput
     return Check(
         "arrivals",
         step.stopped is None and abs(missing) <= max(RATE_TOLERANCE * offered, chance),
-        f"{offered:.1f}/s were due and {_rate(step):.1f}/s were done" + (f": {step.stopped}" if step.stopped else ""),
+        f"{offered:.1f}/s were due and {step.mean_throughput:.1f}/s were done"
+        + (f": {step.stopped}" if step.stopped else ""),
     )
 
 
@@ -129,18 +130,9 @@ def pool_can_fill(step: Step) -> Check:
     think time that can be far fewer than the users. Where transactions arrive by the clock it is the rate that
     decides, and an idle connection is no fault.
     """
-    wanting = _rate(step) * _mean_seconds(step.latencies.total)
+    wanting = step.mean_throughput * mean_ms([step.latencies.total]) / 1000
     return Check(
         "users_limited",
         step.rate is not None or (step.pool_size < step.users and wanting >= FILLED * step.pool_size),
         f"{step.pool_size} connections for {wanting:.1f} callers at a time that had or wanted one, of {step.users}",
     )
-
-
-def _rate(step: Step) -> float:
-    return sum(step.counted) / len(step.counted) if step.counted else 0.0
-
-
-def _mean_seconds(encoded: str) -> float:
-    histogram = merged([encoded])
-    return float(histogram.get_mean_value()) / 1e6 if histogram.get_total_count() else 0.0

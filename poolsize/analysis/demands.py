@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from poolsize.analysis.closed_network import Station, throughputs
-from poolsize.analysis.percentiles import merged
+from poolsize.analysis.percentiles import mean_ms
 from poolsize.run import Step
 
 
@@ -48,7 +48,7 @@ def demands(step: Step, smallest: Step, cores: int) -> Demands | None:
     if client_ms is None:
         return None
     server_ms = _server_ms(step)
-    lone_ms = _mean_usage_ms(smallest) - (_client_ms(smallest) or 0.0)
+    lone_ms = mean_ms([smallest.latencies.usage]) - (_client_ms(smallest) or 0.0)
     processes = sum(worker.users > 0 for worker in step.workers)
     if server_ms is None and smallest.pool_size > 1:
         return None
@@ -60,18 +60,13 @@ def demands(step: Step, smallest: Step, cores: int) -> Demands | None:
 
 
 def _client_ms(step: Step) -> float | None:
-    done = sum(step.counted)
-    return 1000 * sum(worker.cpu for worker in step.workers) * len(step.counted) / done if done else None
+    rate = step.mean_throughput
+    return 1000 * sum(worker.cpu for worker in step.workers) / rate if rate else None
 
 
 def _server_ms(step: Step) -> float | None:
-    done, cpu = sum(step.counted), step.counter("process_cpu")
-    return 1000 * cpu * len(step.counted) / done if done and cpu is not None else None
-
-
-def _mean_usage_ms(step: Step) -> float:
-    usage = merged([step.latencies.usage])
-    return float(usage.get_mean_value()) / 1000 if usage.get_total_count() else 0.0
+    rate, cpu = step.mean_throughput, step.counter("process_cpu")
+    return 1000 * cpu / rate if rate and cpu is not None else None
 
 
 def at_size(steps: Sequence[Step], pool_size: int, cores: int) -> Demands | None:

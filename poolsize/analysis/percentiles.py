@@ -51,6 +51,11 @@ def percentiles(histogram: HdrHistogram) -> Percentiles:
     return Percentiles(**values_ms, mean=histogram.get_mean_value() / 1000, max=histogram.get_max_value() / 1000)
 
 
+def mean_ms(encoded: Iterable[str]) -> float:
+    """The mean of encoded histograms together, in milliseconds; 0 when nothing was counted."""
+    return percentiles(merged(encoded)).mean
+
+
 def quantile_interval(value: float, sections: Sequence[Sequence[float]]) -> Interval:
     """A quantile with its 95 % interval, from its values in sections of the time, one series a repeat.
 

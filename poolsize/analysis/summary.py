@@ -14,7 +14,7 @@ from poolsize.analysis.network_fit import NO_CLIENT
 from poolsize.analysis.percentiles import QUANTILES, Percentiles, merged, percentiles, quantile_interval
 from poolsize.analysis.plateau import TOLERANCE, Plateau, carrier, plateau
 from poolsize.errors import WorkFailed
-from poolsize.run import Calibration, Check, Run, Setting, Step
+from poolsize.run import LATENCIES, Calibration, Check, Run, Setting, Step
 
 
 @dataclass(frozen=True)
@@ -140,9 +140,7 @@ def telling(sizes: Iterable[SizeSummary]) -> tuple[SizeSummary, ...]:
 
 
 def _summary(steps: list[Step], found: Demands | None) -> SizeSummary:
-    wait, usage, total = (
-        percentiles(merged(getattr(step.latencies, name) for step in steps)) for name in ("wait", "usage", "total")
-    )
+    wait, usage, total = (percentiles(merged(getattr(step.latencies, name) for step in steps)) for name in LATENCIES)
     return SizeSummary(
         pool_size=steps[0].pool_size,
         repeats=len(steps),
@@ -157,7 +155,7 @@ def _summary(steps: list[Step], found: Demands | None) -> SizeSummary:
                 )
                 for quantile in QUANTILES
             }
-            for name, values in (("wait", wait), ("usage", usage), ("total", total))
+            for name, values in zip(LATENCIES, (wait, usage, total), strict=True)
             if all(name in step.sections for step in steps)
         },
         errors=sum(step.error_count for step in steps),
@@ -181,7 +179,7 @@ def _verified(step: Step, sizes: Iterable[SizeSummary]) -> Verified:
         pool_size=step.pool_size,
         load=rate / capacity,
         rate=rate,
-        throughput=sum(step.counted) / max(1, len(step.counted)),
+        throughput=step.mean_throughput,
         wait=percentiles(merged([step.latencies.wait])),
         total=percentiles(merged([step.latencies.total])),
         failed_checks=step.failed_checks,

@@ -9,9 +9,7 @@ from poolsize.measure.load_process import Report
 from poolsize.measure.step_course import CourseSecond
 from poolsize.measure.stopping import Ending
 from poolsize.plan import PlannedStep
-from poolsize.run import Latencies, Step, Worker
-
-LATENCIES = ("wait", "usage", "total")
+from poolsize.run import LATENCIES, Latencies, Step, Worker
 
 
 def assemble(

@@ -17,6 +17,7 @@ from poolsize.measure.pool import open_pool
 from poolsize.measure.process_watch import ProcessWatch
 from poolsize.measure.recorder import Second, histogram
 from poolsize.measure.transaction import Load, Transaction
+from poolsize.run import LATENCIES
 
 DRAIN_SECONDS = 60
 SECTIONS = 8
@@ -158,7 +159,4 @@ def _parts(seconds: list[Second]) -> list[list[Second]]:
 
 
 def _encoded(seconds: list[Second]) -> dict[str, str]:
-    return {
-        name: str(histogram([getattr(second, name) for second in seconds]).encode(), "ascii")
-        for name in ("wait", "usage", "total")
-    }
+    return {name: str(histogram([getattr(second, name) for second in seconds]).encode(), "ascii") for name in LATENCIES}
