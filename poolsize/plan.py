@@ -24,10 +24,35 @@ class PlannedStep:
 
 
 @dataclass(frozen=True)
+class Search:
+    """Sizes that the planner chooses while it measures, instead of a grid.
+
+    start: the size to begin around. smallest, largest: how far it may go. budget_seconds: of load, warm-ups included.
+    interval: it is enough when the ends of the answer's range are within this factor.
+    loss: and when the share of throughput that the answer gives up is known within this, on either side.
+    """
+
+    start: int
+    smallest: int
+    largest: int
+    budget_seconds: int = 600
+    interval: float = 1.5
+    loss: float = 0.035
+
+    def __post_init__(self) -> None:
+        """Raise BadInput for a search that can't be carried out."""
+        if self.interval <= 1:
+            raise BadInput(f"--interval {self.interval:g}: give a factor above 1, such as 1.5")
+        if self.budget_seconds < 1:
+            raise BadInput(f"--budget {self.budget_seconds}s: give at least 1s")
+
+
+@dataclass(frozen=True)
 class SweepPlan:
     """What was asked for.
 
-    sizes: pool sizes, ascending. users: concurrent callers in a closed loop.
+    sizes: pool sizes, ascending; empty where a search chooses them. search: None for those sizes.
+    users: concurrent callers in a closed loop.
     workload: the locustfile's name, without its folder and ending.
     think_time_ms: mean pause of a caller between transactions, exponentially distributed.
     warm_up_seconds: length of each step's beginning that is kept but not counted.
@@ -57,6 +82,7 @@ class SweepPlan:
     verify: tuple[int, ...] = ()
     attempts: int = 3
     seed: int = 1
+    search: Search | None = None
 
     def __post_init__(self) -> None:
         """Raise BadInput for a plan that can't be carried out."""
@@ -75,20 +101,25 @@ class SweepPlan:
             raise BadInput(f"--rate {self.rate:g}: give more than 0 transactions a second")
         if self.rate is not None and self.think_time_ms:
             raise BadInput("--think-time is of a closed loop, and --rate makes an open one: leave one out")
-        if self.rate is not None and self.sizes and self.users < max(self.sizes):
+        if self.rate is not None and self.sizes and self.users < self.largest:
             raise BadInput(
                 f"--users {self.users}: as many transactions at most are at work at once, fewer than the "
-                f"{max(self.sizes)} connections of the largest pool; give at least --users {2 * max(self.sizes)}"
+                f"{self.largest} connections of the largest pool; give at least --users {2 * self.largest}"
             )
         if self.rate is not None and self.verify:
             raise BadInput("--verify finds its rates from the sweep's own capacity: leave --rate out")
-        if not self.sizes:
+        if not self.sizes and self.search is None:
             raise BadInput("--pool-sizes is empty: name at least one, e.g. --pool-sizes 1,4,8,16")
-        if min(self.sizes) < 1:
+        if self.sizes and min(self.sizes) < 1:
             raise BadInput(f"--pool-sizes {min(self.sizes)}: a pool has at least 1 connection")
 
+    @property
+    def largest(self) -> int:
+        """The largest pool that may be measured."""
+        return max(self.sizes) if self.search is None else self.search.largest
+
     def steps(self) -> tuple[PlannedStep, ...]:
-        """Every step in the order of measuring: each repeat has all sizes, shuffled by the seed.
+        """Every step of a grid in the order of measuring: each repeat has all sizes, shuffled by the seed.
 
         The shuffle keeps a drift of the machine (heat, a neighbour's load) from looking like a curve.
         """

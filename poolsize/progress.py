@@ -11,12 +11,16 @@ from poolsize.run import Step
 
 @dataclass(frozen=True)
 class SweepStarted:
-    """The plan stands: where the run is stored, how many steps it has, how many a resumed one has done, and notes."""
+    """The plan stands: where the run is stored, how many steps it has, how many a resumed one has done, and notes.
+
+    budget_seconds: of a search, whose steps are not known before; None for a grid.
+    """
 
     run: str
     steps: int
     steps_done: int
     step_seconds: float
+    budget_seconds: int | None = None
     notes: tuple[str, ...] = ()
     kind: Literal["sweep_started"] = "sweep_started"
 
@@ -60,7 +64,7 @@ class StepDone:
         return cls(
             step.pool_size,
             step.mean_throughput,
-            percentiles(merged([step.latencies.total])).p95,
+            percentiles(merged([step.latencies.total])).p95 if step.latencies else 0.0,
             tuple(check.name for check in step.failed_checks),
             step.rate,
             again,

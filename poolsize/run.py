@@ -1,7 +1,7 @@
 """Step and Run: what was measured, nothing else."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from poolsize.facts.machine import Machine
@@ -78,16 +78,16 @@ class Step:
     started: UTC, ISO 8601. users: concurrent callers. rate: transactions that arrived per second, by the clock
     (open loop), or None where callers made them one after another (closed loop).
     warm_up_seconds: leading seconds not counted.
-    throughput: transactions that ended in each second, warm-up included.
+    throughput: transactions that ended in each second, warm-up included; whole numbers, but for a replay.
     errors: kind -> failed transactions in each second, warm-up included.
     p95_ms: of the total time of the transactions that ended in each second, warm-up included.
     gap_ms: mean time between a caller's transactions (think time and scheduling), counted seconds only.
-    latencies: of the counted seconds.
+    latencies: of the counted seconds; None in a replay, whose recording has a p95 for each second and no more.
     sections: latency (wait, usage, total) -> quantile -> its value in ms in each of a few equal parts of the
     counted seconds, from which the quantile's interval is made.
     server: counter -> its value in each second (a gauge) or its increase over the second, warm-up included; None
     where it was not read. Which is which: facts.status.
-    server_connections: connections of the pool that the server counted.
+    server_connections: connections of the pool that the server counted, or None where nobody asked.
     workers: the load processes that stayed. stopped: why the step ended before its time, or None.
     checks: the verdicts on this step.
     """
@@ -99,20 +99,20 @@ class Step:
     users: int
     rate: float | None
     warm_up_seconds: int
-    throughput: tuple[int, ...]
+    throughput: tuple[int | float, ...]
     errors: Mapping[str, tuple[int, ...]]
     p95_ms: tuple[float, ...]
     gap_ms: float
-    latencies: Latencies
+    latencies: Latencies | None
     sections: Mapping[str, Mapping[str, tuple[float, ...]]]
     server: Mapping[str, tuple[float | None, ...]]
-    server_connections: int
+    server_connections: int | None
     workers: tuple[Worker, ...]
     stopped: str | None
     checks: tuple[Check, ...]
 
     @property
-    def counted(self) -> tuple[int, ...]:
+    def counted(self) -> tuple[int | float, ...]:
         """Transactions per second, warm-up left out."""
         return self.throughput[self.warm_up_seconds :]
 
@@ -146,11 +146,13 @@ class Step:
 class Setting:
     """Where a run was measured, written before its first step.
 
-    created: UTC, ISO 8601. own_workload: the locustfile as it was typed, or None for one that comes with
-    poolsize; workload_sha256: of its text. cores: physical cores of the database's host. disks: its disks.
+    created: UTC, ISO 8601.
+    own_workload: the locustfile as it was typed, or None for one that comes with poolsize; workload_sha256: of its
+    text. cores: physical cores of the database's host. disks: its disks.
     cores_from: "given"; "this machine", where the database ran; or "assumed" to be like this machine's.
-    client: the machine that made the load. server: the database. private: whether poolsize started it itself,
-    with these server_options.
+    client: the machine that made the load. server: the database, unknown in a replay. private: whether poolsize
+    started it itself, with these server_options.
+    recording: the curve that was replayed in place of a server, as typed, else None.
     versions: library -> version, poolsize's own among them.
     """
 
@@ -162,19 +164,30 @@ class Setting:
     disks: int
     cores_from: str
     client: Machine
-    server: Server
+    server: Server | None
     private: bool
     server_options: Mapping[str, str]
     versions: Mapping[str, str]
+    recording: str | None = None
+
+    @property
+    def subject(self) -> str:
+        """What was measured, for people: the server's name and version, or the recording."""
+        return self.server.title if self.server else "a recording"
 
 
 @dataclass(frozen=True)
 class Run:
-    """All steps of one sweep so far, in the order they were measured; calibration: of its load processes."""
+    """All steps of one sweep so far, in the order they were measured.
+
+    calibration: of its load processes. ended: why a search for the size came to its end: it was "certain", or its
+    "budget" was spent; None while it goes on, and for a grid.
+    """
 
     setting: Setting
     steps: tuple[Step, ...]
     calibration: Calibration | None = None
+    ended: str | None = None
 
     @property
     def plan(self) -> SweepPlan:
@@ -183,17 +196,11 @@ class Run:
 
     @property
     def curve(self) -> tuple[Step, ...]:
-        """The steps that make the curve: every planned step's best attempt, in the order they were measured.
+        """The steps that make the curve, in the order they were measured: every planned one's best attempt.
 
-        That is the one that is not void, else the last one. What verifies the answer at a fraction of its capacity
-        is not among them.
+        What verifies the answer at a fraction of its capacity is not among them.
         """
-        chosen: dict[tuple[int, int], Step] = {}
-        for step in self.steps:
-            place = (step.pool_size, step.repeat)
-            if step.rate == self.plan.rate and (place not in chosen or chosen[place].void):
-                chosen[place] = step
-        return tuple(step for step in self.steps if chosen.get((step.pool_size, step.repeat)) is step)
+        return best_attempts(self.plan, self.steps)
 
     @property
     def void(self) -> tuple[Step, ...]:
@@ -208,13 +215,31 @@ class Run:
         return tuple(last.values())
 
     @property
-    def missing(self) -> tuple[PlannedStep, ...]:
-        """What is still to be measured: planned steps without an attempt, then those whose attempts were all void."""
-        attempts = Counter((step.pool_size, step.repeat) for step in self.steps if step.rate == self.plan.rate)
-        done = {(step.pool_size, step.repeat) for step in self.curve if not step.void}
-        left = [
-            step
-            for step in self.plan.steps()
-            if (step.pool_size, step.repeat) not in done and attempts[step.pool_size, step.repeat] < self.plan.attempts
-        ]
-        return tuple(sorted(left, key=lambda step: attempts[step.pool_size, step.repeat]))
+    def unfinished(self) -> str:
+        """What is still to be measured, for people; empty when nothing is."""
+        if self.plan.search is not None:
+            return "" if self.ended else "its search for the size was cut off"
+        missing = len(missing_steps(self.plan, self.steps))
+        return f"{missing} of {len(self.plan.steps())} steps are missing" if missing else ""
+
+
+def missing_steps(plan: SweepPlan, steps: Sequence[Step]) -> tuple[PlannedStep, ...]:
+    """What a grid still needs: planned steps without an attempt, then those whose attempts were all void."""
+    attempts = Counter((step.pool_size, step.repeat) for step in steps if step.rate == plan.rate)
+    done = {(step.pool_size, step.repeat) for step in best_attempts(plan, steps) if not step.void}
+    left = [
+        step
+        for step in plan.steps()
+        if (step.pool_size, step.repeat) not in done and attempts[step.pool_size, step.repeat] < plan.attempts
+    ]
+    return tuple(sorted(left, key=lambda step: attempts[step.pool_size, step.repeat]))
+
+
+def best_attempts(plan: SweepPlan, steps: Sequence[Step]) -> tuple[Step, ...]:
+    """Of every planned step the attempt that is not void, else the last one."""
+    chosen: dict[tuple[int, int], Step] = {}
+    for step in steps:
+        place = (step.pool_size, step.repeat)
+        if step.rate == plan.rate and (place not in chosen or chosen[place].void):
+            chosen[place] = step
+    return tuple(step for step in steps if chosen.get((step.pool_size, step.repeat)) is step)

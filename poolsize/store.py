@@ -11,12 +11,13 @@ from pydantic import TypeAdapter, ValidationError
 from poolsize.errors import BadInput, WorkFailed
 from poolsize.run import Calibration, Run, Setting, Step
 
-FORMAT = 2
+FORMAT = 3
 """The format's version, and its history:
 
 1: header {format, setting}, then {step} lines.
 2: {calibration} lines. In plan: precision, rate, pool_timeout_seconds, error_budget, verify, attempts.
    In step: rate, p95_ms, sections, server, stopped. In worker: cpu_wait.
+3: an {ended} line. In plan: search. In setting: recording. A replay has no server, latencies or server_connections.
 """
 
 _SETTING = TypeAdapter(Setting)
@@ -51,6 +52,10 @@ class RunWriter:
     def calibrate(self, calibration: Calibration) -> None:
         """Write what the load processes cost; the last one written counts."""
         self._append({"calibration": _CALIBRATION.dump_python(calibration, mode="json")})
+
+    def end(self, reason: str) -> None:
+        """Write why a search for the size is at its end."""
+        self._append({"ended": reason})
 
     def _append(self, record: dict[str, Any]) -> None:
         self._file.write(json.dumps(record, separators=(",", ":")).encode() + b"\n")
@@ -93,20 +98,22 @@ def load_run(path: str | os.PathLike[str], *, torn_end: bool = False) -> Run:
     records = [_record(path, number, line) for number, line in enumerate(lines[1:], start=2)]
     if header["format"] == 1:
         _upgrade_1(header, records)
-    calibration = None
+    calibration = ended = None
     steps = []
     try:
         setting = _SETTING.validate_python(header.get("setting"))
         for record in records:
             if "calibration" in record:
                 calibration = _CALIBRATION.validate_python(record["calibration"])
+            elif "ended" in record:
+                ended = str(record["ended"])
             else:
                 steps.append(_STEP.validate_python(record.get("step")))
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or error.title
         raise BadInput(f"{path} was changed by hand or damaged: {where}: {first['msg']}") from None
-    return Run(setting, tuple(steps), calibration)
+    return Run(setting, tuple(steps), calibration, ended)
 
 
 def _upgrade_1(header: dict[str, Any], records: list[dict[str, Any]]) -> None:

@@ -1,5 +1,7 @@
 """Numbers as people write and read them: three significant digits and a unit."""
 
+from math import isnan
+
 from poolsize.errors import BadInput
 
 
@@ -7,13 +9,17 @@ def number(value: float) -> str:
     """Three significant digits, thousands separated: 0.0421, 8.25, 516, 12,341."""
     if value == 0:
         return "0"
+    if isnan(value):
+        return "?"
     if abs(value) >= 99.95:
         return f"{value:,.0f}"
     return f"{value:.3g}"
 
 
 def milliseconds(value_ms: float) -> str:
-    """A duration in milliseconds, in seconds from 10 s on."""
+    """A duration in milliseconds, in seconds from 10 s on; "?" for NaN, which nobody knows."""
+    if isnan(value_ms):
+        return "?"
     return f"{number(value_ms / 1000)} s" if value_ms >= 10_000 else f"{number(value_ms)} ms"
 
 

@@ -129,7 +129,7 @@ def _redo_log(steps: Sequence[Step], server: Server) -> Cause | None:
 
 def _round_trip(steps: Sequence[Step], calibration: Calibration | None) -> Cause | None:
     statements, done = _mean(steps, "Questions"), fmean(step.mean_throughput for step in steps)
-    usage_ms = mean_ms(step.latencies.usage for step in steps)
+    usage_ms = mean_ms(step.latencies.usage for step in steps if step.latencies)
     if calibration is None or not statements or not done or not usage_ms:
         return None
     travelling_ms = statements / done * calibration.round_trip_us / 1000

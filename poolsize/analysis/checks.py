@@ -1,5 +1,6 @@
 """The checks that a step must pass before its figures are believed."""
 
+from collections.abc import Sequence
 from math import sqrt
 
 from poolsize.analysis.percentiles import mean_ms
@@ -16,8 +17,22 @@ FILLED = 1.1
 """Callers per connection that keep a pool full: with hardly more than one each, some connections idle."""
 
 
+VOIDING = ("littles_law", "arrivals", "connections", "errors", "workers", "quiet", "users_limited")
+"""Checks without which a size is left out of every estimate. A busy generator is not among them: what the
+client can reach with a pool of that size was measured, and the verdict says whose limit it is. Nor is a drift: it
+widens the interval by itself."""
+
+
+def telling(steps: Sequence[Step]) -> tuple[Step, ...]:
+    """The steps that may enter an estimate: those of sizes at which none failed a check that voids it."""
+    spoiled = {step.pool_size for step in steps if any(check.name in VOIDING for check in step.failed_checks)}
+    return tuple(step for step in steps if step.pool_size not in spoiled)
+
+
 def check_step(step: Step, error_budget: float) -> tuple[Check, ...]:
-    """Every verdict on one measured step."""
+    """Every verdict on one measured step. A recording's window has nothing but its throughput to be judged by."""
+    if step.latencies is None:
+        return (steady_state(step),)
     population = littles_law(step) if step.rate is None else arrivals(step)
     return (
         population,
@@ -36,7 +51,7 @@ def littles_law(step: Step) -> Check:
 
     Little (1961). Callers that were starved never finish, so they are missing on the right.
     """
-    present = step.mean_throughput * (mean_ms([step.latencies.total]) + step.gap_ms) / 1000
+    present = step.mean_throughput * (mean_total_ms(step) + step.gap_ms) / 1000
     deviation = present / step.users - 1 if step.users else -1.0
     return Check(
         "littles_law",
@@ -56,6 +71,11 @@ def arrivals(step: Step) -> Check:
         f"{offered:.1f}/s were due and {step.mean_throughput:.1f}/s were done"
         + (f": {step.stopped}" if step.stopped else ""),
     )
+
+
+def mean_total_ms(step: Step) -> float:
+    """The mean total time, which a replay does not know: then 0."""
+    return mean_ms([step.latencies.total]) if step.latencies else 0.0
 
 
 def connections(step: Step) -> Check:
@@ -130,7 +150,7 @@ def pool_can_fill(step: Step) -> Check:
     think time that can be far fewer than the users. Where transactions arrive by the clock it is the rate that
     decides, and an idle connection is no fault.
     """
-    wanting = step.mean_throughput * mean_ms([step.latencies.total]) / 1000
+    wanting = step.mean_throughput * mean_total_ms(step) / 1000
     return Check(
         "users_limited",
         step.rate is not None or (step.pool_size < step.users and wanting >= FILLED * step.pool_size),

@@ -12,6 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
+Vector = NDArray[np.float64]
+SMALLEST = 1e-280
+"""Below it a float loses digits."""
+NEGLIGIBLE = 1e-12
+
 
 @dataclass(frozen=True)
 class Station:
@@ -25,30 +30,31 @@ class Station:
     slowdown: float = 0.0
 
 
-def throughputs(stations: Sequence[Station], delay_ms: float, population: int) -> NDArray[np.float64]:
+def throughputs(stations: Sequence[Station], delay_ms: float, population: int) -> Vector:
     """Rounds per millisecond with 1, 2, ... population connections in the network.
 
     At least one demand or the delay must be above 0.
     """
     slowest = max([station.demand_ms / station.servers for station in stations] + [delay_ms / population])
     places = np.arange(population + 1)
-    constants = _scaled(places * np.log(delay_ms / slowest) - gammaln(places + 1)) if delay_ms else _unit(population)
+    constants = np.where(places > 0, -np.inf, 0.0)
+    if delay_ms > NEGLIGIBLE * slowest:
+        constants = places * np.log(delay_ms / slowest) - gammaln(places + 1)
     for station in stations:
         if station.demand_ms:
             speed = np.minimum(np.maximum(places, 1), station.servers)
             crowd = 1 + station.slowdown * np.maximum(places - station.servers, 0)
             weights = places * np.log(station.demand_ms / slowest) - np.cumsum(np.log(speed / crowd))
-            constants = np.convolve(constants, _scaled(weights))[: population + 1]
-            constants /= constants.max()
-    return np.asarray(constants[:-1] / constants[1:] / slowest)
+            constants = _convolved(constants, weights)
+    return np.asarray(np.exp(constants[:-1] - constants[1:]) / slowest)
 
 
-def _unit(population: int) -> NDArray[np.float64]:
-    """Weights of a station that is never visited."""
-    return np.concatenate([[1.0], np.zeros(population)])
-
-
-def _scaled(logarithms: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Their exponentials, with a common factor that keeps them in range; only ratios matter."""
-    scaled: NDArray[np.float64] = np.exp(logarithms - logarithms.max())
-    return scaled
+def _convolved(one: Vector, other: Vector) -> Vector:
+    """Logarithms of the convolution of two series that are given by their logarithms."""
+    highest = one.max(), other.max()
+    quick = np.convolve(np.exp(one - highest[0]), np.exp(other - highest[1]))[: len(one)]
+    if quick.min() > SMALLEST:
+        return np.asarray(np.log(quick) + sum(highest))
+    # A server that slows down makes them differ by more than a float's range, so every sum gets a scale of its own.
+    terms = [one[: last + 1] + other[last::-1] for last in range(len(one))]
+    return np.array([high + np.log(np.exp(row - high).sum()) for row in terms for high in [row.max()]])

@@ -6,10 +6,14 @@ system accounts to the processes, not what the throughput would suggest.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import ceil
 
 from poolsize.analysis.closed_network import Station, throughputs
 from poolsize.analysis.percentiles import mean_ms
 from poolsize.run import Step
+
+LARGEST = 2000
+"""No pool for one database is larger."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,17 @@ class Demands:
         )
         return 1000 * float(throughputs(stations, self.other_ms, pool_size)[-1])
 
+    def database_size(self, tolerance: float) -> int:
+        """The smallest pool with which the database alone is within the tolerance of what it can do.
+
+        A client that took no processor time between statements would need no more.
+        """
+        station = Station(self.server_ms, self.server_cores)
+        most = self.server_cores / self.server_ms
+        enough = ceil(self.server_cores * (1 + self.other_ms / self.server_ms) / tolerance)
+        rates = throughputs([station], self.other_ms, min(enough, LARGEST))
+        return 1 + int((rates >= (1 - tolerance) * most).argmax())
+
 
 def demands(step: Step, smallest: Step, cores: int) -> Demands | None:
     """The demands in a step, or None where nothing ended in it, or nothing tells the server's part.
@@ -45,7 +60,7 @@ def demands(step: Step, smallest: Step, cores: int) -> Demands | None:
     cores: of the server's host, for a server whose process was not seen.
     """
     client_ms = _client_ms(step)
-    if client_ms is None:
+    if client_ms is None or smallest.latencies is None:
         return None
     server_ms = _server_ms(step)
     lone_ms = mean_ms([smallest.latencies.usage]) - (_client_ms(smallest) or 0.0)

@@ -6,13 +6,15 @@ its best, the USL where it peaks, Kneedle where the curve turns most. Where they
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from math import sqrt
+from statistics import fmean
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.special import ndtri
 
 from poolsize.analysis.closed_network import Station
-from poolsize.analysis.confidence import CONFIDENCE, Interval
+from poolsize.analysis.confidence import CONFIDENCE
+from poolsize.analysis.curve import Curves, Observation, candidates, curves
 from poolsize.analysis.kneedle import knee
 from poolsize.analysis.network_fit import NO_CLIENT, FittedNetwork, fit_network
 from poolsize.analysis.plateau import TOLERANCE, plateau
@@ -21,8 +23,7 @@ from poolsize.analysis.usl import fit_usl
 MOVED = 0.2
 DRAWS = 100
 
-Vector = NDArray[np.float64]
-Curve = Sequence[tuple[int, Interval]]
+Points = Sequence[Observation]
 
 
 @dataclass(frozen=True)
@@ -47,80 +48,109 @@ class Estimate:
         return self.moved is not None and abs(self.moved) > MOVED
 
 
-def estimates(curve: Curve, tolerance: float = TOLERANCE, client: Station = NO_CLIENT) -> Mapping[str, Estimate]:
-    """What each estimator makes of a curve of (pool size, throughput), ascending in size.
+def answers(
+    points: Sequence[Observation], tolerance: float = TOLERANCE, client: Station = NO_CLIENT
+) -> Mapping[str, int | None]:
+    """Each estimator's size alone: no uncertainty, no test. points: one a step, ascending in size."""
+    sizes, rates, errors = _by_size(points)
+    law = fit_usl(sizes, rates, errors)
+    network = fit_network(sizes, rates, errors, client)
+    return {
+        "plateau": _plateau(points, tolerance).pool_size,
+        "usl": _inside(law.peak, sizes) if law else None,
+        "closed_network": _reaches(network, range(sizes[0], sizes[-1] + 1), tolerance) if network else None,
+        "kneedle": knee(sizes, rates),
+    }
+
+
+def estimates(
+    points: Sequence[Observation], tolerance: float = TOLERANCE, client: Station = NO_CLIENT
+) -> Mapping[str, Estimate]:
+    """What each estimator makes of a curve. points: one a step, ascending in size.
 
     client: what a transaction takes of the load processes, where that was measured.
     """
     return {
-        "plateau": _tested(curve, lambda part: _plateau(part, tolerance), _between),
-        "usl": _tested(curve, _usl, _usl_at),
+        "plateau": _tested(points, lambda part: _plateau(part, tolerance), _between),
+        "usl": _tested(points, _usl, _usl_at),
         "closed_network": _tested(
-            curve,
+            points,
             lambda part: _network(part, tolerance, client),
             lambda part, size: _network_at(part, size, client),
         ),
-        "kneedle": _tested(curve, _kneedle, None),
+        "kneedle": _tested(points, _kneedle, None),
     }
 
 
 def _tested(
-    curve: Curve, estimate: Callable[[Curve], Estimate], predict: Callable[[Curve, int], float | None] | None
+    points: Points, estimate: Callable[[Points], Estimate], predict: Callable[[Points, int], float | None] | None
 ) -> Estimate:
     """An estimate, with what leaving sizes out makes of it."""
-    whole = estimate(curve)
-    shorter = estimate(curve[:-1]).pool_size if len(curve) > 2 else None
+    sizes, rates, _ = _by_size(points)
+    whole = estimate(points)
+    shorter = estimate(_without(points, sizes[-1])).pool_size if len(sizes) > 2 else None
     moved = shorter / whole.pool_size - 1 if shorter and whole.pool_size else None
     error = None
     if predict is not None:
-        inner = range(1, len(curve) - 1)
-        found = [(predict([*curve[:one], *curve[one + 1 :]], curve[one][0]), curve[one][1].mean) for one in inner]
+        inner = list(zip(sizes, rates, strict=True))[1:-1]
+        found = [(predict(_without(points, size), size), rate) for size, rate in inner]
         errors = [said / truth - 1 for said, truth in found if said is not None and truth]
         error = float(np.sqrt(np.mean(np.square(errors)))) if errors else None
     return Estimate(whole.pool_size, whole.low, whole.high, error, moved)
 
 
-def _plateau(curve: Curve, tolerance: float) -> Estimate:
-    found = plateau(curve, tolerance)
+def _without(points: Points, size: int) -> Points:
+    return [point for point in points if point.pool_size != size]
+
+
+def _drawn(points: Points) -> Curves:
+    sizes = sorted({point.pool_size for point in points})
+    return curves(points, candidates(sizes[0], sizes[-1], sizes))
+
+
+def _plateau(points: Points, tolerance: float) -> Estimate:
+    found = plateau(_drawn(points), tolerance)
     return Estimate(found.pool_size, found.low, found.high)
 
 
-def _between(curve: Curve, size: int) -> float:
-    """A straight line over the logarithm of the size."""
-    sizes, rates, _ = _split(curve)
-    return float(np.interp(np.log2(size), np.log2(sizes), rates))
+def _between(points: Points, size: int) -> float:
+    drawn = _drawn(points)
+    return float(np.interp(np.log2(size), np.log2(drawn.sizes), drawn.mean))
 
 
-def _usl(curve: Curve) -> Estimate:
-    sizes, rates, errors = _split(curve)
-    found = fit_usl(sizes.tolist(), rates.tolist(), errors.tolist())
-    if found is None or not sizes[0] <= found.peak <= sizes[-1]:
+def _usl(points: Points) -> Estimate:
+    sizes, rates, errors = _by_size(points)
+    found = fit_usl(sizes, rates, errors)
+    peak = _inside(found.peak, sizes) if found else None
+    if found is None or peak is None:
         return Estimate(None)
     low, high = np.clip([found.low, found.high], sizes[0], sizes[-1])
-    return Estimate(round(found.peak), round(float(low)), round(float(high)))
+    return Estimate(peak, round(float(low)), round(float(high)))
 
 
-def _usl_at(curve: Curve, size: int) -> float | None:
-    sizes, rates, errors = _split(curve)
-    found = fit_usl(sizes.tolist(), rates.tolist(), errors.tolist())
+def _inside(peak: float, sizes: Sequence[int]) -> int | None:
+    return round(peak) if sizes[0] <= peak <= sizes[-1] else None
+
+
+def _usl_at(points: Points, size: int) -> float | None:
+    found = fit_usl(*_by_size(points))
     return None if found is None else float(found.throughput([size])[0])
 
 
-def _network(curve: Curve, tolerance: float, client: Station) -> Estimate:
-    sizes, rates, errors = _split(curve)
-    found = fit_network([int(size) for size in sizes], rates.tolist(), errors.tolist(), client)
+def _network(points: Points, tolerance: float, client: Station) -> Estimate:
+    sizes, rates, errors = _by_size(points)
+    found = fit_network(sizes, rates, errors, client)
     if found is None:
         return Estimate(None)
-    best, others = found
-    every = range(int(sizes[0]), int(sizes[-1]) + 1)
-    low, high = np.quantile([_reaches(other, every, tolerance) for other in others], _tails(), method="nearest")
-    return Estimate(_reaches(best, every, tolerance), int(low), int(high))
+    every = range(sizes[0], sizes[-1] + 1)
+    others = [_reaches(other, every, tolerance) for other in found.others(DRAWS)]
+    low, high = np.quantile(others, _tails(), method="nearest")
+    return Estimate(_reaches(found, every, tolerance), int(low), int(high))
 
 
-def _network_at(curve: Curve, size: int, client: Station) -> float | None:
-    sizes, rates, errors = _split(curve)
-    found = fit_network([int(one) for one in sizes], rates.tolist(), errors.tolist(), client)
-    return None if found is None else float(found[0].throughput([size])[0])
+def _network_at(points: Points, size: int, client: Station) -> float | None:
+    found = fit_network(*_by_size(points), client)
+    return None if found is None else float(found.throughput([size])[0])
 
 
 def _reaches(network: FittedNetwork, sizes: range, tolerance: float) -> int:
@@ -128,24 +158,23 @@ def _reaches(network: FittedNetwork, sizes: range, tolerance: float) -> int:
     return int(sizes[int(np.argmax(rates >= (1 - tolerance) * rates.max()))])
 
 
-def _kneedle(curve: Curve) -> Estimate:
-    sizes, rates, errors = _split(curve)
-    found = knee(sizes.tolist(), rates.tolist())
-    drawn = rates + errors * np.random.default_rng(0).standard_normal((DRAWS, len(rates)))
-    knees = [one for row in drawn if (one := knee(sizes.tolist(), row.tolist())) is not None]
+def _kneedle(points: Points) -> Estimate:
+    sizes, rates, errors = _by_size(points)
+    found = knee(sizes, rates)
+    drawn = rates + np.multiply(errors, np.random.default_rng(0).standard_normal((DRAWS, len(rates))))
+    knees = [one for row in drawn if (one := knee(sizes, row.tolist())) is not None]
     if found is None or 2 * len(knees) < DRAWS:
         return Estimate(None)
     low, high = np.quantile(knees, _tails(), method="nearest")
     return Estimate(found, int(low), int(high))
 
 
-def _split(curve: Curve) -> tuple[Vector, Vector, Vector]:
-    """Sizes, mean throughputs and their standard errors; where an interval is unknown, so is the error: a fifth."""
-    sizes = np.array([size for size, _ in curve], float)
-    rates = np.array([interval.mean for _, interval in curve])
-    half = np.array([interval.high - interval.mean for _, interval in curve])
-    errors = np.where(np.isfinite(half), half / float(ndtri((1 + CONFIDENCE) / 2)), rates / 5)
-    return sizes, rates, errors
+def _by_size(points: Points) -> tuple[list[int], list[float], list[float]]:
+    """Sizes, ascending; the mean throughput at each, and its standard error."""
+    groups = {size: list(same) for size, same in groupby(points, key=lambda point: point.pool_size)}
+    rates = [fmean(point.throughput for point in same) for same in groups.values()]
+    errors = [sqrt(sum(point.error**2 for point in same)) / len(same) for same in groups.values()]
+    return list(groups), rates, errors
 
 
 def _tails() -> tuple[float, float]:

@@ -18,12 +18,14 @@ from poolsize.analysis.closed_network import Station, throughputs
 
 FEWEST = 4
 SERVERS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
-DRAWS = 200
+PATIENCE = 4
+"""Numbers of servers in a row that fit worse than the best, until no more are tried."""
 NO_CLIENT = Station(0.0)
 LEAST_ERROR = 0.01
 """A point is not trusted to less than 1 %, whatever its seconds say: the model is not that true."""
 
 Vector = NDArray[np.float64]
+NO_COVARIANCE: Vector = np.zeros((3, 3))
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,7 @@ class FittedNetwork:
     """servers that each need service_ms for a transaction, beside a client and delay_ms elsewhere.
 
     slowdown: by how much of itself the service gets longer for each connection beyond the servers.
+    covariance: of the logarithms of service and delay, and of the slowdown.
     """
 
     servers: int
@@ -38,6 +41,7 @@ class FittedNetwork:
     delay_ms: float
     slowdown: float
     client: Station
+    covariance: Vector
 
     def throughput(self, sizes: Sequence[int]) -> Vector:
         """Per second, with full pools of these sizes."""
@@ -45,11 +49,17 @@ class FittedNetwork:
         rates = throughputs([self.client, station], self.delay_ms, max(sizes))
         return np.asarray(1000 * rates[np.asarray(sizes) - 1])
 
+    def others(self, number: int) -> "list[FittedNetwork]":
+        """So many networks that the measurements allow as well."""
+        middle = [log(self.service_ms), log(self.delay_ms), self.slowdown]
+        drawn = np.random.default_rng(0).multivariate_normal(middle, self.covariance, number, method="eigh")
+        return [_network(np.clip(one, LOWEST, HIGHEST), self.servers, self.client) for one in drawn]
+
 
 def fit_network(
     sizes: Sequence[int], throughput: Sequence[float], errors: Sequence[float], client: Station = NO_CLIENT
-) -> tuple[FittedNetwork, list[FittedNetwork]] | None:
-    """The best fit, weighted by the standard errors, and others that the measurements allow; None with fewer than 4.
+) -> FittedNetwork | None:
+    """The best fit, weighted by the standard errors; None with fewer than 4 sizes.
 
     client: what was measured of the load processes; without it their part is in the delay.
     """
@@ -61,13 +71,18 @@ def fit_network(
     def residuals(parameters: Vector, servers: int) -> Vector:
         return np.asarray(np.log(_network(parameters, servers, client).throughput(sizes) / rates) * weights)
 
-    fits = [(_fit(residuals, servers, sizes, rates), servers) for servers in SERVERS if servers <= max(sizes)]
-    best, servers = min(fits, key=lambda one: float(one[0].cost))
+    best, servers, worse = None, 0, 0
+    for number in SERVERS:
+        if number > max(sizes) or worse == PATIENCE:
+            break
+        found = _fit(residuals, number, sizes, rates)
+        if best is None or found.cost < best.cost:
+            best, servers, worse = found, number, 0
+        else:
+            worse += 1
+    assert best is not None
     scale = 2 * float(best.cost) / max(1, len(sizes) - len(best.x))
-    covariance = np.linalg.pinv(best.jac.T @ best.jac) * max(1.0, scale)
-    drawn = np.random.default_rng(0).multivariate_normal(best.x, covariance, DRAWS, method="eigh")
-    others = [_network(np.clip(one, LOWEST, HIGHEST), servers, client) for one in drawn]
-    return _network(best.x, servers, client), others
+    return _network(best.x, servers, client, np.linalg.pinv(best.jac.T @ best.jac) * max(1.0, scale))
 
 
 LOWEST, HIGHEST = np.array([-15.0, -15.0, 0.0]), np.array([12.0, 12.0, 10.0])
@@ -81,6 +96,6 @@ def _fit(residuals: Callable[[Vector, int], Vector], servers: int, sizes: Sequen
     return least_squares(residuals, start, args=(servers,), bounds=(LOWEST, HIGHEST))
 
 
-def _network(parameters: Vector, servers: int, client: Station) -> FittedNetwork:
+def _network(parameters: Vector, servers: int, client: Station, covariance: Vector = NO_COVARIANCE) -> FittedNetwork:
     service, delay, slowdown = map(float, parameters)
-    return FittedNetwork(servers, exp(service), exp(delay), slowdown, client)
+    return FittedNetwork(servers, exp(service), exp(delay), slowdown, client, covariance)

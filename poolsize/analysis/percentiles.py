@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from math import nan
 
 from hdrh.histogram import HdrHistogram
 
@@ -15,7 +16,7 @@ QUANTILES = {"p50": 50.0, "p75": 75.0, "p90": 90.0, "p95": 95.0, "p99": 99.0, "p
 
 @dataclass(frozen=True)
 class Percentiles:
-    """A latency's distribution in milliseconds; all 0 when nothing was counted."""
+    """A latency's distribution in milliseconds; all 0 when nothing was counted, NaN where it is not known."""
 
     p50: float
     p75: float
@@ -25,6 +26,9 @@ class Percentiles:
     p99_9: float
     mean: float
     max: float
+
+
+UNKNOWN = Percentiles(nan, nan, nan, nan, nan, nan, nan, nan)
 
 
 def empty_histogram() -> HdrHistogram:

@@ -2,22 +2,27 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import ceil
 
 import numpy as np
-from scipy.special import ndtri
 
-from poolsize.analysis.confidence import CONFIDENCE, Interval
+from poolsize.analysis.confidence import CONFIDENCE
+from poolsize.analysis.curve import Curves, Matrix
 
 TOLERANCE = 0.05
-DRAWS = 4000
+CERTAINTY = 0.75
+"""How likely the answer must be within the tolerance. At a half it would be too small in one run of two, and at 0.9 an
+uncertain curve would be answered with twice the connections (scripts/scorecard shows both)."""
+ROUNDING = 1e-6
 
 
 @dataclass(frozen=True)
 class Plateau:
-    """pool_size: the smallest measured size whose mean throughput reaches the threshold.
+    """pool_size: the smallest size that is more likely than not within the tolerance of the best.
 
-    low, high: the sizes between which it lies in 95 of 100 curves that the intervals allow.
-    threshold: (1 - tolerance) of the best mean throughput, per second.
+    low, high: the sizes between which the plateau begins in 95 of 100 curves that the measurements allow.
+    threshold: (1 - tolerance) of the best throughput, per second. throughput: at pool_size, per second.
+    loss_low, loss_high: the share of the best throughput that pool_size gives up, in as many of them.
     """
 
     pool_size: int
@@ -25,19 +30,52 @@ class Plateau:
     high: int
     threshold: float
     tolerance: float
+    throughput: float
+    loss_low: float
+    loss_high: float
+
+    @property
+    def best(self) -> float:
+        """The best throughput, per second."""
+        return self.threshold / (1 - self.tolerance)
 
 
-def plateau(curve: Sequence[tuple[int, Interval]], tolerance: float = TOLERANCE) -> Plateau:
-    """Find the plateau on a curve of (pool size, throughput), ascending in size and not empty.
+def plateau(curves: Curves, tolerance: float = TOLERANCE, *, of_grid: bool = False) -> Plateau:
+    """Find the plateau on curves over the sizes that were measured, and those between them.
 
-    Its range comes from drawing every size's throughput from its interval, again and again, and looking where the
-    plateau of each such curve begins: the best is as uncertain as the size that comes close to it.
+    A size that came close by luck does not make it the answer: what counts is in how many of the curves it is within
+    the tolerance of the best. of_grid: somebody chose the sizes, so that what lies between won't be measured.
     """
-    sizes = np.array([size for size, _ in curve])
-    means = np.array([interval.mean for _, interval in curve])
-    threshold = (1 - tolerance) * float(means.max())
-    low, high = _range(sizes, curve, tolerance)
-    return Plateau(int(sizes[np.argmax(means >= threshold)]), low, high, threshold, tolerance)
+    efficiency = curves.efficiency()
+    place = _answer(curves, efficiency, tolerance, of_grid=of_grid)
+    size = curves.sizes[place]
+    first, last = 2 ** np.quantile(curves.crossing(1 - tolerance), _tails())
+    losses = np.maximum(0, np.quantile(1 - efficiency[:, place], _tails()))
+    mean = curves.mean
+    return Plateau(
+        pool_size=size,
+        low=min(size, ceil(first - ROUNDING)),
+        high=max(size, ceil(last - ROUNDING)),
+        threshold=(1 - tolerance) * float(mean[curves.sizes.index(curves.best_size)]),
+        tolerance=tolerance,
+        throughput=float(mean[place]),
+        loss_low=float(losses[0]),
+        loss_high=float(losses[1]),
+    )
+
+
+def _answer(curves: Curves, efficiency: Matrix, tolerance: float, *, of_grid: bool) -> int:
+    """The place of the first size that is likely enough.
+
+    If that was not measured on a grid that somebody chose, a measured size below it will do that is as likely within
+    the tolerance as not: what speaks against it is mostly how the curve was drawn between the two.
+    """
+    likely = (efficiency >= 1 - tolerance).mean(axis=0)
+    place = int(np.argmax(likely >= min(CERTAINTY, float(likely.max()))))
+    if not of_grid or curves.sizes[place] in curves.measured:
+        return place
+    below = (one for one in range(place) if curves.sizes[one] in curves.measured)
+    return next((one for one in below if likely[one] >= 1 / 2), place)
 
 
 def carrier(sizes: Sequence[int], rate: float, tolerance: float = TOLERANCE) -> Plateau:
@@ -45,19 +83,8 @@ def carrier(sizes: Sequence[int], rate: float, tolerance: float = TOLERANCE) -> 
 
     How much more than the rate a size happened to do is chance, and tells nothing. sizes: ascending, not empty.
     """
-    return Plateau(sizes[0], sizes[0], sizes[0], (1 - tolerance) * rate, tolerance)
+    return Plateau(sizes[0], sizes[0], sizes[0], (1 - tolerance) * rate, tolerance, rate, 0.0, 0.0)
 
 
-def _range(
-    sizes: "np.ndarray[tuple[int], np.dtype[np.int64]]", curve: Sequence[tuple[int, Interval]], tolerance: float
-) -> tuple[int, int]:
-    if any(interval.high == float("inf") for _, interval in curve):
-        return int(sizes[0]), int(sizes[-1])
-    means = np.array([interval.mean for _, interval in curve])
-    half_widths = np.array([interval.high - interval.mean for _, interval in curve])
-    deviations = half_widths / float(ndtri((1 + CONFIDENCE) / 2))
-    draws = means + deviations * np.random.default_rng(0).standard_normal((DRAWS, len(means)))
-    reached = draws >= (1 - tolerance) * draws.max(axis=1, keepdims=True)
-    starts = np.sort(sizes[reached.argmax(axis=1)])
-    tail = int(DRAWS * (1 - CONFIDENCE) / 2)
-    return int(starts[tail]), int(starts[-1 - tail])
+def _tails() -> tuple[float, float]:
+    return (1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2

@@ -1,27 +1,38 @@
 """Run -> Analysis: throughput with its spread, percentiles, and the estimates of the right size."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
+from math import log, nan
+from statistics import fmean
+
+import numpy as np
 
 from poolsize.analysis.cause import Cause, cause
+from poolsize.analysis.checks import VOIDING, telling
 from poolsize.analysis.closed_network import Station
 from poolsize.analysis.confidence import Interval, mean_interval
+from poolsize.analysis.curve import Curves, Observation, candidates, curves
 from poolsize.analysis.demands import Demands, at_size
-from poolsize.analysis.estimates import Estimate, estimates
+from poolsize.analysis.estimates import Estimate, answers, estimates
 from poolsize.analysis.network_fit import NO_CLIENT
-from poolsize.analysis.percentiles import QUANTILES, Percentiles, merged, percentiles, quantile_interval
+from poolsize.analysis.percentiles import QUANTILES, UNKNOWN, Percentiles, merged, percentiles, quantile_interval
 from poolsize.analysis.plateau import TOLERANCE, Plateau, carrier, plateau
+from poolsize.analysis.two_kinds import TwoKinds, two_kinds
 from poolsize.errors import WorkFailed
-from poolsize.run import LATENCIES, Calibration, Check, Run, Setting, Step
+from poolsize.run import LATENCIES, Check, Run, Setting, Step
+
+PROCESSORS = ("server CPU", "shared CPU", "generator")
+"""Causes that leave the database nothing but its processor to be short of."""
 
 
 @dataclass(frozen=True)
 class SizeSummary:
     """Everything measured at one pool size, its repeats together.
 
-    throughput: transactions per second with its 95 % interval. wait, usage, total: milliseconds.
+    throughput: transactions per second with its 95 % interval. wait, usage, total: milliseconds; of a replay
+    only the total's p95 is known, the mean of its recording's seconds.
     intervals: latency -> quantile -> its 95 % interval in milliseconds; empty for runs that kept no sections.
     errors: failed transactions. failed_checks: of any repeat. demands: what a transaction takes of each side.
     """
@@ -67,44 +78,109 @@ class Verified:
 class Analysis:
     """What a run says.
 
-    sizes: ascending in pool size. plateau: over the sizes that can tell, or None. cause: what holds the throughput
-    from there on. verified: the answer at the load that people run at, if that was asked for. void: steps that chance
-    spoiled, and that were measured again. calibration: what making the load costs by itself.
+    sizes: ascending in pool size. curves: drawn through those that can tell, or None without any, and at a fixed rate.
+    plateau: over them, or None. cause: what holds the throughput from there on. verified: the answer at the load that
+    people run at, if that was asked for.
     """
 
-    setting: Setting
+    run: Run
     sizes: tuple[SizeSummary, ...]
+    curves: Curves | None
     plateau: Plateau | None
     cause: Cause | None
     verified: tuple[Verified, ...]
-    void: tuple[Step, ...]
-    calibration: Calibration | None
-    missing_steps: int
 
     @property
+    def setting(self) -> Setting:
+        """Where and how it was measured."""
+        return self.run.setting
+
+    @cached_property
     def telling(self) -> tuple[SizeSummary, ...]:
         """The sizes whose throughput is the database's: callers could fill the pool, and none were lost."""
-        return telling(self.sizes)
+        return tuple(size for size in self.sizes if not any(size.failed(name) for name in VOIDING))
 
     @cached_property
     def estimates(self) -> Mapping[str, Estimate]:
         """What each estimator makes of the telling sizes; none at a fixed rate, whose throughput is no answer."""
-        if self.plateau is None or self.setting.plan.rate is not None:
+        if self.plateau is None or self.curves is None:
             return {}
+        return estimates(_points(self.run), self.plateau.tolerance, self._client)
+
+    @cached_property
+    def answers(self) -> Mapping[str, int | None]:
+        """Only the estimates' sizes, which is much quicker than to test each."""
+        if self.plateau is None or self.curves is None:
+            return {"plateau": self.plateau.pool_size if self.plateau else None}
+        return answers(_points(self.run), self.plateau.tolerance, self._client)
+
+    @property
+    def _client(self) -> Station:
         found = self.telling[-1].demands  # where the client is busiest, and its demand best known
-        client = Station(found.client_ms, found.client_processes) if found else NO_CLIENT
-        curve = [(size.pool_size, size.throughput) for size in self.telling]
-        return estimates(curve, self.plateau.tolerance, client)
+        return Station(found.client_ms, found.client_processes) if found else NO_CLIENT
 
     def at(self, pool_size: int) -> SizeSummary:
         """The summary of one measured size."""
         return next(size for size in self.sizes if size.pool_size == pool_size)
 
+    def nearest(self, pool_size: int) -> SizeSummary:
+        """The summary of the telling size that is nearest on a logarithmic scale."""
+        return min(self.telling, key=lambda size: abs(log(size.pool_size / pool_size)))
 
-VOIDING = ("littles_law", "arrivals", "connections", "errors", "workers", "quiet", "users_limited")
-"""Checks without which a size is left out of every estimate. A busy generator is not among them: what the
-client can reach with a pool of that size was measured, and the verdict says whose limit it is. Nor is a drift: it
-widens the interval by itself."""
+    def throughput_at(self, pool_size: int) -> float:
+        """Transactions per second that the curve in the middle has at a size between the smallest and the largest."""
+        assert self.curves is not None
+        return float(np.interp(np.log2(pool_size), np.log2(self.curves.sizes), self.curves.mean))
+
+    def measured(self, pool_size: int) -> bool:
+        """Whether it is one of the telling sizes."""
+        return any(size.pool_size == pool_size for size in self.telling)
+
+    def around(self, pool_size: int) -> tuple[int, int]:
+        """The nearest telling sizes below and above one that lies between."""
+        sizes = [size.pool_size for size in self.telling]
+        return max(one for one in sizes if one < pool_size), min(one for one in sizes if one > pool_size)
+
+    @cached_property
+    def two_kinds(self) -> TwoKinds | None:
+        """Whether short and long transactions share the pool, by the usage times at the measured size nearest to it."""
+        if self.plateau is None:
+            return None
+        size = self.nearest(self.plateau.pool_size).pool_size
+        stored = [step.latencies.usage for step in self.run.curve if step.pool_size == size and step.latencies]
+        return two_kinds(merged(stored)) if stored else None
+
+    @cached_property
+    def database_sizes(self) -> tuple[int, tuple[int, int]] | None:
+        """What the database alone needs, by the demands at the plateau, and the range of that over all sizes.
+
+        None where its processor is not what holds the throughput, or its part of a transaction is not known.
+        """
+        if self.plateau is None or self.cause is None or self.cause.name not in PROCESSORS:
+            return None
+        known = {one.pool_size: one.demands for one in self.telling if one.demands and one.demands.server_ms > 0}
+        chosen = known.get(self.nearest(self.plateau.pool_size).pool_size)
+        if chosen is None:
+            return None
+        sizes = [one.database_size(self.plateau.tolerance) for one in known.values()]
+        return chosen.database_size(self.plateau.tolerance), (min(sizes), max(sizes))
+
+    @property
+    def best_size(self) -> int | None:
+        """The measured size with the most throughput, on the curve through all; None at a fixed rate."""
+        return self.curves.best_size if self.curves else None
+
+    def latency_ms_at(self, quantile: str, pool_size: int) -> float:
+        """A quantile of the total time at a size, straight between measured ones when both axes are logarithmic.
+
+        NaN where the run does not know it.
+        """
+        times = [(size.pool_size, getattr(size.total, quantile)) for size in self.telling]
+        known = [(size, time) for size, time in times if time > 0]
+        if not known:
+            return nan
+        sizes, milliseconds = np.log(np.array(known)).T
+        return float(np.exp(np.interp(log(pool_size), sizes, milliseconds)))
 
 
 def analyze(run: Run, tolerance: float = TOLERANCE) -> Analysis:
@@ -116,31 +192,32 @@ def analyze(run: Run, tolerance: float = TOLERANCE) -> Analysis:
         _summary(list(same), at_size(steps, pool_size, run.setting.cores))
         for pool_size, same in groupby(steps, key=lambda step: step.pool_size)
     )
-    curve = [(size.pool_size, size.throughput) for size in telling(sizes)]
-    found = None
-    if run.plan.rate is not None and curve:
-        found = carrier([size for size, _ in curve], run.plan.rate, tolerance)
-    elif any(interval.mean for _, interval in curve):
-        found = plateau(curve, tolerance)
-    return Analysis(
-        setting=run.setting,
-        sizes=sizes,
-        plateau=found,
-        cause=_cause(run, sizes, found),
-        verified=tuple(_verified(step, sizes) for step in run.verification),
-        void=run.void,
-        calibration=run.calibration,
-        missing_steps=len(run.missing),
-    )
+    points = _points(run)
+    drawn = found = None
+    if run.plan.rate is not None and points:
+        found = carrier([one.pool_size for one in points], run.plan.rate, tolerance)
+    elif any(one.throughput for one in points):
+        measured = [one.pool_size for one in points]
+        drawn = curves(points, candidates(min(measured), max(measured), measured))
+        found = plateau(drawn, tolerance, of_grid=run.plan.search is None)
+    verified = tuple(_verified(step, drawn) for step in run.verification)
+    return Analysis(run, sizes, drawn, found, _cause(run, found), verified)
 
 
-def telling(sizes: Iterable[SizeSummary]) -> tuple[SizeSummary, ...]:
-    """The sizes that may enter an estimate."""
-    return tuple(size for size in sizes if not any(size.failed(name) for name in VOIDING))
+def _points(run: Run) -> list[Observation]:
+    """The telling steps as points of the curve, ascending in size."""
+    steps = sorted(telling(run.curve), key=lambda step: step.pool_size)
+    return [Observation.of(step) for step in steps]
 
 
 def _summary(steps: list[Step], found: Demands | None) -> SizeSummary:
-    wait, usage, total = (percentiles(merged(getattr(step.latencies, name) for step in steps)) for name in LATENCIES)
+    stored = [step.latencies for step in steps if step.latencies]
+    if stored:
+        wait, usage, total = (percentiles(merged(getattr(one, name) for one in stored)) for name in LATENCIES)
+    else:
+        seconds = [value for step in steps for value in step.p95_ms[step.warm_up_seconds :]]
+        wait = usage = UNKNOWN
+        total = replace(UNKNOWN, p95=fmean(seconds))
     return SizeSummary(
         pool_size=steps[0].pool_size,
         repeats=len(steps),
@@ -164,23 +241,28 @@ def _summary(steps: list[Step], found: Demands | None) -> SizeSummary:
     )
 
 
-def _cause(run: Run, sizes: Iterable[SizeSummary], found: Plateau | None) -> Cause | None:
+def _cause(run: Run, found: Plateau | None) -> Cause | None:
     if found is None or run.plan.rate is not None:  # then it is the rate that holds it
         return None
-    beyond = {size.pool_size for size in telling(sizes) if size.pool_size >= found.pool_size}
-    steps = [step for step in run.curve if step.pool_size in beyond]
-    return cause(steps, run.setting.server, run.setting.disks, run.calibration)
+    steps = telling(run.curve)
+    largest = max(step.pool_size for step in steps)
+    beyond = [step for step in steps if step.pool_size >= min(found.pool_size, largest)]
+    if run.setting.server is None:
+        return None
+    return cause(beyond, run.setting.server, run.setting.disks, run.calibration)
 
 
-def _verified(step: Step, sizes: Iterable[SizeSummary]) -> Verified:
-    capacity = next(size.throughput.mean for size in sizes if size.pool_size == step.pool_size)
+def _verified(step: Step, drawn: Curves | None) -> Verified:
     rate = step.rate or 0.0
+    capacity = float(drawn.mean[drawn.sizes.index(step.pool_size)]) if drawn else rate
+    latencies = step.latencies
+    assert latencies is not None  # a replay has no open loop
     return Verified(
         pool_size=step.pool_size,
         load=rate / capacity,
         rate=rate,
         throughput=step.mean_throughput,
-        wait=percentiles(merged([step.latencies.wait])),
-        total=percentiles(merged([step.latencies.total])),
+        wait=percentiles(merged([latencies.wait])),
+        total=percentiles(merged([latencies.total])),
         failed_checks=step.failed_checks,
     )

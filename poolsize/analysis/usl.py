@@ -54,7 +54,7 @@ def fit_usl(sizes: Sequence[float], throughput: Sequence[float], errors: Sequenc
         return np.asarray((_model(parameters, places) - rates) * weights)
 
     start_rate = float((rates / places).max())
-    starts = [(start_rate, sigma, kappa) for sigma in (0.01, 0.1, 0.5) for kappa in (1e-6, 1e-4, 1e-2)]
+    starts = [(start_rate, 0.01, 1e-4), (start_rate, 0.3, 1e-6), (start_rate, 0.03, 1e-2)]
     fits = [
         least_squares(residuals, start, bounds=([0, 0, 0], [inf, 1, inf]), x_scale=[start_rate, 0.01, 1e-4])
         for start in starts

@@ -16,12 +16,8 @@ from poolsize.store import load_run
 def analyze(run: str, plot: Path | None, as_json: bool) -> None:
     """Show what a run says, one line a pool size, and draw it."""
     analysis = summarize(load_run(run))
-    if analysis.missing_steps:
-        click.echo(
-            f"poolsize: {analysis.missing_steps} planned steps are missing; "
-            f"measure them with: poolsize sweep --resume {run}",
-            err=True,
-        )
+    if unfinished := analysis.run.unfinished:
+        click.echo(f"poolsize: {unfinished}; finish it with: poolsize sweep --resume {run}", err=True)
     click.echo(analysis_json(analysis) if as_json else analysis_text(analysis))
     if plot:
         from poolsize.present.plots import save_figure

@@ -2,9 +2,11 @@
 
 import click
 
+from poolsize.commands.wishes import WISHES, wish_options, wishes_of
 from poolsize.errors import BadInput, WorkFailed
 from poolsize.present.text import recommendation_json, recommendation_text
 from poolsize.recommendation import Recommendation, from_formula
+from poolsize.regret import Wishes
 from poolsize.start import starting_point
 
 ASSUMED = (
@@ -28,36 +30,46 @@ ASSUMED = (
 @click.option("--app-threads", type=int, help="Threads of one application process that use its pool.")
 @click.option("--connections-per-thread", type=int, help="Connections that each of them holds at once.")
 @click.option("--run", "run_path", metavar="RUN", help="Answer from this measured run instead.")
+@wish_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def recommend(run_path: str | None, as_json: bool, **facts: object) -> None:
+def recommend(
+    run_path: str | None,
+    current: int | None,
+    max_p95: str | None,
+    max_p99: str | None,
+    as_json: bool,
+    **facts: object,
+) -> None:
     """Recommend a pool size: from the formula, or from a measured run.
 
     The formula, connections = cores * 2 + effective_disks, is a place to start measuring.
     """
-    answer, note = (_measured(run_path), None) if run_path else _from_formula(facts)
+    wishes = wishes_of(current, max_p95, max_p99)
+    if not run_path and wishes != Wishes():
+        raise BadInput("--current, --max-p95 and --max-p99 ask what was measured: name a run with --run")
+    answer, note = (_measured(run_path, wishes), None) if run_path else _from_formula(facts)
     if note:
         click.echo(f"poolsize: {note}", err=True)
     click.echo(recommendation_json(answer) if as_json else recommendation_text(answer))
 
 
-def _measured(run_path: str) -> Recommendation:
+def _measured(run_path: str, wishes: Wishes) -> Recommendation:
     from poolsize.analysis.summary import analyze
     from poolsize.recommendation import recommend as recommend_from
     from poolsize.store import load_run
 
     ctx = click.get_current_context()
     for name in ctx.params:
-        if name not in {"run_path", "as_json"} and ctx.get_parameter_source(name) == (
+        if name not in {"run_path", "as_json", *WISHES} and ctx.get_parameter_source(name) == (
             click.core.ParameterSource.COMMANDLINE
         ):
             raise BadInput(f"--{name.replace('_', '-')}: a run holds its own facts; leave it out with --run")
     run = load_run(run_path)
-    if run.missing:
+    if run.unfinished:
         raise WorkFailed(
-            f"{run_path} is incomplete: {len(run.missing)} of {len(run.plan.steps())} steps are missing; "
-            f"measure them with: poolsize sweep --resume {run_path}"
+            f"{run_path} is incomplete: {run.unfinished}; finish it with: poolsize sweep --resume {run_path}"
         )
-    return recommend_from(analyze(run))
+    return recommend_from(analyze(run), wishes)
 
 
 def _from_formula(facts: dict[str, object]) -> tuple[Recommendation, str | None]:

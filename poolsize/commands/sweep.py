@@ -14,10 +14,10 @@ from typing import IO, Any
 import click
 
 from poolsize.analysis.summary import analyze
+from poolsize.commands.wishes import wish_options, wishes_of
 from poolsize.errors import BadInput, PoolsizeError, WorkFailed
 from poolsize.measure.options import EXPECT_WORKERS, OPTIONS, PROCESSES, USERS, Option
 from poolsize.measure.progress_pipe import DESCRIPTOR
-from poolsize.present.progress_bar import ProgressBar
 from poolsize.present.text import recommendation_json, recommendation_text
 from poolsize.progress import SweepFailed, SweepStarted, read_message
 from poolsize.recommendation import recommend
@@ -44,23 +44,53 @@ def _sweep_options(command: Callable[..., None]) -> Callable[..., None]:
 
 @click.command()
 @click.option("--workload", help="One of poolsize's, or your own locustfile.  [default: oltp_read_write]")
+@click.option(
+    "--replay", metavar="CURVE", help="Measure this recorded curve (CSV, may be gzipped) in place of a server."
+)
 @_sweep_options
+@wish_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def sweep(workload: str | None, url: str | None, as_json: bool, **options: object) -> None:
+def sweep(
+    workload: str | None,
+    replay: str | None,
+    url: str | None,
+    current: int | None,
+    max_p95: str | None,
+    max_p99: str | None,
+    as_json: bool,
+    **options: object,
+) -> None:
     """Measure pool sizes on a real server and recommend one.
 
-    Without --url it starts a private MariaDB or MySQL on this machine and removes it afterwards.
+    Without --url it starts a private MariaDB or MySQL on this machine and removes it afterwards. Without --pool-sizes
+    it searches for the size, and stops when it knows.
     """
-    locustfile = _locustfile(workload, options["resume"])
-    _settle_processes(options, url, locustfile)
-    run_path = _run_locust(_command(locustfile, options), url, locustfile)
+    wishes = wishes_of(current, max_p95, max_p99)
+    if replay:
+        run_path = _replay(Path(replay), workload, options)
+    else:
+        locustfile = _locustfile(workload, options["resume"])
+        _settle_processes(options, url, locustfile)
+        run_path = _run_locust(_command(locustfile, options), url, locustfile)
     run = load_run(run_path)
-    answer = recommend(analyze(run))
+    answer = recommend(analyze(run), wishes)
     if as_json:
         click.echo(recommendation_json(answer, run=run_path, steps=len(run.steps), load_seconds=_seconds(run)))
     else:
         click.echo(recommendation_text(answer))
         click.echo(f"\nStored in {run_path}; draw it with: poolsize analyze {run_path} --plot knee.png")
+
+
+def _replay(recording: Path, workload: str | None, options: dict[str, Any]) -> str:
+    """Sweep a recorded curve, within a second; returns the run's path."""
+    from poolsize.measure.replay import replay
+    from poolsize.measure.request import SweepRequest
+
+    if workload:
+        raise BadInput(f"--workload {workload}: a recording has its own; leave it out with --replay")
+    if not recording.is_file():
+        raise BadInput(f"--replay {recording}: there is no such file")
+    return str(replay(SweepRequest(locustfile=recording, **options)))
 
 
 def _settle_processes(options: dict[str, object], url: str | None, locustfile: Path) -> None:
@@ -123,6 +153,8 @@ def _command(locustfile: Path, options: dict[str, object]) -> list[str]:
 
 def _run_locust(command: list[str], url: str | None, locustfile: Path) -> str:
     """Run the sweep in a Locust process of its own and return the run's path. Raises what it failed with."""
+    from poolsize.present.progress_bar import ProgressBar
+
     run_path = ""
     failure: SweepFailed | None = None
     with ExitStack() as stack:

@@ -24,8 +24,9 @@ from poolsize.measure.locust_generator import LocustGenerator
 from poolsize.measure.locust_worker import LocustWorker
 from poolsize.measure.options import OPTIONS
 from poolsize.measure.pool import lost
+from poolsize.measure.prepare import Prepared, prepare
 from poolsize.measure.progress_pipe import ProgressPipe
-from poolsize.measure.request import Prepared, SweepRequest, prepare
+from poolsize.measure.request import SweepRequest
 from poolsize.measure.sweep import sweep
 from poolsize.measure.workspace import Workspace
 from poolsize.progress import Message, StepDone, SweepFailed

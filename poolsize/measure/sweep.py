@@ -1,4 +1,4 @@
-"""The sweep: measure each step that a run still misses, check it, store it; then verify the answer."""
+"""The sweep: measure what the planner wants next, check it, store it; then verify the answer."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -7,8 +7,9 @@ from poolsize.analysis.checks import check_step
 from poolsize.analysis.verification import steps_to_verify
 from poolsize.measure.generator import LoadGenerator
 from poolsize.plan import PlannedStep
+from poolsize.planner import ending, next_step
 from poolsize.progress import Message, StepDone, StepStarted, SweepDone, SweepStarted
-from poolsize.run import Run
+from poolsize.run import Run, missing_steps
 from poolsize.store import RunWriter
 
 VERIFIED_SIZES = 3
@@ -24,15 +25,7 @@ def sweep(
     it begins. tell: takes the messages of its progress.
     """
     plan = run.plan
-    tell(
-        SweepStarted(
-            run=str(writer.path),
-            steps=len(plan.steps()) + VERIFIED_SIZES * len(plan.verify),
-            steps_done=len(plan.steps()) - len(run.missing) + len(run.verification),
-            step_seconds=plan.warm_up_seconds + plan.step_seconds,
-            notes=(*notes, *generator.notes),
-        )
-    )
+    tell(_started(run, str(writer.path), (*notes, *generator.notes)))
     if run.calibration is None and (calibration := generator.calibrate()):
         writer.calibrate(calibration)
 
@@ -42,11 +35,27 @@ def sweep(
         step = replace(measured, checks=check_step(measured, plan.error_budget))
         writer.append(step)
         run = replace(run, steps=(*run.steps, step))
-        tell(StepDone.of(step, again=step.void and planned in (run.missing or steps_to_verify(run))))
+        tell(StepDone.of(step, again=step.void and planned in (missing_steps(plan, run.steps) or steps_to_verify(run))))
         return run
 
-    while missing := run.missing:
-        run = measure(run, missing[0])
+    while not run.ended and (planned := next_step(plan, run.steps)):
+        run = measure(run, planned)
+    if not run.ended and (reason := ending(plan, run.steps)):
+        writer.end(reason)
+        run = replace(run, ended=reason)
     while verifying := steps_to_verify(run):
         run = measure(run, verifying[0])
     tell(SweepDone())
+
+
+def _started(run: Run, path: str, notes: tuple[str, ...]) -> SweepStarted:
+    plan = run.plan
+    steps = len(plan.steps())
+    return SweepStarted(
+        run=path,
+        steps=steps + VERIFIED_SIZES * len(plan.verify),
+        steps_done=steps - len(missing_steps(plan, run.steps)) + len(run.verification),
+        step_seconds=plan.warm_up_seconds + plan.step_seconds,
+        budget_seconds=plan.search.budget_seconds if plan.search else None,
+        notes=notes,
+    )

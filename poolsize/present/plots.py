@@ -89,8 +89,8 @@ def figure(analysis: Analysis) -> Figure:
         drawn = Figure(figsize=(7.2, 9.6), layout="constrained")
         for ax, plot in zip(drawn.subplots(3), (plot_throughput, plot_latency, plot_wait_and_usage), strict=True):
             plot(ax, analysis)
-        plan, server = analysis.setting.plan, analysis.setting.server
-        drawn.suptitle(f"{plan.workload} on {server.title}, {count(plan.users, 'user')}")
+        setting = analysis.setting
+        drawn.suptitle(f"{setting.plan.workload} on {setting.subject}, {count(setting.plan.users, 'user')}")
     return drawn
 
 

@@ -4,6 +4,7 @@ import json
 import textwrap
 from collections.abc import Iterable
 from dataclasses import asdict
+from math import isnan, nan
 from typing import TYPE_CHECKING, Any
 
 from poolsize.recommendation import Recommendation
@@ -16,7 +17,7 @@ if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
     from poolsize.run import Check
 
 WIDTH = 88
-MEASURED_ONLY = ("throughput", "database_size", "estimates", "regret")
+MEASURED_ONLY = ("throughput", "database_size", "database_range", "two_pools", "estimates", "regret")
 
 
 def recommendation_text(answer: Recommendation) -> str:
@@ -30,7 +31,7 @@ def recommendation_text(answer: Recommendation) -> str:
     if answer.warnings:
         parts.append("Be careful:\n" + _bullets(answer.warnings))
     if answer.basis == "measured" and answer.pool_size:
-        parts.append(f"For one process: create_engine(url, pool_size={answer.pool_size}, max_overflow=0)")
+        parts.append(_engines(answer))
     if answer.basis == "formula":
         sizes = ",".join(map(str, answer.sweep_sizes))
         cores = answer.formula.cores
@@ -61,9 +62,10 @@ def analysis_text(analysis: "Analysis") -> str:
     ]
     rows = [_analysis_row(size) for size in analysis.sizes]
     setting = analysis.setting
+    users = "" if setting.recording else f", {count(setting.plan.users, 'user')}"
     title = (
-        f"{setting.plan.workload} on {setting.server.title}, {count(setting.plan.users, 'user')}, "
-        f"{setting.plan.step_seconds} s a step, {setting.created[:10]}"
+        f"{setting.plan.workload} on {setting.subject}{users}, {setting.plan.step_seconds} s a step, "
+        f"{setting.created[:10]}"
     )
     parts = [
         title,
@@ -86,9 +88,9 @@ def analysis_json(analysis: "Analysis") -> str:
             "throughput": size.throughput.mean,
             "throughput_low": size.throughput.low,
             "throughput_high": _ends(size.throughput)[1],
-            "wait_ms": asdict(size.wait),
-            "usage_ms": asdict(size.usage),
-            "total_ms": asdict(size.total),
+            "wait_ms": _percentiles(size.wait),
+            "usage_ms": _percentiles(size.usage),
+            "total_ms": _percentiles(size.total),
             "intervals_ms": {
                 name: {quantile: _ends(interval) for quantile, interval in quantiles.items()}
                 for name, quantiles in size.intervals.items()
@@ -109,11 +111,17 @@ def analysis_json(analysis: "Analysis") -> str:
             "cause": asdict(analysis.cause) if analysis.cause else None,
             "verified": [_verified_json(one) for one in analysis.verified],
             "void": [
-                {"pool_size": one.pool_size, "checks": list(map(asdict, one.failed_checks))} for one in analysis.void
+                {"pool_size": one.pool_size, "checks": list(map(asdict, one.failed_checks))}
+                for one in analysis.run.void
             ],
-            "calibration": asdict(analysis.calibration) if analysis.calibration else None,
+            "calibration": asdict(analysis.run.calibration) if analysis.run.calibration else None,
         }
     )
+
+
+def _percentiles(found: "Percentiles") -> dict[str, float | None]:
+    """JSON has no NaN either."""
+    return {name: None if isnan(value) else value for name, value in asdict(found).items()}
 
 
 def _ends(interval: "Interval") -> tuple[float, float | None]:
@@ -127,8 +135,8 @@ def _verified_json(one: "Verified") -> dict[str, object]:
         "load": one.load,
         "rate": one.rate,
         "throughput": one.throughput,
-        "wait_ms": asdict(one.wait),
-        "total_ms": asdict(one.total),
+        "wait_ms": _percentiles(one.wait),
+        "total_ms": _percentiles(one.total),
         "checks": [asdict(check) for check in one.failed_checks],
     }
 
@@ -142,6 +150,16 @@ def _headline(answer: Recommendation) -> str:
     within = "" if low == high else f" (anything from {low} to {high} can't be told apart from it)"
     doubt = "" if answer.verdict == "measured" else f"  [{answer.verdict}]"
     return f"Pool size: {count(answer.pool_size, 'connection')}{within}{doubt}"
+
+
+def _engines(answer: Recommendation) -> str:
+    if not answer.two_pools:
+        return f"For one process: create_engine(url, pool_size={answer.pool_size}, max_overflow=0)"
+    lines = [
+        f"  create_engine(url, pool_size={pool.pool_size}, max_overflow=0)  # {milliseconds(pool.kind.usage_ms)} each"
+        for pool in answer.two_pools
+    ]
+    return "For one process, by how long a transaction takes:\n" + "\n".join(lines)
 
 
 def _formula_line(answer: Recommendation) -> str:
@@ -158,7 +176,7 @@ def _regret_table(answer: Recommendation) -> str:
         [
             f"{'->' if other.pool_size == answer.pool_size else '  '} {other.pool_size}",
             f"{'-' if other.throughput_loss else ''}{percent(other.throughput_loss)}",
-            milliseconds(other.p95_ms),
+            milliseconds(nan if other.p95_ms is None else other.p95_ms),
         ]
         for other in answer.regret
     ]
@@ -188,7 +206,7 @@ def _estimates(analysis: "Analysis") -> str:
         return "No size passed the checks that an estimate needs."
     return (
         f"Plateau: {count(found.pool_size, 'connection')}, the smallest size within {percent(found.tolerance)} "
-        f"of the best throughput; given the intervals, from {found.low} to {found.high}."
+        f"of the best throughput; it may begin anywhere from {found.low} to {found.high}."
     )
 
 
@@ -215,12 +233,13 @@ def _held_by(analysis: "Analysis") -> str:
     if analysis.cause is None or analysis.plateau is None:
         return ""
     text = f"Held by: {analysis.cause.name}; {analysis.cause.evidence}."
-    demands = analysis.at(analysis.plateau.pool_size).demands
+    chosen = analysis.nearest(analysis.plateau.pool_size)
+    demands = chosen.demands
     if demands is not None:
         whose = "everything else" if demands.inferred else "the server's"
         text += (
             f"\nA transaction takes {milliseconds(demands.client_ms)} of the client's processor and "
-            f"{milliseconds(demands.server_ms)} of {whose} at {count(analysis.plateau.pool_size, 'connection')}."
+            f"{milliseconds(demands.server_ms)} of {whose} at {count(chosen.pool_size, 'connection')}."
         )
     return text
 
@@ -247,7 +266,7 @@ def _void_steps(analysis: "Analysis") -> str:
     return "\n".join(
         f"Void, and measured again: {count(step.pool_size, 'connection')}; "
         + "; ".join(f"{check.name}: {check.detail}" for check in step.failed_checks)
-        for step in analysis.void
+        for step in analysis.run.void
     )
 
 

@@ -169,7 +169,7 @@ def test_an_interrupted_sweep_keeps_its_steps_and_resumes(
     assert done.returncode == 0, done.stderr
     run = load_run(path)
     assert run.steps[: len(kept)] == kept
-    assert not run.missing
+    assert not run.unfinished
 
 
 @pytest.mark.slow

@@ -167,7 +167,9 @@ def test_a_stall_shows_when_transactions_arrive_by_the_clock(pinned: PrivateServ
         run = measured(pinned, path, tmp_path, *common, "--step-time=10s", *options)
         over.set()
         stalling.join()
-        p99_ms[loop] = percentiles(merged([run.curve[0].latencies.total])).p99
+        latencies = run.curve[0].latencies
+        assert latencies is not None
+        p99_ms[loop] = percentiles(merged([latencies.total])).p99
     assert p99_ms["open"] == pytest.approx(185, rel=0.15)
     assert p99_ms["closed"] < 0.6 * p99_ms["open"]
 

@@ -70,7 +70,7 @@ def test_a_load_process_that_is_killed_costs_at_most_its_step(tmp_path: Path) ->
         _, err = sweep.communicate(timeout=120)
     assert sweep.returncode == 0, err
     run = load_run(path)
-    assert not run.missing
+    assert not run.unfinished
     lost = [step for step in run.void if "workers" in {check.name for check in step.failed_checks}]
     assert len(lost) == 1
     assert sorted(len(step.workers) for step in run.curve) == [3, 3, 4]

@@ -6,10 +6,11 @@ from dataclasses import replace
 import pytest
 
 from poolsize.analysis.cause import cause
+from poolsize.facts.server import Server
 from poolsize.run import Calibration, Step
-from tests.conftest import a_setting, a_step
+from tests.conftest import a_step
 
-SERVER = a_setting((1, 2)).server
+SERVER = Server("db:3306", "MariaDB", "10.11.6-MariaDB", 151, 0, "one-thread-per-connection", True, 2**27)
 FAST = Calibration(7.0, 20.0, 70.0)
 FAR = Calibration(7.0, 20.0, 5000.0)
 IDLE = {"process_cpu": 0.5, "process_cores": 4.0, "Questions": 1000.0}

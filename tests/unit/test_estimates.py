@@ -4,10 +4,12 @@ import csv
 import warnings
 
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 from kneed import KneeLocator
 
 from poolsize.analysis.closed_network import Station, throughputs
-from poolsize.analysis.confidence import Interval
+from poolsize.analysis.curve import Observation
 from poolsize.analysis.estimates import estimates
 from poolsize.analysis.kneedle import knee
 from poolsize.analysis.network_fit import fit_network
@@ -16,12 +18,9 @@ from tests.conftest import ROOT
 SIZES = [1, 2, 4, 8, 16, 32, 64]
 
 
-def curve(rates: list[float], spread: float = 0.01, sizes: list[int] = SIZES) -> list[tuple[int, Interval]]:
-    """Intervals of +-2 standard errors of that share."""
-    return [
-        (size, Interval(rate, rate * (1 - 2 * spread), rate * (1 + 2 * spread)))
-        for size, rate in zip(sizes, rates, strict=True)
-    ]
+def curve(rates: list[float], spread: float = 0.01, sizes: list[int] = SIZES) -> list[Observation]:
+    """One step a size, with standard errors of that share."""
+    return [Observation(size, rate, rate * spread) for size, rate in zip(sizes, rates, strict=True)]
 
 
 def network(servers: int, service_ms: float, delay_ms: float, slowdown: float = 0.0) -> list[float]:
@@ -36,15 +35,15 @@ def test_a_closed_network_is_found_again(servers: int, service_ms: float, delay_
     rates = network(servers, service_ms, delay_ms, slowdown)
     found = fit_network(SIZES, rates, [0.01 * rate for rate in rates])
     assert found is not None
-    assert found[0].throughput(SIZES) == pytest.approx(rates, rel=0.01)
+    assert found.throughput(SIZES) == pytest.approx(rates, rel=0.01)
     every = list(range(1, 65))
     truth = 1000 * throughputs([Station(service_ms, servers, slowdown)], delay_ms, 64)
-    assert found[0].throughput(every) == pytest.approx(truth, rel=0.03)
+    assert found.throughput(every) == pytest.approx(truth, rel=0.03)
 
 
 def test_the_estimators_agree_on_a_plain_curve() -> None:
     found = estimates(curve(network(8, 2.0, 3.0)))
-    assert found["plateau"].pool_size == 32
+    assert found["plateau"].pool_size in range(19, 33)
     assert found["closed_network"].pool_size in range(16, 33)
     assert found["closed_network"].error is not None
     assert found["closed_network"].error < 0.03
@@ -68,18 +67,29 @@ def test_a_peak_inside_is_found_with_its_interval() -> None:
 def test_an_estimate_that_moves_with_the_range_says_so() -> None:
     """Throughput that never stops rising: the plateau is wherever the sweep ended."""
     found = estimates(curve([100 * size**0.7 for size in SIZES]))
-    assert found["plateau"].pool_size == 64
+    assert found["plateau"].pool_size in range(54, 65)
     assert found["plateau"].unstable
 
 
-def test_kneedle_is_the_library_s() -> None:
+@given(
+    st.lists(st.tuples(st.integers(1, 1000), st.floats(0, 1e5)), min_size=3, max_size=12, unique_by=lambda one: one[0])
+)
+def test_kneedle_is_the_library_s(points: list[tuple[int, float]]) -> None:
+    """On any points; those without a range have no knee, and the library divides by it."""
+    sizes, rates = map(list, zip(*sorted(points), strict=True))
+    assume(max(rates) > min(rates))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the library warns where there is no knee
+        assert knee(sizes, rates) == KneeLocator(sizes, rates, curve="concave", direction="increasing").knee
+
+
+def test_kneedle_finds_the_knee_of_a_published_curve_and_none_in_a_straight_line() -> None:
     with (ROOT / "data/published/published_curves.csv").open() as file:
         rows = [row for row in csv.DictReader(file) if row["curve"] == "callaghan_ro_innodb5626"]
     sizes, rates = [float(row["x"]) for row in rows], [float(row["throughput"]) for row in rows]
     assert knee(sizes, rates) == KneeLocator(sizes, rates, curve="concave", direction="increasing").knee
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert knee([1, 2, 3, 4], [100, 200, 300, 400]) is None
+    assert knee([1, 2, 3, 4], [100, 200, 300, 400]) is None
+    assert knee([1, 2, 3], [100, 100, 100]) is None
 
 
 def test_too_few_sizes_give_no_answer_but_no_error_either() -> None:

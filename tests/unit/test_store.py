@@ -7,7 +7,7 @@ import pytest
 
 from poolsize.analysis.summary import analyze
 from poolsize.errors import BadInput, WorkFailed
-from poolsize.run import Run
+from poolsize.run import Run, missing_steps
 from poolsize.store import FORMAT, RunWriter, load_run
 from tests.conftest import ROOT, a_run
 
@@ -46,7 +46,7 @@ def test_resuming_drops_the_torn_line_and_goes_on(tmp_path: Path) -> None:
     path = written(tmp_path / "a.jsonl")
     path.write_bytes(path.read_bytes()[:-40])
     run = load_run(path, torn_end=True)
-    assert [step.pool_size for step in run.missing] == [4]
+    assert [step.pool_size for step in missing_steps(run.plan, run.steps)] == [4]
     with RunWriter(path, run.setting, resume=True) as writer:
         writer.append(RUN.steps[2])
     assert load_run(path) == RUN
@@ -99,11 +99,11 @@ def test_a_damaged_histogram_is_refused(tmp_path: Path) -> None:
 def test_a_run_of_format_1_is_read_as_it_was_meant() -> None:
     """A real one, made before there were counters, sections and open loops."""
     run = load_run(ROOT / "tests/data/scan-format-1.jsonl")
-    assert not run.missing
+    assert not run.unfinished
     assert {step.rate for step in run.steps} == {None}
     found = analyze(run)
     assert found.plateau is not None
-    assert found.plateau.pool_size == 2
+    assert found.plateau.low == 2
     assert found.at(2).throughput.mean == pytest.approx(135.55)
     assert found.at(2).intervals == {}
 
@@ -122,4 +122,4 @@ def test_a_run_of_format_1_is_complete_whatever_its_checks_say(tmp_path: Path) -
     old = (ROOT / "tests/data/scan-format-1.jsonl").read_text()
     path.write_text(old.replace('"name":"littles_law","passed":true', '"name":"littles_law","passed":false', 1))
     assert len(load_run(path).steps[0].failed_checks) == 1
-    assert not load_run(path).missing
+    assert not load_run(path).unfinished

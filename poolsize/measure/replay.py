@@ -1,0 +1,154 @@
+"""A recorded curve in place of a server: the same planner and recommender, in virtual time."""
+
+import importlib.metadata
+import platform
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from math import log2
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poolsize.errors import BadInput
+from poolsize.facts.machine import this_machine
+from poolsize.measure.options import OPTIONS, USERS
+from poolsize.measure.request import SweepRequest, cores_of, disks_of, output_of, wished
+from poolsize.measure.sweep import sweep
+from poolsize.plan import PlannedStep, SweepPlan
+from poolsize.progress import Message
+from poolsize.recording import Recording, Seconds, read_recording
+from poolsize.run import Calibration, Run, Setting, Step
+from poolsize.store import RunWriter, load_run
+from poolsize.units import count
+
+UNDERSTOOD = {"pool_sizes", "budget", "interval", "warm_up", "step_time", "repeats", "seed", "cores", "disks", "output",
+              "resume"}  # fmt: skip
+
+
+class ReplayGenerator:
+    """Cuts a window from a random place of the recording for each step; a LoadGenerator.
+
+    Between two recorded sizes it cuts one from each and goes straight from one to the other on log2 of the size.
+    """
+
+    notes: tuple[str, ...] = ()
+
+    def __init__(self, recording: Recording, plan: SweepPlan, created: str) -> None:
+        self._recording = recording
+        self._plan = plan
+        self._now = datetime.fromisoformat(created)
+
+    def calibrate(self) -> Calibration | None:
+        """Nothing: a recording costs nothing to replay."""
+        return None
+
+    def measure(self, planned: PlannedStep) -> Step:
+        """The window as a step; time passes virtually. Its place is fixed by the plan's seed and the step's order."""
+        length = self._plan.warm_up_seconds + self._plan.step_seconds
+        random = np.random.default_rng([self._plan.seed, planned.order])
+        window = sum(
+            weight * _window(self._recording.by_size[size], length, random)
+            for size, weight in _weights(self._recording.sizes, planned.pool_size)
+        )
+        rates, p95_ms = np.asarray(window).round(3).tolist()
+        started, self._now = self._now, self._now + timedelta(seconds=length)
+        return Step(
+            pool_size=planned.pool_size,
+            repeat=planned.repeat,
+            order=planned.order,
+            started=started.isoformat(timespec="seconds"),
+            users=planned.pool_size,
+            rate=None,
+            warm_up_seconds=self._plan.warm_up_seconds,
+            throughput=tuple(rates),
+            errors={},
+            p95_ms=tuple(p95_ms),
+            gap_ms=0.0,
+            latencies=None,
+            sections={},
+            server={},
+            server_connections=None,
+            workers=(),
+            stopped=None,
+            checks=(),
+        )
+
+
+def replay(request: SweepRequest) -> Path:
+    """Sweep the recording that request.locustfile is, and return the run's path. Raises BadInput."""
+    _refuse_what_needs_a_server(request)
+    path = request.locustfile
+    recording = read_recording(path)
+    if request.resume:
+        run, output = _resumed(request), Path(request.resume)
+    else:
+        run, output = Run(_setting(request, _plan(request, recording)), ()), output_of(request)
+    generator = ReplayGenerator(recording, run.plan, run.setting.created)
+    with RunWriter(output, run.setting, resume=request.resume is not None) as writer:
+        sweep(run, (), generator, writer, _silent)
+    return output
+
+
+def _plan(request: SweepRequest, recording: Recording) -> SweepPlan:
+    smallest, largest = recording.sizes[0], recording.sizes[-1]
+    plan = wished(request, (smallest, largest))
+    for size in plan.sizes:
+        if not smallest <= size <= largest:
+            raise BadInput(
+                f"--pool-sizes {size}: {request.locustfile} was recorded with {smallest} to "
+                f"{count(largest, 'connection')}, and nothing is known beyond"
+            )
+    return plan
+
+
+def _refuse_what_needs_a_server(request: SweepRequest) -> None:
+    for option in (USERS, *OPTIONS):
+        value = getattr(request, option.name)
+        if value not in (None, ()) and option.name not in UNDERSTOOD and option.variable is None:
+            raise BadInput(f"{option.flag} {value}: a recording can't be asked for that; leave it out with --replay")
+
+
+def _setting(request: SweepRequest, plan: SweepPlan) -> Setting:
+    return Setting(
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        plan=plan,
+        own_workload=None,
+        workload_sha256=request.workload_sha256,
+        cores=cores_of(request),
+        disks=disks_of(request),
+        cores_from="given" if request.cores is not None else "assumed",
+        client=this_machine(),
+        server=None,
+        private=False,
+        server_options={},
+        versions={"poolsize": importlib.metadata.version("poolsize"), "python": platform.python_version()},
+        recording=str(request.locustfile),
+    )
+
+
+def _resumed(request: SweepRequest) -> Run:
+    assert request.resume is not None
+    run = load_run(request.resume, torn_end=True)
+    if run.setting.workload_sha256 != request.workload_sha256:
+        raise BadInput(f"--resume {request.resume}: that run is not of {request.locustfile}: name its own recording")
+    return run
+
+
+def _weights(sizes: tuple[int, ...], size: int) -> list[tuple[int, float]]:
+    """The recorded sizes that make up this one, and how much of it each is."""
+    if size in sizes:
+        return [(size, 1.0)]
+    below, above = next((low, high) for low, high in pairwise(sizes) if low < size < high)
+    part = log2(size / below) / log2(above / below)
+    return [(below, 1 - part), (above, part)]
+
+
+def _window(seconds: Seconds, length: int, random: np.random.Generator) -> NDArray[np.float64]:
+    """Two rows, throughput and p95, from a random second on; the recording's end is followed by its beginning."""
+    places = (random.integers(len(seconds.throughput)) + np.arange(length)) % len(seconds.throughput)
+    return np.array([seconds.throughput, seconds.p95_ms])[:, places]
+
+
+def _silent(_: Message) -> None:
+    """It is over before a line of progress could be read."""

@@ -1,0 +1,90 @@
+"""A recorded curve: throughput and p95 of every second at a few pool sizes, as a CSV file, plain or gzipped."""
+
+import csv
+import gzip
+import io
+import zlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from math import isfinite
+from pathlib import Path
+
+from poolsize.errors import BadInput
+
+COLUMNS = ("pool_size", "second", "throughput", "p95_ms")
+
+
+@dataclass(frozen=True)
+class Seconds:
+    """One pool size, second by second: transactions per second, and the p95 of their total time in ms."""
+
+    throughput: tuple[float, ...]
+    p95_ms: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Recording:
+    """by_size: pool size, ascending -> its seconds, at least one."""
+
+    by_size: Mapping[int, Seconds]
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Those recorded, ascending."""
+        return tuple(self.by_size)
+
+
+def read_recording(path: Path) -> Recording:
+    """Read a CSV file with the columns pool_size, second, throughput and p95_ms. Raises BadInput, naming the line."""
+    rows: dict[int, list[tuple[float, float, float]]] = {}
+    lines = csv.reader(io.StringIO(_text(path), newline=""))
+    header = next(lines, [])
+    missing = [column for column in COLUMNS if column not in header]
+    if missing:
+        raise BadInput(
+            f"{path}: the first line has no {', '.join(missing)}; a recording has the columns {','.join(COLUMNS)} "
+            "(poolsize import makes one from sysbench's logs or a Locust history)"
+        )
+    size_at, second_at, rate_at, p95_at = (header.index(column) for column in COLUMNS)
+    for line in lines:
+        try:
+            size, row = int(line[size_at]), (float(line[second_at]), float(line[rate_at]), float(line[p95_at]))
+            fine = size >= 1 and all(map(isfinite, row)) and min(row[1:]) >= 0
+        except (ValueError, IndexError):
+            fine = False
+        if not fine:
+            raise BadInput(
+                f"{path}: line {lines.line_num}, {','.join(line)!r}: give a pool size from 1, and numbers from 0"
+            )
+        rows.setdefault(size, []).append(row)
+    if not any(rate for same in rows.values() for _, rate, _ in same):
+        raise BadInput(f"{path}: no second with a throughput above 0, so there is no curve")
+    return Recording({size: _seconds(rows[size]) for size in sorted(rows)})
+
+
+def write_recording(recording: Recording, path: Path) -> None:
+    """Write it as CSV; gzipped if the name ends in .gz. Raises BadInput where it can't be written."""
+    try:
+        with gzip.open(path, "wt", newline="") if path.suffix == ".gz" else path.open("w", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(COLUMNS)
+            for size, seconds in recording.by_size.items():
+                for second, values in enumerate(zip(seconds.throughput, seconds.p95_ms, strict=True), start=1):
+                    writer.writerow([size, second, *(f"{value:g}" for value in values)])
+    except OSError as error:
+        raise BadInput(f"{path} can't be written ({error.strerror}): name another --output") from None
+
+
+def _text(path: Path) -> str:
+    try:
+        content = path.read_bytes()
+        return (gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content).decode("utf-8-sig")
+    except OSError as error:
+        raise BadInput(f"{path} can't be read: {error.strerror or 'it is no whole gzip file'}") from None
+    except (EOFError, UnicodeDecodeError, zlib.error):
+        raise BadInput(f"{path} is neither a CSV file nor a whole gzipped one") from None
+
+
+def _seconds(rows: Iterable[tuple[float, float, float]]) -> Seconds:
+    _, rates, times = zip(*sorted(rows), strict=True)
+    return Seconds(rates, times)

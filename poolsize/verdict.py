@@ -1,0 +1,144 @@
+"""Whether a measured answer may be taken for one, and if not, what would make it one."""
+
+from math import ceil
+from typing import TYPE_CHECKING, Literal
+
+from poolsize.units import count, milliseconds, per_second
+
+if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
+    from poolsize.analysis.summary import Analysis, SizeSummary
+
+ROOM = 1.25
+"""How much more than the server the load must be able to do, so as not to be what is measured."""
+NOISY_SPAN = 8
+"""A range whose ends are further apart than this factor is no answer."""
+
+Verdict = Literal["measured", "edge", "users-limited", "generator-limited", "noisy"]
+
+
+def why_no_size(analysis: "Analysis") -> tuple[Verdict, str] | None:
+    """What forbids a number, and the way out; None where nothing does."""
+    found = analysis.plateau
+    if found is None or found.high > NOISY_SPAN * found.low:
+        return _spoiled_everywhere(analysis) or ("noisy", _noisy(analysis))
+    chosen = analysis.nearest(found.pool_size)
+    if _generator_limited(analysis) and chosen.demands is None:
+        return "generator-limited", (
+            "The load process itself was busy or late, and what a transaction takes of the client and of the server "
+            f"can't be told apart here. {_more_load(chosen)}"
+        )
+    return None
+
+
+def _spoiled_everywhere(analysis: "Analysis") -> tuple[Verdict, str] | None:
+    plan = analysis.setting.plan
+
+    def everywhere(check: str) -> bool:
+        return all(size.failed(check) for size in analysis.sizes)
+
+    if plan.rate is not None and everywhere("arrivals"):
+        return "noisy", (
+            f"No pool that was measured served {per_second(plan.rate)}: sweep larger --pool-sizes, or find out what "
+            "the database can do by leaving --rate out."
+        )
+    if everywhere("generator"):
+        return "generator-limited", (
+            f"The load process itself was busy or late at every size. {_more_load(analysis.sizes[-1])}"
+        )
+    if everywhere("users_limited"):
+        return "users-limited", (
+            f"No pool was ever full with {plan.users} users: use --users {4 * plan.users} or smaller --pool-sizes."
+        )
+    return None
+
+
+def _noisy(analysis: "Analysis") -> str:
+    found = analysis.plateau
+    if found is None:
+        return "No step passed its checks; see them with poolsize analyze, and measure again."
+    return f"Anything from {found.low} to {found.high} connections may be right: {longer(analysis, 4)}."
+
+
+def verdict(analysis: "Analysis") -> tuple[Verdict, str]:
+    """The verdict on the plateau of a run that has one, and what to do about it (empty when all is well)."""
+    assert analysis.plateau is not None
+    size = analysis.plateau.pool_size
+    if _generator_limited(analysis):
+        return "generator-limited", (
+            f"The load process itself was busy or late: {count(size, 'connection')} is what this client can use, "
+            f"and the database may take more. {_more_load(analysis.nearest(size))}"
+        )
+    if any(other.pool_size < size and other.failed("arrivals") for other in analysis.sizes):
+        return "measured", ""  # a rate that smaller pools were seen not to carry
+    return _at_an_end(analysis, size) or ("measured", "")
+
+
+def _at_an_end(analysis: "Analysis", size: int) -> tuple[Verdict, str] | None:
+    """Whether the answer lies at an end of what was swept, or the curve still rises at its end."""
+    users = analysis.setting.plan.users
+    smallest, largest = analysis.telling[0].pool_size, analysis.telling[-1].pool_size
+    rising = size == largest or (2 * size > largest and analysis.best_size == largest)
+    if rising and any(other.failed("users_limited") for other in analysis.sizes):
+        return "users-limited", (
+            f"Larger pools than {largest} were never full with {users} users, so they say nothing: "
+            f"use --users {4 * analysis.sizes[-1].pool_size}."
+        )
+    if smallest == largest:
+        return "edge", f"Only {size} was measured, so there is nothing to compare it with: name more --pool-sizes."
+    if rising:
+        return "edge", f"Throughput was still rising at {largest}, the largest size measured: {_further(analysis)}."
+    if size == smallest and size > 1:
+        return "edge", (
+            f"The smallest size that counts, {size}, is already enough: sweep below it with --pool-sizes "
+            f"{','.join(map(str, sizes_beyond(analysis)))}."
+        )
+    return None
+
+
+def sizes_beyond(analysis: "Analysis") -> tuple[int, ...]:
+    """Sizes worth measuring next where the answer lies at an end: beyond that end."""
+    assert analysis.plateau is not None
+    size, largest = analysis.plateau.pool_size, analysis.telling[-1].pool_size
+    if 2 * size > largest:
+        return (largest, largest * 2, largest * 4, largest * 8)
+    return tuple(sorted({max(1, size // 8), max(1, size // 4), max(1, size // 2), size}))
+
+
+def longer(analysis: "Analysis", times: int) -> str:
+    """What to type for a narrower range: so many times the load."""
+    plan = analysis.setting.plan
+    if plan.search is not None:
+        return f"let the search go on, with --budget {max(1, times * plan.search.budget_seconds // 60)}m"
+    return f"measure longer, with --step-time {max(30, times * plan.step_seconds)}s or --repeats 3"
+
+
+def _further(analysis: "Analysis") -> str:
+    search = analysis.setting.plan.search
+    beyond = ",".join(map(str, sizes_beyond(analysis)))
+    if analysis.setting.recording is not None:
+        return "the recording says nothing beyond"
+    if search is not None:
+        return f"sweep further with --users {8 * search.largest}, or with --pool-sizes {beyond}"
+    return f"sweep further with --pool-sizes {beyond}"
+
+
+def _generator_limited(analysis: "Analysis") -> bool:
+    assert analysis.plateau is not None
+    best = analysis.best_size or analysis.plateau.pool_size
+    return any(analysis.nearest(size).failed("generator") for size in (analysis.plateau.pool_size, best))
+
+
+def _more_load(chosen: "SizeSummary") -> str:
+    """What would put the limit back where it belongs, from what a transaction takes of each side."""
+    needs = "Give the load a core or a machine of its own."
+    found = chosen.demands
+    if found is None or found.inferred or not found.server_ms:
+        return f"{needs} --processes 2 or more share the work."
+    processes = ceil(ROOM * found.client_ms * found.server_cores / found.server_ms)
+    share = (
+        f"A transaction takes the client {milliseconds(found.client_ms)} of processor time and the server "
+        f"{milliseconds(found.server_ms)} on {count(found.server_cores, 'core')}"
+    )
+    if processes <= found.client_processes:
+        return f"{share}: {needs}"
+    return f"{share}: use --processes {processes}, on cores that the server does not need, or --expect-workers."
