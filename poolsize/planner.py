@@ -77,7 +77,7 @@ def _next_size(plan: SweepPlan, search: Search, steps: Sequence[Step]) -> int | 
     steps_at = Counter(step.pool_size for step in told)
     low, high = min(steps_at), max(steps_at)
     inside = drawn.within(low, high)
-    above, below = _above(drawn, high, inside), _below(drawn, low, high)
+    above, below = _above(drawn, high, inside, search.largest), _below(drawn, low, high)
     if above is not None:
         return above
     if below is not None:
@@ -85,7 +85,8 @@ def _next_size(plan: SweepPlan, search: Search, steps: Sequence[Step]) -> int | 
     found = plateau(inside)
     if len(told) < FEWEST_STEPS or not _certain(inside, found, search):
         return _most_telling(inside, found)
-    return _unconfirmed([found.pool_size, inside.best_size, high], steps_at)
+    below_it = max((size for size in steps_at if size < found.pool_size), default=found.pool_size)
+    return _unconfirmed([found.pool_size, below_it, inside.best_size, high], steps_at)
 
 
 def _first_sizes(search: Search, open_sizes: Sequence[int]) -> list[int]:
@@ -104,14 +105,18 @@ def _open_sizes(plan: SweepPlan, search: Search, steps: Sequence[Step], done: se
     return tuple(size for size in regular if size in done or void[size] < plan.attempts)
 
 
-def _above(drawn: Curves, high: int, inside: Curves) -> int | None:
-    """The next size above all measured ones, or None where no gain is likely there."""
+def _above(drawn: Curves, high: int, inside: Curves, largest: int) -> int | None:
+    """The next size above all measured ones, or None where no gain is likely there.
+
+    That is twice the highest; halfway on a logarithmic scale where callers were seen not to fill a larger one.
+    """
     sizes = np.array(drawn.sizes)
     if high == sizes[-1]:
         return None
     best = inside.draws.max(axis=1)
     gains = drawn.draws[:, sizes > high].max(axis=1) > (1 + WORTH_GOING) * best
-    return _nearest(sizes[sizes > high], 2 * high) if gains.mean() > MAY_GAIN else None
+    wanted = 2 * high if sizes[-1] == largest else (high * sizes[-1]) ** 0.5
+    return _nearest(sizes[sizes > high], wanted) if gains.mean() > MAY_GAIN else None
 
 
 def _below(drawn: Curves, low: int, high: int) -> int | None:

@@ -12,11 +12,12 @@ from pathlib import Path
 from poolsize.errors import BadInput
 
 COLUMNS = ("pool_size", "second", "throughput", "p95_ms")
+USERS = "users"
 
 
 @dataclass(frozen=True)
 class Seconds:
-    """One pool size, second by second: transactions per second, and the p95 of their total time in ms."""
+    """One pool size, second by second: transactions per second, and the p95 of their total time in ms, 0 if unknown."""
 
     throughput: tuple[float, ...]
     p95_ms: tuple[float, ...]
@@ -24,9 +25,14 @@ class Seconds:
 
 @dataclass(frozen=True)
 class Recording:
-    """by_size: pool size, ascending -> its seconds, at least one."""
+    """by_size: pool size, ascending -> its seconds, at least one.
+
+    users: callers, where their number was the same at every size; None where it is not known, or each connection had
+    a caller of its own.
+    """
 
     by_size: Mapping[int, Seconds]
+    users: int | None = None
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -35,7 +41,10 @@ class Recording:
 
 
 def read_recording(path: Path) -> Recording:
-    """Read a CSV file with the columns pool_size, second, throughput and p95_ms. Raises BadInput, naming the line."""
+    """Read a CSV file with the columns pool_size, second, throughput and p95_ms. Raises BadInput, naming the line.
+
+    It may have a column users as well, the same number in every line.
+    """
     rows: dict[int, list[tuple[float, float, float]]] = {}
     lines = csv.reader(io.StringIO(_text(path), newline=""))
     header = next(lines, [])
@@ -46,8 +55,11 @@ def read_recording(path: Path) -> Recording:
             "(poolsize import makes one from sysbench's logs or a Locust history)"
         )
     size_at, second_at, rate_at, p95_at = (header.index(column) for column in COLUMNS)
+    users_at = header.index(USERS) if USERS in header else None
+    users: set[int] = set()
     for line in lines:
         try:
+            users |= set() if users_at is None else {int(line[users_at])}
             size, row = int(line[size_at]), (float(line[second_at]), float(line[rate_at]), float(line[p95_at]))
             fine = size >= 1 and all(map(isfinite, row)) and min(row[1:]) >= 0
         except (ValueError, IndexError):
@@ -59,7 +71,9 @@ def read_recording(path: Path) -> Recording:
         rows.setdefault(size, []).append(row)
     if not any(rate for same in rows.values() for _, rate, _ in same):
         raise BadInput(f"{path}: no second with a throughput above 0, so there is no curve")
-    return Recording({size: _seconds(rows[size]) for size in sorted(rows)})
+    if len(users) > 1:
+        raise BadInput(f"{path}: {min(users)} and {max(users)} users: a curve has the same number in every line")
+    return Recording({size: _seconds(rows[size]) for size in sorted(rows)}, *users)
 
 
 def write_recording(recording: Recording, path: Path) -> None:
@@ -67,10 +81,11 @@ def write_recording(recording: Recording, path: Path) -> None:
     try:
         with gzip.open(path, "wt", newline="") if path.suffix == ".gz" else path.open("w", newline="") as file:
             writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(COLUMNS)
+            users = [] if recording.users is None else [recording.users]
+            writer.writerow([*COLUMNS, *([USERS] if users else [])])
             for size, seconds in recording.by_size.items():
                 for second, values in enumerate(zip(seconds.throughput, seconds.p95_ms, strict=True), start=1):
-                    writer.writerow([size, second, *(f"{value:g}" for value in values)])
+                    writer.writerow([size, second, *(f"{value:g}" for value in values), *users])
     except OSError as error:
         raise BadInput(f"{path} can't be written ({error.strerror}): name another --output") from None
 

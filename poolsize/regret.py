@@ -11,6 +11,8 @@ if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
     from poolsize.analysis.plateau import Plateau
     from poolsize.analysis.summary import Analysis
 
+DIGITS = 6
+"""Of a loss; what is left beyond them is how floats are added."""
 PROBABLY_SAME = 1.1
 """Latencies that differ by less than this factor are told as about the same."""
 
@@ -59,7 +61,7 @@ def neighbour(analysis: "Analysis", size: int) -> Neighbour:
     p95_ms = analysis.latency_ms_at("p95", size)
     loss = 0.0
     if analysis.curves is not None and analysis.plateau is not None:
-        loss = max(0.0, 1 - analysis.throughput_at(size) / analysis.plateau.best)
+        loss = max(0.0, round(1 - analysis.throughput_at(size) / analysis.plateau.best, DIGITS))
     return Neighbour(size, loss, None if isnan(p95_ms) else p95_ms)
 
 

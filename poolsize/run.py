@@ -75,8 +75,9 @@ class Check:
 class Step:
     """One pool size measured once.
 
-    started: UTC, ISO 8601. users: concurrent callers. rate: transactions that arrived per second, by the clock
-    (open loop), or None where callers made them one after another (closed loop).
+    started: UTC, ISO 8601. users: concurrent callers; 0 in a replay that does not know them.
+    rate: transactions that arrived per second, by the clock (open loop), or None where callers made them one after
+    another (closed loop).
     warm_up_seconds: leading seconds not counted.
     throughput: transactions that ended in each second, warm-up included; whole numbers, but for a replay.
     errors: kind -> failed transactions in each second, warm-up included.

@@ -1,5 +1,6 @@
 """Whether a measured answer may be taken for one, and if not, what would make it one."""
 
+from itertools import pairwise
 from math import ceil
 from typing import TYPE_CHECKING, Literal
 
@@ -10,6 +11,10 @@ if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
 
 ROOM = 1.25
 """How much more than the server the load must be able to do, so as not to be what is measured."""
+RISING, HALF_A_DOUBLING = 0.01, 2**0.5
+"""A curve that gains more than that over half a doubling has not gone flat."""
+FAR_APART = 3
+"""Neighbours on a grid whose ratio is larger leave the answer to what lies between."""
 NOISY_SPAN = 8
 """A range whose ends are further apart than this factor is no answer."""
 
@@ -77,11 +82,11 @@ def _at_an_end(analysis: "Analysis", size: int) -> tuple[Verdict, str] | None:
     """Whether the answer lies at an end of what was swept, or the curve still rises at its end."""
     users = analysis.setting.plan.users
     smallest, largest = analysis.telling[0].pool_size, analysis.telling[-1].pool_size
-    rising = size == largest or (2 * size > largest and analysis.best_size == largest)
+    rising = size == largest or (2 * size > largest and _still_rising(analysis, largest))
     if rising and any(other.failed("users_limited") for other in analysis.sizes):
+        more = _further(analysis) if analysis.setting.recording else f"use --users {4 * analysis.sizes[-1].pool_size}"
         return "users-limited", (
-            f"Larger pools than {largest} were never full with {users} users, so they say nothing: "
-            f"use --users {4 * analysis.sizes[-1].pool_size}."
+            f"Larger pools than {largest} were never full with {users} users, so they say nothing: {more}."
         )
     if smallest == largest:
         return "edge", f"Only {size} was measured, so there is nothing to compare it with: name more --pool-sizes."
@@ -93,6 +98,14 @@ def _at_an_end(analysis: "Analysis", size: int) -> tuple[Verdict, str] | None:
             f"{','.join(map(str, sizes_beyond(analysis)))}."
         )
     return None
+
+
+def _still_rising(analysis: "Analysis", largest: int) -> bool:
+    """Whether the curve ends at its best and has not gone flat before."""
+    if analysis.best_size != largest:
+        return False
+    before = max(analysis.telling[0].pool_size, round(largest / HALF_A_DOUBLING))
+    return analysis.throughput_at(largest) > (1 + RISING) * analysis.throughput_at(before)
 
 
 def sizes_beyond(analysis: "Analysis") -> tuple[int, ...]:
@@ -107,9 +120,23 @@ def sizes_beyond(analysis: "Analysis") -> tuple[int, ...]:
 def longer(analysis: "Analysis", times: int) -> str:
     """What to type for a narrower range: so many times the load."""
     plan = analysis.setting.plan
+    if gap := _gap(analysis):
+        return f"sweep sizes between {gap[0]} and {gap[1]}, which are far apart"
     if plan.search is not None:
         return f"let the search go on, with --budget {max(1, times * plan.search.budget_seconds // 60)}m"
     return f"measure longer, with --step-time {max(30, times * plan.step_seconds)}s or --repeats 3"
+
+
+def _gap(analysis: "Analysis") -> tuple[int, int] | None:
+    """The widest step between measured sizes in the answer's range, if it is wide."""
+    assert analysis.plateau is not None
+    sizes, found = [size.pool_size for size in analysis.telling], analysis.plateau
+    inside = [
+        (above / below, below, above) for below, above in pairwise(sizes) if found.low < above and below < found.high
+    ]
+    if not inside or max(inside)[0] < FAR_APART:
+        return None
+    return max(inside)[1:]
 
 
 def _further(analysis: "Analysis") -> str:

@@ -30,9 +30,9 @@ def telling(steps: Sequence[Step]) -> tuple[Step, ...]:
 
 
 def check_step(step: Step, error_budget: float) -> tuple[Check, ...]:
-    """Every verdict on one measured step. A recording's window has nothing but its throughput to be judged by."""
+    """Every verdict on one measured step; a recording's window has little to be judged by."""
     if step.latencies is None:
-        return (steady_state(step),)
+        return (steady_state(step), recorded_callers(step))
     population = littles_law(step) if step.rate is None else arrivals(step)
     return (
         population,
@@ -140,6 +140,15 @@ def generator(step: Step) -> Check:
         "generator",
         busiest < BUSY_CORE and latest_ms < LATE_LOOP_MS,
         f"the busiest load process wanted {busiest:.0%} of a core, its event loop was up to {latest_ms:.1f} ms late",
+    )
+
+
+def recorded_callers(step: Step) -> Check:
+    """In a recording with a fixed number of callers no more connections than that were ever at work."""
+    return Check(
+        "users_limited",
+        not step.users or step.pool_size < step.users,
+        f"{step.pool_size} connections for {step.users or 'an unknown number of'} callers",
     )
 
 

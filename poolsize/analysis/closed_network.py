@@ -23,11 +23,13 @@ class Station:
     """A queue with that many equal servers; demand_ms: service that one round needs.
 
     slowdown: by how much of itself the service gets longer for each that is there beyond the servers.
+    scaling: n busy servers do n**scaling as much as one; 1 where they don't get in each other's way.
     """
 
     demand_ms: float
     servers: int = 1
     slowdown: float = 0.0
+    scaling: float = 1.0
 
 
 def throughputs(stations: Sequence[Station], delay_ms: float, population: int) -> Vector:
@@ -35,26 +37,39 @@ def throughputs(stations: Sequence[Station], delay_ms: float, population: int) -
 
     At least one demand or the delay must be above 0.
     """
-    slowest = max([station.demand_ms / station.servers for station in stations] + [delay_ms / population])
-    places = np.arange(population + 1)
+    return throughputs_at(stations, delay_ms, range(1, population + 1))
+
+
+def throughputs_at(stations: Sequence[Station], delay_ms: float, populations: Sequence[int]) -> Vector:
+    """The same with these numbers of connections only, which is much quicker for a few large ones."""
+    most = max(populations)
+    used = [station for station in stations if station.demand_ms]
+    slowest = max([one.demand_ms / one.servers**one.scaling for one in used] + [delay_ms / most])
+    places = np.arange(most + 1)
     constants = np.where(places > 0, -np.inf, 0.0)
     if delay_ms > NEGLIGIBLE * slowest:
         constants = places * np.log(delay_ms / slowest) - gammaln(places + 1)
-    for station in stations:
-        if station.demand_ms:
-            speed = np.minimum(np.maximum(places, 1), station.servers)
-            crowd = 1 + station.slowdown * np.maximum(places - station.servers, 0)
-            weights = places * np.log(station.demand_ms / slowest) - np.cumsum(np.log(speed / crowd))
-            constants = _convolved(constants, weights)
-    return np.asarray(np.exp(constants[:-1] - constants[1:]) / slowest)
+    for station in used[:-1]:
+        constants = _convolved(constants, _weights(station, slowest, places), places)
+    wanted = np.unique([[number - 1, number] for number in populations])
+    constants = _convolved(constants, _weights(used[-1], slowest, places), wanted) if used else constants[wanted]
+    after = np.searchsorted(wanted, populations)
+    return np.asarray(np.exp(constants[after - 1] - constants[after]) / slowest)
 
 
-def _convolved(one: Vector, other: Vector) -> Vector:
-    """Logarithms of the convolution of two series that are given by their logarithms."""
+def _weights(station: Station, slowest: float, places: NDArray[np.int64]) -> Vector:
+    """Logarithms of a station's own weights with so many connections at it."""
+    speed = np.minimum(np.maximum(places, 1), station.servers) ** station.scaling
+    crowd = 1 + station.slowdown * np.maximum(places - station.servers, 0)
+    return np.asarray(places * np.log(station.demand_ms / slowest) - np.cumsum(np.log(speed / crowd)))
+
+
+def _convolved(one: Vector, other: Vector, wanted: NDArray[np.int64]) -> Vector:
+    """Logarithms of the convolution of two series that are given by their logarithms, at the wanted places."""
     highest = one.max(), other.max()
     quick = np.convolve(np.exp(one - highest[0]), np.exp(other - highest[1]))[: len(one)]
     if quick.min() > SMALLEST:
-        return np.asarray(np.log(quick) + sum(highest))
+        return np.asarray(np.log(quick) + sum(highest))[wanted]
     # A server that slows down makes them differ by more than a float's range, so every sum gets a scale of its own.
-    terms = [one[: last + 1] + other[last::-1] for last in range(len(one))]
+    terms = [one[: last + 1] + other[last::-1] for last in wanted.tolist()]
     return np.array([high + np.log(np.exp(row - high).sum()) for row in terms for high in [row.max()]])

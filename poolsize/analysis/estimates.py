@@ -7,7 +7,7 @@ its best, the USL where it peaks, Kneedle where the curve turns most. Where they
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from math import sqrt
+from math import ceil, sqrt
 from statistics import fmean
 
 import numpy as np
@@ -17,7 +17,7 @@ from poolsize.analysis.confidence import CONFIDENCE
 from poolsize.analysis.curve import Curves, Observation, candidates, curves
 from poolsize.analysis.kneedle import knee
 from poolsize.analysis.network_fit import NO_CLIENT, FittedNetwork, fit_network
-from poolsize.analysis.plateau import TOLERANCE, plateau
+from poolsize.analysis.plateau import ROUNDING, TOLERANCE, plateau
 from poolsize.analysis.usl import fit_usl
 
 MOVED = 0.2
@@ -58,7 +58,7 @@ def answers(
     return {
         "plateau": _plateau(points, tolerance).pool_size,
         "usl": _inside(law.peak, sizes) if law else None,
-        "closed_network": _reaches(network, range(sizes[0], sizes[-1] + 1), tolerance) if network else None,
+        "closed_network": _reaches(network, sizes, tolerance) if network else None,
         "kneedle": knee(sizes, rates),
     }
 
@@ -142,10 +142,9 @@ def _network(points: Points, tolerance: float, client: Station) -> Estimate:
     found = fit_network(sizes, rates, errors, client)
     if found is None:
         return Estimate(None)
-    every = range(sizes[0], sizes[-1] + 1)
-    others = [_reaches(other, every, tolerance) for other in found.others(DRAWS)]
+    others = [_reaches(other, sizes, tolerance) for other in found.others(DRAWS)]
     low, high = np.quantile(others, _tails(), method="nearest")
-    return Estimate(_reaches(found, every, tolerance), int(low), int(high))
+    return Estimate(_reaches(found, sizes, tolerance), int(low), int(high))
 
 
 def _network_at(points: Points, size: int, client: Station) -> float | None:
@@ -153,9 +152,15 @@ def _network_at(points: Points, size: int, client: Station) -> float | None:
     return None if found is None else float(found.throughput([size])[0])
 
 
-def _reaches(network: FittedNetwork, sizes: range, tolerance: float) -> int:
-    rates = network.throughput(sizes)
-    return int(sizes[int(np.argmax(rates >= (1 - tolerance) * rates.max()))])
+def _reaches(network: FittedNetwork, sizes: Sequence[int], tolerance: float) -> int:
+    """The smallest size within the tolerance of the network's best, straight between sizes a quarter octave apart."""
+    places = candidates(sizes[0], sizes[-1], sizes)
+    rates = network.throughput(places)
+    goal = (1 - tolerance) * float(rates.max())
+    above = int(np.argmax(rates >= goal))
+    if above == 0:
+        return places[0]
+    return ceil(np.interp(goal, rates[above - 1 : above + 1], places[above - 1 : above + 1]) - ROUNDING)
 
 
 def _kneedle(points: Points) -> Estimate:

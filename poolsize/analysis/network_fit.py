@@ -1,8 +1,8 @@
 """A closed network fitted to a throughput curve: the client as it was measured, a server that slows down, and a delay.
 
 Connections that are held are at the client's processor, at one of a few servers of the database, or in a delay that
-nobody queues for (the network, a commit's disk). With more connections than servers each transaction gets slower by a
-fixed part for every one too many. Four numbers, of which a curve can tell three or four.
+nobody queues for (the network, a commit's disk). Busy servers may get in each other's way, and with more connections
+than servers each transaction gets slower by a fixed part for every one too many.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
-from poolsize.analysis.closed_network import Station, throughputs
+from poolsize.analysis.closed_network import Station, throughputs_at
 
 FEWEST = 4
 SERVERS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
@@ -25,33 +25,33 @@ LEAST_ERROR = 0.01
 """A point is not trusted to less than 1 %, whatever its seconds say: the model is not that true."""
 
 Vector = NDArray[np.float64]
-NO_COVARIANCE: Vector = np.zeros((3, 3))
+NO_COVARIANCE: Vector = np.zeros((4, 4))
 
 
 @dataclass(frozen=True)
 class FittedNetwork:
     """servers that each need service_ms for a transaction, beside a client and delay_ms elsewhere.
 
-    slowdown: by how much of itself the service gets longer for each connection beyond the servers.
-    covariance: of the logarithms of service and delay, and of the slowdown.
+    slowdown: by how much of itself the service gets longer for each connection beyond the servers. scaling: n busy
+    servers do n**scaling as much as one. covariance: of the logarithms of service and delay, slowdown and scaling.
     """
 
     servers: int
     service_ms: float
     delay_ms: float
     slowdown: float
+    scaling: float
     client: Station
     covariance: Vector
 
     def throughput(self, sizes: Sequence[int]) -> Vector:
         """Per second, with full pools of these sizes."""
-        station = Station(self.service_ms, self.servers, self.slowdown)
-        rates = throughputs([self.client, station], self.delay_ms, max(sizes))
-        return np.asarray(1000 * rates[np.asarray(sizes) - 1])
+        station = Station(self.service_ms, self.servers, self.slowdown, self.scaling)
+        return 1000 * throughputs_at([self.client, station], self.delay_ms, sizes)
 
     def others(self, number: int) -> "list[FittedNetwork]":
         """So many networks that the measurements allow as well."""
-        middle = [log(self.service_ms), log(self.delay_ms), self.slowdown]
+        middle = [log(self.service_ms), log(self.delay_ms), self.slowdown, self.scaling]
         drawn = np.random.default_rng(0).multivariate_normal(middle, self.covariance, number, method="eigh")
         return [_network(np.clip(one, LOWEST, HIGHEST), self.servers, self.client) for one in drawn]
 
@@ -69,7 +69,8 @@ def fit_network(
     weights = 1 / np.maximum(np.asarray(errors, float) / rates, LEAST_ERROR)
 
     def residuals(parameters: Vector, servers: int) -> Vector:
-        return np.asarray(np.log(_network(parameters, servers, client).throughput(sizes) / rates) * weights)
+        off = np.log(_network(parameters, servers, client).throughput(sizes) / rates) * weights
+        return np.append(off, (parameters[-1] - 1) / USUAL_SCALING)
 
     best, servers, worse = None, 0, 0
     for number in SERVERS:
@@ -85,17 +86,19 @@ def fit_network(
     return _network(best.x, servers, client, np.linalg.pinv(best.jac.T @ best.jac) * max(1.0, scale))
 
 
-LOWEST, HIGHEST = np.array([-15.0, -15.0, 0.0]), np.array([12.0, 12.0, 10.0])
-"""Logarithms of service and delay in ms, and the slowdown: as far as a fit may go."""
+LOWEST, HIGHEST = np.array([-15.0, -15.0, 0.0, 0.2]), np.array([12.0, 12.0, 10.0, 1.0])
+"""Logarithms of service and delay in ms, slowdown and scaling: as far as a fit may go."""
+USUAL_SCALING = 0.2
+"""How far the scaling is usually below 1; without that, four sizes could not tell four numbers."""
 
 
 def _fit(residuals: Callable[[Vector, int], Vector], servers: int, sizes: Sequence[int], rates: Vector) -> Any:
     service_ms = 1000 * servers / float(rates.max())
     lone_ms = 1000 * float((np.asarray(sizes) / rates).min())
-    start = [log(service_ms), log(max(lone_ms - service_ms, 0.1 * service_ms)), 1e-3]
+    start = [log(service_ms), log(max(lone_ms - service_ms, 0.1 * service_ms)), 1e-3, 0.95]
     return least_squares(residuals, start, args=(servers,), bounds=(LOWEST, HIGHEST))
 
 
 def _network(parameters: Vector, servers: int, client: Station, covariance: Vector = NO_COVARIANCE) -> FittedNetwork:
-    service, delay, slowdown = map(float, parameters)
-    return FittedNetwork(servers, exp(service), exp(delay), slowdown, client, covariance)
+    service, delay, slowdown, scaling = map(float, parameters)
+    return FittedNetwork(servers, exp(service), exp(delay), slowdown, scaling, client, covariance)

@@ -215,9 +215,9 @@ def _summary(steps: list[Step], found: Demands | None) -> SizeSummary:
     if stored:
         wait, usage, total = (percentiles(merged(getattr(one, name) for one in stored)) for name in LATENCIES)
     else:
-        seconds = [value for step in steps for value in step.p95_ms[step.warm_up_seconds :]]
+        seconds = [value for step in steps for value in step.p95_ms[step.warm_up_seconds :] if value > 0]
         wait = usage = UNKNOWN
-        total = replace(UNKNOWN, p95=fmean(seconds))
+        total = replace(UNKNOWN, p95=fmean(seconds)) if seconds else UNKNOWN
     return SizeSummary(
         pool_size=steps[0].pool_size,
         repeats=len(steps),

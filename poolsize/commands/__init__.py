@@ -11,8 +11,13 @@ COMMANDS = {
     "recommend": "Recommend a pool size: from the formula, or from a measured run.",
     "sweep": "Measure pool sizes on a real server and recommend one.",
     "analyze": "Show what a run says, and draw it.",
+    "import": "Make a curve or a run out of sysbench's logs or a Locust history.",
     "notebook": "Open the analysis notebook on a run.",
 }
+
+
+MODULES = {"import": "import_logs"}
+"""Where a command's name is a word of Python's own."""
 
 
 class LazyGroup(click.Group):
@@ -26,7 +31,8 @@ class LazyGroup(click.Group):
         """Import one command."""
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = getattr(import_module(f"poolsize.commands.{cmd_name}"), cmd_name)
+        name = MODULES.get(cmd_name, cmd_name)
+        command: click.Command = getattr(import_module(f"poolsize.commands.{name}"), name)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 (click's signature)

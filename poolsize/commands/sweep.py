@@ -45,7 +45,9 @@ def _sweep_options(command: Callable[..., None]) -> Callable[..., None]:
 @click.command()
 @click.option("--workload", help="One of poolsize's, or your own locustfile.  [default: oltp_read_write]")
 @click.option(
-    "--replay", metavar="CURVE", help="Measure this recorded curve (CSV, may be gzipped) in place of a server."
+    "--replay",
+    metavar="CURVE",
+    help="Measure this recorded curve (a CSV file, or a published curve's name) in place of a server.",
 )
 @_sweep_options
 @wish_options
@@ -88,8 +90,6 @@ def _replay(recording: Path, workload: str | None, options: dict[str, Any]) -> s
 
     if workload:
         raise BadInput(f"--workload {workload}: a recording has its own; leave it out with --replay")
-    if not recording.is_file():
-        raise BadInput(f"--replay {recording}: there is no such file")
     return str(replay(SweepRequest(locustfile=recording, **options)))
 
 

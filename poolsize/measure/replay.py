@@ -2,6 +2,7 @@
 
 import importlib.metadata
 import platform
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from math import log2
@@ -10,6 +11,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from poolsize.analysis.checks import check_step
+from poolsize.analysis.steady_state import warm_up_seconds
 from poolsize.errors import BadInput
 from poolsize.facts.machine import this_machine
 from poolsize.measure.options import OPTIONS, USERS
@@ -17,6 +20,7 @@ from poolsize.measure.request import SweepRequest, cores_of, disks_of, output_of
 from poolsize.measure.sweep import sweep
 from poolsize.plan import PlannedStep, SweepPlan
 from poolsize.progress import Message
+from poolsize.published import published_curves
 from poolsize.recording import Recording, Seconds, read_recording
 from poolsize.run import Calibration, Run, Setting, Step
 from poolsize.store import RunWriter, load_run
@@ -34,10 +38,11 @@ class ReplayGenerator:
 
     notes: tuple[str, ...] = ()
 
-    def __init__(self, recording: Recording, plan: SweepPlan, created: str) -> None:
+    def __init__(self, recording: Recording, run: Run) -> None:
         self._recording = recording
-        self._plan = plan
-        self._now = datetime.fromisoformat(created)
+        self._plan = run.plan
+        passed = timedelta(seconds=sum(len(step.throughput) for step in run.steps))
+        self._now = datetime.fromisoformat(run.setting.created) + passed
 
     def calibrate(self) -> Calibration | None:
         """Nothing: a recording costs nothing to replay."""
@@ -58,7 +63,7 @@ class ReplayGenerator:
             repeat=planned.repeat,
             order=planned.order,
             started=started.isoformat(timespec="seconds"),
-            users=planned.pool_size,
+            users=self._recording.users or 0,
             rate=None,
             warm_up_seconds=self._plan.warm_up_seconds,
             throughput=tuple(rates),
@@ -78,16 +83,45 @@ class ReplayGenerator:
 def replay(request: SweepRequest) -> Path:
     """Sweep the recording that request.locustfile is, and return the run's path. Raises BadInput."""
     _refuse_what_needs_a_server(request)
-    path = request.locustfile
-    recording = read_recording(path)
+    recording = recording_of(request.locustfile)
     if request.resume:
         run, output = _resumed(request), Path(request.resume)
     else:
         run, output = Run(_setting(request, _plan(request, recording)), ()), output_of(request)
-    generator = ReplayGenerator(recording, run.plan, run.setting.created)
+    generator = ReplayGenerator(recording, run)
     with RunWriter(output, run.setting, resume=request.resume is not None) as writer:
         sweep(run, (), generator, writer, _silent)
     return output
+
+
+def recording_of(path: Path) -> Recording:
+    """The recorded curve in a file, or the published one of that name. Raises BadInput."""
+    if path.is_file():
+        return read_recording(path)
+    known = published_curves()
+    if str(path) not in known:
+        raise BadInput(f"--replay {path}: neither a file nor a published curve: {', '.join(known)}")
+    return known[str(path)].recording
+
+
+def recorded_run(recording: Recording, name: str, cores: int | None = None, disks: int | None = None) -> Run:
+    """The whole recording as a run, one step a size: all of its seconds, with the warm-up cut by rule."""
+    length = min(len(seconds.throughput) for seconds in recording.by_size.values())
+    request = SweepRequest(locustfile=Path(name), pool_sizes=",".join(map(str, recording.sizes)), cores=cores,
+                           disks=disks, step_time=f"{length}s", warm_up="0s")  # fmt: skip
+    run = Run(_setting(request, replace(wished(request), users=recording.users or recording.sizes[-1])), ())
+    generator = ReplayGenerator(recording, run)
+    steps = []
+    for planned in run.plan.steps():
+        seconds = recording.by_size[planned.pool_size]
+        step = replace(
+            generator.measure(planned),
+            throughput=seconds.throughput,
+            p95_ms=seconds.p95_ms,
+            warm_up_seconds=warm_up_seconds(seconds.throughput, 0),
+        )
+        steps.append(replace(step, checks=check_step(step, run.plan.error_budget)))
+    return replace(run, steps=tuple(steps))
 
 
 def _plan(request: SweepRequest, recording: Recording) -> SweepPlan:

@@ -60,7 +60,8 @@ class SweepRequest:
     @property
     def workload_sha256(self) -> str:
         """Of the locustfile's text."""
-        return hashlib.sha256(self.locustfile.read_bytes()).hexdigest()
+        known = self.locustfile.is_file()  # a published curve has a name and no file of its own
+        return hashlib.sha256(self.locustfile.read_bytes() if known else self.locustfile.name.encode()).hexdigest()
 
 
 def wished(request: SweepRequest, recorded: tuple[int, int] | None = None) -> SweepPlan:

@@ -1,0 +1,45 @@
+"""`poolsize import`: a curve to replay, or a run to analyze, out of other load tools' files."""
+
+from pathlib import Path
+
+import click
+
+from poolsize.errors import BadInput
+from poolsize.foreign_logs import read_logs
+from poolsize.measure.replay import recorded_run
+from poolsize.recording import write_recording
+from poolsize.store import RunWriter
+
+
+@click.command("import")
+@click.argument("logs", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--cores", type=int, help="Physical cores of the database's host, for a run.")
+@click.option("--disks", type=int, help="Disks that hold its data, for a run.")
+@click.option(
+    "--output", required=True, type=click.Path(path_type=Path), help="A curve (.csv, .csv.gz) or a run (.jsonl)."
+)
+def import_logs(logs: tuple[Path, ...], cores: int | None, disks: int | None, output: Path) -> None:
+    """Make a curve or a run out of sysbench's logs or a Locust history.
+
+    LOGS are sysbench's outputs with --report-interval=1, one or more for each number of threads, or one
+    *_stats_history.csv of Locust's.
+    """
+    if output.exists():
+        raise BadInput(f"--output {output} is there already: name another file")
+    is_run = output.suffix == ".jsonl"
+    if not is_run and not output.name.endswith((".csv", ".csv.gz")):
+        raise BadInput(f"--output {output}: name a curve, .csv or .csv.gz, or a run, .jsonl")
+    if not is_run and (cores, disks) != (None, None):
+        raise BadInput("--cores and --disks are for a run: give them when you sweep the curve with --replay")
+    recording = read_logs(logs)
+    if is_run:
+        run = recorded_run(recording, logs[0].name, cores, disks)
+        with RunWriter(output, run.setting) as writer:
+            for step in run.steps:
+                writer.append(step)
+        then = f"poolsize recommend --run {output}"
+    else:
+        write_recording(recording, output)
+        then = f"poolsize sweep --replay {output}"
+    sizes = ", ".join(map(str, recording.sizes))
+    click.echo(f"{output} has the sizes {sizes}; go on with: {then}")

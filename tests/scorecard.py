@@ -1,0 +1,149 @@
+"""How good the answer is on curves that others measured: replays each, and scores it by the curve's own long means.
+
+    scorecard.py [FOLDER of recordings]...    else those beside this checkout, or the published curves
+Efficiency: throughput at the recommended size as a share of the best. Size: as a multiple of the smallest one within
+5 % of the best. Both on straight lines over log2 of the size between the recorded sizes' means.
+"""
+
+import os
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+
+from poolsize.analysis.checks import check_step
+from poolsize.analysis.summary import analyze
+from poolsize.facts.machine import this_machine
+from poolsize.measure.replay import ReplayGenerator
+from poolsize.measure.request import SweepRequest, wished
+from poolsize.planner import next_step
+from poolsize.recording import Recording, read_recording
+from poolsize.run import Run, Setting
+
+HERE = Path(__file__).parent
+RECORDINGS = HERE.parents[1] / "shared" / "curves" / "percona"
+CORES = 40
+SEEDS = (1, 2, 3)
+GRID_SECONDS = 180
+
+
+@dataclass(frozen=True)
+class Truth:
+    """A curve's long means at its recorded sizes."""
+
+    sizes: Sequence[int]
+    means: Sequence[float]
+
+    @classmethod
+    def of(cls, recording: Recording) -> "Truth":
+        """Of all seconds recorded."""
+        return cls(recording.sizes, [float(np.mean(one.throughput)) for one in recording.by_size.values()])
+
+    def efficiency(self, size: float) -> float:
+        """Throughput at a size as a share of the best."""
+        return float(np.interp(np.log2(size), np.log2(self.sizes), self.means)) / max(self.means)
+
+    @property
+    def plateau(self) -> float:
+        """The smallest size within 5 % of the best, between sizes too."""
+        fine = np.linspace(np.log2(self.sizes[0]), np.log2(self.sizes[-1]), 20_000)
+        reached = np.interp(fine, np.log2(self.sizes), self.means) >= 0.95 * max(self.means)
+        return float(2 ** fine[np.argmax(reached)])
+
+
+@dataclass(frozen=True)
+class Score:
+    """One answer: its efficiency, its size as a multiple of the true plateau, and the load that it took."""
+
+    recording: str
+    seed: int
+    pool_size: int
+    efficiency: float
+    ratio: float
+    load_seconds: int
+
+
+def search(recording: Recording, path: Path, seed: int, cores: int, **asked: object) -> Run:
+    """Run the planner on a recording to its end, in memory."""
+    request = SweepRequest(locustfile=path, cores=cores, seed=seed, **asked)  # type: ignore[arg-type]  # by name
+    plan = wished(request, (recording.sizes[0], recording.sizes[-1]))
+    created = datetime.now(UTC).isoformat()
+    setting = Setting(created, plan, None, "", cores, 1, "given", this_machine(), None, False, {}, {}, str(path))
+    run = Run(setting, ())
+    generator = ReplayGenerator(recording, run)
+    while planned := next_step(plan, run.steps):
+        step = generator.measure(planned)
+        run = replace(run, steps=(*run.steps, replace(step, checks=check_step(step, plan.error_budget))))
+    return replace(run, ended="over")
+
+
+def scores_of(job: tuple[Path, int, bool]) -> dict[str, Score]:
+    """Every estimator's score on one recording with one seed, and the formula's."""
+    path, seed, alone = job
+    recording = read_recording(path)
+    truth = Truth.of(recording)
+    name = path.name.split(".csv")[0]
+
+    def score(size: float, load_seconds: int) -> Score:
+        return Score(name, seed, round(size), truth.efficiency(size), size / truth.plateau, load_seconds)
+
+    run = search(recording, path, seed, CORES)
+    load = sum(len(step.throughput) for step in run.steps)
+    analysis = analyze(run)
+    assert analysis.plateau is not None
+    found = {"plateau": score(analysis.plateau.pool_size, load)}
+    if alone:
+        return found
+    found |= {one: score(size, load) for one, size in analysis.answers.items() if size is not None}
+    found["formula"] = score(min(max(2 * CORES + 1, recording.sizes[0]), recording.sizes[-1]), 0)
+    random = np.random.default_rng(seed)
+    rates = [_mean_of_window(one.throughput, random) for one in recording.by_size.values()]
+    grid = Truth(recording.sizes, rates).plateau
+    found[f"grid of {len(rates)} x {GRID_SECONDS} s"] = score(grid, GRID_SECONDS * len(rates))
+    return found
+
+
+def _mean_of_window(throughput: Sequence[float], random: np.random.Generator) -> float:
+    places = (random.integers(len(throughput)) + np.arange(GRID_SECONDS)) % len(throughput)
+    return float(np.asarray(throughput)[places].mean())
+
+
+def score_all(paths: Iterable[Path], seeds: Sequence[int] = SEEDS, *, alone: bool = False) -> Mapping[str, list[Score]]:
+    """Estimator -> its scores. alone: only the recommended size."""
+    jobs = [(path, seed, alone) for path in paths for seed in seeds]
+    together: dict[str, list[Score]] = {}
+    with ProcessPoolExecutor() as workers:
+        for found in workers.map(scores_of, jobs, chunksize=8):
+            for name, score in found.items():
+                together.setdefault(name, []).append(score)
+    return together
+
+
+def table(scores: Mapping[str, list[Score]]) -> str:
+    """One line an estimator."""
+    lines = [f"{'':>16}  answers  efficiency: mean  >= 0.93   worst  size: median  90th pc.  load: median"]
+    for name, found in scores.items():
+        efficiency, ratio = np.array([one.efficiency for one in found]), np.array([one.ratio for one in found])
+        load = float(np.median([one.load_seconds for one in found]))
+        lines.append(
+            f"{name:>16}  {len(found):>7}  {efficiency.mean():>16.3f}  {(efficiency >= 0.93).mean():>7.1%}"
+            f"  {efficiency.min():>6.3f}  {np.median(ratio):>12.2f}  {np.quantile(ratio, 0.9):>8.2f}  {load:>10.0f} s"
+        )
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Print the table."""
+    folders = [Path(one) for one in sys.argv[1:]] or [RECORDINGS]
+    paths = sorted(path for folder in folders for path in folder.glob("*.csv*"))
+    scores = score_all(paths)
+    print(f"{len(paths)} recordings x seeds {SEEDS}, {CORES} cores\n{table(scores)}")
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    main()

@@ -1,0 +1,143 @@
+"""What a search measures next, on curves whose answer is known."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from poolsize.analysis.summary import analyze
+from poolsize.errors import BadInput
+from poolsize.plan import PlannedStep, Search, SweepPlan
+from poolsize.planner import ending, next_step
+from poolsize.run import Check, Run, Step
+from tests.conftest import a_setting, a_step
+
+SEARCH = Search(start=17, smallest=1, largest=136)
+PLAN = SweepPlan((), 300, "scan", warm_up_seconds=1, step_seconds=10, search=SEARCH)
+A_STEP = replace(a_step(1, [100] * 10), latencies=None, checks=())
+Curve = Callable[[int], float]
+
+
+def saturating(size: int) -> float:
+    """Rises to its plateau, which begins at 20, where 21 would be the full rate."""
+    return 1000 * min(1.0, size / 21)
+
+
+def measured(
+    planned: PlannedStep, curve: Curve, random: np.random.Generator, dips: Mapping[int, float] | None = None
+) -> Step:
+    """A step with 2 % noise of its own beside that of its seconds; dips: order -> what chance leaves of it."""
+    level = curve(planned.pool_size) * (1 + 0.02 * random.standard_normal()) * (dips or {}).get(planned.order, 1.0)
+    counted = tuple(level * (1 + 0.02 * random.standard_normal()) for _ in range(10))
+    return replace(
+        A_STEP, pool_size=planned.pool_size, order=planned.order, repeat=planned.repeat, throughput=(0, *counted)
+    )
+
+
+def searched(
+    curve: Curve,
+    plan: SweepPlan = PLAN,
+    seed: int = 1,
+    dips: Mapping[int, float] | None = None,
+    checked: Callable[[Step], Step] = lambda step: step,
+) -> tuple[Step, ...]:
+    random = np.random.default_rng(seed)
+    steps: tuple[Step, ...] = ()
+    while planned := next_step(plan, steps):
+        steps = (*steps, checked(measured(planned, curve, random, dips)))
+    return steps
+
+
+def answer(steps: tuple[Step, ...], plan: SweepPlan = PLAN) -> int:
+    found = analyze(Run(replace(a_setting((1,)), plan=plan), steps, ended=ending(plan, steps))).plateau
+    assert found is not None
+    return found.pool_size
+
+
+def test_it_begins_around_the_formula_then_goes_where_the_curve_leads() -> None:
+    assert [step.pool_size for step in searched(saturating)[:3]] == [17, 8, 34]
+    assert max(step.pool_size for step in searched(lambda size: 1000 * size / (size + 60))) > 68
+    assert min(step.pool_size for step in searched(lambda size: 1000 * min(1.0, size / 2))) <= 2
+
+
+def test_the_same_steps_lead_to_the_same_next_one() -> None:
+    steps = searched(saturating)
+    assert all(next_step(PLAN, steps[:number]) == next_step(PLAN, steps[:number]) for number in range(len(steps)))
+    assert [next_step(PLAN, steps[:number]) for number in range(len(steps))] == [
+        PlannedStep(step.order, step.pool_size, step.repeat) for step in steps
+    ]
+
+
+@pytest.mark.parametrize("curve", [saturating, lambda size: 1000 * size / (size + 8) * (1 - size / 500)])
+def test_the_answer_is_near_the_truth_from_any_start(curve: Curve) -> None:
+    best = max(map(curve, range(1, 137)))
+    truth = next(size for size in range(1, 137) if curve(size) >= 0.95 * best)
+    for start in (2, 5, 17, 60, 136):
+        plan = replace(PLAN, search=replace(SEARCH, start=start))
+        size = answer(searched(curve, plan), plan)
+        assert curve(size) >= 0.93 * best
+        assert size <= 1.4 * truth
+
+
+def test_one_noisy_dip_or_peak_does_not_fool_it() -> None:
+    """Whichever step it is that loses or gains a third."""
+    for order in range(8):
+        for what_is_left in (0.67, 1.33):
+            size = answer(searched(saturating, dips={order: what_is_left}))
+            assert saturating(size) >= 0.93 * 1000, (order, what_is_left)
+            assert size <= 1.7 * 20, (order, what_is_left)
+
+
+def test_it_stops_within_its_budget_and_says_which_it_was() -> None:
+    certain = searched(saturating)
+    assert ending(PLAN, certain) == "certain"
+    assert sum(len(step.throughput) for step in certain) < SEARCH.budget_seconds
+    poor = replace(PLAN, search=replace(SEARCH, budget_seconds=50))
+    steps = searched(saturating, poor)
+    assert sum(len(step.throughput) for step in steps) <= 50
+    assert ending(poor, steps) == "budget"
+    assert len(searched(saturating, replace(PLAN, search=replace(SEARCH, budget_seconds=1)))) == 1
+    assert ending(replace(PLAN, sizes=(1, 2), search=None), ()) is None
+
+
+def test_what_it_answers_was_measured_twice() -> None:
+    for seed in range(3):
+        steps = searched(saturating, seed=seed)
+        size = answer(steps)
+        assert sum(step.pool_size == size for step in steps) >= 2
+
+
+def test_a_narrower_interval_takes_more_steps() -> None:
+    narrow = replace(PLAN, search=replace(SEARCH, interval=1.1, loss=0.01))
+    assert len(searched(saturating, narrow)) > len(searched(saturating))
+
+
+def test_pools_that_callers_can_not_fill_bound_the_search() -> None:
+    def limited(step: Step) -> Step:
+        return replace(step, checks=(Check("users_limited", step.pool_size <= 40, ""),))
+
+    steps = searched(lambda size: 100.0 * size, checked=limited)
+    sizes = [step.pool_size for step in steps]
+    assert sum(size > 40 for size in sizes) <= 6
+    assert answer(steps) in range(34, 41)
+
+
+def test_a_size_that_is_spoiled_again_and_again_is_given_up() -> None:
+    def spoiled(step: Step) -> Step:
+        return replace(step, checks=(Check("errors", step.pool_size != 17, ""),))
+
+    steps = searched(saturating, checked=spoiled)
+    assert sum(step.pool_size == 17 for step in steps) == PLAN.attempts
+    assert answer(steps) in range(19, 28)
+
+
+def test_nothing_but_failures_ends_the_search() -> None:
+    steps = searched(lambda _: 1.0, checked=lambda step: replace(step, throughput=(0,) * 11))
+    assert len(steps) <= 10
+
+
+@pytest.mark.parametrize(("field", "value"), [("interval", 1), ("budget_seconds", 0)])
+def test_a_search_that_can_not_be_is_refused(field: str, value: float) -> None:
+    with pytest.raises(BadInput, match=str(value)):
+        replace(SEARCH, **{field: value})  # type: ignore[arg-type]  # by name
