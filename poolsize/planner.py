@@ -44,7 +44,7 @@ def next_step(plan: SweepPlan, steps: Sequence[Step]) -> PlannedStep | None:
         missing = missing_steps(plan, steps)
         return missing[0] if missing else None
     measured = [step for step in steps if step.rate == plan.rate]
-    size = None if _spent(plan, plan.search, measured) else _next_size(plan, plan.search, measured)
+    size = None if _spent(plan, steps) else _next_size(plan, plan.search, measured)
     if size is None:
         return None
     repeat = sum(step.pool_size == size and not step.void for step in measured)
@@ -55,13 +55,20 @@ def ending(plan: SweepPlan, steps: Sequence[Step]) -> str | None:
     """Why a search that has no next step is at its end: "certain", or its "budget" is spent. None for a grid."""
     if plan.search is None:
         return None
-    return "budget" if _spent(plan, plan.search, [step for step in steps if step.rate == plan.rate]) else "certain"
+    return "budget" if _spent(plan, steps) else "certain"
 
 
-def _spent(plan: SweepPlan, search: Search, steps: Sequence[Step]) -> bool:
+def seconds_left(plan: SweepPlan, steps: Sequence[Step]) -> int | None:
+    """What is left of a search's budget, in seconds of load; None for a grid."""
+    if plan.search is None:
+        return None
+    return plan.search.budget_seconds - sum(len(step.throughput) for step in steps if step.rate == plan.rate)
+
+
+def _spent(plan: SweepPlan, steps: Sequence[Step]) -> bool:
     """Whether one more step would take more than the budget; the first one may."""
-    length = plan.warm_up_seconds + plan.step_seconds
-    return bool(steps) and sum(len(step.throughput) for step in steps) + length > search.budget_seconds
+    left = seconds_left(plan, steps)
+    return bool(steps) and left is not None and left < plan.warm_up_seconds + plan.step_seconds
 
 
 def _next_size(plan: SweepPlan, search: Search, steps: Sequence[Step]) -> int | None:

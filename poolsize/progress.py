@@ -13,7 +13,7 @@ from poolsize.run import Step
 class SweepStarted:
     """The plan stands: where the run is stored, how many steps it has, how many a resumed one has done, and notes.
 
-    budget_seconds: of a search, whose steps are not known before; None for a grid.
+    budget_seconds: what is left of a search's, whose steps are not known before; None for a grid.
     """
 
     run: str

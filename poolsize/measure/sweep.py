@@ -7,7 +7,7 @@ from poolsize.analysis.checks import check_step
 from poolsize.analysis.verification import steps_to_verify
 from poolsize.measure.generator import LoadGenerator
 from poolsize.plan import PlannedStep
-from poolsize.planner import ending, next_step
+from poolsize.planner import ending, next_step, seconds_left
 from poolsize.progress import Message, StepDone, StepStarted, SweepDone, SweepStarted
 from poolsize.run import Run, missing_steps
 from poolsize.store import RunWriter
@@ -54,8 +54,9 @@ def _started(run: Run, path: str, notes: tuple[str, ...]) -> SweepStarted:
     return SweepStarted(
         run=path,
         steps=steps + VERIFIED_SIZES * len(plan.verify),
-        steps_done=steps - len(missing_steps(plan, run.steps)) + len(run.verification),
+        steps_done=(len(run.curve) if plan.search else steps - len(missing_steps(plan, run.steps)))
+        + len(run.verification),
         step_seconds=plan.warm_up_seconds + plan.step_seconds,
-        budget_seconds=plan.search.budget_seconds if plan.search else None,
+        budget_seconds=seconds_left(plan, run.steps),
         notes=notes,
     )

@@ -27,6 +27,7 @@ class ProgressBar:
         self._plan = SweepStarted("", 0, 0, 0.0)
         self._done = 0
         self._seconds = 0
+        self._passed = 0
 
     def __enter__(self) -> Self:
         self._bar.start()
@@ -45,10 +46,13 @@ class ProgressBar:
             case StepStarted(pool_size=size, rate=rate):
                 self._seconds = 0
                 load = "" if rate is None else f" at {per_second(rate)}"
-                self._update(f"step {self._done + 1}/{self._plan.steps}, {count(size, 'connection')}{load}", "opening")
+                self._update(f"step {self._done + 1}{self._of()}, {count(size, 'connection')}{load}", "opening")
             case SecondPassed(transactions=rate, p95_ms=p95_ms):
                 self._seconds += 1
-                self._update(None, f"{per_second(rate)}, p95 {milliseconds(p95_ms)}, {self._left()} left")
+                self._passed += 1
+                self._update(
+                    None, f"{per_second(rate)}, p95 {milliseconds(p95_ms)}, {minutes(self._seconds_left())} left"
+                )
             case StepDone():
                 self._done += not message.again
                 self._print(message)
@@ -57,29 +61,38 @@ class ProgressBar:
 
     def _begin(self, plan: SweepStarted) -> None:
         self._plan, self._done = plan, plan.steps_done
-        steps = count(plan.steps - plan.steps_done, "step")
-        duration = minutes((plan.steps - plan.steps_done) * plan.step_seconds)
-        self._console.print(f"{steps} of {plan.step_seconds:g} s, about {duration}; writing {plan.run}", soft_wrap=True)
+        if plan.budget_seconds is None:
+            steps = count(plan.steps - plan.steps_done, "step")
+            todo = f"{steps} of {plan.step_seconds:g} s, about {minutes(self._seconds_left())}"
+        else:
+            todo = f"a search in steps of {plan.step_seconds:g} s, at most {minutes(self._seconds_left())}"
+        self._console.print(f"{todo}; writing {plan.run}", soft_wrap=True)
         for note in plan.notes:
             self._console.print(f"poolsize: {note}", soft_wrap=True)
-        self._task = self._bar.add_task("", total=plan.steps * plan.step_seconds, now="")
+        self._task = self._bar.add_task("", total=self._seconds_left(), now="")
+
+    def _of(self) -> str:
+        """How many steps there will be; a search does not know."""
+        return "" if self._plan.budget_seconds is not None else f"/{self._plan.steps}"
+
+    def _seconds_left(self) -> float:
+        if self._plan.budget_seconds is not None:
+            return max(0.0, self._plan.budget_seconds - self._passed)
+        return max(0.0, (self._plan.steps - self._done) * self._plan.step_seconds - self._seconds)
 
     def _update(self, description: str | None, now: str) -> None:
         if self._task is not None:
-            completed = self._done * self._plan.step_seconds + self._seconds
             if description:
                 self._bar.update(self._task, description=description)
-            self._bar.update(self._task, completed=completed, now=now)
-
-    def _left(self) -> str:
-        return minutes(max(0, (self._plan.steps - self._done) * self._plan.step_seconds - self._seconds))
+            total = self._bar.tasks[0].total or 0.0
+            self._bar.update(self._task, completed=max(0.0, total - self._seconds_left()), now=now)
 
     def _print(self, step: StepDone) -> None:
         due = "" if step.rate is None else f"  of {per_second(step.rate)} by the clock"
         again = ", to be measured again" if step.again else ""
         doubts = f"  failed: {', '.join(step.failed_checks)}{again}" if step.failed_checks else ""
         self._console.print(
-            f"{self._done:>3}/{self._plan.steps}  {count(step.pool_size, 'connection'):>16}  "
+            f"{self._done:>3}{self._of()}  {count(step.pool_size, 'connection'):>16}  "
             f"{per_second(step.throughput):>9}  p95 {milliseconds(step.p95_ms)}{due}{doubts}",
             soft_wrap=True,
         )
