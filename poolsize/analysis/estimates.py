@@ -63,6 +63,11 @@ def answers(
     }
 
 
+def fitted_network(points: Sequence[Observation], client: Station = NO_CLIENT) -> FittedNetwork | None:
+    """The closed network that explains the points best, or None with too few sizes."""
+    return fit_network(*_by_size(points), client)
+
+
 def estimates(
     points: Sequence[Observation], tolerance: float = TOLERANCE, client: Station = NO_CLIENT
 ) -> Mapping[str, Estimate]:

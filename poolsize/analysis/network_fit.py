@@ -44,10 +44,14 @@ class FittedNetwork:
     client: Station
     covariance: Vector
 
+    @property
+    def stations(self) -> tuple[Station, Station]:
+        """Where connections queue: the client's processor and the server's."""
+        return self.client, Station(self.service_ms, self.servers, self.slowdown, self.scaling)
+
     def throughput(self, sizes: Sequence[int]) -> Vector:
         """Per second, with full pools of these sizes."""
-        station = Station(self.service_ms, self.servers, self.slowdown, self.scaling)
-        return 1000 * throughputs_at([self.client, station], self.delay_ms, sizes)
+        return 1000 * throughputs_at(self.stations, self.delay_ms, sizes)
 
     def others(self, number: int) -> "list[FittedNetwork]":
         """So many networks that the measurements allow as well."""

@@ -4,7 +4,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import nan
 
+import numpy as np
 from hdrh.histogram import HdrHistogram
+from numpy.typing import NDArray
 
 from poolsize.analysis.confidence import Interval, mean_interval
 from poolsize.errors import BadInput
@@ -47,12 +49,37 @@ def merged(encoded: Iterable[str]) -> HdrHistogram:
     return histogram
 
 
+def recorded(histogram: HdrHistogram) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Every class that has values: its lowest value, the width of the class, and how many it has; ascending.
+
+    The histogram's own layout, read at once; the library goes through it class by class, a thousand times slower.
+    """
+    counts = np.ctypeslib.as_array(histogram.counts).astype(np.int64)
+    index = np.flatnonzero(counts)
+    half = histogram.sub_bucket_half_count
+    bucket = (index >> histogram.sub_bucket_half_count_magnitude) - 1
+    place = (index & (half - 1)) + np.where(bucket < 0, 0, half)
+    doublings = np.maximum(bucket, 0) + histogram.unit_magnitude
+    return place << doublings, np.left_shift(1, doublings), counts[index]
+
+
+def quantiles(histogram: HdrHistogram, shares: Sequence[float]) -> NDArray[np.float64]:
+    """The values below which these shares (0 to 1) of a histogram's values lie, in its unit; it is not empty."""
+    lowest, width, counts = recorded(histogram)
+    wanted = np.maximum(1, np.floor(np.asarray(shares) * counts.sum() + 0.5))
+    places = np.searchsorted(np.cumsum(counts), wanted)
+    return np.asarray(lowest[places] + width[places] - 1, float)
+
+
 def percentiles(histogram: HdrHistogram) -> Percentiles:
     """Read a histogram of microseconds as milliseconds."""
     if not histogram.get_total_count():
         return Percentiles(0, 0, 0, 0, 0, 0, 0, 0)
-    values_ms = {name: histogram.get_value_at_percentile(q) / 1000 for name, q in QUANTILES.items()}
-    return Percentiles(**values_ms, mean=histogram.get_mean_value() / 1000, max=histogram.get_max_value() / 1000)
+    lowest, width, counts = recorded(histogram)
+    found = quantiles(histogram, [share / 100 for share in QUANTILES.values()]) / 1000
+    mean_us = float(np.average(lowest + width // 2, weights=counts))
+    values_ms = dict(zip(QUANTILES, found.tolist(), strict=True))
+    return Percentiles(**values_ms, mean=mean_us / 1000, max=histogram.get_max_value() / 1000)
 
 
 def mean_ms(encoded: Iterable[str]) -> float:

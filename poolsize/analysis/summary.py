@@ -15,8 +15,8 @@ from poolsize.analysis.closed_network import Station
 from poolsize.analysis.confidence import Interval, mean_interval
 from poolsize.analysis.curve import Curves, Observation, candidates, curves
 from poolsize.analysis.demands import Demands, at_size
-from poolsize.analysis.estimates import Estimate, answers, estimates
-from poolsize.analysis.network_fit import NO_CLIENT
+from poolsize.analysis.estimates import Estimate, answers, estimates, fitted_network
+from poolsize.analysis.network_fit import NO_CLIENT, FittedNetwork
 from poolsize.analysis.percentiles import QUANTILES, UNKNOWN, Percentiles, merged, percentiles, quantile_interval
 from poolsize.analysis.plateau import TOLERANCE, Plateau, carrier, plateau
 from poolsize.analysis.two_kinds import TwoKinds, two_kinds
@@ -113,6 +113,21 @@ class Analysis:
         if self.plateau is None or self.curves is None:
             return {"plateau": self.plateau.pool_size if self.plateau else None}
         return answers(_points(self.run), self.plateau.tolerance, self._client)
+
+    @cached_property
+    def network(self) -> FittedNetwork | None:
+        """The closed network fitted to the telling sizes, or None with too few."""
+        return None if self.curves is None else fitted_network(_points(self.run), self._client)
+
+    @property
+    def statements(self) -> float | None:
+        """How many statements a transaction has, by the server's own count; None where that was not read."""
+        counted = [
+            step.counter("Questions") / step.mean_throughput  # type: ignore[operator]  # known by the condition
+            for step in telling(self.run.curve)
+            if step.counter("Questions") and step.mean_throughput
+        ]
+        return fmean(counted) if counted else None
 
     @property
     def _client(self) -> Station:

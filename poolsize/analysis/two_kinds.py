@@ -6,6 +6,8 @@ import numpy as np
 from hdrh.histogram import HdrHistogram
 from numpy.typing import NDArray
 
+from poolsize.analysis.percentiles import recorded
+
 Vector = NDArray[np.float64]
 
 PER_OCTAVE = 4
@@ -44,10 +46,10 @@ class TwoKinds:
 
 def two_kinds(usage: HdrHistogram) -> TwoKinds | None:
     """Two heaps of usage times (histogram of microseconds), or None where there is one, or more than two."""
-    recorded = [(one.value_iterated_to, one.count_added_in_this_iter_step) for one in usage.get_recorded_iterator()]
-    if sum(number for _, number in recorded) < FEWEST:
+    lowest, _, counts = recorded(usage)
+    values, numbers = lowest.astype(float), counts.astype(float)
+    if numbers.sum() < FEWEST:
         return None
-    values, numbers = np.array(recorded, float).T
     classes = np.floor(np.log2(values) * PER_OCTAVE).astype(int)
     density = np.asarray(np.bincount(classes - classes.min(), weights=numbers), float)
     valley = _valley(np.convolve(density, [0.25, 0.5, 0.25], mode="same"))

@@ -20,7 +20,7 @@ def analyze(run: str, plot: Path | None, as_json: bool) -> None:
         click.echo(f"poolsize: {unfinished}; finish it with: poolsize sweep --resume {run}", err=True)
     click.echo(analysis_json(analysis) if as_json else analysis_text(analysis))
     if plot:
-        from poolsize.present.plots import save_figure
+        from poolsize.present.plots import figure, save_figure
 
-        save_figure(analysis, plot)
+        save_figure(figure(analysis), plot)
         click.echo(f"poolsize: drew {plot}", err=True)

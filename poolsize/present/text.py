@@ -25,11 +25,11 @@ def recommendation_text(answer: Recommendation) -> str:
     parts = [_headline(answer)]
     if answer.basis == "formula":
         parts.append(_formula_line(answer))
-    parts.append(_bullets(answer.reasons))
+    parts.append(bullets(answer.reasons))
     if answer.regret:
         parts.append(_regret_table(answer))
     if answer.warnings:
-        parts.append("Be careful:\n" + _bullets(answer.warnings))
+        parts.append("Be careful:\n" + bullets(answer.warnings))
     if answer.basis == "measured" and answer.pool_size:
         parts.append(_engines(answer))
     if answer.basis == "formula":
@@ -69,7 +69,7 @@ def analysis_text(analysis: "Analysis") -> str:
     )
     parts = [
         title,
-        _table(columns, rows),
+        table(columns, rows),
         _estimates(analysis),
         _estimators_table(analysis),
         _held_by(analysis),
@@ -180,7 +180,7 @@ def _regret_table(answer: Recommendation) -> str:
         ]
         for other in answer.regret
     ]
-    return _table(["   pool", "throughput", "p95 (wait + usage)"], rows)
+    return table(["   pool", "throughput", "p95 (wait + usage)"], rows)
 
 
 def _analysis_row(size: "SizeSummary") -> list[str]:
@@ -225,7 +225,7 @@ def _estimators_table(analysis: "Analysis") -> str:
         for name, one in analysis.estimates.items()
     ]
     columns = ["estimator", "size", "95 % range", "error at sizes left out", "moves without the largest"]
-    return _table(columns, rows)
+    return table(columns, rows)
 
 
 def _held_by(analysis: "Analysis") -> str:
@@ -259,7 +259,7 @@ def _verified_table(analysis: "Analysis") -> str:
         for one in analysis.verified
     ]
     columns = ["pool", "load", "due", "done", "wait p95", "total p50", "p95", "p99", "checks"]
-    return "At a part of its own capacity, with transactions that arrive by the clock:\n\n" + _table(columns, rows)
+    return "At a part of its own capacity, with transactions that arrive by the clock:\n\n" + table(columns, rows)
 
 
 def _void_steps(analysis: "Analysis") -> str:
@@ -274,11 +274,13 @@ def _failed(checks: "Iterable[Check]") -> str:
     return ", ".join(dict.fromkeys(check.name for check in checks)) or "ok"
 
 
-def _bullets(lines: Iterable[str]) -> str:
+def bullets(lines: Iterable[str]) -> str:
+    """One dash a line, wrapped for a terminal."""
     return "\n".join(textwrap.fill(line, WIDTH, initial_indent="  - ", subsequent_indent="    ") for line in lines)
 
 
-def _table(columns: list[str], rows: list[list[str]]) -> str:
+def table(columns: list[str], rows: list[list[str]]) -> str:
+    """Right-aligned columns under their names."""
     widths = [max(len(row[place]) for row in [columns, *rows]) for place in range(len(columns))]
     return "\n".join(
         "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)).rstrip()

@@ -1,0 +1,50 @@
+"""`poolsize predict`: what if the database, the distance or the callers were others."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from poolsize.analysis.prediction import WhatIf
+from poolsize.analysis.prediction import predict as predict_from
+from poolsize.analysis.summary import analyze
+from poolsize.plan import parse_sizes
+from poolsize.present.prediction_text import prediction_json, prediction_text
+from poolsize.store import load_run
+from poolsize.units import seconds_of
+
+
+@click.command()
+@click.argument("run")
+@click.option("--cores", type=int, help="Physical cores of the database's host.")
+@click.option("--round-trip", help="Of one statement, e.g. 5ms.")
+@click.option("--think-time", help="Mean pause of a caller between transactions, e.g. 550ms.")
+@click.option("--users", type=int, help="Callers of all instances together, up to 1000000.")
+@click.option("--instances", type=int, default=1, show_default=True, help="Of the application, sharing users and pool.")
+@click.option("--pool-sizes", help="Sizes to predict, e.g. 8,16,32.  [default: around those measured]")
+@click.option("--plot", type=click.Path(path_type=Path), metavar="FILE", help="Also draw it, to a .png or .svg.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def predict(run: str, pool_sizes: str | None, plot: Path | None, as_json: bool, **different: Any) -> None:
+    """Predict throughput and latencies of RUN's workload where something is different.
+
+    From the closed network that was fitted to the run: the client's processor, the database's, and what nobody queues
+    for. What is not given is as it was.
+    """
+    what_if = WhatIf(
+        cores=different["cores"],
+        round_trip_ms=_milliseconds(different["round_trip"], "--round-trip"),
+        think_time_ms=_milliseconds(different["think_time"], "--think-time"),
+        users=different["users"],
+        instances=different["instances"],
+    )
+    found = predict_from(analyze(load_run(run)), what_if, parse_sizes(pool_sizes) if pool_sizes else None)
+    click.echo(prediction_json(found) if as_json else prediction_text(found))
+    if plot:
+        from poolsize.present.plots import prediction_figure, save_figure
+
+        save_figure(prediction_figure(found), plot)
+        click.echo(f"poolsize: drew {plot}", err=True)
+
+
+def _milliseconds(text: str | None, option: str) -> float | None:
+    return None if text is None else 1000 * seconds_of(text, option)

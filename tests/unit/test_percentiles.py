@@ -1,0 +1,21 @@
+"""Histograms read at once, against the library that reads them class by class."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from poolsize.analysis.percentiles import HIGHEST_US, QUANTILES, empty_histogram, merged, percentiles, quantiles
+
+
+@given(st.lists(st.tuples(st.integers(1, HIGHEST_US), st.integers(1, 1000)), min_size=1, max_size=50))
+def test_percentiles_are_the_library_s(values: list[tuple[int, int]]) -> None:
+    histogram = empty_histogram()
+    for value, number in values:
+        histogram.record_value(value, number)
+    histogram = merged([histogram.encode()])
+    found = percentiles(histogram)
+    for name, quantile in QUANTILES.items():
+        assert getattr(found, name) == histogram.get_value_at_percentile(quantile) / 1000
+    assert found.mean == pytest.approx(histogram.get_mean_value() / 1000, rel=1e-3)
+    assert found.max == histogram.get_max_value() / 1000
+    assert list(quantiles(histogram, [0.1, 1.0])) == [histogram.get_value_at_percentile(q) for q in (10, 100)]
