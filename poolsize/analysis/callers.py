@@ -24,19 +24,21 @@ CLASSES = 200
 
 @dataclass(frozen=True)
 class Callers:
-    """throughput: transactions per millisecond. at_work: connections in use, on average.
+    """What callers get, on average.
 
+    throughput: transactions per millisecond. at_work: connections in use. queued: callers that wait for one.
     waits_ms: CLASSES equally likely times until a connection was had, ascending.
     """
 
     throughput: float
     at_work: float
+    queued: float
     waits_ms: Vector
 
     @property
     def wait_ms(self) -> float:
-        """The mean."""
-        return float(self.waits_ms.mean())
+        """How long a caller waits for a connection, on average (Little's law)."""
+        return self.queued / self.throughput
 
     @property
     def usage_ms(self) -> float:
@@ -58,7 +60,7 @@ def callers(rates: Vector, users: int, think_ms: float, variability: float = 1.0
     found = chances * (users - inside) if think_ms else np.ones(1)
     ahead = inside - pool if think_ms else np.array([users - 1 - pool])
     waits = _waits(ahead, found / found.sum(), float(rates[-1]), max(variability, STEADIEST))
-    return Callers(throughput, float(chances @ at_work), waits)
+    return Callers(throughput, float(chances @ at_work), float(chances @ (inside - at_work)), waits)
 
 
 def _chances(rates: Vector, users: int, think_ms: float) -> tuple[NDArray[np.int64], Vector]:
@@ -71,7 +73,8 @@ def _chances(rates: Vector, users: int, think_ms: float) -> tuple[NDArray[np.int
     logarithms = np.concatenate([[0.0], np.cumsum(steps)])
     thinking = think_ms * rates[-1]  # so many at the peak, if the pool is full there
     around = FAR * np.sqrt(thinking + 1) + FAR
-    first, last = max(pool + 1, round(users - thinking - around)), min(users, round(users - thinking + around))
+    peak = max(pool, users - thinking)
+    first, last = max(pool + 1, round(peak - around)), min(users, round(peak + around))
     many = np.arange(first, max(first, last + 1))
     beyond = gammaln(users - pool + 1) - gammaln(users - many + 1) - (many - pool) * np.log(thinking)
     together = np.concatenate([logarithms, logarithms[-1] + beyond])

@@ -62,10 +62,10 @@ class PredictedSize:
 
 @dataclass(frozen=True)
 class Prediction:
-    """sizes: ascending. network: what was fitted, with what is different put in. error: of the fit at the measured
-    sizes, a share (root mean square).
+    """What the network makes of it.
 
-    notes: what the figures rest on, a sentence each.
+    network: as fitted, with what is different put in. sizes: ascending. error: of the fit at the measured sizes, a
+    share (root mean square). notes: what the figures rest on, a sentence each.
     """
 
     network: FittedNetwork
@@ -146,9 +146,9 @@ def _predicted(
         pool_size=size,
         throughput=1000 * found.throughput * instances,
         at_work=found.at_work * instances,
-        wait=_percentiles(found.waits_ms),
-        usage=_percentiles(usages),
-        total=_percentiles(totals),
+        wait=_percentiles(found.waits_ms, found.wait_ms),
+        usage=_percentiles(usages, found.usage_ms),
+        total=_percentiles(totals, found.wait_ms + found.usage_ms),
         measured=measured,
     )
 
@@ -168,6 +168,6 @@ def _usage_shape(analysis: Analysis) -> tuple[Vector, tuple[str, ...]]:
     return shape / shape.mean(), (note,)
 
 
-def _percentiles(times: Vector) -> Percentiles:
+def _percentiles(times: Vector, mean: float) -> Percentiles:
     found: Mapping[str, float] = {name: float(np.quantile(times, share / 100)) for name, share in QUANTILES.items()}
-    return Percentiles(**found, mean=float(times.mean()), max=float(times.max()))
+    return Percentiles(**found, mean=mean, max=float(times.max()))

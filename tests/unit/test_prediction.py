@@ -1,0 +1,151 @@
+"""Callers in front of a pool against closed forms, and what a run's network predicts against what was measured."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import gammaln
+
+from poolsize.analysis.callers import callers
+from poolsize.analysis.closed_network import Station, throughputs
+from poolsize.analysis.prediction import WhatIf, predict
+from poolsize.analysis.summary import analyze
+from poolsize.errors import BadInput, WorkFailed
+from poolsize.oracle_demonstration import SHOWN, THINK_MS, USERS
+from poolsize.store import load_run
+from tests.conftest import ROOT, a_run
+
+SCAN = analyze(load_run(ROOT / "data/examples/scan-mariadb.jsonl"))
+
+
+def erlang_c(servers: int, offered: float) -> float:
+    """The chance to wait with endless users (Erlang, 1917)."""
+    logarithms = np.arange(servers + 1) * np.log(offered) - gammaln(np.arange(servers + 1) + 1)
+    last = np.exp(logarithms[-1]) * servers / (servers - offered)
+    return float(last / (np.exp(logarithms[:-1]).sum() + last))
+
+
+def test_many_users_who_seldom_call_are_an_open_queue() -> None:
+    """M/M/c: waits are Erlang C's chance times an exponential time of the rate that is left."""
+    servers, service_ms, users = 8, 10.0, 1_000_000
+    for load in (0.5, 0.8, 0.9):
+        offered = servers * load
+        found = callers(np.arange(1, servers + 1) / service_ms, users, users * service_ms / offered)
+        waiting, left = erlang_c(servers, offered), servers / service_ms - offered / service_ms
+        assert found.throughput == pytest.approx(offered / service_ms, rel=1e-3)
+        assert found.wait_ms == pytest.approx(waiting / left, rel=0.02)
+        p95_ms = max(0.0, np.log(waiting / 0.05) / left)
+        assert np.quantile(found.waits_ms, 0.95) == pytest.approx(p95_ms, rel=0.05, abs=0.05)
+
+
+def test_the_machine_repairman_waits_as_its_closed_form_says() -> None:
+    found = callers(np.array([1 / 5.0]), 3, 10.0)
+    weights = np.array([1, 3 * 0.5, 6 * 0.5**2, 6 * 0.5**3])  # N! / (N - n)! (D / Z)**n
+    throughput = (1 - weights[0] / weights.sum()) / 5
+    assert found.throughput == pytest.approx(throughput)
+    assert found.wait_ms == pytest.approx(3 / throughput - 10 - 5, rel=0.01)
+
+
+@given(st.integers(1, 60), st.integers(1, 5000), st.floats(0.1, 1000), st.integers(1, 16), st.floats(0, 0.05))
+def test_little_and_the_interactive_law_hold(
+    pool: int, users: int, think_ms: float, servers: int, slowdown: float
+) -> None:
+    rates = throughputs([Station(3.0, servers, slowdown)], 1.0, pool)
+    found = callers(rates, users, think_ms)
+    assert found.throughput <= users / (think_ms + found.usage_ms) * (1 + 1e-9)
+    assert found.at_work <= min(pool, users) + 1e-9
+    response_ms = users / found.throughput - think_ms
+    assert found.wait_ms + found.usage_ms == pytest.approx(response_ms, rel=0.02, abs=0.02 * found.usage_ms)
+
+
+def test_callers_that_never_think_are_all_there() -> None:
+    found = callers(np.array([0.1, 0.2]), 10, 0.0)
+    assert found.throughput == pytest.approx(0.2)
+    assert found.at_work == 2
+    assert found.wait_ms == pytest.approx(8 / 0.2, rel=0.01)
+
+
+def test_oracle_s_demonstration_is_what_a_server_makes_of_it_that_slows_down() -> None:
+    """One network for both sizes: 16 servers of 0.9 ms, and each connection too many makes it 0.015 % slower.
+
+    With 9,600 callers who pause for 550 ms it is at the edge of its capacity, so that a little slowdown decides whether
+    some fifty callers are inside or two thousand.
+    """
+    rates = throughputs([Station(0.9, 16, 1.5e-4)], 0.0, 2048)
+    for shown in SHOWN:
+        found = callers(rates[: shown.pool_size], USERS, THINK_MS)
+        assert found.throughput == pytest.approx(shown.throughput, rel=0.1)
+        assert 0.5 <= found.usage_ms / shown.execution_ms <= 2
+    large, small = (callers(rates[: shown.pool_size], USERS, THINK_MS) for shown in SHOWN)
+    assert small.throughput > 1.1 * large.throughput
+    assert large.at_work > 20 * small.at_work
+
+
+def test_the_figures_that_do_not_add_up_are_told() -> None:
+    large, small = SHOWN
+    assert large.inside == pytest.approx(1600)
+    assert "1,600 callers" in large.contradiction
+    assert "not for one" in large.contradiction
+    assert "fewer than there are connections" in small.contradiction
+
+
+def test_what_was_measured_is_predicted() -> None:
+    found = predict(SCAN, WhatIf())
+    for size in found.sizes:
+        if size.measured is not None:
+            measured = SCAN.at(size.pool_size)
+            assert size.throughput == pytest.approx(size.measured, rel=0.05)
+            assert size.usage.mean == pytest.approx(measured.usage.mean, rel=0.1)
+            assert size.total.p95 == pytest.approx(measured.total.p95, rel=0.15)
+    assert [size.pool_size for size in found.sizes] == [1, 2, 4, 8, 16, 32]
+    assert any("Beyond 16" in note for note in found.notes)
+
+
+def test_more_cores_do_more_and_more_callers_wait_longer() -> None:
+    as_it_was, cores = (predict(SCAN, WhatIf(cores=cores), [16]).sizes[0] for cores in (None, 8))
+    assert cores.throughput == pytest.approx(4 * as_it_was.throughput, rel=0.1)
+    few, many = (predict(SCAN, WhatIf(users=users), [2]).sizes[0] for users in (4, 400))
+    assert many.wait.p95 > 20 * few.wait.p95
+    assert many.throughput == pytest.approx(few.throughput, rel=0.02)
+
+
+def test_distance_is_paid_by_every_statement() -> None:
+    assert SCAN.statements is not None
+    near, far = (predict(SCAN, WhatIf(round_trip_ms=trip), [1]).sizes[0] for trip in (None, 50.0))
+    assert far.usage.mean == pytest.approx(near.usage.mean + 50 * SCAN.statements, rel=0.02)
+
+
+def test_instances_share_users_and_pool_and_lose_a_little() -> None:
+    """Ten small pools are never better than one of the same size in all."""
+    one, ten = (
+        predict(SCAN, WhatIf(users=200, think_time_ms=1000.0, instances=number, cores=16), [20]).sizes[0]
+        for number in (1, 10)
+    )
+    assert ten.wait.mean > one.wait.mean
+    assert ten.throughput == pytest.approx(one.throughput, rel=0.1)
+
+
+@pytest.mark.parametrize("what_if", [{"users": 1_000_001}, {"users": 0}, {"cores": 0}, {"instances": 0}])
+def test_what_can_not_be_is_refused(what_if: dict[str, int]) -> None:
+    with pytest.raises(BadInput, match=str(next(iter(what_if.values()))).removesuffix("000")):
+        WhatIf(**what_if)
+
+
+def test_what_a_run_does_not_know_is_refused() -> None:
+    with pytest.raises(BadInput, match="instances"):
+        predict(SCAN, WhatIf(instances=3), [2])
+    with pytest.raises(WorkFailed, match="4 sizes"):
+        predict(analyze(a_run({1: 100, 2: 200})), WhatIf())
+    with pytest.raises(BadInput, match="--round-trip"):
+        predict(analyze(a_run({1: 100, 2: 200, 4: 390, 8: 400, 16: 401})), WhatIf(round_trip_ms=5.0))
+
+
+def test_the_shape_of_usage_times_is_the_measured_one() -> None:
+    steady = predict(SCAN, WhatIf(), [2]).sizes[0].usage
+    assert steady.p95 / steady.mean == pytest.approx(SCAN.at(2).usage.p95 / SCAN.at(2).usage.mean, rel=0.02)
+    recorded = replace(SCAN.run, steps=tuple(replace(step, latencies=None) for step in SCAN.run.steps))
+    unknown = predict(analyze(recorded), WhatIf(), [2])
+    assert unknown.sizes[0].usage.p95 / unknown.sizes[0].usage.mean == pytest.approx(np.log(20), rel=0.02)
+    assert any("exponentially" in note for note in unknown.notes)
