@@ -7,17 +7,19 @@ from poolsize.analysis.prediction import Prediction
 from poolsize.present.text import bullets, table
 from poolsize.units import count, milliseconds, number, per_second, percent
 
+TOLD = 0.001
+"""A delay below this share of the service is none."""
+
 
 def prediction_text(found: Prediction) -> str:
     """What was put in, a table with one line a pool size, and what the figures rest on."""
     network = found.network
     title = f"{count(found.users, 'user')} who think for {milliseconds(found.think_time_ms)} between transactions"
-    parts = [
-        f"service {milliseconds(network.service_ms)} on {count(network.servers, 'server')}",
-        f"{milliseconds(network.delay_ms)} that nobody queues for",
-    ]
+    parts = [f"{milliseconds(network.service_ms)} of service on {count(network.servers, 'server')}"]
     if network.client.demand_ms:
         parts.append(f"{milliseconds(network.client.demand_ms)} of the client's processor")
+    if network.delay_ms > TOLD * network.service_ms:
+        parts.append(f"{milliseconds(network.delay_ms)} that nobody queues for")
     columns = ["pool", "throughput", "measured", "in use", "wait p50", "p95", "usage p50", "p95", "total p95", "p99"]
     rows = [
         [

@@ -14,6 +14,8 @@ from poolsize.measure.private_server import PrivateServer
 from tests.conftest import ROOT, Command
 
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)
+OTHERWISE = {"--resume", "--expect-workers", "--replay"}
+"""Options of sweeps that other tests run."""
 HERE = str(Path(sys.executable).parent)
 
 
@@ -52,9 +54,21 @@ def test_a_script_is_there(line: str) -> None:
 
 def test_every_kind_of_block_and_command_is_checked() -> None:
     assert {kind for kind, _ in BLOCKS} == {"sh", "console", "sql", "python"}
-    commands = ("scripts/", "poolsize sweep", "poolsize analyze", "poolsize notebook", "locust ")
+    commands = ("scripts/", "poolsize sweep", "poolsize analyze", "poolsize notebook", "locust ", *SERVERLESS)
     known = (*commands, "export POOLSIZE_URL=", "unset POOLSIZE_URL")
     assert all(line.startswith(known) for line in shell_lines("") if line)
+
+
+SERVERLESS = ("poolsize recommend", "poolsize sweep --replay", "poolsize import")
+
+
+@pytest.mark.parametrize("line", [line for beginning in SERVERLESS for line in shell_lines(beginning)])
+def test_what_needs_no_server_works_as_shown(line: str, tmp_path: Path) -> None:
+    seconds = "\n".join(f"[ {second}s ] thds: 8 tps: 100.00 lat (ms,95%): 9.00 err/s: 0.00" for second in range(9))
+    (tmp_path / "threads-8.log").write_text(seconds)
+    words = [str(ROOT / word) if word.startswith("data/") else word for word in shlex.split(line)]
+    words = [word.replace("*", "8") for word in words]
+    subprocess.run(words, cwd=tmp_path, env=environment(), check=True, capture_output=True)
 
 
 @pytest.mark.parametrize("line", shell_lines("poolsize analyze"))
@@ -88,7 +102,7 @@ def test_the_sweeps_work_with_the_account_the_readme_makes(
     url = f"mysql://reader:PASSWORD@127.0.0.1:{database_url(server.url).port}/"
     (workload,) = [text for text in blocks("python") if "PoolUser" in text]
     (tmp_path / "checkout.py").write_text(workload)
-    lines = [line for line in shell_lines("poolsize sweep") if not {"--resume", "--expect-workers"} & set(line.split())]
+    lines = [line for line in shell_lines("poolsize sweep") if not OTHERWISE & set(line.split())]
     for place, line in enumerate(lines if "MariaDB" in version else lines[:1]):
         options = shlex.split(line)[2:]
         if "--pool-sizes" in options:

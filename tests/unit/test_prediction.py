@@ -37,7 +37,7 @@ def test_many_users_who_seldom_call_are_an_open_queue() -> None:
         assert found.throughput == pytest.approx(offered / service_ms, rel=1e-3)
         assert found.wait_ms == pytest.approx(waiting / left, rel=0.02)
         p95_ms = max(0.0, np.log(waiting / 0.05) / left)
-        assert np.quantile(found.waits_ms, 0.95) == pytest.approx(p95_ms, rel=0.05, abs=0.05)
+        assert np.quantile(found.waits_ms, 0.95) == pytest.approx(p95_ms, rel=0.05, abs=0.15)
 
 
 def test_the_machine_repairman_waits_as_its_closed_form_says() -> None:

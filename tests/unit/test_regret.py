@@ -1,0 +1,128 @@
+"""The price of other sizes, latency limits, and when there is no answer."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from poolsize.analysis.summary import analyze
+from poolsize.errors import BadInput
+from poolsize.measure.recorder import histogram
+from poolsize.plan import Search
+from poolsize.present.text import recommendation_text
+from poolsize.recommendation import recommend
+from poolsize.regret import Wishes
+from poolsize.run import Latencies, Run, Step
+from tests.conftest import a_run, a_step
+
+FALLING = a_run({4: 390, 8: 400, 16: 396, 32: 360, 64: 300}, users=256)
+"""Total times by Little's law: the fewer are done, the longer they take."""
+
+
+def reasons(run: Run, **wishes: float) -> str:
+    return "\n".join(recommend(analyze(run), Wishes(**wishes)).reasons)  # type: ignore[arg-type]  # by name
+
+
+def test_the_current_size_has_its_price() -> None:
+    assert "Your 64 costs 2" in reasons(FALLING, current=64)
+    assert "x p95 against 4" in reasons(FALLING, current=64)
+    assert "Your 4 is the recommended size" in reasons(FALLING, current=4)
+    answer = recommend(analyze(FALLING), Wishes(current=48))
+    (price,) = [other for other in answer.regret if other.pool_size == 48]
+    assert 0.1 < price.throughput_loss < 0.25
+
+
+def test_what_lies_beyond_the_measured_sizes_has_no_price() -> None:
+    assert "not measured, nor anything beyond 4 to 64" in reasons(FALLING, current=100)
+    assert 100 not in [other.pool_size for other in recommend(analyze(FALLING), Wishes(current=100)).regret]
+
+
+def test_a_latency_limit_is_kept_by_a_size_that_keeps_it() -> None:
+    """8 connections are the fastest here, as they are the most; p95 is 640 ms with 8 and 656 ms with 4."""
+    analysis = analyze(FALLING)
+    limited = recommend(analysis, Wishes(max_p95_ms=645))
+    assert limited.pool_size in range(6, 14)
+    assert "keeps p95 within 645 ms" in "\n".join(limited.reasons)
+    assert recommend(analysis, Wishes(max_p95_ms=700)).pool_size == recommend(analysis).pool_size
+    both = recommend(analysis, Wishes(max_p95_ms=700, max_p99_ms=645))
+    assert both.pool_size == limited.pool_size
+
+
+def test_a_limit_that_no_size_keeps_is_told_with_the_lowest() -> None:
+    answer = recommend(analyze(FALLING), Wishes(max_p95_ms=5))
+    assert "No size kept p95 within 5 ms" in answer.warnings[0]
+    assert "at 8 connections" in answer.warnings[0]
+
+
+def test_a_limit_on_what_is_not_known_is_refused() -> None:
+    recorded = replace(FALLING, steps=tuple(replace(step, latencies=None) for step in FALLING.steps))
+    assert recommend(analyze(recorded), Wishes(max_p95_ms=10_000)).pool_size == 4
+    with pytest.raises(BadInput, match="--max-p99"):
+        recommend(analyze(recorded), Wishes(max_p99_ms=20))
+
+
+def test_as_many_callers_as_connections_are_a_job_queue() -> None:
+    run = a_run({2: 200, 4: 390, 8: 400, 16: 401}, users=16)
+    assert "workers of a job queue" in reasons(run)
+    assert "workers of a job queue" not in reasons(FALLING)
+
+
+def with_usage(step: Step, short_ms: int, long_ms: int) -> Step:
+    assert step.latencies is not None
+    usage = str(histogram([{short_ms * 1000: 9000, long_ms * 1000: 1000}]).encode(), "ascii")
+    return replace(step, latencies=Latencies(step.latencies.wait, usage, step.latencies.total))
+
+
+def test_two_kinds_of_transactions_get_two_pools() -> None:
+    run = a_run({2: 100, 4: 200, 10: 390, 16: 395, 32: 395})
+    mixed = replace(run, steps=tuple(with_usage(step, 2, 100) for step in run.steps))
+    answer = recommend(analyze(mixed))
+    assert answer.pool_size is not None
+    assert sum(pool.pool_size for pool in answer.two_pools) == answer.pool_size
+    short, long = answer.two_pools
+    assert short.pool_size < long.pool_size  # 9 x 2 ms against 100 ms
+    assert "two kinds of transactions" in "\n".join(answer.reasons)
+    assert recommendation_text(answer).count("create_engine") == 2
+    assert not recommend(analyze(run)).two_pools
+
+
+def test_what_the_database_alone_needs_is_told_where_its_processor_holds_it() -> None:
+    """1 ms of the server's 4 cores and 2 ms of the client's: the database would be busy with 4."""
+    counters = {"process_cpu": (None, *(3.9,) * 10), "process_cores": (None, *(4.0,) * 10)}
+    steps = tuple(
+        replace(a_step(size, [rate] * 10, 256, order, 0.4), server=counters)
+        for order, (size, rate) in enumerate({2: 1900, 4: 3600, 8: 3890, 16: 3900, 32: 3900}.items())
+    )
+    answer = recommend(analyze(Run(a_run({2: 1, 4: 1, 8: 1, 16: 1, 32: 1}, 256).setting, steps)))
+    assert answer.database_size in {4, 5}
+    assert answer.database_range is not None
+    assert answer.database_range[0] <= answer.database_size <= answer.database_range[1]
+    assert "The database alone needs about" in "\n".join(answer.reasons)
+
+
+def test_a_busy_client_that_can_not_be_told_from_the_server_gives_no_size() -> None:
+    """Nothing is known of the server's part without its process, or a lone connection."""
+    answer = recommend(analyze(a_run({4: 390, 8: 400, 16: 401}, cpu=0.95)))
+    assert (answer.pool_size, answer.verdict) == (None, "generator-limited")
+    assert "can't be told apart" in answer.warnings[0]
+
+
+def test_a_search_that_spent_its_budget_says_what_is_not_known() -> None:
+    plan = replace(FALLING.plan, sizes=(), search=Search(8, 1, 128, budget_seconds=50))
+    run = replace(FALLING, setting=replace(FALLING.setting, plan=plan), ended="budget")
+    told = "\n".join(recommend(analyze(run)).warnings)
+    assert "spent its 50 s" in told
+    assert "--budget" in told
+    assert "spent" not in "\n".join(recommend(analyze(replace(run, ended="certain"))).warnings)
+
+
+def test_sizes_far_apart_leave_the_answer_between_them_and_say_so() -> None:
+    answer = recommend(analyze(a_run({1: 100, 8: 400, 128: 1000, 512: 1010}, users=2000)))
+    assert (answer.pool_size, answer.verdict) == (None, "noisy")
+    assert "sizes between 8 and 128" in answer.warnings[0]
+
+
+def test_losses_are_never_negative_and_grow_away_from_the_best() -> None:
+    losses = [other.throughput_loss for other in recommend(analyze(FALLING)).regret]
+    assert min(losses) == 0
+    assert np.diff(losses[2:]).min() > 0
