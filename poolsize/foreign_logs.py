@@ -13,7 +13,7 @@ SYSBENCH_LINE = re.compile(
     r"^\[ *(?P<at>\d+)s *\] thds: (?P<threads>\d+) tps: (?P<tps>[\d.]+) "
     r".*lat \(ms, ?(?P<quantile>\d+)%\): (?P<ms>[\d.]+)"
 )
-LOCUST_COLUMNS = ("Timestamp", "User Count", "Name", "95%", "Total Request Count")
+LOCUST_COLUMNS = ("Timestamp", "User Count", "Name", "95%", "Total Request Count", "Total Failure Count")
 FEWEST_SECONDS = 5
 """A number of users that Locust only passed on its way to another says nothing."""
 
@@ -71,15 +71,20 @@ def _locust(path: Path, text: str) -> Rows:
         for before, after in pairwise(together):
             passed = int(after["Timestamp"]) - int(before["Timestamp"])
             if passed > 0 and before["User Count"] == after["User Count"]:
-                done = int(after["Total Request Count"]) - int(before["Total Request Count"])
-                rows.append((int(after["User Count"]), done / passed, _number(after["95%"])))
-    except (ValueError, TypeError):
+                done = _grown(before, after, "Total Request Count") - _grown(before, after, "Total Failure Count")
+                if done >= 0:  # it falls where Locust resets its statistics
+                    rows.append((int(after["User Count"]), done / passed, _number(after["95%"])))
+    except (ValueError, TypeError, csv.Error):
         raise BadInput(f"{path}: a row of the history has no whole numbers where they belong; it is damaged") from None
     counted = {users: sum(row[0] == users for row in rows) for users in {row[0] for row in rows}}
     kept = [row for row in rows if row[0] >= 1 and counted[row[0]] >= FEWEST_SECONDS]
     if not kept:
         raise BadInput(f"{path}: no number of users stayed for {FEWEST_SECONDS} s, so there is no curve")
     return kept
+
+
+def _grown(before: dict[str, str], after: dict[str, str], column: str) -> int:
+    return int(after[column]) - int(before[column])
 
 
 def _number(text: str) -> float:

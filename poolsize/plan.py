@@ -41,7 +41,7 @@ class Search:
 
     def __post_init__(self) -> None:
         """Raise BadInput for a search that can't be carried out."""
-        if self.interval <= 1:
+        if not self.interval > 1:
             raise BadInput(f"--interval {self.interval:g}: give a factor above 1, such as 1.5")
         if self.budget_seconds < 1:
             raise BadInput(f"--budget {self.budget_seconds}s: give at least 1s")

@@ -7,7 +7,7 @@ where it takes away most (its expected reduction of their variances). It ends wh
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ MAY_GAIN, MAY_BEGIN = 0.12, 0.15
 CLEARLY_BELOW = 0.05
 """Doublings of the size."""
 FEWEST_STEPS, CONFIRMED = 6, 2
+"""Steps in all before it may end, and of every size that the answer hangs on: a lone one may be an accident."""
 CROSSING_WEIGHT = 0.02
 """What an uncertain beginning of the plateau (variance in doublings) weighs against an uncertain loss."""
 
@@ -52,10 +53,15 @@ def next_step(plan: SweepPlan, steps: Sequence[Step]) -> PlannedStep | None:
 
 
 def ending(plan: SweepPlan, steps: Sequence[Step]) -> str | None:
-    """Why a search that has no next step is at its end: "certain", or its "budget" is spent. None for a grid."""
+    """Why a search that has no next step is at its end; None for a grid.
+
+    It is "certain"; its "budget" is spent; or it "failed", for no step could be told anything from.
+    """
     if plan.search is None:
         return None
-    return "budget" if _spent(plan, steps) else "certain"
+    if _spent(plan, steps):
+        return "budget"
+    return "certain" if any(step.mean_throughput for step in telling(best_attempts(plan, steps))) else "failed"
 
 
 def seconds_left(plan: SweepPlan, steps: Sequence[Step]) -> int | None:
@@ -72,44 +78,49 @@ def _spent(plan: SweepPlan, steps: Sequence[Step]) -> bool:
 
 
 def _next_size(plan: SweepPlan, search: Search, steps: Sequence[Step]) -> int | None:
-    """None when the answer is certain."""
+    """None when the answer is certain, or nothing is left to measure."""
     told = telling(best_attempts(plan, steps))
-    open_sizes = _open_sizes(plan, search, steps, {step.pool_size for step in told})
-    first = [size for size in _first_sizes(search, open_sizes) if size not in {step.pool_size for step in told}]
+    done = {step.pool_size for step in told}
+    void = Counter(step.pool_size for step in steps if step.void)
+    given_up = {size for size in void if void[size] >= plan.attempts}
+    sizes = _sizes(search, steps, done, given_up)
+    first = [size for size in _first_sizes(search, sizes) if size not in done]
     if first:
         return first[0]
     if not any(step.mean_throughput for step in told):
         return None
-    drawn = curves([Observation.of(step) for step in told], open_sizes)
-    steps_at = Counter(step.pool_size for step in told)
-    low, high = min(steps_at), max(steps_at)
+    drawn = curves([Observation.of(step) for step in told], sizes)
+    low, high = min(done), max(done)
     inside = drawn.within(low, high)
     above, below = _above(drawn, high, inside, search.largest), _below(drawn, low, high)
     if above is not None:
         return above
+    lone = {size for size, number in Counter(step.pool_size for step in steps).items() if number < CONFIRMED}
     if below is not None:
-        return _unconfirmed([inside.best_size], steps_at) or below
+        return inside.best_size if inside.best_size in lone else below
     found = plateau(inside)
     if len(told) < FEWEST_STEPS or not _certain(inside, found, search):
-        return _most_telling(inside, found)
-    below_it = max((size for size in steps_at if size < found.pool_size), default=found.pool_size)
-    return _unconfirmed([found.pool_size, below_it, inside.best_size, high], steps_at)
+        return _most_telling(inside, found, given_up)
+    below_it = max((size for size in done if size < found.pool_size), default=found.pool_size)
+    hangs_on = (found.pool_size, below_it, inside.best_size, high)
+    return next((size for size in hangs_on if size in lone or size not in done), None)
 
 
-def _first_sizes(search: Search, open_sizes: Sequence[int]) -> list[int]:
+def _first_sizes(search: Search, sizes: Sequence[int]) -> list[int]:
     """The start, half of it and twice, as far as they may be measured."""
     wanted = (search.start, search.start // 2, search.start * 2)
-    return list(dict.fromkeys(_nearest(open_sizes, size) for size in wanted if size)) if open_sizes else []
+    return list(dict.fromkeys(_nearest(sizes, size) for size in wanted if size)) if sizes else []
 
 
-def _open_sizes(plan: SweepPlan, search: Search, steps: Sequence[Step], done: set[int]) -> tuple[int, ...]:
-    """Sizes that may be measured: not those that callers can't fill, nor those that were void too often."""
-    void = Counter(step.pool_size for step in steps if step.void)
-    unfilled = [step.pool_size for step in steps if step.pool_size not in done and not step.void]
-    largest = min([search.largest, *(size - 1 for size in unfilled)])
+def _sizes(search: Search, steps: Sequence[Step], done: set[int], given_up: set[int]) -> tuple[int, ...]:
+    """Those that were measured, and those that may be: callers could fill them, and they were not void too often."""
+    unfilled = {step.pool_size for step in steps if any(one.name == "users_limited" for one in step.failed_checks)}
+    largest = max([min([search.largest, *(size - 1 for size in unfilled)]), *done])
+    if largest < search.smallest:
+        return ()
     also = {search.start, search.start // 2, search.start * 2, *done}
-    regular = candidates(search.smallest, max(search.smallest, largest), sorted(also))
-    return tuple(size for size in regular if size in done or void[size] < plan.attempts)
+    regular = candidates(search.smallest, largest, sorted(also))
+    return tuple(size for size in regular if size in done or size not in given_up | unfilled)
 
 
 def _above(drawn: Curves, high: int, inside: Curves, largest: int) -> int | None:
@@ -135,11 +146,6 @@ def _below(drawn: Curves, low: int, high: int) -> int | None:
     return _nearest(sizes[sizes < low], low / 2) if begins.mean() > MAY_BEGIN else None
 
 
-def _unconfirmed(sizes: Sequence[int], steps_at: Mapping[int, int]) -> int | None:
-    """The first of the sizes that the answer hangs on and a lone step speaks for, or none, which may be an accident."""
-    return next((size for size in sizes if steps_at.get(size, 0) < CONFIRMED), None)
-
-
 def _certain(drawn: Curves, found: Plateau, search: Search) -> bool:
     """Whether the answer's range is as narrow as asked for, and the throughput that it gives up as well known."""
     place = drawn.sizes.index(found.pool_size)
@@ -148,11 +154,11 @@ def _certain(drawn: Curves, found: Plateau, search: Search) -> bool:
     return narrow and float(_losses(drawn, found.pool_size).std()) <= search.loss / TWO_SIDES
 
 
-def _most_telling(drawn: Curves, found: Plateau) -> int:
-    """The size between those measured where one more step tells most."""
+def _most_telling(drawn: Curves, found: Plateau, given_up: set[int]) -> int | None:
+    """The size between those measured where one more step tells most, or None where all were given up."""
     losses, begins = _losses(drawn, found.pool_size), drawn.crossing(1 - TOLERANCE)
     value = _explained(drawn, losses) + CROSSING_WEIGHT * _explained(drawn, begins)
-    return drawn.sizes[int(np.argmax(value))]
+    return next((drawn.sizes[one] for one in np.argsort(-value) if drawn.sizes[one] not in given_up), None)
 
 
 def _losses(drawn: Curves, size: int) -> Vector:

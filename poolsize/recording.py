@@ -4,7 +4,7 @@ import csv
 import gzip
 import io
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
@@ -47,7 +47,7 @@ def read_recording(path: Path) -> Recording:
     """
     rows: dict[int, list[tuple[float, float, float]]] = {}
     lines = csv.reader(io.StringIO(_text(path), newline=""))
-    header = next(lines, [])
+    header = next(_rows(path, lines), [])
     missing = [column for column in COLUMNS if column not in header]
     if missing:
         raise BadInput(
@@ -57,11 +57,11 @@ def read_recording(path: Path) -> Recording:
     size_at, second_at, rate_at, p95_at = (header.index(column) for column in COLUMNS)
     users_at = header.index(USERS) if USERS in header else None
     users: set[int] = set()
-    for line in lines:
+    for line in _rows(path, lines):
         try:
             users |= set() if users_at is None else {int(line[users_at])}
             size, row = int(line[size_at]), (float(line[second_at]), float(line[rate_at]), float(line[p95_at]))
-            fine = size >= 1 and all(map(isfinite, row)) and min(row[1:]) >= 0
+            fine = size >= 1 and min(users, default=1) >= 1 and all(map(isfinite, row)) and min(row[1:]) >= 0
         except (ValueError, IndexError):
             fine = False
         if not fine:
@@ -88,6 +88,13 @@ def write_recording(recording: Recording, path: Path) -> None:
                     writer.writerow([size, second, *(f"{value:g}" for value in values), *users])
     except OSError as error:
         raise BadInput(f"{path} can't be written ({error.strerror}): name another --output") from None
+
+
+def _rows(path: Path, lines: Iterator[list[str]]) -> Iterator[list[str]]:
+    try:
+        yield from lines
+    except csv.Error as error:
+        raise BadInput(f"{path} is no CSV file: {error}") from None
 
 
 def _text(path: Path) -> str:

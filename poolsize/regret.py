@@ -100,36 +100,41 @@ def within_limits(analysis: "Analysis", found: "Plateau", wishes: Wishes) -> Lim
     That is the smallest within the tolerance of the most throughput that they allow; sizes between measured ones count.
     Raises BadInput for a latency that the run does not have.
     """
-    if not wishes.limits or analysis.curves is None:
+    if not wishes.limits:
         return Limited(found.pool_size)
     told = " and ".join(f"{quantile} within {milliseconds(limit)}" for quantile, limit in wishes.limits)
     for quantile, limit in wishes.limits:
         if isnan(analysis.latency_ms_at(quantile, found.pool_size)):
             raise BadInput(f"--max-{quantile} {limit:g}ms: the run does not know its {quantile}: leave it out")
+    sizes = analysis.curves.sizes if analysis.curves else [size.pool_size for size in analysis.telling]
     kept = [
         size
-        for size in analysis.curves.sizes
+        for size in sizes
         if all(analysis.latency_ms_at(quantile, size) <= limit for quantile, limit in wishes.limits)
     ]
     if not kept:
-        return Limited(found.pool_size, warning=_unkept(analysis, told, wishes.limits[-1][0]))
+        return Limited(found.pool_size, warning=_unkept(analysis, told, wishes))
     if found.pool_size in kept:
         return Limited(found.pool_size, f"It keeps {told}.")
     most = max(map(analysis.throughput_at, kept))
     size = next(size for size in kept if analysis.throughput_at(size) >= (1 - found.tolerance) * most)
     lost = neighbour(analysis, size).throughput_loss - neighbour(analysis, found.pool_size).throughput_loss
-    more = percent(max(0.0, lost))
-    return Limited(
-        size, f"It is what keeps {told}: for throughput alone it would be {found.pool_size}, which does {more} more."
-    )
+    does = f", which does {percent(lost)} more" if lost > 0 else ""
+    return Limited(size, f"It is what keeps {told}: for throughput alone it would be {found.pool_size}{does}.")
 
 
-def _unkept(analysis: "Analysis", told: str, quantile: str) -> str:
-    lowest_ms, fastest = min(
-        (analysis.latency_ms_at(quantile, size.pool_size), size.pool_size) for size in analysis.telling
-    )
+def _unkept(analysis: "Analysis", told: str, wishes: Wishes) -> str:
+    """That no size keeps the limits, and how near the one that is missed furthest comes."""
+    measured = [size.pool_size for size in analysis.telling]
+    lowest = {
+        quantile: min((analysis.latency_ms_at(quantile, size), size) for size in measured)
+        for quantile, _ in wishes.limits
+    }
+    quantile, _ = max(wishes.limits, key=lambda limit: lowest[limit[0]][0] / limit[1])
+    lowest_ms, fastest = lowest[quantile]
+    callers = "" if analysis.setting.recording else f" with {count(analysis.setting.plan.users, 'caller')}"
     return (
-        f"No size kept {told} with {analysis.setting.plan.users} callers: the lowest {quantile} was "
-        f"{milliseconds(lowest_ms)}, at {count(fastest, 'connection')}. A pool's size can't do that: it takes fewer "
-        "callers, or less work in a transaction."
+        f"No size kept {told}{callers}: the lowest {quantile} was {milliseconds(lowest_ms)}, at "
+        f"{count(fastest, 'connection')}. A pool's size can't do that: it takes fewer callers, or less work in a "
+        "transaction."
     )

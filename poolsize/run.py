@@ -237,10 +237,17 @@ def missing_steps(plan: SweepPlan, steps: Sequence[Step]) -> tuple[PlannedStep, 
 
 
 def best_attempts(plan: SweepPlan, steps: Sequence[Step]) -> tuple[Step, ...]:
-    """Of every planned step the attempt that is not void, else the last one."""
+    """Of every planned step the attempt that is not void, else the last one.
+
+    A search, which plans no steps, has at every size those that are not void, else the last one.
+    """
     chosen: dict[tuple[int, int], Step] = {}
     for step in steps:
         place = (step.pool_size, step.repeat)
         if step.rate == plan.rate and (place not in chosen or chosen[place].void):
             chosen[place] = step
-    return tuple(step for step in steps if chosen.get((step.pool_size, step.repeat)) is step)
+    kept = tuple(step for step in steps if chosen.get((step.pool_size, step.repeat)) is step)
+    if plan.search is None:
+        return kept
+    fine = {step.pool_size for step in kept if not step.void}
+    return tuple(step for step in kept if not step.void or step.pool_size not in fine)

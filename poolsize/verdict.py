@@ -89,14 +89,11 @@ def _at_an_end(analysis: "Analysis", size: int) -> tuple[Verdict, str] | None:
             f"Larger pools than {largest} were never full with {users} users, so they say nothing: {more}."
         )
     if smallest == largest:
-        return "edge", f"Only {size} was measured, so there is nothing to compare it with: name more --pool-sizes."
+        return "edge", f"Only {size} was measured, so there is nothing to compare it with: {_further(analysis)}."
     if rising:
         return "edge", f"Throughput was still rising at {largest}, the largest size measured: {_further(analysis)}."
     if size == smallest and size > 1:
-        return "edge", (
-            f"The smallest size that counts, {size}, is already enough: sweep below it with --pool-sizes "
-            f"{','.join(map(str, sizes_beyond(analysis)))}."
-        )
+        return "edge", f"The smallest size that counts, {size}, is already enough: {_further(analysis)}."
     return None
 
 
@@ -111,10 +108,10 @@ def _still_rising(analysis: "Analysis", largest: int) -> bool:
 def sizes_beyond(analysis: "Analysis") -> tuple[int, ...]:
     """Sizes worth measuring next where the answer lies at an end: beyond that end."""
     assert analysis.plateau is not None
-    size, largest = analysis.plateau.pool_size, analysis.telling[-1].pool_size
-    if 2 * size > largest:
-        return (largest, largest * 2, largest * 4, largest * 8)
-    return tuple(sorted({max(1, size // 8), max(1, size // 4), max(1, size // 2), size}))
+    size, sizes = analysis.plateau.pool_size, [one.pool_size for one in analysis.telling]
+    if size == sizes[0] and len(sizes) > 1:
+        return tuple(sorted({max(1, size // 8), max(1, size // 4), max(1, size // 2), size}))
+    return tuple(sizes[-1] * times for times in (1, 2, 4, 8))
 
 
 def longer(analysis: "Analysis", times: int) -> str:
@@ -123,7 +120,9 @@ def longer(analysis: "Analysis", times: int) -> str:
     if gap := _gap(analysis):
         return f"sweep sizes between {gap[0]} and {gap[1]}, which are far apart"
     if plan.search is not None:
-        return f"let the search go on, with --budget {max(1, times * plan.search.budget_seconds // 60)}m"
+        return f"search again with --budget {max(1, times * plan.search.budget_seconds // 60)}m"
+    if analysis.setting.recording is not None:
+        return "record it for longer"
     return f"measure longer, with --step-time {max(30, times * plan.step_seconds)}s or --repeats 3"
 
 
@@ -146,7 +145,7 @@ def _further(analysis: "Analysis") -> str:
         return "the recording says nothing beyond"
     if search is not None:
         return f"sweep further with --users {8 * search.largest}, or with --pool-sizes {beyond}"
-    return f"sweep further with --pool-sizes {beyond}"
+    return f"sweep beyond it with --pool-sizes {beyond}"
 
 
 def _generator_limited(analysis: "Analysis") -> bool:

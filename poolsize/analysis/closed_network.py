@@ -71,5 +71,5 @@ def _convolved(one: Vector, other: Vector, wanted: NDArray[np.int64]) -> Vector:
     if quick.min() > SMALLEST:
         return np.asarray(np.log(quick) + sum(highest))[wanted]
     # A server that slows down makes them differ by more than a float's range, so every sum gets a scale of its own.
-    terms = [one[: last + 1] + other[last::-1] for last in wanted.tolist()]
+    terms = (one[: last + 1] + other[last::-1] for last in wanted.tolist())
     return np.array([high + np.log(np.exp(row - high).sum()) for row in terms for high in [row.max()]])

@@ -14,6 +14,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 CONFIDENCE = 0.95
+TAILS = ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)
 BIAS_SLOPE = 8
 """Marriott and Pope's correction of a correlation r from n values is (1 + 4 r) / n, right on average; an interval also
 pays for the times it is not, and in simulation the slope of 8 makes it hold the truth as often as it says."""

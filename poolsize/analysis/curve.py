@@ -70,6 +70,10 @@ class Curves:
         """The curve in the middle of all."""
         return np.asarray(self.draws.mean(axis=0))
 
+    def at(self, pool_size: float) -> float:
+        """The curve in the middle at any size from the smallest to the largest, straight over log2 between them."""
+        return float(np.interp(np.log2(pool_size), np.log2(self.sizes), self.mean))
+
     def within(self, low: int, high: int) -> "Curves":
         """The part between two sizes."""
         kept = [place for place, size in enumerate(self.sizes) if low <= size <= high]

@@ -41,16 +41,17 @@ class Demands:
         )
         return 1000 * float(throughputs(stations, self.other_ms, pool_size)[-1])
 
-    def database_size(self, tolerance: float) -> int:
+    def database_size(self, tolerance: float) -> int | None:
         """The smallest pool with which the database alone is within the tolerance of what it can do.
 
-        A client that took no processor time between statements would need no more.
+        A client that took no processor time between statements would need no more. None where no pool would do.
         """
         station = Station(self.server_ms, self.server_cores)
         most = self.server_cores / self.server_ms
         enough = ceil(self.server_cores * (1 + self.other_ms / self.server_ms) / tolerance)
         rates = throughputs([station], self.other_ms, min(enough, LARGEST))
-        return 1 + int((rates >= (1 - tolerance) * most).argmax())
+        reached = rates >= (1 - tolerance) * most
+        return 1 + int(reached.argmax()) if reached.any() else None
 
 
 def demands(step: Step, smallest: Step, cores: int) -> Demands | None:

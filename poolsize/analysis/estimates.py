@@ -13,7 +13,7 @@ from statistics import fmean
 import numpy as np
 
 from poolsize.analysis.closed_network import Station
-from poolsize.analysis.confidence import CONFIDENCE
+from poolsize.analysis.confidence import TAILS
 from poolsize.analysis.curve import Curves, Observation, candidates, curves
 from poolsize.analysis.kneedle import knee
 from poolsize.analysis.network_fit import NO_CLIENT, FittedNetwork, fit_network
@@ -51,12 +51,14 @@ class Estimate:
 def answers(
     points: Sequence[Observation], tolerance: float = TOLERANCE, client: Station = NO_CLIENT
 ) -> Mapping[str, int | None]:
-    """Each estimator's size alone: no uncertainty, no test. points: one a step, ascending in size."""
+    """The other estimators' sizes beside the plateau's, without uncertainty or test.
+
+    points: one a step, ascending in size.
+    """
     sizes, rates, errors = _by_size(points)
     law = fit_usl(sizes, rates, errors)
     network = fit_network(sizes, rates, errors, client)
     return {
-        "plateau": _plateau(points, tolerance).pool_size,
         "usl": _inside(law.peak, sizes) if law else None,
         "closed_network": _reaches(network, sizes, tolerance) if network else None,
         "kneedle": knee(sizes, rates),
@@ -69,14 +71,22 @@ def fitted_network(points: Sequence[Observation], client: Station = NO_CLIENT) -
 
 
 def estimates(
-    points: Sequence[Observation], tolerance: float = TOLERANCE, client: Station = NO_CLIENT
+    points: Sequence[Observation],
+    tolerance: float = TOLERANCE,
+    client: Station = NO_CLIENT,
+    *,
+    of_grid: bool = True,
 ) -> Mapping[str, Estimate]:
     """What each estimator makes of a curve. points: one a step, ascending in size.
 
-    client: what a transaction takes of the load processes, where that was measured.
+    client: what a transaction takes of the load processes, where that was measured. of_grid: somebody chose the sizes.
     """
     return {
-        "plateau": _tested(points, lambda part: _plateau(part, tolerance), _between),
+        "plateau": _tested(
+            points,
+            lambda part: _plateau(part, tolerance, of_grid=of_grid),
+            lambda part, size: _drawn(part).at(size),
+        ),
         "usl": _tested(points, _usl, _usl_at),
         "closed_network": _tested(
             points,
@@ -113,14 +123,9 @@ def _drawn(points: Points) -> Curves:
     return curves(points, candidates(sizes[0], sizes[-1], sizes))
 
 
-def _plateau(points: Points, tolerance: float) -> Estimate:
-    found = plateau(_drawn(points), tolerance)
+def _plateau(points: Points, tolerance: float, *, of_grid: bool) -> Estimate:
+    found = plateau(_drawn(points), tolerance, of_grid=of_grid)
     return Estimate(found.pool_size, found.low, found.high)
-
-
-def _between(points: Points, size: int) -> float:
-    drawn = _drawn(points)
-    return float(np.interp(np.log2(size), np.log2(drawn.sizes), drawn.mean))
 
 
 def _usl(points: Points) -> Estimate:
@@ -148,7 +153,7 @@ def _network(points: Points, tolerance: float, client: Station) -> Estimate:
     if found is None:
         return Estimate(None)
     others = [_reaches(other, sizes, tolerance) for other in found.others(DRAWS)]
-    low, high = np.quantile(others, _tails(), method="nearest")
+    low, high = np.quantile(others, TAILS, method="nearest")
     return Estimate(_reaches(found, sizes, tolerance), int(low), int(high))
 
 
@@ -175,7 +180,7 @@ def _kneedle(points: Points) -> Estimate:
     knees = [one for row in drawn if (one := knee(sizes, row.tolist())) is not None]
     if found is None or 2 * len(knees) < DRAWS:
         return Estimate(None)
-    low, high = np.quantile(knees, _tails(), method="nearest")
+    low, high = np.quantile(knees, TAILS, method="nearest")
     return Estimate(found, int(low), int(high))
 
 
@@ -185,7 +190,3 @@ def _by_size(points: Points) -> tuple[list[int], list[float], list[float]]:
     rates = [fmean(point.throughput for point in same) for same in groups.values()]
     errors = [sqrt(sum(point.error**2 for point in same)) / len(same) for same in groups.values()]
     return list(groups), rates, errors
-
-
-def _tails() -> tuple[float, float]:
-    return (1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2

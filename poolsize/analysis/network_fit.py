@@ -100,7 +100,8 @@ def _fit(residuals: Callable[[Vector, int], Vector], servers: int, sizes: Sequen
     service_ms = 1000 * servers / float(rates.max())
     lone_ms = 1000 * float((np.asarray(sizes) / rates).min())
     start = [log(service_ms), log(max(lone_ms - service_ms, 0.1 * service_ms)), 1e-3, 0.95]
-    return least_squares(residuals, start, args=(servers,), bounds=(LOWEST, HIGHEST))
+    inside = np.clip(start, LOWEST + 1e-6, HIGHEST - 1e-6)
+    return least_squares(residuals, inside, args=(servers,), bounds=(LOWEST, HIGHEST))
 
 
 def _network(parameters: Vector, servers: int, client: Station, covariance: Vector = NO_COVARIANCE) -> FittedNetwork:

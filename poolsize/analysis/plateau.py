@@ -6,19 +6,19 @@ from math import ceil
 
 import numpy as np
 
-from poolsize.analysis.confidence import CONFIDENCE
+from poolsize.analysis.confidence import TAILS
 from poolsize.analysis.curve import Curves, Matrix
 
 TOLERANCE = 0.05
 CERTAINTY = 0.75
 """How likely the answer must be within the tolerance. At a half it would be too small in one run of two, and at 0.9 an
-uncertain curve would be answered with twice the connections (scripts/scorecard shows both)."""
+uncertain curve would be answered with twice the connections."""
 ROUNDING = 1e-6
 
 
 @dataclass(frozen=True)
 class Plateau:
-    """pool_size: the smallest size that is more likely than not within the tolerance of the best.
+    """pool_size: the smallest size that is likely (CERTAINTY) within the tolerance of the best.
 
     low, high: the sizes between which the plateau begins in 95 of 100 curves that the measurements allow.
     threshold: (1 - tolerance) of the best throughput, per second. throughput: at pool_size, per second.
@@ -49,8 +49,8 @@ def plateau(curves: Curves, tolerance: float = TOLERANCE, *, of_grid: bool = Fal
     efficiency = curves.efficiency()
     place = _answer(curves, efficiency, tolerance, of_grid=of_grid)
     size = curves.sizes[place]
-    first, last = 2 ** np.quantile(curves.crossing(1 - tolerance), _tails())
-    losses = np.maximum(0, np.quantile(1 - efficiency[:, place], _tails()))
+    first, last = 2 ** np.quantile(curves.crossing(1 - tolerance), TAILS)
+    losses = np.maximum(0, np.quantile(1 - efficiency[:, place], TAILS))
     mean = curves.mean
     return Plateau(
         pool_size=size,
@@ -84,7 +84,3 @@ def carrier(sizes: Sequence[int], rate: float, tolerance: float = TOLERANCE) -> 
     How much more than the rate a size happened to do is chance, and tells nothing. sizes: ascending, not empty.
     """
     return Plateau(sizes[0], sizes[0], sizes[0], (1 - tolerance) * rate, tolerance, rate, 0.0, 0.0)
-
-
-def _tails() -> tuple[float, float]:
-    return (1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2

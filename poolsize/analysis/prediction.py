@@ -9,12 +9,12 @@ import numpy as np
 from poolsize.analysis.callers import CLASSES, Vector, callers
 from poolsize.analysis.closed_network import throughputs
 from poolsize.analysis.network_fit import FittedNetwork
-from poolsize.analysis.percentiles import QUANTILES, Percentiles, merged, quantiles
+from poolsize.analysis.percentiles import QUANTILES, Percentiles, quantiles
 from poolsize.analysis.summary import Analysis
 from poolsize.errors import BadInput, WorkFailed
-from poolsize.units import count
 
 MOST_USERS = 1_000_000
+LARGEST = 10_000
 BEYOND = 4
 """Sizes are predicted up to so many times the largest measured."""
 
@@ -83,27 +83,41 @@ def predict(analysis: Analysis, what_if: WhatIf, sizes: Sequence[int] | None = N
     """
     network = analysis.network
     if network is None:
-        raise WorkFailed("a network is fitted to 4 sizes or more that passed their checks: sweep more of them")
+        raise WorkFailed(
+            "a network is fitted to 4 sizes or more that passed their checks, without --rate: sweep more --pool-sizes"
+        )
     plan = analysis.setting.plan
-    users = what_if.users or (plan.users if not analysis.setting.recording else max(plan.users, 1))
+    if what_if.users is None and analysis.setting.recording:
+        raise BadInput("a recording does not tell how many callers it had: give --users")
+    users = what_if.users or plan.users
     think_ms = plan.think_time_ms if what_if.think_time_ms is None else what_if.think_time_ms
     changed = _changed(analysis, network, what_if)
     wanted = tuple(sizes) if sizes else _sizes(analysis, users, what_if.instances)
-    for size in wanted:
-        if size < what_if.instances:
-            raise BadInput(f"--pool-sizes {size}: {what_if.instances} instances need at least a connection each")
+    _require_possible(wanted, users, what_if.instances)
     shape, notes = _usage_shape(analysis)
     rates = throughputs(changed.stations, changed.delay_ms, max(wanted))
     same = what_if == WhatIf(users=what_if.users if what_if.users == plan.users else None)
     measured = {one.pool_size: one.throughput.mean for one in analysis.telling} if same else {}
     found = [_predicted(rates, size, users, think_ms, what_if.instances, shape, measured.get(size)) for size in wanted]
     largest = analysis.telling[-1].pool_size
+    if users % what_if.instances:
+        notes = (*notes, f"Every instance has {ceil(users / what_if.instances)} callers, which is a few more in all.")
     if max(wanted) > largest:
         notes = (*notes, f"Beyond {largest} connections nothing was measured: there the network is all there is.")
     fitted = network.throughput([size.pool_size for size in analysis.telling])
     off = fitted / np.array([size.throughput.mean for size in analysis.telling]) - 1
     error = float(np.sqrt(np.mean(off**2)))
     return Prediction(changed, users, think_ms, tuple(found), error, notes)
+
+
+def _require_possible(sizes: Sequence[int], users: int, instances: int) -> None:
+    if users < instances:
+        raise BadInput(f"--users {users}: fewer than the {instances} instances that share them")
+    for size in sizes:
+        if size % instances:
+            raise BadInput(f"--pool-sizes {size}: {instances} instances can't share it; give multiples of {instances}")
+        if size > LARGEST:
+            raise BadInput(f"--pool-sizes {size}: give {LARGEST:,} connections at most")
 
 
 def _changed(analysis: Analysis, network: FittedNetwork, what_if: WhatIf) -> FittedNetwork:
@@ -156,15 +170,13 @@ def _predicted(
 def _usage_shape(analysis: Analysis) -> tuple[Vector, tuple[str, ...]]:
     """Equally likely usage times as multiples of their mean: as measured at the plateau, else exponential."""
     levels = (np.arange(CLASSES) + 0.5) / CLASSES
-    assert analysis.plateau is not None
-    size = analysis.nearest(analysis.plateau.pool_size).pool_size
-    stored = [step.latencies.usage for step in analysis.run.curve if step.pool_size == size and step.latencies]
-    if not stored:
+    usage = analysis.usage_histogram
+    if usage is None:
         shape = -np.log1p(-levels)
         note = "Usage times are taken for exponentially distributed: the run does not know them."
     else:
-        shape = quantiles(merged(stored), levels.tolist())
-        note = f"Usage times are spread around their mean as they were with {count(size, 'connection')}."
+        shape = quantiles(usage, levels.tolist())
+        note = "Usage times are spread around their mean as they were at the plateau."
     return shape / shape.mean(), (note,)
 
 

@@ -8,6 +8,7 @@ from math import log, nan
 from statistics import fmean
 
 import numpy as np
+from hdrh.histogram import HdrHistogram
 
 from poolsize.analysis.cause import Cause, cause
 from poolsize.analysis.checks import VOIDING, telling
@@ -95,6 +96,11 @@ class Analysis:
         """Where and how it was measured."""
         return self.run.setting
 
+    @property
+    def of_grid(self) -> bool:
+        """Whether somebody chose the sizes."""
+        return self.setting.plan.search is None
+
     @cached_property
     def telling(self) -> tuple[SizeSummary, ...]:
         """The sizes whose throughput is the database's: callers could fill the pool, and none were lost."""
@@ -105,14 +111,14 @@ class Analysis:
         """What each estimator makes of the telling sizes; none at a fixed rate, whose throughput is no answer."""
         if self.plateau is None or self.curves is None:
             return {}
-        return estimates(_points(self.run), self.plateau.tolerance, self._client)
+        return estimates(_points(self.run), self.plateau.tolerance, self._client, of_grid=self.of_grid)
 
     @cached_property
     def answers(self) -> Mapping[str, int | None]:
         """Only the estimates' sizes, which is much quicker than to test each."""
         if self.plateau is None or self.curves is None:
             return {"plateau": self.plateau.pool_size if self.plateau else None}
-        return answers(_points(self.run), self.plateau.tolerance, self._client)
+        return {"plateau": self.plateau.pool_size} | answers(_points(self.run), self.plateau.tolerance, self._client)
 
     @cached_property
     def network(self) -> FittedNetwork | None:
@@ -143,9 +149,11 @@ class Analysis:
         return min(self.telling, key=lambda size: abs(log(size.pool_size / pool_size)))
 
     def throughput_at(self, pool_size: int) -> float:
-        """Transactions per second that the curve in the middle has at a size between the smallest and the largest."""
-        assert self.curves is not None
-        return float(np.interp(np.log2(pool_size), np.log2(self.curves.sizes), self.curves.mean))
+        """Transactions per second at a size between the smallest and the largest.
+
+        By the curve in the middle of all; at a fixed rate, as the nearest size was measured.
+        """
+        return self.curves.at(pool_size) if self.curves else self.nearest(pool_size).throughput.mean
 
     def measured(self, pool_size: int) -> bool:
         """Whether it is one of the telling sizes."""
@@ -158,12 +166,18 @@ class Analysis:
 
     @cached_property
     def two_kinds(self) -> TwoKinds | None:
-        """Whether short and long transactions share the pool, by the usage times at the measured size nearest to it."""
+        """Whether short and long transactions share the pool, by how long they hold a connection."""
+        usage = self.usage_histogram
+        return two_kinds(usage) if usage else None
+
+    @cached_property
+    def usage_histogram(self) -> HdrHistogram | None:
+        """How long connections were held at the measured size nearest to the plateau, in us; None in a replay."""
         if self.plateau is None:
             return None
         size = self.nearest(self.plateau.pool_size).pool_size
         stored = [step.latencies.usage for step in self.run.curve if step.pool_size == size and step.latencies]
-        return two_kinds(merged(stored)) if stored else None
+        return merged(stored) if stored else None
 
     @cached_property
     def database_sizes(self) -> tuple[int, tuple[int, int]] | None:
@@ -173,12 +187,14 @@ class Analysis:
         """
         if self.plateau is None or self.cause is None or self.cause.name not in PROCESSORS:
             return None
-        known = {one.pool_size: one.demands for one in self.telling if one.demands and one.demands.server_ms > 0}
-        chosen = known.get(self.nearest(self.plateau.pool_size).pool_size)
-        if chosen is None:
-            return None
-        sizes = [one.database_size(self.plateau.tolerance) for one in known.values()]
-        return chosen.database_size(self.plateau.tolerance), (min(sizes), max(sizes))
+        needs = {
+            one.pool_size: one.demands.database_size(self.plateau.tolerance)
+            for one in self.telling
+            if one.demands and not one.demands.inferred and one.demands.server_ms > 0
+        }
+        known = [size for size in needs.values() if size]
+        chosen = needs.get(self.nearest(self.plateau.pool_size).pool_size)
+        return (chosen, (min(known), max(known))) if chosen else None
 
     @property
     def best_size(self) -> int | None:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
-from poolsize.analysis.confidence import CONFIDENCE
+from poolsize.analysis.confidence import TAILS
 
 DRAWS = 2000
 FEWEST = 4
@@ -80,5 +80,5 @@ def _peak_interval(parameters: Vector, jacobian: Vector, squares: float, number:
     covariance = np.linalg.pinv(jacobian.T @ jacobian) * scale
     drawn = np.random.default_rng(0).multivariate_normal(parameters, covariance, DRAWS, method="eigh")
     peaks = [_peak(min(1.0, max(0.0, sigma)), max(0.0, kappa)) for _, sigma, kappa in drawn]
-    ends = np.quantile(peaks, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2], method="nearest")
+    ends = np.quantile(peaks, TAILS, method="nearest")
     return float(ends[0]), float(ends[1])

@@ -60,7 +60,7 @@ def sweep(
     max_p95: str | None,
     max_p99: str | None,
     as_json: bool,
-    **options: object,
+    **options: Any,
 ) -> None:
     """Measure pool sizes on a real server and recommend one.
 
@@ -68,7 +68,10 @@ def sweep(
     it searches for the size, and stops when it knows.
     """
     wishes = wishes_of(current, max_p95, max_p99)
+    if options["resume"] and not replay:
+        replay = load_run(options["resume"], torn_end=True).setting.recording
     if replay:
+        _refuse_url()
         run_path = _replay(Path(replay), workload, options)
     else:
         locustfile = _locustfile(workload, options["resume"])
@@ -81,6 +84,13 @@ def sweep(
     else:
         click.echo(recommendation_text(answer))
         click.echo(f"\nStored in {run_path}; draw it with: poolsize analyze {run_path} --plot knee.png")
+
+
+def _refuse_url() -> None:
+    """One in the environment is for other sweeps, but one that was typed is a mistake."""
+    typed = click.get_current_context().get_parameter_source("url") == click.core.ParameterSource.COMMANDLINE
+    if typed:
+        raise BadInput("--url names a server, and --replay a recording in place of one: leave one out")
 
 
 def _replay(recording: Path, workload: str | None, options: dict[str, Any]) -> str:

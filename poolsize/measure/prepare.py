@@ -12,10 +12,9 @@ from sqlalchemy import URL
 from poolsize.errors import BadInput
 from poolsize.facts.machine import this_machine
 from poolsize.facts.server import Server, connected, read_server
-from poolsize.measure.options import OPTIONS, USERS
 from poolsize.measure.pool import connect, database_url, is_local
 from poolsize.measure.private_server import parse_options, private_server
-from poolsize.measure.request import SweepRequest, cores_of, disks_of, enough_users, output_of, wished
+from poolsize.measure.request import SweepRequest, cores_of, disks_of, enough_users, output_of, refuse_settled, wished
 from poolsize.plan import SweepPlan
 from poolsize.run import Run, Setting
 from poolsize.store import load_run
@@ -123,10 +122,7 @@ def _assumptions(setting: Setting) -> tuple[str, ...]:
 def _resumed(request: SweepRequest) -> Run | None:
     if not request.resume:
         return None
-    for option in (USERS, *OPTIONS):
-        if option.settled and getattr(request, option.name) is not None:
-            value = getattr(request, option.name)
-            raise BadInput(f"{option.flag} {value}: a resumed run keeps its plan; leave {option.flag} out")
+    refuse_settled(request)
     return load_run(request.resume, torn_end=True)
 
 

@@ -15,8 +15,8 @@ from poolsize.analysis.checks import check_step
 from poolsize.analysis.steady_state import warm_up_seconds
 from poolsize.errors import BadInput
 from poolsize.facts.machine import this_machine
-from poolsize.measure.options import OPTIONS, USERS
-from poolsize.measure.request import SweepRequest, cores_of, disks_of, output_of, wished
+from poolsize.measure.options import EXPECT_WORKERS, OPTIONS, PROCESSES, USERS
+from poolsize.measure.request import SweepRequest, cores_of, disks_of, output_of, refuse_settled, wished
 from poolsize.measure.sweep import sweep
 from poolsize.plan import PlannedStep, SweepPlan
 from poolsize.progress import Message
@@ -127,6 +127,7 @@ def recorded_run(recording: Recording, name: str, cores: int | None = None, disk
 def _plan(request: SweepRequest, recording: Recording) -> SweepPlan:
     smallest, largest = recording.sizes[0], recording.sizes[-1]
     plan = wished(request, (smallest, largest))
+    plan = replace(plan, users=recording.users or plan.users)
     for size in plan.sizes:
         if not smallest <= size <= largest:
             raise BadInput(
@@ -137,9 +138,9 @@ def _plan(request: SweepRequest, recording: Recording) -> SweepPlan:
 
 
 def _refuse_what_needs_a_server(request: SweepRequest) -> None:
-    for option in (USERS, *OPTIONS):
+    for option in (USERS, PROCESSES, EXPECT_WORKERS, *OPTIONS):
         value = getattr(request, option.name)
-        if value not in (None, ()) and option.name not in UNDERSTOOD and option.variable is None:
+        if value not in (None, ()) and option.name not in UNDERSTOOD:
             raise BadInput(f"{option.flag} {value}: a recording can't be asked for that; leave it out with --replay")
 
 
@@ -163,6 +164,7 @@ def _setting(request: SweepRequest, plan: SweepPlan) -> Setting:
 
 def _resumed(request: SweepRequest) -> Run:
     assert request.resume is not None
+    refuse_settled(request)
     run = load_run(request.resume, torn_end=True)
     if run.setting.workload_sha256 != request.workload_sha256:
         raise BadInput(f"--resume {request.resume}: that run is not of {request.locustfile}: name its own recording")

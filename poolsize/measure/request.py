@@ -9,6 +9,7 @@ from pathlib import Path
 
 from poolsize.errors import BadInput
 from poolsize.facts.machine import this_machine
+from poolsize.measure.options import OPTIONS, USERS
 from poolsize.plan import Search, SweepPlan, parse_percentages, parse_share, parse_sizes
 from poolsize.start import starting_point
 from poolsize.units import seconds_of
@@ -181,3 +182,11 @@ def output_of(request: SweepRequest) -> Path:
     if not path.parent.is_dir():
         raise BadInput(f"--output {path}: there is no folder {path.parent}; make it, or name a file elsewhere")
     return path
+
+
+def refuse_settled(request: SweepRequest) -> None:
+    """Raise BadInput for what a resumed run has in its header already."""
+    for option in (USERS, *OPTIONS):
+        if option.settled and getattr(request, option.name) is not None:
+            value = getattr(request, option.name)
+            raise BadInput(f"{option.flag} {value}: a resumed run keeps its plan; leave {option.flag} out")

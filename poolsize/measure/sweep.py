@@ -35,7 +35,7 @@ def sweep(
         step = replace(measured, checks=check_step(measured, plan.error_budget))
         writer.append(step)
         run = replace(run, steps=(*run.steps, step))
-        tell(StepDone.of(step, again=step.void and planned in (missing_steps(plan, run.steps) or steps_to_verify(run))))
+        tell(StepDone.of(step, again=step.void and _again(run, planned)))
         return run
 
     while not run.ended and (planned := next_step(plan, run.steps)):
@@ -46,6 +46,16 @@ def sweep(
     while verifying := steps_to_verify(run):
         run = measure(run, verifying[0])
     tell(SweepDone())
+
+
+def _again(run: Run, planned: PlannedStep) -> bool:
+    """Whether a void step will be measured again."""
+    if planned.rate != run.plan.rate:
+        return planned in steps_to_verify(run)
+    following = next_step(run.plan, run.steps)
+    return planned in missing_steps(run.plan, run.steps) or (
+        following is not None and following.pool_size == planned.pool_size
+    )
 
 
 def _started(run: Run, path: str, notes: tuple[str, ...]) -> SweepStarted:

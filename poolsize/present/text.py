@@ -190,14 +190,10 @@ def _analysis_row(size: "SizeSummary") -> list[str]:
         str(size.pool_size),
         per_second(rate.mean),
         spread,
-        *(milliseconds(value) for value in _latency_cells(size.wait, size.usage)),
+        *(milliseconds(value) for value in (size.wait.p50, size.wait.p95, size.usage.p50, size.usage.p95)),
         milliseconds(size.total.p95),
         _failed(size.failed_checks),
     ]
-
-
-def _latency_cells(wait: "Percentiles", usage: "Percentiles") -> tuple[float, ...]:
-    return wait.p50, wait.p95, usage.p50, usage.p95
 
 
 def _estimates(analysis: "Analysis") -> str:
