@@ -62,7 +62,9 @@ def _reached(analysis: "Analysis", found: "Plateau") -> str:
         low, high = analysis.around(found.pool_size)
         between = f" It lies between {low} and {high}, which were measured."
     if found.pool_size == analysis.best_size:
-        return f"{makes}the best measured; no smaller size is likely to come within {percent(found.tolerance)}.{between}"
+        return (
+            f"{makes}the best measured; no smaller size is likely to come within {percent(found.tolerance)}.{between}"
+        )
     return (
         f"{makes}within {percent(found.tolerance)} of the best measured, {per_second(found.best)} with "
         f"{analysis.best_size}; no smaller size is likely to.{between}"

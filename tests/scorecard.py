@@ -1,6 +1,6 @@
 """How good the answer is on curves that others measured: replays each, and scores it by the curve's own long means.
 
-    scorecard.py [FOLDER of recordings]...    else those beside this checkout, or the published curves
+    scorecard.py [FOLDER of recordings]...    else those beside this checkout, else the published curves
 Efficiency: throughput at the recommended size as a share of the best. Size: as a multiple of the smallest one within
 5 % of the best. Both on straight lines over log2 of the size between the recorded sizes' means.
 """
@@ -18,15 +18,18 @@ import numpy as np
 from poolsize.analysis.checks import check_step
 from poolsize.analysis.summary import analyze
 from poolsize.facts.machine import this_machine
-from poolsize.measure.replay import ReplayGenerator
+from poolsize.measure.replay import ReplayGenerator, recording_of
 from poolsize.measure.request import SweepRequest, wished
 from poolsize.planner import next_step
-from poolsize.recording import Recording, read_recording
+from poolsize.published import published_curves
+from poolsize.recording import Recording
 from poolsize.run import Run, Setting
 
 HERE = Path(__file__).parent
 RECORDINGS = HERE.parents[1] / "shared" / "curves" / "percona"
 CORES = 40
+"""Of the machine that the recordings are of."""
+UNKNOWN_CORES = 8
 SEEDS = (1, 2, 3)
 GRID_SECONDS = 180
 
@@ -82,16 +85,18 @@ def search(recording: Recording, path: Path, seed: int, cores: int, **asked: obj
 
 
 def scores_of(job: tuple[Path, int, bool]) -> dict[str, Score]:
-    """Every estimator's score on one recording with one seed, and the formula's."""
+    """Every estimator's score on one recording, a file or a published curve's name, and the formula's."""
     path, seed, alone = job
-    recording = read_recording(path)
+    recording = recording_of(path)
     truth = Truth.of(recording)
     name = path.name.split(".csv")[0]
+    published = published_curves().get(str(path))
+    cores = CORES if published is None else published.cores or UNKNOWN_CORES
 
     def score(size: float, load_seconds: int) -> Score:
         return Score(name, seed, round(size), truth.efficiency(size), size / truth.plateau, load_seconds)
 
-    run = search(recording, path, seed, CORES)
+    run = search(recording, path, seed, cores)
     load = sum(len(step.throughput) for step in run.steps)
     analysis = analyze(run)
     assert analysis.plateau is not None
@@ -99,7 +104,7 @@ def scores_of(job: tuple[Path, int, bool]) -> dict[str, Score]:
     if alone:
         return found
     found |= {one: score(size, load) for one, size in analysis.answers.items() if size is not None}
-    found["formula"] = score(min(max(2 * CORES + 1, recording.sizes[0]), recording.sizes[-1]), 0)
+    found["formula"] = score(min(max(2 * cores + 1, recording.sizes[0]), recording.sizes[-1]), 0)
     random = np.random.default_rng(seed)
     rates = [_mean_of_window(one.throughput, random) for one in recording.by_size.values()]
     grid = Truth(recording.sizes, rates).plateau
@@ -140,8 +145,11 @@ def main() -> None:
     """Print the table."""
     folders = [Path(one) for one in sys.argv[1:]] or [RECORDINGS]
     paths = sorted(path for folder in folders for path in folder.glob("*.csv*"))
-    scores = score_all(paths)
-    print(f"{len(paths)} recordings x seeds {SEEDS}, {CORES} cores\n{table(scores)}")
+    what = f"{len(paths)} recordings, {CORES} cores"
+    if not paths:
+        paths = [Path(name) for name, curve in published_curves().items() if curve.recording.users is None]
+        what = f"{len(paths)} published curves, each with its cores"
+    print(f"{what}, seeds {SEEDS}\n{table(score_all(paths))}")
 
 
 if __name__ == "__main__":

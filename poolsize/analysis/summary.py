@@ -118,7 +118,8 @@ class Analysis:
         """Only the estimates' sizes, which is much quicker than to test each."""
         if self.plateau is None or self.curves is None:
             return {"plateau": self.plateau.pool_size if self.plateau else None}
-        return {"plateau": self.plateau.pool_size} | answers(_points(self.run), self.plateau.tolerance, self._client)
+        others = answers(_points(self.run), self.plateau.tolerance, self._client)
+        return {"plateau": self.plateau.pool_size, **others}
 
     @cached_property
     def network(self) -> FittedNetwork | None:

@@ -18,6 +18,7 @@ from poolsize.commands.wishes import wish_options, wishes_of
 from poolsize.errors import BadInput, PoolsizeError, WorkFailed
 from poolsize.measure.options import EXPECT_WORKERS, OPTIONS, PROCESSES, USERS, Option
 from poolsize.measure.progress_pipe import DESCRIPTOR
+from poolsize.measure.request import SweepRequest, wished
 from poolsize.present.text import recommendation_json, recommendation_text
 from poolsize.progress import SweepFailed, SweepStarted, read_message
 from poolsize.recommendation import recommend
@@ -76,6 +77,8 @@ def sweep(
     else:
         locustfile = _locustfile(workload, options["resume"])
         _settle_processes(options, url, locustfile)
+        if not options["resume"]:
+            wished(SweepRequest(locustfile=locustfile, url=url, **options))  # refuses bad input at once
         run_path = _run_locust(_command(locustfile, options), url, locustfile)
     run = load_run(run_path)
     answer = recommend(analyze(run), wishes)
@@ -96,7 +99,6 @@ def _refuse_url() -> None:
 def _replay(recording: Path, workload: str | None, options: dict[str, Any]) -> str:
     """Sweep a recorded curve, within a second; returns the run's path."""
     from poolsize.measure.replay import replay
-    from poolsize.measure.request import SweepRequest
 
     if workload:
         raise BadInput(f"--workload {workload}: a recording has its own; leave it out with --replay")

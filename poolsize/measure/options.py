@@ -38,7 +38,7 @@ OPTIONS = (
         settled=False,
         variable="POOLSIZE_URL",
     ),
-    Option("pool_sizes", "Sizes to measure, e.g. 1,4,8,16.", "a search around the formula; with --rate sizes around it"),
+    Option("pool_sizes", "Sizes to measure, e.g. 1,4,8,16.", "a search; with --rate, sizes around the formula"),
     Option("budget", "How long a search may make load, e.g. 5m; its last step may end later.", "10m"),
     Option("interval", "A search may end when the ends of its range are within this factor.", "1.5"),
     Option("think_time", "Mean pause of a caller between transactions, e.g. 50ms.", "none"),

@@ -187,6 +187,6 @@ def output_of(request: SweepRequest) -> Path:
 def refuse_settled(request: SweepRequest) -> None:
     """Raise BadInput for what a resumed run has in its header already."""
     for option in (USERS, *OPTIONS):
-        if option.settled and getattr(request, option.name) is not None:
-            value = getattr(request, option.name)
+        value = getattr(request, option.name)
+        if option.settled and value not in (None, ()):
             raise BadInput(f"{option.flag} {value}: a resumed run keeps its plan; leave {option.flag} out")

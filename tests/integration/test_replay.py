@@ -84,7 +84,8 @@ def test_a_search_that_was_cut_off_goes_on_as_if_it_had_not_been(poolsize: Comma
     path.write_text("".join(path.read_text().splitlines(keepends=True)[:5]))
     cut = poolsize("recommend", "--run", "a.jsonl")
     assert (cut.returncode, "search for the size was cut off" in cut.stderr) == (1, True)
-    assert poolsize("sweep", "--replay", str(curve), "--resume", "a.jsonl").returncode == 0
+    assert poolsize("sweep", "--replay", str(curve), "--resume", "a.jsonl", "--seed", "2").returncode == 2
+    assert poolsize("sweep", "--resume", "a.jsonl").returncode == 0  # it knows its recording
     assert [step.throughput for step in load_run(path).steps] == whole
 
 
@@ -94,6 +95,14 @@ def test_a_published_curve_is_replayed_by_its_name(poolsize: Command) -> None:
     assert 36 <= json.loads(done.stdout)["pool_size"] <= 54
 
 
+def test_a_curve_of_known_callers_says_nothing_beyond_them(poolsize: Command) -> None:
+    done = poolsize("sweep", "--replay", "druid_insert_mysql57", "--json")
+    assert done.returncode == 0, done.stderr
+    answer = json.loads(done.stdout)
+    assert answer["verdict"] == "users-limited"
+    assert "50 users" in " ".join(answer["warnings"])
+
+
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
@@ -101,6 +110,10 @@ def test_a_published_curve_is_replayed_by_its_name(poolsize: Command) -> None:
         (("--replay", "curve.csv.gz", "--workload", "scan"), "--workload scan"),
         (("--replay", "curve.csv.gz", "--users", "50"), "--users 50"),
         (("--replay", "curve.csv.gz", "--rate", "50"), "--rate 50"),
+        (("--replay", "curve.csv.gz", "--processes", "2"), "--processes 2"),
+        (("--replay", "curve.csv.gz", "--url", "mysql://a@b/"), "--url"),
+        (("--replay", "quoted.csv"), "quoted.csv"),
+        (("--replay", "nobody.csv"), "line 2"),
         (("--replay", "curve.csv.gz", "--pool-sizes", "300"), "300"),
         (("--replay", "curve.csv.gz", "--repeats", "3"), "--repeats 3"),
         (("--replay", "curve.csv.gz", "--pool-sizes", "4", "--budget", "5m"), "--budget 5m"),
@@ -121,6 +134,8 @@ def test_bad_input_is_one_line(poolsize: Command, curve: Path, arguments: tuple[
     (folder / "empty.csv").write_text("")
     (folder / "torn.csv.gz").write_bytes(curve.read_bytes()[:200])
     (folder / "still.csv").write_text("pool_size,second,throughput,p95_ms\n1,1,0,0\n")
+    (folder / "quoted.csv").write_text('pool_size,second,throughput,p95_ms\n"' + "1" * 200_000)
+    (folder / "nobody.csv").write_text("pool_size,second,throughput,p95_ms,users\n1,1,10,5,-5\n")
     done = poolsize("sweep", *arguments)
     assert done.returncode == 2, done.stderr
     assert done.stderr.startswith("poolsize: error: ")
@@ -129,6 +144,7 @@ def test_bad_input_is_one_line(poolsize: Command, curve: Path, arguments: tuple[
     assert done.stdout == ""
 
 
+LOCUST_HEADER = "Timestamp,User Count,Type,Name,Requests/s,Failures/s,50%,95%,Total Request Count,Total Failure Count"
 SYSBENCH = """sysbench 1.0.20 (using bundled LuaJIT 2.1.0-beta2)
 
 Running the test with following options:
@@ -169,14 +185,15 @@ def test_sysbench_logs_become_a_curve_and_a_run(poolsize: Command, tmp_path: Pat
 
 
 def test_a_locust_history_becomes_a_curve(poolsize: Command, tmp_path: Path) -> None:
-    """Its counts are used, not its rates, which are means over the last ten seconds."""
-    rows = ["Timestamp,User Count,Type,Name,Requests/s,Failures/s,50%,95%,Total Request Count"]
+    """Its counts are used, failures left out, not its rates, which are means over the last ten seconds."""
+    rows = [LOCUST_HEADER]
     total = 0
     for users in (1, 8, 16, 32):
         for second in range(20):
             total += round(a_curve(users))
-            rows += [f"{users * 100 + second},{users},pool,scan,1,0,5,9,{total}",
-                     f"{users * 100 + second},{users},,Aggregated,1,0,5,9,{total}"]  # fmt: skip
+            counts = f"1,0,5,9,{total + 7 * second},{7 * second}"
+            at = f"{users * 100 + second},{users}"
+            rows += [f"{at},pool,scan,{counts}", f"{at},,Aggregated,{counts}"]
     (tmp_path / "a_stats_history.csv").write_text("\n".join(rows))
     assert poolsize("import", "a_stats_history.csv", "--output", "a.csv").returncode == 0
     recording = read_recording(tmp_path / "a.csv")
@@ -192,7 +209,11 @@ def test_a_locust_history_becomes_a_curve(poolsize: Command, tmp_path: Path) -> 
         (a_sysbench_log(4, quantile=99), "b.csv", "--percentile=95"),
         (a_sysbench_log(4, step=10), "b.csv", "from second 1 to 11"),
         ("Timestamp,User Count,Name\n", "b.csv", "'95%'"),
-        ("Timestamp,User Count,Name,95%,Total Request Count\n1,5,Aggregated,9,10\n", "b.csv", "5 s"),
+        (
+            "Timestamp,User Count,Name,95%,Total Request Count,Total Failure Count\n1,5,Aggregated,9,10,0\n",
+            "b.csv",
+            "5 s",
+        ),
         (a_sysbench_log(4), "b.txt", "b.txt"),
         (a_sysbench_log(4), "a.log", "there already"),
     ],

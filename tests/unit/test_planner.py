@@ -132,9 +132,38 @@ def test_a_size_that_is_spoiled_again_and_again_is_given_up() -> None:
     assert answer(steps) in range(19, 28)
 
 
+def test_a_repeat_that_is_spoiled_takes_nothing_from_the_size() -> None:
+    """Neither does a larger size that was measured vanish, nor is the search capped below it."""
+    for spoil in (8, 17, 34, 68):
+        seen: list[Step] = []
+
+        def every_second(step: Step, spoil: int = spoil, seen: list[Step] = seen) -> Step:
+            seen.append(step)
+            at_it = sum(one.pool_size == spoil for one in seen)
+            return replace(step, checks=(Check("quiet", step.pool_size != spoil or at_it % 2 == 1, ""),))
+
+        assert answer(searched(saturating, checked=every_second)) in range(19, 30)
+
+
+def test_a_size_that_always_drifts_does_not_take_the_whole_budget() -> None:
+    def drifting(step: Step) -> Step:
+        return replace(step, checks=(Check("steady_state", step.pool_size not in {17, 23}, ""),))
+
+    steps = searched(saturating, checked=drifting)
+    assert max(sum(step.pool_size == size for step in steps) for size in (17, 23)) <= PLAN.attempts + 1
+
+
+def test_callers_too_few_for_any_pool_end_the_search() -> None:
+    plan = replace(PLAN, search=replace(SEARCH, start=1, largest=1))
+    steps = searched(saturating, plan, checked=lambda step: replace(step, checks=(Check("users_limited", False, ""),)))
+    assert len(steps) == 1
+    assert ending(plan, steps) == "failed"
+
+
 def test_nothing_but_failures_ends_the_search() -> None:
     steps = searched(lambda _: 1.0, checked=lambda step: replace(step, throughput=(0,) * 11))
     assert len(steps) <= 10
+    assert ending(PLAN, steps) == "failed"
 
 
 @pytest.mark.parametrize(("field", "value"), [("interval", 1), ("budget_seconds", 0)])

@@ -126,3 +126,27 @@ def test_losses_are_never_negative_and_grow_away_from_the_best() -> None:
     losses = [other.throughput_loss for other in recommend(analyze(FALLING)).regret]
     assert min(losses) == 0
     assert np.diff(losses[2:]).min() > 0
+
+
+def test_a_limit_is_kept_at_a_fixed_rate_too() -> None:
+    """The smallest pool that carries the rate and keeps the limit; there is no curve to read it from."""
+    at_rate = replace(FALLING, setting=replace(FALLING.setting, plan=replace(FALLING.plan, rate=300.0)))
+    run = replace(at_rate, steps=tuple(replace(step, rate=300.0, checks=()) for step in at_rate.steps))
+    assert recommend(analyze(run)).pool_size == 4
+    limited = recommend(analyze(run), Wishes(max_p95_ms=645))
+    assert limited.pool_size == 8
+    assert "No size kept" in recommend(analyze(run), Wishes(max_p95_ms=5)).warnings[0]
+
+
+def test_an_answer_at_the_lower_end_sends_the_sweep_below_it() -> None:
+    answer = recommend(analyze(a_run({4: 400, 6: 401})))
+    assert answer.verdict == "edge"
+    assert max(answer.sweep_sizes) <= 4
+    assert "--pool-sizes 1,2,4" in answer.warnings[0]
+
+
+def test_the_plateau_is_one_and_the_same_everywhere() -> None:
+    for curve in ({1: 100, 2: 200, 4: 390, 8: 400}, {1: 100, 2: 200, 4: 372, 8: 400, 16: 395}):
+        analysis = analyze(a_run(curve))
+        assert analysis.plateau is not None
+        assert analysis.estimates["plateau"].pool_size == analysis.plateau.pool_size == analysis.answers["plateau"]

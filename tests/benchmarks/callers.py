@@ -1,0 +1,38 @@
+"""What a prediction's callers cost: a million against a thousand, processor time in one process."""
+
+import statistics
+import sys
+import time
+
+import numpy as np
+
+from poolsize.analysis.callers import callers
+
+BAR = 1000
+"""A thousand times the users: no more than a thousand times the time, which is near-linear."""
+ROUNDS = 7
+RATES = np.minimum(np.arange(1, 201), 40) / 10.0
+
+
+def cost(users: int) -> float:
+    """Median processor seconds for so many users, of whom some wait."""
+    found = []
+    for _ in range(ROUNDS):
+        began = time.process_time()
+        callers(RATES, users, users / 4.1)
+        found.append(time.process_time() - began)
+    return statistics.median(found)
+
+
+def main() -> float:
+    """Print and return the ratio."""
+    few, many = cost(1_000), cost(1_000_000)
+    print(
+        f"callers: 1,000 take {1000 * few:.1f} ms of processor time, 1,000,000 take {1000 * many:.1f} ms, "
+        f"ratio {many / few:.1f} (bar {BAR})"
+    )
+    return many / few
+
+
+if __name__ == "__main__":
+    sys.exit(main() > BAR)
