@@ -128,7 +128,7 @@ def test_a_curve_of_known_callers_says_nothing_beyond_them(poolsize: Command) ->
         (("--replay", "still.csv"), "still.csv"),
     ],
 )
-def test_bad_input_is_one_line(poolsize: Command, curve: Path, arguments: tuple[str, ...], named: str) -> None:
+def test_bad_input_is_one_line(poolsize_here: Command, curve: Path, arguments: tuple[str, ...], named: str) -> None:
     folder = curve.parent
     (folder / "bad.csv").write_text("pool_size,second,throughput,p95_ms\n1,1,10,5\n1,2,ten,5\n")
     (folder / "empty.csv").write_text("")
@@ -136,7 +136,7 @@ def test_bad_input_is_one_line(poolsize: Command, curve: Path, arguments: tuple[
     (folder / "still.csv").write_text("pool_size,second,throughput,p95_ms\n1,1,0,0\n")
     (folder / "quoted.csv").write_text('pool_size,second,throughput,p95_ms\n"' + "1" * 200_000)
     (folder / "nobody.csv").write_text("pool_size,second,throughput,p95_ms,users\n1,1,10,5,-5\n")
-    done = poolsize("sweep", *arguments)
+    done = poolsize_here("sweep", *arguments)
     assert done.returncode == 2, done.stderr
     assert done.stderr.startswith("poolsize: error: ")
     assert done.stderr.count("\n") == 1
@@ -219,10 +219,10 @@ def test_a_locust_history_becomes_a_curve(poolsize: Command, tmp_path: Path) -> 
     ],
 )
 def test_a_log_that_is_none_is_refused(
-    poolsize: Command, tmp_path: Path, content: str, output: str, named: str
+    poolsize_here: Command, tmp_path: Path, content: str, output: str, named: str
 ) -> None:
     (tmp_path / "a.log").write_text(content)
-    done = poolsize("import", "a.log", "--output", output)
+    done = poolsize_here("import", "a.log", "--output", output)
     assert (done.returncode, done.stderr.count("\n"), named in done.stderr) == (2, 1, True), done.stderr
 
 

@@ -106,13 +106,13 @@ def test_analyze_prints_and_draws(poolsize: Command, tmp_path: Path) -> None:
     ],
 )
 def test_bad_input_is_one_line_and_no_traceback(
-    poolsize: Command, tmp_path: Path, arguments: list[str], said: str, code: int
+    poolsize_here: Command, tmp_path: Path, arguments: list[str], said: str, code: int
 ) -> None:
     whole = stored(tmp_path / "a.jsonl").read_bytes()
     (tmp_path / "half.jsonl").write_bytes(whole[: len(whole) // 2])
     (tmp_path / "text.jsonl").write_text("hello\n")
     (tmp_path / "empty.py").write_text("from locust import User\n")
-    done = poolsize(*arguments)
+    done = poolsize_here(*arguments)
     assert done.returncode == code
     assert done.stdout == ""
     assert done.stderr.startswith("poolsize: error: ")
