@@ -169,7 +169,9 @@ class Analysis:
     def two_kinds(self) -> TwoKinds | None:
         """Whether short and long transactions share the pool, by how long they hold a connection."""
         usage = self.usage_histogram
-        return two_kinds(usage) if usage else None
+        if usage is None or self.plateau is None or self.nearest(self.plateau.pool_size).failed("generator"):
+            return None  # a busy client parts usage times by its own turns
+        return two_kinds(usage)
 
     @cached_property
     def usage_histogram(self) -> HdrHistogram | None:

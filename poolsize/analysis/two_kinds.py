@@ -16,7 +16,8 @@ APART = 4.0
 """Two kinds whose means differ by less than this factor may as well share a pool."""
 VALLEY = 0.25
 """Between two heaps the density falls below this share of the lower one's top."""
-FEWEST_SHARE = 0.02
+FEWEST_SHARE, MOST_SHARE = 0.02, 0.5
+"""Of the long ones: fewer are accidents, and more are what the pool is for."""
 FEWEST = 200
 
 
@@ -30,11 +31,10 @@ class Kind:
 
 @dataclass(frozen=True)
 class TwoKinds:
-    """Transactions that hold their connection for a short and for a long time, and the time that parts them."""
+    """Transactions that hold their connection for a short and, fewer of them, for a long time."""
 
     short: Kind
     long: Kind
-    parted_at_ms: float
 
     def pools(self, connections: int) -> tuple[int, int]:
         """The connections divided as the two kinds hold them: for the short and for the long ones, at least 1 each."""
@@ -57,8 +57,9 @@ def two_kinds(usage: HdrHistogram) -> TwoKinds | None:
         return None
     parted_at = float(2 ** ((valley + classes.min() + 0.5) / PER_OCTAVE))
     short, long = _kind(values, numbers, values < parted_at), _kind(values, numbers, values >= parted_at)
-    apart = long.usage_ms >= APART * short.usage_ms and min(short.share, long.share) >= FEWEST_SHARE
-    return TwoKinds(short, long, parted_at / 1000) if apart else None
+    apart = long.usage_ms >= APART * short.usage_ms
+    few_and_long = FEWEST_SHARE <= long.share <= MOST_SHARE
+    return TwoKinds(short, long) if apart and few_and_long else None
 
 
 def _kind(values: Vector, numbers: Vector, part: NDArray[np.bool_]) -> Kind:

@@ -1,5 +1,6 @@
 """The command line: one file a command, each parses, calls and renders; errors become text and exit code here."""
 
+import os
 import sys
 from importlib import import_module
 
@@ -50,6 +51,8 @@ def cli() -> None:
 
 def main() -> None:
     """Run a command; whatever poolsize can explain becomes one line on standard error and its exit code."""
+    # The matrices here are small: threads would cost more than they bring, and take cores from what is measured.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         cli(standalone_mode=False)
     except PoolsizeError as error:
