@@ -181,8 +181,8 @@ class Setting:
 class Run:
     """All steps of one sweep so far, in the order they were measured.
 
-    calibration: of its load processes. ended: why a search for the size came to its end: it was "certain", or its
-    "budget" was spent; None while it goes on, and for a grid.
+    calibration: of its load processes. ended: why a search for the size came to its end: it was "certain", its "budget"
+    was spent, or it "failed" to measure anything; None while it goes on, and for a grid.
     """
 
     setting: Setting

@@ -51,9 +51,8 @@ def _spoiled_everywhere(analysis: "Analysis") -> tuple[Verdict, str] | None:
             f"The load process itself was busy or late at every size. {_more_load(analysis.sizes[-1])}"
         )
     if everywhere("users_limited"):
-        return "users-limited", (
-            f"No pool was ever full with {plan.users} users: use --users {4 * plan.users} or smaller --pool-sizes."
-        )
+        more = "" if analysis.setting.recording else f"--users {4 * plan.users} or "
+        return "users-limited", f"No pool was ever full with {plan.users} users: use {more}smaller --pool-sizes."
     return None
 
 
@@ -121,8 +120,6 @@ def longer(analysis: "Analysis", times: int) -> str:
         return f"sweep sizes between {gap[0]} and {gap[1]}, which are far apart"
     if plan.search is not None:
         return f"search again with --budget {max(1, times * plan.search.budget_seconds // 60)}m"
-    if analysis.setting.recording is not None:
-        return "record it for longer"
     return f"measure longer, with --step-time {max(30, times * plan.step_seconds)}s or --repeats 3"
 
 
@@ -139,13 +136,9 @@ def _gap(analysis: "Analysis") -> tuple[int, int] | None:
 
 
 def _further(analysis: "Analysis") -> str:
-    search = analysis.setting.plan.search
-    beyond = ",".join(map(str, sizes_beyond(analysis)))
     if analysis.setting.recording is not None:
-        return "the recording says nothing beyond"
-    if search is not None:
-        return f"sweep further with --users {8 * search.largest}, or with --pool-sizes {beyond}"
-    return f"sweep beyond it with --pool-sizes {beyond}"
+        return "sweep beyond it with other --pool-sizes, if the recording has them"
+    return f"sweep beyond it with --pool-sizes {','.join(map(str, sizes_beyond(analysis)))}"
 
 
 def _generator_limited(analysis: "Analysis") -> bool:

@@ -88,7 +88,7 @@ def predict(analysis: Analysis, what_if: WhatIf, sizes: Sequence[int] | None = N
         )
     plan = analysis.setting.plan
     if what_if.users is None and analysis.setting.recording:
-        raise BadInput("a recording does not tell how many callers it had: give --users")
+        raise BadInput("the run is of a recording, and predicts nothing for its own callers: give --users")
     users = what_if.users or plan.users
     think_ms = plan.think_time_ms if what_if.think_time_ms is None else what_if.think_time_ms
     changed = _changed(analysis, network, what_if)
@@ -100,6 +100,9 @@ def predict(analysis: Analysis, what_if: WhatIf, sizes: Sequence[int] | None = N
     measured = {one.pool_size: one.throughput.mean for one in analysis.telling} if same else {}
     found = [_predicted(rates, size, users, think_ms, what_if.instances, shape, measured.get(size)) for size in wanted]
     largest = analysis.telling[-1].pool_size
+    held = analysis.cause.name if analysis.cause else "unknown"
+    if what_if.cores is not None and held not in {"server CPU", "shared CPU"}:
+        notes = (*notes, f"What held the run was not seen to be the server's processor ({held}): more cores may not help.")
     if users % what_if.instances:
         notes = (*notes, f"Every instance has {ceil(users / what_if.instances)} callers, which is a few more in all.")
     if max(wanted) > largest:

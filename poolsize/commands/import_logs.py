@@ -21,8 +21,9 @@ from poolsize.store import RunWriter
 def import_logs(logs: tuple[Path, ...], cores: int | None, disks: int | None, output: Path) -> None:
     """Make a curve or a run out of sysbench's logs or a Locust history.
 
-    LOGS are sysbench's outputs with --report-interval=1, one or more for each number of threads, or one
-    *_stats_history.csv of Locust's.
+    LOGS are sysbench's outputs with --report-interval=1 and --percentile=95, one or more for each number of threads, or
+    one *_stats_history.csv of Locust's. The pool size is taken to be sysbench's threads or Locust's users, so each must
+    have had a connection of its own.
     """
     if output.exists():
         raise BadInput(f"--output {output} is there already: name another file")

@@ -33,10 +33,14 @@ def recommendation_text(answer: Recommendation) -> str:
     if answer.basis == "measured" and answer.pool_size:
         parts.append(_engines(answer))
     if answer.basis == "formula":
-        sizes = ",".join(map(str, answer.sweep_sizes))
-        cores = answer.formula.cores
-        parts.append(f"Measure it:\n  poolsize sweep --url mysql://USER@HOST/ --cores {cores} --pool-sizes {sizes}")
+        parts.append(f"Measure it:\n  poolsize sweep --url mysql://USER@HOST/ --cores {answer.formula.cores}{_sizes(answer)}")
     return "\n\n".join(part for part in parts if part)
+
+
+def _sizes(answer: Recommendation) -> str:
+    """The sizes to name where a search must not go below the deadlock floor."""
+    floored = answer.pool_size != answer.formula.connections
+    return f" --pool-sizes {','.join(map(str, answer.sweep_sizes))}" if floored else ""
 
 
 def recommendation_json(answer: Recommendation, **more: Any) -> str:

@@ -33,7 +33,7 @@ def test_the_current_size_has_its_price() -> None:
 
 
 def test_what_lies_beyond_the_measured_sizes_has_no_price() -> None:
-    assert "not measured, nor anything beyond 4 to 64" in reasons(FALLING, current=100)
+    assert "lies outside of the sizes measured (4 to 64)" in reasons(FALLING, current=100)
     assert 100 not in [other.pool_size for other in recommend(analyze(FALLING), Wishes(current=100)).regret]
 
 
