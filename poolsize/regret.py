@@ -70,8 +70,8 @@ def compared(analysis: "Analysis", size: int, current: int) -> str:
     low, high = analysis.telling[0].pool_size, analysis.telling[-1].pool_size
     if not low <= current <= high:
         return (
-            f"Your {current} lies outside of the sizes measured ({low} to {high}), so its cost is not known: measure it "
-            f"with --pool-sizes {size},{current}."
+            f"Your {current} lies outside of the sizes measured ({low} to {high}), so its cost is not known: "
+            f"measure it with --pool-sizes {size},{current}."
         )
     ours, theirs = neighbour(analysis, size), neighbour(analysis, current)
     lost = theirs.throughput_loss - ours.throughput_loss

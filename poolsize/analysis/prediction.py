@@ -102,7 +102,10 @@ def predict(analysis: Analysis, what_if: WhatIf, sizes: Sequence[int] | None = N
     largest = analysis.telling[-1].pool_size
     held = analysis.cause.name if analysis.cause else "unknown"
     if what_if.cores is not None and held not in {"server CPU", "shared CPU"}:
-        notes = (*notes, f"What held the run was not seen to be the server's processor ({held}): more cores may not help.")
+        notes = (
+            *notes,
+            f"What held the run was not seen to be the server's processor ({held}): more cores may not help.",
+        )
     if users % what_if.instances:
         notes = (*notes, f"Every instance has {ceil(users / what_if.instances)} callers, which is a few more in all.")
     if max(wanted) > largest:

@@ -20,8 +20,16 @@ from poolsize.units import seconds_of
 @click.option("--round-trip", help="Network round trip of one statement, e.g. 5ms.")
 @click.option("--think-time", help="Mean pause of a caller between transactions, e.g. 550ms.")
 @click.option("--users", type=int, help="Callers of all instances together, up to 1000000.")
-@click.option("--instances", type=int, default=1, show_default=True, help="Of the application, which share callers and pool evenly.")
-@click.option("--pool-sizes", help="Sizes to predict, e.g. 8,16,32.  [default: those measured, and up to 4 times the largest]")
+@click.option(
+    "--instances",
+    type=int,
+    default=1,
+    show_default=True,
+    help="Of the application, which share callers and pool evenly.",
+)
+@click.option(
+    "--pool-sizes", help="Sizes to predict, e.g. 8,16,32.  [default: those measured, and up to 4 times the largest]"
+)
 @click.option("--plot", type=click.Path(path_type=Path), metavar="FILE", help="Also draw it, to a .png or .svg.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def predict(run: str, pool_sizes: str | None, plot: Path | None, as_json: bool, **different: Any) -> None:

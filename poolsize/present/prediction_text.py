@@ -15,7 +15,9 @@ def prediction_text(found: Prediction) -> str:
     """What was put in, a table with one line a pool size, and what the figures rest on."""
     network = found.network
     title = f"{count(found.users, 'user')} who think for {milliseconds(found.think_time_ms)} between transactions"
-    parts = [f"{milliseconds(network.service_ms)} of service on {count(network.servers, 'parallel server')} of the model"]
+    parts = [
+        f"{milliseconds(network.service_ms)} of service on {count(network.servers, 'parallel server')} of the model"
+    ]
     if network.client.demand_ms:
         parts.append(f"{milliseconds(network.client.demand_ms)} of the client's processor")
     if network.delay_ms > TOLD * network.service_ms:

@@ -33,7 +33,9 @@ def recommendation_text(answer: Recommendation) -> str:
     if answer.basis == "measured" and answer.pool_size:
         parts.append(_engines(answer))
     if answer.basis == "formula":
-        parts.append(f"Measure it:\n  poolsize sweep --url mysql://USER@HOST/ --cores {answer.formula.cores}{_sizes(answer)}")
+        parts.append(
+            f"Measure it:\n  poolsize sweep --url mysql://USER@HOST/ --cores {answer.formula.cores}{_sizes(answer)}"
+        )
     return "\n\n".join(part for part in parts if part)
 
 

@@ -35,10 +35,12 @@ def assert_shared_exactly(run: Run, processes: int) -> None:
         assert all((worker.users > 0) == (worker.share > 0) for worker in step.workers)
 
 
-def plateau(run: Run) -> int:
+def assert_plateau(run: Run) -> None:
+    """Its range holds the true one, and the answer is at most the next size: steps of 4 s leave 5 % of doubt."""
     found = analyze(run).plateau
     assert found is not None
-    return found.pool_size
+    assert found.low <= PLATEAU <= found.high
+    assert PLATEAU <= found.pool_size <= PLATEAU + 1
 
 
 def test_four_processes_find_the_plateau_that_one_finds(poolsize: Command, tmp_path: Path) -> None:
@@ -50,7 +52,7 @@ def test_four_processes_find_the_plateau_that_one_finds(poolsize: Command, tmp_p
     run = load_run(tmp_path / "a.jsonl")
     assert_true_steps(run)
     assert_shared_exactly(run, 4)
-    assert plateau(run) == PLATEAU
+    assert_plateau(run)
 
 
 def test_a_load_process_that_is_killed_costs_at_most_its_step(tmp_path: Path) -> None:
@@ -158,4 +160,4 @@ def test_two_load_machines_find_the_same_plateau(tmp_path: Path) -> None:
     run = load_run(path)
     assert_true_steps(run)
     assert_shared_exactly(run, 2)
-    assert plateau(run) == PLATEAU
+    assert_plateau(run)

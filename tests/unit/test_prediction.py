@@ -114,7 +114,7 @@ def test_more_cores_do_more_and_more_callers_wait_longer() -> None:
 def test_more_cores_are_no_promise_where_something_else_held_the_run() -> None:
     insert = analyze(load_run(ROOT / "data/examples/insert-mariadb.jsonl"))
     assert insert.cause is not None
-    assert insert.cause.name not in {"server CPU", "shared CPU"} or pytest.fail("the example is no example of this")
+    assert insert.cause.name not in {"server CPU", "shared CPU"}
     assert any("may not help" in note for note in predict(insert, WhatIf(cores=8), [16]).notes)
     assert not any("may not help" in note for note in predict(SCAN, WhatIf(cores=8), [16]).notes)
 
