@@ -24,7 +24,7 @@ def knee(sizes: Sequence[float], throughput: Sequence[float]) -> int | None:
         if above[place] >= max(before[place], after[place]):
             peak, threshold = place, above[place] - 1 / (len(above) - 1)
         if above[place] <= min(before[place], after[place]):
-            threshold = 0.0
+            peak = None  # past a dip nothing is a knee before the next peak
         if peak is not None and above[place + 1] < threshold:
             return round(float(places[peak]))
     return None

@@ -4,7 +4,7 @@ import csv
 import warnings
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from kneed import KneeLocator
 
