@@ -108,8 +108,11 @@ def _next_size(plan: SweepPlan, search: Search, steps: Sequence[Step]) -> int | 
 
 def _first_sizes(search: Search, sizes: Sequence[int]) -> list[int]:
     """The start, half of it and twice, as far as they may be measured."""
-    wanted = (search.start, search.start // 2, search.start * 2)
-    return list(dict.fromkeys(_nearest(sizes, size) for size in wanted if size)) if sizes else []
+    return list(dict.fromkeys(_nearest(sizes, size) for size in _beginning(search))) if sizes else []
+
+
+def _beginning(search: Search) -> tuple[int, ...]:
+    return search.start, max(1, search.start // 2), search.start * 2
 
 
 def _sizes(search: Search, steps: Sequence[Step], done: set[int], given_up: set[int]) -> tuple[int, ...]:
@@ -118,8 +121,7 @@ def _sizes(search: Search, steps: Sequence[Step], done: set[int], given_up: set[
     largest = max([min([search.largest, *(size - 1 for size in unfilled)]), *done])
     if largest < search.smallest:
         return ()
-    also = {search.start, search.start // 2, search.start * 2, *done}
-    regular = candidates(search.smallest, largest, sorted(also))
+    regular = candidates(search.smallest, largest, (*_beginning(search), *done))
     return tuple(size for size in regular if size in done or size not in given_up | unfilled)
 
 

@@ -288,7 +288,7 @@ def _cause(run: Run, found: Plateau | None) -> Cause | None:
 
 def _verified(step: Step, drawn: Curves | None) -> Verified:
     rate = step.rate or 0.0
-    capacity = float(drawn.mean[drawn.sizes.index(step.pool_size)]) if drawn else rate
+    capacity = drawn.at(step.pool_size) if drawn else rate
     latencies = step.latencies
     assert latencies is not None  # a replay has no open loop
     return Verified(

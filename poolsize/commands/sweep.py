@@ -22,7 +22,7 @@ from poolsize.measure.request import SweepRequest, wished
 from poolsize.present.text import recommendation_json, recommendation_text
 from poolsize.progress import SweepFailed, SweepStarted, read_message
 from poolsize.recommendation import recommend
-from poolsize.run import Run
+from poolsize.run import Run, Setting
 from poolsize.shipped import workloads
 from poolsize.store import load_run
 
@@ -69,15 +69,15 @@ def sweep(
     it searches for the size, and stops when it knows.
     """
     wishes = wishes_of(current, max_p95, max_p99)
-    if options["resume"] and not replay:
-        replay = load_run(options["resume"], torn_end=True).setting.recording
+    resumed = load_run(options["resume"], torn_end=True).setting if options["resume"] else None
+    replay = replay or (resumed.recording if resumed else None)
     if replay:
         _refuse_url()
         run_path = _replay(Path(replay), workload, options)
     else:
-        locustfile = _locustfile(workload, options["resume"])
+        locustfile = _locustfile(workload, resumed)
         _settle_processes(options, url, locustfile)
-        if not options["resume"]:
+        if resumed is None:
             wished(SweepRequest(locustfile=locustfile, url=url, **options))  # refuses bad input at once
         run_path = _run_locust(_command(locustfile, options), url, locustfile)
     run = load_run(run_path)
@@ -132,12 +132,11 @@ def _seconds(run: Run) -> int:
     return sum(len(step.throughput) for step in run.steps)
 
 
-def _locustfile(workload: str | None, resume: object) -> Path:
+def _locustfile(workload: str | None, resumed: Setting | None) -> Path:
     """The workload's locustfile: one of ours by name, or a path. A resumed run knows its own."""
     known = workloads()
-    if workload is None and resume:
-        setting = load_run(str(resume), torn_end=True).setting
-        workload = setting.own_workload or setting.plan.workload
+    if workload is None and resumed:
+        workload = resumed.own_workload or resumed.plan.workload
     workload = workload or "oltp_read_write"
     if workload in known:
         return known[workload]

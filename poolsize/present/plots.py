@@ -56,13 +56,18 @@ def plot_throughput(ax: Axes, analysis: Analysis) -> Axes:
     return _pool_size_axis(ax, sizes)
 
 
-def plot_latency(ax: Axes, analysis: Analysis) -> Axes:
-    """Percentiles of the total latency, wait and usage together, against pool size."""
-    sizes = [size.pool_size for size in analysis.sizes]
+def plot_latency(ax: Axes, found: Analysis | Prediction) -> Axes:
+    """Percentiles of the total latency, wait and usage together, against pool size: measured or predicted."""
+    sizes = [size.pool_size for size in found.sizes]
     for name, colour in LEVELS.items():
-        values = [getattr(size.total, name) for size in analysis.sizes]
-        ax.plot(sizes, values, color=colour, marker="o", label=name)
-    return _latency_axis(ax, sizes)
+        ax.plot(sizes, [getattr(size.total, name) for size in found.sizes], color=colour, marker="o", label=name)
+    ax.set_yscale("log")
+    ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: number(value)))
+    ax.yaxis.set_minor_formatter(NullFormatter())
+    ax.set_ylabel("wait + usage (ms)")
+    ax.legend(loc="best")
+    return _pool_size_axis(ax, sizes)
 
 
 def plot_wait_and_usage(ax: Axes, analysis: Analysis) -> Axes:
@@ -94,14 +99,6 @@ def plot_prediction(ax: Axes, prediction: Prediction) -> Axes:
     return _pool_size_axis(ax, sizes)
 
 
-def plot_predicted_latency(ax: Axes, prediction: Prediction) -> Axes:
-    """Predicted percentiles of the total latency, wait and usage together, against pool size."""
-    sizes = [one.pool_size for one in prediction.sizes]
-    for name, colour in LEVELS.items():
-        ax.plot(sizes, [getattr(one.total, name) for one in prediction.sizes], color=colour, marker="o", label=name)
-    return _latency_axis(ax, sizes)
-
-
 def figure(analysis: Analysis) -> Figure:
     """The plots below each other, titled with what was measured; a replay has no waits to draw."""
     known = any(size.wait.mean >= 0 for size in analysis.sizes)
@@ -122,7 +119,7 @@ def prediction_figure(prediction: Prediction) -> Figure:
         drawn = Figure(figsize=(7.2, 6.4), layout="constrained")
         above, below = drawn.subplots(2)
         plot_prediction(above, prediction)
-        plot_predicted_latency(below, prediction)
+        plot_latency(below, prediction)
         drawn.suptitle(f"predicted for {count(prediction.users, 'user')}")
     return drawn
 
@@ -136,16 +133,6 @@ def save_figure(drawn: Figure, path: Path) -> None:
         raise BadInput(f"--plot {path} can't be written: {error.strerror}") from None
     except ValueError:
         raise BadInput(f"--plot {path}: name a .png or an .svg file") from None
-
-
-def _latency_axis(ax: Axes, sizes: list[int]) -> Axes:
-    ax.set_yscale("log")
-    ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: number(value)))
-    ax.yaxis.set_minor_formatter(NullFormatter())
-    ax.set_ylabel("wait + usage (ms)")
-    ax.legend(loc="best")
-    return _pool_size_axis(ax, sizes)
 
 
 def _pool_size_axis(ax: Axes, sizes: list[int]) -> Axes:

@@ -39,7 +39,7 @@ def assert_plateau(run: Run) -> None:
     """Its range holds the true one, and the answer is at most the next size: steps of 4 s leave 5 % of doubt."""
     found = analyze(run).plateau
     assert found is not None
-    assert found.low <= PLATEAU <= found.high
+    assert found.low == PLATEAU
     assert PLATEAU <= found.pool_size <= PLATEAU + 1
 
 
