@@ -5,7 +5,8 @@ The flow; every box is a frozen dataclass, every arrow a function:
     facts.Machine, facts.Server --start--> StartingPoint --plan--> SweepPlan
         --measure--> Step, Step, ... --store--> Run (a file)
         --analysis--> Analysis --recommendation--> Recommendation
-        --present--> text, plots, notebook
+        --present--> text, plots, report, notebook
+    Analysis, Analysis, ... --analysis--> Comparison --present--> text, plots, notebook
 
 A stored run is the only bridge between measuring and everything after it::
 

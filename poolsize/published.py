@@ -1,4 +1,4 @@
-"""Curves from the literature, shipped with their sources, as recordings that can be replayed."""
+"""Figures from the literature, shipped with their sources: curves that can be replayed, and a survey of pools."""
 
 import csv
 from collections.abc import Mapping
@@ -31,11 +31,25 @@ class PublishedCurve:
     recording: Recording
 
 
+@dataclass(frozen=True)
+class PoolTiming:
+    """How long one Java pool took for the work of a test, shared by so many threads.
+
+    test: its short name; description: what was done how often, with which driver and pool.
+    """
+
+    test: str
+    description: str
+    pool: str
+    threads: int
+    elapsed_ms: float
+    source: str
+
+
 @cache
 def published_curves() -> Mapping[str, PublishedCurve]:
     """Name -> curve, in the order of the file."""
-    with shipped("data/published/published_curves.csv").open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
+    rows = _rows("published_curves.csv")
     found = {}
     for name, same in groupby(sorted(rows, key=lambda row: row["curve"]), key=lambda row: row["curve"]):
         points = sorted(same, key=lambda row: int(row["x"]))
@@ -54,6 +68,22 @@ def published_curves() -> Mapping[str, PublishedCurve]:
             ),
         )
     return {name: found[name] for name in dict.fromkeys(row["curve"] for row in rows)}
+
+
+@cache
+def published_pools() -> tuple[PoolTiming, ...]:
+    """Every timing of the survey, in the order of the file: test by test, and pool by pool."""
+    return tuple(
+        PoolTiming(
+            row["test"], row["description"], row["pool"], int(row["threads"]), float(row["elapsed_ms"]), row["source"]
+        )
+        for row in _rows("published_pools.csv")
+    )
+
+
+def _rows(name: str) -> list[dict[str, str]]:
+    with shipped(f"data/published/{name}").open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
 
 
 def _steady(throughput: float) -> Seconds:

@@ -6,11 +6,13 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 from poolsize.analysis.checks import check_step
+from poolsize.analysis.summary import Analysis, analyze
 from poolsize.commands import main
 from poolsize.facts.machine import Machine
 from poolsize.facts.server import Server
@@ -18,6 +20,8 @@ from poolsize.measure.private_server import PrivateServer, private_server
 from poolsize.measure.recorder import histogram
 from poolsize.plan import SweepPlan
 from poolsize.run import Latencies, Run, Setting, Step, Worker
+from poolsize.shipped import shipped
+from poolsize.store import load_run
 
 ROOT = Path(__file__).parents[1]
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -76,6 +80,15 @@ def poolsize_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytes
         return subprocess.CompletedProcess(arguments, code, told.out, told.err)
 
     return run
+
+
+EXAMPLES = {path.stem: path for path in sorted(shipped("data/examples").glob("*.jsonl"))}
+
+
+@cache
+def example(name: str) -> Analysis:
+    """An example run's analysis; made once, for its estimates take half a second."""
+    return analyze(load_run(EXAMPLES[name]))
 
 
 def readme_line(beginning: str, option: str) -> list[str]:

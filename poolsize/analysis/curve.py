@@ -7,7 +7,7 @@ together; curves are then drawn from all of these, conditioned on the steps (Mat
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -30,6 +30,8 @@ USUAL_WANDER, USUAL_DISTURBANCE, SPREAD = 0.4, 0.015, 1.1
 LEVEL, SLOPE, KINKS = 2.0, 1.0, 0.2
 POOLED = 3
 """A size's own noise counts as its steps, that of all sizes together as so many."""
+MOST_SIZES, NEIGHBOURS = 64, 1 / 16
+"""Of more sizes than that, those within so much of a doubling are taken together."""
 LOWEST_SHARE = 0.2
 """Noise is a share of the throughput, but not of less than this share of the highest."""
 
@@ -113,6 +115,22 @@ def candidates(low: int, high: int, also: Sequence[int] = ()) -> tuple[int, ...]
     octaves = range(int(np.ceil(np.log2(high) * PER_DOUBLING)) + 1)
     regular = {round(2 ** (place / PER_DOUBLING)) for place in octaves}
     return tuple(sorted({size for size in regular | {low, high, *also} if low <= size <= high}))
+
+
+def gathered(observations: Sequence[Observation]) -> Sequence[Observation]:
+    """The same steps, or, of very many sizes, neighbours as steps of the smallest of them: they tell as much.
+
+    observations: ascending in size.
+    """
+    if len({one.pool_size for one in observations}) <= MOST_SIZES:
+        return observations
+    last = observations[-1].pool_size
+    found, size = [], 0
+    for one in observations:
+        if one.pool_size == last or one.pool_size >= size * 2**NEIGHBOURS:
+            size = one.pool_size
+        found.append(replace(one, pool_size=size))
+    return found
 
 
 def curves(observations: Sequence[Observation], sizes: Sequence[int]) -> Curves:

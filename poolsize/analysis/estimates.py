@@ -22,6 +22,8 @@ from poolsize.analysis.usl import fit_usl
 
 MOVED = 0.2
 DRAWS = 100
+LEFT_OUT = 12
+"""Of more sizes so many are left out to test an estimator, evenly chosen: their errors are averaged anyway."""
 
 Points = Sequence[Observation]
 
@@ -108,6 +110,7 @@ def _tested(
     error = None
     if predict is not None:
         inner = list(zip(sizes, rates, strict=True))[1:-1]
+        inner = inner[:: max(1, -(-len(inner) // LEFT_OUT))]
         found = [(predict(_without(points, size), size), rate) for size, rate in inner]
         errors = [said / truth - 1 for said, truth in found if said is not None and truth]
         error = float(np.sqrt(np.mean(np.square(errors)))) if errors else None

@@ -1,6 +1,6 @@
 """Run -> Analysis: throughput with its spread, percentiles, and the estimates of the right size."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
@@ -14,7 +14,7 @@ from poolsize.analysis.cause import Cause, cause
 from poolsize.analysis.checks import VOIDING, telling
 from poolsize.analysis.closed_network import Station
 from poolsize.analysis.confidence import Interval, mean_interval
-from poolsize.analysis.curve import Curves, Observation, candidates, curves
+from poolsize.analysis.curve import Curves, Observation, candidates, curves, gathered
 from poolsize.analysis.demands import Demands, at_size
 from poolsize.analysis.estimates import Estimate, answers, estimates, fitted_network
 from poolsize.analysis.network_fit import NO_CLIENT, FittedNetwork
@@ -176,11 +176,30 @@ class Analysis:
     @cached_property
     def usage_histogram(self) -> HdrHistogram | None:
         """How long connections were held at the measured size nearest to the plateau, in us; None in a replay."""
-        if self.plateau is None:
-            return None
-        size = self.nearest(self.plateau.pool_size).pool_size
-        stored = [step.latencies.usage for step in self.run.curve if step.pool_size == size and step.latencies]
+        return None if self.plateau is None else self.histogram("usage", self.nearest(self.plateau.pool_size).pool_size)
+
+    def histogram(self, latency: str, pool_size: int) -> HdrHistogram | None:
+        """A latency (wait, usage or total) at one measured size, its repeats together, in us; None in a replay."""
+        stored = [getattr(step.latencies, latency) for step in self.steps_at(pool_size) if step.latencies]
         return merged(stored) if stored else None
+
+    def counter(self, name: str, pool_size: int) -> float | None:
+        """Mean of a server counter at one measured size, or None where it was not read."""
+        read = [value for step in self.steps_at(pool_size) if (value := step.counter(name)) is not None]
+        return fmean(read) if read else None
+
+    def load_cores(self, pool_size: int) -> float:
+        """Cores that the load processes kept busy at one measured size."""
+        return fmean(sum(worker.cpu for worker in step.workers) for step in self.steps_at(pool_size))
+
+    def steps_at(self, pool_size: int) -> tuple[Step, ...]:
+        """The steps of one measured size, its repeats in their order."""
+        return self._by_size[pool_size]
+
+    @cached_property
+    def _by_size(self) -> Mapping[int, tuple[Step, ...]]:
+        steps = sorted(self.run.curve, key=lambda step: step.pool_size)
+        return {size: tuple(same) for size, same in groupby(steps, key=lambda step: step.pool_size)}
 
     @cached_property
     def database_sizes(self) -> tuple[int, tuple[int, int]] | None:
@@ -238,10 +257,10 @@ def analyze(run: Run, tolerance: float = TOLERANCE) -> Analysis:
     return Analysis(run, sizes, drawn, found, _cause(run, found), verified)
 
 
-def _points(run: Run) -> list[Observation]:
+def _points(run: Run) -> Sequence[Observation]:
     """The telling steps as points of the curve, ascending in size."""
     steps = sorted(telling(run.curve), key=lambda step: step.pool_size)
-    return [Observation.of(step) for step in steps]
+    return gathered([Observation.of(step) for step in steps])
 
 
 def _summary(steps: list[Step], found: Demands | None) -> SizeSummary:

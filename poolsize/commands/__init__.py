@@ -12,9 +12,11 @@ COMMANDS = {
     "recommend": "Recommend a pool size: from the formula, or from a measured run.",
     "sweep": "Measure pool sizes on a real server and recommend one.",
     "analyze": "Show what a run says, and draw it.",
+    "compare": "Compare runs, and tell what is real from what is chance.",
+    "report": "Write a run's answer and reasons as one page.",
     "predict": "Predict a run's workload with other cores, distance or callers.",
     "import": "Make a curve or a run out of sysbench's logs or a Locust history.",
-    "notebook": "Open the analysis notebook on a run.",
+    "notebook": "Open a notebook on a run, or on several.",
 }
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from poolsize.analysis.summary import analyze as summarize
-from poolsize.present.text import analysis_json, analysis_text
+from poolsize.present.analysis_text import analysis_json, analysis_text
 from poolsize.store import load_run
 
 

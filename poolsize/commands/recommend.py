@@ -4,7 +4,7 @@ import click
 
 from poolsize.commands.wishes import WISHES, wish_options, wishes_of
 from poolsize.errors import BadInput, WorkFailed
-from poolsize.present.text import recommendation_json, recommendation_text
+from poolsize.present.recommendation_text import recommendation_json, recommendation_text
 from poolsize.recommendation import Recommendation, from_formula
 from poolsize.regret import Wishes
 from poolsize.start import starting_point

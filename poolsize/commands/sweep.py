@@ -19,7 +19,7 @@ from poolsize.errors import BadInput, PoolsizeError, WorkFailed
 from poolsize.measure.options import EXPECT_WORKERS, OPTIONS, PROCESSES, USERS, Option
 from poolsize.measure.progress_pipe import DESCRIPTOR
 from poolsize.measure.request import SweepRequest, wished
-from poolsize.present.text import recommendation_json, recommendation_text
+from poolsize.present.recommendation_text import recommendation_json, recommendation_text
 from poolsize.progress import SweepFailed, SweepStarted, read_message
 from poolsize.recommendation import recommend
 from poolsize.run import Run, Setting

@@ -4,7 +4,8 @@ import json
 from dataclasses import asdict
 
 from poolsize.analysis.prediction import Prediction
-from poolsize.present.text import bullets, table
+from poolsize.present.bullets import bullets
+from poolsize.present.table import Table
 from poolsize.units import count, milliseconds, number, per_second, percent
 
 TOLD = 0.001
@@ -22,21 +23,21 @@ def prediction_text(found: Prediction) -> str:
         parts.append(f"{milliseconds(network.client.demand_ms)} of the client's processor")
     if network.delay_ms > TOLD * network.service_ms:
         parts.append(f"{milliseconds(network.delay_ms)} that nobody queues for")
-    columns = ["pool", "throughput", "measured", "in use", "wait p50", "p95", "usage p50", "p95", "total p95", "p99"]
-    rows = [
-        [
+    columns = ("pool", "throughput", "measured", "in use", "wait p50", "p95", "usage p50", "p95", "total p95", "p99")
+    rows = tuple(
+        (
             str(one.pool_size),
             per_second(one.throughput),
             "" if one.measured is None else per_second(one.measured),
             number(one.at_work),
             *map(milliseconds, (one.wait.p50, one.wait.p95, one.usage.p50, one.usage.p95)),
             *map(milliseconds, (one.total.p95, one.total.p99)),
-        ]
+        )
         for one in found.sizes
-    ]
+    )
     error = f"At the sizes that were measured the network is {percent(found.error)} off."
     notes = (f"A transaction takes {', '.join(parts)}.", error, *found.notes)
-    return f"{title}\n\n{table(columns, rows)}\n\n{bullets(filter(None, notes))}"
+    return f"{title}\n\n{Table(columns, rows).as_text()}\n\n{bullets(filter(None, notes))}"
 
 
 def prediction_json(found: Prediction) -> str:

@@ -1,24 +1,109 @@
-"""The notebook: runs from top to bottom, on the example run and on any other."""
+"""The notebooks: run from top to bottom on every example and on a run just measured; their stored outputs are fresh."""
 
+import base64
+import io
+import json
 from pathlib import Path
+from typing import Any
 
+import matplotlib.image
+import nbformat
+import numpy as np
 import papermill
 import pytest
 
-from poolsize.shipped import shipped
-from tests.conftest import ROOT
+from poolsize.measure.private_server import PrivateServer
+from tests.conftest import EXAMPLES, ROOT, Command
+from tests.golden import PIXELS
 
-NOTEBOOK = ROOT / "notebooks/analysis.ipynb"
+NOTEBOOKS = {path.stem: path for path in sorted((ROOT / "notebooks").glob("*.ipynb"))}
+PAIRS = (
+    ("scan-mariadb", "scan-mysql"),
+    ("insert-mariadb", "insert-mysql"),
+    ("oltp_read_write-mariadb", "insert-mariadb"),
+    ("oltp_read_write-mariadb", "oltp_read_write-mysql"),
+)
 
 
+def executed(name: str, folder: Path, **parameters: object) -> Any:
+    done = folder / "out.ipynb"
+    papermill.execute_notebook(NOTEBOOKS[name], done, parameters, cwd=folder, progress_bar=False)
+    return nbformat.read(done, as_version=4)
+
+
+def texts(notebook: Any) -> list[str]:
+    """What the cells printed or showed as text, widgets left out: their names are new each time."""
+    found = []
+    for output in outputs(notebook):
+        if output.get("output_type") == "stream":
+            found.append(output["text"])
+        elif "image/png" not in output.get("data", {}):
+            found.append(output["data"]["text/plain"])
+    return found
+
+
+def images(notebook: Any) -> list[np.ndarray[Any, np.dtype[np.float64]]]:
+    pngs = [output["data"]["image/png"] for output in outputs(notebook) if "image/png" in output.get("data", {})]
+    return [255 * matplotlib.image.imread(io.BytesIO(base64.b64decode(png))) for png in pngs]
+
+
+def outputs(notebook: Any) -> list[Any]:
+    return [
+        output
+        for cell in notebook.cells
+        if cell.cell_type == "code" and "interactive" not in cell.metadata.get("tags", [])
+        for output in cell.outputs
+    ]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_the_stored_outputs_are_what_it_shows_now(name: str, tmp_path: Path) -> None:
+    stored = nbformat.read(NOTEBOOKS[name], as_version=4)
+    fresh = executed(name, tmp_path)
+    assert texts(fresh) == texts(stored), "run scripts/notebooks and look at what changed"
+    pairs = list(zip(images(fresh), images(stored), strict=True))
+    assert pairs
+    for new, old in pairs:
+        assert new.shape == old.shape
+        assert np.sqrt(np.mean((new - old) ** 2)) <= PIXELS, "run scripts/notebooks and look at what changed"
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_a_code_host_can_show_it(name: str) -> None:
+    """No output needs a kernel, and none names a place of the machine it ran on."""
+    text = NOTEBOOKS[name].read_text()
+    assert text.count('"image/png"') >= 4
+    assert "widget-view" not in text
+    assert str(ROOT) not in text
+    assert "/home/" not in text
+    notebook = json.loads(text)
+    assert all(cell["outputs"] or "import" in "".join(cell["source"]) or cell["metadata"].get("tags")
+               for cell in notebook["cells"] if cell["cell_type"] == "code")  # fmt: skip
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_the_analysis_runs_on_every_example(tmp_path: Path, example: str) -> None:
+    done = executed("analysis", tmp_path, RUN=str(EXAMPLES[example]))
+    assert len(images(done)) >= 7
+    assert any("Pool size: " in text for text in texts(done))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("pair", PAIRS, ids=" ".join)
+def test_the_comparison_runs_on_pairs_of_examples(tmp_path: Path, pair: tuple[str, str]) -> None:
+    done = executed("compare", tmp_path, RUNS=[str(EXAMPLES[name]) for name in pair])
+    assert any("real difference" in text for text in texts(done))
+
+
+@pytest.mark.server
 @pytest.mark.slow
-@pytest.mark.parametrize("run", sorted(shipped("data/examples").glob("*.jsonl")), ids=lambda path: path.stem)
-def test_the_notebook_runs_from_top_to_bottom(tmp_path: Path, run: Path) -> None:
-    papermill.execute_notebook(NOTEBOOK, tmp_path / "out.ipynb", {"RUN": str(run)}, progress_bar=False)
-    text = (tmp_path / "out.ipynb").read_text()
-    assert text.count("image/png") >= 3
-    assert "Pool size: " in text
-
-
-def test_its_outputs_are_committed() -> None:
-    assert NOTEBOOK.read_text().count("image/png") >= 3
+def test_both_run_on_what_was_just_measured(server: PrivateServer, poolsize: Command, tmp_path: Path) -> None:
+    short = ("--pool-sizes", "1,2,4", "--users", "16", "--step-time", "4s", "--warm-up", "1s")
+    for name in ("a.jsonl", "b.jsonl"):
+        done = poolsize("sweep", "--workload", "select_one", *short, "--output", name, url=server.url)
+        assert done.returncode == 0, done.stderr
+    runs = [str(tmp_path / name) for name in ("a.jsonl", "b.jsonl")]
+    assert len(images(executed("analysis", tmp_path, RUN=runs[0], CURRENT=2))) >= 7
+    assert any("real difference" in text for text in texts(executed("compare", tmp_path, RUNS=runs)))

@@ -54,12 +54,13 @@ def test_a_script_is_there(line: str) -> None:
 
 def test_every_kind_of_block_and_command_is_checked() -> None:
     assert {kind for kind, _ in BLOCKS} == {"sh", "console", "sql", "python"}
-    commands = ("scripts/", "poolsize sweep", "poolsize analyze", "poolsize notebook", "locust ", *SERVERLESS)
+    commands = ("scripts/", "poolsize sweep", *DRAWN, "poolsize notebook", "locust ", *SERVERLESS)
     known = (*commands, "export POOLSIZE_URL=", "unset POOLSIZE_URL")
     assert all(line.startswith(known) for line in shell_lines("") if line)
 
 
-SERVERLESS = ("poolsize recommend", "poolsize sweep --replay", "poolsize import")
+SERVERLESS = ("poolsize recommend", "poolsize sweep --replay", "poolsize import", "poolsize report")
+DRAWN = ("poolsize analyze", "poolsize compare")
 
 
 @pytest.mark.parametrize("line", [line for beginning in SERVERLESS for line in shell_lines(beginning)])
@@ -71,15 +72,28 @@ def test_what_needs_no_server_works_as_shown(line: str, tmp_path: Path) -> None:
     subprocess.run(words, cwd=tmp_path, env=environment(), check=True, capture_output=True)
 
 
-@pytest.mark.parametrize("line", shell_lines("poolsize analyze"))
-def test_the_analysis_draws(line: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("line", [line for beginning in DRAWN for line in shell_lines(beginning)])
+def test_what_draws_does(line: str, tmp_path: Path) -> None:
     words = [str(ROOT / word) if word.startswith("data/") else word for word in shlex.split(line)]
     subprocess.run(words, cwd=tmp_path, env=environment(), check=True, capture_output=True)
     assert list(tmp_path.glob("*.png"))
 
 
+def test_the_plots_work_as_shown(tmp_path: Path) -> None:
+    (program,) = [text for text in blocks("python") if "plot_throughput" in text]
+    program = program.replace('"data/', f'"{ROOT}/data/')
+    environ = os.environ | {"MPLBACKEND": "agg"}
+    subprocess.run([sys.executable, "-c", program], cwd=tmp_path, env=environ, check=True)
+    assert (tmp_path / "knee.svg").read_text().count("<path") > 10
+
+
+def test_the_notebooks_that_it_names_are_there() -> None:
+    named = re.findall(r"\]\(([^)#]+)\)", (ROOT / "README.md").read_text())
+    assert [path for path in named if not path.startswith("https:") and not (ROOT / path).exists()] == []
+
+
 def test_the_python_api_works_as_shown() -> None:
-    (program,) = [text for text in blocks("python") if "load_run" in text]
+    (program,) = [text for text in blocks("python") if "answer.range" in text]
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
     size, low, high, p99 = done.stdout.replace("(", "").replace(")", "").replace(",", "").split()
     assert size == "2"

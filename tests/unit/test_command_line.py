@@ -58,16 +58,16 @@ def test_the_text_is_the_golden_one(poolsize: Command, name: str, arguments: lis
     assert poolsize("recommend", *arguments).stdout == (GOLDEN / f"{name}.txt").read_text()
 
 
-def test_recommend_from_a_run(poolsize: Command, tmp_path: Path) -> None:
+def test_recommend_from_a_run(poolsize_here: Command, tmp_path: Path) -> None:
     stored(tmp_path / "a.jsonl")
-    answer = json.loads(poolsize("recommend", "--run", "a.jsonl", "--json").stdout)
+    answer = json.loads(poolsize_here("recommend", "--run", "a.jsonl", "--json").stdout)
     assert (answer["pool_size"], answer["basis"], answer["verdict"]) == (4, "measured", "measured")
-    assert poolsize("recommend", "--run", "a.jsonl").stdout.startswith("Pool size: 4 connections")
+    assert poolsize_here("recommend", "--run", "a.jsonl").stdout.startswith("Pool size: 4 connections")
 
 
-def test_analyze_prints_and_draws(poolsize: Command, tmp_path: Path) -> None:
+def test_analyze_prints_and_draws(poolsize_here: Command, tmp_path: Path) -> None:
     stored(tmp_path / "a.jsonl")
-    done = poolsize("analyze", "a.jsonl", "--plot", "a.png", "--json")
+    done = poolsize_here("analyze", "a.jsonl", "--plot", "a.png", "--json")
     assert [step["pool_size"] for step in json.loads(done.stdout)["steps"]] == [1, 2, 4, 8]
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
 
@@ -122,10 +122,10 @@ def test_bad_input_is_one_line_and_no_traceback(
     assert (tmp_path / "half.jsonl").read_bytes() == whole[: len(whole) // 2]
 
 
-def test_a_plot_that_can_not_be_drawn_is_told_after_the_table(poolsize: Command, tmp_path: Path) -> None:
+def test_a_plot_that_can_not_be_drawn_is_told_after_the_table(poolsize_here: Command, tmp_path: Path) -> None:
     stored(tmp_path / "a.jsonl")
     for name in ("no/folder.png", "a.nonsense"):
-        done = poolsize("analyze", "a.jsonl", "--plot", name)
+        done = poolsize_here("analyze", "a.jsonl", "--plot", name)
         assert done.returncode == 2
         assert "Plateau: 4 connections" in done.stdout
         assert done.stderr.startswith(f"poolsize: error: --plot {name}")

@@ -10,10 +10,11 @@ from scipy.special import gammaln
 
 from poolsize.analysis.callers import callers
 from poolsize.analysis.closed_network import Station, throughputs
+from poolsize.analysis.oracle import explained
 from poolsize.analysis.prediction import WhatIf, predict
 from poolsize.analysis.summary import analyze
 from poolsize.errors import BadInput, WorkFailed
-from poolsize.oracle_demonstration import SHOWN, THINK_MS, USERS
+from poolsize.oracle_demonstration import SHOWN
 from poolsize.store import load_run
 from tests.conftest import ROOT, a_run
 
@@ -73,12 +74,10 @@ def test_oracle_s_demonstration_is_what_a_server_makes_of_it_that_slows_down() -
     With 9,600 callers who pause for 550 ms it is at the edge of its capacity, so that a little slowdown decides whether
     some fifty callers are inside or two thousand.
     """
-    rates = throughputs([Station(0.9, 16, 1.5e-4)], 0.0, 2048)
-    for shown in SHOWN:
-        found = callers(rates[: shown.pool_size], USERS, THINK_MS)
+    for shown, found in zip(SHOWN, explained([one.pool_size for one in SHOWN]), strict=True):
         assert found.throughput == pytest.approx(shown.throughput, rel=0.1)
         assert 0.5 <= found.usage_ms / shown.execution_ms <= 2
-    large, small = (callers(rates[: shown.pool_size], USERS, THINK_MS) for shown in SHOWN)
+    large, small = explained([one.pool_size for one in SHOWN])
     assert small.throughput > 1.1 * large.throughput
     assert large.at_work > 20 * small.at_work
 

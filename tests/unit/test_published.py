@@ -6,7 +6,7 @@ import pytest
 
 from poolsize.analysis.summary import analyze
 from poolsize.measure.replay import recorded_run
-from poolsize.present.text import recommendation_text
+from poolsize.present.recommendation_text import recommendation_text
 from poolsize.published import published_curves
 from poolsize.recommendation import recommend
 from tests.conftest import ROOT

@@ -7,7 +7,8 @@ import pytest
 
 from poolsize.analysis.summary import analyze
 from poolsize.errors import WorkFailed
-from poolsize.present.text import analysis_json, analysis_text, recommendation_json, recommendation_text
+from poolsize.present.analysis_text import analysis_json, analysis_text
+from poolsize.present.recommendation_text import recommendation_json, recommendation_text
 from poolsize.recommendation import recommend
 from poolsize.run import Check, Run
 from tests.conftest import a_run

@@ -9,7 +9,7 @@ from poolsize.analysis.summary import analyze
 from poolsize.errors import BadInput
 from poolsize.measure.recorder import histogram
 from poolsize.plan import Search
-from poolsize.present.text import recommendation_text
+from poolsize.present.recommendation_text import recommendation_text
 from poolsize.recommendation import recommend
 from poolsize.regret import Wishes
 from poolsize.run import Latencies, Run, Step

@@ -1,0 +1,38 @@
+"""`poolsize report`: a run as one page to send to the team."""
+
+from pathlib import Path
+
+import click
+
+from poolsize.analysis.summary import analyze
+from poolsize.commands.wishes import wish_options, wishes_of
+from poolsize.errors import BadInput
+from poolsize.recommendation import recommend
+from poolsize.store import load_run
+
+ENDINGS = (".html", ".md")
+
+
+@click.command()
+@click.argument("run")
+@click.option(
+    "--output", type=click.Path(path_type=Path), required=True, metavar="FILE", help="A .html page, or a .md file."
+)
+@wish_options
+def report(run: str, output: Path, current: int | None, max_p95: str | None, max_p99: str | None) -> None:
+    """Write RUN's answer, reasons, plots and facts as one file that needs nothing beside it.
+
+    The .html page is made for a phone, a desk and paper; print it from a browser for a PDF.
+    """
+    if output.suffix not in ENDINGS:
+        raise BadInput(f"--output {output}: name a file that ends in .html or .md (a browser prints the first as PDF)")
+    analysis = analyze(load_run(run))
+    answer = recommend(analysis, wishes_of(current, max_p95, max_p99))
+    from poolsize.present.report import report_html, report_markdown
+
+    text = report_html(analysis, answer, current) if output.suffix == ".html" else report_markdown(analysis, answer)
+    try:
+        output.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise BadInput(f"--output {output} can't be written: {error.strerror}") from None
+    click.echo(f"poolsize: wrote {output}", err=True)

@@ -1,0 +1,93 @@
+"""What each plot shows, in words with figures, for those who can't see it."""
+
+from poolsize.analysis.summary import Analysis, SizeSummary
+from poolsize.units import count, milliseconds, number, per_second
+
+
+def of_throughput(analysis: Analysis) -> str:
+    """How throughput goes with the pool size, and where the plateau is."""
+    best = max(analysis.sizes, key=lambda size: size.throughput.mean)
+    text = f"Throughput against pool size: {_course(analysis)}; the most is {per_second(best.throughput.mean)} at "
+    text += f"{best.pool_size}."
+    if found := analysis.plateau:
+        text += f" The plateau begins at {count(found.pool_size, 'connection')}, between {found.low} and {found.high}."
+    others = ", ".join(f"{name.replace('_', ' ')} {size or 'none'}" for name, size in analysis.answers.items())
+    return f"{text} Marked below: {others}."
+
+
+def of_latency(analysis: Analysis) -> str:
+    """What the percentiles of the total time are at the ends and at the plateau."""
+    told = "; ".join(
+        f"with {count(size.pool_size, 'connection')} p50 {milliseconds(size.total.p50)}, p95 "
+        f"{milliseconds(size.total.p95)} and p99 {milliseconds(size.total.p99)}"
+        for size in _landmarks(analysis)
+    )
+    return f"Percentiles of wait and usage together against pool size: {told}."
+
+
+def of_wait_and_usage(analysis: Analysis) -> str:
+    """How the mean time parts into both, at the ends and at the plateau."""
+    told = "; ".join(
+        f"with {count(size.pool_size, 'connection')} {milliseconds(size.wait.mean)} of wait and "
+        f"{milliseconds(size.usage.mean)} of usage"
+        for size in _landmarks(analysis)
+    )
+    return f"Mean wait for a connection and mean usage of it, stacked, one bar a pool size: {told}."
+
+
+def of_distribution(analysis: Analysis) -> str:
+    """Where the distributions end."""
+    told = "; ".join(
+        f"with {count(size.pool_size, 'connection')} p50 is {milliseconds(size.total.p50)}, p99.9 "
+        f"{milliseconds(size.total.p99_9)} and the longest {milliseconds(size.total.max)}"
+        for size in _landmarks(analysis)
+    )
+    return f"The whole distribution of wait and usage together, one line a pool size: {told}."
+
+
+def of_users(analysis: Analysis) -> str:
+    """Where the users are at the ends and at the plateau."""
+    told = "; ".join(
+        f"with {count(size.pool_size, 'connection')} {number(size.throughput.mean * size.usage.mean / 1000)} hold one "
+        f"and {number(size.throughput.mean * size.wait.mean / 1000)} wait"
+        for size in _landmarks(analysis)
+    )
+    return f"Where the users are on average, one bar a pool size: {told}."
+
+
+def of_processors(analysis: Analysis) -> str:
+    """How many cores each side kept busy at the ends and at the plateau."""
+    told = "; ".join(
+        f"with {count(size.pool_size, 'connection')} {_server_cores(analysis, size.pool_size)}the load "
+        f"{number(analysis.load_cores(size.pool_size))}"
+        for size in _landmarks(analysis)
+    )
+    return f"Cores kept busy, one bar a pool size: {told}."
+
+
+def of_seconds(analysis: Analysis) -> str:
+    """How long was measured in all, and how much of it was left out."""
+    steps = analysis.run.steps
+    warm = sum(step.warm_up_seconds for step in steps)
+    return (
+        f"Transactions in every second of {count(len(steps), 'step')} in the order they were measured: "
+        f"{count(sum(len(step.throughput) for step in steps), 'second')} in all, {warm:,} of them dropped as warm-up."
+    )
+
+
+def _course(analysis: Analysis) -> str:
+    told = [f"{per_second(size.throughput.mean)} at {size.pool_size}" for size in _landmarks(analysis)]
+    return ", ".join(told)
+
+
+def _landmarks(analysis: Analysis) -> list[SizeSummary]:
+    """The smallest size, the one nearest to the plateau, and the largest; each once."""
+    found = [analysis.sizes[0], analysis.sizes[-1]]
+    if analysis.plateau:
+        found.insert(1, analysis.nearest(analysis.plateau.pool_size))
+    return list({size.pool_size: size for size in found}.values())
+
+
+def _server_cores(analysis: Analysis, pool_size: int) -> str:
+    busy = analysis.counter("process_cpu", pool_size)
+    return "" if busy is None else f"the server {number(busy)} and "

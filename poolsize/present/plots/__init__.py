@@ -1,0 +1,39 @@
+"""Plots: each draws on the Axes it is given and returns it. The only importer of Matplotlib.
+
+For one of your own::
+
+    with matplotlib.rc_context(STYLE):
+        figure, ax = matplotlib.pyplot.subplots()
+        plot_throughput(ax, analysis)
+"""
+
+from poolsize.present.plots.axes import STYLE
+from poolsize.present.plots.comparison import plot_compared, plot_differences
+from poolsize.present.plots.figures import comparison_figure, figure, prediction_figure, save_figure
+from poolsize.present.plots.latency import plot_distribution, plot_latency, plot_wait_and_usage
+from poolsize.present.plots.literature import plot_oracle, plot_published, plot_survey
+from poolsize.present.plots.seconds import plot_seconds
+from poolsize.present.plots.server import plot_processors, plot_threads, plot_users
+from poolsize.present.plots.throughput import plot_prediction, plot_throughput
+
+__all__ = [
+    "STYLE",
+    "comparison_figure",
+    "figure",
+    "plot_compared",
+    "plot_differences",
+    "plot_distribution",
+    "plot_latency",
+    "plot_oracle",
+    "plot_prediction",
+    "plot_processors",
+    "plot_published",
+    "plot_seconds",
+    "plot_survey",
+    "plot_threads",
+    "plot_throughput",
+    "plot_users",
+    "plot_wait_and_usage",
+    "prediction_figure",
+    "save_figure",
+]

@@ -1,0 +1,77 @@
+"""Whole figures, and their files."""
+
+from collections.abc import Callable, Sequence
+from io import StringIO
+from pathlib import Path
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from poolsize.analysis.comparison import Comparison
+from poolsize.analysis.prediction import Prediction
+from poolsize.analysis.summary import Analysis
+from poolsize.errors import BadInput
+from poolsize.present.plots.axes import STYLE
+from poolsize.present.plots.comparison import plot_compared, plot_differences
+from poolsize.present.plots.latency import plot_latency, plot_wait_and_usage
+from poolsize.present.plots.throughput import plot_prediction, plot_throughput
+from poolsize.units import count
+
+WIDTH, HEIGHT = 7.2, 3.2
+Draw = Callable[[Axes], Axes]
+
+
+def figure(analysis: Analysis) -> Figure:
+    """Throughput, latency, wait and usage below each other, titled with what was measured.
+
+    A replay has no waits to draw.
+    """
+    draws: list[Draw] = [lambda ax: plot_throughput(ax, analysis), lambda ax: plot_latency(ax, analysis)]
+    if any(size.wait.mean >= 0 for size in analysis.sizes):
+        draws.append(lambda ax: plot_wait_and_usage(ax, analysis))
+    setting = analysis.setting
+    users = "" if setting.recording else f", {count(setting.plan.users, 'user')}"
+    return _below_each_other(draws, f"{setting.plan.workload} on {setting.subject}{users}")
+
+
+def prediction_figure(prediction: Prediction) -> Figure:
+    """Throughput and latencies below each other, titled with the callers."""
+    draws: list[Draw] = [lambda ax: plot_prediction(ax, prediction), lambda ax: plot_latency(ax, prediction)]
+    return _below_each_other(draws, f"predicted for {count(prediction.users, 'user')}")
+
+
+def comparison_figure(comparison: Comparison) -> Figure:
+    """The curves, and below them their differences, titled with what is compared."""
+    draws: list[Draw] = [lambda ax: plot_compared(ax, comparison), lambda ax: plot_differences(ax, comparison)]
+    return _below_each_other(draws, comparison.title)
+
+
+def svg_of(draw: Draw, width: float, height: float) -> str:
+    """One plot of so many inches as the text of an SVG file, the same each time."""
+    with mpl.rc_context(STYLE):
+        drawn = Figure(figsize=(width, height), layout="constrained")
+        draw(drawn.subplots())
+        text = StringIO()
+        drawn.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
+    return text.getvalue()
+
+
+def save_figure(drawn: Figure, path: Path) -> None:
+    """Write a figure to a file; its ending says the format. Raises BadInput where that can't be done."""
+    try:
+        with mpl.rc_context(STYLE):
+            drawn.savefig(path, dpi=144)
+    except OSError as error:
+        raise BadInput(f"--plot {path} can't be written: {error.strerror}") from None
+    except ValueError:
+        raise BadInput(f"--plot {path}: name a .png or an .svg file") from None
+
+
+def _below_each_other(draws: Sequence[Draw], title: str) -> Figure:
+    with mpl.rc_context(STYLE):
+        drawn = Figure(figsize=(WIDTH, HEIGHT * len(draws)), layout="constrained")
+        for ax, draw in zip(drawn.subplots(len(draws)), draws, strict=True):
+            draw(ax)
+        drawn.suptitle(title)
+    return drawn

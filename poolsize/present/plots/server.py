@@ -1,0 +1,58 @@
+"""What holds the throughput: processors, threads at work, and where the users are."""
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import StrMethodFormatter
+
+from poolsize.analysis.summary import Analysis
+from poolsize.present.plots.axes import BLUE, GREY, legend_above, pool_size_axis
+from poolsize.present.plots.latency import stacked_bars
+
+
+def plot_processors(ax: Axes, analysis: Analysis) -> Axes:
+    """Cores kept busy by the server, by making the load and by other programs; the server's only where it was seen."""
+    sizes = [size.pool_size for size in analysis.sizes]
+    load = [analysis.load_cores(size) for size in sizes]
+    server = [analysis.counter("process_cpu", size) for size in sizes]
+    machine = [analysis.counter("machine_cpu", size) for size in sizes]
+    parts = {"the server": _known(server), "making the load": load}
+    if None not in machine and None not in server:
+        used = zip(_known(machine), _known(server), load, strict=True)
+        parts["other programs"] = [max(0.0, busy - mine - ours) for busy, mine, ours in used]
+    stacked_bars(ax, sizes, parts, "cores busy")
+    if cores := analysis.counter("machine_cores", sizes[-1]):
+        ax.axhline(cores, color=GREY, linestyle=":", label=f"the machine's {cores:g}")
+        legend_above(ax, 2)
+    return ax
+
+
+def plot_threads(ax: Axes, analysis: Analysis) -> Axes:
+    """How many statements the server ran at a time (Threads_running), against the connections that it was given."""
+    sizes = [size.pool_size for size in analysis.sizes]
+    ax.plot(sizes, sizes, color=GREY, linestyle=":", label="as many as connections")
+    running = [analysis.counter("Threads_running", size) for size in sizes]
+    ax.plot(sizes, _known(running), color=BLUE, marker="o", label="ran at a time")
+    ax.set_yscale("log", base=2)
+    ax.yaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
+    ax.set_ylabel("threads running")
+    legend_above(ax, 2)
+    return pool_size_axis(ax, sizes)
+
+
+def plot_users(ax: Axes, analysis: Analysis) -> Axes:
+    """Where the users are on average: holding a connection, waiting for one, or between two transactions.
+
+    By Little's law, throughput times the mean time in each place; nobody moves into the database by a larger pool
+    without leaving the queue in front of it.
+    """
+    telling = [size for size in analysis.sizes if size.usage.mean >= 0]
+    holding = np.array([size.throughput.mean * size.usage.mean / 1000 for size in telling])
+    waiting = np.array([size.throughput.mean * size.wait.mean / 1000 for size in telling])
+    parts = {"holding a connection": holding.tolist(), "waiting for one": waiting.tolist()}
+    if analysis.setting.plan.rate is None:
+        parts["between transactions"] = np.maximum(0, analysis.setting.plan.users - holding - waiting).tolist()
+    return stacked_bars(ax, [size.pool_size for size in telling], parts, "users")
+
+
+def _known(values: list[float | None]) -> list[float]:
+    return [np.nan if value is None else value for value in values]

@@ -1,0 +1,80 @@
+"""Throughput against pool size: the knee, and who says where it is."""
+
+from collections.abc import Mapping
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from poolsize.analysis.prediction import Prediction
+from poolsize.analysis.summary import Analysis
+from poolsize.present.plots.axes import BLUE, GREEN, GREY, ORANGE, legend_above, pool_size_axis, rate_axis
+from poolsize.start import starting_point
+from poolsize.units import number, percent
+
+ROW = 0.065
+"""Height of a mark's line, as a share of the axes."""
+
+
+def plot_throughput(ax: Axes, analysis: Analysis, current: int | None = None) -> Axes:
+    """Throughput per second: what was measured, the curve through it with its band, the plateau with its range.
+
+    Below the curve every estimator's size is marked, the formula's, and the user's current one.
+    """
+    sizes = [size.pool_size for size in analysis.sizes]
+    if analysis.curves:
+        low, high = np.quantile(analysis.curves.draws, [0.025, 0.975], axis=0)
+        ax.fill_between(analysis.curves.sizes, low, high, color=BLUE, alpha=0.18, linewidth=0, label="95 % of curves")
+        ax.plot(analysis.curves.sizes, analysis.curves.mean, color=BLUE, label="through all steps")
+    for valid, face, label in ((True, BLUE, "measured"), (False, "white", "a check failed")):
+        shown = [size for size in analysis.sizes if size.valid is valid]
+        if shown:
+            ax.plot(
+                [size.pool_size for size in shown], [size.throughput.mean for size in shown],
+                linestyle="none", marker="o", markerfacecolor=face, markeredgecolor=BLUE, label=label,
+            )  # fmt: skip
+    if plateau := analysis.plateau:
+        ax.axhline(plateau.threshold, color=GREY, linestyle=":", label=f"{percent(1 - plateau.tolerance)} of the best")
+        ax.axvspan(plateau.low, plateau.high, color=ORANGE, alpha=0.15, linewidth=0, label="plateau's range")
+        ax.axvline(plateau.pool_size, color=ORANGE)
+        _mark(ax, (sizes[0], sizes[-1]), _said(analysis, current))
+    rate_axis(ax)
+    legend_above(ax, 3)
+    return pool_size_axis(ax, sizes)
+
+
+def plot_prediction(ax: Axes, prediction: Prediction) -> Axes:
+    """Predicted throughput per second, and what was measured where nothing is different."""
+    sizes = [one.pool_size for one in prediction.sizes]
+    ax.plot(sizes, [one.throughput for one in prediction.sizes], color=BLUE, marker="o", label="predicted")
+    measured = [(one.pool_size, one.measured) for one in prediction.sizes if one.measured is not None]
+    if measured:
+        ax.plot(*zip(*measured, strict=True), color=ORANGE, linestyle="none", marker="x", label="measured")
+    rate_axis(ax)
+    legend_above(ax, 2)
+    return pool_size_axis(ax, sizes)
+
+
+def _said(analysis: Analysis, current: int | None) -> Mapping[str, int]:
+    """Who says which size: the estimators, the formula, and the user's pool of today."""
+    setting = analysis.setting
+    formula = starting_point(setting.cores, disks=setting.disks).connections
+    said = {**analysis.answers, "formula": formula, "current": current}
+    return {name.replace("_", " "): size for name, size in said.items() if size is not None}
+
+
+def _mark(ax: Axes, ends: tuple[int, int], said: Mapping[str, int]) -> None:
+    """One line each, under the curve; an arrow where the size lies outside of what was measured."""
+    middle = np.sqrt(ends[0] * ends[1])
+    across = ax.get_xaxis_transform()
+    for row, (name, size) in enumerate(reversed(list(said.items()))):
+        place = float(np.clip(size, *ends))
+        height = ROW * (row + 0.6)
+        colour = {"plateau": ORANGE, "formula": GREY, "current": "black"}.get(name, GREEN)
+        beyond = "" if place == size else " →" if size > place else " ←"
+        ax.plot([place], [height], marker="D", markersize=4, color=colour, transform=across, clip_on=False, zorder=5)
+        left = place > middle
+        ax.annotate(
+            f"{name} {number(size)}{beyond}", (place, height), xycoords=across, textcoords="offset points",
+            xytext=(-6 if left else 6, 0), ha="right" if left else "left", va="center", fontsize=8, color=colour,
+            bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.5},
+        )  # fmt: skip

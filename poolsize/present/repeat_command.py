@@ -1,0 +1,60 @@
+"""The command that measures a run again."""
+
+import shlex
+from dataclasses import fields
+
+from poolsize.plan import SweepPlan
+from poolsize.run import Run
+
+USUAL = {field.name: field.default for field in fields(SweepPlan)}
+SEARCH_SECONDS = (2, 8)
+"""Warm-up and counted time of a search's steps, where nothing else was asked for."""
+
+
+def repeat_command(run: Run) -> str:
+    """As it is typed; the server's address stands in it, its account does not. Empty for a recording."""
+    setting, plan = run.setting, run.plan
+    if setting.recording is not None:
+        return ""
+    words = ["poolsize", "sweep", "--workload", setting.own_workload or plan.workload, *_sizes(plan)]
+    words += ["--users", str(plan.users), *_lengths(plan), *_wanted(plan)]
+    processes = max((len(step.workers) for step in run.steps), default=1)
+    words += ["--processes", str(processes)] if processes > 1 else []
+    words += ["--cores", str(setting.cores), *(["--disks", str(setting.disks)] if setting.disks != 1 else [])]
+    if setting.private:
+        words += [f"--server-option={name}={value}" for name, value in setting.server_options.items()]
+    elif setting.server:
+        words += ["--url", f"mysql://USER@{setting.server.address}/"]
+    return shlex.join(words)
+
+
+def _sizes(plan: SweepPlan) -> list[str]:
+    if plan.search is None:
+        return ["--pool-sizes", ",".join(map(str, plan.sizes))]
+    return ["--budget", f"{plan.search.budget_seconds}s", "--interval", f"{plan.search.interval:g}"]
+
+
+def _lengths(plan: SweepPlan) -> list[str]:
+    usual = SEARCH_SECONDS if plan.search else (USUAL["warm_up_seconds"], USUAL["step_seconds"])
+    words = []
+    for flag, seconds, default in zip(
+        ("--warm-up", "--step-time"), (plan.warm_up_seconds, plan.step_seconds), usual, strict=True
+    ):
+        if seconds != default:
+            words += [flag, f"{seconds}s"]
+    return words
+
+
+def _wanted(plan: SweepPlan) -> list[str]:
+    """Whatever else is not as usual."""
+    told = {
+        "repeats": ("--repeats", str(plan.repeats)),
+        "think_time_ms": ("--think-time", f"{plan.think_time_ms:g}ms"),
+        "precision": ("--precision", f"{plan.precision}"),
+        "rate": ("--rate", f"{plan.rate}"),
+        "pool_timeout_seconds": ("--pool-timeout", f"{plan.pool_timeout_seconds:g}s"),
+        "error_budget": ("--error-budget", f"{plan.error_budget}"),
+        "verify": ("--verify", ",".join(map(str, plan.verify))),
+        "seed": ("--seed", str(plan.seed)),
+    }
+    return [word for name, words in told.items() if getattr(plan, name) != USUAL[name] for word in words]

@@ -1,0 +1,33 @@
+"""Expected outputs, in tests/golden; POOLSIZE_WRITE_GOLDEN=1 writes them anew, to be looked at before they are kept."""
+
+import os
+import shutil
+from pathlib import Path
+
+from matplotlib.figure import Figure
+from matplotlib.testing.compare import compare_images
+
+from tests.conftest import ROOT
+
+GOLDEN = ROOT / "tests/golden"
+WRITE = bool(os.environ.get("POOLSIZE_WRITE_GOLDEN"))
+PIXELS = 4.0
+"""Root mean square of the difference, of 255: fonts drawn by another FreeType stay below it, and a small mark that is
+missing does not."""
+
+
+def assert_golden(name: str, text: str) -> None:
+    """The text is that of the file."""
+    if WRITE:
+        (GOLDEN / name).write_text(text)
+    assert text == (GOLDEN / name).read_text()
+
+
+def assert_golden_image(name: str, drawn: Figure, folder: Path) -> None:
+    """The figure looks like the file, within PIXELS."""
+    path = folder / name
+    drawn.savefig(path, dpi=80)
+    if WRITE:
+        shutil.copyfile(path, GOLDEN / "plots" / name)
+    difference = compare_images(str(GOLDEN / "plots" / name), str(path), PIXELS)
+    assert difference is None, difference

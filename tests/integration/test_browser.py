@@ -1,0 +1,102 @@
+"""The report in a real browser: on a phone, a desk and paper. Screenshots stay in build/screenshots."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from poolsize.analysis.summary import analyze
+from poolsize.present.report import report_html
+from poolsize.recommendation import Recommendation, recommend
+from poolsize.shipped import shipped
+from poolsize.store import load_run
+from tests.conftest import ROOT, a_run
+
+SCREENSHOTS = ROOT / "build/screenshots"
+PHONE, DESK, PAPER = {"width": 390, "height": 844}, {"width": 1280, "height": 900}, {"width": 680, "height": 1000}
+CUT_OFF = """() => [...document.querySelectorAll("body *")]
+  .filter(e => e.getBoundingClientRect().right > document.documentElement.clientWidth + 1
+            || e.getBoundingClientRect().left < -1 || e.scrollWidth > e.clientWidth + 1 && e.clientWidth > 0)
+  .map(e => e.tagName + ": " + e.textContent.trim().slice(0, 60))"""
+"""Elements that reach beyond the page, or hold more than they show."""
+SHOWN = ("oltp_read_write-mariadb", "insert-mysql", "scan-mysql")
+"""Examples with failed checks, at the edge of what was measured, and with nothing to say against them."""
+RUNS = {name: load_run(shipped(f"data/examples/{name}.jsonl")) for name in SHOWN} | {
+    "many-sizes": a_run({size: 100 * size for size in range(1, 25)}, users=1000),
+    "no-size": a_run({1: 100, 2: 200, 4: 390}, users=1),
+}
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if program is None:
+        pytest.skip("no browser on this machine: apt-get install chromium")
+    options = ["--no-sandbox"] if os.geteuid() == 0 else []
+    with sync_playwright() as driver:
+        started = driver.chromium.launch(executable_path=program, args=options)
+        yield started
+        started.close()
+
+
+@cache
+def answered(name: str) -> tuple[Recommendation, str]:
+    """A run's answer and its report."""
+    analysis = analyze(RUNS[name])
+    answer = recommend(analysis)
+    return answer, report_html(analysis, answer, 40)
+
+
+def opened(browser: Browser, tmp_path: Path, name: str, size: dict[str, int]) -> tuple[Page, list[str], list[str]]:
+    """The report's page; what its console said; what it asked for beside itself."""
+    path = tmp_path / f"{name}.html"
+    path.write_text(answered(name)[1], encoding="utf-8")
+    page = browser.new_page(viewport=size)  # type: ignore[arg-type]  # its width and height
+    said: list[str] = []
+    asked: list[str] = []
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(path.as_uri())
+    page.wait_for_load_state("networkidle")
+    return page, said, [url for url in asked if not url.startswith(("data:", path.as_uri()))]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", RUNS)
+def test_it_is_whole_on_a_phone_a_desk_and_paper(browser: Browser, tmp_path: Path, name: str) -> None:
+    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+    for where, size in (("phone", PHONE), ("desk", DESK), ("paper", PAPER)):
+        page, said, asked = opened(browser, tmp_path, name, size)
+        if where == "paper":
+            page.emulate_media(media="print")
+            page.pdf(path=SCREENSHOTS / f"{name}.pdf", format="A4")
+        page.screenshot(path=SCREENSHOTS / f"{name}-{where}.png", full_page=True)
+        assert said == []
+        assert asked == []
+        assert page.evaluate(CUT_OFF) == []
+        pictures = "[...document.images].every(i => i.complete && i.naturalWidth > 0 && i.alt.length > 20)"
+        assert page.evaluate(pictures)
+        page.close()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", RUNS)
+def test_a_phone_s_first_screen_has_size_range_and_warning(browser: Browser, tmp_path: Path, name: str) -> None:
+    page, _, _ = opened(browser, tmp_path, name, PHONE)
+    answer, _ = answered(name)
+    size = page.get_by_text("No size" if answer.pool_size is None else f"{answer.pool_size} connection").first
+    wanted = [size, page.get_by_text(answer.warnings[0]).first]
+    if answer.range and answer.range[0] != answer.range[1]:
+        wanted.append(page.get_by_text(f"Anything from {answer.range[0]} to {answer.range[1]}").first)
+    for one in wanted:
+        box = one.bounding_box()
+        assert box is not None
+        assert box["y"] >= 0
+        assert box["y"] + box["height"] <= PHONE["height"]
+    page.screenshot(path=SCREENSHOTS / f"{name}-first-screen.png")
+    page.close()

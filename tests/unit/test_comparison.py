@@ -1,0 +1,147 @@
+"""Comparing runs: refused where more than one field differs, right where the difference is known."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from poolsize.analysis.comparison import Comparison, compare
+from poolsize.analysis.differences import compared_field
+from poolsize.analysis.summary import Analysis, analyze
+from poolsize.errors import BadInput, WorkFailed
+from poolsize.present.comparison_text import comparison_text, sentences
+from poolsize.run import Calibration, Run
+from tests.conftest import Command, a_run, a_setting, a_step
+
+CURVE = {1: 100, 2: 195, 4: 360, 8: 500, 16: 520, 32: 515}
+
+
+def noisy(random: np.random.Generator, factor: float = 1.0, tail: float = 1.0) -> Analysis:
+    """A run of 15 s steps whose seconds resemble their neighbours (AR(1), 0.5), and whose steps differ by 1.5 %."""
+    steps = []
+    for order, (size, rate) in enumerate(CURVE.items()):
+        level = rate * factor * (tail if size == 32 else 1.0) * random.normal(1, 0.015)
+        noise, seconds = 0.0, []
+        for _ in range(15):
+            noise = 0.5 * noise + random.normal(0, 0.03 * level)
+            seconds.append(max(1, round(level + noise)))
+        steps.append(a_step(size, seconds, order=order))
+    setting = a_setting(tuple(CURVE))
+    return analyze(Run(setting, tuple(steps)))
+
+
+def with_setting(run: Run, **different: Any) -> Run:
+    plan = {name: value for name, value in different.items() if hasattr(run.plan, name)}
+    server = {
+        name: value for name, value in different.items() if run.setting.server and name in vars(run.setting.server)
+    }
+    rest = {name: value for name, value in different.items() if name not in plan and name not in server}
+    assert run.setting.server is not None
+    setting = replace(run.setting, plan=replace(run.plan, **plan), server=replace(run.setting.server, **server), **rest)
+    return replace(run, setting=setting)
+
+
+@pytest.mark.long
+def test_intervals_hold_the_truth_as_often_as_they_say_and_find_what_is_there() -> None:
+    """100 pairs of runs of one truth, and 40 with 6 % between them."""
+    random = np.random.default_rng(7)
+    same = [compare({"a": noisy(random), "b": noisy(random)}).others[0] for _ in range(100)]
+    assert sum(other.throughput is not None and not other.throughput.real for other in same) >= 93
+    assert sum(other.largest is None for other in same) >= 93
+    apart = [compare({"a": noisy(random), "b": noisy(random, 1.06)}).others[0] for _ in range(40)]
+    assert sum(other.throughput is not None and other.throughput.low > 0 for other in apart) >= 32
+
+
+def test_a_known_difference_is_found_and_told() -> None:
+    random = np.random.default_rng(3)
+    comparison = compare({"before": noisy(random), "after": noisy(random, 1.2)})
+    (other,) = comparison.others
+    assert other.throughput is not None
+    assert other.throughput.low < 0.2 < other.throughput.high
+    assert other.throughput.real
+    text = sentences(comparison, other, "after")
+    assert text[0].startswith("after does ")
+    assert text[0].endswith("a real difference.")
+
+
+def test_a_difference_at_one_end_is_found_there() -> None:
+    random = np.random.default_rng(4)
+    (other,) = compare({"before": noisy(random), "after": noisy(random, tail=0.6)}).others
+    assert other.largest is not None
+    assert other.largest.pool_size == 32
+
+
+def test_equal_runs_do_not_differ() -> None:
+    random = np.random.default_rng(5)
+    comparison = compare({"before": noisy(random), "after": noisy(random)})
+    assert comparison.field is None
+    assert "no real difference" in " ".join(comparison_text(comparison).split())
+
+
+def test_the_one_field_is_found_by_itself() -> None:
+    run = a_run({1: 100, 2: 200, 4: 390})
+    for different, field in (
+        ({"thread_handling": "pool-of-threads"}, "thread_handling"),
+        ({"version": "11.4.2-MariaDB"}, "server"),
+        ({"workload": "insert"}, "workload"),
+        ({"think_time_ms": 5.0}, "think_time"),
+        ({"server_options": {"innodb_io_capacity": "100"}}, "innodb_io_capacity"),
+        ({"server_options": {"thread_pool_size": "8"}, "thread_handling": "pool-of-threads"}, "thread_handling"),
+        ({"durable": False}, "innodb_flush_log_at_trx_commit"),
+        ({"created": "2027-01-01T00:00:00+00:00"}, None),
+    ):
+        assert compared_field({"a": run, "b": with_setting(run, **different)}) == field
+
+
+@pytest.mark.parametrize(
+    ("across", "different", "said"),
+    [
+        (
+            None,
+            {"workload": "insert", "think_time_ms": 5.0},
+            "workload is scan in a and insert in b; think_time is 0 ms",
+        ),
+        ("server", {"version": "11.4", "workload": "insert"}, "workload is scan in a and insert in b"),
+        ("server", {"workload": "insert"}, "--across server: it is MariaDB 10.11.6"),
+        ("frob", {}, "--across frob: a run has no such field"),
+    ],
+)
+def test_a_further_difference_is_refused_by_its_name_and_values(
+    across: str | None, different: dict[str, Any], said: str
+) -> None:
+    run = a_run({1: 100, 2: 200, 4: 390})
+    with pytest.raises(BadInput, match=said.replace("(", r"\(")):
+        compared_field({"a": run, "b": with_setting(run, **different)}, across)
+
+
+def test_sizes_that_do_not_meet_are_refused() -> None:
+    with pytest.raises(BadInput, match="a measured 1 to 2 connections and b 4 to 8, no size in both"):
+        compare({"a": analyze(a_run({1: 100, 2: 200})), "b": analyze(a_run({4: 100, 8: 200}))})
+
+
+def test_an_incomplete_run_is_not_compared() -> None:
+    run = a_run({1: 100, 2: 200})
+    with pytest.raises(WorkFailed, match="b is incomplete"):
+        compare({"a": analyze(run), "b": analyze(replace(run, steps=run.steps[:1]))})
+
+
+def with_loop(run: Run, loop_us: float) -> Analysis:
+    return analyze(replace(run, calibration=Calibration(loop_us, 20.0, 60.0)))
+
+
+def test_a_machine_of_another_speed_is_told() -> None:
+    run = a_run({1: 100, 2: 200, 4: 390})
+
+    def told(loop_us: float) -> Comparison:
+        return compare({"a": with_loop(run, 6.0), "b": with_loop(run, loop_us)})
+
+    assert "The machine itself was not the same" in comparison_text(told(7.5))
+    assert "The machine itself" not in comparison_text(told(6.2))
+
+
+def test_the_command_refuses_what_it_can_not_compare(poolsize_here: Command) -> None:
+    for arguments, said in ((("a.jsonl",), "name two runs"), (("a.jsonl", "a.jsonl"), "a.jsonl is named twice")):
+        done = poolsize_here("compare", *arguments)
+        assert done.returncode == 2
+        assert said in done.stderr

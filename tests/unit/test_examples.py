@@ -1,0 +1,46 @@
+"""The example runs: of this version, small, whole, and explained field by field."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from poolsize.store import FORMAT, load_run
+from tests.conftest import EXAMPLES
+
+FREE = {"server_options", "errors"}
+"""Objects whose keys are the user's or the server's."""
+
+
+def keys(value: Any) -> set[str]:
+    if isinstance(value, list):
+        return {key for one in value for key in keys(one)}
+    if not isinstance(value, dict):
+        return set()
+    return set(value) | {key for name, one in value.items() if name not in FREE for key in keys(one)}
+
+
+@pytest.mark.parametrize("path", EXAMPLES.values(), ids=EXAMPLES)
+def test_it_is_of_this_version_small_and_whole(path: Path) -> None:
+    run = load_run(path)
+    assert json.loads(path.read_text().splitlines()[0])["format"] == FORMAT
+    assert path.stat().st_size < 200_000
+    assert not run.unfinished
+    assert run.setting.server
+
+
+@pytest.mark.parametrize("path", EXAMPLES.values(), ids=EXAMPLES)
+def test_every_field_of_it_is_explained(path: Path) -> None:
+    text = (path.parent / "README.md").read_text()
+    found = {key for line in path.read_text().splitlines() for key in keys(json.loads(line))}
+    assert sorted(key for key in found if f"`{key}`" not in text) == []
+    assert f"`{path.name}`" in text
+
+
+def test_they_show_both_servers_and_a_thread_pool() -> None:
+    settings = [load_run(path).setting for path in EXAMPLES.values()]
+    servers = {setting.server.flavor for setting in settings if setting.server}
+    assert servers == {"MariaDB", "MySQL"}
+    assert {setting.plan.workload for setting in settings} >= {"insert", "scan", "oltp_read_write"}
+    assert any(setting.server and setting.server.thread_pool for setting in settings)

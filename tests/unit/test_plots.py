@@ -1,0 +1,91 @@
+"""Plots: each looks as it did when it was last looked at, and draws where it is told to."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.testing.compare import compare_images
+
+from poolsize.analysis.comparison import compare
+from poolsize.analysis.prediction import WhatIf, predict
+from poolsize.analysis.summary import analyze
+from poolsize.measure.replay import recorded_run
+from poolsize.present import plots
+from poolsize.present.plots.seconds import MOST_POINTS
+from poolsize.published import published_curves
+from tests.conftest import a_run, a_step, example
+from tests.golden import GOLDEN, PIXELS, assert_golden_image
+
+PAIR = ("oltp_read_write-mariadb", "oltp_read_write-mariadb-thread-pool")
+RUN, SEARCH = example(PAIR[0]), example("search-mariadb")
+REPLAY = analyze(recorded_run(published_curves()["cisco"].recording, "cisco", 8))
+COMPARISON = compare({name: example(name) for name in PAIR})
+PLOTS: dict[str, Callable[[Axes], Axes]] = {
+    "throughput": lambda ax: plots.plot_throughput(ax, RUN, 40),
+    "throughput-of-a-search": lambda ax: plots.plot_throughput(ax, SEARCH),
+    "throughput-of-a-replay": lambda ax: plots.plot_throughput(ax, REPLAY),
+    "latency": lambda ax: plots.plot_latency(ax, RUN),
+    "wait-and-usage": lambda ax: plots.plot_wait_and_usage(ax, RUN),
+    "distribution": lambda ax: plots.plot_distribution(ax, RUN),
+    "seconds": lambda ax: plots.plot_seconds(ax, RUN.run),
+    "processors": lambda ax: plots.plot_processors(ax, RUN),
+    "threads": lambda ax: plots.plot_threads(ax, RUN),
+    "users": lambda ax: plots.plot_users(ax, RUN),
+    "prediction": lambda ax: plots.plot_prediction(ax, predict(RUN, WhatIf())),
+    "compared": lambda ax: plots.plot_compared(ax, COMPARISON),
+    "differences": lambda ax: plots.plot_differences(ax, COMPARISON),
+    "published": lambda ax: plots.plot_published(ax, ["druid_insert_mysql57", "druid_insert_mysql9"]),
+    "oracle": plots.plot_oracle,
+    "survey": lambda ax: plots.plot_survey(ax, "select_one"),
+}
+
+
+@pytest.mark.parametrize("name", PLOTS)
+def test_it_looks_as_it_did(name: str, tmp_path: Path) -> None:
+    with mpl.rc_context(plots.STYLE):
+        drawn = Figure(figsize=(4.8, 3.3), layout="constrained")
+        ax = drawn.subplots()
+        assert PLOTS[name](ax) is ax
+        assert_golden_image(f"{name}.png", drawn, tmp_path)
+
+
+def test_an_image_that_differs_is_noticed(tmp_path: Path) -> None:
+    """Without one small mark it is another image."""
+    with mpl.rc_context(plots.STYLE):
+        drawn = Figure(figsize=(4.8, 3.3), layout="constrained")
+        plots.plot_throughput(drawn.subplots(), RUN)
+        drawn.savefig(tmp_path / "without.png", dpi=80)
+    assert compare_images(str(GOLDEN / "plots/throughput.png"), str(tmp_path / "without.png"), PIXELS)
+
+
+@pytest.mark.parametrize("name", [name for name in PLOTS if name != "survey"])
+def test_axes_name_what_they_show_and_its_unit(name: str) -> None:
+    ax = PLOTS[name](Figure().subplots())
+    assert ax.get_xlabel()
+    assert ax.get_ylabel()
+    assert ax.get_legend()
+
+
+def test_the_throughput_drawn_is_what_was_measured() -> None:
+    ax = plots.plot_throughput(Figure().subplots(), RUN)
+    (points,) = [line for line in ax.lines if line.get_label() == "measured"]
+    assert np.asarray(points.get_ydata()).tolist() == [size.throughput.mean for size in RUN.sizes if size.valid]
+
+
+def test_a_size_beyond_what_was_measured_is_told_at_the_edge() -> None:
+    ax = plots.plot_throughput(Figure().subplots(), RUN, current=500)
+    assert any("current 500 →" in text.get_text() for text in ax.texts)
+
+
+def test_a_long_run_is_drawn_with_few_points() -> None:
+    run = a_run({1: 100, 2: 200})
+    long = replace(run, steps=tuple(replace(a_step(1, [100] * 600, order=order), repeat=order) for order in range(100)))
+    ax = plots.plot_seconds(Figure().subplots(), long)
+    vertices = np.concatenate([np.asarray(path.vertices) for path in ax.collections[0].get_paths()])
+    assert MOST_POINTS / 2 < len(vertices) < 2 * MOST_POINTS
+    assert vertices[:, 1].max() == pytest.approx(100)

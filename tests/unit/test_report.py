@@ -1,0 +1,163 @@
+"""The report: whole in itself, the answer first, the checks as plain as the result, and a command that repeats it."""
+
+import re
+import shlex
+from dataclasses import replace
+from functools import cache
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from poolsize.analysis.checks import check_step
+from poolsize.analysis.summary import Analysis, analyze
+from poolsize.commands.sweep import sweep
+from poolsize.measure.replay import recorded_run
+from poolsize.measure.request import SweepRequest, wished
+from poolsize.present.analysis_text import analysis_text
+from poolsize.present.repeat_command import repeat_command
+from poolsize.present.report import report_html, report_markdown
+from poolsize.published import published_curves
+from poolsize.recommendation import recommend
+from poolsize.run import Run
+from poolsize.shipped import workloads
+from poolsize.store import load_run
+from tests.conftest import EXAMPLES, Command, a_run, example
+from tests.golden import assert_golden
+
+
+class Page(HTMLParser):
+    """Tags with their attributes, and all text, in order."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Keep a tag."""
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        """Keep text."""
+        self.text += data
+
+
+def page_of(run: Run) -> tuple[str, Page]:
+    return _page(analyze(run))
+
+
+@cache
+def page_of_example(name: str) -> tuple[str, Page]:
+    return _page(example(name))
+
+
+def _page(analysis: Analysis) -> tuple[str, Page]:
+    text = report_html(analysis, recommend(analysis))
+    return text, Page(text)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_texts_are_the_golden_ones(name: str) -> None:
+    analysis = example(name)
+    assert_golden(f"report-{name}.md", report_markdown(analysis, recommend(analysis)))
+    assert_golden(f"analyze-{name}.txt", analysis_text(analysis) + "\n")
+
+
+def test_nothing_in_the_page_lies_outside_of_it() -> None:
+    text, page = page_of_example("oltp_read_write-mariadb")
+    addresses = [value for _, attributes in page.tags for name, value in attributes.items() if name in {"src", "href"}]
+    assert len(addresses) > 7
+    assert all(address and address.startswith(("data:", "#")) for address in addresses)
+    assert "<script" not in text
+    assert "http" not in re.sub(r'src="data:[^"]*"|http-equiv', "", text)
+
+
+def test_every_picture_has_words_with_figures() -> None:
+    _, page = page_of_example("oltp_read_write-mariadb")
+    told = [attributes.get("alt") or "" for tag, attributes in page.tags if tag == "img"]
+    assert len(told) == 7
+    assert all(re.search(r"\d", alt) and len(alt) > 60 for alt in told)
+
+
+def test_the_answer_comes_before_everything_else() -> None:
+    _, page = page_of_example("scan-mariadb")
+    words = page.text[page.text.index("How many connections?") :]
+    order = [words.index(part) for part in ("2 connections", "Be careful:", "To paste", "Why", "Checks", "On what")]
+    assert order == sorted(order)
+
+
+def test_a_failed_check_is_as_plain_as_the_result() -> None:
+    run = a_run({1: 100, 2: 200, 4: 390, 8: 400})
+    starved = replace(run.steps[1], gap_ms=500.0)
+    run = replace(run, setting=replace(run.setting, plan=replace(run.plan, attempts=1)))
+    run = replace(run, steps=(run.steps[0], replace(starved, checks=check_step(starved, 0.01)), *run.steps[2:]))
+    _, page = page_of(run)
+    assert "1 check failed" in page.text
+    assert "2 connections: littles_law; 64 users" in page.text
+    analysis = analyze(run)
+    assert "2 connections: littles_law; 64 users" in report_markdown(analysis, recommend(analysis))
+
+
+def test_where_no_size_can_be_given_it_says_so_first() -> None:
+    run = a_run({1: 100, 2: 200, 4: 390, 8: 400}, users=1)
+    _, page = page_of(run)
+    assert "No size" in page.text
+    assert "create_engine" not in page.text
+
+
+def test_a_replay_has_a_report_of_what_it_knows() -> None:
+    text, page = page_of(recorded_run(published_curves()["cisco"].recording, "cisco", 8))
+    assert len([tag for tag, _ in page.tags if tag == "img"]) == 3
+    assert "nan" not in page.text
+    assert len(text) < 5e6
+
+
+def test_text_of_the_run_can_not_break_the_page() -> None:
+    run = load_run(EXAMPLES["scan-mariadb"])
+    plan = replace(run.plan, workload="<script>alert(1)</script>")
+    text, _ = page_of(replace(run, setting=replace(run.setting, plan=plan, server_options={"a": "<b>"})))
+    assert "<script" not in text
+    assert "&lt;b&gt;" in text
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_command_to_repeat_it_makes_the_same_plan(name: str) -> None:
+    run = load_run(EXAMPLES[name])
+    words = shlex.split(repeat_command(run))
+    assert words[:2] == ["poolsize", "sweep"]
+    with sweep.make_context("sweep", words[2:]) as ctx:
+        options = {name: value for name, value in ctx.params.items() if name in SweepRequest.__dataclass_fields__}
+        request = SweepRequest(locustfile=workloads()[ctx.params["workload"]], **options)
+    assert wished(request) == run.plan
+    given = [pair.partition("=") for pair in request.server_option or ()]
+    assert {name: value for name, _, value in given} == run.setting.server_options
+
+
+def test_what_was_asked_for_besides_is_repeated_too() -> None:
+    run = a_run({1: 100, 2: 200})
+    plan = replace(run.plan, think_time_ms=5.5, precision=0.02, verify=(70, 90), seed=3, repeats=2)
+    command = repeat_command(replace(run, setting=replace(run.setting, plan=plan, private=False)))
+    assert "--repeats 2 --think-time 5.5ms --precision 0.02 --verify 70,90 --seed 3" in command
+    assert command.endswith("--url mysql://USER@db:3306/")
+
+
+def test_the_command_writes_it(poolsize_here: Command, tmp_path: Path) -> None:
+    example = str(EXAMPLES["scan-mariadb"])
+    done = poolsize_here("report", example, "--output", "a.html", "--current", "16")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert "Your 16" in (tmp_path / "a.html").read_text()
+    for output, said in (("a.pdf", "--output a.pdf"), ("no/where.md", "--output no/where.md can't be written")):
+        done = poolsize_here("report", example, "--output", output)
+        assert done.returncode == 2
+        assert said in done.stderr
+
+
+def test_an_incomplete_run_has_no_report(poolsize_here: Command, tmp_path: Path) -> None:
+    whole = EXAMPLES["scan-mariadb"].read_text().splitlines(keepends=True)
+    (tmp_path / "half.jsonl").write_text("".join(whole[:4]))
+    done = poolsize_here("report", "half.jsonl", "--output", "a.html")
+    assert done.returncode == 1
+    assert "incomplete" in done.stderr
+    assert not (tmp_path / "a.html").exists()
