@@ -120,12 +120,8 @@ def _sizes(found: Comparison, other: Compared) -> list[str]:
         return [f"It wants another pool: {count(theirs.pool_size, 'connection')} instead of {ours.pool_size}."]
     if ours.pool_size == theirs.pool_size:
         return [f"Both want the same pool: {count(ours.pool_size, 'connection')}."]
-    return [
-        (
-            f"The plateau begins at {theirs.pool_size} instead of {ours.pool_size}; chance may make that, for their ranges "
-            "overlap."
-        )
-    ]
+    begins = f"The plateau begins at {theirs.pool_size} instead of {ours.pool_size}"
+    return [f"{begins}; chance may make that, for their ranges overlap."]
 
 
 def _doubts(other: Compared) -> list[str]:

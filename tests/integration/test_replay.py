@@ -34,6 +34,7 @@ def curve(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.long
 def test_a_replay_answers_like_a_sweep(poolsize: Command, curve: Path) -> None:
     done = poolsize(
         "sweep", "--replay", str(curve), "--cores", "8", "--current", "100", "--json", "--output", "a.jsonl"
@@ -54,6 +55,7 @@ def test_a_replay_answers_like_a_sweep(poolsize: Command, curve: Path) -> None:
     assert poolsize("analyze", "a.jsonl", "--plot", "a.png", "--json").returncode == 0
 
 
+@pytest.mark.long
 def test_the_same_seed_is_the_same_sweep_and_another_is_not(poolsize: Command, curve: Path) -> None:
     runs = []
     for name, seed in (("a", 1), ("b", 1), ("c", 2)):
@@ -77,6 +79,7 @@ def test_a_grid_can_be_replayed_and_goes_on_where_it_was_cut_off(poolsize: Comma
     assert path.read_text() == whole
 
 
+@pytest.mark.long
 def test_a_search_that_was_cut_off_goes_on_as_if_it_had_not_been(poolsize: Command, curve: Path) -> None:
     assert poolsize("sweep", "--replay", str(curve), "--output", "a.jsonl").returncode == 0
     path = curve.parent / "a.jsonl"

@@ -1,12 +1,13 @@
 """Histograms read at once, against the library that reads them class by class."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from poolsize.analysis.percentiles import HIGHEST_US, QUANTILES, empty_histogram, merged, percentiles, quantiles
 
 
+@settings(max_examples=40)  # the library takes a tenth of a second for each
 @given(st.lists(st.tuples(st.integers(1, HIGHEST_US), st.integers(1, 1000)), min_size=1, max_size=50))
 def test_percentiles_are_the_library_s(values: list[tuple[int, int]]) -> None:
     histogram = empty_histogram()
