@@ -14,13 +14,15 @@ from statistics import fmean
 import numpy as np
 
 from poolsize.analysis.confidence import CONFIDENCE, Interval
-from poolsize.analysis.curve import Matrix, Observation, curves
+from poolsize.analysis.curve import Matrix, Observation, Prior, curves
 from poolsize.analysis.differences import compared_field, fields
 from poolsize.analysis.plateau import RANGE
 from poolsize.analysis.summary import Analysis
 from poolsize.errors import BadInput, WorkFailed
 from poolsize.run import Run, Step
 
+OF_RATIOS = Prior((0.005, 0.02, 0.06, 0.2), usual_wander=0.02, slope=0.1, usual_disturbance=0.02)
+"""The ratio of two curves of much the same shape is nearly level; two steps disturb it."""
 MACHINE = 0.1
 """A load process whose own loop costs by this share more or less ran on a machine of another speed."""
 
@@ -43,7 +45,8 @@ class Difference:
 class SizeDifference:
     """One pool size. throughput: with an interval that holds at all sizes at once; None at a fixed rate.
 
-    p95: of the total time; None where it has no interval.
+    It leans on the sizes beside it, for a single step may be off by some percent. p95: of the total time; None where it
+    has no interval.
     """
 
     pool_size: int
@@ -67,10 +70,9 @@ class Compared:
     slower: float | None
 
     @property
-    def largest(self) -> SizeDifference | None:
-        """The size with the largest difference in throughput that is real, or None."""
-        real = [size for size in self.sizes if size.throughput and size.throughput.real]
-        return max(real, key=lambda size: abs(log(1 + size.throughput.mean)), default=None)  # type: ignore[union-attr]  # known by the condition
+    def real(self) -> Mapping[int, Difference]:
+        """The sizes at which throughput really differs, and by how much."""
+        return {size.pool_size: size.throughput for size in self.sizes if size.throughput and size.throughput.real}
 
     @property
     def other_machine(self) -> bool:
@@ -160,7 +162,7 @@ def _ratios(first: Analysis, other: Analysis, sizes: list[int]) -> Matrix | None
     if first.curves is None or other.curves is None:
         return None
     pairs = [pair for size in sizes for pair in _pairs(first.steps_at(size), other.steps_at(size))]
-    return np.asarray(np.log(np.maximum(curves(pairs, sizes).draws, 1e-9)))
+    return np.asarray(np.log(np.maximum(curves(pairs, sizes, OF_RATIOS).draws, 1e-9)))
 
 
 def _pairs(ours: Sequence[Step], theirs: Sequence[Step]) -> list[Observation]:

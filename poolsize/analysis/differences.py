@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from poolsize.errors import BadInput
 from poolsize.run import Run
-from poolsize.units import number
+from poolsize.units import count, number
 
 FACTS = ("thread_handling", "innodb_buffer_pool_size", "innodb_flush_log_at_trx_commit")
 """Settings that the server told, so that its options say nothing more."""
@@ -76,15 +76,15 @@ def _server(run: Run) -> dict[str, str]:
     server = setting.server
     if server is None:
         return {}
-    host = "a private server" if setting.private else server.address.rsplit(":", 1)[0]
-    cores = f"{setting.cores} core{'' if setting.cores == 1 else 's'}, {setting.disks} disk"
+    where = "" if setting.private else f" on {server.address.rsplit(':', 1)[0]}"
+    host = count(setting.cores, "core") + ("" if setting.disks == 1 else f", {count(setting.disks, 'disk')}")
     options = setting.server_options
     pool = {name: value for name, value in options.items() if name.startswith("thread_pool_")}
     others = {name: value for name, value in options.items() if name not in pool and name not in FACTS}
     settings = ", ".join(f"{name}={value}" for name, value in sorted(pool.items()))
     flush = options.get("innodb_flush_log_at_trx_commit", "1" if server.durable else "0 or 2")
     return {
-        "server": f"{server.title} on {host} ({cores}{'' if setting.disks == 1 else 's'})",
+        "server": f"{server.title}{where} ({host})",
         "thread_handling": server.thread_handling + (f" ({settings})" if settings else ""),
         "innodb_buffer_pool_size": f"{number(server.buffer_pool_bytes / 2**20)} MiB",
         "innodb_flush_log_at_trx_commit": flush,

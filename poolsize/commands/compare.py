@@ -9,6 +9,7 @@ from poolsize.analysis.summary import analyze
 from poolsize.errors import BadInput
 from poolsize.present.comparison_text import comparison_json, comparison_text
 from poolsize.store import load_run
+from poolsize.units import count
 
 
 @click.command()
@@ -24,7 +25,7 @@ def compare(runs: tuple[str, ...], across: str | None, plot: Path | None, as_jso
     They may differ in one field, such as server, workload, users or thread_handling.
     """
     if len(runs) < 2:
-        raise BadInput(f"compare {' '.join(runs)}: name two runs or more, the first to compare the others with")
+        raise BadInput(f"compare: {count(len(runs), 'run')} given: name two or more, the first to compare others with")
     if len(set(runs)) < len(runs):
         twice = next(run for run in runs if runs.count(run) > 1)
         raise BadInput(f"compare: {twice} is named twice, and does not differ from itself")

@@ -4,6 +4,7 @@ import json
 from dataclasses import asdict
 
 from poolsize.analysis.comparison import Compared, Comparison, Difference
+from poolsize.analysis.summary import Analysis
 from poolsize.present.bullets import bullets
 from poolsize.present.table import Table
 from poolsize.units import count, milliseconds, minutes, per_second, percent
@@ -65,27 +66,25 @@ def differences_table(found: Comparison, other: Compared) -> Table:
     first = found.first
     rows = []
     for size in other.sizes:
-        both = first.measured(size.pool_size) and other.analysis.measured(size.pool_size)
-        times = [one.at(size.pool_size).total.p95 for one in (first, other.analysis)] if both else []
+        both = [one.at(size.pool_size) for one in (first, other.analysis)]
         rows.append(
             (
                 str(size.pool_size),
-                per_second(first.throughput_at(size.pool_size)),
-                per_second(other.analysis.throughput_at(size.pool_size)),
+                *(per_second(one.throughput.mean) for one in both),
                 *_with_interval(size.throughput),
-                *(map(milliseconds, times) if both else ("", "")),
+                *(milliseconds(one.total.p95) for one in both),
                 *_with_interval(size.p95),
             )
         )
     return Table(
-        ("pool", "first", "this", "more", "95 % interval", "first p95", "this p95", "more", "95 % interval"),
+        ("pool", "first", "this", "likely more", "95 % interval", "first p95", "this p95", "more", "95 % interval"),
         tuple(rows),
     )
 
 
 def sentences(found: Comparison, other: Compared, value: str) -> list[str]:
     """Whether the difference is real, where it is largest, what the sizes are, and what else may have changed."""
-    return [_verdict(other, value, found.values[0]), *_largest(other), *_sizes(found, other), *_doubts(other)]
+    return [_verdict(other, value, found.values[0]), *_where(other), *_sizes(found, other), *_doubts(found, other)]
 
 
 def _verdict(other: Compared, value: str, first: str) -> str:
@@ -103,13 +102,15 @@ def _verdict(other: Compared, value: str, first: str) -> str:
     )
 
 
-def _largest(other: Compared) -> list[str]:
-    size = other.largest
-    if size is None or size.throughput is None:
+def _where(other: Compared) -> list[str]:
+    """At which sizes it is real, and at which of them it is largest."""
+    if not other.real:
         return []
-    low, high = _signed(size.throughput.low), _signed(size.throughput.high)
-    furthest = count(size.pool_size, "connection")
-    return [f"It is furthest away with {furthest}, by {_signed(size.throughput.mean)} ({low} to {high})."]
+    sizes = ", ".join(map(str, other.real))
+    furthest, difference = max(other.real.items(), key=lambda real: abs(real[1].mean))
+    beginning = "With" if other.throughput and other.throughput.real else "But with"
+    most = f"{_signed(difference.mean)} ({_signed(difference.low)} to {_signed(difference.high)})"
+    return [f"{beginning} {sizes} connections by themselves it is real, furthest with {furthest}: {most}."]
 
 
 def _sizes(found: Comparison, other: Compared) -> list[str]:
@@ -124,8 +125,19 @@ def _sizes(found: Comparison, other: Compared) -> list[str]:
     return [f"{begins}; chance may make that, for their ranges overlap."]
 
 
-def _doubts(other: Compared) -> list[str]:
+def _doubts(found: Comparison, other: Compared) -> list[str]:
     said = []
+    both = (found.first, other.analysis)
+    compared = [size.pool_size for size in other.sizes]
+    busy = [size for size in compared if any(one.at(size).failed("generator") for one in both)]
+    if busy:
+        said.append(
+            f"With {', '.join(map(str, busy))} connections the load process itself was busy or late (generator): what "
+            "the database can do there may differ by more, or by less."
+        )
+    left_out = [size for size in _measured_in(both) if size not in compared]
+    if left_out:
+        said.append(f"Left out, for a check failed that voids them: {', '.join(map(str, left_out))}.")
     if other.other_machine and other.slower is not None:
         said.append(
             f"The machine itself was not the same: a turn of the load's own loop took {_signed(other.slower)} time. "
@@ -137,6 +149,12 @@ def _doubts(other: Compared) -> list[str]:
             "difference."
         )
     return said
+
+
+def _measured_in(both: tuple[Analysis, Analysis]) -> list[int]:
+    """Sizes that both runs measured, whatever the checks said."""
+    first, other = ({size.pool_size for size in one.sizes} for one in both)
+    return sorted(first & other)
 
 
 def _with_interval(difference: Difference | None) -> tuple[str, str]:

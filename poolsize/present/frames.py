@@ -53,8 +53,8 @@ def differences_frame(comparison: Comparison, other: Compared) -> pd.DataFrame:
     for size in other.sizes:
         row: dict[str, object] = {
             "pool_size": size.pool_size,
-            "first": round(comparison.first.throughput_at(size.pool_size), 1),
-            "this": round(other.analysis.throughput_at(size.pool_size), 1),
+            "first": round(comparison.first.at(size.pool_size).throughput.mean, 1),
+            "this": round(other.analysis.at(size.pool_size).throughput.mean, 1),
         }
         for name, difference in (("throughput", size.throughput), ("p95", size.p95)):
             if difference is not None:

@@ -1,5 +1,6 @@
 """Comparing runs: refused where more than one field differs, right where the difference is known."""
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +11,7 @@ from poolsize.analysis.comparison import Comparison, compare
 from poolsize.analysis.differences import compared_field
 from poolsize.analysis.summary import Analysis, analyze
 from poolsize.errors import BadInput, WorkFailed
-from poolsize.present.comparison_text import comparison_text, sentences
+from poolsize.present.comparison_text import comparison_json, comparison_text, sentences
 from poolsize.run import Calibration, Run
 from tests.conftest import Command, a_run, a_setting, a_step
 
@@ -48,7 +49,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say_and_find_what_is_there() 
     random = np.random.default_rng(7)
     same = [compare({"a": noisy(random), "b": noisy(random)}).others[0] for _ in range(100)]
     assert sum(other.throughput is not None and not other.throughput.real for other in same) >= 93
-    assert sum(other.largest is None for other in same) >= 93
+    assert sum(not other.real for other in same) >= 93
     apart = [compare({"a": noisy(random), "b": noisy(random, 1.06)}).others[0] for _ in range(40)]
     assert sum(other.throughput is not None and other.throughput.low > 0 for other in apart) >= 32
 
@@ -68,8 +69,8 @@ def test_a_known_difference_is_found_and_told() -> None:
 def test_a_difference_at_one_end_is_found_there() -> None:
     random = np.random.default_rng(4)
     (other,) = compare({"before": noisy(random), "after": noisy(random, tail=0.6)}).others
-    assert other.largest is not None
-    assert other.largest.pool_size == 32
+    assert list(other.real) == [32]
+    assert other.real[32].low < -0.4 < other.real[32].high
 
 
 def test_equal_runs_do_not_differ() -> None:
@@ -115,6 +116,30 @@ def test_a_further_difference_is_refused_by_its_name_and_values(
         compared_field({"a": run, "b": with_setting(run, **different)}, across)
 
 
+def test_at_a_fixed_rate_latencies_are_compared() -> None:
+    run = a_run({1: 100, 2: 100, 4: 100})
+    steps = tuple(replace(step, rate=100.0) for step in run.steps)
+    run = replace(run, setting=replace(run.setting, plan=replace(run.plan, rate=100.0)), steps=steps)
+    comparison = compare({"a": analyze(run), "b": analyze(run)})
+    (other,) = comparison.others
+    assert other.throughput is None
+    assert [size.pool_size for size in other.sizes] == [1, 2, 4]
+    assert "compare the latencies" in comparison_text(comparison)
+    assert json.loads(comparison_json(comparison))["differences"][0]["throughput"] is None
+
+
+def test_what_the_load_itself_limited_is_told() -> None:
+    busy = analyze(a_run({1: 100, 2: 200, 4: 390}, cpu=0.99))
+    assert "(generator)" in comparison_text(compare({"a": analyze(a_run({1: 100, 2: 200, 4: 390})), "b": busy}))
+
+
+def test_a_size_that_a_check_voids_is_left_out_and_told() -> None:
+    run = a_run({1: 100, 2: 200, 64: 390})  # as many connections as users
+    comparison = compare({"a": analyze(run), "b": analyze(run)})
+    assert [size.pool_size for size in comparison.others[0].sizes] == [1, 2]
+    assert "Left out, for a check failed that voids them: 64." in comparison_text(comparison)
+
+
 def test_sizes_that_do_not_meet_are_refused() -> None:
     with pytest.raises(BadInput, match="a measured 1 to 2 connections and b 4 to 8, no size in both"):
         compare({"a": analyze(a_run({1: 100, 2: 200})), "b": analyze(a_run({4: 100, 8: 200}))})
@@ -141,7 +166,10 @@ def test_a_machine_of_another_speed_is_told() -> None:
 
 
 def test_the_command_refuses_what_it_can_not_compare(poolsize_here: Command) -> None:
-    for arguments, said in ((("a.jsonl",), "name two runs"), (("a.jsonl", "a.jsonl"), "a.jsonl is named twice")):
+    for arguments, said in (
+        (("a.jsonl",), "1 run given: name two or more"),
+        (("a.jsonl", "a.jsonl"), "a.jsonl is named twice"),
+    ):
         done = poolsize_here("compare", *arguments)
         assert done.returncode == 2
         assert said in done.stderr

@@ -1,0 +1,47 @@
+"""What the notebook's sliders answer."""
+
+import re
+
+from poolsize.measure.replay import recorded_run
+from poolsize.present.explorer import explored, explorer
+from poolsize.published import published_curves
+from poolsize.store import load_run
+from tests.conftest import EXAMPLES, a_run
+
+SCAN = load_run(EXAMPLES["scan-mariadb"])
+
+
+def size_of(text: str) -> int:
+    found = re.search(r"(\d+) connections? \(", text)
+    assert found
+    return int(found[1])
+
+
+def test_a_greater_tolerance_takes_fewer_connections() -> None:
+    run = a_run({1: 100, 2: 190, 4: 340, 8: 500, 16: 560, 32: 580}, users=200)
+    sizes = [size_of(explored(run, tolerance)) for tolerance in (0.01, 0.05, 0.2)]
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[0] > sizes[-1]
+
+
+def test_a_limit_that_is_kept_or_not_is_told() -> None:
+    assert "keeps the limit of 1,000 ms" in explored(SCAN, max_p95_ms=1000)
+    assert "breaks the limit of 20 ms" in explored(SCAN, max_p95_ms=20)
+
+
+def test_other_cores_are_predicted() -> None:
+    assert "With 8 cores the network" in explored(SCAN, cores=8)
+    assert "network" not in explored(SCAN, cores=SCAN.setting.cores)
+
+
+def test_what_a_recording_does_not_know_is_told() -> None:
+    run = recorded_run(published_curves()["cisco"].recording, "cisco", 8)
+    assert "does not know" in explored(run, max_p95_ms=10)
+    assert "its own callers" in " ".join(explored(run, cores=16).split())
+
+
+def test_the_sliders_begin_at_the_answer() -> None:
+    tolerance, limit, cores, _ = explorer(SCAN).children
+    assert tolerance.value == 0.05
+    assert limit.value >= max(step.p95_ms[-1] for step in SCAN.curve)
+    assert cores.value == SCAN.setting.cores
