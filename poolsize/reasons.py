@@ -14,6 +14,7 @@ QUEUES_INSIDE = 1.2
 """A connection held that much longer waits in the database for what the others hold."""
 WIDE = 4
 """A range whose ends are further apart than this factor wants a longer measurement."""
+TOTAL = "It is the total for all clients of the database: divide it over instances and processes."
 DISAGREE = 2.0
 """Estimators whose sizes differ by this factor are said to disagree."""
 
@@ -49,7 +50,7 @@ def warnings(analysis: "Analysis") -> tuple[str, ...]:
         _measured_again(analysis),
         _left_out(analysis),
         *_of_the_setting(analysis),
-        "It is the total for all clients of the database: divide it over instances and processes.",
+        TOTAL if analysis.plateau else "",
     ]
     return tuple(filter(None, said))
 
@@ -57,17 +58,17 @@ def warnings(analysis: "Analysis") -> tuple[str, ...]:
 def _reached(analysis: "Analysis", found: "Plateau") -> str:
     makes = f"By the curve through all steps, {count(found.pool_size, 'connection')} make"
     makes += f"{'s' if found.pool_size == 1 else ''} {per_second(found.throughput)}, "
-    between = ""
+    from poolsize.analysis.plateau import CERTAINTY
+
+    between, sure = "", f"{percent(CERTAINTY)} sure"
     if not analysis.measured(found.pool_size):
         low, high = analysis.around(found.pool_size)
         between = f" It lies between {low} and {high}, which were measured."
     if found.pool_size == analysis.best_size:
-        return (
-            f"{makes}the best measured; no smaller size is likely to come within {percent(found.tolerance)}.{between}"
-        )
+        return f"{makes}its best; no smaller size is {sure} to come within {percent(found.tolerance)} of it.{between}"
     return (
-        f"{makes}within {percent(found.tolerance)} of the best measured, {per_second(found.best)} with "
-        f"{analysis.best_size}; no smaller size is likely to.{between}"
+        f"{makes}within {percent(found.tolerance)} of its best, {per_second(found.best)} with {analysis.best_size}; no "
+        f"smaller size is {sure} to.{between}"
     )
 
 
@@ -230,7 +231,7 @@ def _left_out(analysis: "Analysis") -> str:
     limited = [str(size.pool_size) for size in analysis.sizes if size.failed("users_limited")]
     if not limited:
         return ""
-    return f"Left out: {', '.join(limited)}, pools that {analysis.setting.plan.users} users never filled."
+    return f"Left out: {', '.join(limited)}, pools that {count(analysis.setting.plan.users, 'user')} never filled."
 
 
 def _of_the_setting(analysis: "Analysis") -> list[str]:

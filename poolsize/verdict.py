@@ -51,8 +51,10 @@ def _spoiled_everywhere(analysis: "Analysis") -> tuple[Verdict, str] | None:
             f"The load process itself was busy or late at every size. {_more_load(analysis.sizes[-1])}"
         )
     if everywhere("users_limited"):
-        more = "" if analysis.setting.recording else f"--users {4 * plan.users} or "
-        return "users-limited", f"No pool was ever full with {plan.users} users: use {more}smaller --pool-sizes."
+        smaller = ["smaller --pool-sizes"] if analysis.sizes[0].pool_size > 1 or analysis.setting.recording else []
+        enough = [] if analysis.setting.recording else [f"--users {4 * max(plan.users, analysis.sizes[-1].pool_size)}"]
+        more = " or ".join([*enough, *smaller])
+        return "users-limited", f"No pool was ever full with {count(plan.users, 'user')}: use {more}."
     return None
 
 
@@ -85,7 +87,7 @@ def _at_an_end(analysis: "Analysis", size: int) -> tuple[Verdict, str] | None:
     if rising and any(other.failed("users_limited") for other in analysis.sizes):
         more = _further(analysis) if analysis.setting.recording else f"use --users {4 * analysis.sizes[-1].pool_size}"
         return "users-limited", (
-            f"Larger pools than {largest} were never full with {users} users, so they say nothing: {more}."
+            f"Larger pools than {largest} were never full with {count(users, 'user')}, so they say nothing: {more}."
         )
     if smallest == largest:
         return "edge", f"Only {size} was measured, so there is nothing to compare it with: {_further(analysis)}."
@@ -138,7 +140,9 @@ def _gap(analysis: "Analysis") -> tuple[int, int] | None:
 def _further(analysis: "Analysis") -> str:
     if analysis.setting.recording is not None:
         return "sweep beyond it with other --pool-sizes, if the recording has them"
-    return f"sweep beyond it with --pool-sizes {','.join(map(str, sizes_beyond(analysis)))}"
+    sizes = sizes_beyond(analysis)
+    users = f" --users {2 * sizes[-1]}" if sizes[-1] >= analysis.setting.plan.users else ""
+    return f"sweep beyond it with --pool-sizes {','.join(map(str, sizes))}{users}"
 
 
 def _generator_limited(analysis: "Analysis") -> bool:

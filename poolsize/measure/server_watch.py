@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from contextlib import closing, suppress
+from pathlib import Path
 from time import monotonic
 from typing import Any
 
@@ -15,6 +16,8 @@ from poolsize.facts.status import over_a_second, read_status
 from poolsize.measure.pool import connect, is_local
 from poolsize.measure.private_server import NAMES
 
+BEGINNING = 4
+"""Words of a command line among which the program is, if a loader started it."""
 MOST_THREADS = 30
 """Context switches are read thread by thread, 50 us each; with more threads the load would be late for that."""
 
@@ -108,17 +111,18 @@ def server_process(url: URL) -> "psutil.Process | None":
     """
     if not is_local(url):
         return None
-    servers = [process for process in psutil.process_iter() if _name(process) in NAMES]
+    servers = [process for process in psutil.process_iter() if _names(process).intersection(NAMES)]
     if "unix_socket" not in url.query:
         servers = [process for process in servers if (url.port or 3306) in _ports(process)]
     return servers[0] if len(servers) == 1 else None
 
 
-def _name(process: psutil.Process) -> str:
+def _names(process: psutil.Process) -> set[str]:
+    """The program's, and those that begin its command line: a loader has the program's among its arguments."""
     try:
-        return str(process.name())
+        return {str(process.name()), *(Path(word).name for word in process.cmdline()[:BEGINNING])}
     except psutil.Error:
-        return ""
+        return set()
 
 
 def _ports(process: psutil.Process) -> set[int]:

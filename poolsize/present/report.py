@@ -1,12 +1,15 @@
 """A run as one page that needs nothing beside it: the answer, why, what was measured on what, and how to repeat it."""
 
+import re
 from base64 import b64encode
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import jinja2
+from markupsafe import Markup, escape
 from matplotlib.axes import Axes
 
+from poolsize.analysis.plateau import CERTAINTY
 from poolsize.analysis.summary import Analysis
 from poolsize.present import alt_text
 from poolsize.present.analysis_tables import (
@@ -29,8 +32,9 @@ from poolsize.present.table import Table
 from poolsize.recommendation import Recommendation
 from poolsize.units import count, minutes, number, percent
 
-WIDTH, HEIGHT = 4.8, 3.3
+WIDTH, HEIGHT = 4.2, 3.1
 """Inches of a plot: on a phone a letter is still as high as two millimetres."""
+OPTION = re.compile(r"--[a-z][a-z-]*")
 
 
 @dataclass(frozen=True)
@@ -51,6 +55,7 @@ class Report:
     """
 
     title: str
+    subject: str
     size: str
     range: str
     verdict: str
@@ -85,7 +90,7 @@ def report_markdown(analysis: Analysis, answer: Recommendation) -> str:
 
 
 def _templates() -> jinja2.Environment:
-    return jinja2.Environment(
+    templates = jinja2.Environment(
         loader=jinja2.PackageLoader("poolsize.present"),
         autoescape=jinja2.select_autoescape(("html.j2",)),
         trim_blocks=True,
@@ -93,13 +98,22 @@ def _templates() -> jinja2.Environment:
         keep_trailing_newline=True,
         undefined=jinja2.StrictUndefined,
     )
+    templates.filters["unbroken"] = _unbroken
+    return templates
+
+
+def _unbroken(text: str) -> Markup:
+    """HTML in which no line ends within an option or its dashes."""
+    return Markup(OPTION.sub(r'<span class="no-break">\g<0></span>', str(escape(text))))  # noqa: S704 (escaped first)
 
 
 def _report(analysis: Analysis, answer: Recommendation, pictures: tuple[Picture, ...]) -> Report:
     low, high = answer.range or (0, 0)
+    size = count(answer.pool_size, "connection") if answer.pool_size else "No answer"
     return Report(
-        title=measured(analysis),
-        size=count(answer.pool_size, "connection") if answer.pool_size else "No size",
+        title=f"{size}: {measured(analysis)}",
+        subject=measured(analysis),
+        size=size,
         range=f"{low} to {high}" if low != high else str(low) if low else "",
         verdict=answer.verdict or "",
         warnings=answer.warnings,
@@ -120,12 +134,16 @@ def _report(analysis: Analysis, answer: Recommendation, pictures: tuple[Picture,
 
 
 def _failed(analysis: Analysis) -> tuple[str, ...]:
-    """Each check that did not pass at a size, once, with the figures of its first time."""
-    seen: dict[tuple[int, str], str] = {}
+    """Each check that did not pass, at which sizes, with the figures of the first of them."""
+    seen: dict[str, dict[int, str]] = {}
     for size in analysis.sizes:
         for check in size.failed_checks:
-            seen.setdefault((size.pool_size, check.name), check.detail)
-    return tuple(f"{count(size, 'connection')}: {name}; {detail}" for (size, name), detail in seen.items())
+            seen.setdefault(check.name, {}).setdefault(size.pool_size, check.detail)
+    return tuple(
+        f"{name}, with {', '.join(map(str, details))} {'connection' if set(details) == {1} else 'connections'}: "
+        f"{next(iter(details.values()))}"
+        for name, details in seen.items()
+    )
 
 
 def _facts(analysis: Analysis) -> tuple[tuple[str, str], ...]:
@@ -161,12 +179,17 @@ def _facts(analysis: Analysis) -> tuple[tuple[str, str], ...]:
 def _pictures(analysis: Analysis, current: int | None) -> tuple[Picture, ...]:
     """Those plots that the run can fill: a replay has no waits, and a remote server no processors to be seen."""
     found = analysis.plateau
-    share = percent(1 - found.tolerance) if found else "95 %"
+    knee = (
+        f"The answer is the smallest size that is {percent(CERTAINTY)} sure to reach {percent(1 - found.tolerance)} of "
+        "the best (dotted), with what the measurements leave open; the shaded sizes can't be told apart. Below stand "
+        "the sizes that other methods give."
+        if found
+        else "No size passed the checks that an answer needs."
+    )
     pictures = [
         _picture(
             "The throughput knee",
-            f"The pool is large enough where the curve first reaches {share} of the best (dotted); the shaded sizes "
-            "can't be told apart. Below are the sizes that other methods would give.",
+            knee,
             alt_text.of_throughput(analysis),
             lambda ax: plot_throughput(ax, analysis, current),
         ),
@@ -184,7 +207,7 @@ def _pictures(analysis: Analysis, current: int | None) -> tuple[Picture, ...]:
         pictures.append(
             _picture(
                 "Processors",
-                "Where the server's bar reaches the machine's cores, more connections can't help.",
+                _of_processors(analysis),
                 alt_text.of_processors(analysis),
                 lambda ax: plot_processors(ax, analysis),
             )
@@ -200,11 +223,17 @@ def _pictures(analysis: Analysis, current: int | None) -> tuple[Picture, ...]:
     return tuple(pictures)
 
 
+def _of_processors(analysis: Analysis) -> str:
+    if analysis.counter("process_cpu", analysis.sizes[-1].pool_size) is None:
+        return "Of the server's own processor time nothing is known here."
+    return "Where all bars together reach the machine's cores, more connections can't help."
+
+
 def _pictures_of_latencies(analysis: Analysis) -> list[Picture]:
     return [
         _picture(
             "Wait and usage",
-            "Past the knee the time hardly changes; it moves from the pool's queue into the database.",
+            "A larger pool moves time from the pool's queue (wait) into the database (usage).",
             alt_text.of_wait_and_usage(analysis),
             lambda ax: plot_wait_and_usage(ax, analysis),
         ),

@@ -12,6 +12,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from poolsize.analysis.summary import analyze
 from poolsize.present.report import report_html
 from poolsize.recommendation import Recommendation, recommend
+from poolsize.regret import Wishes
 from poolsize.shipped import shipped
 from poolsize.store import load_run
 from tests.conftest import ROOT, a_run
@@ -47,7 +48,7 @@ def browser() -> Iterator[Browser]:
 def answered(name: str) -> tuple[Recommendation, str]:
     """A run's answer and its report."""
     analysis = analyze(RUNS[name])
-    answer = recommend(analysis)
+    answer = recommend(analysis, Wishes(current=40))
     return answer, report_html(analysis, answer, 40)
 
 
@@ -89,7 +90,7 @@ def test_it_is_whole_on_a_phone_a_desk_and_paper(browser: Browser, tmp_path: Pat
 def test_a_phone_s_first_screen_has_size_range_and_warning(browser: Browser, tmp_path: Path, name: str) -> None:
     page, _, _ = opened(browser, tmp_path, name, PHONE)
     answer, _ = answered(name)
-    size = page.get_by_text("No size" if answer.pool_size is None else f"{answer.pool_size} connection").first
+    size = page.get_by_text("No answer" if answer.pool_size is None else f"{answer.pool_size} connection").first
     wanted = [size, page.get_by_text(answer.warnings[0]).first]
     if answer.range and answer.range[0] != answer.range[1]:
         wanted.append(page.get_by_text(f"Anything from {answer.range[0]} to {answer.range[1]}").first)

@@ -24,14 +24,17 @@ def test_a_wheel_works_outside_a_checkout(tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     program = "import sys; from poolsize.commands import main; sys.argv[0] = 'poolsize'; main()"
-    done = subprocess.run(
-        [sys.executable, "-c", program, "sweep", "--workload", "select_one", "--pool-sizes", "1,2",
-         "--step-time", "1s", "--warm-up", "0"],
-        cwd=elsewhere, env=os.environ | {"PYTHONPATH": str(installed)}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert list(elsewhere.glob("data/runs/*-select_one.jsonl"))
     shipped = installed / "poolsize/shipped"
-    for name in ("locustfiles/insert.py", "notebooks/analysis.ipynb", "data/published/published_curves.csv"):
+    sweep = ("sweep", "--workload", "select_one", "--pool-sizes", "1,2", "--step-time", "1s", "--warm-up", "0")
+    report = ("report", str(shipped / "data/examples/scan-mariadb.jsonl"), "--output", "report.html")
+    for command in (sweep, report):
+        done = subprocess.run(
+            [sys.executable, "-c", program, *command],
+            cwd=elsewhere, env=os.environ | {"PYTHONPATH": str(installed)}, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+    assert list(elsewhere.glob("data/runs/*-select_one.jsonl"))
+    assert "2 connections" in (elsewhere / "report.html").read_text()
+    for name in ("locustfiles/insert.py", "notebooks/compare.ipynb", "data/published/published_curves.csv"):
         assert (shipped / name).is_file()
     assert list((shipped / "data/examples").glob("*.jsonl"))

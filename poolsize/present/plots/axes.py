@@ -10,6 +10,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLoca
 from poolsize.units import number
 
 BLUE, ORANGE, GREEN, PURPLE, GREY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#6E6E6E"
+LIGHT = "#BDBDBD"
 """Colours of Okabe and Ito (2008), told apart by colour-blind readers as well."""
 IN_ORDER = (BLUE, ORANGE, GREEN, PURPLE, GREY, "#E69F00", "#56B4E9")
 LETTER, GAP = 0.022, 0.02
@@ -46,7 +47,7 @@ def milliseconds_axis(ax: Axes, label: str) -> Axes:
     """
     ax.set_yscale("log")
     low, high = ax.get_ylim()
-    ax.yaxis.set_major_locator(LogLocator(subs=(1, 1.5, 2, 3, 5, 7) if high < 10 * low else (1, 2, 5)))
+    ax.yaxis.set_major_locator(LogLocator(subs=(1, 1.5, 2, 3, 4, 5, 7) if high < 10 * low else (1, 2, 5)))
     ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: number(value)))
     ax.yaxis.set_minor_formatter(NullFormatter())
     ax.set_ylabel(label)

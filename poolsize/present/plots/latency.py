@@ -1,5 +1,8 @@
 """Latencies: percentiles against pool size, where a caller's time goes, and whole distributions."""
 
+from collections.abc import Sequence
+from itertools import cycle
+
 import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
@@ -18,9 +21,11 @@ from poolsize.present.plots.axes import (
 )
 
 LEVELS = {"p50": BLUE, "p95": ORANGE, "p99": GREEN}
-NINES = {"0": 0.0, "50": 0.5, "90": 0.9, "99": 0.99, "99.9": 0.999, "99.99": 0.9999, "99.999": 0.99999}
+NINES = {"50": 0.5, "90": 0.9, "99": 0.99, "99.9": 0.999, "99.99": 0.9999, "99.999": 0.99999}
 MOST_LINES = 8
 POINTS = 100
+Part = tuple[str, str, Sequence[float]]
+"""Of a stacked bar: its name, its colour, and its height at each size."""
 
 
 def plot_latency(ax: Axes, found: Analysis | Prediction) -> Axes:
@@ -38,10 +43,10 @@ def plot_wait_and_usage(ax: Axes, analysis: Analysis) -> Axes:
     return stacked_bars(
         ax,
         [size.pool_size for size in analysis.sizes],
-        {
-            "usage: holding a connection": [size.usage.mean for size in analysis.sizes],
-            "wait: for a connection": [size.wait.mean for size in analysis.sizes],
-        },
+        [
+            ("usage: holding a connection", BLUE, [size.usage.mean for size in analysis.sizes]),
+            ("wait: for a connection", ORANGE, [size.wait.mean for size in analysis.sizes]),
+        ],
         "mean (ms)",
     )
 
@@ -55,13 +60,15 @@ def plot_distribution(ax: Axes, analysis: Analysis, latency: str = "total") -> A
     few = [sizes[round(place)] for place in np.linspace(0, len(sizes) - 1, min(len(sizes), MOST_LINES))]
     colours = mpl.colormaps["viridis"](np.linspace(0, 0.9, len(few)))
     furthest = 1.0
-    for size, colour in zip(few, colours, strict=True):
+    for size, colour, line in zip(few, colours, cycle(("-", "--")), strict=False):
         histogram = analysis.histogram(latency, size)
         if histogram is None or not histogram.get_total_count():
             continue
         last = np.log10(histogram.get_total_count())
         nines = np.linspace(0, last, POINTS)
-        ax.plot(nines, quantiles(histogram, (1 - 10**-nines).tolist()) / 1000, color=colour, label=str(size))
+        ax.plot(
+            nines, quantiles(histogram, (1 - 10**-nines).tolist()) / 1000, color=colour, linestyle=line, label=str(size)
+        )
         furthest = max(furthest, last)
     ticks = {label: -np.log10(1 - share) for label, share in NINES.items()}
     ticks = {label: place for label, place in ticks.items() if place <= furthest}
@@ -72,11 +79,11 @@ def plot_distribution(ax: Axes, analysis: Analysis, latency: str = "total") -> A
     return ax
 
 
-def stacked_bars(ax: Axes, sizes: list[int], parts: dict[str, list[float]], label: str) -> Axes:
+def stacked_bars(ax: Axes, sizes: Sequence[int], parts: Sequence[Part], label: str) -> Axes:
     """Bars at evenly spaced sizes, the first part at the bottom; of many sizes some are named."""
     places = np.arange(len(sizes))
     below = np.zeros(len(sizes))
-    for (name, values), colour in zip(parts.items(), (BLUE, ORANGE, "#BDBDBD"), strict=False):
+    for name, colour, values in parts:
         ax.bar(places, values, bottom=below, color=colour, label=name)
         below += np.nan_to_num(values)
     told = [sizes.index(size) for size in sparse(sizes)] if len(sizes) > 1 else [0]

@@ -4,7 +4,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 
-from poolsize.present.plots.axes import BLUE, ORANGE, legend_above, rate_axis
+from poolsize.present.plots.axes import BLUE, LIGHT, ORANGE, legend_above, rate_axis
 from poolsize.run import Run
 from poolsize.units import count
 
@@ -22,7 +22,7 @@ def plot_seconds(ax: Axes, run: Run) -> Axes:
     starts = np.concatenate([[0], np.cumsum([len(step.throughput) for step in run.steps])])
     width = int(-(-starts[-1] // MOST_POINTS))
     void = {id(step) for step in run.void}
-    for spoiled, colour, label in ((False, BLUE, "counted, or warm-up"), (True, ORANGE, "void, measured again")):
+    for spoiled, colour, label in ((False, BLUE, "each second"), (True, ORANGE, "void, measured again")):
         lines = [
             _line(step.throughput, first, width)
             for step, first in zip(run.steps, starts, strict=False)
@@ -31,7 +31,7 @@ def plot_seconds(ax: Axes, run: Run) -> Axes:
         if lines:
             ax.add_collection(LineCollection(lines, colors=colour, linewidths=1, label=label))
     warm = [(first, step.warm_up_seconds) for step, first in zip(run.steps, starts, strict=False)]
-    ax.broken_barh(warm, (0, 1), transform=ax.get_xaxis_transform(), facecolor="#D9D9D9", label="dropped as warm-up")
+    ax.broken_barh(warm, (0, 1), transform=ax.get_xaxis_transform(), facecolor=LIGHT, label="dropped as warm-up")
     if len(run.steps) <= MOST_NAMES:
         for step, first, last in zip(run.steps, starts, starts[1:], strict=False):
             ax.annotate(

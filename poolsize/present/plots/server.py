@@ -5,8 +5,11 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import StrMethodFormatter
 
 from poolsize.analysis.summary import Analysis
-from poolsize.present.plots.axes import BLUE, GREY, legend_above, pool_size_axis
-from poolsize.present.plots.latency import stacked_bars
+from poolsize.present.plots.axes import BLUE, GREY, LIGHT, ORANGE, legend_above, pool_size_axis
+from poolsize.present.plots.latency import Part, stacked_bars
+
+SEEN = 0.01
+"""A part below this share of the users could not be seen."""
 
 
 def plot_processors(ax: Axes, analysis: Analysis) -> Axes:
@@ -15,10 +18,12 @@ def plot_processors(ax: Axes, analysis: Analysis) -> Axes:
     load = [analysis.load_cores(size) for size in sizes]
     server = [analysis.counter("process_cpu", size) for size in sizes]
     machine = [analysis.counter("machine_cpu", size) for size in sizes]
-    parts = {"the server": _known(server), "making the load": load}
+    parts: list[Part] = [("making the load", ORANGE, load)]
+    if None not in server:
+        parts.insert(0, ("the server", BLUE, _known(server)))
     if None not in machine and None not in server:
         used = zip(_known(machine), _known(server), load, strict=True)
-        parts["other programs"] = [max(0.0, busy - mine - ours) for busy, mine, ours in used]
+        parts.append(("other programs", LIGHT, [max(0.0, busy - mine - ours) for busy, mine, ours in used]))
     stacked_bars(ax, sizes, parts, "cores busy")
     if cores := analysis.counter("machine_cores", sizes[-1]):
         ax.axhline(cores, color=GREY, linestyle=":", label=f"the machine's {cores:g}")
@@ -48,9 +53,14 @@ def plot_users(ax: Axes, analysis: Analysis) -> Axes:
     telling = [size for size in analysis.sizes if size.usage.mean >= 0]
     holding = np.array([size.throughput.mean * size.usage.mean / 1000 for size in telling])
     waiting = np.array([size.throughput.mean * size.wait.mean / 1000 for size in telling])
-    parts = {"holding a connection": holding.tolist(), "waiting for one": waiting.tolist()}
+    parts: list[Part] = [
+        ("holding a connection", BLUE, holding.tolist()),
+        ("waiting for one", ORANGE, waiting.tolist()),
+    ]
     if analysis.setting.plan.rate is None:
-        parts["between transactions"] = np.maximum(0, analysis.setting.plan.users - holding - waiting).tolist()
+        between = np.maximum(0, analysis.setting.plan.users - holding - waiting)
+        if between.max() > SEEN * analysis.setting.plan.users:
+            parts.append(("between transactions", LIGHT, between.tolist()))
     return stacked_bars(ax, [size.pool_size for size in telling], parts, "users")
 
 

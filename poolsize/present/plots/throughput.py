@@ -38,7 +38,7 @@ def plot_throughput(ax: Axes, analysis: Analysis, current: int | None = None) ->
         ax.axvline(plateau.pool_size, color=ORANGE)
         _mark(ax, (sizes[0], sizes[-1]), _said(analysis, current))
     rate_axis(ax)
-    legend_above(ax, 3)
+    legend_above(ax, 2)
     return pool_size_axis(ax, sizes)
 
 
