@@ -21,35 +21,19 @@ Matrix = NDArray[np.float64]
 
 DRAWS = 512
 PER_DOUBLING = 4
+WANDERS = (0.15, 0.3, 0.6, 1.2)
+"""Change of slope over one doubling of the size (standard deviation, as a share of the highest throughput)."""
 DISTURBANCES = (0.005, 0.01, 0.02, 0.035, 0.06, 0.1)
 """By how much two steps of one size differ though each seems precise (standard deviation, a share)."""
-SPREAD = 1.1
-"""By what factor (its logarithm) the usual wander and disturbance may be missed."""
-LEVEL, KINKS = 2.0, 0.2
+USUAL_WANDER, USUAL_DISTURBANCE, SPREAD = 0.4, 0.015, 1.1
+"""Middle of what is expected before anything was measured, and by what factor (its logarithm) it may be missed."""
+LEVEL, SLOPE, KINKS = 2.0, 1.0, 0.2
 POOLED = 3
 """A size's own noise counts as its steps, that of all sizes together as so many."""
 MOST_SIZES, NEIGHBOURS = 64, 1 / 16
 """Of more sizes than that, those within so much of a doubling are taken together."""
 LOWEST_SHARE = 0.2
 """Noise is a share of the throughput, but not of less than this share of the highest."""
-
-
-@dataclass(frozen=True)
-class Prior:
-    """What is expected before anything was measured; standard deviations, as shares of the highest value.
-
-    wanders: changes of slope over one doubling of the size that are tried; usual_wander: the middle of what is
-    expected. slope: over the first doubling. usual_disturbance: by how much two steps of one size differ.
-    """
-
-    wanders: tuple[float, ...]
-    usual_wander: float
-    slope: float
-    usual_disturbance: float
-
-
-OF_THROUGHPUT = Prior((0.15, 0.3, 0.6, 1.2), usual_wander=0.4, slope=1.0, usual_disturbance=0.015)
-"""It rises and bends."""
 
 
 @dataclass(frozen=True)
@@ -134,22 +118,23 @@ def candidates(low: int, high: int, also: Sequence[int] = ()) -> tuple[int, ...]
 
 
 def gathered(observations: Sequence[Observation]) -> Sequence[Observation]:
-    """The same steps, or, of very many sizes, neighbours as steps of the smallest of them: they tell as much.
+    """The same steps, or, of very many sizes, neighbours as steps of the one in their middle.
 
-    observations: ascending in size.
+    The first and the last size stay by themselves. observations: ascending in size.
     """
-    if len({one.pool_size for one in observations}) <= MOST_SIZES:
+    sizes = sorted({one.pool_size for one in observations})
+    if len(sizes) <= MOST_SIZES:
         return observations
-    last = observations[-1].pool_size
-    found, size = [], 0
-    for one in observations:
-        if one.pool_size == last or one.pool_size >= size * 2**NEIGHBOURS:
-            size = one.pool_size
-        found.append(replace(one, pool_size=size))
-    return found
+    groups = [[sizes[0]]]
+    for size in sizes[1:-1]:
+        if len(groups) == 1 or size >= groups[-1][0] * 2**NEIGHBOURS:
+            groups.append([])
+        groups[-1].append(size)
+    middle = {size: group[len(group) // 2] for group in [*groups, sizes[-1:]] for size in group}
+    return [replace(one, pool_size=middle[one.pool_size]) for one in observations]
 
 
-def curves(observations: Sequence[Observation], sizes: Sequence[int], expected: Prior = OF_THROUGHPUT) -> Curves:
+def curves(observations: Sequence[Observation], sizes: Sequence[int]) -> Curves:
     """Draw curves over the sizes, which hold all that were observed. At least one throughput must be above 0."""
     places, numbers, means, spreads, errors = _by_size(observations, sizes)
     highest = float(means.max())
@@ -158,9 +143,9 @@ def curves(observations: Sequence[Observation], sizes: Sequence[int], expected: 
     together = float(own @ numbers / numbers.sum())
     within = (POOLED * together + numbers * own) / (POOLED + numbers)
     variances = (np.square(DISTURBANCES)[:, None] + within) * scale**2
-    prior, ours, noise, order = _prior(tuple(sizes), expected)
+    prior, ours, noise, order = _prior(tuple(sizes))
     covariances = prior[:, None][:, :, places[:, None], places] + _diagonal(variances / numbers)
-    weights = _weights(covariances, levels, numbers, spreads / highest**2, variances, expected)
+    weights = _weights(covariances, levels, numbers, spreads / highest**2, variances)
     ends = np.round(np.cumsum(weights) * DRAWS).astype(int)
     drawn = []
     for which, (first, last) in enumerate(zip([0, *ends[:-1]], ends, strict=True)):
@@ -171,7 +156,7 @@ def curves(observations: Sequence[Observation], sizes: Sequence[int], expected: 
         pull = np.linalg.solve(covariances[wander, disturbance], (levels - seen).T)
         drawn.append(free + pull.T @ prior[wander][places])
     draws = highest * np.concatenate(drawn)
-    between = float(weights.reshape(len(expected.wanders), -1).sum(axis=0) @ np.square(DISTURBANCES))
+    between = float(weights.reshape(len(WANDERS), -1).sum(axis=0) @ np.square(DISTURBANCES))
     shares = np.full(len(sizes), between + together)
     shares[places] = between + within
     return Curves(
@@ -199,16 +184,14 @@ def _by_size(
     return np.array(places), numbers, means, spreads, errors
 
 
-def _weights(
-    covariances: Matrix, levels: Vector, numbers: Vector, spreads: Vector, variances: Matrix, expected: Prior
-) -> Vector:
+def _weights(covariances: Matrix, levels: Vector, numbers: Vector, spreads: Vector, variances: Matrix) -> Vector:
     """How likely each pair of wander and disturbance is, given all steps; flat, and 1 in sum."""
     explained = np.linalg.solve(covariances, np.broadcast_to(levels[:, None], (*covariances.shape[:-1], 1)))
     fit = -0.5 * (explained[..., 0] @ levels) - 0.5 * np.linalg.slogdet(covariances)[1]
     repeats = (-0.5 * spreads / variances - 0.5 * (numbers - 1) * np.log(variances)).sum(axis=-1)
     usual = (
-        -0.5 * (np.log(np.array(expected.wanders) / expected.usual_wander) / SPREAD)[:, None] ** 2
-        - 0.5 * (np.log(np.array(DISTURBANCES) / expected.usual_disturbance) / SPREAD) ** 2
+        -0.5 * (np.log(np.array(WANDERS) / USUAL_WANDER) / SPREAD)[:, None] ** 2
+        - 0.5 * (np.log(np.array(DISTURBANCES) / USUAL_DISTURBANCE) / SPREAD) ** 2
     )
     logarithms = (fit + repeats + usual).ravel()
     likely = np.exp(logarithms - logarithms.max())
@@ -216,7 +199,7 @@ def _weights(
 
 
 @lru_cache(maxsize=8)
-def _prior(sizes: tuple[int, ...], expected: Prior) -> tuple[Matrix, Matrix, Matrix, NDArray[np.intp]]:
+def _prior(sizes: tuple[int, ...]) -> tuple[Matrix, Matrix, Matrix, NDArray[np.intp]]:
     """For each wander the covariance of the curve before any step, and draws from it; noise; an order of the draws.
 
     The same numbers every time, so that equal steps give equal answers.
@@ -226,9 +209,9 @@ def _prior(sizes: tuple[int, ...], expected: Prior) -> tuple[Matrix, Matrix, Mat
     covariance = np.array(
         [
             LEVEL**2
-            + expected.slope**2 * np.outer(place, place)
+            + SLOPE**2 * np.outer(place, place)
             + wander**2 * (near**2 * (3 * far - near) / 6 + KINKS**2 * near)
-            for wander in expected.wanders
+            for wander in WANDERS
         ]
     )
     random = np.random.default_rng(0)

@@ -42,7 +42,8 @@ def compared_field(runs: Mapping[str, Run], across: str | None = None) -> str | 
     names = dict.fromkeys(field for one in found.values() for field in one)
     differing = [field for field in names if len({one.get(field) for one in found.values()}) > 1]
     if "workload" in differing:
-        differing = [field for field in differing if field != "locustfile"]  # its file is another for that reason
+        names.pop("locustfile")  # another workload's file is another one
+        differing = [field for field in differing if field in names]
     if across is not None and across not in names:
         known = ", ".join(field for field in names if not field.endswith(" version"))
         raise BadInput(f"--across {across}: a run has no such field; it has {known}")

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import click
 
-from poolsize.analysis.comparison import compare as compare_runs
 from poolsize.analysis.summary import analyze
+from poolsize.comparison import compare as compare_runs
 from poolsize.errors import BadInput
 from poolsize.present.comparison_text import comparison_json, comparison_text
 from poolsize.store import load_run

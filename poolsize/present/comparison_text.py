@@ -3,19 +3,22 @@
 import json
 from dataclasses import asdict
 
-from poolsize.analysis.comparison import Compared, Comparison, Difference
-from poolsize.analysis.summary import Analysis
+from poolsize.analysis.paired import Difference
+from poolsize.comparison import Against, ComparedRun, Comparison
 from poolsize.present.bullets import bullets
 from poolsize.present.table import Table
-from poolsize.units import count, milliseconds, minutes, per_second, percent
+from poolsize.units import count, milliseconds, minutes, per_second
+
+NO_SIZE = {"edge": "at the edge of what was measured", "users-limited": "limited by its users", "noisy": "too noisy"}
+"""Verdicts under which a run's size is none that could be compared."""
 
 
 def comparison_text(found: Comparison) -> str:
     """What is compared, each run's answer, then for each run how it differs, and whether that is real."""
     parts = [found.title, runs_table(found).as_text()]
-    for value, other in zip(found.values[1:], found.others, strict=True):
-        parts += [f"{value} against {found.values[0]}:", differences_table(found, other).as_text()]
-        parts.append(bullets(sentences(found, other, value)))
+    for other in found.others:
+        parts += [f"{other.run.value} against {found.first.value}:", differences_table(found, other).as_text()]
+        parts.append(bullets(sentences(found, other)))
     return "\n\n".join(parts)
 
 
@@ -23,16 +26,19 @@ def comparison_json(found: Comparison) -> str:
     """One JSON object: field, runs, and the differences of each run from the first, size by size."""
     runs = [
         {
-            "run": name,
-            "value": value,
-            "plateau": asdict(analysis.plateau) if analysis.plateau else None,
+            "run": run.name,
+            "value": run.value,
+            "pool_size": run.answer.pool_size,
+            "range": run.answer.range,
+            "verdict": run.answer.verdict,
         }
-        for name, value, analysis in found.runs
+        for run in found.runs
     ]
     differences = [
         {
-            "run": other.name,
+            "run": other.run.name,
             "throughput": _as_fields(other.throughput),
+            "p95": _as_fields(other.p95),
             "sizes": [
                 {
                     "pool_size": size.pool_size,
@@ -41,32 +47,34 @@ def comparison_json(found: Comparison) -> str:
                 }
                 for size in other.sizes
             ],
+            "left_out": other.left_out,
             "apart_seconds": other.apart_seconds,
-            "slower": other.slower,
-            "sentences": sentences(found, other, value),
+            "longer_loop": other.longer_loop,
+            "sentences": sentences(found, other),
         }
-        for value, other in zip(found.values[1:], found.others, strict=True)
+        for other in found.others
     ]
     return json.dumps({"field": found.field, "runs": runs, "differences": differences})
 
 
 def runs_table(found: Comparison) -> Table:
-    """One line a run: its plateau with the range, and its best throughput."""
+    """One line a run: its own answer with range and verdict, and its best throughput."""
     rows = []
-    for name, value, analysis in found.runs:
-        plateau = analysis.plateau
+    for run in found.runs:
+        answer, plateau = run.answer, run.analysis.plateau
         assert plateau is not None  # else there was nothing to compare
-        between = "" if plateau.low == plateau.high else f" ({plateau.low}-{plateau.high})"
-        rows.append((value, f"{plateau.pool_size}{between}", per_second(plateau.best), name))
-    return Table((found.field or "run", "connections", "best", "run"), tuple(rows))
+        low, high = answer.range or (0, 0)
+        between = "" if low == high else f" ({low}-{high})"
+        size = f"{answer.pool_size}{between}" if answer.pool_size else "none"
+        rows.append((run.value, size, answer.verdict or "", per_second(plateau.best), run.name))
+    return Table((found.field or "run", "connections", "verdict", "best", "file"), tuple(rows))
 
 
-def differences_table(found: Comparison, other: Compared) -> Table:
-    """One line a size: both runs' throughput and p95, and each difference with its interval."""
-    first = found.first
+def differences_table(found: Comparison, other: Against) -> Table:
+    """One line a size: both runs' throughput and p95 of the total time, and each difference with its interval."""
     rows = []
     for size in other.sizes:
-        both = [one.at(size.pool_size) for one in (first, other.analysis)]
+        both = [run.analysis.at(size.pool_size) for run in (found.first, other.run)]
         rows.append(
             (
                 str(size.pool_size),
@@ -77,71 +85,88 @@ def differences_table(found: Comparison, other: Compared) -> Table:
             )
         )
     return Table(
-        ("pool", "first", "this", "likely more", "95 % interval", "first p95", "this p95", "more", "95 % interval"),
+        ("pool", "first", "this", "more", "95 % interval", "first p95", "this p95", "more", "95 % interval"),
         tuple(rows),
     )
 
 
-def sentences(found: Comparison, other: Compared, value: str) -> list[str]:
-    """Whether the difference is real, where it is largest, what the sizes are, and what else may have changed."""
-    return [_verdict(other, value, found.values[0]), *_where(other), *_sizes(found, other), *_doubts(found, other)]
+def sentences(found: Comparison, other: Against) -> list[str]:
+    """Whether the difference is real, where it is, what the sizes are, and what else may have changed."""
+    return [
+        _verdict(other, found.first.value),
+        *_where(other),
+        *_sizes(found.first, other.run),
+        *_doubts(found.first, other),
+    ]
 
 
-def _verdict(other: Compared, value: str, first: str) -> str:
-    difference = other.throughput
+def _verdict(other: Against, first: str) -> str:
+    what, difference = ("throughput", other.throughput) if other.throughput else ("p95", other.p95)
     if difference is None:
-        return "At a fixed rate throughput is what arrives: compare the latencies."
-    low, high = _signed(difference.low), _signed(difference.high)
-    span = f"over {count(len(other.sizes), 'size')} ({low} to {high})"
+        return "Neither throughput nor latencies can be compared: at a fixed rate, and without percentiles."
+    span = f"on average over {count(len(other.sizes), 'size')} ({_interval(difference)})"
     if difference.real:
         more = "more" if difference.mean > 0 else "less"
-        return f"{value} does {percent(abs(difference.mean))} {more} than {first} on average {span}: a real difference."
+        does = (
+            f"does {100 * abs(difference.mean):.1f} % {more}"
+            if what == "throughput"
+            else (
+                f"has a p95 that is {100 * abs(difference.mean):.1f} % {'longer' if difference.mean > 0 else 'shorter'}"
+            )
+        )
+        return f"{other.run.value} {does} than {first} {span}: a real difference."
     return (
-        f"On average {value} does {_signed(difference.mean)} against {first} {span}: no real difference, chance alone "
-        "makes as much."
+        f"Between {other.run.value} and {first} no difference in {what} is to be seen {span}. To see less, measure "
+        "both longer, or with --repeats 3."
     )
 
 
-def _where(other: Compared) -> list[str]:
-    """At which sizes it is real, and at which of them it is largest."""
-    if not other.real:
+def _where(other: Against) -> list[str]:
+    """At which sizes it is real by itself, and at which of them it is largest."""
+    if not other.real_sizes:
         return []
-    sizes = ", ".join(map(str, other.real))
-    furthest, difference = max(other.real.items(), key=lambda real: abs(real[1].mean))
+    sizes = ", ".join(map(str, other.real_sizes))
+    furthest, difference = max(other.real_sizes.items(), key=lambda real: abs(real[1].mean))
     beginning = "With" if other.throughput and other.throughput.real else "But with"
-    most = f"{_signed(difference.mean)} ({_signed(difference.low)} to {_signed(difference.high)})"
-    return [f"{beginning} {sizes} connections by themselves it is real, furthest with {furthest}: {most}."]
+    most = f"furthest with {furthest}: {_signed(difference.mean)} ({_interval(difference)})"
+    return [f"{beginning} {sizes} connections by themselves it is real; {most}."]
 
 
-def _sizes(found: Comparison, other: Compared) -> list[str]:
-    ours, theirs = found.first.plateau, other.analysis.plateau
-    assert ours is not None
-    assert theirs is not None
-    if ours.low > theirs.high or theirs.low > ours.high:
-        return [f"It wants another pool: {count(theirs.pool_size, 'connection')} instead of {ours.pool_size}."]
+def _sizes(first: ComparedRun, other: ComparedRun) -> list[str]:
+    """Whether they want different pools, as far as each run's own answer may be taken for one."""
+    for run in (first, other):
+        if why := NO_SIZE.get(run.answer.verdict or ""):
+            return [f"Which pool each wants can't be compared: the answer of {run.value} is {why}."]
+    ours, theirs = first.answer, other.answer
+    if not (ours.pool_size and theirs.pool_size and ours.range and theirs.range):
+        return []
     if ours.pool_size == theirs.pool_size:
         return [f"Both want the same pool: {count(ours.pool_size, 'connection')}."]
-    begins = f"The plateau begins at {theirs.pool_size} instead of {ours.pool_size}"
-    return [f"{begins}; chance may make that, for their ranges overlap."]
+    wants = f"{other.value} wants {count(theirs.pool_size, 'connection')} instead of {ours.pool_size}"
+    if ours.range[0] > theirs.range[1] or theirs.range[0] > ours.range[1]:
+        return [f"{wants}, and their ranges are apart."]
+    return [f"{wants}; chance may make that, for their ranges overlap."]
 
 
-def _doubts(found: Comparison, other: Compared) -> list[str]:
+def _doubts(first: ComparedRun, other: Against) -> list[str]:
     said = []
-    both = (found.first, other.analysis)
     compared = [size.pool_size for size in other.sizes]
+    both = (first.analysis, other.run.analysis)
     busy = [size for size in compared if any(one.at(size).failed("generator") for one in both)]
     if busy:
         said.append(
             f"With {', '.join(map(str, busy))} connections the load process itself was busy or late (generator): what "
             "the database can do there may differ by more, or by less."
         )
-    left_out = [size for size in _measured_in(both) if size not in compared]
-    if left_out:
-        said.append(f"Left out, for a check failed that voids them: {', '.join(map(str, left_out))}.")
-    if other.other_machine and other.slower is not None:
+    if other.left_out:
         said.append(
-            f"The machine itself was not the same: a turn of the load's own loop took {_signed(other.slower)} time. "
-            "Measure both again, right after each other."
+            f"Not compared, as only one run has them, or a check voids them: {', '.join(map(str, other.left_out))}."
+        )
+    if other.other_machine and other.longer_loop is not None:
+        longer = f"{100 * abs(other.longer_loop):.0f} % {'longer' if other.longer_loop > 0 else 'less time'}"
+        said.append(
+            f"The machine itself was not the same: a turn of the load's own loop took {longer}. Measure both again, "
+            "right after each other."
         )
     if other.apart_seconds:
         said.append(
@@ -151,17 +176,14 @@ def _doubts(found: Comparison, other: Compared) -> list[str]:
     return said
 
 
-def _measured_in(both: tuple[Analysis, Analysis]) -> list[int]:
-    """Sizes that both runs measured, whatever the checks said."""
-    first, other = ({size.pool_size for size in one.sizes} for one in both)
-    return sorted(first & other)
-
-
 def _with_interval(difference: Difference | None) -> tuple[str, str]:
     if difference is None:
         return "", ""
-    mark = " !" if difference.real else ""
-    return f"{_signed(difference.mean)}{mark}", f"{_signed(difference.low)} to {_signed(difference.high)}"
+    return f"{_signed(difference.mean)}{' !' if difference.real else ''}", _interval(difference)
+
+
+def _interval(difference: Difference) -> str:
+    return f"{_signed(difference.low)} to {_signed(difference.high)}"
 
 
 def _signed(share: float) -> str:

@@ -2,8 +2,9 @@
 
 import pandas as pd
 
-from poolsize.analysis.comparison import Compared, Comparison
 from poolsize.analysis.summary import Analysis
+from poolsize.comparison import Against, Comparison
+from poolsize.present.analysis_tables import failed_names
 
 QUANTILES = ("p50", "p95", "p99")
 COUNTERS = {
@@ -32,8 +33,8 @@ def sizes_frame(analysis: Analysis) -> pd.DataFrame:
         }
         for name, latency in (("wait", size.wait), ("usage", size.usage), ("total", size.total)):
             row |= {f"{name}_{quantile}": round(getattr(latency, quantile), 2) for quantile in QUANTILES}
-        failed = dict.fromkeys(check.name for check in size.failed_checks)
-        rows.append({"pool_size": size.pool_size} | row | {"errors": size.errors, "failed_checks": ", ".join(failed)})
+        checks = {"errors": size.errors, "checks": failed_names(size.failed_checks)}
+        rows.append({"pool_size": size.pool_size} | row | checks)
     return pd.DataFrame(rows).set_index("pool_size")
 
 
@@ -47,14 +48,14 @@ def counters_frame(analysis: Analysis) -> pd.DataFrame:
     return pd.DataFrame(rows).set_index("pool_size").dropna(axis=1, how="all").round(2)
 
 
-def differences_frame(comparison: Comparison, other: Compared) -> pd.DataFrame:
+def differences_frame(comparison: Comparison, other: Against) -> pd.DataFrame:
     """One line a pool size: both throughputs per second, and by what share each and the p95 differ, with intervals."""
     rows = []
     for size in other.sizes:
         row: dict[str, object] = {
             "pool_size": size.pool_size,
-            "first": round(comparison.first.at(size.pool_size).throughput.mean, 1),
-            "this": round(other.analysis.at(size.pool_size).throughput.mean, 1),
+            "first": round(comparison.first.analysis.at(size.pool_size).throughput.mean, 1),
+            "this": round(other.run.analysis.at(size.pool_size).throughput.mean, 1),
         }
         for name, difference in (("throughput", size.throughput), ("p95", size.p95)):
             if difference is not None:

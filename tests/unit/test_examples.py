@@ -5,9 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from matplotlib.testing.compare import compare_images
 
+from poolsize.present.plots import figure, save_figure
 from poolsize.store import FORMAT, load_run
-from tests.conftest import EXAMPLES
+from tests.conftest import EXAMPLES, ROOT, example
+from tests.golden import PIXELS
 
 FREE = {"server_options", "errors"}
 """Objects whose keys are the user's or the server's."""
@@ -44,3 +47,9 @@ def test_they_show_both_servers_and_a_thread_pool() -> None:
     assert servers == {"MariaDB", "MySQL"}
     assert {setting.plan.workload for setting in settings} >= {"insert", "scan", "oltp_read_write"}
     assert any(setting.server and setting.server.thread_pool for setting in settings)
+
+
+def test_the_picture_is_what_is_drawn_of_it_now(tmp_path: Path) -> None:
+    save_figure(figure(example("scan-mariadb")), tmp_path / "now.png")
+    stored = ROOT / "data/examples/scan-mariadb.png"
+    assert compare_images(str(stored), str(tmp_path / "now.png"), PIXELS) is None, "draw it again, and look at it"

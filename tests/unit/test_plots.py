@@ -11,9 +11,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.testing.compare import compare_images
 
-from poolsize.analysis.comparison import compare
 from poolsize.analysis.prediction import WhatIf, predict
 from poolsize.analysis.summary import analyze
+from poolsize.comparison import compare
 from poolsize.measure.replay import recorded_run
 from poolsize.present import plots
 from poolsize.present.plots.seconds import MOST_POINTS

@@ -4,15 +4,21 @@ from collections.abc import Sequence
 from math import log
 from typing import Any
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator, StrMethodFormatter
 
+from poolsize.analysis.confidence import TAILS
+from poolsize.analysis.curve import Curves
 from poolsize.units import number
 
 BLUE, ORANGE, GREEN, PURPLE, GREY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#6E6E6E"
-LIGHT = "#BDBDBD"
-"""Colours of Okabe and Ito (2008), told apart by colour-blind readers as well."""
-IN_ORDER = (BLUE, ORANGE, GREEN, PURPLE, GREY, "#E69F00", "#56B4E9")
+"""Colours of Okabe and Ito (2008), told apart by colour-blind readers as well, and a grey."""
+LIGHT = "#A8A8A8"
+INK_OF = {BLUE: "#00568A", ORANGE: "#A84400", GREEN: "#00704F"}
+"""The same, dark enough for small letters."""
+IN_ORDER = (BLUE, ORANGE, GREEN, PURPLE, GREY)
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 LETTER, GAP = 0.022, 0.02
 """Width of a letter of a label and of what is left free beside it, as shares of the axis."""
 STYLE: dict[Any, Any] = {
@@ -52,6 +58,12 @@ def milliseconds_axis(ax: Axes, label: str) -> Axes:
     ax.yaxis.set_minor_formatter(NullFormatter())
     ax.set_ylabel(label)
     return ax
+
+
+def band(ax: Axes, curves: Curves, colour: str, label: str | None = None) -> None:
+    """Where 95 of 100 of the drawn curves are."""
+    low, high = np.quantile(curves.draws, TAILS, axis=0)
+    ax.fill_between(curves.sizes, low, high, color=colour, alpha=0.18, linewidth=0, label=label)
 
 
 def rate_axis(ax: Axes, label: str = "throughput (transactions/s)") -> Axes:

@@ -8,9 +8,9 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from poolsize.analysis.comparison import Comparison
 from poolsize.analysis.prediction import Prediction
 from poolsize.analysis.summary import Analysis
+from poolsize.comparison import Comparison
 from poolsize.errors import BadInput
 from poolsize.present.plots.axes import STYLE
 from poolsize.present.plots.comparison import plot_compared, plot_differences

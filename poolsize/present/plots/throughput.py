@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 
 from poolsize.analysis.prediction import Prediction
 from poolsize.analysis.summary import Analysis
-from poolsize.present.plots.axes import BLUE, GREEN, GREY, ORANGE, legend_above, pool_size_axis, rate_axis
+from poolsize.present.plots.axes import BLUE, GREEN, GREY, ORANGE, band, legend_above, pool_size_axis, rate_axis
 from poolsize.start import starting_point
 from poolsize.units import number, percent
 
@@ -22,8 +22,7 @@ def plot_throughput(ax: Axes, analysis: Analysis, current: int | None = None) ->
     """
     sizes = [size.pool_size for size in analysis.sizes]
     if analysis.curves:
-        low, high = np.quantile(analysis.curves.draws, [0.025, 0.975], axis=0)
-        ax.fill_between(analysis.curves.sizes, low, high, color=BLUE, alpha=0.18, linewidth=0, label="95 % of curves")
+        band(ax, analysis.curves, BLUE, "95 % of curves")
         ax.plot(analysis.curves.sizes, analysis.curves.mean, color=BLUE, label="through all steps")
     for valid, face, label in ((True, BLUE, "measured"), (False, "white", "a check failed")):
         shown = [size for size in analysis.sizes if size.valid is valid]
