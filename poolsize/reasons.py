@@ -14,9 +14,10 @@ QUEUES_INSIDE = 1.2
 """A connection held that much longer waits in the database for what the others hold."""
 WIDE = 4
 """A range whose ends are further apart than this factor wants a longer measurement."""
-TOTAL = "It is the total for all clients of the database: divide it over instances and processes."
 DISAGREE = 2.0
 """Estimators whose sizes differ by this factor are said to disagree."""
+TOTAL = "It is the total for all clients of the database: divide it over instances and processes."
+"""What to be careful of in any size."""
 
 
 def reasons(analysis: "Analysis", answer: Limited, formula_size: int, current: int | None) -> tuple[str, ...]:
@@ -56,10 +57,10 @@ def warnings(analysis: "Analysis") -> tuple[str, ...]:
 
 
 def _reached(analysis: "Analysis", found: "Plateau") -> str:
-    makes = f"By the curve through all steps, {count(found.pool_size, 'connection')} make"
-    makes += f"{'s' if found.pool_size == 1 else ''} {per_second(found.throughput)}, "
     from poolsize.analysis.plateau import CERTAINTY
 
+    makes = f"By the curve through all steps, {count(found.pool_size, 'connection')} make"
+    makes += f"{'s' if found.pool_size == 1 else ''} {per_second(found.throughput)}, "
     between, sure = "", f"{percent(CERTAINTY)} sure"
     if not analysis.measured(found.pool_size):
         low, high = analysis.around(found.pool_size)

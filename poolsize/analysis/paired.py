@@ -65,7 +65,7 @@ def paired(pairs: Sequence[Pair]) -> tuple[Difference, Mapping[int, Difference]]
     means = np.array([fmean(pair.ratio for pair in group) for group in groups.values()])
     numbers = np.array([len(group) for group in groups.values()])
     own = np.array([fmean(pair.error**2 for pair in group) for group in groups.values()])
-    within = (own + own.mean()) / 2  # a few seconds know their own error badly
+    within = (own + np.median(own)) / 2  # a few seconds know their own error badly
     disturbance, freedom = _disturbance(groups, means, numbers, own)
     variances = (within + disturbance) / numbers
     average = float(stdtrit(freedom, (1 + CONFIDENCE) / 2)) * sqrt(float(variances.mean()) / len(means))
@@ -81,7 +81,7 @@ def _disturbance(
 ) -> tuple[float, float]:
     """Variance of a pair's ratio beyond its seconds' error, and as how many differences it is known."""
     known, freedom = WEIGHT * USUAL**2, float(WEIGHT)
-    expected = float(own.mean())
+    expected = float(np.median(own))
     repeats = [pair.ratio - mean for group, mean in zip(groups.values(), means, strict=True) for pair in group]
     if (of_repeats := len(repeats) - len(groups)) > 0:
         known += max(0.0, float(np.sum(np.square(repeats))) - of_repeats * expected)

@@ -101,6 +101,16 @@ class Analysis:
         """Whether somebody chose the sizes."""
         return self.setting.plan.search is None
 
+    @property
+    def knows_latencies(self) -> bool:
+        """Whether it knows how long callers waited and used a connection; a replay does not."""
+        return all(step.latencies for step in self.run.curve)
+
+    @property
+    def knows_p95(self) -> bool:
+        """Whether it knows at least a p95 of the total time."""
+        return any(size.total.p95 > 0 for size in self.sizes)
+
     @cached_property
     def telling(self) -> tuple[SizeSummary, ...]:
         """The sizes whose throughput is the database's: callers could fill the pool, and none were lost."""

@@ -3,6 +3,7 @@
 import os
 import sys
 from importlib import import_module
+from io import TextIOWrapper
 
 import click
 
@@ -55,6 +56,8 @@ def main() -> None:
     """Run a command; whatever poolsize can explain becomes one line on standard error and its exit code."""
     # The matrices here are small: threads would cost more than they bring, and take cores from what is measured.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a terminal without the letters that draw a curve shows others
     try:
         cli(standalone_mode=False)
     except PoolsizeError as error:

@@ -1,5 +1,6 @@
 """`poolsize notebook`: the analysis notebook, opened on a run, or the comparing one on several."""
 
+import json
 import os
 import shutil
 import sys
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from poolsize.analysis.differences import compared_field
 from poolsize.errors import BadInput
 from poolsize.shipped import shipped
 from poolsize.store import load_run
@@ -21,12 +23,14 @@ def notebook(runs: tuple[str, ...]) -> None:
     The notebook is copied to poolsize-analysis.ipynb here (poolsize-compare.ipynb for several) unless that is there
     already, so it is yours to change.
     """
-    for run in runs:
-        load_run(run)  # a bad file is refused here, not in a cell
-    paths = [str(Path(run).resolve()) for run in runs]
-    name = "compare" if len(runs) > 1 else "analysis"
-    if runs:
-        os.environ["POOLSIZE_RUNS" if len(runs) > 1 else "POOLSIZE_RUN"] = os.pathsep.join(paths)
+    loaded = {run: load_run(run) for run in runs}  # what can't be shown is refused here, not in a cell
+    name = "analysis"
+    if len(runs) > 1:
+        name = "compare"
+        compared_field(loaded)
+        os.environ["POOLSIZE_RUNS"] = json.dumps([str(Path(run).resolve()) for run in runs])
+    elif runs:
+        os.environ["POOLSIZE_RUN"] = str(Path(runs[0]).resolve())
     if find_spec("jupyterlab") is None:
         raise BadInput("JupyterLab is not installed: pip install jupyter")
     copy = Path(f"poolsize-{name}.ipynb")

@@ -1,25 +1,29 @@
 """What each plot shows, in words with figures, for those who can't see it."""
 
+from collections.abc import Mapping
+
 from poolsize.analysis.summary import Analysis, SizeSummary
+from poolsize.present.who_says import said
 from poolsize.units import count, milliseconds, number, per_second
 
 
-def of_throughput(analysis: Analysis) -> str:
-    """How throughput goes with the pool size, and where the plateau is."""
+def of_throughput(analysis: Analysis, marks: Mapping[str, int]) -> str:
+    """How throughput goes with the pool size, where the plateau is, and what is marked. marks: as the plot has them."""
     best = max(analysis.sizes, key=lambda size: size.throughput.mean)
     text = f"Throughput against pool size: {_course(analysis)}; the most is {per_second(best.throughput.mean)} at "
     text += f"{best.pool_size}."
     if found := analysis.plateau:
         text += f" The plateau begins at {count(found.pool_size, 'connection')}, between {found.low} and {found.high}."
-    others = ", ".join(f"{name.replace('_', ' ')} {size or 'none'}" for name, size in analysis.answers.items())
-    return f"{text} Marked below: {others}."
+    marked = ", ".join(f"{name} {size}" for name, size in {**said(analysis), **marks}.items())
+    return f"{text} Marked below: {marked}."
 
 
 def of_latency(analysis: Analysis) -> str:
     """What the percentiles of the total time are at the ends and at the plateau."""
+    levels = ("p50", "p95", "p99") if analysis.knows_latencies else ("p95",)
     told = "; ".join(
-        f"with {count(size.pool_size, 'connection')} p50 {milliseconds(size.total.p50)}, p95 "
-        f"{milliseconds(size.total.p95)} and p99 {milliseconds(size.total.p99)}"
+        f"with {count(size.pool_size, 'connection')} "
+        + ", ".join(f"{level} {milliseconds(getattr(size.total, level))}" for level in levels)
         for size in _landmarks(analysis)
     )
     return f"Percentiles of wait and usage together against pool size: {told}."

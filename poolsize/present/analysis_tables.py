@@ -95,18 +95,36 @@ def verified_table(analysis: "Analysis") -> Table:
     )
 
 
-def regret_table(answer: Recommendation) -> Table:
-    """The price of every other size; an arrow at the answer."""
+def verified_table_in_ms(analysis: "Analysis") -> Table:
+    """The same in milliseconds and without what is due; narrow enough for a phone."""
     return Table(
-        ("   pool", "throughput", "p95 (wait + usage)"),
+        ("pool", "load", "wait p95", "total p95", "total p99", "checks"),
         tuple(
             (
-                f"{'->' if other.pool_size == answer.pool_size else '  '} {other.pool_size}",
+                str(one.pool_size),
+                percent(one.load),
+                *map(number, (one.wait.p95, one.total.p95, one.total.p99)),
+                failed_names(one.failed_checks),
+            )
+            for one in analysis.verified
+        ),
+    )
+
+
+def regret_table(answer: Recommendation) -> Table:
+    """The price of every other size, pointing at the answer."""
+    sizes = [other.pool_size for other in answer.regret]
+    return Table(
+        ("pool", "throughput", "p95 (wait + usage)"),
+        tuple(
+            (
+                str(other.pool_size),
                 f"{'-' if other.throughput_loss else ''}{percent(other.throughput_loss)}",
                 milliseconds(nan if other.p95_ms is None else other.p95_ms),
             )
             for other in answer.regret
         ),
+        chosen=sizes.index(answer.pool_size) if answer.pool_size in sizes else None,
     )
 
 

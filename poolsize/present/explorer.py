@@ -7,7 +7,7 @@ from poolsize.analysis.prediction import Prediction, WhatIf, predict
 from poolsize.analysis.summary import Analysis, analyze
 from poolsize.errors import PoolsizeError
 from poolsize.present.bullets import bullets
-from poolsize.recommendation import recommend
+from poolsize.recommendation import Recommendation, recommend
 from poolsize.regret import Wishes
 from poolsize.run import Run
 from poolsize.units import count, milliseconds, per_second, percent
@@ -28,26 +28,20 @@ def explored(run: Run, tolerance: float = TOLERANCE, max_p95_ms: float | None = 
     except PoolsizeError as error:
         return str(error)
     if answer.pool_size is None:
-        return f"No size: {answer.warnings[0]}"
-    low, high = answer.range or (answer.pool_size, answer.pool_size)
-    said = [
-        (
-            f"{count(answer.pool_size, 'connection')} ({low} to {high}) within {percent(tolerance)} of the best: "
-            f"{per_second(answer.throughput or 0)}."
-        )
-    ]
+        return f"No answer: {answer.warnings[0]}"
+    said = [_answer(analysis, answer)]
     if max_p95_ms is not None:
         limit = milliseconds(max_p95_ms)
         p95_ms = analysis.latency_ms_at("p95", answer.pool_size)
         kept = "keeps" if p95_ms <= max_p95_ms else "breaks"
         said.append(f"Its p95 of {milliseconds(p95_ms)} {kept} the limit of {limit}.")
     if cores is not None and cores != run.setting.cores:
-        said.append(_with_cores(analysis, cores))
+        said.append(_with_cores(analysis, cores, tolerance))
     return bullets(said)
 
 
 def explorer(run: Run) -> widgets.Widget:
-    """Three sliders and the answer below them; needs a running kernel."""
+    """Sliders and the answer below them; needs a running kernel. A limit at 0 is none."""
     analysis = analyze(run)
     slowest = max((size.total.p95 for size in analysis.sizes if size.total.p95 > 0), default=1000.0)
     wide = {"style": {"description_width": "8em"}, "layout": {"width": "32em"}, "continuous_update": False}
@@ -55,7 +49,7 @@ def explorer(run: Run) -> widgets.Widget:
         value=TOLERANCE, min=0.01, max=LOOSEST, step=0.01, readout_format=".0%", description="tolerance", **wide
     )
     limit = widgets.FloatSlider(
-        value=2 * slowest, min=0, max=2 * slowest, step=slowest / 50, readout_format=".3g",
+        value=0, min=0, max=2 * slowest, step=slowest / 50, readout_format=".3g",
         description="p95 limit (ms)", **wide,
     )  # fmt: skip
     cores = widgets.IntSlider(
@@ -66,23 +60,35 @@ def explorer(run: Run) -> widgets.Widget:
         print(explored(run, tolerance, max_p95_ms or None, cores))  # what an output widget shows
 
     shown = widgets.interactive_output(show, {"tolerance": tolerance, "max_p95_ms": limit, "cores": cores})
-    return widgets.VBox([tolerance, limit, cores, shown])
+    sliders = [tolerance, limit, cores] if analysis.knows_p95 else [tolerance, cores]
+    return widgets.VBox([*sliders, shown])
 
 
-def _with_cores(analysis: Analysis, cores: int) -> str:
+def _answer(analysis: Analysis, answer: Recommendation) -> str:
+    assert answer.pool_size
+    assert analysis.plateau
+    makes = f"{count(answer.pool_size, 'connection')}: {per_second(answer.throughput or 0)}"
+    if answer.pool_size != analysis.plateau.pool_size:
+        return f"{makes}, for the latency limit; for throughput alone it would be {analysis.plateau.pool_size}."
+    low, high = answer.range or (answer.pool_size, answer.pool_size)
+    between = "" if low == high else f"; anything from {low} to {high} can't be told apart from it"
+    return f"{makes}, within {percent(analysis.plateau.tolerance)} of the best{between}."
+
+
+def _with_cores(analysis: Analysis, cores: int, tolerance: float) -> str:
     try:
         predicted = predict(analysis, WhatIf(cores=cores))
     except PoolsizeError as error:
         return str(error)
-    size, rate = _smallest_enough(predicted)
+    size, rate = _smallest_enough(predicted, tolerance)
     return (
         f"With {count(cores, 'core')} the network that was fitted to the run predicts {per_second(rate)} with "
         f"{count(size, 'connection')}; where it was measured it is {percent(predicted.error)} off."
     )
 
 
-def _smallest_enough(predicted: Prediction) -> tuple[int, float]:
-    """The smallest predicted size within the usual tolerance of the best, and its throughput."""
+def _smallest_enough(predicted: Prediction, tolerance: float) -> tuple[int, float]:
+    """The smallest predicted size within the tolerance of the best, and its throughput."""
     best = max(one.throughput for one in predicted.sizes)
-    enough = next(one for one in predicted.sizes if one.throughput >= (1 - TOLERANCE) * best)
+    enough = next(one for one in predicted.sizes if one.throughput >= (1 - tolerance) * best)
     return enough.pool_size, enough.throughput

@@ -12,7 +12,11 @@ SEARCH_SECONDS = (2, 8)
 
 
 def repeat_command(run: Run) -> str:
-    """As it is typed; the server's address stands in it, its account does not. Empty for a recording."""
+    """As it is typed; empty for a recording.
+
+    A server's address stands in it, but no account. The program of a private one must be filled in, unless it is a
+    MariaDB, which is found first.
+    """
     setting, plan = run.setting, run.plan
     if setting.recording is not None:
         return ""
@@ -22,6 +26,7 @@ def repeat_command(run: Run) -> str:
     words += ["--processes", str(processes)] if processes > 1 else []
     words += ["--cores", str(setting.cores), *(["--disks", str(setting.disks)] if setting.disks != 1 else [])]
     if setting.private:
+        words += ["--mysqld", "PATH/TO/mysqld"] if setting.server and setting.server.flavor != "MariaDB" else []
         words += [f"--server-option={name}={value}" for name, value in setting.server_options.items()]
     elif setting.server:
         words += ["--url", f"mysql://USER@{setting.server.address}/"]

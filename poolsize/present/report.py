@@ -1,50 +1,30 @@
 """A run as one page that needs nothing beside it: the answer, why, what was measured on what, and how to repeat it."""
 
 import re
-from base64 import b64encode
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import jinja2
 from markupsafe import Markup, escape
-from matplotlib.axes import Axes
 
-from poolsize.analysis.plateau import CERTAINTY
 from poolsize.analysis.summary import Analysis
-from poolsize.present import alt_text
 from poolsize.present.analysis_tables import (
     estimators_table,
     latency_table,
     regret_table,
     throughput_table,
-    verified_table,
+    verified_table_in_ms,
 )
 from poolsize.present.analysis_text import measured, void_steps
 from poolsize.present.knee_text import knee_text
-from poolsize.present.plots.figures import svg_of
-from poolsize.present.plots.latency import plot_distribution, plot_latency, plot_wait_and_usage
-from poolsize.present.plots.seconds import plot_seconds
-from poolsize.present.plots.server import plot_processors, plot_users
-from poolsize.present.plots.throughput import plot_throughput
+from poolsize.present.pictures import Picture, limited, pictures
 from poolsize.present.recommendation_text import engine_lines
 from poolsize.present.repeat_command import repeat_command
 from poolsize.present.table import Table
 from poolsize.recommendation import Recommendation
 from poolsize.units import count, minutes, number, percent
 
-WIDTH, HEIGHT = 4.2, 3.1
-"""Inches of a plot: on a phone a letter is still as high as two millimetres."""
 OPTION = re.compile(r"--[a-z][a-z-]*")
-
-
-@dataclass(frozen=True)
-class Picture:
-    """One plot. caption: what to look for. alt: what it shows, in words. source: a data URI of an SVG file."""
-
-    title: str
-    caption: str
-    alt: str
-    source: str
+"""A long option of a command line, which no line may end within."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +48,7 @@ class Report:
     pictures: tuple[Picture, ...]
     curve: str
     throughput: Table
-    latency: Table
+    latency: Table | None
     estimators: Table
     verified: Table
     facts: tuple[tuple[str, str], ...]
@@ -77,11 +57,8 @@ class Report:
 
 def report_html(analysis: Analysis, answer: Recommendation, current: int | None = None) -> str:
     """One HTML page: for a phone, a desk and paper. current: the pool's size today, to be marked."""
-    return (
-        _templates()
-        .get_template("report.html.j2")
-        .render(report=_report(analysis, answer, _pictures(analysis, current)))
-    )
+    report = _report(analysis, answer, pictures(analysis, answer, current))
+    return _templates().get_template("report.html.j2").render(report=report)
 
 
 def report_markdown(analysis: Analysis, answer: Recommendation) -> str:
@@ -107,14 +84,13 @@ def _unbroken(text: str) -> Markup:
     return Markup(OPTION.sub(r'<span class="no-break">\g<0></span>', str(escape(text))))  # noqa: S704 (escaped first)
 
 
-def _report(analysis: Analysis, answer: Recommendation, pictures: tuple[Picture, ...]) -> Report:
-    low, high = answer.range or (0, 0)
+def _report(analysis: Analysis, answer: Recommendation, shown: tuple[Picture, ...]) -> Report:
     size = count(answer.pool_size, "connection") if answer.pool_size else "No answer"
     return Report(
         title=f"{size}: {measured(analysis)}",
         subject=measured(analysis),
         size=size,
-        range=f"{low} to {high}" if low != high else str(low) if low else "",
+        range=_range(analysis, answer),
         verdict=answer.verdict or "",
         warnings=answer.warnings,
         failed=_failed(analysis),
@@ -122,12 +98,12 @@ def _report(analysis: Analysis, answer: Recommendation, pictures: tuple[Picture,
         reasons=answer.reasons,
         prices=regret_table(answer),
         engines=engine_lines(answer),
-        pictures=pictures,
+        pictures=shown,
         curve=knee_text(analysis),
         throughput=throughput_table(analysis),
-        latency=latency_table(analysis),
+        latency=latency_table(analysis) if analysis.knows_p95 else None,
         estimators=estimators_table(analysis),
-        verified=verified_table(analysis),
+        verified=verified_table_in_ms(analysis),
         facts=_facts(analysis),
         repeat=repeat_command(analysis.run),
     )
@@ -139,11 +115,17 @@ def _failed(analysis: Analysis) -> tuple[str, ...]:
     for size in analysis.sizes:
         for check in size.failed_checks:
             seen.setdefault(check.name, {}).setdefault(size.pool_size, check.detail)
-    return tuple(
+    at_all_sizes = [
         f"{name}, with {', '.join(map(str, details))} {'connection' if set(details) == {1} else 'connections'}: "
         f"{next(iter(details.values()))}"
         for name, details in seen.items()
-    )
+    ]
+    at_a_part = [
+        f"{check.name}, with {one.pool_size} connections at {percent(one.load)} of their capacity: {check.detail}"
+        for one in analysis.verified
+        for check in one.failed_checks
+    ]
+    return (*at_all_sizes, *at_a_part)
 
 
 def _facts(analysis: Analysis) -> tuple[tuple[str, str], ...]:
@@ -151,6 +133,8 @@ def _facts(analysis: Analysis) -> tuple[tuple[str, str], ...]:
     run, setting, plan = analysis.run, analysis.setting, analysis.setting.plan
     server, client = setting.server, setting.client
     seconds = sum(len(step.throughput) for step in run.steps)
+    number_of = max((len(step.workers) for step in run.steps), default=1)
+    processes = f"{number_of} load process{'' if number_of == 1 else 'es'}"
     told = [("Workload", plan.workload)]
     if server:
         started = ", started for this run" if setting.private else ""
@@ -161,14 +145,15 @@ def _facts(analysis: Analysis) -> tuple[tuple[str, str], ...]:
             ("Connections are served by", server.thread_handling),
             ("Buffer pool", f"{number(server.buffer_pool_bytes / 2**20)} MiB"),
             ("A commit waits for the disk", "yes" if server.durable else "no"),
-            ("Load made by", f"{client.usable_cpus:g} processors, {client.system}"),
+            ("Load made by", f"{processes}, {client.usable_cpus:g} processors, {client.system}"),
             ("Users", f"{plan.users:,}, pausing {number(plan.think_time_ms)} ms on average"),
         ]
         told += [("Transactions due", f"{number(plan.rate)}/s, by the clock")] if plan.rate else []
     else:
         told.append(("A recording", setting.recording or ""))
     told += [
-        ("Steps", f"{len(run.steps)} of {plan.step_seconds} s after {plan.warm_up_seconds} s of warm-up or more"),
+        ("Steps", f"{len(run.steps)}, of {plan.step_seconds} s or more"),
+        ("Warm-up", f"{plan.warm_up_seconds} s or more of each step, not counted"),
         ("Load in all", minutes(seconds)),
         ("Measured", setting.created.replace("T", " ").replace("+00:00", " UTC")),
         ("Versions", ", ".join(f"{name} {version}" for name, version in setting.versions.items())),
@@ -176,82 +161,11 @@ def _facts(analysis: Analysis) -> tuple[tuple[str, str], ...]:
     return tuple(told)
 
 
-def _pictures(analysis: Analysis, current: int | None) -> tuple[Picture, ...]:
-    """Those plots that the run can fill: a replay has no waits, and a remote server no processors to be seen."""
-    found = analysis.plateau
-    knee = (
-        f"The answer is the smallest size that is {percent(CERTAINTY)} sure to reach {percent(1 - found.tolerance)} of "
-        "the best (dotted), with what the measurements leave open; the shaded sizes can't be told apart. Below stand "
-        "the sizes that other methods give."
-        if found
-        else "No size passed the checks that an answer needs."
-    )
-    pictures = [
-        _picture(
-            "The throughput knee",
-            knee,
-            alt_text.of_throughput(analysis),
-            lambda ax: plot_throughput(ax, analysis, current),
-        ),
-        _picture(
-            "What callers see",
-            "Percentiles of wait and usage together. Too few connections make callers wait for one, too many make them "
-            "wait inside the database.",
-            alt_text.of_latency(analysis),
-            lambda ax: plot_latency(ax, analysis),
-        ),
-    ]
-    if all(size.usage.mean >= 0 for size in analysis.sizes):
-        pictures += _pictures_of_latencies(analysis)
-    if any(step.workers for step in analysis.run.curve):
-        pictures.append(
-            _picture(
-                "Processors",
-                _of_processors(analysis),
-                alt_text.of_processors(analysis),
-                lambda ax: plot_processors(ax, analysis),
-            )
-        )
-    pictures.append(
-        _picture(
-            "Every second",
-            "A step that is not level was disturbed, or had not settled.",
-            alt_text.of_seconds(analysis),
-            lambda ax: plot_seconds(ax, analysis.run),
-        )
-    )
-    return tuple(pictures)
-
-
-def _of_processors(analysis: Analysis) -> str:
-    if analysis.counter("process_cpu", analysis.sizes[-1].pool_size) is None:
-        return "Of the server's own processor time nothing is known here."
-    return "Where all bars together reach the machine's cores, more connections can't help."
-
-
-def _pictures_of_latencies(analysis: Analysis) -> list[Picture]:
-    return [
-        _picture(
-            "Wait and usage",
-            "A larger pool moves time from the pool's queue (wait) into the database (usage).",
-            alt_text.of_wait_and_usage(analysis),
-            lambda ax: plot_wait_and_usage(ax, analysis),
-        ),
-        _picture(
-            "The slowest callers",
-            "Each further nine has equal room, so the few slowest show as well as the many usual ones.",
-            alt_text.of_distribution(analysis),
-            lambda ax: plot_distribution(ax, analysis),
-        ),
-        _picture(
-            "Where the users queue",
-            "A larger pool does not serve more users at once when the database is busy: it lets them queue elsewhere.",
-            alt_text.of_users(analysis),
-            lambda ax: plot_users(ax, analysis),
-        ),
-    ]
-
-
-def _picture(title: str, caption: str, alt: str, draw: Callable[[Axes], Axes]) -> Picture:
-    text = b64encode(svg_of(draw, WIDTH, HEIGHT).encode()).decode()
-    return Picture(title, caption, alt, f"data:image/svg+xml;base64,{text}")
+def _range(analysis: Analysis, answer: Recommendation) -> str:
+    """What is known about other sizes, in a sentence; empty where that was not asked of the curve."""
+    if answer.range is None or analysis.curves is None or limited(analysis, answer):
+        return ""
+    low, high = answer.range
+    if low == high:
+        return f"It is {low} on 95 of 100 curves that the measurements allow."
+    return f"Anything from {low} to {high} can't be told apart from it."

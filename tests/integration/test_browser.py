@@ -3,19 +3,24 @@
 import os
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from poolsize.analysis.checks import check_step
 from poolsize.analysis.summary import analyze
+from poolsize.measure.replay import recorded_run
 from poolsize.present.report import report_html
+from poolsize.published import published_curves
 from poolsize.recommendation import Recommendation, recommend
 from poolsize.regret import Wishes
+from poolsize.run import Run
 from poolsize.shipped import shipped
 from poolsize.store import load_run
-from tests.conftest import ROOT, a_run
+from tests.conftest import ROOT, a_run, a_step
 
 SCREENSHOTS = ROOT / "build/screenshots"
 PHONE, DESK, PAPER = {"width": 390, "height": 844}, {"width": 1280, "height": 900}, {"width": 680, "height": 1000}
@@ -26,8 +31,21 @@ CUT_OFF = """() => [...document.querySelectorAll("body *")]
 """Elements that reach beyond the page, or hold more than they show."""
 SHOWN = ("oltp_read_write-mariadb", "insert-mysql", "scan-mysql")
 """Examples with failed checks, at the edge of what was measured, and with nothing to say against them."""
+
+
+def verified() -> Run:
+    """With a size that was measured at parts of its capacity, the larger of which it did not carry."""
+    run = a_run({1: 100, 2: 200, 4: 390, 8: 400})
+    steps = [replace(a_step(size, [rate] * 10), rate=320.0) for size in (2, 4, 8) for rate in (320, 290)]
+    steps = [replace(step, checks=check_step(step, 0.01)) for step in steps]
+    setting = replace(run.setting, plan=replace(run.plan, verify=(70, 80)))
+    return replace(run, setting=setting, steps=(*run.steps, *steps))
+
+
 RUNS = {name: load_run(shipped(f"data/examples/{name}.jsonl")) for name in SHOWN} | {
     "many-sizes": a_run({size: 100 * size for size in range(1, 25)}, users=1000),
+    "verified": verified(),
+    "a-recording": recorded_run(published_curves()["cisco"].recording, "cisco", 8),
     "no-size": a_run({1: 100, 2: 200, 4: 390}, users=1),
 }
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import matplotlib as mpl
@@ -12,33 +13,47 @@ from matplotlib.figure import Figure
 from matplotlib.testing.compare import compare_images
 
 from poolsize.analysis.prediction import WhatIf, predict
-from poolsize.analysis.summary import analyze
-from poolsize.comparison import compare
+from poolsize.analysis.summary import Analysis, analyze
+from poolsize.comparison import Comparison, compare
 from poolsize.measure.replay import recorded_run
 from poolsize.present import plots
+from poolsize.present.pictures import HEIGHT, WIDTH
 from poolsize.present.plots.seconds import MOST_POINTS
 from poolsize.published import published_curves
 from tests.conftest import a_run, a_step, example
 from tests.golden import GOLDEN, PIXELS, assert_golden_image
 
 PAIR = ("oltp_read_write-mariadb", "oltp_read_write-mariadb-thread-pool")
-RUN, SEARCH = example(PAIR[0]), example("search-mariadb")
-REPLAY = analyze(recorded_run(published_curves()["cisco"].recording, "cisco", 8))
-COMPARISON = compare({name: example(name) for name in PAIR})
+
+
+def run() -> Analysis:
+    return example(PAIR[0])
+
+
+@cache
+def replayed() -> Analysis:
+    return analyze(recorded_run(published_curves()["cisco"].recording, "cisco", 8))
+
+
+@cache
+def comparison() -> Comparison:
+    return compare({name: example(name) for name in PAIR})
+
+
 PLOTS: dict[str, Callable[[Axes], Axes]] = {
-    "throughput": lambda ax: plots.plot_throughput(ax, RUN, 40),
-    "throughput-of-a-search": lambda ax: plots.plot_throughput(ax, SEARCH),
-    "throughput-of-a-replay": lambda ax: plots.plot_throughput(ax, REPLAY),
-    "latency": lambda ax: plots.plot_latency(ax, RUN),
-    "wait-and-usage": lambda ax: plots.plot_wait_and_usage(ax, RUN),
-    "distribution": lambda ax: plots.plot_distribution(ax, RUN),
-    "seconds": lambda ax: plots.plot_seconds(ax, RUN.run),
-    "processors": lambda ax: plots.plot_processors(ax, RUN),
-    "threads": lambda ax: plots.plot_threads(ax, RUN),
-    "users": lambda ax: plots.plot_users(ax, RUN),
-    "prediction": lambda ax: plots.plot_prediction(ax, predict(RUN, WhatIf())),
-    "compared": lambda ax: plots.plot_compared(ax, COMPARISON),
-    "differences": lambda ax: plots.plot_differences(ax, COMPARISON),
+    "throughput": lambda ax: plots.plot_throughput(ax, run(), {"current": 40}),
+    "throughput-of-a-search": lambda ax: plots.plot_throughput(ax, example("search-mariadb")),
+    "throughput-of-a-replay": lambda ax: plots.plot_throughput(ax, replayed()),
+    "latency": lambda ax: plots.plot_latency(ax, run()),
+    "wait-and-usage": lambda ax: plots.plot_wait_and_usage(ax, run()),
+    "distribution": lambda ax: plots.plot_distribution(ax, run()),
+    "seconds": lambda ax: plots.plot_seconds(ax, run().run),
+    "processors": lambda ax: plots.plot_processors(ax, run()),
+    "threads": lambda ax: plots.plot_threads(ax, run()),
+    "users": lambda ax: plots.plot_users(ax, run()),
+    "prediction": lambda ax: plots.plot_prediction(ax, predict(run(), WhatIf())),
+    "compared": lambda ax: plots.plot_compared(ax, comparison()),
+    "differences": lambda ax: plots.plot_differences(ax, comparison()),
     "published": lambda ax: plots.plot_published(ax, ["druid_insert_mysql57", "druid_insert_mysql9"]),
     "oracle": plots.plot_oracle,
     "survey": lambda ax: plots.plot_survey(ax, "select_one"),
@@ -58,33 +73,61 @@ def test_an_image_that_differs_is_noticed(tmp_path: Path) -> None:
     """Without one small mark it is another image."""
     with mpl.rc_context(plots.STYLE):
         drawn = Figure(figsize=(4.8, 3.3), layout="constrained")
-        plots.plot_throughput(drawn.subplots(), RUN)
+        plots.plot_throughput(drawn.subplots(), run())
         drawn.savefig(tmp_path / "without.png", dpi=80)
     assert compare_images(str(GOLDEN / "plots/throughput.png"), str(tmp_path / "without.png"), PIXELS)
 
 
-@pytest.mark.parametrize("name", [name for name in PLOTS if name != "survey"])
+@pytest.mark.parametrize("name", PLOTS)
 def test_axes_name_what_they_show_and_its_unit(name: str) -> None:
     ax = PLOTS[name](Figure().subplots())
-    assert ax.get_xlabel()
-    assert ax.get_ylabel()
-    assert ax.get_legend()
+    assert ax.get_xlabel() in {
+        "pool size (connections)", "percentile", "threads", "connections, or callers that have one each",
+        "seconds of load; above each step its pool size",
+    }  # fmt: skip
+    assert ax.get_ylabel() in {
+        "throughput (transactions/s)", "transactions in a second", "wait + usage (ms)", "mean (ms)", "elapsed (ms)",
+        "cores busy", "threads running", "users", "share of its best throughput", "throughput against the first run",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PLOTS)
+def test_nothing_reaches_beyond_a_report_s_picture(name: str) -> None:
+    with mpl.rc_context(plots.STYLE):
+        drawn = Figure(figsize=(WIDTH, HEIGHT), layout="constrained")
+        ax = PLOTS[name](drawn.subplots())
+        drawn.draw_without_rendering()
+        legend = ax.get_legend()
+        assert legend
+        box = legend.get_window_extent()
+    assert box.x0 >= -1
+    assert box.x1 <= drawn.bbox.width + 1
+    assert box.y1 <= drawn.bbox.height + 1
+
+
+@pytest.mark.parametrize("draw", [plots.plot_users, plots.plot_wait_and_usage, plots.plot_distribution])
+def test_what_a_replay_does_not_know_is_not_drawn(draw: Callable[[Axes, Analysis], Axes]) -> None:
+    ax = draw(Figure().subplots(), replayed())
+    assert not any(np.isfinite(patch.get_height()) and patch.get_height() for patch in ax.patches)  # type: ignore[attr-defined]  # bars
+    assert not ax.lines
 
 
 def test_the_throughput_drawn_is_what_was_measured() -> None:
-    ax = plots.plot_throughput(Figure().subplots(), RUN)
+    ax = plots.plot_throughput(Figure().subplots(), run())
     (points,) = [line for line in ax.lines if line.get_label() == "measured"]
-    assert np.asarray(points.get_ydata()).tolist() == [size.throughput.mean for size in RUN.sizes if size.valid]
+    assert np.asarray(points.get_ydata()).tolist() == [size.throughput.mean for size in run().sizes if size.valid]
 
 
 def test_a_size_beyond_what_was_measured_is_told_at_the_edge() -> None:
-    ax = plots.plot_throughput(Figure().subplots(), RUN, current=500)
+    ax = plots.plot_throughput(Figure().subplots(), run(), {"current": 500})
     assert any("current 500 →" in text.get_text() for text in ax.texts)
 
 
 def test_a_long_run_is_drawn_with_few_points() -> None:
-    run = a_run({1: 100, 2: 200})
-    long = replace(run, steps=tuple(replace(a_step(1, [100] * 600, order=order), repeat=order) for order in range(100)))
+    short = a_run({1: 100, 2: 200})
+    long = replace(
+        short, steps=tuple(replace(a_step(1, [100] * 600, order=order), repeat=order) for order in range(100))
+    )
     ax = plots.plot_seconds(Figure().subplots(), long)
     vertices = np.concatenate([np.asarray(path.vertices) for path in ax.collections[0].get_paths()])
     assert MOST_POINTS / 2 < len(vertices) < 2 * MOST_POINTS

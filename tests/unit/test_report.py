@@ -19,10 +19,11 @@ from poolsize.present.repeat_command import repeat_command
 from poolsize.present.report import report_html, report_markdown
 from poolsize.published import published_curves
 from poolsize.recommendation import recommend
+from poolsize.regret import Wishes
 from poolsize.run import Run
 from poolsize.shipped import workloads
 from poolsize.store import load_run
-from tests.conftest import EXAMPLES, Command, a_run, example
+from tests.conftest import EXAMPLES, Command, a_run, a_step, example
 from tests.golden import assert_golden
 
 
@@ -109,9 +110,45 @@ def test_where_no_size_can_be_given_it_says_so_first() -> None:
 
 def test_a_replay_has_a_report_of_what_it_knows() -> None:
     text, page = page_of(recorded_run(published_curves()["cisco"].recording, "cisco", 8))
-    assert len([tag for tag, _ in page.tags if tag == "img"]) == 3
+    assert len([tag for tag, _ in page.tags if tag == "img"]) == 2  # no percentile is known, and no wait
+    assert "What callers see" not in page.text
     assert "nan" not in page.text
     assert len(text) < 5e6
+
+
+def test_at_a_fixed_rate_nothing_is_said_of_a_curve() -> None:
+    run = a_run({1: 90, 2: 100, 4: 100})
+    steps = tuple(replace(step, rate=100.0) for step in run.steps)
+    steps = tuple(replace(step, checks=check_step(step, 0.01)) for step in steps)
+    run = replace(run, setting=replace(run.setting, plan=replace(run.plan, rate=100.0)), steps=steps)
+    _, page = page_of(run)
+    assert "2 connections" in page.text
+    assert "told apart" not in page.text.split("What was measured")[0]
+    assert "the smallest pool that carried it is the answer" in page.text
+    assert "arrivals, with 1 connection" in page.text
+
+
+def test_under_a_latency_limit_both_sizes_are_told() -> None:
+    analysis = example("oltp_read_write-mariadb")
+    answer = recommend(analysis, Wishes(max_p95_ms=152))
+    assert analysis.plateau
+    assert answer.pool_size != analysis.plateau.pool_size
+    page = Page(report_html(analysis, answer))
+    assert f"{answer.pool_size} connections" in page.text
+    assert "where throughput alone would put the pool" in page.text
+    alt = next(attributes["alt"] for tag, attributes in page.tags if tag == "img")
+    assert alt
+    assert f"answer {answer.pool_size}" in alt
+
+
+def test_a_verification_that_failed_is_told_with_the_checks() -> None:
+    run = a_run({1: 100, 2: 200, 4: 390, 8: 400})
+    late = replace(a_step(4, [200] * 10), rate=320.0)
+    late = replace(late, checks=check_step(late, 0.01))
+    run = replace(run, setting=replace(run.setting, plan=replace(run.plan, verify=(80,))), steps=(*run.steps, late))
+    _, page = page_of(run)
+    assert "arrivals, with 4 connections at 8" in page.text
+    assert "Every step that counts passed" not in page.text
 
 
 def test_text_of_the_run_can_not_break_the_page() -> None:
@@ -128,6 +165,7 @@ def test_the_command_to_repeat_it_makes_the_same_plan(name: str) -> None:
     words = shlex.split(repeat_command(run))
     assert words[:2] == ["poolsize", "sweep"]
     with sweep.make_context("sweep", words[2:]) as ctx:
+        assert ctx.params["mysqld"] == (None if "mariadb" in name else "PATH/TO/mysqld")
         options = {name: value for name, value in ctx.params.items() if name in SweepRequest.__dataclass_fields__}
         request = SweepRequest(locustfile=workloads()[ctx.params["workload"]], **options)
     assert wished(request) == run.plan

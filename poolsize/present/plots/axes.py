@@ -14,7 +14,7 @@ from poolsize.units import number
 
 BLUE, ORANGE, GREEN, PURPLE, GREY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#6E6E6E"
 """Colours of Okabe and Ito (2008), told apart by colour-blind readers as well, and a grey."""
-LIGHT = "#A8A8A8"
+LIGHT = "#949494"
 INK_OF = {BLUE: "#00568A", ORANGE: "#A84400", GREEN: "#00704F"}
 """The same, dark enough for small letters."""
 IN_ORDER = (BLUE, ORANGE, GREEN, PURPLE, GREY)

@@ -12,6 +12,7 @@ from poolsize.analysis.prediction import Prediction
 from poolsize.analysis.summary import Analysis
 from poolsize.comparison import Comparison
 from poolsize.errors import BadInput
+from poolsize.present.analysis_text import measured
 from poolsize.present.plots.axes import STYLE
 from poolsize.present.plots.comparison import plot_compared, plot_differences
 from poolsize.present.plots.latency import plot_latency, plot_wait_and_usage
@@ -28,11 +29,9 @@ def figure(analysis: Analysis) -> Figure:
     A replay has no waits to draw.
     """
     draws: list[Draw] = [lambda ax: plot_throughput(ax, analysis), lambda ax: plot_latency(ax, analysis)]
-    if any(size.wait.mean >= 0 for size in analysis.sizes):
+    if analysis.knows_latencies:
         draws.append(lambda ax: plot_wait_and_usage(ax, analysis))
-    setting = analysis.setting
-    users = "" if setting.recording else f", {count(setting.plan.users, 'user')}"
-    return _below_each_other(draws, f"{setting.plan.workload} on {setting.subject}{users}")
+    return _below_each_other(draws, measured(analysis))
 
 
 def prediction_figure(prediction: Prediction) -> Figure:

@@ -17,12 +17,11 @@ from poolsize.present.plots.axes import (
     legend_above,
     milliseconds_axis,
     pool_size_axis,
-    sparse,
 )
 
 LEVELS = {"p50": BLUE, "p95": ORANGE, "p99": GREEN}
 NINES = {"50": 0.5, "90": 0.9, "99": 0.99, "99.9": 0.999, "99.99": 0.9999, "99.999": 0.99999}
-MOST_LINES = 8
+MOST_LINES, MOST_NAMES = 8, 12
 POINTS = 100
 Part = tuple[str, str, Sequence[float]]
 """Of a stacked bar: its name, its colour, and its height at each size."""
@@ -32,7 +31,9 @@ def plot_latency(ax: Axes, found: Analysis | Prediction) -> Axes:
     """Percentiles of the total latency in ms, wait and usage together, measured or predicted."""
     sizes = [size.pool_size for size in found.sizes]
     for name, colour in LEVELS.items():
-        ax.plot(sizes, [getattr(size.total, name) for size in found.sizes], color=colour, marker="o", label=name)
+        times = [getattr(size.total, name) for size in found.sizes]
+        if not np.isnan(times).all():
+            ax.plot(sizes, times, color=colour, marker="o", label=name)
     milliseconds_axis(ax, "wait + usage (ms)")
     legend_above(ax, 3)
     return pool_size_axis(ax, sizes)
@@ -48,6 +49,7 @@ def plot_wait_and_usage(ax: Axes, analysis: Analysis) -> Axes:
             ("wait: for a connection", ORANGE, [size.wait.mean for size in analysis.sizes]),
         ],
         "mean (ms)",
+        columns=1,
     )
 
 
@@ -58,7 +60,7 @@ def plot_distribution(ax: Axes, analysis: Analysis, latency: str = "total") -> A
     """
     sizes = [size.pool_size for size in analysis.sizes]
     few = [sizes[round(place)] for place in np.linspace(0, len(sizes) - 1, min(len(sizes), MOST_LINES))]
-    colours = mpl.colormaps["viridis"](np.linspace(0, 0.9, len(few)))
+    colours = mpl.colormaps["viridis"](np.linspace(0, 0.65, len(few)))
     furthest = 1.0
     for size, colour, line in zip(few, colours, cycle(("-", "--")), strict=False):
         histogram = analysis.histogram(latency, size)
@@ -75,21 +77,24 @@ def plot_distribution(ax: Axes, analysis: Analysis, latency: str = "total") -> A
     ax.set_xticks(list(ticks.values()), list(ticks))
     ax.set_xlabel("percentile")
     milliseconds_axis(ax, f"{'wait + usage' if latency == 'total' else latency} (ms)")
+    if not ax.lines:
+        return ax
     ax.legend(title="pool size", loc="center left", bbox_to_anchor=(1, 0.5), borderpad=0)
     return ax
 
 
-def stacked_bars(ax: Axes, sizes: Sequence[int], parts: Sequence[Part], label: str) -> Axes:
+def stacked_bars(ax: Axes, sizes: Sequence[int], parts: Sequence[Part], label: str, columns: int = 2) -> Axes:
     """Bars at evenly spaced sizes, the first part at the bottom; of many sizes some are named."""
     places = np.arange(len(sizes))
     below = np.zeros(len(sizes))
     for name, colour, values in parts:
         ax.bar(places, values, bottom=below, color=colour, label=name)
         below += np.nan_to_num(values)
-    told = [sizes.index(size) for size in sparse(sizes)] if len(sizes) > 1 else [0]
+    told = range(0, len(sizes), max(1, -(-len(sizes) // MOST_NAMES)))
     ax.set_xticks(told, [f"{sizes[place]:,}" for place in told])
     ax.set_xlabel("pool size (connections)")
     ax.set_ylabel(label)
     ax.grid(visible=False, axis="x")
-    legend_above(ax, 2)
+    if len(sizes):
+        legend_above(ax, columns)
     return ax

@@ -47,13 +47,13 @@ def plot_oracle(ax: Axes) -> Axes:
     """Oracle's 9,600 users: execution times that were shown, and those that one closed network gives every size, ms."""
     sizes = (48, 64, 96, 128, 256, 512, 1024, 1536, 2048)
     found = explained(sizes)
-    ax.plot(sizes, [one.usage_ms for one in found], color=BLUE, label="execution, by the network")
-    ax.plot(sizes, [one.wait_ms for one in found], color=ORANGE, label="wait for a connection, by the network")
+    ax.plot(sizes, [one.usage_ms for one in found], color=BLUE, label="execution: network")
+    ax.plot(sizes, [one.wait_ms for one in found], color=ORANGE, label="wait: network")
     shown = [one.pool_size for one in SHOWN]
     ax.plot(
-        shown, [one.execution_ms for one in SHOWN], color=BLUE, linestyle="none", marker="o", label="execution, shown"
+        shown, [one.execution_ms for one in SHOWN], color=BLUE, linestyle="none", marker="o", label="as shown"
     )
-    ax.plot(shown, [one.wait_ms for one in SHOWN], color=ORANGE, linestyle="none", marker="o", label="wait, shown")
+    ax.plot(shown, [one.wait_ms for one in SHOWN], color=ORANGE, linestyle="none", marker="o", label="as shown")
     milliseconds_axis(ax, "mean (ms)")
     ax.set_ylim(bottom=0.01)
     legend_above(ax, 2)

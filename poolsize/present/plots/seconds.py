@@ -32,7 +32,8 @@ def plot_seconds(ax: Axes, run: Run) -> Axes:
             ax.add_collection(LineCollection(lines, colors=colour, linewidths=1, label=label))
     warm = [(first, step.warm_up_seconds) for step, first in zip(run.steps, starts, strict=False)]
     ax.broken_barh(warm, (0, 1), transform=ax.get_xaxis_transform(), facecolor=LIGHT, label="dropped as warm-up")
-    if len(run.steps) <= MOST_NAMES:
+    named = len(run.steps) <= MOST_NAMES
+    if named:
         for step, first, last in zip(run.steps, starts, starts[1:], strict=False):
             ax.annotate(
                 str(step.pool_size), ((first + last) / 2, 1), xycoords=ax.get_xaxis_transform(),
@@ -40,7 +41,7 @@ def plot_seconds(ax: Axes, run: Run) -> Axes:
             )  # fmt: skip
     ax.set_xlim(0, starts[-1])
     ax.autoscale_view(scalex=False)
-    ax.set_xlabel("seconds of load; above each step its pool size")
+    ax.set_xlabel("seconds of load" + ("; above each step its pool size" if named else ""))
     rate_axis(ax, "transactions in a second" if width == 1 else f"per second, mean of {count(width, 'second')}")
     legend_above(ax, 2, 1.06)
     return ax

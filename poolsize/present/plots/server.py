@@ -48,20 +48,20 @@ def plot_users(ax: Axes, analysis: Analysis) -> Axes:
     """Where the users are on average: holding a connection, waiting for one, or between two transactions.
 
     By Little's law, throughput times the mean time in each place; nobody moves into the database by a larger pool
-    without leaving the queue in front of it.
+    without leaving the queue in front of it. Nothing is drawn of a replay, which does not know it.
     """
-    telling = [size for size in analysis.sizes if size.usage.mean >= 0]
-    holding = np.array([size.throughput.mean * size.usage.mean / 1000 for size in telling])
-    waiting = np.array([size.throughput.mean * size.wait.mean / 1000 for size in telling])
+    sizes = analysis.sizes if analysis.knows_latencies else ()
+    holding = np.array([size.throughput.mean * size.usage.mean / 1000 for size in sizes])
+    waiting = np.array([size.throughput.mean * size.wait.mean / 1000 for size in sizes])
     parts: list[Part] = [
         ("holding a connection", BLUE, holding.tolist()),
         ("waiting for one", ORANGE, waiting.tolist()),
     ]
     if analysis.setting.plan.rate is None:
         between = np.maximum(0, analysis.setting.plan.users - holding - waiting)
-        if between.max() > SEEN * analysis.setting.plan.users:
+        if between.max(initial=0) > SEEN * analysis.setting.plan.users:
             parts.append(("between transactions", LIGHT, between.tolist()))
-    return stacked_bars(ax, [size.pool_size for size in telling], parts, "users")
+    return stacked_bars(ax, [size.pool_size for size in sizes], parts, "users")
 
 
 def _known(values: list[float | None]) -> list[float]:

@@ -7,18 +7,19 @@ from matplotlib.axes import Axes
 
 from poolsize.analysis.prediction import Prediction
 from poolsize.analysis.summary import Analysis
-from poolsize.present.plots.axes import BLUE, GREEN, GREY, ORANGE, band, legend_above, pool_size_axis, rate_axis
-from poolsize.start import starting_point
+from poolsize.present.plots.axes import BLUE, GREEN, GREY, INK_OF, ORANGE, band, legend_above, pool_size_axis, rate_axis
+from poolsize.present.who_says import ESTIMATORS, said
 from poolsize.units import number, percent
 
 ROW = 0.065
 """Height of a mark's line, as a share of the axes."""
 
 
-def plot_throughput(ax: Axes, analysis: Analysis, current: int | None = None) -> Axes:
+def plot_throughput(ax: Axes, analysis: Analysis, marks: Mapping[str, int] | None = None) -> Axes:
     """Throughput per second: what was measured, the curve through it with its band, the plateau with its range.
 
-    Below the curve every estimator's size is marked, the formula's, and the user's current one.
+    Below the curve every estimator's size is marked, and the formula's. marks: further sizes by their names, such as
+    {"current": 40}.
     """
     sizes = [size.pool_size for size in analysis.sizes]
     if analysis.curves:
@@ -35,7 +36,7 @@ def plot_throughput(ax: Axes, analysis: Analysis, current: int | None = None) ->
         ax.axhline(plateau.threshold, color=GREY, linestyle=":", label=f"{percent(1 - plateau.tolerance)} of the best")
         ax.axvspan(plateau.low, plateau.high, color=ORANGE, alpha=0.15, linewidth=0, label="plateau's range")
         ax.axvline(plateau.pool_size, color=ORANGE)
-        _mark(ax, (sizes[0], sizes[-1]), _said(analysis, current))
+        _mark(ax, (sizes[0], sizes[-1]), {**said(analysis), **(marks or {})})
     rate_axis(ax)
     legend_above(ax, 2)
     return pool_size_axis(ax, sizes)
@@ -53,14 +54,6 @@ def plot_prediction(ax: Axes, prediction: Prediction) -> Axes:
     return pool_size_axis(ax, sizes)
 
 
-def _said(analysis: Analysis, current: int | None) -> Mapping[str, int]:
-    """Who says which size: the estimators, the formula, and the user's pool of today."""
-    setting = analysis.setting
-    formula = starting_point(setting.cores, disks=setting.disks).connections
-    said = {**analysis.answers, "formula": formula, "current": current}
-    return {name.replace("_", " "): size for name, size in said.items() if size is not None}
-
-
 def _mark(ax: Axes, ends: tuple[int, int], said: Mapping[str, int]) -> None:
     """One line each, under the curve; an arrow where the size lies outside of what was measured."""
     middle = np.sqrt(ends[0] * ends[1])
@@ -68,12 +61,13 @@ def _mark(ax: Axes, ends: tuple[int, int], said: Mapping[str, int]) -> None:
     for row, (name, size) in enumerate(reversed(list(said.items()))):
         place = float(np.clip(size, *ends))
         height = ROW * (row + 0.6)
-        colour = {"plateau": ORANGE, "formula": GREY, "current": "black"}.get(name, GREEN)
+        colour = {"plateau": ORANGE, "formula": GREY}.get(name, GREEN if name in ESTIMATORS else "black")
         beyond = "" if place == size else " →" if size > place else " ←"
         ax.plot([place], [height], marker="D", markersize=4, color=colour, transform=across, clip_on=False, zorder=5)
         left = place > middle
         ax.annotate(
             f"{name} {number(size)}{beyond}", (place, height), xycoords=across, textcoords="offset points",
-            xytext=(-6 if left else 6, 0), ha="right" if left else "left", va="center", fontsize=8, color=colour,
+            xytext=(-6 if left else 6, 0), ha="right" if left else "left", va="center", fontsize=8,
+            color=INK_OF.get(colour, colour),
             bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.5},
         )  # fmt: skip
