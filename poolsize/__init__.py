@@ -6,7 +6,7 @@ The flow; every box is a frozen dataclass, every arrow a function:
         --measure--> Step, Step, ... --store--> Run (a file)
         --analysis--> Analysis --recommendation--> Recommendation
         --present--> text, plots, report, notebook
-    Analysis, Analysis, ... --analysis--> Comparison --present--> text, plots, notebook
+    Analysis, Analysis, ... --compare--> Comparison --present--> text, plots, notebook
 
 A stored run is the only bridge between measuring and everything after it::
 
@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from poolsize.analysis.summary import Analysis, analyze
+    from poolsize.comparison import Comparison, compare
     from poolsize.recommendation import Recommendation, recommend
     from poolsize.run import Run, Step
     from poolsize.start import StartingPoint, starting_point
@@ -28,11 +29,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Analysis",
+    "Comparison",
     "Recommendation",
     "Run",
     "StartingPoint",
     "Step",
     "analyze",
+    "compare",
     "load_run",
     "recommend",
     "starting_point",
@@ -40,11 +43,13 @@ __all__ = [
 
 _HOMES = {
     "Analysis": "poolsize.analysis.summary",
+    "Comparison": "poolsize.comparison",
     "Recommendation": "poolsize.recommendation",
     "Run": "poolsize.run",
     "StartingPoint": "poolsize.start",
     "Step": "poolsize.run",
     "analyze": "poolsize.analysis.summary",
+    "compare": "poolsize.comparison",
     "load_run": "poolsize.store",
     "recommend": "poolsize.recommendation",
     "starting_point": "poolsize.start",

@@ -95,7 +95,7 @@ class Comparison:
         if not setting.recording:
             same["users"] = count(setting.plan.users, "user")
         told = ", ".join(value for field, value in same.items() if field != self.field)
-        return f"{self.field} compared: {told}" if self.field else f"Runs that know of no difference: {told}"
+        return f"{self.field} compared: {told}" if self.field else f"Runs of one and the same setting: {told}"
 
 
 def compare(analyses: Mapping[str, Analysis], across: str | None = None) -> Comparison:

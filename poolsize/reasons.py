@@ -69,7 +69,7 @@ def _reached(analysis: "Analysis", found: "Plateau") -> str:
         return f"{makes}its best; no smaller size is {sure} to come within {percent(found.tolerance)} of it.{between}"
     return (
         f"{makes}within {percent(found.tolerance)} of its best, {per_second(found.best)} with {analysis.best_size}; no "
-        f"smaller size is {sure} to.{between}"
+        f"smaller size is {sure} to come as near.{between}"
     )
 
 
@@ -109,7 +109,8 @@ def _verified(analysis: "Analysis") -> list[str]:
 
 def _queues_inside(analysis: "Analysis", size: int) -> str:
     chosen, largest = analysis.nearest(size), analysis.telling[-1]
-    if not largest.usage.mean > QUEUES_INSIDE * chosen.usage.mean:
+    by_clock = analysis.setting.plan.rate is not None  # then nobody needs to queue
+    if by_clock or not largest.usage.mean > QUEUES_INSIDE * chosen.usage.mean:
         return ""
     return (
         f"With {count(largest.pool_size, 'connection')} it was {per_second(largest.throughput.mean)}, and each "
@@ -191,7 +192,7 @@ def _wide(analysis: "Analysis") -> str:
     found = analysis.plateau
     if found is None or found.high < WIDE * found.low:
         return ""
-    return f"The range is wide, from {found.low} to {found.high}; to narrow it, {longer(analysis, 2)}."
+    return f"The range is wide, from {found.low} to {found.high}; to narrow it, {longer(analysis)}."
 
 
 def _budget_spent(analysis: "Analysis") -> str:
@@ -202,7 +203,7 @@ def _budget_spent(analysis: "Analysis") -> str:
     return (
         f"The search spent its {number(search.budget_seconds)} s before it was certain: the size gives up between "
         f"{percent(found.loss_low)} and {percent(found.loss_high)} of the throughput; to know it better, "
-        f"{longer(analysis, 2)}."
+        f"{longer(analysis)}."
     )
 
 

@@ -15,6 +15,8 @@ RISING, HALF_A_DOUBLING = 0.01, 2**0.5
 """A curve that gains more than that over half a doubling has not gone flat."""
 FAR_APART = 3
 """Neighbours on a grid whose ratio is larger leave the answer to what lies between."""
+LONGER = 4
+"""A range gets half as wide by so many times the load."""
 NOISY_SPAN = 8
 """A range whose ends are further apart than this factor is no answer."""
 
@@ -62,7 +64,7 @@ def _noisy(analysis: "Analysis") -> str:
     found = analysis.plateau
     if found is None:
         return "No step passed its checks; see them with poolsize analyze, and measure again."
-    return f"Anything from {found.low} to {found.high} connections may be right: {longer(analysis, 4)}."
+    return f"Anything from {found.low} to {found.high} connections may be right: {longer(analysis)}."
 
 
 def verdict(analysis: "Analysis") -> tuple[Verdict, str]:
@@ -85,7 +87,8 @@ def _at_an_end(analysis: "Analysis", size: int) -> tuple[Verdict, str] | None:
     smallest, largest = analysis.telling[0].pool_size, analysis.telling[-1].pool_size
     rising = size == largest or (2 * size > largest and _still_rising(analysis, largest))
     if rising and any(other.failed("users_limited") for other in analysis.sizes):
-        more = _further(analysis) if analysis.setting.recording else f"use --users {4 * analysis.sizes[-1].pool_size}"
+        enough = max(4 * analysis.sizes[-1].pool_size, 2 * users)
+        more = _further(analysis) if analysis.setting.recording else f"use --users {enough}"
         return "users-limited", (
             f"Larger pools than {largest} were never full with {count(users, 'user')}, so they say nothing: {more}."
         )
@@ -115,14 +118,14 @@ def sizes_beyond(analysis: "Analysis") -> tuple[int, ...]:
     return tuple(sizes[-1] * times for times in (1, 2, 4, 8))
 
 
-def longer(analysis: "Analysis", times: int) -> str:
-    """What to type for a narrower range: so many times the load."""
+def longer(analysis: "Analysis") -> str:
+    """What to type for a narrower range: several times the load."""
     plan = analysis.setting.plan
     if gap := _gap(analysis):
         return f"sweep sizes between {gap[0]} and {gap[1]}, which are far apart"
     if plan.search is not None:
-        return f"search again with --budget {max(1, times * plan.search.budget_seconds // 60)}m"
-    return f"measure longer, with --step-time {max(30, times * plan.step_seconds)}s or --repeats 3"
+        return f"search again with --budget {max(1, LONGER * plan.search.budget_seconds // 60)}m"
+    return f"measure longer, with --step-time {max(30, LONGER * plan.step_seconds)}s or --repeats 3"
 
 
 def _gap(analysis: "Analysis") -> tuple[int, int] | None:

@@ -41,8 +41,10 @@ def compared_field(runs: Mapping[str, Run], across: str | None = None) -> str | 
     found = {name: fields(run) for name, run in runs.items()}
     names = dict.fromkeys(field for one in found.values() for field in one)
     differing = [field for field in names if len({one.get(field) for one in found.values()}) > 1]
-    if "workload" in differing:
-        names.pop("locustfile")  # another workload's file is another one
+    consequences = ["workload", "locustfile"] if "recording" in differing else ["locustfile"]
+    if {"workload", "recording"} & set(differing):
+        for field in consequences:  # another recording is named otherwise, another workload's file is another one
+            names.pop(field)
         differing = [field for field in differing if field in names]
     if across is not None and across not in names:
         known = ", ".join(field for field in names if not field.endswith(" version"))
@@ -62,7 +64,7 @@ def _refuse(found: Mapping[str, Mapping[str, str]], further: Sequence[str], acro
         return
     told = "; ".join(f"{field} is {_values(found, field)}" for field in further)
     beside = f"differ not only in {across}" if across else "differ in more than one field"
-    raise BadInput(f"the runs {beside}: {told}. Measure them with the same of all but one")
+    raise BadInput(f"the runs {beside}: {told}. Compare runs that differ in one field only")
 
 
 def _values(found: Mapping[str, Mapping[str, str]], field: str) -> str:

@@ -152,8 +152,12 @@ class Analysis:
         return Station(found.client_ms, found.client_processes) if found else NO_CLIENT
 
     def at(self, pool_size: int) -> SizeSummary:
-        """The summary of one measured size."""
-        return next(size for size in self.sizes if size.pool_size == pool_size)
+        """The summary of one measured size; raises KeyError for another."""
+        return self._summaries[pool_size]
+
+    @cached_property
+    def _summaries(self) -> Mapping[int, SizeSummary]:
+        return {size.pool_size: size for size in self.sizes}
 
     def nearest(self, pool_size: int) -> SizeSummary:
         """The summary of the telling size that is nearest on a logarithmic scale."""

@@ -1,14 +1,15 @@
 """`poolsize compare`: runs beside each other, and whether they differ."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
-from poolsize.analysis.summary import analyze
+from poolsize.commands.run_file import complete_run
+from poolsize.comparison import Comparison
 from poolsize.comparison import compare as compare_runs
 from poolsize.errors import BadInput
 from poolsize.present.comparison_text import comparison_json, comparison_text
-from poolsize.store import load_run
 from poolsize.units import count
 
 
@@ -24,15 +25,21 @@ def compare(runs: tuple[str, ...], across: str | None, plot: Path | None, as_jso
 
     They may differ in one field, such as server, workload, users or thread_handling.
     """
-    if len(runs) < 2:
-        raise BadInput(f"compare: {count(len(runs), 'run')} given: name two or more, the first to compare others with")
-    if len(set(runs)) < len(runs):
-        twice = next(run for run in runs if runs.count(run) > 1)
-        raise BadInput(f"compare: {twice} is named twice, and does not differ from itself")
-    found = compare_runs({run: analyze(load_run(run)) for run in runs}, across)
+    found = compared(runs, across)
     click.echo(comparison_json(found) if as_json else comparison_text(found))
     if plot:
         from poolsize.present.plots import comparison_figure, save_figure
 
         save_figure(comparison_figure(found), plot)
         click.echo(f"poolsize: drew {plot}", err=True)
+
+
+def compared(runs: Sequence[str], across: str | None = None) -> Comparison:
+    """Compare files. Raises BadInput for fewer than two, or one that is named twice, in whatever spelling."""
+    if len(runs) < 2:
+        raise BadInput(f"compare: {count(len(runs), 'run')} given: name two or more, the first to compare others with")
+    files = [Path(run).resolve() for run in runs]
+    for run, file in zip(runs, files, strict=True):
+        if files.count(file) > 1:
+            raise BadInput(f"compare: {run} is named twice, and does not differ from itself")
+    return compare_runs({run: complete_run(run) for run in runs}, across)

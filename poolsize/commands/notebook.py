@@ -2,17 +2,16 @@
 
 import json
 import os
-import shutil
 import sys
 from importlib.util import find_spec
 from pathlib import Path
 
 import click
 
-from poolsize.analysis.differences import compared_field
+from poolsize.commands.compare import compared
+from poolsize.commands.run_file import complete_run
 from poolsize.errors import BadInput
 from poolsize.shipped import shipped
-from poolsize.store import load_run
 
 
 @click.command()
@@ -23,21 +22,31 @@ def notebook(runs: tuple[str, ...]) -> None:
     The notebook is copied to poolsize-analysis.ipynb here (poolsize-compare.ipynb for several) unless that is there
     already, so it is yours to change.
     """
-    loaded = {run: load_run(run) for run in runs}  # what can't be shown is refused here, not in a cell
-    name = "analysis"
+    name = "compare" if len(runs) > 1 else "analysis"
     if len(runs) > 1:
-        name = "compare"
-        compared_field(loaded)
+        compared(runs)  # what can't be shown is refused here, not in a cell
         os.environ["POOLSIZE_RUNS"] = json.dumps([str(Path(run).resolve()) for run in runs])
     elif runs:
+        complete_run(runs[0])
         os.environ["POOLSIZE_RUN"] = str(Path(runs[0]).resolve())
     if find_spec("jupyterlab") is None:
         raise BadInput("JupyterLab is not installed: pip install jupyter")
     copy = Path(f"poolsize-{name}.ipynb")
     try:
         if not copy.exists():
-            shutil.copyfile(shipped(f"notebooks/{name}.ipynb"), copy)
+            _copy(shipped(f"notebooks/{name}.ipynb"), copy, keep_outputs=not runs)
     except OSError as error:
         raise BadInput(f"{copy} can't be written here ({error.strerror}): go to a folder of yours") from None
     as_root = ["--allow-root"] if os.geteuid() == 0 else []
     os.execv(sys.executable, [sys.executable, "-m", "jupyter", "lab", str(copy), *as_root])  # noqa: S606 (no shell)
+
+
+def _copy(source: Path, target: Path, *, keep_outputs: bool) -> None:
+    """Copy a notebook; without what it showed of the examples, where other runs are to be shown."""
+    import nbformat
+
+    notebook = nbformat.read(source, as_version=nbformat.NO_CONVERT)
+    for cell in notebook.cells:
+        if cell.cell_type == "code" and not keep_outputs:
+            cell.outputs, cell.execution_count = [], None
+    nbformat.write(notebook, target)

@@ -2,8 +2,9 @@
 
 import click
 
+from poolsize.commands.run_file import complete_run
 from poolsize.commands.wishes import WISHES, wish_options, wishes_of
-from poolsize.errors import BadInput, WorkFailed
+from poolsize.errors import BadInput
 from poolsize.present.recommendation_text import recommendation_json, recommendation_text
 from poolsize.recommendation import Recommendation, from_formula
 from poolsize.regret import Wishes
@@ -54,9 +55,7 @@ def recommend(
 
 
 def _measured(run_path: str, wishes: Wishes) -> Recommendation:
-    from poolsize.analysis.summary import analyze
     from poolsize.recommendation import recommend as recommend_from
-    from poolsize.store import load_run
 
     ctx = click.get_current_context()
     for name in ctx.params:
@@ -64,12 +63,7 @@ def _measured(run_path: str, wishes: Wishes) -> Recommendation:
             click.core.ParameterSource.COMMANDLINE
         ):
             raise BadInput(f"--{name.replace('_', '-')}: a run holds its own facts; leave it out with --run")
-    run = load_run(run_path)
-    if run.unfinished:
-        raise WorkFailed(
-            f"{run_path} is incomplete: {run.unfinished}; finish it with: poolsize sweep --resume {run_path}"
-        )
-    return recommend_from(analyze(run), wishes)
+    return recommend_from(complete_run(run_path), wishes)
 
 
 def _from_formula(facts: dict[str, object]) -> tuple[Recommendation, str | None]:

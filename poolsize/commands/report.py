@@ -4,11 +4,10 @@ from pathlib import Path
 
 import click
 
-from poolsize.analysis.summary import analyze
+from poolsize.commands.run_file import complete_run
 from poolsize.commands.wishes import wish_options, wishes_of
 from poolsize.errors import BadInput
 from poolsize.recommendation import recommend
-from poolsize.store import load_run
 
 ENDINGS = (".html", ".md")
 
@@ -26,7 +25,7 @@ def report(run: str, output: Path, current: int | None, max_p95: str | None, max
     """
     if output.suffix not in ENDINGS:
         raise BadInput(f"--output {output}: name a file that ends in .html or .md (a browser prints the first as PDF)")
-    analysis = analyze(load_run(run))
+    analysis = complete_run(run)
     answer = recommend(analysis, wishes_of(current, max_p95, max_p99))
     from poolsize.present.report import report_html, report_markdown
 

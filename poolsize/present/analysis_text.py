@@ -10,6 +10,7 @@ from poolsize.analysis.summary import Analysis, Verified
 from poolsize.present.analysis_tables import estimators_table, sizes_table, verified_table
 from poolsize.present.knee_text import knee_text
 from poolsize.units import count, milliseconds, percent
+from poolsize.verdict import NOISY_SPAN
 
 
 def analysis_text(analysis: Analysis) -> str:
@@ -111,9 +112,10 @@ def _estimates(analysis: Analysis) -> str:
     found = analysis.plateau
     if found is None:
         return "No size passed the checks that an estimate needs."
+    wide = " That is too wide for an answer." if found.high > NOISY_SPAN * found.low else ""
     return (
         f"Plateau: {count(found.pool_size, 'connection')}, the smallest size within {percent(found.tolerance)} "
-        f"of the best throughput; it may begin anywhere from {found.low} to {found.high}."
+        f"of the best throughput; it may begin anywhere from {found.low} to {found.high}.{wide}"
     )
 
 

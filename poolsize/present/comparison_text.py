@@ -17,7 +17,8 @@ def comparison_text(found: Comparison) -> str:
     """What is compared, each run's answer, then for each run how it differs, and whether that is real."""
     parts = [found.title, runs_table(found).as_text()]
     for other in found.others:
-        parts += [f"{other.run.value} against {found.first.value}:", differences_table(found, other).as_text()]
+        field = f" ({found.field})" if found.field else ""
+        parts += [f"{other.run.value} against {found.first.value}{field}:", differences_table(found, other).as_text()]
         parts.append(bullets(sentences(found, other)))
     return "\n\n".join(parts)
 
@@ -93,8 +94,10 @@ def differences_table(found: Comparison, other: Against) -> Table:
 def sentences(found: Comparison, other: Against) -> list[str]:
     """Whether the difference is real, where it is, what the sizes are, and what else may have changed."""
     return [
+        *_machine(other),
         _verdict(other, found.first.value),
         *_where(other),
+        *_latency(other),
         *_sizes(found.first, other.run),
         *_doubts(found.first, other),
     ]
@@ -116,8 +119,8 @@ def _verdict(other: Against, first: str) -> str:
         )
         return f"{other.run.value} {does} than {first} {span}: a real difference."
     return (
-        f"Between {other.run.value} and {first} no difference in {what} is to be seen {span}. To see less, measure "
-        "both longer, or with --repeats 3."
+        f"Between {other.run.value} and {first} no difference in {what} is to be seen {span}. To find a "
+        "smaller one, measure both longer, or with --repeats 3."
     )
 
 
@@ -130,6 +133,24 @@ def _where(other: Against) -> list[str]:
     beginning = "With" if other.throughput and other.throughput.real else "But with"
     most = f"furthest with {furthest}: {_signed(difference.mean)} ({_interval(difference)})"
     return [f"{beginning} {sizes} connections by themselves it is real; {most}."]
+
+
+def _latency(other: Against) -> list[str]:
+    """In a closed loop latency follows throughput and users, but who waits wants to know."""
+    p95 = other.p95
+    if p95 is None or not p95.real or other.throughput is None:
+        return []
+    longer = f"{100 * abs(p95.mean):.1f} % {'longer' if p95.mean > 0 else 'shorter'}"
+    return [f"Its p95 is {longer} on average ({_interval(p95)}): a real difference."]
+
+
+def _machine(other: Against) -> list[str]:
+    """That the machine was not the same, before anything is made of the rest."""
+    if not other.other_machine or other.longer_loop is None:
+        return []
+    longer = f"{100 * abs(other.longer_loop):.0f} % {'longer' if other.longer_loop > 0 else 'less time'}"
+    what = f"The machine itself was not the same: a turn of the load's own loop took {longer}"
+    return [f"{what}. What follows may be its doing; measure both again, right after each other."]
 
 
 def _sizes(first: ComparedRun, other: ComparedRun) -> list[str]:
@@ -161,12 +182,6 @@ def _doubts(first: ComparedRun, other: Against) -> list[str]:
     if other.left_out:
         said.append(
             f"Not compared, as only one run has them, or a check voids them: {', '.join(map(str, other.left_out))}."
-        )
-    if other.other_machine and other.longer_loop is not None:
-        longer = f"{100 * abs(other.longer_loop):.0f} % {'longer' if other.longer_loop > 0 else 'less time'}"
-        said.append(
-            f"The machine itself was not the same: a turn of the load's own loop took {longer}. Measure both again, "
-            "right after each other."
         )
     if other.apart_seconds:
         said.append(

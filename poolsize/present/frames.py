@@ -49,7 +49,7 @@ def counters_frame(analysis: Analysis) -> pd.DataFrame:
 
 
 def differences_frame(comparison: Comparison, other: Against) -> pd.DataFrame:
-    """One line a pool size: both throughputs per second, and by what share each and the p95 differ, with intervals."""
+    """One line a pool size: both throughputs per second, and by how many percent it and the p95 differ."""
     rows = []
     for size in other.sizes:
         row: dict[str, object] = {
@@ -60,9 +60,9 @@ def differences_frame(comparison: Comparison, other: Against) -> pd.DataFrame:
         for name, difference in (("throughput", size.throughput), ("p95", size.p95)):
             if difference is not None:
                 row |= {
-                    f"{name}_more": round(difference.mean, 3),
-                    f"{name}_low": round(difference.low, 3),
-                    f"{name}_high": round(difference.high, 3),
+                    f"{name}_more_percent": round(100 * difference.mean, 1),
+                    f"{name}_low": round(100 * difference.low, 1),
+                    f"{name}_high": round(100 * difference.high, 1),
                     f"{name}_real": difference.real,
                 }
         rows.append(row)

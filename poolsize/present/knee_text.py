@@ -35,7 +35,9 @@ def knee_text(analysis: "Analysis") -> str:
     reach = " " * low + "~" * (high - low + 1)
     marked = f"{reach[: column(found.pool_size)]:<{column(found.pool_size)}}^{reach[column(found.pool_size) + 1 :]}"
     margin = " " * (len(label) + 2)
-    return "\n".join([*drawn, f"{margin}{sizes}  connections", f"{margin}{marked}  plateau and its range"])
+    return "\n".join(
+        [*drawn, f"{margin}{sizes}  connections", f"{margin}{marked}  plateau{' and its range' if low < high else ''}"]
+    )
 
 
 def _row(labels: dict[int, str]) -> str:

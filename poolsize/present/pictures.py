@@ -8,7 +8,7 @@ from poolsize.analysis.plateau import CERTAINTY
 from poolsize.analysis.summary import Analysis
 from poolsize.present import alt_text
 from poolsize.present.plots.figures import svg_of
-from poolsize.present.plots.latency import plot_distribution, plot_latency, plot_wait_and_usage
+from poolsize.present.plots.latency import MOST_LINES, plot_distribution, plot_latency, plot_wait_and_usage
 from poolsize.present.plots.seconds import plot_seconds
 from poolsize.present.plots.server import plot_processors, plot_users
 from poolsize.present.plots.throughput import plot_throughput
@@ -105,7 +105,7 @@ def _of_processors(analysis: Analysis) -> str:
 
 
 def _pictures_of_latencies(analysis: Analysis) -> list[Picture]:
-    return [
+    found = [
         _picture(
             "Wait and usage",
             "A larger pool moves time from the pool's queue (wait) into the database (usage).",
@@ -114,17 +114,22 @@ def _pictures_of_latencies(analysis: Analysis) -> list[Picture]:
         ),
         _picture(
             "The slowest callers",
-            "Each further nine has equal room, so the few slowest show as well as the many usual ones.",
+            "Every further nine has equal room, so the few slowest show as well as the many usual ones."
+            + (" Of many sizes eight are drawn." if len(analysis.sizes) > MOST_LINES else ""),
             alt_text.of_distribution(analysis),
             lambda ax: plot_distribution(ax, analysis),
         ),
-        _picture(
-            "Where the users queue",
-            "A larger pool does not serve more users at once when the database is busy: it lets them queue elsewhere.",
-            alt_text.of_users(analysis),
-            lambda ax: plot_users(ax, analysis),
-        ),
     ]
+    if analysis.setting.plan.rate is None:
+        found.append(
+            _picture(
+                "Where the users queue",
+                "When the database is busy, a larger pool serves nobody more at a time: it moves the queue into it.",
+                alt_text.of_users(analysis),
+                lambda ax: plot_users(ax, analysis),
+            )
+        )
+    return found
 
 
 def _picture(title: str, caption: str, alt: str, draw: "Callable[[Axes], Axes]") -> Picture:

@@ -12,14 +12,15 @@ SEARCH_SECONDS = (2, 8)
 
 
 def repeat_command(run: Run) -> str:
-    """As it is typed; empty for a recording.
+    """As it is typed; empty where no sweep made it, but an import.
 
     A server's address stands in it, but no account. The program of a private one must be filled in, unless it is a
     MariaDB, which is found first.
     """
     setting, plan = run.setting, run.plan
     if setting.recording is not None:
-        return ""
+        replayed = ["poolsize", "sweep", "--replay", setting.recording, *_sizes(plan), *_lengths(plan), *_wanted(plan)]
+        return shlex.join([*replayed, "--cores", str(setting.cores)]) if plan.search else ""
     words = ["poolsize", "sweep", "--workload", setting.own_workload or plan.workload, *_sizes(plan)]
     words += ["--users", str(plan.users), *_lengths(plan), *_wanted(plan)]
     processes = max((len(step.workers) for step in run.steps), default=1)

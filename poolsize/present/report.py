@@ -110,14 +110,14 @@ def _report(analysis: Analysis, answer: Recommendation, shown: tuple[Picture, ..
 
 
 def _failed(analysis: Analysis) -> tuple[str, ...]:
-    """Each check that did not pass, at which sizes, with the figures of the first of them."""
+    """Each check that did not pass, at which sizes, with the figures of the largest of them."""
     seen: dict[str, dict[int, str]] = {}
     for size in analysis.sizes:
         for check in size.failed_checks:
             seen.setdefault(check.name, {}).setdefault(size.pool_size, check.detail)
     at_all_sizes = [
         f"{name}, with {', '.join(map(str, details))} {'connection' if set(details) == {1} else 'connections'}: "
-        f"{next(iter(details.values()))}"
+        f"{details[max(details)]}"
         for name, details in seen.items()
     ]
     at_a_part = [
@@ -146,15 +146,16 @@ def _facts(analysis: Analysis) -> tuple[tuple[str, str], ...]:
             ("Buffer pool", f"{number(server.buffer_pool_bytes / 2**20)} MiB"),
             ("A commit waits for the disk", "yes" if server.durable else "no"),
             ("Load made by", f"{processes}, {client.usable_cpus:g} processors, {client.system}"),
-            ("Users", f"{plan.users:,}, pausing {number(plan.think_time_ms)} ms on average"),
+            ("Users", f"{plan.users:,}, pausing {number(plan.think_time_ms)} ms on average")
+            if plan.rate is None
+            else ("Transactions due", f"{number(plan.rate)}/s, by the clock, {plan.users:,} at once at most"),
         ]
-        told += [("Transactions due", f"{number(plan.rate)}/s, by the clock")] if plan.rate else []
     else:
         told.append(("A recording", setting.recording or ""))
     told += [
         ("Steps", f"{len(run.steps)}, of {plan.step_seconds} s or more"),
         ("Warm-up", f"{plan.warm_up_seconds} s or more of each step, not counted"),
-        ("Load in all", minutes(seconds)),
+        ("Replayed in all" if setting.recording else "Load in all", minutes(seconds)),
         ("Measured", setting.created.replace("T", " ").replace("+00:00", " UTC")),
         ("Versions", ", ".join(f"{name} {version}" for name, version in setting.versions.items())),
     ]

@@ -43,7 +43,7 @@ def verified() -> Run:
 
 
 RUNS = {name: load_run(shipped(f"data/examples/{name}.jsonl")) for name in SHOWN} | {
-    "many-sizes": a_run({size: 100 * size for size in range(1, 25)}, users=1000),
+    "many-sizes": a_run({size: round(900 * size / (size + 6)) for size in range(1, 21)}, users=1000),
     "verified": verified(),
     "a-recording": recorded_run(published_curves()["cisco"].recording, "cisco", 8),
     "no-size": a_run({1: 100, 2: 200, 4: 390}, users=1),

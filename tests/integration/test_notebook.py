@@ -19,7 +19,7 @@ NOTEBOOKS = {path.stem: path for path in sorted((ROOT / "notebooks").glob("*.ipy
 PAIRS = (
     ("scan-mariadb", "scan-mysql"),
     ("insert-mariadb", "insert-mysql"),
-    ("oltp_read_write-mariadb", "insert-mariadb"),
+    ("scan-mariadb", "search-mariadb"),
     ("oltp_read_write-mariadb", "oltp_read_write-mysql"),
 )
 

@@ -1,6 +1,7 @@
 """The command line without a server: its answers, its JSON, its errors, and what it does not import."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 from poolsize.errors import BadInput
 from poolsize.measure import private_server
 from poolsize.store import RunWriter
-from tests.conftest import ROOT, Command, a_run
+from tests.conftest import EXAMPLES, ROOT, Command, a_run
 
 GOLDEN = ROOT / "tests/golden"
 
@@ -82,6 +83,10 @@ def test_analyze_prints_and_draws(poolsize_here: Command, tmp_path: Path) -> Non
         (["recommend", "--run", "a.jsonl", "--cores", "4"], "--cores", 2),
         (["recommend", "--run", "half.jsonl"], "half.jsonl: line", 1),
         (["analyze", "half.jsonl"], "sweep --resume half.jsonl", 1),
+        (["compare", "a.jsonl", "none.jsonl"], "none.jsonl", 2),
+        (["compare", "a.jsonl", "half.jsonl"], "half.jsonl: line", 1),
+        (["report", "none.jsonl", "--output", "a.html"], "none.jsonl", 2),
+        (["notebook", "none.jsonl"], "none.jsonl", 2),
         (["analyze", "text.jsonl"], "text.jsonl", 2),
         (["sweep", "--workload", "nothing"], "--workload nothing", 2),
         (["sweep", "--workload", "scan", "--mysqld", "/none"], "--mysqld /none", 2),
@@ -129,6 +134,44 @@ def test_a_plot_that_can_not_be_drawn_is_told_after_the_table(poolsize_here: Com
         assert done.returncode == 2
         assert "Plateau: 4 connections" in done.stdout
         assert done.stderr.startswith(f"poolsize: error: --plot {name}")
+
+
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What would be started in place of this process: JupyterLab, with the notebook's copy."""
+    started: list[str] = []
+    monkeypatch.setattr(os, "execv", lambda _, words: started.extend(words))
+    return started
+
+
+def test_the_notebook_of_a_run_of_yours_shows_nothing_of_the_example(
+    poolsize_here: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = opened(monkeypatch)
+    stored(tmp_path / "a.jsonl")
+    assert poolsize_here("notebook", "a.jsonl").returncode == 0
+    assert "poolsize-analysis.ipynb" in words
+    assert "image/png" not in (tmp_path / "poolsize-analysis.ipynb").read_text()
+    (tmp_path / "poolsize-analysis.ipynb").unlink()
+    assert poolsize_here("notebook").returncode == 0
+    assert "image/png" in (tmp_path / "poolsize-analysis.ipynb").read_text()
+
+
+def test_what_a_notebook_can_not_show_is_refused_before_it_opens(
+    poolsize_here: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = opened(monkeypatch)
+    whole = stored(tmp_path / "a.jsonl").read_text().splitlines(keepends=True)
+    (tmp_path / "half.jsonl").write_text("".join(whole[:3]))
+    for runs, said, code in (
+        (["half.jsonl"], "half.jsonl is incomplete", 1),
+        (["a.jsonl", "half.jsonl"], "half.jsonl is incomplete", 1),
+        (["a.jsonl", "./a.jsonl"], "is named twice", 2),
+        (["a.jsonl", str(EXAMPLES["insert-mariadb"])], "differ in more than one field", 2),
+    ):
+        done = poolsize_here("notebook", *runs)
+        assert done.returncode == code
+        assert said in done.stderr
+    assert not words
 
 
 def test_no_command_at_all_is_the_help(poolsize: Command) -> None:

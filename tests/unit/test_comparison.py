@@ -187,7 +187,7 @@ def test_a_machine_of_another_speed_is_told() -> None:
 def test_the_command_refuses_what_it_can_not_compare(poolsize_here: Command) -> None:
     for arguments, said in (
         (("a.jsonl",), "1 run given: name two or more"),
-        (("a.jsonl", "a.jsonl"), "a.jsonl is named twice"),
+        (("a.jsonl", "a.jsonl"), "is named twice"),
     ):
         done = poolsize_here("compare", *arguments)
         assert done.returncode == 2

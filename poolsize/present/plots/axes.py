@@ -19,6 +19,7 @@ INK_OF = {BLUE: "#00568A", ORANGE: "#A84400", GREEN: "#00704F"}
 """The same, dark enough for small letters."""
 IN_ORDER = (BLUE, ORANGE, GREEN, PURPLE, GREY)
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+ROOM = 1.03
 LETTER, GAP = 0.022, 0.02
 """Width of a letter of a label and of what is left free beside it, as shares of the axis."""
 STYLE: dict[Any, Any] = {
@@ -67,8 +68,8 @@ def band(ax: Axes, curves: Curves, colour: str, label: str | None = None) -> Non
 
 
 def rate_axis(ax: Axes, label: str = "throughput (transactions/s)") -> Axes:
-    """A y axis of rates that begins at 0."""
-    ax.set_ylim(bottom=0)
+    """A y axis of rates that begins at 0, with room above the highest."""
+    ax.set_ylim(0, ROOM * ax.get_ylim()[1])
     ax.yaxis.set_major_formatter(StrMethodFormatter("{x:,.10g}"))
     ax.set_ylabel(label)
     return ax

@@ -58,13 +58,13 @@ def svg_of(draw: Draw, width: float, height: float) -> str:
 
 def save_figure(drawn: Figure, path: Path) -> None:
     """Write a figure to a file; its ending says the format. Raises BadInput where that can't be done."""
+    if path.suffix not in {".png", ".svg"}:
+        raise BadInput(f"--plot {path}: name a .png or an .svg file")
     try:
         with mpl.rc_context(STYLE):
             drawn.savefig(path, dpi=144)
     except OSError as error:
         raise BadInput(f"--plot {path} can't be written: {error.strerror}") from None
-    except ValueError:
-        raise BadInput(f"--plot {path}: name a .png or an .svg file") from None
 
 
 def _below_each_other(draws: Sequence[Draw], title: str) -> Figure:

@@ -50,9 +50,7 @@ def plot_oracle(ax: Axes) -> Axes:
     ax.plot(sizes, [one.usage_ms for one in found], color=BLUE, label="execution: network")
     ax.plot(sizes, [one.wait_ms for one in found], color=ORANGE, label="wait: network")
     shown = [one.pool_size for one in SHOWN]
-    ax.plot(
-        shown, [one.execution_ms for one in SHOWN], color=BLUE, linestyle="none", marker="o", label="as shown"
-    )
+    ax.plot(shown, [one.execution_ms for one in SHOWN], color=BLUE, linestyle="none", marker="o", label="as shown")
     ax.plot(shown, [one.wait_ms for one in SHOWN], color=ORANGE, linestyle="none", marker="o", label="as shown")
     milliseconds_axis(ax, "mean (ms)")
     ax.set_ylim(bottom=0.01)

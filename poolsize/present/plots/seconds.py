@@ -31,7 +31,9 @@ def plot_seconds(ax: Axes, run: Run) -> Axes:
         if lines:
             ax.add_collection(LineCollection(lines, colors=colour, linewidths=1, label=label))
     warm = [(first, step.warm_up_seconds) for step, first in zip(run.steps, starts, strict=False)]
-    ax.broken_barh(warm, (0, 1), transform=ax.get_xaxis_transform(), facecolor=LIGHT, label="dropped as warm-up")
+    ax.broken_barh(
+        warm, (0, 1), transform=ax.get_xaxis_transform(), facecolor=LIGHT, alpha=0.45, label="dropped as warm-up"
+    )
     named = len(run.steps) <= MOST_NAMES
     if named:
         for step, first, last in zip(run.steps, starts, starts[1:], strict=False):

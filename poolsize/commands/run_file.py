@@ -1,0 +1,19 @@
+"""A run that a command was given, with its name in whatever is wrong with it."""
+
+from typing import TYPE_CHECKING
+
+from poolsize.errors import WorkFailed
+
+if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
+    from poolsize.analysis.summary import Analysis
+
+
+def complete_run(path: str) -> "Analysis":
+    """Load and analyze a run that is finished. Raises WorkFailed for another, and BadInput for what is no run."""
+    from poolsize.analysis.summary import analyze
+    from poolsize.store import load_run
+
+    run = load_run(path)
+    if run.unfinished:
+        raise WorkFailed(f"{path} is incomplete: {run.unfinished}; finish it with: poolsize sweep --resume {path}")
+    return analyze(run)
