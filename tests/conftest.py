@@ -1,6 +1,9 @@
 """What the tests share: the command line as a user runs it, real servers, and runs whose answer is known."""
 
 import os
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as the command line does; before numpy is there
+
 import shlex
 import subprocess
 import sys

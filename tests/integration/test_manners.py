@@ -16,7 +16,7 @@ from poolsize.measure.private_server import PrivateServer, private_server
 from tests.conftest import Command, mysqld
 
 pytestmark = pytest.mark.server
-SHORT = ("--pool-sizes", "1,2", "--step-time", "2s", "--warm-up", "0", "--workload", "select_one")
+SHORT = ("--pool-sizes", "1,2", "--step-time", "1s", "--warm-up", "0", "--workload", "select_one")
 
 
 @pytest.fixture
@@ -134,7 +134,6 @@ def test_two_sweeps_at_once_are_refused(server: PrivateServer, poolsize: Command
     cursor.execute("SELECT RELEASE_LOCK('poolsize')")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("server", "ending"),
     [("mariadb", signal.SIGINT), ("mariadb", signal.SIGTERM), ("mysql", signal.SIGINT)],

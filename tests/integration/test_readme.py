@@ -102,7 +102,6 @@ def test_the_python_api_works_as_shown() -> None:
 
 
 @pytest.mark.server
-@pytest.mark.slow
 def test_the_sweeps_work_with_the_account_the_readme_makes(
     server: PrivateServer, poolsize: Command, tmp_path: Path
 ) -> None:
@@ -130,7 +129,6 @@ def test_the_sweeps_work_with_the_account_the_readme_makes(
 
 
 @pytest.mark.server
-@pytest.mark.slow
 @pytest.mark.parametrize("line", [line for line in shell_lines("locust") if "--worker" not in line])
 def test_plain_locust_works_as_shown(server: PrivateServer, line: str, tmp_path: Path) -> None:
     words = [str(ROOT / word) if word.startswith("locustfiles/") else word for word in shlex.split(line)]

@@ -11,7 +11,6 @@ import pytest
 from tests.conftest import ROOT
 
 
-@pytest.mark.slow
 @pytest.mark.server
 def test_a_wheel_works_outside_a_checkout(tmp_path: Path) -> None:
     subprocess.run(
