@@ -16,7 +16,18 @@ from poolsize.measure.private_server import PrivateServer, private_server
 from tests.conftest import Command, mysqld
 
 pytestmark = pytest.mark.server
-SHORT = ("--pool-sizes", "1,2", "--step-time", "1s", "--warm-up", "0", "--workload", "select_one")
+SHORT = (
+    "--pool-sizes",
+    "1,2",
+    "--step-time",
+    "1s",
+    "--warm-up",
+    "0",
+    "--workload",
+    "select_one",
+    "--think-time",
+    "20ms",
+)
 
 
 @pytest.fixture
@@ -145,7 +156,7 @@ def test_an_interrupted_sweep_keeps_its_steps_and_resumes(
     path = tmp_path / "a.jsonl"
     sweep = subprocess.Popen(
         [str(Path(sys.executable).with_name("poolsize")), "sweep", "--workload", "select_one", "--pool-sizes", "1,2",
-         "--step-time", "2s", "--warm-up", "0", "--output", "a.jsonl"],
+         "--step-time", "2s", "--warm-up", "0", "--think-time", "20ms", "--output", "a.jsonl"],
         cwd=tmp_path, env={"POOLSIZE_URL": server.url}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     wait_for_a_step(path)

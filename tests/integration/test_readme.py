@@ -16,6 +16,8 @@ from tests.conftest import ROOT, Command
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)
 OTHERWISE = {"--resume", "--expect-workers", "--replay"}
 """Options of sweeps that other tests run."""
+LIGHT = ("--think-time", "20ms")
+"""So that a sweep which is not there to be measured leaves the processors to other tests."""
 HERE = str(Path(sys.executable).parent)
 
 
@@ -122,6 +124,8 @@ def test_the_sweeps_work_with_the_account_the_readme_makes(
             options[options.index("--pool-sizes") + 1] = "1,2"
         else:
             options += ["--pool-sizes", "1,2"]
+        if not {"--think-time", "--rate"} & set(options):
+            options += LIGHT
         short = ("--step-time", "1s", "--warm-up", "0", "--output", f"{place}.jsonl")
         done = poolsize("sweep", *options, *short, url=None if "--server-option" in options else url)
         assert done.returncode == 0, done.stderr
@@ -135,6 +139,10 @@ def test_plain_locust_works_as_shown(server: PrivateServer, line: str, tmp_path:
     words[words.index("--pool-sizes") + 1] = "1,2"
     words[words.index("--step-time") + 1] = "1s"
     subprocess.run(
-        words, cwd=tmp_path, env=environment() | {"POOLSIZE_URL": server.url}, check=True, capture_output=True
+        [*words, *LIGHT],
+        cwd=tmp_path,
+        env=environment() | {"POOLSIZE_URL": server.url},
+        check=True,
+        capture_output=True,
     )
     assert list(tmp_path.glob("*.jsonl"))

@@ -24,7 +24,19 @@ def test_a_wheel_works_outside_a_checkout(tmp_path: Path) -> None:
     elsewhere.mkdir()
     program = "import sys; from poolsize.commands import main; sys.argv[0] = 'poolsize'; main()"
     shipped = installed / "poolsize/shipped"
-    sweep = ("sweep", "--workload", "select_one", "--pool-sizes", "1,2", "--step-time", "1s", "--warm-up", "0")
+    sweep = (
+        "sweep",
+        "--workload",
+        "select_one",
+        "--pool-sizes",
+        "1,2",
+        "--step-time",
+        "1s",
+        "--warm-up",
+        "0",
+        "--think-time",
+        "20ms",
+    )
     report = ("report", str(shipped / "data/examples/scan-mariadb.jsonl"), "--output", "report.html")
     for command in (sweep, report):
         done = subprocess.run(
