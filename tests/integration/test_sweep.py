@@ -10,6 +10,7 @@ import pytest
 from poolsize import analyze, load_run
 from poolsize.measure.pool import connect, database_url
 from poolsize.measure.private_server import PrivateServer
+from poolsize.run import Run
 from tests.conftest import Command, assert_true_steps, locust, may_run_on
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
@@ -57,21 +58,10 @@ def test_plain_locust_does_the_same(server: PrivateServer, tmp_path: Path) -> No
 @pytest.mark.skipif(sys.platform != "linux" or (os.cpu_count() or 1) < 2, reason="pins to the second core")
 @pytest.mark.parametrize(("server", "cores"), [("mariadb", 1), ("mariadb", 2), ("mysql", 2)], indirect=["server"])
 def test_the_plateau_of_scan_is_the_number_of_cores(server: PrivateServer, tmp_path: Path, cores: int) -> None:
-    everywhere = os.sched_getaffinity(0)
-    first, *_, last = sorted(everywhere)
-    may_run_on(server.pid, {first} if cores == 1 else {first, last})
-    os.sched_setaffinity(0, {last} if cores == 1 else everywhere)  # the load process inherits it
-    try:
-        done = locust(
-            # Twice in random order, because the machine's own speed drifts by more than the tolerance.
-            "scan.py", server.url, tmp_path / "a.jsonl", "--pool-sizes=1,2,4", "--repeats=2", "--step-time=4s",
-            "--warm-up=1s",
-        )  # fmt: skip
-    finally:
-        may_run_on(server.pid, everywhere)
-        os.sched_setaffinity(0, everywhere)
-    assert done.returncode == 0, done.stderr
-    run = load_run(tmp_path / "a.jsonl")
+    for attempt in range(ATTEMPTS):
+        run = scanned(server, tmp_path / f"{attempt}.jsonl", cores)
+        if steady(run):
+            break
     assert_true_steps(run)
     found = analyze(run).plateau
     assert found is not None
@@ -79,6 +69,36 @@ def test_the_plateau_of_scan_is_the_number_of_cores(server: PrivateServer, tmp_p
     assert not [check for step in run.steps for check in step.failed_checks if check.name == "generator"]
 
 
+ATTEMPTS, STEADY = 3, 1.05
+"""Within 5 % a plateau is known only on a machine that does the same again within as much."""
+
+
+def scanned(server: PrivateServer, path: Path, cores: int) -> Run:
+    """Three sizes, each twice in random order, with the server on so many cores."""
+    everywhere = os.sched_getaffinity(0)
+    first, *_, last = sorted(everywhere)
+    may_run_on(server.pid, {first} if cores == 1 else {first, last})
+    os.sched_setaffinity(0, {last} if cores == 1 else everywhere)  # the load process inherits it
+    try:
+        done = locust(
+            "scan.py", server.url, path, "--pool-sizes=1,2,4", "--repeats=2", "--step-time=4s", "--warm-up=1s"
+        )
+    finally:
+        may_run_on(server.pid, everywhere)
+        os.sched_setaffinity(0, everywhere)
+    assert done.returncode == 0, done.stderr
+    return load_run(path)
+
+
+def steady(run: Run) -> bool:
+    """Whether the machine kept its speed: both steps of each size did the same."""
+    rates: dict[int, list[float]] = {}
+    for step in run.curve:
+        rates.setdefault(step.pool_size, []).append(step.mean_throughput)
+    return all(max(both) < STEADY * min(both) for both in rates.values())
+
+
+@pytest.mark.parametrize("server", ["mariadb"], indirect=True)  # it is the client that thinks
 def test_think_time_is_part_of_the_loop(server: PrivateServer, tmp_path: Path) -> None:
     done = locust(
         "select_one.py", server.url, tmp_path / "a.jsonl", "--pool-sizes=4", "--users=40", "--think-time=50ms",
