@@ -6,7 +6,8 @@ What changed on the machine between the runs is part of the difference, and nobo
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from math import hypot, isfinite, log
+from math import hypot, isfinite, log, sqrt
+from statistics import fmean
 
 from poolsize.analysis.curve import Observation
 from poolsize.analysis.differences import compared_field, fields
@@ -149,8 +150,9 @@ def _telling(analysis: Analysis) -> list[int]:
 
 
 def _pairs(ours: Sequence[Step], theirs: Sequence[Step]) -> list[Pair]:
-    """The ratios at one size, repeat by repeat; where one run has more of them, the rest has no partner."""
-    observed = [(Observation.of(first), Observation.of(second)) for first, second in zip(ours, theirs, strict=False)]
+    """The ratios at one size, repeat by repeat; where one run has more of them, several of its steps make one."""
+    number = min(len(ours), len(theirs))
+    observed = [(_together(ours[place::number]), _together(theirs[place::number])) for place in range(number)]
     return [
         Pair(
             first.pool_size,
@@ -160,6 +162,12 @@ def _pairs(ours: Sequence[Step], theirs: Sequence[Step]) -> list[Pair]:
         for first, second in observed
         if first.throughput > 0 and second.throughput > 0
     ]
+
+
+def _together(steps: Sequence[Step]) -> Observation:
+    found = [Observation.of(step) for step in steps]
+    error = sqrt(sum(one.error**2 for one in found)) / len(found)
+    return Observation(found[0].pool_size, fmean(one.throughput for one in found), error)
 
 
 def _p95(ours: Analysis, theirs: Analysis, size: int) -> Pair | None:

@@ -6,6 +6,8 @@ from math import inf
 
 from poolsize.errors import BadInput
 
+SEARCH_STEP_SECONDS, SEARCH_WARM_UP_SECONDS = 8, 2
+"""Many short steps tell a search more than a few long ones: steps differ by more than the seconds of one step do."""
 LONGEST = 4
 """A step that is not steady or not precise enough may count that many times its length."""
 

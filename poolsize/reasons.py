@@ -177,13 +177,9 @@ def _formula(analysis: "Analysis", connections: int) -> str:
 
 def _failures(analysis: "Analysis") -> list[str]:
     """A line for each check that failed anywhere: where, and what it saw the last time."""
-    failed: dict[str, dict[int, str]] = {}
-    for size in analysis.sizes:
-        for check in size.failed_checks:
-            failed.setdefault(check.name, {})[size.pool_size] = check.detail
     return [
         f"Check {name} failed with {', '.join(map(str, details))} connections: {details[max(details)]}."
-        for name, details in failed.items()
+        for name, details in analysis.failures.items()
         if name != "users_limited"
     ]
 

@@ -216,6 +216,16 @@ class Run:
         return tuple(last.values())
 
     @property
+    def load_seconds(self) -> int:
+        """How long it made load, warm-ups and void steps included."""
+        return sum(len(step.throughput) for step in self.steps)
+
+    @property
+    def processes(self) -> int:
+        """Load processes that made it; 0 in a replay."""
+        return max((len(step.workers) for step in self.steps), default=0)
+
+    @property
     def unfinished(self) -> str:
         """What is still to be measured, for people; empty when nothing is."""
         if self.plan.search is not None:

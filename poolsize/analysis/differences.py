@@ -27,7 +27,7 @@ def fields(run: Run) -> Mapping[str, str]:
         "pool_timeout": f"{number(plan.pool_timeout_seconds)} s",
         "recording": setting.recording or "none",
         "client": f"{client.usable_cpus:g} processors of {client.system}",
-        "processes": str(max((len(step.workers) for step in run.steps), default=1)),
+        "processes": str(run.processes),
     }
     return found | _server(run) | {f"{name} version": version for name, version in setting.versions.items()}
 

@@ -112,6 +112,15 @@ class Analysis:
         return any(size.total.p95 > 0 for size in self.sizes)
 
     @cached_property
+    def failures(self) -> Mapping[str, Mapping[int, str]]:
+        """Check -> pool size -> what it saw where it did not pass, the last time at that size."""
+        failed: dict[str, dict[int, str]] = {}
+        for size in self.sizes:
+            for check in size.failed_checks:
+                failed.setdefault(check.name, {})[size.pool_size] = check.detail
+        return failed
+
+    @cached_property
     def telling(self) -> tuple[SizeSummary, ...]:
         """The sizes whose throughput is the database's: callers could fill the pool, and none were lost."""
         return tuple(size for size in self.sizes if not any(size.failed(name) for name in VOIDING))

@@ -22,7 +22,7 @@ from poolsize.measure.request import SweepRequest, wished
 from poolsize.present.recommendation_text import recommendation_json, recommendation_text
 from poolsize.progress import SweepFailed, SweepStarted, read_message
 from poolsize.recommendation import recommend
-from poolsize.run import Run, Setting
+from poolsize.run import Setting
 from poolsize.shipped import workloads
 from poolsize.store import load_run
 
@@ -83,7 +83,7 @@ def sweep(
     run = load_run(run_path)
     answer = recommend(analyze(run), wishes)
     if as_json:
-        click.echo(recommendation_json(answer, run=run_path, steps=len(run.steps), load_seconds=_seconds(run)))
+        click.echo(recommendation_json(answer, run=run_path, steps=len(run.steps), load_seconds=run.load_seconds))
     else:
         click.echo(recommendation_text(answer))
         click.echo(f"\nStored in {run_path}; draw it with: poolsize analyze {run_path} --plot knee.png")
@@ -126,10 +126,6 @@ def _settle_processes(options: dict[str, object], url: str | None, locustfile: P
             f"  locust -f {os.path.relpath(locustfile)} --worker --master-host {platform.node()}",
             err=True,
         )
-
-
-def _seconds(run: Run) -> int:
-    return sum(len(step.throughput) for step in run.steps)
 
 
 def _locustfile(workload: str | None, resumed: Setting | None) -> Path:

@@ -10,14 +10,20 @@ from pathlib import Path
 from poolsize.errors import BadInput
 from poolsize.facts.machine import this_machine
 from poolsize.measure.options import OPTIONS, USERS
-from poolsize.plan import Search, SweepPlan, parse_percentages, parse_share, parse_sizes
+from poolsize.plan import (
+    SEARCH_STEP_SECONDS,
+    SEARCH_WARM_UP_SECONDS,
+    Search,
+    SweepPlan,
+    parse_percentages,
+    parse_share,
+    parse_sizes,
+)
 from poolsize.start import starting_point
 from poolsize.units import seconds_of
 
 FURTHEST = 8
 """A search goes no further up than so many times the size that it starts from."""
-SEARCH_STEP_SECONDS, SEARCH_WARM_UP_SECONDS = 8, 2
-"""Many short steps tell a search more than a few long ones: steps differ by more than the seconds of one step do."""
 
 
 @dataclass(frozen=True)

@@ -111,16 +111,25 @@ def server_process(url: URL) -> "psutil.Process | None":
     """
     if not is_local(url):
         return None
-    servers = [process for process in psutil.process_iter() if _names(process).intersection(NAMES)]
+    running = list(psutil.process_iter())
+    servers = [process for process in running if _name(process) in NAMES]
+    servers = servers or [process for process in running if _beginning(process).intersection(NAMES)]
     if "unix_socket" not in url.query:
         servers = [process for process in servers if (url.port or 3306) in _ports(process)]
     return servers[0] if len(servers) == 1 else None
 
 
-def _names(process: psutil.Process) -> set[str]:
-    """The program's, and those that begin its command line: a loader has the program's among its arguments."""
+def _name(process: psutil.Process) -> str:
     try:
-        return {str(process.name()), *(Path(word).name for word in process.cmdline()[:BEGINNING])}
+        return str(process.name())
+    except psutil.Error:
+        return ""
+
+
+def _beginning(process: psutil.Process) -> set[str]:
+    """What begins its command line, without folders: behind a loader the program is there."""
+    try:
+        return {Path(word).name for word in process.cmdline()[:BEGINNING]}
     except psutil.Error:
         return set()
 

@@ -4,7 +4,6 @@ from base64 import b64encode
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from poolsize.analysis.plateau import CERTAINTY
 from poolsize.analysis.summary import Analysis
 from poolsize.present import alt_text
 from poolsize.present.plots.figures import svg_of
@@ -93,8 +92,8 @@ def _knee_caption(analysis: Analysis, answer: Recommendation) -> str:
     if limited(analysis, answer):
         return f"The line is where throughput alone would put the pool; the answer keeps the latency limit. {others}"
     return (
-        f"The line is the smallest size that is {percent(CERTAINTY)} sure to reach {percent(1 - found.tolerance)} of "
-        f"the best (dotted); by what was measured the shaded sizes can't be told apart. {others}"
+        f"The line is the smallest size that is likely to reach {percent(1 - found.tolerance)} of the best (dotted); "
+        f"by what was measured the shaded sizes can't be told apart. {others}"
     )
 
 

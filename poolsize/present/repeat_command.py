@@ -3,12 +3,10 @@
 import shlex
 from dataclasses import fields
 
-from poolsize.plan import SweepPlan
+from poolsize.plan import SEARCH_STEP_SECONDS, SEARCH_WARM_UP_SECONDS, SweepPlan
 from poolsize.run import Run
 
 USUAL = {field.name: field.default for field in fields(SweepPlan)}
-SEARCH_SECONDS = (2, 8)
-"""Warm-up and counted time of a search's steps, where nothing else was asked for."""
 
 
 def repeat_command(run: Run) -> str:
@@ -23,8 +21,7 @@ def repeat_command(run: Run) -> str:
         return shlex.join([*replayed, "--cores", str(setting.cores)]) if plan.search else ""
     words = ["poolsize", "sweep", "--workload", setting.own_workload or plan.workload, *_sizes(plan)]
     words += ["--users", str(plan.users), *_lengths(plan), *_wanted(plan)]
-    processes = max((len(step.workers) for step in run.steps), default=1)
-    words += ["--processes", str(processes)] if processes > 1 else []
+    words += ["--processes", str(run.processes)] if run.processes > 1 else []
     words += ["--cores", str(setting.cores), *(["--disks", str(setting.disks)] if setting.disks != 1 else [])]
     if setting.private:
         words += ["--mysqld", "PATH/TO/mysqld"] if setting.server and setting.server.flavor != "MariaDB" else []
@@ -41,7 +38,11 @@ def _sizes(plan: SweepPlan) -> list[str]:
 
 
 def _lengths(plan: SweepPlan) -> list[str]:
-    usual = SEARCH_SECONDS if plan.search else (USUAL["warm_up_seconds"], USUAL["step_seconds"])
+    usual = (
+        (SEARCH_WARM_UP_SECONDS, SEARCH_STEP_SECONDS)
+        if plan.search
+        else (USUAL["warm_up_seconds"], USUAL["step_seconds"])
+    )
     words = []
     for flag, seconds, default in zip(
         ("--warm-up", "--step-time"), (plan.warm_up_seconds, plan.step_seconds), usual, strict=True

@@ -111,14 +111,10 @@ def _report(analysis: Analysis, answer: Recommendation, shown: tuple[Picture, ..
 
 def _failed(analysis: Analysis) -> tuple[str, ...]:
     """Each check that did not pass, at which sizes, with the figures of the largest of them."""
-    seen: dict[str, dict[int, str]] = {}
-    for size in analysis.sizes:
-        for check in size.failed_checks:
-            seen.setdefault(check.name, {}).setdefault(size.pool_size, check.detail)
     at_all_sizes = [
         f"{name}, with {', '.join(map(str, details))} {'connection' if set(details) == {1} else 'connections'}: "
         f"{details[max(details)]}"
-        for name, details in seen.items()
+        for name, details in analysis.failures.items()
     ]
     at_a_part = [
         f"{check.name}, with {one.pool_size} connections at {percent(one.load)} of their capacity: {check.detail}"
@@ -132,9 +128,7 @@ def _facts(analysis: Analysis) -> tuple[tuple[str, str], ...]:
     """What was measured on what, name and value."""
     run, setting, plan = analysis.run, analysis.setting, analysis.setting.plan
     server, client = setting.server, setting.client
-    seconds = sum(len(step.throughput) for step in run.steps)
-    number_of = max((len(step.workers) for step in run.steps), default=1)
-    processes = f"{number_of} load process{'' if number_of == 1 else 'es'}"
+    processes = f"{run.processes} load process{'' if run.processes == 1 else 'es'}"
     told = [("Workload", plan.workload)]
     if server:
         started = ", started for this run" if setting.private else ""
@@ -155,7 +149,7 @@ def _facts(analysis: Analysis) -> tuple[tuple[str, str], ...]:
     told += [
         ("Steps", f"{len(run.steps)}, of {plan.step_seconds} s or more"),
         ("Warm-up", f"{plan.warm_up_seconds} s or more of each step, not counted"),
-        ("Replayed in all" if setting.recording else "Load in all", minutes(seconds)),
+        ("Replayed in all" if setting.recording else "Load in all", minutes(run.load_seconds)),
         ("Measured", setting.created.replace("T", " ").replace("+00:00", " UTC")),
         ("Versions", ", ".join(f"{name} {version}" for name, version in setting.versions.items())),
     ]

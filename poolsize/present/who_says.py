@@ -5,8 +5,6 @@ from collections.abc import Mapping
 from poolsize.analysis.summary import Analysis
 from poolsize.start import starting_point
 
-ESTIMATORS = ("plateau", "usl", "closed network", "kneedle")
-
 
 def said(analysis: Analysis) -> Mapping[str, int]:
     """Name -> size, of those that have one."""

@@ -67,6 +67,16 @@ def test_turned_round_every_difference_is_its_inverse() -> None:
         assert there.real == again.real
 
 
+def test_every_step_counts_where_one_run_has_more_of_them() -> None:
+    once, more = a_run({1: 100, 2: 200, 4: 390}), a_run({1: 110, 2: 220, 4: 429})
+    again = tuple(replace(step, repeat=1) for step in a_run({1: 130, 2: 260, 4: 507}).steps)
+    twice = replace(more, steps=(*more.steps, *again))
+    twice = replace(twice, setting=replace(more.setting, plan=replace(more.plan, repeats=2)))
+    (other,) = compare({"once": analyze(once), "twice": analyze(twice)}).others
+    assert other.throughput is not None
+    assert other.throughput.mean == pytest.approx(0.2, abs=1e-3)
+
+
 def test_a_known_difference_is_found_and_told() -> None:
     random = np.random.default_rng(3)
     comparison = compare({"before": noisy(random), "after": noisy(random, 1.2)})

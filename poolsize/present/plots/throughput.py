@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from poolsize.analysis.prediction import Prediction
 from poolsize.analysis.summary import Analysis
 from poolsize.present.plots.axes import BLUE, GREEN, GREY, INK_OF, ORANGE, band, legend_above, pool_size_axis, rate_axis
-from poolsize.present.who_says import ESTIMATORS, said
+from poolsize.present.who_says import said
 from poolsize.units import number, percent
 
 ROW = 0.065
@@ -36,7 +36,7 @@ def plot_throughput(ax: Axes, analysis: Analysis, marks: Mapping[str, int] | Non
         ax.axhline(plateau.threshold, color=GREY, linestyle=":", label=f"{percent(1 - plateau.tolerance)} of the best")
         ax.axvspan(plateau.low, plateau.high, color=ORANGE, alpha=0.15, linewidth=0, label="plateau's range")
         ax.axvline(plateau.pool_size, color=ORANGE)
-        _mark(ax, (sizes[0], sizes[-1]), {**said(analysis), **(marks or {})})
+        _mark(ax, (sizes[0], sizes[-1]), said(analysis), marks or {})
     rate_axis(ax)
     legend_above(ax, 2)
     return pool_size_axis(ax, sizes)
@@ -54,14 +54,14 @@ def plot_prediction(ax: Axes, prediction: Prediction) -> Axes:
     return pool_size_axis(ax, sizes)
 
 
-def _mark(ax: Axes, ends: tuple[int, int], said: Mapping[str, int]) -> None:
+def _mark(ax: Axes, ends: tuple[int, int], said: Mapping[str, int], marks: Mapping[str, int]) -> None:
     """One line each, under the curve; an arrow where the size lies outside of what was measured."""
     middle = np.sqrt(ends[0] * ends[1])
     across = ax.get_xaxis_transform()
-    for row, (name, size) in enumerate(reversed(list(said.items()))):
+    for row, (name, size) in enumerate(reversed(list({**said, **marks}.items()))):
         place = float(np.clip(size, *ends))
         height = ROW * (row + 0.6)
-        colour = {"plateau": ORANGE, "formula": GREY}.get(name, GREEN if name in ESTIMATORS else "black")
+        colour = {"plateau": ORANGE, "formula": GREY}.get(name, "black" if name in marks else GREEN)
         beyond = "" if place == size else " →" if size > place else " ←"
         ax.plot([place], [height], marker="D", markersize=4, color=colour, transform=across, clip_on=False, zorder=5)
         left = place > middle
