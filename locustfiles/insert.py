@@ -3,7 +3,7 @@
 from secrets import token_hex
 from typing import Any
 
-from poolsize.measure.locust_user import PoolUser
+from poolsize.locust import PoolUser
 
 
 class Insert(PoolUser):

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from poolsize.measure.sysbench import OltpUser
+from poolsize.locust.sysbench import OltpUser
 
 
 class OltpPointSelect(OltpUser):

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from poolsize.measure.locust_user import PoolUser
+from poolsize.locust import PoolUser
 
 
 class SelectOne(PoolUser):

@@ -20,12 +20,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from poolsize.analysis.summary import Analysis, analyze
-    from poolsize.comparison import Comparison, compare
-    from poolsize.recommendation import Recommendation, recommend
-    from poolsize.run import Run, Step
-    from poolsize.start import StartingPoint, starting_point
-    from poolsize.store import load_run
+    from poolsize.analysis.analysis import Analysis, analyze
+    from poolsize.answer.comparison import Comparison, compare
+    from poolsize.answer.recommendation import Recommendation, recommend
+    from poolsize.formula import StartingPoint, starting_point
+    from poolsize.runs.run import Run, Step
+    from poolsize.runs.store import load_run
 
 __all__ = [
     "Analysis",
@@ -42,17 +42,17 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Analysis": "poolsize.analysis.summary",
-    "Comparison": "poolsize.comparison",
-    "Recommendation": "poolsize.recommendation",
-    "Run": "poolsize.run",
-    "StartingPoint": "poolsize.start",
-    "Step": "poolsize.run",
-    "analyze": "poolsize.analysis.summary",
-    "compare": "poolsize.comparison",
-    "load_run": "poolsize.store",
-    "recommend": "poolsize.recommendation",
-    "starting_point": "poolsize.start",
+    "Analysis": "poolsize.analysis.analysis",
+    "Comparison": "poolsize.answer.comparison",
+    "Recommendation": "poolsize.answer.recommendation",
+    "Run": "poolsize.runs.run",
+    "StartingPoint": "poolsize.formula",
+    "Step": "poolsize.runs.run",
+    "analyze": "poolsize.analysis.analysis",
+    "compare": "poolsize.answer.comparison",
+    "load_run": "poolsize.runs.store",
+    "recommend": "poolsize.answer.recommendation",
+    "starting_point": "poolsize.formula",
 }
 
 

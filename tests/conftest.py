@@ -14,17 +14,17 @@ from pathlib import Path
 
 import pytest
 
+from poolsize.analysis.analysis import Analysis, analyze
 from poolsize.analysis.checks import check_step
-from poolsize.analysis.summary import Analysis, analyze
 from poolsize.commands import main
 from poolsize.facts.machine import Machine
 from poolsize.facts.server import Server
-from poolsize.measure.private_server import PrivateServer, private_server
-from poolsize.measure.recorder import histogram
-from poolsize.plan import SweepPlan
-from poolsize.run import Latencies, Run, Setting, Step, Worker
+from poolsize.load.recorder import histogram
+from poolsize.runs.plan import SweepPlan
+from poolsize.runs.run import Latencies, Run, Setting, Step, Worker
+from poolsize.runs.store import load_run
 from poolsize.shipped import shipped
-from poolsize.store import load_run
+from poolsize.target.private_server import PrivateServer, private_server
 
 ROOT = Path(__file__).parents[1]
 Command = Callable[..., "subprocess.CompletedProcess[str]"]

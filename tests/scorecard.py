@@ -15,15 +15,15 @@ from pathlib import Path
 
 import numpy as np
 
+from poolsize.analysis.analysis import analyze
 from poolsize.analysis.checks import check_step
-from poolsize.analysis.summary import analyze
 from poolsize.facts.machine import this_machine
-from poolsize.measure.replay import ReplayGenerator, recording_of
-from poolsize.measure.request import SweepRequest, wished
-from poolsize.planner import next_step
-from poolsize.published import published_curves
-from poolsize.recording import Recording
-from poolsize.run import Run, Setting
+from poolsize.recordings.published import published_curves
+from poolsize.recordings.recording import Recording
+from poolsize.runs.run import Run, Setting
+from poolsize.sweep.replay import ReplayGenerator, recording_of
+from poolsize.sweep.request import SweepRequest, wished
+from poolsize.sweep.search import next_step
 
 HERE = Path(__file__).parent
 RECORDINGS = HERE.parents[1] / "shared" / "curves" / "percona"

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from math import sqrt
 
-from poolsize.analysis.percentiles import mean_ms
-from poolsize.analysis.steady_state import drift
-from poolsize.run import Check, Step
+from poolsize.analysis.stats.percentiles import mean_ms
+from poolsize.analysis.stats.steady_state import drift
+from poolsize.runs.run import Check, Step
 
 LITTLE_TOLERANCE = 0.05
 RATE_TOLERANCE = 0.05

@@ -13,11 +13,9 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from poolsize.analysis.confidence import standard_error
-from poolsize.run import Step
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
+from poolsize.analysis.stats.confidence import standard_error
+from poolsize.analysis.vector import Matrix, Vector
+from poolsize.runs.run import Step
 
 DRAWS = 512
 PER_DOUBLING = 4

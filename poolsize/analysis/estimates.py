@@ -12,13 +12,13 @@ from statistics import fmean
 
 import numpy as np
 
-from poolsize.analysis.closed_network import Station
-from poolsize.analysis.confidence import TAILS
 from poolsize.analysis.curve import Curves, Observation, candidates, curves
-from poolsize.analysis.kneedle import knee
-from poolsize.analysis.network_fit import NO_CLIENT, FittedNetwork, fit_network
+from poolsize.analysis.models.closed_network import Station
+from poolsize.analysis.models.kneedle import knee
+from poolsize.analysis.models.network_fit import NO_CLIENT, FittedNetwork, fit_network
+from poolsize.analysis.models.usl import fit_usl
 from poolsize.analysis.plateau import ROUNDING, TOLERANCE, plateau
-from poolsize.analysis.usl import fit_usl
+from poolsize.analysis.stats.confidence import TAILS
 
 MOVED = 0.2
 DRAWS = 100

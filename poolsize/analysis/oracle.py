@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from poolsize.analysis.callers import Callers, callers
-from poolsize.analysis.closed_network import Station, throughputs
+from poolsize.analysis.models.closed_network import Station, throughputs
+from poolsize.analysis.models.finite_source import Callers, callers
 from poolsize.oracle_demonstration import THINK_MS, USERS
 
 SERVER = Station(demand_ms=0.9, servers=16, slowdown=1.5e-4)

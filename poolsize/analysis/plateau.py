@@ -6,8 +6,9 @@ from math import ceil
 
 import numpy as np
 
-from poolsize.analysis.confidence import TAILS
-from poolsize.analysis.curve import Curves, Matrix
+from poolsize.analysis.curve import Curves
+from poolsize.analysis.stats.confidence import TAILS
+from poolsize.analysis.vector import Matrix
 
 TOLERANCE = 0.05
 CERTAINTY = 0.75

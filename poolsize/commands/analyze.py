@@ -4,9 +4,9 @@ from pathlib import Path
 
 import click
 
-from poolsize.analysis.summary import analyze as summarize
-from poolsize.present.analysis_text import analysis_json, analysis_text
-from poolsize.store import load_run
+from poolsize.analysis.analysis import analyze as summarize
+from poolsize.present.text.analysis import analysis_json, analysis_text
+from poolsize.runs.store import load_run
 
 
 @click.command()

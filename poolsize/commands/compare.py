@@ -5,11 +5,11 @@ from pathlib import Path
 
 import click
 
+from poolsize.answer.comparison import Comparison
+from poolsize.answer.comparison import compare as compare_runs
 from poolsize.commands.run_file import complete_run
-from poolsize.comparison import Comparison
-from poolsize.comparison import compare as compare_runs
 from poolsize.errors import BadInput
-from poolsize.present.comparison_text import comparison_json, comparison_text
+from poolsize.present.text.comparison import comparison_json, comparison_text
 from poolsize.units import count
 
 

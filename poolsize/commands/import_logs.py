@@ -5,10 +5,10 @@ from pathlib import Path
 import click
 
 from poolsize.errors import BadInput
-from poolsize.foreign_logs import read_logs
-from poolsize.measure.replay import recorded_run
-from poolsize.recording import write_recording
-from poolsize.store import RunWriter
+from poolsize.recordings.importers import read_logs
+from poolsize.recordings.recording import write_recording
+from poolsize.runs.store import RunWriter
+from poolsize.sweep.replay import recorded_run
 
 
 @click.command("import")

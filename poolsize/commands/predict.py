@@ -5,12 +5,12 @@ from typing import Any
 
 import click
 
-from poolsize.analysis.prediction import WhatIf
-from poolsize.analysis.prediction import predict as predict_from
-from poolsize.analysis.summary import analyze
-from poolsize.plan import parse_sizes
-from poolsize.present.prediction_text import prediction_json, prediction_text
-from poolsize.store import load_run
+from poolsize.analysis.analysis import analyze
+from poolsize.answer.prediction import WhatIf
+from poolsize.answer.prediction import predict as predict_from
+from poolsize.present.text.prediction import prediction_json, prediction_text
+from poolsize.runs.plan import parse_sizes
+from poolsize.runs.store import load_run
 from poolsize.units import seconds_of
 
 

@@ -2,13 +2,13 @@
 
 import click
 
+from poolsize.answer.price import Wishes
+from poolsize.answer.recommendation import Recommendation, from_formula
 from poolsize.commands.run_file import complete_run
 from poolsize.commands.wishes import WISHES, wish_options, wishes_of
 from poolsize.errors import BadInput
-from poolsize.present.recommendation_text import recommendation_json, recommendation_text
-from poolsize.recommendation import Recommendation, from_formula
-from poolsize.regret import Wishes
-from poolsize.start import starting_point
+from poolsize.formula import starting_point
+from poolsize.present.text.recommendation import recommendation_json, recommendation_text
 
 ASSUMED = (
     "No --cores given: took this machine's {cores}, which assumes that the database runs here. "
@@ -55,7 +55,7 @@ def recommend(
 
 
 def _measured(run_path: str, wishes: Wishes) -> Recommendation:
-    from poolsize.recommendation import recommend as recommend_from
+    from poolsize.answer.recommendation import recommend as recommend_from
 
     ctx = click.get_current_context()
     for name in ctx.params:

@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING
 from poolsize.errors import WorkFailed
 
 if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
-    from poolsize.analysis.summary import Analysis
+    from poolsize.analysis.analysis import Analysis
 
 
 def complete_run(path: str) -> "Analysis":
     """Load and analyze a run that is finished. Raises WorkFailed for another, and BadInput for what is no run."""
-    from poolsize.analysis.summary import analyze
-    from poolsize.store import load_run
+    from poolsize.analysis.analysis import analyze
+    from poolsize.runs.store import load_run
 
     run = load_run(path)
     if run.unfinished:

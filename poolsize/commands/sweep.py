@@ -13,18 +13,18 @@ from typing import IO, Any
 
 import click
 
-from poolsize.analysis.summary import analyze
+from poolsize.analysis.analysis import analyze
+from poolsize.answer.recommendation import recommend
 from poolsize.commands.wishes import wish_options, wishes_of
 from poolsize.errors import BadInput, PoolsizeError, WorkFailed
-from poolsize.measure.options import EXPECT_WORKERS, OPTIONS, PROCESSES, USERS, Option
-from poolsize.measure.progress_pipe import DESCRIPTOR
-from poolsize.measure.request import SweepRequest, wished
-from poolsize.present.recommendation_text import recommendation_json, recommendation_text
-from poolsize.progress import SweepFailed, SweepStarted, read_message
-from poolsize.recommendation import recommend
-from poolsize.run import Setting
+from poolsize.locust.progress_pipe import DESCRIPTOR
+from poolsize.present.text.recommendation import recommendation_json, recommendation_text
+from poolsize.runs.run import Setting
+from poolsize.runs.store import load_run
 from poolsize.shipped import workloads
-from poolsize.store import load_run
+from poolsize.sweep.events import SweepFailed, SweepStarted, read_message
+from poolsize.sweep.options import EXPECT_WORKERS, OPTIONS, PROCESSES, USERS, Option
+from poolsize.sweep.request import SweepRequest, wished
 
 
 def _option(option: Option) -> Callable[[Any], Any]:
@@ -98,7 +98,7 @@ def _refuse_url() -> None:
 
 def _replay(recording: Path, workload: str | None, options: dict[str, Any]) -> str:
     """Sweep a recorded curve, within a second; returns the run's path."""
-    from poolsize.measure.replay import replay
+    from poolsize.sweep.replay import replay
 
     if workload:
         raise BadInput(f"--workload {workload}: a recording has its own; leave it out with --replay")
@@ -151,7 +151,7 @@ def _command(locustfile: Path, options: dict[str, object]) -> list[str]:
     if options[EXPECT_WORKERS.name]:
         command.append("--master")
     elif options[PROCESSES.name]:
-        from poolsize.measure.private_server import free_port
+        from poolsize.target.private_server import free_port
 
         port = free_port()  # two sweeps on one machine must not mix their processes, nor strangers join them
         command += ["--master-bind-host=127.0.0.1", f"--master-bind-port={port}", f"--master-port={port}"]
@@ -160,7 +160,7 @@ def _command(locustfile: Path, options: dict[str, object]) -> list[str]:
 
 def _run_locust(command: list[str], url: str | None, locustfile: Path) -> str:
     """Run the sweep in a Locust process of its own and return the run's path. Raises what it failed with."""
-    from poolsize.present.progress_bar import ProgressBar
+    from poolsize.present.text.progress_bar import ProgressBar
 
     run_path = ""
     failure: SweepFailed | None = None
@@ -241,5 +241,5 @@ def _complaint(log: IO[bytes]) -> str:
     if any("Socket bind failure" in line for line in lines):
         return "the port 5557, at which load processes elsewhere find this one, is taken: end the other sweep first"
     if "unrecognized arguments" in lines[-1] or "No User class" in lines[-1]:
-        return "it defines no workload: subclass poolsize.measure.locust_user.PoolUser"
+        return "it defines no workload: subclass poolsize.locust.PoolUser"
     return lines[-1]

@@ -5,8 +5,8 @@ from typing import Any
 
 import click
 
+from poolsize.answer.price import Wishes
 from poolsize.errors import BadInput
-from poolsize.regret import Wishes
 from poolsize.units import seconds_of
 
 WISHES = ("current", "max_p95", "max_p99")

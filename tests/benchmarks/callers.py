@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 
-from poolsize.analysis.callers import callers
+from poolsize.analysis.models.finite_source import callers
 
 BAR = 100
 """A hundred times the users may take a hundred times as long, which is linear."""

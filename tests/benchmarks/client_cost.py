@@ -11,9 +11,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from poolsize.measure.pool import connect, database_url
-from poolsize.measure.private_server import private_server
-from poolsize.store import load_run
+from poolsize.runs.store import load_run
+from poolsize.target.connection import connect, database_url
+from poolsize.target.private_server import private_server
 
 ROOT = Path(__file__).parents[2]
 BAR = 1.8
@@ -23,7 +23,7 @@ CONNECTIONS = 4
 BARE_LOOP = """
 from gevent import monkey; monkey.patch_all()
 import os, random, sys, time, gevent, pymysql
-from poolsize.measure.pool import connect, database_url
+from poolsize.target.connection import connect, database_url
 url, connections, seconds = database_url(os.environ["POOLSIZE_URL"]), int(sys.argv[1]), int(sys.argv[2])
 done, until = 0, time.monotonic() + seconds + 1
 def loop(cursor):

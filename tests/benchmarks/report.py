@@ -8,12 +8,12 @@ from time import process_time
 
 import numpy as np
 
-from poolsize.analysis.summary import analyze
-from poolsize.present.report import report_html
-from poolsize.recommendation import recommend
-from poolsize.run import Run, Step
+from poolsize.analysis.analysis import analyze
+from poolsize.answer.recommendation import recommend
+from poolsize.present.report.report import report_html
+from poolsize.runs.run import Run, Step
+from poolsize.runs.store import RunWriter, load_run
 from poolsize.shipped import shipped
-from poolsize.store import RunWriter, load_run
 
 SECONDS = 600
 BAR, MOST_BYTES = 100.0, 5_000_000

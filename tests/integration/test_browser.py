@@ -10,16 +10,16 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from poolsize.analysis.analysis import analyze
 from poolsize.analysis.checks import check_step
-from poolsize.analysis.summary import analyze
-from poolsize.measure.replay import recorded_run
-from poolsize.present.report import report_html
-from poolsize.published import published_curves
-from poolsize.recommendation import Recommendation, recommend
-from poolsize.regret import Wishes
-from poolsize.run import Run
+from poolsize.answer.price import Wishes
+from poolsize.answer.recommendation import Recommendation, recommend
+from poolsize.present.report.report import report_html
+from poolsize.recordings.published import published_curves
+from poolsize.runs.run import Run
+from poolsize.runs.store import load_run
 from poolsize.shipped import shipped
-from poolsize.store import load_run
+from poolsize.sweep.replay import recorded_run
 from tests.conftest import ROOT, a_run, a_step
 
 SCREENSHOTS = ROOT / "build/screenshots"

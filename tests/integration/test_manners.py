@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from poolsize import load_run
-from poolsize.measure.pool import connect, database_url
-from poolsize.measure.private_server import PrivateServer, private_server
+from poolsize.target.connection import connect, database_url
+from poolsize.target.private_server import PrivateServer, private_server
 from tests.conftest import Command, mysqld
 
 pytestmark = pytest.mark.server
@@ -210,7 +210,7 @@ def test_a_workload_that_fails_is_told_before_anything_is_measured(
     server: PrivateServer, poolsize: Command, tmp_path: Path, body: str, said: str
 ) -> None:
     (tmp_path / "mine.py").write_text(
-        "from poolsize.measure.locust_user import PoolUser\n"
+        "from poolsize.locust import PoolUser\n"
         "class Mine(PoolUser):\n"
         f"    def transaction(self, cursor):\n        {body}\n"
     )

@@ -12,8 +12,8 @@ import pymysql
 import pytest
 
 from poolsize.errors import BadInput
-from poolsize.measure.pool import connect, database_url
-from poolsize.measure.private_server import ON_DISK, private_server
+from poolsize.target.connection import connect, database_url
+from poolsize.target.private_server import ON_DISK, private_server
 from tests.conftest import mysqld
 
 pytestmark = pytest.mark.server
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.server
 OWNER = """
 import sys, time
 from pathlib import Path
-from poolsize.measure.private_server import ON_DISK, private_server
+from poolsize.target.private_server import ON_DISK, private_server
 with private_server(Path(sys.argv[1]) if sys.argv[1] else None, {}, 20) as server:
     print(server.pid, server.directory, flush=True)
     if sys.argv[2] == "error":

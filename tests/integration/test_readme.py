@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from poolsize.measure.pool import connect, database_url
-from poolsize.measure.private_server import PrivateServer
+from poolsize.target.connection import connect, database_url
+from poolsize.target.private_server import PrivateServer
 from tests.conftest import ROOT, Command
 
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from poolsize.foreign_logs import read_logs
-from poolsize.recording import Recording, Seconds, read_recording, write_recording
-from poolsize.store import load_run
+from poolsize.recordings.importers import read_logs
+from poolsize.recordings.recording import Recording, Seconds, read_recording, write_recording
+from poolsize.runs.store import load_run
 from tests.conftest import Command
 from tests.scorecard import RECORDINGS, score_all
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from poolsize import analyze, load_run
-from poolsize.measure.pool import connect, database_url
-from poolsize.measure.private_server import PrivateServer
-from poolsize.run import Run
+from poolsize.runs.run import Run
+from poolsize.target.connection import connect, database_url
+from poolsize.target.private_server import PrivateServer
 from tests.conftest import Command, assert_true_steps, locust, may_run_on
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]

@@ -14,9 +14,9 @@ import psutil
 import pytest
 
 from poolsize import analyze, load_run, recommend
-from poolsize.analysis.percentiles import merged, percentiles
-from poolsize.measure.private_server import PrivateServer, private_server
-from poolsize.run import Run, Step
+from poolsize.analysis.stats.percentiles import merged, percentiles
+from poolsize.runs.run import Run, Step
+from poolsize.target.private_server import PrivateServer, private_server
 from tests.conftest import locust, may_run_on
 
 pytestmark = [
@@ -47,7 +47,7 @@ def workload(folder: Path, transaction: str, head: str = "") -> Path:
     """A locustfile with this transaction."""
     path = folder / "mine.py"
     path.write_text(
-        f"import time\nfrom poolsize.measure.locust_user import PoolUser\n{head}\n"
+        f"import time\nfrom poolsize.locust import PoolUser\n{head}\n"
         f"class Mine(PoolUser):\n    def transaction(self, cursor):\n{transaction}\n"
     )
     return path
@@ -138,7 +138,7 @@ def test_a_slowed_generator_is_caught_and_an_honest_one_is_not(
 
 def test_starved_callers_are_caught_by_littles_law(pinned: PrivateServer, tmp_path: Path) -> None:
     """SQLAlchemy's own queue, and a loop that yields nowhere: the greenlet that returns a connection takes it again."""
-    unfair = "from sqlalchemy.pool import QueuePool\nfrom poolsize.measure import pool\npool.FairQueuePool = QueuePool"
+    unfair = "from sqlalchemy.pool import QueuePool\nfrom poolsize.load import pool\npool.FairQueuePool = QueuePool"
     path = workload(tmp_path, SERVER_WORK, head=unfair)
     run = measured(pinned, path, tmp_path, "--pool-sizes=1", "--users=64", "--step-time=2s", "--warm-up=1s")
     assert len(run.steps) == 3  # void each time, and given up

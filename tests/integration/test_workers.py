@@ -13,10 +13,10 @@ import psutil
 import pytest
 
 from poolsize import analyze, load_run
-from poolsize.measure import private_server as servers
-from poolsize.measure.pool import connect, database_url
-from poolsize.measure.private_server import PrivateServer, private_server
-from poolsize.run import Run
+from poolsize.runs.run import Run
+from poolsize.target import private_server as servers
+from poolsize.target.connection import connect, database_url
+from poolsize.target.private_server import PrivateServer, private_server
 from tests.conftest import ROOT, Command, assert_true_steps, readme_line
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]

@@ -6,17 +6,17 @@ import sys
 
 import pytest
 
-from poolsize.measure.private_server import PrivateServer
 from poolsize.shipped import workloads
+from poolsize.target.private_server import PrivateServer
 
 pytestmark = pytest.mark.server
 
 COUNT = """
 import json, sys
 from importlib.util import module_from_spec, spec_from_file_location
-from poolsize.measure.locust_user import PoolUser
-from poolsize.measure.pool import database_url
-from poolsize.measure.workspace import Workspace
+from poolsize.locust import PoolUser
+from poolsize.target.connection import database_url
+from poolsize.target.schema import Workspace
 spec = spec_from_file_location("workload", sys.argv[2])
 module = module_from_spec(spec)
 spec.loader.exec_module(module)

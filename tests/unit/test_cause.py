@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from poolsize.analysis.cause import cause
+from poolsize.analysis.bottleneck import cause
 from poolsize.facts.server import Server
-from poolsize.run import Calibration, Step
+from poolsize.runs.run import Calibration, Step
 from tests.conftest import a_step
 
 SERVER = Server("db:3306", "MariaDB", "10.11.6-MariaDB", 151, 0, "one-thread-per-connection", True, 2**27)

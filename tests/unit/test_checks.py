@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from poolsize.analysis.checks import check_step
-from poolsize.run import Step, Worker
+from poolsize.runs.run import Step, Worker
 from tests.conftest import a_step
 
 GOOD = a_step(4, [100] * 10)

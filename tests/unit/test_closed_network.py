@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from poolsize.analysis.closed_network import Station, throughputs
+from poolsize.analysis.models.closed_network import Station, throughputs
 
 demand = st.floats(0.01, 100)
 

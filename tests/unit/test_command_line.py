@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from poolsize.errors import BadInput
-from poolsize.measure import private_server
-from poolsize.store import RunWriter
+from poolsize.runs.store import RunWriter
+from poolsize.target import private_server
 from tests.conftest import EXAMPLES, ROOT, Command, a_run
 
 GOLDEN = ROOT / "tests/golden"

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from poolsize.analysis.differences import compared_field
-from poolsize.analysis.percentiles import QUANTILES
-from poolsize.analysis.summary import Analysis, analyze
-from poolsize.comparison import Comparison, compare
+from poolsize.analysis.analysis import Analysis, analyze
+from poolsize.analysis.stats.percentiles import QUANTILES
+from poolsize.answer.compared_field import compared_field
+from poolsize.answer.comparison import Comparison, compare
 from poolsize.errors import BadInput, WorkFailed
 from poolsize.present import plots
-from poolsize.present.comparison_text import comparison_json, comparison_text, sentences
-from poolsize.run import Calibration, Run, Step
+from poolsize.present.text.comparison import comparison_json, comparison_text, sentences
+from poolsize.runs.run import Calibration, Run, Step
 from tests.conftest import Command, a_run, a_setting, a_step
 
 CURVE = {1: 100, 2: 195, 4: 360, 8: 500, 16: 520, 32: 515}

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from poolsize.analysis.confidence import mean_interval
-from poolsize.analysis.percentiles import quantile_interval
+from poolsize.analysis.stats.confidence import mean_interval
+from poolsize.analysis.stats.percentiles import quantile_interval
 
 TRUTH = 1000.0
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from poolsize.analysis.closed_network import Station, throughputs
-from poolsize.analysis.confidence import standard_error
 from poolsize.analysis.curve import Observation, candidates, curves
+from poolsize.analysis.models.closed_network import Station, throughputs
 from poolsize.analysis.plateau import plateau
+from poolsize.analysis.stats.confidence import standard_error
 
 RUNS = 500
 SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256)

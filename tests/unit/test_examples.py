@@ -8,7 +8,7 @@ import pytest
 from matplotlib.testing.compare import compare_images
 
 from poolsize.present.plots import figure, save_figure
-from poolsize.store import FORMAT, load_run
+from poolsize.runs.store import FORMAT, load_run
 from tests.conftest import EXAMPLES, ROOT, example
 from tests.golden import PIXELS
 

@@ -2,10 +2,10 @@
 
 import re
 
-from poolsize.measure.replay import recorded_run
-from poolsize.present.explorer import explored, explorer
-from poolsize.published import published_curves
-from poolsize.store import load_run
+from poolsize.present.notebook.explorer import explored, explorer
+from poolsize.recordings.published import published_curves
+from poolsize.runs.store import load_run
+from poolsize.sweep.replay import recorded_run
 from tests.conftest import EXAMPLES, a_run
 
 SCAN = load_run(EXAMPLES["scan-mariadb"])

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy.util.queue import Empty, Full
 
-from poolsize.measure.fair_queue import FairQueue
+from poolsize.load.fair_queue import FairQueue
 
 
 def test_sixty_four_callers_of_one_connection_get_equal_turns() -> None:

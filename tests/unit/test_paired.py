@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from poolsize.analysis.paired import Pair, paired
+from poolsize.analysis.stats.paired_differences import Pair, paired
 
 SIZES = tuple(2**place for place in range(7))
 TIMES = 400

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from poolsize.analysis.percentiles import HIGHEST_US, QUANTILES, empty_histogram, merged, percentiles, quantiles
+from poolsize.analysis.stats.percentiles import HIGHEST_US, QUANTILES, empty_histogram, merged, percentiles, quantiles
 
 
 @settings(max_examples=40)  # the library takes a tenth of a second for each

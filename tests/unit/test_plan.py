@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from poolsize.errors import BadInput
-from poolsize.plan import SweepPlan, parse_sizes
+from poolsize.runs.plan import SweepPlan, parse_sizes
 from poolsize.units import seconds_of
 
 

@@ -6,11 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from poolsize.analysis.summary import analyze
+from poolsize.analysis.analysis import analyze
 from poolsize.errors import BadInput
-from poolsize.plan import PlannedStep, Search, SweepPlan
-from poolsize.planner import ending, next_step
-from poolsize.run import Check, Run, Step
+from poolsize.runs.plan import PlannedStep, Search, SweepPlan
+from poolsize.runs.run import Check, Run, Step
+from poolsize.sweep.search import ending, next_step
 from tests.conftest import a_setting, a_step
 
 SEARCH = Search(start=17, smallest=1, largest=136)

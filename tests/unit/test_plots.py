@@ -12,14 +12,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.testing.compare import compare_images
 
-from poolsize.analysis.prediction import WhatIf, predict
-from poolsize.analysis.summary import Analysis, analyze
-from poolsize.comparison import Comparison, compare
-from poolsize.measure.replay import recorded_run
+from poolsize.analysis.analysis import Analysis, analyze
+from poolsize.answer.comparison import Comparison, compare
+from poolsize.answer.prediction import WhatIf, predict
 from poolsize.present import plots
-from poolsize.present.pictures import HEIGHT, WIDTH
 from poolsize.present.plots.seconds import MOST_POINTS
-from poolsize.published import published_curves
+from poolsize.present.report.pictures import HEIGHT, WIDTH
+from poolsize.recordings.published import published_curves
+from poolsize.sweep.replay import recorded_run
 from tests.conftest import a_run, a_step, example
 from tests.golden import GOLDEN, PIXELS, assert_golden_image
 

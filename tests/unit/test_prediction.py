@@ -8,14 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import gammaln
 
-from poolsize.analysis.callers import callers
-from poolsize.analysis.closed_network import Station, throughputs
+from poolsize.analysis.analysis import analyze
+from poolsize.analysis.models.closed_network import Station, throughputs
+from poolsize.analysis.models.finite_source import callers
 from poolsize.analysis.oracle import explained
-from poolsize.analysis.prediction import WhatIf, predict
-from poolsize.analysis.summary import analyze
+from poolsize.answer.prediction import WhatIf, predict
 from poolsize.errors import BadInput, WorkFailed
 from poolsize.oracle_demonstration import SHOWN
-from poolsize.store import load_run
+from poolsize.runs.store import load_run
 from tests.conftest import ROOT, a_run
 
 SCAN = analyze(load_run(ROOT / "data/examples/scan-mariadb.jsonl"))

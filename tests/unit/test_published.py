@@ -4,11 +4,11 @@ import csv
 
 import pytest
 
-from poolsize.analysis.summary import analyze
-from poolsize.measure.replay import recorded_run
-from poolsize.present.recommendation_text import recommendation_text
-from poolsize.published import published_curves
-from poolsize.recommendation import recommend
+from poolsize.analysis.analysis import analyze
+from poolsize.answer.recommendation import recommend
+from poolsize.present.text.recommendation import recommendation_text
+from poolsize.recordings.published import published_curves
+from poolsize.sweep.replay import recorded_run
 from tests.conftest import ROOT
 
 SEEN = {

@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from poolsize.analysis.summary import analyze
+from poolsize.analysis.analysis import analyze
+from poolsize.answer.recommendation import recommend
 from poolsize.errors import WorkFailed
-from poolsize.present.analysis_text import analysis_json, analysis_text
-from poolsize.present.recommendation_text import recommendation_json, recommendation_text
-from poolsize.recommendation import recommend
-from poolsize.run import Check, Run
+from poolsize.present.text.analysis import analysis_json, analysis_text
+from poolsize.present.text.recommendation import recommendation_json, recommendation_text
+from poolsize.runs.run import Check, Run
 from tests.conftest import a_run
 
 

@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from poolsize.analysis.percentiles import QUANTILES, merged, percentiles
-from poolsize.measure.recorder import Recorder, histogram
+from poolsize.analysis.stats.percentiles import QUANTILES, merged, percentiles
+from poolsize.load.recorder import Recorder, histogram
 
 TIMES_NS = st.lists(st.tuples(*[st.integers(0, 10**12)] * 3), min_size=1, max_size=200)
 

@@ -5,14 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from poolsize.analysis.summary import analyze
+from poolsize.analysis.analysis import analyze
+from poolsize.answer.price import Wishes
+from poolsize.answer.recommendation import recommend
 from poolsize.errors import BadInput
-from poolsize.measure.recorder import histogram
-from poolsize.plan import Search
-from poolsize.present.recommendation_text import recommendation_text
-from poolsize.recommendation import recommend
-from poolsize.regret import Wishes
-from poolsize.run import Latencies, Run, Step
+from poolsize.load.recorder import histogram
+from poolsize.present.text.recommendation import recommendation_text
+from poolsize.runs.plan import Search
+from poolsize.runs.run import Latencies, Run, Step
 from tests.conftest import a_run, a_step
 
 FALLING = a_run({4: 390, 8: 400, 16: 396, 32: 360, 64: 300}, users=256)

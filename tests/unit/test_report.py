@@ -9,20 +9,20 @@ from pathlib import Path
 
 import pytest
 
+from poolsize.analysis.analysis import Analysis, analyze
 from poolsize.analysis.checks import check_step
-from poolsize.analysis.summary import Analysis, analyze
+from poolsize.answer.price import Wishes
+from poolsize.answer.recommendation import recommend
 from poolsize.commands.sweep import sweep
-from poolsize.measure.replay import recorded_run
-from poolsize.measure.request import SweepRequest, wished
-from poolsize.present.analysis_text import analysis_text
-from poolsize.present.repeat_command import repeat_command
-from poolsize.present.report import report_html, report_markdown
-from poolsize.published import published_curves
-from poolsize.recommendation import recommend
-from poolsize.regret import Wishes
-from poolsize.run import Run
+from poolsize.present.report.report import report_html, report_markdown
+from poolsize.present.text.analysis import analysis_text
+from poolsize.present.text.repeat_command import repeat_command
+from poolsize.recordings.published import published_curves
+from poolsize.runs.run import Run
+from poolsize.runs.store import load_run
 from poolsize.shipped import workloads
-from poolsize.store import load_run
+from poolsize.sweep.replay import recorded_run
+from poolsize.sweep.request import SweepRequest, wished
 from tests.conftest import EXAMPLES, Command, a_run, a_step, example
 from tests.golden import assert_golden
 

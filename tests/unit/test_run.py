@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from poolsize.analysis.checks import check_step
-from poolsize.analysis.verification import steps_to_verify
-from poolsize.run import Check, Run, Step, missing_steps
+from poolsize.runs.run import Check, Run, Step, missing_steps
+from poolsize.sweep.verification import steps_to_verify
 from tests.conftest import a_run, a_step
 
 WHOLE = a_run({1: 100, 2: 200, 4: 205})

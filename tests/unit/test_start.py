@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from poolsize.errors import BadInput
-from poolsize.start import deadlock_floor, starting_point
+from poolsize.formula import deadlock_floor, starting_point
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from poolsize.analysis.steady_state import drift, warm_up_seconds
+from poolsize.analysis.stats.steady_state import drift, warm_up_seconds
 
 
 def series(length: int, ramp: int, seed: int, lag_one: float = 0.5) -> list[float]:

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from scipy.signal import lfilter
 
-from poolsize.analysis.confidence import mean_interval
-from poolsize.measure.step_course import CourseSecond, StepCourse
-from poolsize.measure.stopping import Ending, ending
-from poolsize.plan import SweepPlan
+from poolsize.analysis.stats.confidence import mean_interval
+from poolsize.load.step_course import CourseSecond, StepCourse
+from poolsize.load.stopping import Ending, ending
+from poolsize.runs.plan import SweepPlan
 
 PLAN = SweepPlan((4,), 16, "scan", warm_up_seconds=2, step_seconds=10)
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from poolsize.analysis.summary import analyze
+from poolsize.analysis.analysis import analyze
 from poolsize.errors import BadInput, WorkFailed
-from poolsize.run import Run, missing_steps
-from poolsize.store import FORMAT, RunWriter, load_run
+from poolsize.runs.run import Run, missing_steps
+from poolsize.runs.store import FORMAT, RunWriter, load_run
 from tests.conftest import ROOT, a_run
 
 RUN = a_run({1: 100, 2: 200, 4: 380})

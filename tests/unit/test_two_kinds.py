@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from poolsize.analysis.percentiles import empty_histogram
-from poolsize.analysis.two_kinds import TwoKinds, two_kinds
+from poolsize.analysis.bimodal import TwoKinds, two_kinds
+from poolsize.analysis.stats.percentiles import empty_histogram
 
 
 def usage(*kinds: tuple[int, float, float]) -> TwoKinds | None:

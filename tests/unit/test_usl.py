@@ -4,7 +4,7 @@ import csv
 
 import pytest
 
-from poolsize.analysis.usl import fit_usl
+from poolsize.analysis.models.usl import fit_usl
 from tests.conftest import ROOT
 
 

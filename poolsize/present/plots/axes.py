@@ -8,8 +8,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator, StrMethodFormatter
 
-from poolsize.analysis.confidence import TAILS
 from poolsize.analysis.curve import Curves
+from poolsize.analysis.stats.confidence import TAILS
 from poolsize.units import number
 
 BLUE, ORANGE, GREEN, PURPLE, GREY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#6E6E6E"

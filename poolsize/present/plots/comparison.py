@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import PercentFormatter
 
-from poolsize.comparison import Comparison
+from poolsize.answer.comparison import Comparison
 from poolsize.present.plots.axes import GREY, IN_ORDER, MARKERS, band, legend_above, pool_size_axis, rate_axis
 from poolsize.units import count
 

@@ -8,15 +8,15 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from poolsize.analysis.prediction import Prediction
-from poolsize.analysis.summary import Analysis
-from poolsize.comparison import Comparison
+from poolsize.analysis.analysis import Analysis
+from poolsize.answer.comparison import Comparison
+from poolsize.answer.prediction import Prediction
 from poolsize.errors import BadInput
-from poolsize.present.analysis_text import measured
 from poolsize.present.plots.axes import STYLE
 from poolsize.present.plots.comparison import plot_compared, plot_differences
 from poolsize.present.plots.latency import plot_latency, plot_wait_and_usage
 from poolsize.present.plots.throughput import plot_prediction, plot_throughput
+from poolsize.present.text.analysis import measured
 from poolsize.units import count
 
 WIDTH, HEIGHT = 7.2, 3.2

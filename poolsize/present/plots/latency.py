@@ -7,9 +7,9 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 
-from poolsize.analysis.percentiles import quantiles
-from poolsize.analysis.prediction import Prediction
-from poolsize.analysis.summary import Analysis
+from poolsize.analysis.analysis import Analysis
+from poolsize.analysis.stats.percentiles import quantiles
+from poolsize.answer.prediction import Prediction
 from poolsize.present.plots.axes import (
     BLUE,
     GREEN,

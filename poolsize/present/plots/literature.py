@@ -16,7 +16,7 @@ from poolsize.present.plots.axes import (
     milliseconds_axis,
     pool_size_axis,
 )
-from poolsize.published import published_curves, published_pools
+from poolsize.recordings.published import published_curves, published_pools
 
 
 def plot_published(ax: Axes, names: Sequence[str]) -> Axes:

@@ -5,7 +5,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 
 from poolsize.present.plots.axes import BLUE, LIGHT, ORANGE, legend_above, rate_axis
-from poolsize.run import Run
+from poolsize.runs.run import Run
 from poolsize.units import count
 
 MOST_POINTS = 4000

@@ -4,7 +4,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import StrMethodFormatter
 
-from poolsize.analysis.summary import Analysis
+from poolsize.analysis.analysis import Analysis
 from poolsize.present.plots.axes import BLUE, GREY, LIGHT, ORANGE, legend_above, pool_size_axis
 from poolsize.present.plots.latency import Part, stacked_bars
 

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 import numpy as np
 from matplotlib.axes import Axes
 
-from poolsize.analysis.prediction import Prediction
-from poolsize.analysis.summary import Analysis
+from poolsize.analysis.analysis import Analysis
+from poolsize.answer.prediction import Prediction
 from poolsize.present.plots.axes import BLUE, GREEN, GREY, INK_OF, ORANGE, band, legend_above, pool_size_axis, rate_axis
-from poolsize.present.who_says import said
+from poolsize.present.text.estimator_sizes import said
 from poolsize.units import number, percent
 
 ROW = 0.065

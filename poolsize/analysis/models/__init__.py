@@ -1,0 +1,1 @@
+"""Models of throughput and latency: each has its equation and its source."""

@@ -1,0 +1,1 @@
+"""Statistics of series and latencies: intervals, percentiles, steady state, paired differences."""

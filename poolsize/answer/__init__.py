@@ -1,0 +1,1 @@
+"""What follows from an analysis, as records without sentences."""

@@ -1,0 +1,17 @@
+"""The only importer of Locust: a sweep as a Locust run. A workload imports PoolUser from here."""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from poolsize.locust.user import PoolUser
+
+__all__ = ["PoolUser"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import PoolUser on its first use: Locust patches the standard library, and `launch` must not."""
+    if name != "PoolUser":
+        raise AttributeError(f"module 'poolsize.locust' has no attribute {name!r}")
+    from poolsize.locust.user import PoolUser
+
+    return PoolUser

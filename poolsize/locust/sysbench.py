@@ -1,0 +1,80 @@
+"""sysbench's OLTP transactions, statement by statement, for the workloads of the same names.
+
+Source: sysbench 1.0, oltp_common.lua: one table of 10,000 rows unless a subclass says otherwise, keys drawn
+uniformly, ten point selects and one of each range of 100 rows in a transaction, a random table for each group.
+"""
+
+import random
+from typing import Any, ClassVar
+
+from poolsize.locust import PoolUser
+
+RANGE_ROWS = 100
+POINT_SELECTS = 10
+ROWS_A_STATEMENT = 1000
+
+
+class OltpUser(PoolUser):
+    """sysbench's tables and statements. tables, table_rows: how many, and how large."""
+
+    abstract = True
+    tables: ClassVar[int] = 1
+    table_rows: ClassVar[int] = 10_000
+
+    @classmethod
+    def prepare(cls, cursor: Any) -> None:
+        """Make and fill sbtest1, sbtest2, ..."""
+        for table in range(1, cls.tables + 1):
+            cursor.execute(
+                f"CREATE TABLE sbtest{table} (id INTEGER NOT NULL AUTO_INCREMENT, k INTEGER DEFAULT 0 NOT NULL, "
+                "c CHAR(120) DEFAULT '' NOT NULL, pad CHAR(60) DEFAULT '' NOT NULL, PRIMARY KEY (id))"
+            )
+            for first in range(1, cls.table_rows + 1, ROWS_A_STATEMENT):
+                rows = range(first, min(first + ROWS_A_STATEMENT, cls.table_rows + 1))
+                values = ",".join(f"({row},{cls.key()},'{digits(10)}','{digits(5)}')" for row in rows)
+                cursor.execute(f"INSERT INTO sbtest{table} (id, k, c, pad) VALUES {values}")
+            cursor.execute(f"CREATE INDEX k_{table} ON sbtest{table} (k)")
+
+    @classmethod
+    def key(cls) -> int:
+        """A row's id, uniformly at random."""
+        return random.randint(1, cls.table_rows)
+
+    @classmethod
+    def table(cls) -> str:
+        """A table's name, uniformly at random."""
+        return f"sbtest{random.randint(1, cls.tables)}"
+
+    def point_selects(self, cursor: Any, number: int = POINT_SELECTS) -> None:
+        """Read single rows by id."""
+        table = self.table()
+        for _ in range(number):
+            cursor.execute(f"SELECT c FROM {table} WHERE id={self.key()}")
+            cursor.fetchall()
+
+    def ranges(self, cursor: Any) -> None:
+        """Read four ranges of 100 rows: as they are, summed, ordered, and distinct."""
+        for select in (
+            "SELECT c FROM {table} WHERE {rows}",
+            "SELECT SUM(k) FROM {table} WHERE {rows}",
+            "SELECT c FROM {table} WHERE {rows} ORDER BY c",
+            "SELECT DISTINCT c FROM {table} WHERE {rows} ORDER BY c",
+        ):
+            first = self.key()
+            rows = f"id BETWEEN {first} AND {first + RANGE_ROWS - 1}"
+            cursor.execute(select.format(table=self.table(), rows=rows))
+            cursor.fetchall()
+
+    def writes(self, cursor: Any) -> None:
+        """Update an indexed and an unindexed column, delete a row and insert it again."""
+        cursor.execute(f"UPDATE {self.table()} SET k=k+1 WHERE id={self.key()}")
+        cursor.execute(f"UPDATE {self.table()} SET c='{digits(10)}' WHERE id={self.key()}")
+        table, key = self.table(), self.key()
+        cursor.execute(f"DELETE FROM {table} WHERE id={key}")
+        cursor.execute(f"INSERT INTO {table} (id, k, c, pad) VALUES ({key},{self.key()},'{digits(10)}','{digits(5)}')")
+
+
+def digits(groups: int) -> str:
+    """Random groups of eleven digits, joined by dashes: sysbench's c has ten, its pad five."""
+    text = str(random.randrange(10 ** (11 * groups))).zfill(11 * groups)
+    return "-".join(text[place : place + 11] for place in range(0, 11 * groups, 11))

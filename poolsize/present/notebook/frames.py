@@ -1,0 +1,69 @@
+"""An analysis as pandas tables, for notebooks."""
+
+import pandas as pd
+
+from poolsize.analysis.analysis import Analysis
+from poolsize.answer.comparison import Against, Comparison
+from poolsize.present.text.tables import failed_names
+
+QUANTILES = ("p50", "p95", "p99")
+COUNTERS = {
+    "Threads_running": "threads running",
+    "Questions": "statements/s",
+    "process_cpu": "server cores busy",
+    "process_context_switches": "context switches/s",
+    "Innodb_row_lock_waits": "row lock waits/s",
+    "Innodb_row_lock_time": "row lock ms/s",
+    "Innodb_os_log_written": "redo log bytes/s",
+    "Innodb_os_log_fsyncs": "redo log fsyncs/s",
+    "Innodb_buffer_pool_reads": "pages from disk/s",
+    "process_written_bytes": "bytes written/s",
+}
+"""Server counters worth a look, by the server's name for them."""
+
+
+def sizes_frame(analysis: Analysis) -> pd.DataFrame:
+    """One line a pool size: throughput per second with its interval, percentiles in ms, failed checks."""
+    rows = []
+    for size in analysis.sizes:
+        row: dict[str, object] = {
+            "throughput": round(size.throughput.mean, 1),
+            "low": round(size.throughput.low, 1),
+            "high": round(size.throughput.high, 1),
+        }
+        for name, latency in (("wait", size.wait), ("usage", size.usage), ("total", size.total)):
+            row |= {f"{name}_{quantile}": round(getattr(latency, quantile), 2) for quantile in QUANTILES}
+        checks = {"errors": size.errors, "checks": failed_names(size.failed_checks)}
+        rows.append({"pool_size": size.pool_size} | row | checks)
+    return pd.DataFrame(rows).set_index("pool_size")
+
+
+def counters_frame(analysis: Analysis) -> pd.DataFrame:
+    """One line a pool size: means of those server counters that were read."""
+    rows = [
+        {"pool_size": size.pool_size}
+        | {label: analysis.counter(name, size.pool_size) for name, label in COUNTERS.items()}
+        for size in analysis.sizes
+    ]
+    return pd.DataFrame(rows).set_index("pool_size").dropna(axis=1, how="all").round(2)
+
+
+def differences_frame(comparison: Comparison, other: Against) -> pd.DataFrame:
+    """One line a pool size: both throughputs per second, and by how many percent it and the p95 differ."""
+    rows = []
+    for size in other.sizes:
+        row: dict[str, object] = {
+            "pool_size": size.pool_size,
+            "first": round(comparison.first.analysis.at(size.pool_size).throughput.mean, 1),
+            "this": round(other.run.analysis.at(size.pool_size).throughput.mean, 1),
+        }
+        for name, difference in (("throughput", size.throughput), ("p95", size.p95)):
+            if difference is not None:
+                row |= {
+                    f"{name}_more_percent": round(100 * difference.mean, 1),
+                    f"{name}_low": round(100 * difference.low, 1),
+                    f"{name}_high": round(100 * difference.high, 1),
+                    f"{name}_real": difference.real,
+                }
+        rows.append(row)
+    return pd.DataFrame(rows).set_index("pool_size")

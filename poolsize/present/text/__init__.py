@@ -1,0 +1,1 @@
+"""Everything as text for a terminal."""

@@ -1,0 +1,82 @@
+"""An answer as plain text for a terminal, and as JSON for a program."""
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+from poolsize.answer.recommendation import Recommendation
+from poolsize.present.text.bullets import bullets
+from poolsize.present.text.tables import regret_table
+from poolsize.units import count, milliseconds
+
+MEASURED_ONLY = ("throughput", "database_size", "database_range", "two_pools", "estimates", "regret")
+
+
+def recommendation_text(answer: Recommendation) -> str:
+    """The answer first, then why, what to be careful of, and what to do next."""
+    parts = [_headline(answer)]
+    if answer.basis == "formula":
+        parts.append(_formula_line(answer))
+    parts.append(bullets(answer.reasons))
+    if answer.regret:
+        parts.append(regret_table(answer).as_text())
+    if answer.warnings:
+        parts.append("Be careful:\n" + bullets(answer.warnings))
+    if answer.basis == "measured" and answer.pool_size:
+        parts.append(_engines(answer))
+    if answer.basis == "formula":
+        parts.append(
+            f"Measure it:\n  poolsize sweep --url mysql://USER@HOST/ --cores {answer.formula.cores}{_sizes(answer)}"
+        )
+    return "\n\n".join(part for part in parts if part)
+
+
+def _sizes(answer: Recommendation) -> str:
+    """The sizes to name where a search must not go below the deadlock floor."""
+    floored = answer.pool_size != answer.formula.connections
+    return f" --pool-sizes {','.join(map(str, answer.sweep_sizes))}" if floored else ""
+
+
+def recommendation_json(answer: Recommendation, **more: Any) -> str:
+    """One JSON object of Recommendation's fields and `fleet`; a formula has no measured ones."""
+    fields = asdict(answer) | {"fleet": None}
+    if answer.basis == "formula":
+        fields = {name: value for name, value in fields.items() if name not in MEASURED_ONLY}
+    return json.dumps(fields | more)
+
+
+def _headline(answer: Recommendation) -> str:
+    if answer.pool_size is None:
+        return f"No pool size can be recommended from this run.  [{answer.verdict}]"
+    if answer.basis == "formula":
+        return f"Start with {count(answer.pool_size, 'connection')}."
+    low, high = answer.range or (answer.pool_size, answer.pool_size)
+    within = "" if low == high else f" (anything from {low} to {high} can't be told apart from it)"
+    doubt = "" if answer.verdict == "measured" else f"  [{answer.verdict}]"
+    return f"Pool size: {count(answer.pool_size, 'connection')}{within}{doubt}"
+
+
+def engine_lines(answer: Recommendation) -> tuple[str, ...]:
+    """What to paste into a SQLAlchemy application of one process, one line a pool; empty without a size."""
+    if answer.two_pools:
+        return tuple(
+            f"create_engine(url, pool_size={pool.pool_size}, max_overflow=0)  # {milliseconds(pool.kind.usage_ms)} each"
+            for pool in answer.two_pools
+        )
+    return (f"create_engine(url, pool_size={answer.pool_size}, max_overflow=0)",) if answer.pool_size else ()
+
+
+def _engines(answer: Recommendation) -> str:
+    lines = engine_lines(answer)
+    if len(lines) == 1:
+        return f"For one process: {lines[0]}"
+    return "\n".join(["For one process, by how long a transaction takes:", *(f"  {line}" for line in lines)])
+
+
+def _formula_line(answer: Recommendation) -> str:
+    formula = answer.formula
+    rounded = "" if formula.effective_disks == int(formula.effective_disks) else ", rounded"
+    return (
+        "  connections = cores * 2 + effective_disks\n"
+        f"              = {formula.cores} * 2 + {formula.effective_disks:g} = {formula.connections}{rounded}"
+    )

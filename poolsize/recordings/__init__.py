@@ -1,0 +1,1 @@
+"""Curves that others measured, and how they become recordings."""

@@ -1,0 +1,100 @@
+"""Curves out of other load tools' files: sysbench's logs, and the history that Locust writes with --csv."""
+
+import csv
+import re
+from collections.abc import Iterable, Sequence
+from itertools import groupby, pairwise
+from pathlib import Path
+
+from poolsize.errors import BadInput
+from poolsize.recordings.recording import Recording, Seconds
+
+SYSBENCH_LINE = re.compile(
+    r"^\[ *(?P<at>\d+)s *\] thds: (?P<threads>\d+) tps: (?P<tps>[\d.]+) "
+    r".*lat \(ms, ?(?P<quantile>\d+)%\): (?P<ms>[\d.]+)"
+)
+LOCUST_COLUMNS = ("Timestamp", "User Count", "Name", "95%", "Total Request Count", "Total Failure Count")
+FEWEST_SECONDS = 5
+"""A number of users that Locust only passed on its way to another says nothing."""
+
+Rows = list[tuple[int, float, float]]
+
+
+def read_logs(paths: Sequence[Path]) -> Recording:
+    """One curve from all files: sysbench's, one or more, or one history of Locust's. Raises BadInput.
+
+    The pool size is sysbench's threads, each with a connection of its own, or Locust's users.
+    """
+    rows: Rows = []
+    for path in paths:
+        text = _text(path)
+        found = _locust(path, text) if text.startswith("Timestamp,") else _sysbench(path, text)
+        rows += found
+    by_size = {size: list(same) for size, same in groupby(sorted(rows, key=lambda row: row[0]), key=lambda row: row[0])}
+    return Recording(
+        {
+            size: Seconds(tuple(rate for _, rate, _ in same), tuple(p95_ms for _, _, p95_ms in same))
+            for size, same in by_size.items()
+        }
+    )
+
+
+def _sysbench(path: Path, text: str) -> Rows:
+    matches = [found for line in text.splitlines() if (found := SYSBENCH_LINE.match(line.strip()))]
+    if not matches:
+        raise BadInput(
+            f"{path} has no line of sysbench for a second, such as [ 1s ] thds: 16 tps: 494.2 ..., nor is it a history "
+            "of Locust's: run sysbench with --report-interval=1"
+        )
+    other = [found for found in matches if found["quantile"] != "95"]
+    if other:
+        raise BadInput(f"{path} has the {other[0]['quantile']}th percentile: run sysbench with --percentile=95")
+    _require_every_second(path, [int(found["at"]) for found in matches])
+    return [(int(found["threads"]), float(found["tps"]), float(found["ms"])) for found in matches]
+
+
+def _require_every_second(path: Path, seconds: Iterable[int]) -> None:
+    for before, after in pairwise(seconds):
+        if after > before + 1:
+            raise BadInput(f"{path} goes from second {before} to {after}: run sysbench with --report-interval=1")
+
+
+def _locust(path: Path, text: str) -> Rows:
+    """A row for each second from the growth of the total count: Locust's own rate is a mean over the last ten."""
+    table = csv.DictReader(text.splitlines())
+    missing = [column for column in LOCUST_COLUMNS if column not in (table.fieldnames or ())]
+    if missing:
+        raise BadInput(f"{path} is no history of Locust's: it has no {missing[0]!r}; give the file *_stats_history.csv")
+    together = [row for row in table if row["Name"] == "Aggregated"]
+    rows: Rows = []
+    try:
+        for before, after in pairwise(together):
+            passed = int(after["Timestamp"]) - int(before["Timestamp"])
+            if passed > 0 and before["User Count"] == after["User Count"]:
+                done = _grown(before, after, "Total Request Count") - _grown(before, after, "Total Failure Count")
+                if done >= 0:  # it falls where Locust resets its statistics
+                    rows.append((int(after["User Count"]), done / passed, _number(after["95%"])))
+    except (ValueError, TypeError, csv.Error):
+        raise BadInput(f"{path}: a row of the history has no whole numbers where they belong; it is damaged") from None
+    counted = {users: sum(row[0] == users for row in rows) for users in {row[0] for row in rows}}
+    kept = [row for row in rows if row[0] >= 1 and counted[row[0]] >= FEWEST_SECONDS]
+    if not kept:
+        raise BadInput(f"{path}: no number of users stayed for {FEWEST_SECONDS} s, so there is no curve")
+    return kept
+
+
+def _grown(before: dict[str, str], after: dict[str, str], column: str) -> int:
+    return int(after[column]) - int(before[column])
+
+
+def _number(text: str) -> float:
+    return 0.0 if text == "N/A" else float(text)
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8-sig")
+    except OSError as error:
+        raise BadInput(f"{path} can't be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise BadInput(f"{path} is no text: give sysbench's logs or a history of Locust's") from None

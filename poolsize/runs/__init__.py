@@ -1,0 +1,1 @@
+"""What was asked for and what was measured, and the file that keeps both."""

@@ -1,0 +1,166 @@
+"""Run <-> file: JSON Lines, one file a run; a header, then one line a step, on disk when the step ends."""
+
+import json
+import os
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from pydantic import TypeAdapter, ValidationError
+
+from poolsize.errors import BadInput, WorkFailed
+from poolsize.runs.run import Calibration, Run, Setting, Step
+
+FORMAT = 3
+"""The format's version, and its history:
+
+1: header {format, setting}, then {step} lines.
+2: {calibration} lines. In plan: precision, rate, pool_timeout_seconds, error_budget, verify, attempts.
+   In step: rate, p95_ms, sections, server, stopped. In worker: cpu_wait.
+3: an {ended} line. In plan: search. In setting: recording. A replay has no server, latencies or server_connections.
+"""
+
+_SETTING = TypeAdapter(Setting)
+_STEP = TypeAdapter(Step)
+_CALIBRATION = TypeAdapter(Calibration)
+
+
+class RunWriter:
+    """Appends steps to a run's file; what was appended survives whatever happens next.
+
+    A new file gets its header before anything is measured; resuming opens the file that has one.
+    """
+
+    def __init__(self, path: Path, setting: Setting, *, resume: bool = False) -> None:
+        self.path = path
+        try:
+            if resume:
+                _cut_torn_line(path)
+            else:
+                path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = path.open("ab" if resume else "xb")
+        except OSError as error:
+            raise BadInput(f"{path} can't be written ({error.strerror}): name another --output") from None
+        if not resume:
+            self._append({"format": FORMAT, "setting": _SETTING.dump_python(setting, mode="json")})
+            _sync_folder(path.parent)
+
+    def append(self, step: Step) -> None:
+        """Write one step and wait until it is on the disk."""
+        self._append({"step": _STEP.dump_python(step, mode="json")})
+
+    def calibrate(self, calibration: Calibration) -> None:
+        """Write what the load processes cost; the last one written counts."""
+        self._append({"calibration": _CALIBRATION.dump_python(calibration, mode="json")})
+
+    def end(self, reason: str) -> None:
+        """Write why a search for the size is at its end."""
+        self._append({"ended": reason})
+
+    def _append(self, record: dict[str, Any]) -> None:
+        self._file.write(json.dumps(record, separators=(",", ":")).encode() + b"\n")
+        self._file.flush()
+        os.fsync(self._file.fileno())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._file.close()
+
+
+def load_run(path: str | os.PathLike[str], *, torn_end: bool = False) -> Run:
+    """Read a stored run.
+
+    torn_end: accept a last line that was cut off while it was written, and leave it out; the steps before
+    it are whole. Without it such a file raises WorkFailed, which names the way to finish the run.
+    Raises BadInput for a file that is not a run, or that a newer poolsize wrote.
+    """
+    path = Path(path)
+    lines, torn = _lines(path)
+    if not lines:
+        raise BadInput(f"{path} has no complete header, so nothing was measured in it: start a new sweep")
+    header = _record(path, 1, lines[0])
+    if "format" not in header:
+        raise BadInput(f"{path} is not a run of poolsize: its first line names no format")
+    if header["format"] not in range(1, FORMAT + 1):
+        raise BadInput(
+            f"{path} has format {header['format']}; this poolsize reads up to {FORMAT}: "
+            "upgrade it with pip install --upgrade poolsize"
+        )
+    if torn and not torn_end:
+        raise WorkFailed(
+            f"{path}: line {len(lines) + 1} is cut off after {len(lines) - 1} complete step(s), which are kept; "
+            f"finish the run with: poolsize sweep --resume {path}"
+        )
+    records = [_record(path, number, line) for number, line in enumerate(lines[1:], start=2)]
+    if header["format"] == 1:
+        _upgrade_1(header, records)
+    calibration = ended = None
+    steps = []
+    try:
+        setting = _SETTING.validate_python(header.get("setting"))
+        for record in records:
+            if "calibration" in record:
+                calibration = _CALIBRATION.validate_python(record["calibration"])
+            elif "ended" in record:
+                ended = str(record["ended"])
+            else:
+                steps.append(_STEP.validate_python(record.get("step")))
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"]) or error.title
+        raise BadInput(f"{path} was changed by hand or damaged: {where}: {first['msg']}") from None
+    return Run(setting, tuple(steps), calibration, ended)
+
+
+def _upgrade_1(header: dict[str, Any], records: list[dict[str, Any]]) -> None:
+    """Add what format 1 did not have: it knew a closed loop of fixed length, and measured each step once.
+
+    Steps that a newer poolsize has added to such a run keep what they have.
+    """
+    if isinstance(header.get("setting"), dict) and isinstance(header["setting"].get("plan"), dict):
+        header["setting"]["plan"] |= {"precision": None, "rate": None, "pool_timeout_seconds": 30.0,
+                                      "error_budget": 0.01, "verify": [], "attempts": 1}  # fmt: skip
+    for record in records:
+        if isinstance(step := record.get("step"), dict):
+            record["step"] = {"rate": None, "p95_ms": [], "sections": {}, "server": {}, "stopped": None} | step
+            for worker in step.get("workers", []):
+                worker.setdefault("cpu_wait", 0.0)
+
+
+def _lines(path: Path) -> tuple[list[bytes], bool]:
+    """The file's complete lines, and whether a cut-off one follows them."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise BadInput(f"{path} can't be read: {error.strerror}") from None
+    *complete, rest = content.split(b"\n")
+    return complete, bool(rest)
+
+
+def _record(path: Path, number: int, line: bytes) -> dict[str, Any]:
+    try:
+        record = json.loads(line)
+    except ValueError:
+        record = None
+    if not isinstance(record, dict):
+        raise BadInput(f"{path}: line {number} is no JSON object; the file is not a run of poolsize, or damaged")
+    return record
+
+
+def _sync_folder(folder: Path) -> None:
+    """A new file's name is on the disk only when its folder is."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _cut_torn_line(path: Path) -> None:
+    lines, torn = _lines(path)
+    if torn:
+        os.truncate(path, sum(len(line) + 1 for line in lines))

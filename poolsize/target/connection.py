@@ -1,0 +1,89 @@
+"""Connections to the database under test: its URL, connections outside any pool, and the kinds of errors."""
+
+from typing import Any
+
+import pymysql
+from sqlalchemy import URL, make_url
+from sqlalchemy.exc import ArgumentError
+
+from poolsize.errors import BadInput
+
+SCHEMA = "poolsize"
+DRIVER = "mysql+pymysql"
+ACCEPTED = ("mysql", "mariadb", "mysql+pymysql", "mariadb+pymysql")
+PATIENT = "SET SESSION wait_timeout = 604800, lock_wait_timeout = 30"
+"""Our own connections idle through whole steps; none of them waits long for somebody's open transaction."""
+ACCESS_DENIED = {1044, 1045, 1698}
+CAN_T_CONNECT = {2002, 2003}
+ERROR_KINDS = {
+    1040: "too_many_connections",
+    1203: "too_many_connections",
+    1205: "lock_wait_timeout",
+    1213: "deadlock",
+    1053: "server_gone",
+    2003: "server_gone",
+    2006: "server_gone",
+    2013: "server_gone",
+}
+
+
+def database_url(text: str) -> URL:
+    """Read a database URL for PyMySQL; the schema in it is not used. Raises BadInput for any other database."""
+    try:
+        url = make_url(text)
+    except (ArgumentError, ValueError):
+        url = None
+    if url is None or "@" in (url.host or ""):  # nothing of it is shown: a part may be of the password
+        raise BadInput(
+            "--url (or POOLSIZE_URL) is not a URL: write mysql://USER:PASSWORD@HOST:3306/, "
+            "with %40 for @, %3A for : and %2F for / in the password"
+        )
+    if url.drivername not in ACCEPTED:
+        raise BadInput(
+            f"--url {url.render_as_string(hide_password=True)}: poolsize measures MySQL and MariaDB through "
+            "PyMySQL; write mysql://USER:PASSWORD@HOST:3306/"
+        )
+    return URL.create(DRIVER, url.username, url.password, url.host, url.port, None, url.query)
+
+
+def is_local(url: URL) -> bool:
+    """Whether the database runs on this machine, as far as its address tells."""
+    return "unix_socket" in url.query or url.host in {None, "localhost", "127.0.0.1", "::1"}
+
+
+def connect(url: URL, schema: str | None = None) -> Any:
+    """One autocommitting PyMySQL connection outside any pool.
+
+    Raises BadInput when the server can't be reached or refuses the account.
+    """
+    _, arguments = url.get_dialect()().create_connect_args(url.set(database=schema))
+    try:
+        return pymysql.connect(**arguments, autocommit=True, init_command=PATIENT)
+    except pymysql.MySQLError as error:
+        raise _refused(url, error) from None
+    except (TypeError, ValueError, OSError) as error:
+        raise BadInput(f"--url: PyMySQL does not take its options: {error}") from None
+
+
+def lost(error: BaseException) -> bool:
+    """Whether the error says that the server, or the connection to it, is gone."""
+    return error_kind(error) == "server_gone"
+
+
+def error_kind(error: BaseException) -> str:
+    """A short name for a failed transaction: deadlock, server_gone, mysql_1146, ..."""
+    number = error.args[0] if error.args and isinstance(error.args[0], int) else None
+    if number is None:
+        return type(error).__name__
+    return ERROR_KINDS.get(number, f"mysql_{number}")
+
+
+def _refused(url: URL, error: pymysql.MySQLError) -> BadInput:
+    """Why the server would not have us, without the password, and the way out."""
+    where = f"{url.username or 'nobody'}@{url.host or 'localhost'}:{url.port or 3306}"
+    number, text = (*error.args, "", "")[:2]
+    if number in ACCESS_DENIED:
+        return BadInput(f"--url: the server refuses {where} ({text}): check the user and the password")
+    if number in CAN_T_CONNECT:
+        return BadInput(f"--url: no server answers at {where} ({text}): check host and port, and that it runs")
+    return BadInput(f"--url: connecting as {where} failed: {text or error}")

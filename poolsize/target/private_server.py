@@ -1,0 +1,202 @@
+"""A throw-away MariaDB or MySQL server on this machine, gone when the process that asked for it is."""
+
+import json
+import os
+import secrets
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import pymysql
+
+from poolsize.errors import BadInput, WorkFailed
+
+ON_DISK = Path("/var/tmp")  # noqa: S108 (never in memory, unlike /tmp; what is made in it is private)
+START_SECONDS = 120
+NAMES = ("mariadbd", "mysqld")
+USUAL_PLACES = ("/usr/sbin", "/usr/local/sbin", "/usr/libexec", "/opt/homebrew/bin", "/usr/local/mysql/bin")
+ACCOUNT = "poolsize"
+RESERVED = {
+    "basedir", "bind_address", "datadir", "init_file", "max_connections", "pid_file", "port", "skip_grant_tables",
+    "skip_name_resolve", "skip_networking", "socket", "user",
+}  # fmt: skip
+"""What makes the server private, and reachable by its owner alone; none of the user's options may undo it."""
+
+
+@dataclass(frozen=True)
+class PrivateServer:
+    """A running server. url: with its random password, for this process and its children only."""
+
+    url: str
+    pid: int
+    directory: Path
+
+
+@contextmanager
+def private_server(mysqld: Path | None, options: Mapping[str, str], max_connections: int) -> Iterator[PrivateServer]:
+    """Start a server of our own and end it with the block, or with this process, however that ends.
+
+    mysqld: the program, or None to look for one. options: server variables, over poolsize's own settings.
+    max_connections: what it must admit. Raises BadInput when there is no server program or it won't start
+    with these options, WorkFailed when it does not answer.
+    """
+    program = mysqld or find_mysqld()
+    maria = _is_mariadb(program)
+    installer = _installer(program) if maria else None
+    directory = ON_DISK / f"poolsize-{secrets.token_hex(8)}"
+    password, port = secrets.token_urlsafe(24), free_port()
+    settings = _settings(directory, port, max_connections, maria=maria) | dict(options)
+    accounts = (
+        f"CREATE USER '{ACCOUNT}'@'127.0.0.1' IDENTIFIED BY '{password}';\n"
+        f"GRANT ALL ON *.* TO '{ACCOUNT}'@'127.0.0.1' WITH GRANT OPTION;\n"
+    )
+    watchdog = _start_watchdog(
+        directory=str(directory),
+        files={"accounts.sql": accounts},
+        commands=[_install_command(program, installer, directory), _command(program, settings)],
+    )
+    try:
+        pid = _wait_until_up(directory, port, password, watchdog)
+        url = f"mysql+pymysql://{ACCOUNT}:{password}@127.0.0.1:{port}/"
+        yield PrivateServer(url, pid, directory)
+    finally:
+        assert watchdog.stdin is not None
+        with suppress(BrokenPipeError):
+            watchdog.stdin.close()
+        watchdog.wait()
+
+
+def find_mysqld() -> Path:
+    """The server program on this machine. Raises BadInput with what to install when there is none."""
+    path = os.pathsep.join([os.environ.get("PATH", ""), *USUAL_PLACES])
+    for name in NAMES:
+        if found := shutil.which(name, path=path):
+            return Path(found)
+    raise BadInput(
+        "no mariadbd or mysqld on this machine: install one (Debian and Ubuntu: apt-get install mariadb-server; "
+        "macOS: brew install mariadb), name it with --mysqld PATH, or give your server's --url"
+    )
+
+
+def parse_options(texts: Sequence[str]) -> dict[str, str]:
+    """Read NAME=VALUE texts as server variables; raises BadInput for one that has no '='."""
+    options = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip("-"):
+            raise BadInput(f"--server-option {text}: write NAME=VALUE, for example thread_handling=pool-of-threads")
+        name = name.strip("-").replace("-", "_")
+        if name in RESERVED:
+            raise BadInput(f"--server-option {text}: {name} is poolsize's own to set; leave it out")
+        options[name] = value
+    return options
+
+
+def _is_mariadb(program: Path) -> bool:
+    try:
+        said = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout
+    except OSError as error:
+        raise BadInput(f"--mysqld {program} can't be run: {error.strerror}") from None
+    except subprocess.CalledProcessError as error:
+        raise BadInput(f"--mysqld {program} is no database server: {error.stderr.strip()}") from None
+    return "MariaDB" in said
+
+
+def _settings(directory: Path, port: int, max_connections: int, *, maria: bool) -> dict[str, str]:
+    settings = {
+        "datadir": str(directory / "data"),
+        "socket": str(directory / "socket"),
+        "pid_file": str(directory / "pid"),
+        "init_file": str(directory / "accounts.sql"),
+        "bind_address": "127.0.0.1",
+        "port": str(port),
+        "skip_name_resolve": "ON",
+        "max_connections": str(max_connections),
+        "innodb_flush_log_at_trx_commit": "1",
+    }
+    if not maria:
+        settings["mysqlx"] = "OFF"
+    return settings
+
+
+def _installer(program: Path) -> str:
+    """MariaDB's script that makes a data directory, beside the server or on the PATH."""
+    near = [program.resolve().parent, program.resolve().parent.parent]
+    places = [*(str(place / part) for place in near for part in ("", "bin", "scripts")), os.environ.get("PATH", "")]
+    for name in ("mariadb-install-db", "mysql_install_db"):
+        if found := shutil.which(name, path=os.pathsep.join(places)):
+            return found
+    raise BadInput(f"{program} has no mariadb-install-db beside it or on the PATH: install the whole MariaDB server")
+
+
+def _install_command(program: Path, installer: str | None, directory: Path) -> list[str]:
+    """Make the data directory: MariaDB's installer, or MySQL's server itself.
+
+    MariaDB's root is let in by the socket alone, MySQL's from localhost alone, which no address is with
+    skip_name_resolve; the directory around the socket is closed to others. --force: the installer would give up on
+    a host whose own name can't be looked up, which this server never does.
+    """
+    data = f"--datadir={directory / 'data'}"
+    if installer is None:
+        return [str(program), "--no-defaults", "--initialize-insecure", data, *_as_root()]
+    return [
+        installer, "--no-defaults", data, "--force", "--skip-test-db", "--auth-root-authentication-method=socket",
+        *_as_root(),
+    ]  # fmt: skip
+
+
+def _command(program: Path, settings: Mapping[str, str]) -> list[str]:
+    return [
+        str(program), "--no-defaults", *_as_root(), *(f"--{name}={value}" for name, value in settings.items())
+    ]  # fmt: skip
+
+
+def _as_root() -> list[str]:
+    """Servers refuse to run as root unless told so; this one is throw-away and on loopback only."""
+    return ["--user=root"] if os.geteuid() == 0 else []
+
+
+def _start_watchdog(**request: object) -> "subprocess.Popen[bytes]":
+    """Hand everything that has to be made over to the process that will remove it."""
+    watchdog = subprocess.Popen(
+        [sys.executable, "-m", "poolsize.target.watchdog"], stdin=subprocess.PIPE, start_new_session=True
+    )
+    assert watchdog.stdin is not None
+    watchdog.stdin.write(json.dumps(request).encode() + b"\n")
+    watchdog.stdin.flush()
+    return watchdog
+
+
+def _wait_until_up(directory: Path, port: int, password: str, watchdog: "subprocess.Popen[bytes]") -> int:
+    """Wait for the server to answer; returns its process id."""
+    deadline = time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline:
+        if watchdog.poll() is not None:
+            raise WorkFailed(f"the private server's files can't be made in {ON_DISK}")
+        if (directory / "exited").exists():
+            raise BadInput(f"the private server did not start: {_complaint(directory / 'log')}")
+        with suppress(pymysql.MySQLError, OSError, ValueError):
+            pymysql.connect(host="127.0.0.1", port=port, user=ACCOUNT, password=password).close()
+            return int((directory / "pid").read_text())
+        time.sleep(0.05)
+    raise WorkFailed(f"the private server did not answer within {START_SECONDS} s: {_complaint(directory / 'log')}")
+
+
+def _complaint(log: Path) -> str:
+    """The server's own first error, else its last line."""
+    lines = log.read_text(errors="replace").splitlines() if log.exists() else []
+    wrong = [line for line in lines if "[ERROR]" in line or "FATAL ERROR" in line]
+    return (wrong or lines[-1:] or ["it said nothing"])[0].strip()
+
+
+def free_port() -> int:
+    """A port on loopback that nobody uses at this moment."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

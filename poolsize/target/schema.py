@@ -1,0 +1,127 @@
+"""The schema that poolsize works in: made, marked, and dropped again; nothing else is ever touched."""
+
+import logging
+from collections.abc import Callable
+from contextlib import closing
+from types import TracebackType
+from typing import Any, Self
+
+import pymysql
+from sqlalchemy import URL
+
+from poolsize.errors import BadInput, PoolsizeError, WorkFailed
+from poolsize.target.connection import SCHEMA, connect
+
+MARK = "made_by_poolsize"
+"""Table that lists what poolsize made here: its tables by name, and the two words below."""
+THE_SCHEMA, BEING_MADE = "*schema*", "*being made*"
+NOT_THERE = {1049, 1146}
+NOT_ALLOWED = {1044, 1045, 1142, 1227}
+
+logger = logging.getLogger("poolsize")
+
+
+class Workspace:
+    """The schema `poolsize` on a server, for one sweep at a time.
+
+    A schema that was not there is made, and dropped at the end. One that an administrator made and left empty
+    is used and left empty. One with tables of somebody else is refused. A table in it lists what poolsize made,
+    so that a sweep that was killed leaves nothing that the next one can't recognise and clear.
+    """
+
+    def __init__(self, url: URL) -> None:
+        self.url = url
+        self._lock = connect(url)
+
+    def __enter__(self) -> Self:
+        try:
+            with self._lock.cursor() as cursor:
+                cursor.execute("SELECT GET_LOCK('poolsize', 0)")
+                if cursor.fetchone() != (1,):
+                    raise BadInput("another sweep is running on this server: wait for it, or end it")
+                _clear(cursor)
+                _make(cursor)
+        except BaseException as error:
+            self._lock.close()
+            if isinstance(error, pymysql.MySQLError):
+                raise _explained(error) from None
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Drop what was made; a server that is gone is left as it is, for the next sweep to clear."""
+        self._lock.close()
+        try:
+            with closing(connect(self.url)) as connection, connection.cursor() as cursor:
+                _clear(cursor)
+        except (PoolsizeError, pymysql.MySQLError) as failure:
+            logger.warning("the schema %s could not be cleared; the next sweep will: %s", SCHEMA, failure)
+
+    def make_tables(self, prepare: Callable[[Any], None]) -> None:
+        """Let a workload make its tables, and list them as poolsize's."""
+
+        def make(cursor: Any) -> None:
+            cursor.execute(f"INSERT INTO {MARK} VALUES (%s)", (BEING_MADE,))
+            prepare(cursor)
+            made = [(name,) for name in _tables(cursor) if name != MARK]
+            cursor.executemany(f"INSERT INTO {MARK} VALUES (%s)", made)
+            cursor.execute(f"DELETE FROM {MARK} WHERE name = %s", (BEING_MADE,))
+
+        self.work(make)
+
+    def work(self, task: Callable[[Any], None]) -> None:
+        """Run a task with a cursor in the schema, on a connection that is closed afterwards."""
+        with closing(connect(self.url, SCHEMA)) as connection, connection.cursor() as cursor:
+            task(cursor)
+
+
+def _make(cursor: Any) -> None:
+    """Mark the schema as being worked in; make it where it is missing."""
+    missing = not cursor.execute(f"SHOW DATABASES LIKE '{SCHEMA}'")
+    if missing:
+        cursor.execute(f"CREATE DATABASE {SCHEMA} CHARACTER SET utf8mb4")
+    elif foreign := _tables(cursor):
+        raise BadInput(
+            f"the schema {SCHEMA} holds tables that poolsize did not make ({', '.join(foreign[:3])}): "
+            "move them elsewhere, poolsize needs this schema for itself"
+        )
+    cursor.execute(f"CREATE TABLE {SCHEMA}.{MARK} (name VARCHAR(64) PRIMARY KEY)")
+    if missing:
+        cursor.execute(f"INSERT INTO {SCHEMA}.{MARK} VALUES (%s)", (THE_SCHEMA,))
+
+
+def _clear(cursor: Any) -> None:
+    """Drop what the mark lists, the mark, and then the schema if poolsize made it and nothing is left in it."""
+    try:
+        cursor.execute(f"SELECT name FROM {SCHEMA}.{MARK}")
+    except pymysql.MySQLError as error:
+        if error.args[0] in NOT_THERE | NOT_ALLOWED:
+            return
+        raise
+    marked = {name for (name,) in cursor.fetchall()}
+    cursor.execute("SET SESSION foreign_key_checks = 0")
+    for table in _tables(cursor):
+        if table != MARK and (table in marked or BEING_MADE in marked):
+            cursor.execute(f"DROP TABLE IF EXISTS {SCHEMA}.`{table}`")
+            cursor.execute(f"DROP VIEW IF EXISTS {SCHEMA}.`{table}`")
+    cursor.execute(f"DROP TABLE {SCHEMA}.{MARK}")
+    if THE_SCHEMA in marked:
+        if left := _tables(cursor):
+            logger.warning("the schema %s is kept: it holds tables of somebody else (%s)", SCHEMA, ", ".join(left))
+        else:
+            cursor.execute(f"DROP DATABASE {SCHEMA}")
+
+
+def _tables(cursor: Any) -> list[str]:
+    cursor.execute(f"SHOW TABLES FROM {SCHEMA}")
+    return [name for (name,) in cursor.fetchall()]
+
+
+def _explained(error: pymysql.MySQLError) -> PoolsizeError:
+    if error.args[0] in NOT_ALLOWED:
+        return BadInput(
+            f"the account can't work in the schema {SCHEMA} ({error.args[-1]}): GRANT ALL ON {SCHEMA}.* TO it"
+        )
+    return WorkFailed(f"the schema {SCHEMA} can't be made: {error.args[-1]}")

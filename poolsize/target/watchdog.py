@@ -1,0 +1,92 @@
+"""Runs a server for a parent process and ends it, and its files, as soon as the parent is gone.
+
+Started as ``python -m poolsize.target.watchdog`` with a pipe as standard input. Its first line is a JSON
+object {"directory": ..., "files": {name: text}, "commands": [[...], ...]}: it makes the directory with these
+files and an empty one for the data, and runs the commands one after another in a session of their own. The
+parent keeps the pipe open for as long as it wants the last one, the server, to live. However the parent ends,
+kill -9 included, the operating system closes the pipe; the watchdog then kills what runs and removes the
+directory, which nobody else has made anything of. No signal and nothing Linux-only is involved.
+
+A command that fails or a server that ends by itself leaves its exit code in DIRECTORY/exited.
+"""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+REMOVAL_SECONDS = 30
+
+
+def main() -> None:
+    """Carry out the request on standard input until it closes."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    request = json.loads(sys.stdin.buffer.readline() or b"null")
+    if request is None:
+        return  # the parent ended before it could ask for anything
+    directory = Path(request["directory"])
+    _make(directory, request["files"])
+    running: list[subprocess.Popen[bytes]] = []
+    lock = threading.Lock()
+    threading.Thread(target=_run, args=(request["commands"], directory, running, lock), daemon=True).start()
+    sys.stdin.buffer.read()
+    with lock:  # no further command starts from here on
+        for process in running:
+            if process.poll() is None:
+                with suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+        _remove(directory)
+        os._exit(0)
+
+
+def _make(directory: Path, files: Mapping[str, str]) -> None:
+    """A directory for nobody else's eyes: passwords are in it."""
+    directory.mkdir(mode=0o700)
+    (directory / "data").mkdir(mode=0o700)
+    for name, text in files.items():
+        path = directory / name
+        path.touch(mode=0o600)
+        path.write_text(text)
+
+
+def _remove(directory: Path) -> None:
+    """Remove it again and again until it is gone: children of a killed installer may still be writing."""
+    deadline = time.monotonic() + REMOVAL_SECONDS
+    while directory.exists() and time.monotonic() < deadline:
+        shutil.rmtree(directory, ignore_errors=True)
+        time.sleep(0.05)
+
+
+def _run(
+    commands: list[list[str]], directory: Path, running: list[subprocess.Popen[bytes]], lock: threading.Lock
+) -> None:
+    with (directory / "log").open("ab", buffering=0) as log:
+        for command in commands:
+            with lock:
+                try:
+                    process = subprocess.Popen(
+                        command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+                    )
+                except OSError as error:
+                    log.write(f"[ERROR] {command[0]}: {error.strerror}\n".encode())
+                    (directory / "exited").write_text("127")
+                    return
+                running[:] = [process]
+            code = process.wait()
+            if code or command is commands[-1]:
+                with lock:  # not while the directory is being removed
+                    (directory / "exited").write_text(str(code))
+                return
+
+
+if __name__ == "__main__":
+    main()
