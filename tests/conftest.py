@@ -15,15 +15,18 @@ from pathlib import Path
 import pytest
 
 from poolsize.analysis.analysis import Analysis, analyze
+from poolsize.analysis.attempts import curve_steps
 from poolsize.analysis.checks import check_step
 from poolsize.commands import main
 from poolsize.facts.machine import Machine
 from poolsize.facts.server import Server
 from poolsize.load.recorder import histogram
+from poolsize.runs.check import Check
 from poolsize.runs.plan import SweepPlan
 from poolsize.runs.run import Latencies, Run, Setting, Step, Worker
 from poolsize.runs.store import load_run
 from poolsize.shipped import shipped
+from poolsize.sweep.next_step import remaining
 from poolsize.target.private_server import PrivateServer, private_server
 
 ROOT = Path(__file__).parents[1]
@@ -116,16 +119,21 @@ def locust(locustfile: str | Path, url: str, run: Path, *options: str) -> "subpr
     )  # fmt: skip
 
 
+def curve_of(run: Run) -> tuple[Step, ...]:
+    """The steps of a run that make its curve."""
+    return curve_steps(run.plan, run.steps)
+
+
 def assert_true_steps(run: Run) -> None:
     """Every step was measured, counted by the server exactly, and obeys Little's law within 5 %."""
-    assert not run.unfinished
-    for step in run.curve:
+    assert remaining(run) is None
+    for step in curve_of(run):
         assert step.server_connections == step.pool_size
         assert sum(step.counted) > 0
-        passed = {check.name: check.passed for check in step.checks}
-        assert passed["littles_law"], [check.detail for check in step.checks]
-        assert passed["connections"]
-        assert passed["errors"]
+        passed = {result.check: result.passed for result in step.checks}
+        assert passed[Check.LITTLES_LAW], step.checks
+        assert passed[Check.CONNECTIONS]
+        assert passed[Check.ERRORS]
         assert len(step.throughput) >= run.plan.warm_up_seconds + run.plan.step_seconds
 
 

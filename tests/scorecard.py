@@ -9,21 +9,22 @@ import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 
 from poolsize.analysis.analysis import analyze
-from poolsize.analysis.checks import check_step
 from poolsize.facts.machine import this_machine
 from poolsize.recordings.published import published_curves
 from poolsize.recordings.recording import Recording
 from poolsize.runs.run import Run, Setting
+from poolsize.runs.store import RunWriter
+from poolsize.sweep.loop import sweep
 from poolsize.sweep.replay import ReplayGenerator, recording_of
 from poolsize.sweep.request import SweepRequest, wished
-from poolsize.sweep.search import next_step
 
 HERE = Path(__file__).parent
 RECORDINGS = HERE.parents[1] / "shared" / "curves" / "percona"
@@ -71,17 +72,14 @@ class Score:
 
 
 def search(recording: Recording, path: Path, seed: int, cores: int, **asked: object) -> Run:
-    """Run the planner on a recording to its end, in memory."""
+    """Sweep a recording to its end, by the product's own loop."""
     request = SweepRequest(locustfile=path, cores=cores, seed=seed, **asked)  # type: ignore[arg-type]  # by name
     plan = wished(request, (recording.sizes[0], recording.sizes[-1]))
     created = datetime.now(UTC).isoformat()
     setting = Setting(created, plan, None, "", cores, 1, "given", this_machine(), None, False, {}, {}, str(path))
     run = Run(setting, ())
-    generator = ReplayGenerator(recording, run)
-    while planned := next_step(plan, run.steps):
-        step = generator.measure(planned)
-        run = replace(run, steps=(*run.steps, replace(step, checks=check_step(step, plan.error_budget))))
-    return replace(run, ended="over")
+    with TemporaryDirectory() as folder, RunWriter(Path(folder) / "run.jsonl", setting) as writer:
+        return sweep(run, (), ReplayGenerator(recording, run), writer, lambda _: None)
 
 
 def scores_of(job: tuple[Path, int, bool]) -> dict[str, Score]:
@@ -103,7 +101,7 @@ def scores_of(job: tuple[Path, int, bool]) -> dict[str, Score]:
     found = {"plateau": score(analysis.plateau.pool_size, load)}
     if alone:
         return found
-    found |= {one: score(size, load) for one, size in analysis.answers.items() if size is not None}
+    found |= {one: score(size, load) for one, size in analysis.models.sizes.items() if size is not None}
     found["formula"] = score(min(max(2 * cores + 1, recording.sizes[0]), recording.sizes[-1]), 0)
     random = np.random.default_rng(seed)
     rates = [_mean_of_window(one.throughput, random) for one in recording.by_size.values()]

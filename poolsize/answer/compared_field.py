@@ -1,4 +1,4 @@
-"""In which fields runs differ: one may be compared, any further one would explain the result as well."""
+"""In which field runs differ: one may be compared, any further one would explain the result as well."""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,18 +7,20 @@ from poolsize.runs.run import Run
 from poolsize.units import count, number
 
 FACTS = ("thread_handling", "innodb_buffer_pool_size", "innodb_flush_log_at_trx_commit")
-"""Settings that the server told, so that its options say nothing more."""
+"""Settings that the server reports itself, so that its options add nothing."""
+
+Fields = Mapping[str, str]
+"""Everything that a result may depend on: name -> value for people."""
 
 
-def fields(run: Run) -> Mapping[str, str]:
-    """Everything that the result may depend on, name -> value for people.
+def fields(run: Run) -> Fields:
+    """Returns everything that the result may depend on.
 
-    Not how long, in which order, or at which sizes it was measured: that decides how sure the result is. The server is
-    what it is, where, and on what hardware.
+    Left out are the length, the order and the pool sizes of the steps: they decide how certain the result is.
     """
     setting, plan = run.setting, run.plan
     client = setting.client
-    found = {
+    of_load = {
         "workload": plan.workload,
         "locustfile": setting.workload_sha256[:12],
         "users": str(plan.users) if not setting.recording else "as recorded",
@@ -27,54 +29,60 @@ def fields(run: Run) -> Mapping[str, str]:
         "pool_timeout": f"{number(plan.pool_timeout_seconds)} s",
         "recording": setting.recording or "none",
         "client": f"{client.usable_cpus:g} processors of {client.system}",
-        "processes": str(run.processes),
+        "processes": str(run.workers),
     }
-    return found | _server(run) | {f"{name} version": version for name, version in setting.versions.items()}
+    return of_load | _server(run) | {f"{name} version": version for name, version in setting.versions.items()}
 
 
 def compared_field(runs: Mapping[str, Run], across: str | None = None) -> str | None:
-    """The one field in which runs differ, or None where they differ in nothing that they know of.
+    """Returns the one field in which runs differ, or None where they know of no difference.
 
     runs: by the names that people know them by, two or more. across: the field it must be. Raises BadInput naming every
     further field and two of its values.
     """
-    found = {name: fields(run) for name, run in runs.items()}
-    names = dict.fromkeys(field for one in found.values() for field in one)
-    differing = [field for field in names if len({one.get(field) for one in found.values()}) > 1]
+    by_run = {name: fields(run) for name, run in runs.items()}
+    names = dict.fromkeys(field for values in by_run.values() for field in values)
+    differing = [field for field in names if len({values.get(field) for values in by_run.values()}) > 1]
     consequences = ["workload", "locustfile"] if "recording" in differing else ["locustfile"]
     if {"workload", "recording"} & set(differing):
-        for field in consequences:  # another recording is named otherwise, another workload's file is another one
+        for field in consequences:  # another recording has another name, another workload another file
             names.pop(field)
         differing = [field for field in differing if field in names]
-    if across is not None and across not in names:
-        known = ", ".join(field for field in names if not field.endswith(" version"))
-        raise BadInput(f"--across {across}: a run has no such field; it has {known}")
-    if across is not None and across not in differing:
-        (value,) = {one.get(across) for one in found.values()}
-        told = f"; they differ in {', '.join(differing)}" if differing else ""
-        raise BadInput(f"--across {across}: it is {value} in all of them{told}")
+    if across is not None:
+        _require_differs(by_run, names, differing, across)
     further = [field for field in differing if field != across] if across else differing
-    if across or len(differing) > 1:
-        _refuse(found, further, across)
+    if further and (across or len(differing) > 1):
+        raise BadInput(_refusal(by_run, further, across))
     return across or (differing[0] if differing else None)
 
 
-def _refuse(found: Mapping[str, Mapping[str, str]], further: Sequence[str], across: str | None) -> None:
-    if not further:
-        return
-    told = "; ".join(f"{field} is {_values(found, field)}" for field in further)
+def _require_differs(
+    by_run: Mapping[str, Fields], names: Mapping[str, None], differing: Sequence[str], across: str
+) -> None:
+    if across not in names:
+        known = ", ".join(field for field in names if not field.endswith(" version"))
+        raise BadInput(f"`across` {across}: a run has no such field; it has {known}")
+    if across not in differing:
+        (value,) = {values.get(across) for values in by_run.values()}
+        others = f"; they differ in {', '.join(differing)}" if differing else ""
+        raise BadInput(f"`across` {across}: it is {value} in all of them{others}")
+
+
+def _refusal(by_run: Mapping[str, Fields], further: Sequence[str], across: str | None) -> str:
+    values = "; ".join(f"{field} is {_two_values(by_run, field)}" for field in further)
     beside = f"differ not only in {across}" if across else "differ in more than one field"
-    raise BadInput(f"the runs {beside}: {told}. Compare runs that differ in one field only")
+    return f"the runs {beside}: {values}. Compare runs that differ in one field only"
 
 
-def _values(found: Mapping[str, Mapping[str, str]], field: str) -> str:
+def _two_values(by_run: Mapping[str, Fields], field: str) -> str:
     """The first value, and the first that is another, each with its run."""
-    (first, value), *others = [(name, one.get(field, "not set")) for name, one in found.items()]
-    other, its = next((name, one) for name, one in others if one != value)
-    return f"{value} in {first} and {its} in {other}"
+    (first, value), *others = [(name, values.get(field, "not set")) for name, values in by_run.items()]
+    other, other_value = next((name, text) for name, text in others if text != value)
+    return f"{value} in {first} and {other_value} in {other}"
 
 
 def _server(run: Run) -> dict[str, str]:
+    """What the server is, where, on what hardware, and how it is set."""
     setting = run.setting
     server = setting.server
     if server is None:

@@ -1,20 +1,24 @@
-"""Analysis + facts -> Recommendation: a size, the range it can't be told apart from, and when to say no."""
+"""Analysis or StartingPoint -> Recommendation: a pool size, its range, its price, and how far it can be trusted."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from poolsize.answer.findings import reasons, warnings
-from poolsize.answer.price import Neighbour, Wishes, neighbours, within_limits
-from poolsize.answer.verdict import Verdict, sizes_beyond, verdict, why_no_size
-from poolsize.errors import WorkFailed
+from poolsize.answer.finding import Finding
+from poolsize.answer.formula_findings import formula_findings
+from poolsize.answer.latency_limit import NO_LIMITS, LatencyLimits, within_limits
+from poolsize.answer.price import Price, current_size, prices
+from poolsize.answer.reasons import reasons
+from poolsize.answer.verdict import Verdict, judge, refuse
+from poolsize.answer.warnings import warnings
+from poolsize.answer.way_out import sizes_beyond
+from poolsize.errors import BadInput, WorkFailed
 from poolsize.formula import StartingPoint, starting_point
 
 if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
     from poolsize.analysis.analysis import Analysis
     from poolsize.analysis.bimodal import Kind
-
-NO_WISHES = Wishes()
+    from poolsize.analysis.plateau import Plateau
 
 
 @dataclass(frozen=True)
@@ -28,7 +32,7 @@ class Formula:
 
 @dataclass(frozen=True)
 class PoolOfTwo:
-    """One of two pools, for one kind of transactions; its size is its part of the whole."""
+    """One of two pools, for the short or for the long transactions; pool_size: its part of the whole."""
 
     pool_size: int
     kind: "Kind"
@@ -40,16 +44,14 @@ class Recommendation:
 
     basis: "formula" before anything was measured, else "measured".
     pool_size: connections for all clients of the database together; None where the verdict forbids a number.
-    range: sizes that can't be told apart from it; for a formula, the sizes to look at first.
-    verdict: None for a formula; "measured"; "edge": the best lies at the end of what was swept;
-        "users-limited": the curve went flat because callers ran out; "generator-limited": a load process
-        was the bottleneck; "noisy": the sizes can't be told apart, so there is no number.
-    throughput: transactions per second at pool_size, None for a formula.
-    database_size: what the server alone needs, whatever the client, inferred from what a transaction takes of its
-        processor; None where something else holds it, or that was not measured. database_range: its smallest and
-        largest by the demands at every size.
-    two_pools: for short and for long transactions, where one pool holds two kinds; else empty.
-    estimates: estimator -> its size. regret: the price of every measured size and of the current one, ascending.
+    range: 95 % range of the plateau's start; for a formula, the sizes to look at first.
+    verdict: how far a measured size can be trusted; None for a formula.
+    findings: reasons, warnings and refusals, in the order to read them.
+    throughput: transactions per second at pool_size; None for a formula.
+    database_size: the pool size that saturates the database when no client adds time: a bound, never what to
+        configure; None where no processor is the bottleneck. database_range: its lowest and highest over all sizes.
+    two_pools: for short and for long transactions, where usage times are bimodal; else empty.
+    estimates: estimator -> its pool size. regret: the price table, ascending in pool size.
     sweep_sizes: sizes worth measuring next.
     """
 
@@ -58,72 +60,98 @@ class Recommendation:
     range: tuple[int, int] | None
     formula: Formula
     verdict: Verdict | None
-    reasons: tuple[str, ...]
-    warnings: tuple[str, ...]
+    findings: tuple[Finding, ...]
     throughput: float | None = None
     database_size: int | None = None
     database_range: tuple[int, int] | None = None
     two_pools: tuple[PoolOfTwo, ...] = ()
     estimates: Mapping[str, int | None] | None = None
-    regret: tuple[Neighbour, ...] = ()
+    regret: tuple[Price, ...] = ()
     sweep_sizes: tuple[int, ...] = ()
 
 
 def from_formula(start: StartingPoint) -> Recommendation:
-    """Recommend the starting point itself: the sizes to sweep are half of it to twice."""
+    """Returns the starting point as a recommendation; its range is from half of it to twice."""
     return Recommendation(
         basis="formula",
         pool_size=start.pool_size,
         range=(max(start.deadlock_floor or 1, start.pool_size // 2), start.pool_size * 2),
-        formula=Formula(start.cores, start.effective_disks, start.connections),
+        formula=_formula(start),
         verdict=None,
-        reasons=start.reasons,
-        warnings=start.warnings,
+        findings=formula_findings(start),
         sweep_sizes=start.sizes,
     )
 
 
-def recommend(analysis: "Analysis", wishes: Wishes = NO_WISHES) -> Recommendation:
-    """Recommend the plateau of a complete run, or the size that keeps a latency limit.
+def recommend(analysis: "Analysis", limits: LatencyLimits = NO_LIMITS, current: int | None = None) -> Recommendation:
+    """Returns the plateau of a complete run, or the pool size that keeps the latency limits.
 
-    Raises WorkFailed for an incomplete run, and BadInput for a limit on a latency that the run does not know.
+    current: the user's pool size today, to be priced. Raises WorkFailed for an incomplete run, and BadInput for a
+    limit on a latency that the run does not know, or a current size below 1.
     """
-    if unfinished := analysis.run.unfinished:
-        raise WorkFailed(f"the run is incomplete: {unfinished}; finish it with poolsize sweep --resume")
+    if current is not None and current < 1:
+        raise BadInput(f"`current` {current}: a pool has at least 1 connection")
+    require_complete(analysis)
     start = starting_point(analysis.setting.cores, disks=analysis.setting.disks)
-    formula = Formula(start.cores, start.effective_disks, start.connections)
-    if refusal := why_no_size(analysis):
-        why, way_out = refusal
+    if refused := refuse(analysis):
+        verdict, finding = refused
         return Recommendation(
-            "measured", None, None, formula, why, (), (way_out, *warnings(analysis)), estimates={"plateau": None}
+            "measured",
+            None,
+            None,
+            _formula(start),
+            verdict,
+            (finding, *warnings(analysis)),
+            estimates={"plateau": None},
         )
-    found = analysis.plateau
-    assert found is not None  # else there is a refusal
-    limited = within_limits(analysis, found, wishes)
-    size = limited.pool_size
-    judged, advice = verdict(analysis)
-    database = analysis.database_sizes
+    assert analysis.plateau is not None  # else it was refused
+    return _measured(analysis, analysis.plateau, start, limits, current)
+
+
+def require_complete(analysis: "Analysis") -> None:
+    """Raises WorkFailed for a run that has steps left to measure."""
+    from poolsize.sweep.next_step import remaining
+
+    if left := remaining(analysis.run):
+        raise WorkFailed(f"the run is incomplete: {left}")
+
+
+def _measured(
+    analysis: "Analysis", plateau: "Plateau", start: StartingPoint, limits: LatencyLimits, current: int | None
+) -> Recommendation:
+    limited = within_limits(analysis, plateau, limits)
+    size, limit_finding = limited.pool_size, limited.finding
+    verdict, advice = judge(analysis)
+    first, *others = reasons(analysis, size, start.connections)
+    kept = limit_finding if limit_finding and limit_finding.severity == "reason" else None
+    broken = limit_finding if limit_finding and limit_finding.severity == "warning" else None
+    priced = None if current is None else current_size(analysis, size, current)
+    findings = (first, kept, priced, *others, broken, advice, *warnings(analysis))
+    database = analysis.models.database_sizes
     return Recommendation(
         basis="measured",
         pool_size=size,
-        range=(min(size, found.low), max(size, found.high)) if size == found.pool_size else (size, size),
-        formula=formula,
-        verdict=judged,
-        reasons=reasons(analysis, limited, formula.connections, wishes.current),
-        warnings=(*filter(None, (limited.warning, advice)), *warnings(analysis)),
-        throughput=found.throughput if size == found.pool_size else analysis.throughput_at(size),
+        range=(min(size, plateau.low), max(size, plateau.high)) if size == plateau.pool_size else (size, size),
+        formula=_formula(start),
+        verdict=verdict,
+        findings=tuple(finding for finding in findings if finding),
+        throughput=plateau.throughput if size == plateau.pool_size else analysis.throughput_at(size),
         database_size=database[0] if database else None,
         database_range=database[1] if database else None,
         two_pools=_two_pools(analysis, size),
-        estimates=analysis.answers,
-        regret=neighbours(analysis, (size, wishes.current)),
-        sweep_sizes=sizes_beyond(analysis) if judged == "edge" else (),
+        estimates=analysis.models.sizes,
+        regret=prices(analysis, (size, current)),
+        sweep_sizes=sizes_beyond(analysis) if verdict is Verdict.EDGE else (),
     )
 
 
+def _formula(start: StartingPoint) -> Formula:
+    return Formula(start.cores, start.effective_disks, start.connections)
+
+
 def _two_pools(analysis: "Analysis", size: int) -> tuple[PoolOfTwo, ...]:
-    kinds = analysis.two_kinds
-    if kinds is None or size < 2:
+    modes = analysis.models.bimodal
+    if modes is None or size < 2:
         return ()
-    for_short, for_long = kinds.pools(size)
-    return PoolOfTwo(for_short, kinds.short), PoolOfTwo(for_long, kinds.long)
+    short_pool, long_pool = modes.pools(size)
+    return PoolOfTwo(short_pool, modes.short), PoolOfTwo(long_pool, modes.long)

@@ -5,8 +5,10 @@ from pathlib import Path
 import click
 
 from poolsize.analysis.analysis import analyze as summarize
-from poolsize.present.text.analysis import analysis_json, analysis_text
+from poolsize.present.json.analysis import analysis_json
+from poolsize.present.text.analysis import analysis_text
 from poolsize.runs.store import load_run
+from poolsize.sweep.next_step import remaining
 
 
 @click.command()
@@ -16,8 +18,8 @@ from poolsize.runs.store import load_run
 def analyze(run: str, plot: Path | None, as_json: bool) -> None:
     """Show what a run says, one line a pool size, and draw it."""
     analysis = summarize(load_run(run))
-    if unfinished := analysis.run.unfinished:
-        click.echo(f"poolsize: {unfinished}; finish it with: poolsize sweep --resume {run}", err=True)
+    if left := remaining(analysis.run):
+        click.echo(f"poolsize: {left}; finish it with: poolsize sweep --resume {run}", err=True)
     click.echo(analysis_json(analysis) if as_json else analysis_text(analysis))
     if plot:
         from poolsize.present.plots import figure, save_figure

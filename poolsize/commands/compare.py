@@ -9,7 +9,8 @@ from poolsize.answer.comparison import Comparison
 from poolsize.answer.comparison import compare as compare_runs
 from poolsize.commands.run_file import complete_run
 from poolsize.errors import BadInput
-from poolsize.present.text.comparison import comparison_json, comparison_text
+from poolsize.present.json.comparison import comparison_json
+from poolsize.present.text.comparison import comparison_text
 from poolsize.units import count
 
 

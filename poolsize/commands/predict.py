@@ -8,7 +8,8 @@ import click
 from poolsize.analysis.analysis import analyze
 from poolsize.answer.prediction import WhatIf
 from poolsize.answer.prediction import predict as predict_from
-from poolsize.present.text.prediction import prediction_json, prediction_text
+from poolsize.present.json.prediction import prediction_json
+from poolsize.present.text.prediction import prediction_text
 from poolsize.runs.plan import parse_sizes
 from poolsize.runs.store import load_run
 from poolsize.units import seconds_of

@@ -2,13 +2,14 @@
 
 import click
 
-from poolsize.answer.price import Wishes
+from poolsize.answer.latency_limit import NO_LIMITS, LatencyLimits
 from poolsize.answer.recommendation import Recommendation, from_formula
 from poolsize.commands.run_file import complete_run
-from poolsize.commands.wishes import WISHES, wish_options, wishes_of
+from poolsize.commands.wishes import WISHES, limits_of, wish_options
 from poolsize.errors import BadInput
 from poolsize.formula import starting_point
-from poolsize.present.text.recommendation import recommendation_json, recommendation_text
+from poolsize.present.json.recommendation import recommendation_json
+from poolsize.present.text.recommendation import recommendation_text
 
 ASSUMED = (
     "No --cores given: took this machine's {cores}, which assumes that the database runs here. "
@@ -45,16 +46,16 @@ def recommend(
 
     The formula, connections = cores * 2 + effective_disks, is a place to start measuring.
     """
-    wishes = wishes_of(current, max_p95, max_p99)
-    if not run_path and wishes != Wishes():
+    limits = limits_of(max_p95, max_p99)
+    if not run_path and (current is not None or limits != NO_LIMITS):
         raise BadInput("--current, --max-p95 and --max-p99 ask what was measured: name a run with --run")
-    answer, note = (_measured(run_path, wishes), None) if run_path else _from_formula(facts)
+    answer, note = (_measured(run_path, limits, current), None) if run_path else _from_formula(facts)
     if note:
         click.echo(f"poolsize: {note}", err=True)
     click.echo(recommendation_json(answer) if as_json else recommendation_text(answer))
 
 
-def _measured(run_path: str, wishes: Wishes) -> Recommendation:
+def _measured(run_path: str, limits: LatencyLimits, current: int | None) -> Recommendation:
     from poolsize.answer.recommendation import recommend as recommend_from
 
     ctx = click.get_current_context()
@@ -63,7 +64,7 @@ def _measured(run_path: str, wishes: Wishes) -> Recommendation:
             click.core.ParameterSource.COMMANDLINE
         ):
             raise BadInput(f"--{name.replace('_', '-')}: a run holds its own facts; leave it out with --run")
-    return recommend_from(complete_run(run_path), wishes)
+    return recommend_from(complete_run(run_path), limits, current)
 
 
 def _from_formula(facts: dict[str, object]) -> tuple[Recommendation, str | None]:

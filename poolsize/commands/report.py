@@ -6,7 +6,7 @@ import click
 
 from poolsize.answer.recommendation import recommend
 from poolsize.commands.run_file import complete_run
-from poolsize.commands.wishes import wish_options, wishes_of
+from poolsize.commands.wishes import limits_of, wish_options
 from poolsize.errors import BadInput
 
 ENDINGS = (".html", ".md")
@@ -26,7 +26,7 @@ def report(run: str, output: Path, current: int | None, max_p95: str | None, max
     if output.suffix not in ENDINGS:
         raise BadInput(f"--output {output}: name a file that ends in .html or .md (a browser prints the first as PDF)")
     analysis = complete_run(run)
-    answer = recommend(analysis, wishes_of(current, max_p95, max_p99))
+    answer = recommend(analysis, limits_of(max_p95, max_p99), current)
     from poolsize.present.report.report import report_html, report_markdown
 
     text = report_html(analysis, answer, current) if output.suffix == ".html" else report_markdown(analysis, answer)

@@ -12,8 +12,9 @@ def complete_run(path: str) -> "Analysis":
     """Load and analyze a run that is finished. Raises WorkFailed for another, and BadInput for what is no run."""
     from poolsize.analysis.analysis import analyze
     from poolsize.runs.store import load_run
+    from poolsize.sweep.next_step import remaining
 
     run = load_run(path)
-    if run.unfinished:
-        raise WorkFailed(f"{path} is incomplete: {run.unfinished}; finish it with: poolsize sweep --resume {path}")
+    if left := remaining(run):
+        raise WorkFailed(f"{path} is incomplete: {left}; finish it with: poolsize sweep --resume {path}")
     return analyze(run)

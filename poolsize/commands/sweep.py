@@ -15,14 +15,15 @@ import click
 
 from poolsize.analysis.analysis import analyze
 from poolsize.answer.recommendation import recommend
-from poolsize.commands.wishes import wish_options, wishes_of
+from poolsize.commands.wishes import limits_of, wish_options
 from poolsize.errors import BadInput, PoolsizeError, WorkFailed
 from poolsize.locust.progress_pipe import DESCRIPTOR
-from poolsize.present.text.recommendation import recommendation_json, recommendation_text
+from poolsize.present.json.recommendation import recommendation_json
+from poolsize.present.text.recommendation import recommendation_text
 from poolsize.runs.run import Setting
 from poolsize.runs.store import load_run
 from poolsize.shipped import workloads
-from poolsize.sweep.events import SweepFailed, SweepStarted, read_message
+from poolsize.sweep.events import SweepFailed, SweepStarted, read_event
 from poolsize.sweep.options import EXPECT_WORKERS, OPTIONS, PROCESSES, USERS, Option
 from poolsize.sweep.request import SweepRequest, wished
 
@@ -68,7 +69,7 @@ def sweep(
     Without --url it starts a private MariaDB or MySQL on this machine and removes it afterwards. Without --pool-sizes
     it searches for the size, and stops when it knows.
     """
-    wishes = wishes_of(current, max_p95, max_p99)
+    limits = limits_of(max_p95, max_p99)
     resumed = load_run(options["resume"], torn_end=True).setting if options["resume"] else None
     replay = replay or (resumed.recording if resumed else None)
     if replay:
@@ -81,7 +82,7 @@ def sweep(
             wished(SweepRequest(locustfile=locustfile, url=url, **options))  # refuses bad input at once
         run_path = _run_locust(_command(locustfile, options), url, locustfile)
     run = load_run(run_path)
-    answer = recommend(analyze(run), wishes)
+    answer = recommend(analyze(run), limits, current)
     if as_json:
         click.echo(recommendation_json(answer, run=run_path, steps=len(run.steps), load_seconds=run.load_seconds))
     else:
@@ -170,7 +171,7 @@ def _run_locust(command: list[str], url: str | None, locustfile: Path) -> str:
         bar = stack.enter_context(ProgressBar())
         try:
             for line in messages:
-                message = read_message(line)
+                message = read_event(line)
                 match message:
                     case SweepStarted(run=path):
                         run_path = path

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from poolsize.answer.price import Wishes
+from poolsize.answer.latency_limit import LatencyLimits
 from poolsize.errors import BadInput
 from poolsize.units import seconds_of
 
@@ -24,9 +24,9 @@ def wish_options(command: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
-def wishes_of(current: int | None, max_p95: str | None, max_p99: str | None) -> Wishes:
+def limits_of(max_p95: str | None, max_p99: str | None) -> LatencyLimits:
     """Read the options. Raises BadInput."""
-    return Wishes(current, _limit_ms(max_p95, "--max-p95"), _limit_ms(max_p99, "--max-p99"))
+    return LatencyLimits(_limit_ms(max_p95, "--max-p95"), _limit_ms(max_p99, "--max-p99"))
 
 
 def _limit_ms(text: str | None, option: str) -> float | None:

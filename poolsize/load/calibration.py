@@ -28,13 +28,11 @@ def calibrate(url: URL) -> Calibration:
     loop_us, _ = _run(idle, CALLERS, _nothing)
     engine = open_pool(url, CONNECTIONS, TIMEOUT_SECONDS)
     try:
-        with_statement_us, _ = _run(engine.pool, CALLERS, _smallest)
         _, usage_us = _run(engine.pool, 1, _smallest)
     finally:
         engine.dispose()
     return Calibration(
         loop_us=round(loop_us, 2),
-        statement_us=round(max(0.0, with_statement_us - loop_us), 2),
         round_trip_us=round(usage_us, 2),
     )
 

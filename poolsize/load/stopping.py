@@ -7,6 +7,7 @@ from poolsize.analysis.stats.confidence import mean_interval
 from poolsize.analysis.stats.steady_state import drift, warm_up_seconds
 from poolsize.load.step_course import CourseSecond
 from poolsize.runs.plan import SweepPlan
+from poolsize.runs.run import Stopped, StopReason
 
 FEWEST_FAILURES = 20
 QUEUE_SECONDS = 5.0
@@ -23,7 +24,7 @@ class Ending:
 
     first: int
     last: int
-    stopped: str | None
+    stopped: Stopped | None
 
 
 def ending(plan: SweepPlan, seconds: Sequence[CourseSecond], rate: float | None) -> Ending | None:
@@ -49,13 +50,13 @@ def _precise(plan: SweepPlan, counted: Sequence[int]) -> bool:
     return interval.high - interval.mean <= plan.precision * interval.mean
 
 
-def _beyond_help(plan: SweepPlan, seconds: Sequence[CourseSecond], rate: float | None) -> str | None:
+def _beyond_help(plan: SweepPlan, seconds: Sequence[CourseSecond], rate: float | None) -> Stopped | None:
     counted = seconds[plan.warm_up_seconds :]
     failed = sum(second.errors.total() for second in counted)
     done = sum(second.transactions for second in counted)
     if failed >= FEWEST_FAILURES and failed > plan.error_budget * (failed + done):
-        return f"{failed} of {failed + done} transactions failed, more than the error budget allows"
+        return Stopped(StopReason.TOO_MANY_ERRORS, {"failed": failed, "transactions": failed + done})
     backlog = seconds[-1].backlog if seconds else 0
     if rate and backlog > min(MOST_QUEUED, QUEUE_SECONDS * rate):
-        return f"the queue grew to {backlog} transactions that were due: more arrive than this pool serves"
+        return Stopped(StopReason.BACKLOG, {"backlog": backlog})
     return None

@@ -22,7 +22,7 @@ from poolsize.locust import messages
 from poolsize.locust.progress_pipe import ProgressPipe
 from poolsize.locust.worker import worker_name
 from poolsize.runs.plan import PlannedStep
-from poolsize.runs.run import Calibration, Setting, Step
+from poolsize.runs.run import Calibration, Setting, Step, Stopped, StopReason
 from poolsize.sweep.events import SecondPassed
 from poolsize.target.connection import SCHEMA, connect, error_kind
 from poolsize.target.sampler import ServerWatch
@@ -87,7 +87,9 @@ class LocustGenerator:
             self._server.stop()
         reports = {name: Report(**reply["report"]) for name, reply in replies.items()}
         if lost := set(shares) - set(reports):
-            end = Ending(end.first, end.last, f"lost {len(lost)} of {len(shares)} load processes")
+            end = Ending(
+                end.first, end.last, Stopped(StopReason.WORKER_LOST, {"lost": len(lost), "workers": len(shares)})
+            )
             self._share_users_anew()
         server = self._server.series(end.last)
         return assemble(planned, started, course.seconds, end, shares, reports, server, counted)
@@ -137,7 +139,7 @@ class LocustGenerator:
                 for worker in lost:
                     course.lose(worker)
                 last = len(course.seconds)
-                return Ending(min(self._plan.warm_up_seconds, last), last, "lost a load process")
+                return Ending(min(self._plan.warm_up_seconds, last), last, None)
             if end := ending(self._plan, course.seconds, planned.rate):
                 return end
             if monotonic() > heard_at + GRACE_SECONDS:

@@ -4,7 +4,7 @@ import os
 import signal
 from typing import Self
 
-from poolsize.sweep.events import Message, written
+from poolsize.sweep.events import Event, write_event
 
 DESCRIPTOR = "POOLSIZE_PROGRESS_FD"
 """Environment variable with the number of the pipe's descriptor."""
@@ -22,12 +22,12 @@ class ProgressPipe:
         descriptor = os.environ.get(DESCRIPTOR)
         return cls(int(descriptor) if descriptor else None)
 
-    def tell(self, message: Message) -> None:
+    def tell(self, message: Event) -> None:
         """Pass a message on. When the process that listened is gone, end this one as if it had said so."""
         if self._descriptor is None:
             return
         try:
-            os.write(self._descriptor, written(message) + b"\n")
+            os.write(self._descriptor, write_event(message) + b"\n")
         except BrokenPipeError:
             self._descriptor = None
             signal.raise_signal(signal.SIGTERM)

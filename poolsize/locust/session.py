@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import gevent
 import pymysql
-from gevent.event import Event
+from gevent.event import Event as Flag
 from gevent.lock import BoundedSemaphore
 from locust import events
 from locust.argument_parser import LocustArgumentParser
@@ -26,7 +26,7 @@ from poolsize.locust.progress_pipe import ProgressPipe
 from poolsize.locust.worker import LocustWorker
 from poolsize.runs.store import RunWriter
 from poolsize.shipped import workloads
-from poolsize.sweep.events import Message, StepDone, SweepFailed
+from poolsize.sweep.events import Event, StepDone, SweepFailed
 from poolsize.sweep.loop import sweep
 from poolsize.sweep.options import OPTIONS
 from poolsize.sweep.request import SweepRequest
@@ -147,9 +147,9 @@ def _lead(
     closing_stack: ExitStack,
 ) -> None:
     """Run the sweep in a greenlet of its own once the users are there; clean up when Locust quits."""
-    users_are_there = Event()
+    users_are_there = Flag()
 
-    def tell(message: Message) -> None:
+    def tell(message: Event) -> None:
         progress.tell(message)
         if isinstance(message, StepDone):
             load, rate = count(message.pool_size, "connection"), per_second(message.throughput)

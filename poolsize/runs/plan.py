@@ -1,7 +1,7 @@
 """SweepPlan: what a sweep was asked to do."""
 
-import random
 from dataclasses import dataclass
+from enum import StrEnum
 from math import inf
 
 from poolsize.errors import BadInput
@@ -47,6 +47,14 @@ class Search:
             raise BadInput(f"--interval {self.interval:g}: give a factor above 1, such as 1.5")
         if self.budget_seconds < 1:
             raise BadInput(f"--budget {self.budget_seconds}s: give at least 1s")
+
+
+class SearchEnd(StrEnum):
+    """Why a search ended: its answer is certain, its budget is spent, or no step could be used."""
+
+    CERTAIN = "certain"
+    BUDGET = "budget"
+    FAILED = "failed"
 
 
 @dataclass(frozen=True)
@@ -119,19 +127,6 @@ class SweepPlan:
     def largest(self) -> int:
         """The largest pool that may be measured."""
         return max(self.sizes) if self.search is None else self.search.largest
-
-    def steps(self) -> tuple[PlannedStep, ...]:
-        """Every step of a grid in the order of measuring: each repeat has all sizes, shuffled by the seed.
-
-        The shuffle keeps a drift of the machine (heat, a neighbour's load) from looking like a curve.
-        """
-        shuffle = random.Random(self.seed)
-        planned = []
-        for repeat in range(self.repeats):
-            sizes = list(self.sizes)
-            shuffle.shuffle(sizes)
-            planned += [(size, repeat) for size in sizes]
-        return tuple(PlannedStep(order, size, repeat, self.rate) for order, (size, repeat) in enumerate(planned))
 
     @property
     def longest_seconds(self) -> int:

@@ -1,16 +1,13 @@
-"""Step and Run: what was measured, nothing else."""
+"""Run and Step: what was measured, and nothing else."""
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 
 from poolsize.facts.machine import Machine
 from poolsize.facts.server import Server
-from poolsize.runs.plan import PlannedStep, SweepPlan
-
-CHANCE = ("littles_law", "connections", "errors", "steady_state", "workers", "quiet")
-"""Checks that may pass when the step is measured again; the others say what can't be helped by that."""
-
+from poolsize.runs.check import CheckResult
+from poolsize.runs.plan import SearchEnd, SweepPlan
 
 LATENCIES = ("wait", "usage", "total")
 """The fields of Latencies."""
@@ -18,11 +15,10 @@ LATENCIES = ("wait", "usage", "total")
 
 @dataclass(frozen=True)
 class Latencies:
-    """Three HdrHistograms of microseconds, 1 us to 1 h, three digits, V2-encoded in base64.
+    """Three HdrHistograms of microseconds: 1 us to 1 h, three digits, V2-encoded in base64.
 
-    They hold the transactions that ended within the counted seconds, failed ones left out.
-    wait: asking for a connection until having it. usage: having it until giving it back.
-    total: asking until giving back.
+    They hold the successful transactions that ended within the counted seconds.
+    wait: from the request for a connection until the user has it. usage: while the user holds it. total: both.
     """
 
     wait: str
@@ -32,12 +28,12 @@ class Latencies:
 
 @dataclass(frozen=True)
 class Worker:
-    """One load process in one step.
+    """One worker in one step.
 
-    share: its part of the pool. users: callers that it ran.
-    cpu: processor time per second of the counted time; 1.0 is one core kept busy.
-    cpu_wait: time per second that it was ready to run and had no core (Linux's run queue; 0 elsewhere).
-    loop_lag_ms: the 99th percentile by which its event loop was late for a timer.
+    share: its part of the pool, in connections. users: concurrent users that it ran.
+    cpu: CPU time per second of the counted time; 1.0 is one core kept busy.
+    cpu_wait: time per second that the worker was ready to run and had no core (Linux's run queue; 0 elsewhere).
+    loop_lag_ms: 99th percentile of the delay of its event loop's timers.
     """
 
     name: str
@@ -50,47 +46,55 @@ class Worker:
 
 @dataclass(frozen=True)
 class Calibration:
-    """What one load process costs, measured before the first step while the others wait.
+    """The cost of one worker, measured before the first step.
 
-    loop_us: processor time of one turn of a caller's loop through a pool whose connections do nothing.
-    statement_us: what sending the smallest statement (DO 1) and reading its answer adds to that.
-    round_trip_us: how long a single caller waits for that answer, the median.
+    loop_us: CPU time of one turn of a user's loop through a pool whose connections do nothing.
+    round_trip_us: median time of the smallest statement (DO 1), sent by a single user.
     """
 
     loop_us: float
-    statement_us: float
     round_trip_us: float
 
 
-@dataclass(frozen=True)
-class Check:
-    """One test of a step's truth: its name, whether it passed, and the figures it saw."""
+class StopReason(StrEnum):
+    """Why a step ended before its time."""
 
-    name: str
-    passed: bool
-    detail: str
+    TOO_MANY_ERRORS = "too_many_errors"
+    BACKLOG = "backlog"
+    WORKER_LOST = "worker_lost"
+
+
+@dataclass(frozen=True)
+class Stopped:
+    """An early end of a step.
+
+    values, by reason: TOO_MANY_ERRORS: failed and transactions (all, failed ones included); BACKLOG: backlog
+    (transactions that were due and that no user was free to take); WORKER_LOST: lost and workers, where known.
+    """
+
+    reason: StopReason
+    values: Mapping[str, int]
 
 
 @dataclass(frozen=True)
 class Step:
     """One pool size measured once.
 
-    started: UTC, ISO 8601. users: concurrent callers; 0 in a replay that does not know them.
-    rate: transactions that arrived per second, by the clock (open loop), or None where callers made them one after
-    another (closed loop).
-    warm_up_seconds: leading seconds not counted.
-    throughput: transactions that ended in each second, warm-up included; whole numbers, but for a replay.
-    errors: kind -> failed transactions in each second, warm-up included.
-    p95_ms: of the total time of the transactions that ended in each second, warm-up included.
-    gap_ms: mean time between a caller's transactions (think time and scheduling), counted seconds only.
-    latencies: of the counted seconds; None in a replay, whose recording has a p95 for each second and no more.
+    started: UTC, ISO 8601. users: concurrent users; 0 in a replay that does not know them.
+    rate: arrivals per second in an open loop, or None in a closed loop.
+    warm_up_seconds: leading seconds that are not counted.
+    throughput: transactions that ended in each second, warm-up included; whole numbers except in a replay.
+    errors: error kind -> failed transactions in each second, warm-up included.
+    p95_ms: 95th percentile of the total time in each second, warm-up included.
+    gap_ms: mean time between a user's transactions (think time and scheduling), counted seconds only.
+    latencies: of the counted seconds; None in a replay, which has only p95_ms.
     sections: latency (wait, usage, total) -> quantile -> its value in ms in each of a few equal parts of the
-    counted seconds, from which the quantile's interval is made.
-    server: counter -> its value in each second (a gauge) or its increase over the second, warm-up included; None
-    where it was not read. Which is which: facts.status.
-    server_connections: connections of the pool that the server counted, or None where nobody asked.
-    workers: the load processes that stayed. stopped: why the step ended before its time, or None.
-    checks: the verdicts on this step.
+    counted seconds.
+    server: counter -> its increase over each second, or its value for a gauge (facts.status), warm-up included;
+    None where it was not read.
+    server_connections: the pool's connections by the server's count, or None in a replay.
+    workers: those that stayed to the end of the step. stopped: why the step ended before its time, or None.
+    checks: the result of each check.
     """
 
     pool_size: int
@@ -109,17 +113,17 @@ class Step:
     server: Mapping[str, tuple[float | None, ...]]
     server_connections: int | None
     workers: tuple[Worker, ...]
-    stopped: str | None
-    checks: tuple[Check, ...]
+    stopped: Stopped | None
+    checks: tuple[CheckResult, ...]
 
     @property
     def counted(self) -> tuple[int | float, ...]:
-        """Transactions per second, warm-up left out."""
+        """Transactions in each second, warm-up left out."""
         return self.throughput[self.warm_up_seconds :]
 
     @property
     def mean_throughput(self) -> float:
-        """Transactions per second over the counted time; 0 where none was counted."""
+        """Transactions per second over the counted time; 0 without any."""
         return sum(self.counted) / len(self.counted) if self.counted else 0.0
 
     @property
@@ -128,33 +132,39 @@ class Step:
         return sum(sum(series[self.warm_up_seconds :]) for series in self.errors.values())
 
     @property
-    def failed_checks(self) -> tuple[Check, ...]:
-        """The checks this step did not pass."""
-        return tuple(check for check in self.checks if not check.passed)
+    def failed_checks(self) -> tuple[CheckResult, ...]:
+        """The checks that did not pass."""
+        return tuple(result for result in self.checks if not result.passed)
 
     @property
-    def void(self) -> bool:
-        """Whether chance spoiled it, so that it is measured again."""
-        return any(check.name in CHANCE for check in self.failed_checks)
+    def valid(self) -> bool:
+        """Whether the step may enter an estimate: no check that disqualifies failed."""
+        return not any(result.check.disqualifies for result in self.failed_checks)
+
+    @property
+    def retryable(self) -> bool:
+        """Whether a check failed that may pass when the step is measured again."""
+        return any(result.check.retryable for result in self.failed_checks)
 
     def counter(self, name: str) -> float | None:
         """Mean of a server counter over the counted seconds in which it was read, or None."""
-        read = [value for value in self.server.get(name, ())[self.warm_up_seconds :] if value is not None]
-        return sum(read) / len(read) if read else None
+        values = [value for value in self.server.get(name, ())[self.warm_up_seconds :] if value is not None]
+        return sum(values) / len(values) if values else None
 
 
 @dataclass(frozen=True)
 class Setting:
-    """Where a run was measured, written before its first step.
+    """Where and how a run was measured; written before its first step.
 
     created: UTC, ISO 8601.
-    own_workload: the locustfile as it was typed, or None for one that comes with poolsize; workload_sha256: of its
-    text. cores: physical cores of the database's host. disks: its disks.
+    own_workload: the user's locustfile as typed, or None for a workload that comes with poolsize.
+    workload_sha256: hash of the locustfile's text.
+    cores: physical cores of the database's host. disks: its disks.
     cores_from: "given"; "this machine", where the database ran; or "assumed" to be like this machine's.
-    client: the machine that made the load. server: the database, unknown in a replay. private: whether poolsize
-    started it itself, with these server_options.
+    client: the machine that generated the load. server: the database; None in a replay.
+    private: whether poolsize started the server, with these server_options.
     recording: the curve that was replayed in place of a server, as typed, else None.
-    versions: library -> version, poolsize's own among them.
+    versions: library -> version, poolsize's own included.
     """
 
     created: str
@@ -173,22 +183,22 @@ class Setting:
 
     @property
     def subject(self) -> str:
-        """What was measured, for people: the server's name and version, or the recording."""
+        """What was measured, for people: the server's name and version, or "a recording"."""
         return self.server.title if self.server else "a recording"
 
 
 @dataclass(frozen=True)
 class Run:
-    """All steps of one sweep so far, in the order they were measured.
+    """All steps of one sweep so far, in the order they were measured, failed attempts included.
 
-    calibration: of its load processes. ended: why a search for the size came to its end: it was "certain", its "budget"
-    was spent, or it "failed" to measure anything; None while it goes on, and for a grid.
+    calibration: the cost of its workers, or None in a replay. ended: why a search ended; None while it goes on, and
+    for a grid.
     """
 
     setting: Setting
     steps: tuple[Step, ...]
     calibration: Calibration | None = None
-    ended: str | None = None
+    ended: SearchEnd | None = None
 
     @property
     def plan(self) -> SweepPlan:
@@ -196,68 +206,11 @@ class Run:
         return self.setting.plan
 
     @property
-    def curve(self) -> tuple[Step, ...]:
-        """The steps that make the curve, in the order they were measured: every planned one's best attempt.
-
-        What verifies the answer at a fraction of its capacity is not among them.
-        """
-        return best_attempts(self.plan, self.steps)
-
-    @property
-    def void(self) -> tuple[Step, ...]:
-        """Steps that were spoiled and measured again; kept, and counted nowhere."""
-        kept = {id(step) for step in self.curve} | {id(step) for step in self.verification}
-        return tuple(step for step in self.steps if id(step) not in kept)
-
-    @property
-    def verification(self) -> tuple[Step, ...]:
-        """The steps that measured the answer at a fraction of its capacity, the last attempt of each."""
-        last = {(step.pool_size, step.rate): step for step in self.steps if step.rate != self.plan.rate}
-        return tuple(last.values())
-
-    @property
     def load_seconds(self) -> int:
-        """How long it made load, warm-ups and void steps included."""
+        """Seconds of load, warm-ups and failed attempts included."""
         return sum(len(step.throughput) for step in self.steps)
 
     @property
-    def processes(self) -> int:
-        """Load processes that made it; 0 in a replay."""
+    def workers(self) -> int:
+        """Workers that generated the load, at most; 0 in a replay."""
         return max((len(step.workers) for step in self.steps), default=0)
-
-    @property
-    def unfinished(self) -> str:
-        """What is still to be measured, for people; empty when nothing is."""
-        if self.plan.search is not None:
-            return "" if self.ended else "its search for the size was cut off"
-        missing = len(missing_steps(self.plan, self.steps))
-        return f"{missing} of {len(self.plan.steps())} steps are missing" if missing else ""
-
-
-def missing_steps(plan: SweepPlan, steps: Sequence[Step]) -> tuple[PlannedStep, ...]:
-    """What a grid still needs: planned steps without an attempt, then those whose attempts were all void."""
-    attempts = Counter((step.pool_size, step.repeat) for step in steps if step.rate == plan.rate)
-    done = {(step.pool_size, step.repeat) for step in best_attempts(plan, steps) if not step.void}
-    left = [
-        step
-        for step in plan.steps()
-        if (step.pool_size, step.repeat) not in done and attempts[step.pool_size, step.repeat] < plan.attempts
-    ]
-    return tuple(sorted(left, key=lambda step: attempts[step.pool_size, step.repeat]))
-
-
-def best_attempts(plan: SweepPlan, steps: Sequence[Step]) -> tuple[Step, ...]:
-    """Of every planned step the attempt that is not void, else the last one.
-
-    A search, which plans no steps, has at every size those that are not void, else the last one.
-    """
-    chosen: dict[tuple[int, int], Step] = {}
-    for step in steps:
-        place = (step.pool_size, step.repeat)
-        if step.rate == plan.rate and (place not in chosen or chosen[place].void):
-            chosen[place] = step
-    kept = tuple(step for step in steps if chosen.get((step.pool_size, step.repeat)) is step)
-    if plan.search is None:
-        return kept
-    fine = {step.pool_size for step in kept if not step.void}
-    return tuple(step for step in kept if not step.void or step.pool_size not in fine)

@@ -9,20 +9,25 @@ from typing import Any, Self
 from pydantic import TypeAdapter, ValidationError
 
 from poolsize.errors import BadInput, WorkFailed
+from poolsize.runs.plan import SearchEnd
 from poolsize.runs.run import Calibration, Run, Setting, Step
+from poolsize.runs.upgrade import upgrade
 
-FORMAT = 3
+FORMAT = 4
 """The format's version, and its history:
 
 1: header {format, setting}, then {step} lines.
 2: {calibration} lines. In plan: precision, rate, pool_timeout_seconds, error_budget, verify, attempts.
    In step: rate, p95_ms, sections, server, stopped. In worker: cpu_wait.
 3: an {ended} line. In plan: search. In setting: recording. A replay has no server, latencies or server_connections.
+4: checks and stopped hold figures in place of a sentence: {check, passed, values} and {reason, values}.
+   In calibration: no statement_us. In step.server: fewer counters.
 """
 
 _SETTING = TypeAdapter(Setting)
 _STEP = TypeAdapter(Step)
 _CALIBRATION = TypeAdapter(Calibration)
+_ENDED = TypeAdapter(SearchEnd)
 
 
 class RunWriter:
@@ -53,8 +58,8 @@ class RunWriter:
         """Write what the load processes cost; the last one written counts."""
         self._append({"calibration": _CALIBRATION.dump_python(calibration, mode="json")})
 
-    def end(self, reason: str) -> None:
-        """Write why a search for the size is at its end."""
+    def end(self, reason: SearchEnd) -> None:
+        """Write why a search ended."""
         self._append({"ended": reason})
 
     def _append(self, record: dict[str, Any]) -> None:
@@ -96,8 +101,8 @@ def load_run(path: str | os.PathLike[str], *, torn_end: bool = False) -> Run:
             f"finish the run with: poolsize sweep --resume {path}"
         )
     records = [_record(path, number, line) for number, line in enumerate(lines[1:], start=2)]
-    if header["format"] == 1:
-        _upgrade_1(header, records)
+    if header["format"] < FORMAT:
+        upgrade(header, records)
     calibration = ended = None
     steps = []
     try:
@@ -106,7 +111,7 @@ def load_run(path: str | os.PathLike[str], *, torn_end: bool = False) -> Run:
             if "calibration" in record:
                 calibration = _CALIBRATION.validate_python(record["calibration"])
             elif "ended" in record:
-                ended = str(record["ended"])
+                ended = _ENDED.validate_python(record["ended"])
             else:
                 steps.append(_STEP.validate_python(record.get("step")))
     except ValidationError as error:
@@ -114,21 +119,6 @@ def load_run(path: str | os.PathLike[str], *, torn_end: bool = False) -> Run:
         where = ".".join(str(part) for part in first["loc"]) or error.title
         raise BadInput(f"{path} was changed by hand or damaged: {where}: {first['msg']}") from None
     return Run(setting, tuple(steps), calibration, ended)
-
-
-def _upgrade_1(header: dict[str, Any], records: list[dict[str, Any]]) -> None:
-    """Add what format 1 did not have: it knew a closed loop of fixed length, and measured each step once.
-
-    Steps that a newer poolsize has added to such a run keep what they have.
-    """
-    if isinstance(header.get("setting"), dict) and isinstance(header["setting"].get("plan"), dict):
-        header["setting"]["plan"] |= {"precision": None, "rate": None, "pool_timeout_seconds": 30.0,
-                                      "error_budget": 0.01, "verify": [], "attempts": 1}  # fmt: skip
-    for record in records:
-        if isinstance(step := record.get("step"), dict):
-            record["step"] = {"rate": None, "p95_ms": [], "sections": {}, "server": {}, "stopped": None} | step
-            for worker in step.get("workers", []):
-                worker.setdefault("cpu_wait", 0.0)
 
 
 def _lines(path: Path) -> tuple[list[bytes], bool]:

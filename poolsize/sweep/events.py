@@ -1,4 +1,4 @@
-"""What a sweep says while it runs: messages, each one line of JSON."""
+"""What happens during a sweep: events, each one line of JSON on its way to another process."""
 
 from dataclasses import dataclass
 from typing import Annotated, Literal, Self
@@ -6,6 +6,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, TypeAdapter
 
 from poolsize.analysis.stats.percentiles import merged, percentiles
+from poolsize.runs.check import Check
 from poolsize.runs.run import Step
 
 
@@ -53,7 +54,7 @@ class StepDone:
     pool_size: int
     throughput: float
     p95_ms: float
-    failed_checks: tuple[str, ...]
+    failed_checks: tuple[Check, ...]
     rate: float | None = None
     again: bool = False
     kind: Literal["step_done"] = "step_done"
@@ -65,7 +66,7 @@ class StepDone:
             step.pool_size,
             step.mean_throughput,
             percentiles(merged([step.latencies.total])).p95 if step.latencies else 0.0,
-            tuple(check.name for check in step.failed_checks),
+            tuple(result.check for result in step.failed_checks),
             step.rate,
             again,
         )
@@ -87,15 +88,15 @@ class SweepFailed:
     kind: Literal["sweep_failed"] = "sweep_failed"
 
 
-Message = SweepStarted | StepStarted | SecondPassed | StepDone | SweepDone | SweepFailed
-_MESSAGE: TypeAdapter[Message] = TypeAdapter(Annotated[Message, Field(discriminator="kind")])
+Event = SweepStarted | StepStarted | SecondPassed | StepDone | SweepDone | SweepFailed
+_EVENT: TypeAdapter[Event] = TypeAdapter(Annotated[Event, Field(discriminator="kind")])
 
 
-def written(message: Message) -> bytes:
-    """A message as one line of JSON, without its end."""
-    return _MESSAGE.dump_json(message)
+def write_event(event: Event) -> bytes:
+    """Returns an event as one line of JSON, without the line's end."""
+    return _EVENT.dump_json(event)
 
 
-def read_message(line: bytes) -> Message:
-    """The message on one line of the pipe."""
-    return _MESSAGE.validate_json(line)
+def read_event(line: bytes) -> Event:
+    """Returns the event on one line of JSON."""
+    return _EVENT.validate_json(line)

@@ -20,7 +20,8 @@ from poolsize.recordings.recording import Recording, Seconds, read_recording
 from poolsize.runs.plan import PlannedStep, SweepPlan
 from poolsize.runs.run import Calibration, Run, Setting, Step
 from poolsize.runs.store import RunWriter, load_run
-from poolsize.sweep.events import Message
+from poolsize.sweep.events import Event
+from poolsize.sweep.grid import grid_steps
 from poolsize.sweep.loop import sweep
 from poolsize.sweep.options import EXPECT_WORKERS, OPTIONS, PROCESSES, USERS
 from poolsize.sweep.request import SweepRequest, cores_of, disks_of, output_of, refuse_settled, wished
@@ -112,7 +113,7 @@ def recorded_run(recording: Recording, name: str, cores: int | None = None, disk
     run = Run(_setting(request, replace(wished(request), users=recording.users or recording.sizes[-1])), ())
     generator = ReplayGenerator(recording, run)
     steps = []
-    for planned in run.plan.steps():
+    for planned in grid_steps(run.plan):
         seconds = recording.by_size[planned.pool_size]
         step = replace(
             generator.measure(planned),
@@ -186,5 +187,5 @@ def _window(seconds: Seconds, length: int, random: np.random.Generator) -> NDArr
     return np.array([seconds.throughput, seconds.p95_ms])[:, places]
 
 
-def _silent(_: Message) -> None:
+def _silent(_: Event) -> None:
     """It is over before a line of progress could be read."""

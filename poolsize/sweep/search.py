@@ -1,179 +1,225 @@
-"""next_step(plan, steps): what to measure next, or None when the answer is certain or the budget is spent.
+"""The next step of a search for the pool size: bracket, extend, refine, confirm.
 
-A search begins with the size to start from, half of it and twice. Then it follows the curve up or down as long as the
-best, or the plateau's beginning, may well lie outside of what was measured. Inside it measures where one more step
-tells most: of two uncertainties, what the answer gives up in throughput and where the plateau begins, the step is put
-where it takes away most (its expected reduction of their variances). It ends when both are as small as asked for.
+Bracket: measure the size to start from, half of it and twice. Extend: follow the curve up or down as long as the best
+size, or the plateau's start, may well lie outside of what was measured. Refine: inside, measure where one more step
+reduces most the variance of two outcomes, the throughput loss of the answer and the start of the plateau. Confirm:
+when both are known as well as the plan asks, every size that the answer hangs on is measured twice.
 """
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from poolsize.analysis.checks import telling
+from poolsize.analysis.attempts import curve_steps, valid_steps
 from poolsize.analysis.curve import Curves, Observation, candidates, curves
 from poolsize.analysis.plateau import TOLERANCE, Plateau, plateau
 from poolsize.analysis.vector import Vector
-from poolsize.runs.plan import PlannedStep, Search, SweepPlan
-from poolsize.runs.run import Step, best_attempts, missing_steps
+from poolsize.runs.check import Check
+from poolsize.runs.plan import PlannedStep, Search, SearchEnd, SweepPlan
+from poolsize.runs.run import Step
 
 WORTH_GOING = 0.03
-"""A gain of throughput that is worth going beyond what was measured, as a share."""
+"""A share of throughput: a smaller gain is not worth extending the search."""
 MAY_GAIN, MAY_BEGIN = 0.12, 0.15
-"""How likely the best, or the plateau's beginning, must lie beyond for the search to follow it there."""
+"""Probabilities: the search extends up where a gain, down where the plateau's start is more likely than this."""
 CLEARLY_BELOW = 0.05
-"""Doublings of the size."""
+"""Doublings of the pool size by which the plateau must start below the smallest measured size."""
 FEWEST_STEPS, CONFIRMED = 6, 2
-"""Steps in all before it may end, and of every size that the answer hangs on: a lone one may be an accident."""
+"""Valid steps in all, and of each size that the answer hangs on, before a search may end."""
 CROSSING_WEIGHT = 0.02
-"""What an uncertain beginning of the plateau (variance in doublings) weighs against an uncertain loss."""
-
+"""Weight of the variance of the plateau's start (in doublings) against the variance of the loss (a logarithm)."""
 LEAST_SHARE = 0.05
 TWO_SIDES = 1.96
-"""Standard deviations on either side that hold 95 of 100."""
+"""Standard deviations on either side that hold 95 %."""
 
 
-def next_step(plan: SweepPlan, steps: Sequence[Step]) -> PlannedStep | None:
-    """What to measure next, or None at the end. A pure function: the same steps lead to the same next one.
-
-    steps: all that were measured so far, void ones too.
-    """
-    if plan.search is None:
-        missing = missing_steps(plan, steps)
-        return missing[0] if missing else None
+def next_of_search(plan: SweepPlan, search: Search, steps: Sequence[Step]) -> PlannedStep | SearchEnd:
+    """Returns the step to measure next, or why the search ends. steps: all measured ones, failed attempts included."""
+    if _is_spent(plan, steps):
+        return SearchEnd.BUDGET
     measured = [step for step in steps if step.rate == plan.rate]
-    size = None if _spent(plan, steps) else _next_size(plan, plan.search, measured)
+    progress = Progress(plan, search, measured)
+    size = _bracket(progress)
+    if size is None and progress.has_throughput:
+        size = _extend(progress) or _refine(progress) or _confirm(progress)
     if size is None:
-        return None
-    repeat = sum(step.pool_size == size and not step.void for step in measured)
+        return SearchEnd.CERTAIN if progress.has_throughput else SearchEnd.FAILED
+    repeat = sum(step.pool_size == size and not step.retryable for step in measured)
     return PlannedStep(len(measured), size, repeat, plan.rate)
 
 
-def ending(plan: SweepPlan, steps: Sequence[Step]) -> str | None:
-    """Why a search that has no next step is at its end; None for a grid.
-
-    It is "certain"; its "budget" is spent; or it "failed", for no step could be told anything from.
-    """
-    if plan.search is None:
-        return None
-    if _spent(plan, steps):
-        return "budget"
-    return "certain" if any(step.mean_throughput for step in telling(best_attempts(plan, steps))) else "failed"
-
-
 def seconds_left(plan: SweepPlan, steps: Sequence[Step]) -> int | None:
-    """What is left of a search's budget, in seconds of load; None for a grid."""
+    """Returns what is left of a search's budget, in seconds of load; None for a grid."""
     if plan.search is None:
         return None
     return plan.search.budget_seconds - sum(len(step.throughput) for step in steps if step.rate == plan.rate)
 
 
-def _spent(plan: SweepPlan, steps: Sequence[Step]) -> bool:
-    """Whether one more step would take more than the budget; the first one may."""
+def _is_spent(plan: SweepPlan, steps: Sequence[Step]) -> bool:
+    """Whether one more step would exceed the budget; the first step may."""
     left = seconds_left(plan, steps)
     return bool(steps) and left is not None and left < plan.warm_up_seconds + plan.step_seconds
 
 
-def _next_size(plan: SweepPlan, search: Search, steps: Sequence[Step]) -> int | None:
-    """None when the answer is certain, or nothing is left to measure."""
-    told = telling(best_attempts(plan, steps))
-    done = {step.pool_size for step in told}
-    void = Counter(step.pool_size for step in steps if step.void)
-    given_up = {size for size in void if void[size] >= plan.attempts}
-    sizes = _sizes(search, steps, done, given_up)
-    first = [size for size in _first_sizes(search, sizes) if size not in done]
-    if first:
-        return first[0]
-    if not any(step.mean_throughput for step in told):
+@dataclass(frozen=True)
+class Progress:
+    """What a search knows so far. steps: all that it measured, failed attempts included."""
+
+    plan: SweepPlan
+    search: Search
+    steps: Sequence[Step]
+
+    @cached_property
+    def valid(self) -> tuple[Step, ...]:
+        """The steps that may enter the curve."""
+        return valid_steps(curve_steps(self.plan, self.steps))
+
+    @cached_property
+    def has_throughput(self) -> bool:
+        """Whether any valid step did a transaction."""
+        return any(step.mean_throughput for step in self.valid)
+
+    @cached_property
+    def measured(self) -> frozenset[int]:
+        """Pool sizes with a valid step."""
+        return frozenset(step.pool_size for step in self.valid)
+
+    @cached_property
+    def given_up(self) -> frozenset[int]:
+        """Pool sizes at which as many attempts failed as the plan allows."""
+        failed = Counter(step.pool_size for step in self.steps if step.retryable)
+        return frozenset(size for size, number in failed.items() if number >= self.plan.attempts)
+
+    @cached_property
+    def unconfirmed(self) -> frozenset[int]:
+        """Pool sizes with fewer valid steps than a confirmation takes, and not given up."""
+        confirmed = Counter(step.pool_size for step in self.valid)
+        return frozenset(size for size in self.measured if confirmed[size] < CONFIRMED) - self.given_up
+
+    @property
+    def beginning(self) -> tuple[int, ...]:
+        """The sizes that bracket the start."""
+        return self.search.start, max(1, self.search.start // 2), self.search.start * 2
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """Pool sizes that were measured, and those that may be: users can fill them, and they were not given up."""
+        unfilled = {
+            step.pool_size
+            for step in self.steps
+            if any(result.check is Check.USERS_LIMITED for result in step.failed_checks)
+        }
+        largest = max([min([self.search.largest, *(size - 1 for size in unfilled)]), *self.measured])
+        if largest < self.search.smallest:
+            return ()
+        regular = candidates(self.search.smallest, largest, (*self.beginning, *self.measured))
+        return tuple(size for size in regular if size in self.measured or size not in self.given_up | unfilled)
+
+    @cached_property
+    def curve(self) -> Curves:
+        """The curve fitted over all sizes, measured or not."""
+        return curves([Observation.of(step) for step in self.valid], self.sizes)
+
+    @cached_property
+    def inside(self) -> Curves:
+        """The part of the curve between the smallest and the largest measured size."""
+        return self.curve.within(min(self.measured), max(self.measured))
+
+    @cached_property
+    def plateau(self) -> Plateau:
+        """The answer so far."""
+        return plateau(self.inside)
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether the answer's range is as narrow as the plan asks, and its throughput loss known as well."""
+        answer, sizes = self.plateau, self.inside.sizes
+        position = sizes.index(answer.pool_size)
+        adjacent = position == 0 or answer.low >= sizes[position - 1]
+        narrow = answer.high <= self.search.interval * answer.low or (adjacent and answer.high <= answer.pool_size)
+        return narrow and float(_losses(self.inside, answer.pool_size).std()) <= self.search.loss / TWO_SIDES
+
+
+def _bracket(progress: Progress) -> int | None:
+    """The start, half of it and twice, as far as they may be measured."""
+    if not progress.sizes:
         return None
-    drawn = curves([Observation.of(step) for step in told], sizes)
-    low, high = min(done), max(done)
-    inside = drawn.within(low, high)
-    above, below = _above(drawn, high, inside, search.largest), _below(drawn, low, high)
+    first = (_nearest(progress.sizes, size) for size in progress.beginning)
+    return next((size for size in first if size not in progress.measured), None)
+
+
+def _extend(progress: Progress) -> int | None:
+    """A size beyond those measured, where the best size or the plateau's start may well lie there."""
+    above = _above(progress)
     if above is not None:
         return above
-    lone = {size for size, number in Counter(step.pool_size for step in steps).items() if number < CONFIRMED}
-    if below is not None:
-        return inside.best_size if inside.best_size in lone else below
-    found = plateau(inside)
-    if len(told) < FEWEST_STEPS or not _certain(inside, found, search):
-        return _most_telling(inside, found, given_up)
-    below_it = max((size for size in done if size < found.pool_size), default=found.pool_size)
-    hangs_on = (found.pool_size, below_it, inside.best_size, high)
-    return next((size for size in hangs_on if size in lone or size not in done), None)
+    below = _below(progress)
+    if below is not None and progress.inside.best_size in progress.unconfirmed:
+        return progress.inside.best_size
+    return below
 
 
-def _first_sizes(search: Search, sizes: Sequence[int]) -> list[int]:
-    """The start, half of it and twice, as far as they may be measured."""
-    return list(dict.fromkeys(_nearest(sizes, size) for size in _beginning(search))) if sizes else []
-
-
-def _beginning(search: Search) -> tuple[int, ...]:
-    return search.start, max(1, search.start // 2), search.start * 2
-
-
-def _sizes(search: Search, steps: Sequence[Step], done: set[int], given_up: set[int]) -> tuple[int, ...]:
-    """Those that were measured, and those that may be: callers could fill them, and they were not void too often."""
-    unfilled = {step.pool_size for step in steps if any(one.name == "users_limited" for one in step.failed_checks)}
-    largest = max([min([search.largest, *(size - 1 for size in unfilled)]), *done])
-    if largest < search.smallest:
-        return ()
-    regular = candidates(search.smallest, largest, (*_beginning(search), *done))
-    return tuple(size for size in regular if size in done or size not in given_up | unfilled)
-
-
-def _above(drawn: Curves, high: int, inside: Curves, largest: int) -> int | None:
-    """The next size above all measured ones, or None where no gain is likely there.
-
-    That is twice the highest; halfway on a logarithmic scale where callers were seen not to fill a larger one.
-    """
-    sizes = np.array(drawn.sizes)
+def _above(progress: Progress) -> int | None:
+    """Twice the largest size; halfway on a logarithmic scale where users did not fill a larger pool."""
+    curve, high = progress.curve, max(progress.measured)
+    sizes = np.array(curve.sizes)
     if high == sizes[-1]:
         return None
-    best = inside.draws.max(axis=1)
-    gains = drawn.draws[:, sizes > high].max(axis=1) > (1 + WORTH_GOING) * best
-    wanted = 2 * high if sizes[-1] == largest else (high * sizes[-1]) ** 0.5
-    return _nearest(sizes[sizes > high], wanted) if gains.mean() > MAY_GAIN else None
+    best = progress.inside.draws.max(axis=1)
+    gains = curve.draws[:, sizes > high].max(axis=1) > (1 + WORTH_GOING) * best
+    target = 2 * high if sizes[-1] == progress.search.largest else (high * sizes[-1]) ** 0.5
+    return _nearest(sizes[sizes > high], target) if gains.mean() > MAY_GAIN else None
 
 
-def _below(drawn: Curves, low: int, high: int) -> int | None:
-    """The next size below all measured ones, or None where the plateau hardly begins there."""
-    sizes = np.array(drawn.sizes)
+def _below(progress: Progress) -> int | None:
+    """Half of the smallest size, unless the plateau hardly starts below it."""
+    curve, low = progress.curve, min(progress.measured)
+    sizes = np.array(curve.sizes)
     if low == sizes[0]:
         return None
-    begins = drawn.within(int(sizes[0]), high).crossing(1 - TOLERANCE) < np.log2(low) - CLEARLY_BELOW
-    return _nearest(sizes[sizes < low], low / 2) if begins.mean() > MAY_BEGIN else None
+    starts = curve.within(int(sizes[0]), max(progress.measured)).crossing(1 - TOLERANCE)
+    begins_below = starts < np.log2(low) - CLEARLY_BELOW
+    return _nearest(sizes[sizes < low], low / 2) if begins_below.mean() > MAY_BEGIN else None
 
 
-def _certain(drawn: Curves, found: Plateau, search: Search) -> bool:
-    """Whether the answer's range is as narrow as asked for, and the throughput that it gives up as well known."""
-    place = drawn.sizes.index(found.pool_size)
-    next_to_it = place == 0 or found.low >= drawn.sizes[place - 1]
-    narrow = found.high <= search.interval * found.low or (next_to_it and found.high <= found.pool_size)
-    return narrow and float(_losses(drawn, found.pool_size).std()) <= search.loss / TWO_SIDES
+def _refine(progress: Progress) -> int | None:
+    """The size between those measured at which one more step reduces uncertainty most; None when certain."""
+    if len(progress.valid) >= FEWEST_STEPS and progress.is_certain:
+        return None
+    curve = progress.inside
+    losses, starts = _losses(curve, progress.plateau.pool_size), curve.crossing(1 - TOLERANCE)
+    value = _expected_reduction(curve, losses) + CROSSING_WEIGHT * _expected_reduction(curve, starts)
+    best_first = (curve.sizes[position] for position in np.argsort(-value))
+    return next((size for size in best_first if size not in progress.given_up), None)
 
 
-def _most_telling(drawn: Curves, found: Plateau, given_up: set[int]) -> int | None:
-    """The size between those measured where one more step tells most, or None where all were given up."""
-    losses, begins = _losses(drawn, found.pool_size), drawn.crossing(1 - TOLERANCE)
-    value = _explained(drawn, losses) + CROSSING_WEIGHT * _explained(drawn, begins)
-    return next((drawn.sizes[one] for one in np.argsort(-value) if drawn.sizes[one] not in given_up), None)
+def _confirm(progress: Progress) -> int | None:
+    """A size that the answer hangs on and that was not measured twice."""
+    if not progress.is_certain:
+        return None
+    answer = progress.plateau.pool_size
+    below = max((size for size in progress.measured if size < answer), default=answer)
+    decisive = (answer, below, progress.inside.best_size, max(progress.measured))
+    unmeasured = set(decisive) - progress.measured
+    return next((size for size in decisive if size in progress.unconfirmed | unmeasured), None)
 
 
-def _losses(drawn: Curves, size: int) -> Vector:
-    """What the size gives up on each curve against that curve's own best, a logarithm: wherever it may be."""
-    shares = drawn.draws[:, drawn.sizes.index(size)] / drawn.draws.max(axis=1)
+def _losses(curve: Curves, size: int) -> Vector:
+    """For each sample, the logarithm of the size's share of the sample's own best throughput."""
+    shares = curve.draws[:, curve.sizes.index(size)] / curve.draws.max(axis=1)
     return np.asarray(np.log(np.maximum(shares, LEAST_SHARE)))
 
 
-def _explained(drawn: Curves, outcome: Vector) -> Vector:
-    """By how much one more step at each size is expected to reduce the variance of what each curve makes of it."""
-    away = drawn.draws - drawn.mean
-    covariance = away.T @ (outcome - outcome.mean()) / len(outcome)
-    return np.asarray(covariance**2 / ((away**2).mean(axis=0) + drawn.noise**2))
+def _expected_reduction(curve: Curves, outcome: Vector) -> Vector:
+    """For each size, by how much one more step there is expected to reduce the outcome's variance over the samples."""
+    deviations = curve.draws - curve.mean
+    covariance = deviations.T @ (outcome - outcome.mean()) / len(outcome)
+    return np.asarray(covariance**2 / ((deviations**2).mean(axis=0) + curve.noise**2))
 
 
-def _nearest(sizes: Sequence[int] | NDArray[np.int64], size: float) -> int:
-    return int(min(sizes, key=lambda one: abs(np.log(one / size))))
+def _nearest(sizes: Sequence[int] | NDArray[np.int64], target: float) -> int:
+    return int(min(sizes, key=lambda size: abs(np.log(size / target))))

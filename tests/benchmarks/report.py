@@ -14,6 +14,8 @@ from poolsize.present.report.report import report_html
 from poolsize.runs.run import Run, Step
 from poolsize.runs.store import RunWriter, load_run
 from poolsize.shipped import shipped
+from poolsize.sweep.grid import grid_steps
+from tests.conftest import curve_of
 
 SECONDS = 600
 BAR, MOST_BYTES = 100.0, 5_000_000
@@ -53,8 +55,8 @@ def stored(example: Run, sizes: int, repeats: int, path: Path) -> None:
         example.plan, sizes=tuple(range(1, sizes + 1)), repeats=repeats, users=2 * sizes, step_seconds=SECONDS
     )
     with RunWriter(path, replace(example.setting, plan=plan)) as writer:
-        for planned in plan.steps():
-            like = example.curve[planned.order % len(example.curve)]
+        for planned in grid_steps(plan):
+            like = curve_of(example)[planned.order % len(curve_of(example))]
             rate = 500 * planned.pool_size / (planned.pool_size + 0.1 * sizes)
             writer.append(
                 lengthened(like, planned.pool_size, planned.repeat, planned.order, random.poisson(rate, SECONDS))

@@ -12,9 +12,9 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from poolsize.analysis.analysis import analyze
 from poolsize.analysis.checks import check_step
-from poolsize.answer.price import Wishes
 from poolsize.answer.recommendation import Recommendation, recommend
 from poolsize.present.report.report import report_html
+from poolsize.present.text.sentences.findings import warning_sentences
 from poolsize.recordings.published import published_curves
 from poolsize.runs.run import Run
 from poolsize.runs.store import load_run
@@ -66,7 +66,7 @@ def browser() -> Iterator[Browser]:
 def answered(name: str) -> tuple[Recommendation, str]:
     """A run's answer and its report."""
     analysis = analyze(RUNS[name])
-    answer = recommend(analysis, Wishes(current=40))
+    answer = recommend(analysis, current=40)
     return answer, report_html(analysis, answer, 40)
 
 
@@ -108,7 +108,7 @@ def test_it_is_whole_on_a_phone_a_desk_and_paper(browser: Browser, tmp_path: Pat
 def assert_first_screen(page: Page, answer: Recommendation) -> None:
     """Size, range and the main warning are seen before anybody scrolls."""
     size = page.get_by_text("No answer" if answer.pool_size is None else f"{answer.pool_size} connection").first
-    wanted = [size, page.get_by_text(answer.warnings[0]).first]
+    wanted = [size, page.get_by_text(warning_sentences(answer.findings)[0]).first]
     if answer.range and answer.range[0] != answer.range[1]:
         wanted.append(page.get_by_text(f"Anything from {answer.range[0]} to {answer.range[1]}").first)
     for one in wanted:

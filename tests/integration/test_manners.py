@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from poolsize import load_run
+from poolsize.sweep.next_step import remaining
 from poolsize.target.connection import connect, database_url
 from poolsize.target.private_server import PrivateServer, private_server
 from tests.conftest import Command, mysqld
@@ -179,7 +180,7 @@ def test_an_interrupted_sweep_keeps_its_steps_and_resumes(
     assert done.returncode == 0, done.stderr
     run = load_run(path)
     assert run.steps[: len(kept)] == kept
-    assert not run.unfinished
+    assert remaining(run) is None
 
 
 @pytest.mark.slow

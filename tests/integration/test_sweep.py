@@ -11,7 +11,7 @@ from poolsize import analyze, load_run
 from poolsize.runs.run import Run
 from poolsize.target.connection import connect, database_url
 from poolsize.target.private_server import PrivateServer
-from tests.conftest import Command, assert_true_steps, locust, may_run_on
+from tests.conftest import Command, assert_true_steps, curve_of, locust, may_run_on
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
 
@@ -66,7 +66,7 @@ def test_the_plateau_of_scan_is_the_number_of_cores(server: PrivateServer, tmp_p
     found = analyze(run).plateau
     assert found is not None
     assert found.pool_size == cores
-    assert not [check for step in run.steps for check in step.failed_checks if check.name == "generator"]
+    assert not [check for step in run.steps for check in step.failed_checks if check.check == "generator"]
 
 
 ATTEMPTS, STEADY = 3, 1.05
@@ -93,7 +93,7 @@ def scanned(server: PrivateServer, path: Path, cores: int) -> Run:
 def steady(run: Run) -> bool:
     """Whether the machine kept its speed: both steps of each size did the same."""
     rates: dict[int, list[float]] = {}
-    for step in run.curve:
+    for step in curve_of(run):
         rates.setdefault(step.pool_size, []).append(step.mean_throughput)
     return all(max(both) < STEADY * min(both) for both in rates.values())
 

@@ -15,9 +15,10 @@ import pytest
 
 from poolsize import analyze, load_run, recommend
 from poolsize.analysis.stats.percentiles import merged, percentiles
-from poolsize.runs.run import Run, Step
+from poolsize.present.text.sentences.findings import warning_sentences
+from poolsize.runs.run import Run, Step, StopReason
 from poolsize.target.private_server import PrivateServer, private_server
-from tests.conftest import locust, may_run_on
+from tests.conftest import curve_of, locust, may_run_on
 
 pytestmark = [
     pytest.mark.server,
@@ -61,7 +62,7 @@ def measured(server: PrivateServer, locustfile: str | Path, folder: Path, *optio
 
 
 def failed(step: Step) -> set[str]:
-    return {check.name for check in step.failed_checks}
+    return {check.check for check in step.failed_checks}
 
 
 class Accounts:
@@ -104,7 +105,7 @@ def test_both_demands_are_the_operating_systems_and_predict_every_size(pinned: P
             pinned, "oltp_read_write.py", tmp_path, "--pool-sizes=1,2,4,16", "--step-time=6s", "--warm-up=1s"
         )
     for size in analyze(run).sizes:
-        (step,) = [step for step in run.curve if step.pool_size == size.pool_size]
+        (step,) = [step for step in curve_of(run) if step.pool_size == size.pool_size]
         assert size.demands is not None
         rate = size.throughput.mean
         server_cores, load_cores = accounts.cores(step)
@@ -128,12 +129,12 @@ def test_a_slowed_generator_is_caught_and_an_honest_one_is_not(
         pinned, workload(tmp_path, SERVER_WORK + busy_loop), tmp_path,
         "--pool-sizes=4", "--users=16", "--step-time=3s", "--warm-up=1s",
     )  # fmt: skip
-    (step,) = run.curve
+    (step,) = curve_of(run)
     assert ("generator" in failed(step)) == (busy_ms > 0)
     answer = recommend(analyze(run))
     assert (answer.verdict == "generator-limited") == (busy_ms > 0)
     if busy_ms:
-        assert any("--processes" in warning or "core" in warning for warning in answer.warnings)
+        assert any("--processes" in warning or "core" in warning for warning in warning_sentences(answer.findings))
 
 
 def test_starved_callers_are_caught_by_littles_law(pinned: PrivateServer, tmp_path: Path) -> None:
@@ -145,7 +146,7 @@ def test_starved_callers_are_caught_by_littles_law(pinned: PrivateServer, tmp_pa
     assert all("littles_law" in failed(step) for step in run.steps)
     answer = recommend(analyze(run))
     assert answer.pool_size is None
-    assert "littles_law" in " ".join(answer.warnings)
+    assert "littles_law" in " ".join(warning_sentences(answer.findings))
 
 
 def test_a_stall_shows_when_transactions_arrive_by_the_clock(pinned: PrivateServer, tmp_path: Path) -> None:
@@ -157,7 +158,7 @@ def test_a_stall_shows_when_transactions_arrive_by_the_clock(pinned: PrivateServ
     """
     path = workload(tmp_path, SERVER_WORK)
     common = ("--pool-sizes=4", "--users=40", "--warm-up=1s")
-    (step,) = measured(pinned, path, tmp_path, *common, "--step-time=4s").curve
+    (step,) = curve_of(measured(pinned, path, tmp_path, *common, "--step-time=4s"))
     capacity = sum(step.counted) / len(step.counted)
     p99_ms = {}
     for loop, options in (("open", [f"--rate={0.7 * capacity}"]), ("closed", [])):
@@ -167,7 +168,7 @@ def test_a_stall_shows_when_transactions_arrive_by_the_clock(pinned: PrivateServ
         run = measured(pinned, path, tmp_path, *common, "--step-time=10s", *options)
         over.set()
         stalling.join()
-        latencies = run.curve[0].latencies
+        latencies = curve_of(run)[0].latencies
         assert latencies is not None
         p99_ms[loop] = percentiles(merged([latencies.total])).p99
     assert p99_ms["open"] == pytest.approx(185, rel=0.15)
@@ -189,7 +190,7 @@ def test_more_arrivals_than_a_pool_serves_end_the_step(pinned: PrivateServer, tm
     (step,) = run.steps
     assert "arrivals" in failed(step)
     assert step.stopped is not None
-    assert "queue grew" in step.stopped
+    assert step.stopped.reason is StopReason.BACKLOG
     assert 1 < len(step.throughput) < 25
 
 
@@ -231,5 +232,5 @@ def test_row_locks_are_named_as_the_cause(pinned: PrivateServer, tmp_path: Path)
     path = workload(tmp_path, transaction + prepare)
     run = measured(pinned, path, tmp_path, "--pool-sizes=1,4", "--step-time=3s", "--warm-up=1s")
     found = analyze(run)
-    assert found.cause is not None
-    assert found.cause.name == "row locks"
+    assert found.bottleneck is not None
+    assert found.bottleneck.name == "row locks"

@@ -13,11 +13,13 @@ import psutil
 import pytest
 
 from poolsize import analyze, load_run
+from poolsize.analysis.attempts import retried_steps
 from poolsize.runs.run import Run
+from poolsize.sweep.next_step import remaining
 from poolsize.target import private_server as servers
 from poolsize.target.connection import connect, database_url
 from poolsize.target.private_server import PrivateServer, private_server
-from tests.conftest import ROOT, Command, assert_true_steps, readme_line
+from tests.conftest import ROOT, Command, assert_true_steps, curve_of, readme_line
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
 POOLSIZE = str(Path(sys.executable).with_name("poolsize"))
@@ -27,7 +29,7 @@ PLATEAU = 2
 
 
 def assert_shared_exactly(run: Run, processes: int) -> None:
-    for step in run.curve:
+    for step in curve_of(run):
         shares = sorted(worker.share for worker in step.workers)
         assert len(shares) == processes
         assert sum(shares) == step.pool_size
@@ -72,11 +74,11 @@ def test_a_load_process_that_is_killed_costs_at_most_its_step(tmp_path: Path) ->
         _, err = sweep.communicate(timeout=120)
     assert sweep.returncode == 0, err
     run = load_run(path)
-    assert not run.unfinished
-    lost = [step for step in run.void if "workers" in {check.name for check in step.failed_checks}]
+    assert remaining(run) is None
+    lost = [step for step in retried_steps(run) if "workers" in {check.check for check in step.failed_checks}]
     assert len(lost) == 1
-    assert sorted(len(step.workers) for step in run.curve) == [3, 3, 4]
-    assert not any(step.void for step in run.curve)
+    assert sorted(len(step.workers) for step in curve_of(run)) == [3, 3, 4]
+    assert not any(step.retryable for step in curve_of(run))
     assert "measured again" in err
 
 

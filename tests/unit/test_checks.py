@@ -5,14 +5,14 @@ from dataclasses import replace
 import pytest
 
 from poolsize.analysis.checks import check_step
-from poolsize.runs.run import Step, Worker
+from poolsize.runs.run import Step, Stopped, StopReason, Worker
 from tests.conftest import a_step
 
 GOOD = a_step(4, [100] * 10)
 
 
 def failed(step: Step) -> set[str]:
-    return {check.name for check in check_step(step, error_budget=0.01) if not check.passed}
+    return {str(result.check) for result in check_step(step, error_budget=0.01) if not result.passed}
 
 
 def test_a_good_step_passes() -> None:
@@ -36,7 +36,7 @@ def test_a_good_step_passes() -> None:
             "quiet",
         ),
         ({"rate": 120.0}, "arrivals"),
-        ({"rate": 100.0, "stopped": "the queue outgrew its callers"}, "arrivals"),
+        ({"rate": 100.0, "stopped": Stopped(StopReason.BACKLOG, {"backlog": 501})}, "arrivals"),
         (
             {"pool_size": 64, "server_connections": 64, "workers": (Worker("local", 64, 64, 0.2, 0.0, 0.5),)},
             "users_limited",

@@ -33,7 +33,7 @@ def test_recommend_answers_with_the_formula(poolsize: Command, arguments: list[s
     answer = json.loads(done.stdout)
     assert (done.returncode, done.stderr, answer["pool_size"], answer["basis"]) == (0, "", size, "formula")
     assert answer["verdict"] is None
-    assert answer["fleet"] is None
+    assert answer["findings"][0]["code"] == "cores"
 
 
 def test_the_deadlock_floor_is_named(poolsize: Command) -> None:

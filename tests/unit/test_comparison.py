@@ -14,7 +14,8 @@ from poolsize.answer.compared_field import compared_field
 from poolsize.answer.comparison import Comparison, compare
 from poolsize.errors import BadInput, WorkFailed
 from poolsize.present import plots
-from poolsize.present.text.comparison import comparison_json, comparison_text, sentences
+from poolsize.present.json.comparison import comparison_json
+from poolsize.present.text.comparison import comparison_text, sentences
 from poolsize.runs.run import Calibration, Run, Step
 from tests.conftest import Command, a_run, a_setting, a_step
 
@@ -94,8 +95,8 @@ def test_a_known_difference_is_found_and_told() -> None:
 def test_a_difference_at_one_size_is_found_there_and_nowhere_else() -> None:
     random = np.random.default_rng(4)
     (other,) = compare({"before": noisy(random), "after": noisy(random, tail=0.6)}).others
-    assert list(other.real_sizes) == [32]
-    assert other.real_sizes[32].low < -0.4 < other.real_sizes[32].high
+    assert list(other.significant_sizes) == [32]
+    assert other.significant_sizes[32].low < -0.4 < other.significant_sizes[32].high
 
 
 def test_equal_runs_do_not_differ() -> None:
@@ -181,7 +182,7 @@ def test_an_incomplete_run_is_not_compared() -> None:
 
 
 def with_loop(run: Run, loop_us: float) -> Analysis:
-    return analyze(replace(run, calibration=Calibration(loop_us, 20.0, 60.0)))
+    return analyze(replace(run, calibration=Calibration(loop_us, 60.0)))
 
 
 def test_a_machine_of_another_speed_is_told() -> None:

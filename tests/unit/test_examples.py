@@ -9,10 +9,11 @@ from matplotlib.testing.compare import compare_images
 
 from poolsize.present.plots import figure, save_figure
 from poolsize.runs.store import FORMAT, load_run
+from poolsize.sweep.next_step import remaining
 from tests.conftest import EXAMPLES, ROOT, example
 from tests.golden import PIXELS
 
-FREE = {"server_options", "errors"}
+FREE = {"server_options", "errors", "failed"}
 """Objects whose keys are the user's or the server's."""
 
 
@@ -29,7 +30,7 @@ def test_it_is_of_this_version_small_and_whole(path: Path) -> None:
     run = load_run(path)
     assert json.loads(path.read_text().splitlines()[0])["format"] == FORMAT
     assert path.stat().st_size < 200_000
-    assert not run.unfinished
+    assert remaining(run) is None
     assert run.setting.server
 
 

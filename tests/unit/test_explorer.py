@@ -6,7 +6,7 @@ from poolsize.present.notebook.explorer import explored, explorer
 from poolsize.recordings.published import published_curves
 from poolsize.runs.store import load_run
 from poolsize.sweep.replay import recorded_run
-from tests.conftest import EXAMPLES, a_run
+from tests.conftest import EXAMPLES, a_run, curve_of
 
 SCAN = load_run(EXAMPLES["scan-mariadb"])
 
@@ -49,5 +49,5 @@ def test_the_sliders_begin_at_the_answer() -> None:
     tolerance, limit, cores, _ = explorer(SCAN).children
     assert tolerance.value == 0.05
     assert limit.value == 0
-    assert limit.max >= max(step.p95_ms[-1] for step in SCAN.curve)
+    assert limit.max >= max(step.p95_ms[-1] for step in curve_of(SCAN))
     assert cores.value == SCAN.setting.cores

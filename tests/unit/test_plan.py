@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from poolsize.errors import BadInput
 from poolsize.runs.plan import SweepPlan, parse_sizes
+from poolsize.sweep.grid import grid_steps
 from poolsize.units import seconds_of
 
 
@@ -14,8 +15,8 @@ def test_each_repeat_measures_every_size_once_and_the_seed_fixes_the_order(
     sizes: set[int], repeats: int, seed: int
 ) -> None:
     plan = SweepPlan(tuple(sorted(sizes)), 9, "scan", repeats=repeats, seed=seed)
-    steps = plan.steps()
-    assert steps == plan.steps()
+    steps = grid_steps(plan)
+    assert steps == grid_steps(plan)
     assert [step.order for step in steps] == list(range(len(sizes) * repeats))
     for repeat in range(repeats):
         assert {step.pool_size for step in steps if step.repeat == repeat} == sizes
@@ -23,7 +24,8 @@ def test_each_repeat_measures_every_size_once_and_the_seed_fixes_the_order(
 
 def test_the_order_is_not_the_curve() -> None:
     orders = {
-        tuple(step.pool_size for step in SweepPlan((1, 2, 4, 8), 9, "scan", seed=seed).steps()) for seed in range(20)
+        tuple(step.pool_size for step in grid_steps(SweepPlan((1, 2, 4, 8), 9, "scan", seed=seed)))
+        for seed in range(20)
     }
     assert len(orders) > 5
 

@@ -115,7 +115,9 @@ def test_what_a_replay_does_not_know_is_not_drawn(draw: Callable[[Axes, Analysis
 def test_the_throughput_drawn_is_what_was_measured() -> None:
     ax = plots.plot_throughput(Figure().subplots(), run())
     (points,) = [line for line in ax.lines if line.get_label() == "measured"]
-    assert np.asarray(points.get_ydata()).tolist() == [size.throughput.mean for size in run().sizes if size.valid]
+    assert np.asarray(points.get_ydata()).tolist() == [
+        size.throughput.mean for size in run().sizes if size.passed_all_checks
+    ]
 
 
 def test_a_size_beyond_what_was_measured_is_told_at_the_edge() -> None:

@@ -15,6 +15,7 @@ from poolsize.analysis.oracle import explained
 from poolsize.answer.prediction import WhatIf, predict
 from poolsize.errors import BadInput, WorkFailed
 from poolsize.oracle_demonstration import SHOWN
+from poolsize.present.text.sentences.findings import sentence
 from poolsize.runs.store import load_run
 from tests.conftest import ROOT, a_run
 
@@ -99,7 +100,7 @@ def test_what_was_measured_is_predicted() -> None:
             assert size.usage.mean == pytest.approx(measured.usage.mean, rel=0.1)
             assert size.total.p95 == pytest.approx(measured.total.p95, rel=0.15)
     assert [size.pool_size for size in found.sizes] == [1, 2, 4, 8, 16, 32]
-    assert any("Beyond 16" in note for note in found.notes)
+    assert any("Beyond 16" in note for note in map(sentence, found.findings))
 
 
 def test_more_cores_do_more_and_more_callers_wait_longer() -> None:
@@ -112,10 +113,10 @@ def test_more_cores_do_more_and_more_callers_wait_longer() -> None:
 
 def test_more_cores_are_no_promise_where_something_else_held_the_run() -> None:
     insert = analyze(load_run(ROOT / "data/examples/insert-mariadb.jsonl"))
-    assert insert.cause is not None
-    assert insert.cause.name not in {"server CPU", "shared CPU"}
-    assert any("may not help" in note for note in predict(insert, WhatIf(cores=8), [16]).notes)
-    assert not any("may not help" in note for note in predict(SCAN, WhatIf(cores=8), [16]).notes)
+    assert insert.bottleneck is not None
+    assert insert.bottleneck.name not in {"server CPU", "shared CPU"}
+    assert any("may not help" in note for note in map(sentence, predict(insert, WhatIf(cores=8), [16]).findings))
+    assert not any("may not help" in note for note in map(sentence, predict(SCAN, WhatIf(cores=8), [16]).findings))
 
 
 def test_distance_is_paid_by_every_statement() -> None:
@@ -159,7 +160,7 @@ def test_the_shape_of_usage_times_is_the_measured_one() -> None:
     recorded = replace(SCAN.run, steps=tuple(replace(step, latencies=None) for step in SCAN.run.steps))
     unknown = predict(analyze(recorded), WhatIf(), [2])
     assert unknown.sizes[0].usage.p95 / unknown.sizes[0].usage.mean == pytest.approx(np.log(20), rel=0.02)
-    assert any("exponentially" in note for note in unknown.notes)
+    assert any("exponentially" in note for note in map(sentence, unknown.findings))
     replayed = replace(recorded, setting=replace(recorded.setting, recording="a.csv"))
     with pytest.raises(BadInput, match="give --users"):
         predict(analyze(replayed), WhatIf())

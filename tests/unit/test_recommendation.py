@@ -8,10 +8,16 @@ import pytest
 from poolsize.analysis.analysis import analyze
 from poolsize.answer.recommendation import recommend
 from poolsize.errors import WorkFailed
-from poolsize.present.text.analysis import analysis_json, analysis_text
-from poolsize.present.text.recommendation import recommendation_json, recommendation_text
-from poolsize.runs.run import Check, Run
+from poolsize.present.json.analysis import analysis_json
+from poolsize.present.json.recommendation import recommendation_json
+from poolsize.present.text.analysis import analysis_text
+from poolsize.present.text.recommendation import recommendation_text
+from poolsize.present.text.sentences.findings import warning_sentences
+from poolsize.runs.check import Check, CheckResult
+from poolsize.runs.run import Run
 from tests.conftest import a_run
+
+QUEUE_GREW = {"due_per_second": 500.0, "throughput": 420.0}
 
 
 @pytest.mark.parametrize(
@@ -42,19 +48,19 @@ def test_noise_widens_the_range_it_can_not_be_told_apart_from() -> None:
 def test_a_range_too_wide_gives_no_size_but_a_way_to_one() -> None:
     answer = recommend(analyze(a_run({1: 100, 2: 300, 4: 372, 8: 400, 16: 395, 32: 390}, noise=250)))
     assert (answer.pool_size, answer.range, answer.verdict) == (None, None, "noisy")
-    assert "--step-time" in answer.warnings[0]
+    assert "--step-time" in warning_sentences(answer.findings)[0]
 
 
 def test_one_size_is_nothing_to_compare() -> None:
     answer = recommend(analyze(a_run({4: 400})))
     assert (answer.pool_size, answer.verdict) == (4, "edge")
-    assert "Only 4 was measured" in answer.warnings[0]
+    assert "Only 4 was measured" in warning_sentences(answer.findings)[0]
 
 
 def test_pools_as_large_as_the_users_give_no_size() -> None:
     answer = recommend(analyze(a_run({64: 900, 100: 905})))
     assert (answer.pool_size, answer.verdict) == (None, "users-limited")
-    assert "--users" in answer.warnings[0]
+    assert "--users" in warning_sentences(answer.findings)[0]
     assert "No pool size" in recommendation_text(answer)
 
 
@@ -81,7 +87,7 @@ def test_json_has_the_documented_fields() -> None:
     analysis = analyze(a_run({1: 100, 2: 200, 4: 390, 8: 400}))
     answer = json.loads(recommendation_json(recommend(analysis)))
     assert answer.keys() >= {
-        "basis", "pool_size", "range", "formula", "verdict", "reasons", "warnings", "fleet", "throughput",
+        "basis", "pool_size", "range", "formula", "verdict", "reasons", "warnings", "findings", "throughput",
         "database_size", "estimates", "regret",
     }  # fmt: skip
     assert answer["formula"] == {"cores": 4, "effective_disks": 1.0, "connections": 9}
@@ -106,7 +112,11 @@ def at_a_rate(carried: dict[int, bool]) -> Run:
     run = a_run(dict.fromkeys(carried, 500), users=1000)
     plan = replace(run.plan, rate=500.0)
     steps = [
-        replace(step, rate=500.0, checks=() if carried[step.pool_size] else (Check("arrivals", False, "a queue grew"),))
+        replace(
+            step,
+            rate=500.0,
+            checks=() if carried[step.pool_size] else (CheckResult(Check.ARRIVALS, False, QUEUE_GREW),),
+        )
         for step in run.steps
     ]
     return Run(replace(run.setting, plan=plan), tuple(steps))
@@ -130,4 +140,4 @@ def test_at_a_rate_the_smallest_size_that_carries_it_is_the_answer(
 def test_a_rate_that_no_size_carries_is_said_to_be_that() -> None:
     answer = recommend(analyze(at_a_rate({1: False, 2: False})))
     assert answer.pool_size is None
-    assert "No pool that was measured served 500/s" in answer.warnings[0]
+    assert "No pool that was measured served 500/s" in warning_sentences(answer.findings)[0]

@@ -11,7 +11,7 @@ import pytest
 
 from poolsize.analysis.analysis import Analysis, analyze
 from poolsize.analysis.checks import check_step
-from poolsize.answer.price import Wishes
+from poolsize.answer.latency_limit import LatencyLimits
 from poolsize.answer.recommendation import recommend
 from poolsize.commands.sweep import sweep
 from poolsize.present.report.report import report_html, report_markdown
@@ -133,7 +133,7 @@ def test_at_a_fixed_rate_nothing_is_said_of_a_curve() -> None:
 
 def test_under_a_latency_limit_both_sizes_are_told() -> None:
     analysis = example("oltp_read_write-mariadb")
-    answer = recommend(analysis, Wishes(max_p95_ms=152))
+    answer = recommend(analysis, LatencyLimits(max_p95_ms=152))
     assert analysis.plateau
     assert answer.pool_size != analysis.plateau.pool_size
     page = Page(report_html(analysis, answer))

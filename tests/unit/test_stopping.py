@@ -13,6 +13,7 @@ from poolsize.analysis.stats.confidence import mean_interval
 from poolsize.load.step_course import CourseSecond, StepCourse
 from poolsize.load.stopping import Ending, ending
 from poolsize.runs.plan import SweepPlan
+from poolsize.runs.run import Stopped, StopReason
 
 PLAN = SweepPlan((4,), 16, "scan", warm_up_seconds=2, step_seconds=10)
 
@@ -56,15 +57,13 @@ def test_precision_makes_a_step_longer() -> None:
 def test_too_many_failures_end_it() -> None:
     end = seconds_until(PLAN, [100] * 20, errors=10)
     assert end.last < 12
-    assert end.stopped is not None
-    assert "20 of 220 transactions failed" in end.stopped
+    assert end.stopped == Stopped(StopReason.TOO_MANY_ERRORS, {"failed": 20, "transactions": 220})
     assert seconds_until(replace(PLAN, error_budget=0.2), [100] * 20, errors=10).stopped is None
 
 
 def test_a_queue_without_end_ends_it() -> None:
     end = seconds_until(replace(PLAN, rate=100.0), [50] * 20, backlog=501)
-    assert end.stopped is not None
-    assert "501" in end.stopped
+    assert end.stopped == Stopped(StopReason.BACKLOG, {"backlog": 501})
     assert seconds_until(replace(PLAN, rate=100.0), [50] * 20, backlog=499).stopped is None
 
 

@@ -7,8 +7,11 @@ import pytest
 
 from poolsize.analysis.analysis import analyze
 from poolsize.errors import BadInput, WorkFailed
-from poolsize.runs.run import Run, missing_steps
+from poolsize.present.text.sentences.checks import check_sentence
+from poolsize.runs.run import Run, StopReason
 from poolsize.runs.store import FORMAT, RunWriter, load_run
+from poolsize.sweep.grid import missing_steps
+from poolsize.sweep.next_step import remaining
 from tests.conftest import ROOT, a_run
 
 RUN = a_run({1: 100, 2: 200, 4: 380})
@@ -99,7 +102,7 @@ def test_a_damaged_histogram_is_refused(tmp_path: Path) -> None:
 def test_a_run_of_format_1_is_read_as_it_was_meant() -> None:
     """A real one, made before there were counters, sections and open loops."""
     run = load_run(ROOT / "tests/data/scan-format-1.jsonl")
-    assert not run.unfinished
+    assert remaining(run) is None
     assert {step.rate for step in run.steps} == {None}
     found = analyze(run)
     assert found.plateau is not None
@@ -122,4 +125,40 @@ def test_a_run_of_format_1_is_complete_whatever_its_checks_say(tmp_path: Path) -
     old = (ROOT / "tests/data/scan-format-1.jsonl").read_text()
     path.write_text(old.replace('"name":"littles_law","passed":true', '"name":"littles_law","passed":false', 1))
     assert len(load_run(path).steps[0].failed_checks) == 1
-    assert not load_run(path).unfinished
+    assert remaining(load_run(path)) is None
+
+
+def test_the_sentences_of_format_3_are_read_as_figures() -> None:
+    """Those figures, put into words again, are the sentences that were stored."""
+    path = ROOT / "tests/data/oltp-format-3.jsonl"
+    stored = [
+        json.loads(line)["step"]["checks"] for line in path.read_text().splitlines() if "step" in json.loads(line)
+    ]
+    for step, sentences in zip(load_run(path).steps, stored, strict=True):
+        assert [result.check for result in step.checks] == [check["name"] for check in sentences]
+        assert [result.passed for result in step.checks] == [check["passed"] for check in sentences]
+        assert not any("detail" in result.values for result in step.checks)
+        assert list(map(check_sentence, step.checks)) == [check["detail"] for check in sentences]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "reason", "values"),
+    [
+        ("20 of 220 transactions failed, more than the error budget allows", StopReason.TOO_MANY_ERRORS, [20, 220]),
+        (
+            "the queue grew to 501 transactions that were due: more arrive than this pool serves",
+            StopReason.BACKLOG,
+            [501],
+        ),
+        ("lost 1 of 4 load processes", StopReason.WORKER_LOST, [1, 4]),
+    ],
+)
+def test_an_early_end_of_format_3_is_read_as_figures(
+    tmp_path: Path, sentence: str, reason: StopReason, values: list[int]
+) -> None:
+    path = tmp_path / "a.jsonl"
+    text = (ROOT / "tests/data/oltp-format-3.jsonl").read_text()
+    path.write_text(text.replace('"stopped":null', f'"stopped":"{sentence}"', 1))
+    stopped = load_run(path).steps[0].stopped
+    assert stopped is not None
+    assert (stopped.reason, list(stopped.values.values())) == (reason, values)

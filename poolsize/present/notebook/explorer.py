@@ -4,11 +4,12 @@ import ipywidgets as widgets
 
 from poolsize.analysis.analysis import Analysis, analyze
 from poolsize.analysis.plateau import TOLERANCE
+from poolsize.answer.latency_limit import LatencyLimits
 from poolsize.answer.prediction import Prediction, WhatIf, predict
-from poolsize.answer.price import Wishes
 from poolsize.answer.recommendation import Recommendation, recommend
 from poolsize.errors import PoolsizeError
 from poolsize.present.text.bullets import bullets
+from poolsize.present.text.sentences.findings import warning_sentences
 from poolsize.runs.run import Run
 from poolsize.units import count, milliseconds, per_second, percent
 
@@ -24,15 +25,15 @@ def explored(run: Run, tolerance: float = TOLERANCE, max_p95_ms: float | None = 
     """
     analysis = analyze(run, tolerance)
     try:
-        answer = recommend(analysis, Wishes(max_p95_ms=max_p95_ms))
+        answer = recommend(analysis, LatencyLimits(max_p95_ms=max_p95_ms))
     except PoolsizeError as error:
         return str(error)
     if answer.pool_size is None:
-        return f"No answer: {answer.warnings[0]}"
+        return f"No answer: {warning_sentences(answer.findings)[0]}"
     said = [_answer(analysis, answer)]
     if max_p95_ms is not None:
         limit = milliseconds(max_p95_ms)
-        p95_ms = analysis.latency_ms_at("p95", answer.pool_size)
+        p95_ms = analysis.by_size.latency_ms("p95", answer.pool_size)
         kept = "keeps" if p95_ms <= max_p95_ms else "breaks"
         said.append(f"Its p95 of {milliseconds(p95_ms)} {kept} the limit of {limit}.")
     if cores is not None and cores != run.setting.cores:

@@ -42,7 +42,7 @@ def counters_frame(analysis: Analysis) -> pd.DataFrame:
     """One line a pool size: means of those server counters that were read."""
     rows = [
         {"pool_size": size.pool_size}
-        | {label: analysis.counter(name, size.pool_size) for name, label in COUNTERS.items()}
+        | {label: analysis.by_size.counter(name, size.pool_size) for name, label in COUNTERS.items()}
         for size in analysis.sizes
     ]
     return pd.DataFrame(rows).set_index("pool_size").dropna(axis=1, how="all").round(2)

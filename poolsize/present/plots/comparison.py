@@ -19,9 +19,9 @@ def plot_compared(ax: Axes, comparison: Comparison) -> Axes:
     sizes: set[int] = set()
     for run, colour, marker in zip(comparison.runs, cycle(IN_ORDER), cycle(MARKERS), strict=False):
         analysis, size = run.analysis, run.answer.pool_size
-        if analysis.curves:
-            band(ax, analysis.curves, colour)
-            ax.plot(analysis.curves.sizes, analysis.curves.mean, color=colour)
+        if analysis.curve:
+            band(ax, analysis.curve, colour)
+            ax.plot(analysis.curve.sizes, analysis.curve.mean, color=colour)
         shown = [one.pool_size for one in analysis.sizes]
         ax.plot(
             shown, [one.throughput.mean for one in analysis.sizes], color=colour, marker=marker, markersize=4,

@@ -17,6 +17,7 @@ from poolsize.present.plots.comparison import plot_compared, plot_differences
 from poolsize.present.plots.latency import plot_latency, plot_wait_and_usage
 from poolsize.present.plots.throughput import plot_prediction, plot_throughput
 from poolsize.present.text.analysis import measured
+from poolsize.present.text.comparison import comparison_title
 from poolsize.units import count
 
 WIDTH, HEIGHT = 7.2, 3.2
@@ -43,7 +44,7 @@ def prediction_figure(prediction: Prediction) -> Figure:
 def comparison_figure(comparison: Comparison) -> Figure:
     """The curves, and below them their differences, titled with what is compared."""
     draws: list[Draw] = [lambda ax: plot_compared(ax, comparison), lambda ax: plot_differences(ax, comparison)]
-    return _below_each_other(draws, comparison.title)
+    return _below_each_other(draws, comparison_title(comparison))
 
 
 def svg_of(draw: Draw, width: float, height: float) -> str:

@@ -63,7 +63,7 @@ def plot_distribution(ax: Axes, analysis: Analysis, latency: str = "total") -> A
     colours = mpl.colormaps["viridis"](np.linspace(0, 0.65, len(few)))
     furthest = 1.0
     for size, colour, line in zip(few, colours, cycle(("-", "--")), strict=False):
-        histogram = analysis.histogram(latency, size)
+        histogram = analysis.by_size.histogram(latency, size)
         if histogram is None or not histogram.get_total_count():
             continue
         last = np.log10(histogram.get_total_count())

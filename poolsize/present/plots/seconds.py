@@ -4,6 +4,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 
+from poolsize.analysis.attempts import retried_steps
 from poolsize.present.plots.axes import BLUE, LIGHT, ORANGE, legend_above, rate_axis
 from poolsize.runs.run import Run
 from poolsize.units import count
@@ -21,7 +22,7 @@ def plot_seconds(ax: Axes, run: Run) -> Axes:
     """
     starts = np.concatenate([[0], np.cumsum([len(step.throughput) for step in run.steps])])
     width = int(-(-starts[-1] // MOST_POINTS))
-    void = {id(step) for step in run.void}
+    void = {id(step) for step in retried_steps(run)}
     for spoiled, colour, label in ((False, BLUE, "each second"), (True, ORANGE, "void, measured again")):
         lines = [
             _line(step.throughput, first, width)

@@ -15,9 +15,9 @@ SEEN = 0.01
 def plot_processors(ax: Axes, analysis: Analysis) -> Axes:
     """Cores kept busy by the server, by making the load and by other programs; the server's only where it was seen."""
     sizes = [size.pool_size for size in analysis.sizes]
-    load = [analysis.load_cores(size) for size in sizes]
-    server = [analysis.counter("process_cpu", size) for size in sizes]
-    machine = [analysis.counter("machine_cpu", size) for size in sizes]
+    load = [analysis.by_size.worker_cores(size) for size in sizes]
+    server = [analysis.by_size.counter("process_cpu", size) for size in sizes]
+    machine = [analysis.by_size.counter("machine_cpu", size) for size in sizes]
     parts: list[Part] = [("making the load", ORANGE, load)]
     if None not in server:
         parts.insert(0, ("the server", BLUE, _known(server)))
@@ -25,7 +25,7 @@ def plot_processors(ax: Axes, analysis: Analysis) -> Axes:
         used = zip(_known(machine), _known(server), load, strict=True)
         parts.append(("other programs", LIGHT, [max(0.0, busy - mine - ours) for busy, mine, ours in used]))
     stacked_bars(ax, sizes, parts, "cores busy")
-    if cores := analysis.counter("machine_cores", sizes[-1]):
+    if cores := analysis.by_size.counter("machine_cores", sizes[-1]):
         ax.axhline(cores, color=GREY, linestyle=":", label=f"the machine's {cores:g}")
         legend_above(ax, 2)
     return ax
@@ -35,7 +35,7 @@ def plot_threads(ax: Axes, analysis: Analysis) -> Axes:
     """How many statements the server ran at a time (Threads_running), against the connections that it was given."""
     sizes = [size.pool_size for size in analysis.sizes]
     ax.plot(sizes, sizes, color=GREY, linestyle=":", label="as many as connections")
-    running = [analysis.counter("Threads_running", size) for size in sizes]
+    running = [analysis.by_size.counter("Threads_running", size) for size in sizes]
     ax.plot(sizes, _known(running), color=BLUE, marker="o", label="ran at a time")
     ax.set_yscale("log", base=2)
     ax.yaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))

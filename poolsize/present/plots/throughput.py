@@ -22,11 +22,11 @@ def plot_throughput(ax: Axes, analysis: Analysis, marks: Mapping[str, int] | Non
     {"current": 40}.
     """
     sizes = [size.pool_size for size in analysis.sizes]
-    if analysis.curves:
-        band(ax, analysis.curves, BLUE, "95 % of curves")
-        ax.plot(analysis.curves.sizes, analysis.curves.mean, color=BLUE, label="through all steps")
+    if analysis.curve:
+        band(ax, analysis.curve, BLUE, "95 % of curves")
+        ax.plot(analysis.curve.sizes, analysis.curve.mean, color=BLUE, label="through all steps")
     for valid, face, label in ((True, BLUE, "measured"), (False, "white", "a check failed")):
-        shown = [size for size in analysis.sizes if size.valid is valid]
+        shown = [size for size in analysis.sizes if size.passed_all_checks is valid]
         if shown:
             ax.plot(
                 [size.pool_size for size in shown], [size.throughput.mean for size in shown],

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Mapping
 
-from poolsize.analysis.analysis import Analysis, SizeSummary
+from poolsize.analysis.analysis import Analysis
+from poolsize.analysis.size_summary import SizeSummary
 from poolsize.present.text.estimator_sizes import said
 from poolsize.units import count, milliseconds, number, per_second
 
@@ -63,9 +64,9 @@ def of_processors(analysis: Analysis) -> str:
     """How many cores each side kept busy at the ends and at the plateau."""
 
     def tell(size: SizeSummary) -> str:
-        busy = analysis.counter("process_cpu", size.pool_size)
+        busy = analysis.by_size.counter("process_cpu", size.pool_size)
         server = "" if busy is None else f"the server {number(busy)} and "
-        return f"{server}the load {number(analysis.load_cores(size.pool_size))}"
+        return f"{server}the load {number(analysis.by_size.worker_cores(size.pool_size))}"
 
     return f"Cores kept busy, one bar a pool size: {_at_landmarks(analysis, tell)}."
 
@@ -93,5 +94,5 @@ def _landmarks(analysis: Analysis) -> list[SizeSummary]:
     """The smallest size, the one nearest to the plateau, and the largest; each once."""
     found = [analysis.sizes[0], analysis.sizes[-1]]
     if analysis.plateau:
-        found.insert(1, analysis.nearest(analysis.plateau.pool_size))
+        found.insert(1, analysis.by_size.nearest(analysis.plateau.pool_size))
     return list({size.pool_size: size for size in found}.values())

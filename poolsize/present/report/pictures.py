@@ -57,7 +57,7 @@ def pictures(analysis: Analysis, answer: Recommendation, current: int | None) ->
         )
     if analysis.knows_latencies:
         found += _pictures_of_latencies(analysis)
-    if any(step.workers for step in analysis.run.curve):
+    if any(step.workers for step in analysis.steps):
         found.append(
             _picture(
                 "Processors",
@@ -86,7 +86,7 @@ def _knee_caption(analysis: Analysis, answer: Recommendation) -> str:
     found = analysis.plateau
     if found is None:
         return "No size passed the checks that an answer needs."
-    if analysis.curves is None:
+    if analysis.curve is None:
         return "Transactions arrived at a fixed rate: the smallest pool that carried it is the answer."
     others = "Below stand the sizes that other methods give."
     if limited(analysis, answer):
@@ -98,7 +98,7 @@ def _knee_caption(analysis: Analysis, answer: Recommendation) -> str:
 
 
 def _of_processors(analysis: Analysis) -> str:
-    if analysis.counter("process_cpu", analysis.sizes[-1].pool_size) is None:
+    if analysis.by_size.counter("process_cpu", analysis.sizes[-1].pool_size) is None:
         return "Of the server's own processor time nothing is known here."
     return "Where all bars together reach the machine's cores, more connections can't help."
 

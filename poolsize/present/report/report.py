@@ -9,15 +9,17 @@ from markupsafe import Markup, escape
 from poolsize.analysis.analysis import Analysis
 from poolsize.answer.recommendation import Recommendation
 from poolsize.present.report.pictures import Picture, limited, pictures
-from poolsize.present.text.analysis import measured, void_steps
+from poolsize.present.text.analysis import excluded_steps, measured
 from poolsize.present.text.knee import knee_text
 from poolsize.present.text.recommendation import engine_lines
 from poolsize.present.text.repeat_command import repeat_command
+from poolsize.present.text.sentences.checks import check_sentence
+from poolsize.present.text.sentences.findings import reason_sentences, warning_sentences
 from poolsize.present.text.table import Table
 from poolsize.present.text.tables import (
     estimators_table,
     latency_table,
-    regret_table,
+    price_table,
     throughput_table,
     verified_table_in_ms,
 )
@@ -92,11 +94,11 @@ def _report(analysis: Analysis, answer: Recommendation, shown: tuple[Picture, ..
         size=size,
         range=_range(analysis, answer),
         verdict=answer.verdict or "",
-        warnings=answer.warnings,
+        warnings=warning_sentences(answer.findings),
         failed=_failed(analysis),
-        void=void_steps(analysis),
-        reasons=answer.reasons,
-        prices=regret_table(answer),
+        void=excluded_steps(analysis),
+        reasons=reason_sentences(answer.findings),
+        prices=price_table(answer),
         engines=engine_lines(answer),
         pictures=shown,
         curve=knee_text(analysis),
@@ -112,14 +114,15 @@ def _report(analysis: Analysis, answer: Recommendation, shown: tuple[Picture, ..
 def _failed(analysis: Analysis) -> tuple[str, ...]:
     """Each check that did not pass, at which sizes, with the figures of the largest of them."""
     at_all_sizes = [
-        f"{name}, with {', '.join(map(str, details))} {'connection' if set(details) == {1} else 'connections'}: "
-        f"{details[max(details)]}"
-        for name, details in analysis.failures.items()
+        f"{check}, with {', '.join(map(str, results))} {'connection' if set(results) == {1} else 'connections'}: "
+        f"{check_sentence(results[max(results)])}"
+        for check, results in analysis.failures.items()
     ]
     at_a_part = [
-        f"{check.name}, with {one.pool_size} connections at {percent(one.load)} of their capacity: {check.detail}"
-        for one in analysis.verified
-        for check in one.failed_checks
+        f"{result.check}, with {step.pool_size} connections at {percent(step.load)} of their capacity: "
+        f"{check_sentence(result)}"
+        for step in analysis.verified
+        for result in step.failed_checks
     ]
     return (*at_all_sizes, *at_a_part)
 
@@ -128,7 +131,7 @@ def _facts(analysis: Analysis) -> tuple[tuple[str, str], ...]:
     """What was measured on what, name and value."""
     run, setting, plan = analysis.run, analysis.setting, analysis.setting.plan
     server, client = setting.server, setting.client
-    processes = f"{run.processes} load process{'' if run.processes == 1 else 'es'}"
+    processes = f"{run.workers} load process{'' if run.workers == 1 else 'es'}"
     told = [("Workload", plan.workload)]
     if server:
         started = ", started for this run" if setting.private else ""
@@ -158,7 +161,7 @@ def _facts(analysis: Analysis) -> tuple[tuple[str, str], ...]:
 
 def _range(analysis: Analysis, answer: Recommendation) -> str:
     """What is known about other sizes, in a sentence; empty where that was not asked of the curve."""
-    if answer.range is None or analysis.curves is None or limited(analysis, answer):
+    if answer.range is None or analysis.curve is None or limited(analysis, answer):
         return ""
     low, high = answer.range
     if low == high:

@@ -1,87 +1,70 @@
-"""A comparison in words, as a table for a terminal, and as JSON for a program."""
-
-import json
-from dataclasses import asdict
+"""A comparison as text for a terminal."""
 
 from poolsize.analysis.stats.paired_differences import Difference
 from poolsize.answer.comparison import Against, ComparedRun, Comparison
+from poolsize.answer.verdict import Verdict
 from poolsize.present.text.bullets import bullets
 from poolsize.present.text.table import Table
+from poolsize.runs.check import Check
 from poolsize.units import count, milliseconds, minutes, per_second
 
-NO_SIZE = {"edge": "at the edge of what was measured", "users-limited": "limited by its users", "noisy": "too noisy"}
-"""Verdicts under which a run's size is none that could be compared."""
+NO_SIZE = {
+    Verdict.EDGE: "at the edge of what was measured",
+    Verdict.USERS_LIMITED: "limited by its users",
+    Verdict.NOISY: "too noisy",
+}
+"""Verdicts under which a run's pool size can't be compared."""
 
 
-def comparison_text(found: Comparison) -> str:
-    """What is compared, each run's answer, then for each run how it differs, and whether that is real."""
-    parts = [found.title, runs_table(found).as_text()]
-    for other in found.others:
-        field = f" ({found.field})" if found.field else ""
-        parts += [f"{other.run.value} against {found.first.value}{field}:", differences_table(found, other).as_text()]
-        parts.append(bullets(sentences(found, other)))
+def comparison_text(comparison: Comparison) -> str:
+    """Returns the title, each run's answer, and for each further run its differences from the first."""
+    parts = [comparison_title(comparison), runs_table(comparison).as_text()]
+    field = f" ({comparison.field})" if comparison.field else ""
+    for other in comparison.others:
+        parts += [
+            f"{other.run.value} against {comparison.first.value}{field}:",
+            differences_table(comparison, other).as_text(),
+            bullets(sentences(comparison, other)),
+        ]
     return "\n\n".join(parts)
 
 
-def comparison_json(found: Comparison) -> str:
-    """One JSON object: field, runs, and the differences of each run from the first, size by size."""
-    runs = [
-        {
-            "run": run.name,
-            "value": run.value,
-            "pool_size": run.answer.pool_size,
-            "range": run.answer.range,
-            "verdict": run.answer.verdict,
-        }
-        for run in found.runs
-    ]
-    differences = [
-        {
-            "run": other.run.name,
-            "throughput": _as_fields(other.throughput),
-            "p95": _as_fields(other.p95),
-            "sizes": [
-                {
-                    "pool_size": size.pool_size,
-                    "throughput": _as_fields(size.throughput),
-                    "p95": _as_fields(size.p95),
-                }
-                for size in other.sizes
-            ],
-            "left_out": other.left_out,
-            "apart_seconds": other.apart_seconds,
-            "longer_loop": other.longer_loop,
-            "sentences": sentences(found, other),
-        }
-        for other in found.others
-    ]
-    return json.dumps({"field": found.field, "runs": runs, "differences": differences})
+def comparison_title(comparison: Comparison) -> str:
+    """Returns what is compared, and what is the same in all runs."""
+    setting = comparison.first.analysis.setting
+    same = {"workload": setting.plan.workload, "server": setting.subject}
+    if not setting.recording:
+        same["users"] = count(setting.plan.users, "user")
+    equal = ", ".join(value for field, value in same.items() if field != comparison.field)
+    if comparison.field:
+        return f"{comparison.field} compared: {equal}"
+    return f"Runs of one and the same setting: {equal}"
 
 
-def runs_table(found: Comparison) -> Table:
-    """One line a run: its own answer with range and verdict, and its best throughput."""
+def runs_table(comparison: Comparison) -> Table:
+    """Returns a line a run: its own answer with range and verdict, and its capacity."""
     rows = []
-    for run in found.runs:
+    for run in comparison.runs:
         answer, plateau = run.answer, run.analysis.plateau
         assert plateau is not None  # else there was nothing to compare
         low, high = answer.range or (0, 0)
         between = "" if low == high else f" ({low}-{high})"
         size = f"{answer.pool_size}{between}" if answer.pool_size else "none"
         rows.append((run.value, size, answer.verdict or "", per_second(plateau.best), run.name))
-    return Table((found.field or "run", "connections", "verdict", "best", "file"), tuple(rows))
+    return Table((comparison.field or "run", "connections", "verdict", "best", "file"), tuple(rows))
 
 
-def differences_table(found: Comparison, other: Against) -> Table:
-    """One line a size: both runs' throughput and p95 of the total time, and each difference with its interval."""
+def differences_table(comparison: Comparison, other: Against) -> Table:
+    """Returns a line a pool size: throughput and p95 of the total time in both runs, each difference with interval."""
     rows = []
     for size in other.sizes:
-        both = [run.analysis.at(size.pool_size) for run in (found.first, other.run)]
+        both = [run.analysis.at(size.pool_size) for run in (comparison.first, other.run)]
         rows.append(
             (
                 str(size.pool_size),
-                *(per_second(one.throughput.mean) for one in both),
+                *(per_second(summary.throughput.mean) for summary in both),
                 *_with_interval(size.throughput),
-                *(milliseconds(one.total.p95) for one in both),
+                *(milliseconds(summary.total.p95) for summary in both),
                 *_with_interval(size.p95),
             )
         )
@@ -91,15 +74,15 @@ def differences_table(found: Comparison, other: Against) -> Table:
     )
 
 
-def sentences(found: Comparison, other: Against) -> list[str]:
-    """Whether the difference is real, where it is, what the sizes are, and what else may have changed."""
+def sentences(comparison: Comparison, other: Against) -> list[str]:
+    """Returns whether the difference is significant, at which sizes, what the answers are, and what is in doubt."""
     return [
         *_machine(other),
-        _verdict(other, found.first.value),
+        _verdict(other, comparison.first.value),
         *_where(other),
         *_latency(other),
-        *_sizes(found.first, other.run),
-        *_doubts(found.first, other),
+        *_sizes(comparison.first, other.run),
+        *_doubts(comparison.first, other),
     ]
 
 
@@ -108,35 +91,32 @@ def _verdict(other: Against, first: str) -> str:
     if difference is None:
         return "Neither throughput nor latencies can be compared: at a fixed rate, and without percentiles."
     span = f"on average over {count(len(other.sizes), 'size')} ({_interval(difference)})"
-    if difference.real:
-        more = "more" if difference.mean > 0 else "less"
-        does = (
-            f"does {100 * abs(difference.mean):.1f} % {more}"
-            if what == "throughput"
-            else (
-                f"has a p95 that is {100 * abs(difference.mean):.1f} % {'longer' if difference.mean > 0 else 'shorter'}"
-            )
+    percent = f"{100 * abs(difference.mean):.1f} %"
+    if not difference.real:
+        return (
+            f"Between {other.run.value} and {first} no difference in {what} is to be seen {span}. To find a "
+            "smaller one, measure both longer, or with --repeats 3."
         )
-        return f"{other.run.value} {does} than {first} {span}: a real difference."
-    return (
-        f"Between {other.run.value} and {first} no difference in {what} is to be seen {span}. To find a "
-        "smaller one, measure both longer, or with --repeats 3."
-    )
+    if what == "throughput":
+        does = f"does {percent} {'more' if difference.mean > 0 else 'less'}"
+    else:
+        does = f"has a p95 that is {percent} {'longer' if difference.mean > 0 else 'shorter'}"
+    return f"{other.run.value} {does} than {first} {span}: a real difference."
 
 
 def _where(other: Against) -> list[str]:
-    """At which sizes it is real by itself, and at which of them it is largest."""
-    if not other.real_sizes:
+    """At which sizes throughput differs significantly, and at which of them most."""
+    if not other.significant_sizes:
         return []
-    sizes = ", ".join(map(str, other.real_sizes))
-    furthest, difference = max(other.real_sizes.items(), key=lambda real: abs(real[1].mean))
+    sizes = ", ".join(map(str, other.significant_sizes))
+    furthest, difference = max(other.significant_sizes.items(), key=lambda item: abs(item[1].mean))
     beginning = "With" if other.throughput and other.throughput.real else "But with"
     most = f"furthest with {furthest}: {_signed(difference.mean)} ({_interval(difference)})"
     return [f"{beginning} {sizes} connections by themselves it is real; {most}."]
 
 
 def _latency(other: Against) -> list[str]:
-    """In a closed loop latency follows throughput and users, but who waits wants to know."""
+    """In a closed loop latency follows from throughput and users, but users who wait care for it."""
     p95 = other.p95
     if p95 is None or not p95.real or other.throughput is None:
         return []
@@ -145,7 +125,7 @@ def _latency(other: Against) -> list[str]:
 
 
 def _machine(other: Against) -> list[str]:
-    """That the machine was not the same, before anything is made of the rest."""
+    """That the machine was not the same stands before everything else."""
     if not other.other_machine or other.longer_loop is None:
         return []
     longer = f"{100 * abs(other.longer_loop):.0f} % {'longer' if other.longer_loop > 0 else 'less time'}"
@@ -154,9 +134,10 @@ def _machine(other: Against) -> list[str]:
 
 
 def _sizes(first: ComparedRun, other: ComparedRun) -> list[str]:
-    """Whether they want different pools, as far as each run's own answer may be taken for one."""
+    """Whether the runs need different pools, as far as each run's own answer can be trusted."""
     for run in (first, other):
-        if why := NO_SIZE.get(run.answer.verdict or ""):
+        if run.answer.verdict in NO_SIZE:
+            why = NO_SIZE[run.answer.verdict]
             return [f"Which pool each wants can't be compared: the answer of {run.value} is {why}."]
     ours, theirs = first.answer, other.answer
     if not (ours.pool_size and theirs.pool_size and ours.range and theirs.range):
@@ -170,25 +151,25 @@ def _sizes(first: ComparedRun, other: ComparedRun) -> list[str]:
 
 
 def _doubts(first: ComparedRun, other: Against) -> list[str]:
-    said = []
-    compared = [size.pool_size for size in other.sizes]
+    doubts = []
     both = (first.analysis, other.run.analysis)
-    busy = [size for size in compared if any(one.at(size).failed("generator") for one in both)]
+    compared = [size.pool_size for size in other.sizes]
+    busy = [size for size in compared if any(analysis.at(size).failed(Check.GENERATOR) for analysis in both)]
     if busy:
-        said.append(
+        doubts.append(
             f"With {', '.join(map(str, busy))} connections the load process itself was busy or late (generator): what "
             "the database can do there may differ by more, or by less."
         )
     if other.left_out:
-        said.append(
+        doubts.append(
             f"Not compared, as only one run has them, or a check voids them: {', '.join(map(str, other.left_out))}."
         )
     if other.apart_seconds:
-        said.append(
+        doubts.append(
             f"The runs began {minutes(abs(other.apart_seconds))} apart: what else changed in between is in the "
             "difference."
         )
-    return said
+    return doubts
 
 
 def _with_interval(difference: Difference | None) -> tuple[str, str]:
@@ -204,7 +185,3 @@ def _interval(difference: Difference) -> str:
 def _signed(share: float) -> str:
     """A share more or less: +3.4 %, -12.0 %."""
     return f"{100 * share:+.1f} %"
-
-
-def _as_fields(difference: Difference | None) -> dict[str, float | bool] | None:
-    return None if difference is None else asdict(difference) | {"real": difference.real}

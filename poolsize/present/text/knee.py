@@ -14,7 +14,7 @@ EIGHTHS = " ▁▂▃▄▅▆▇█"
 
 def knee_text(analysis: "Analysis") -> str:
     """Throughput over log2 of the pool size, from 0 at the bottom, with the plateau marked; empty without a curve."""
-    curves, found = analysis.curves, analysis.plateau
+    curves, found = analysis.curve, analysis.plateau
     if curves is None or found is None or len(curves.sizes) < 2:
         return ""
     smallest, largest = curves.sizes[0], curves.sizes[-1]
@@ -30,7 +30,7 @@ def knee_text(analysis: "Analysis") -> str:
         "".join(EIGHTHS[min(8, max(0, height - 8 * row))] for height in heights) for row in reversed(range(HEIGHT))
     ]
     drawn = [f"{label if not place else '':>{len(label)}} |{line.rstrip()}" for place, line in enumerate(lines)]
-    sizes = _row({column(size.pool_size): number(size.pool_size) for size in analysis.telling})
+    sizes = _row({column(size.pool_size): number(size.pool_size) for size in analysis.valid_sizes})
     low, high = column(found.low), column(found.high)
     reach = " " * low + "~" * (high - low + 1)
     marked = f"{reach[: column(found.pool_size)]:<{column(found.pool_size)}}^{reach[column(found.pool_size) + 1 :]}"

@@ -6,7 +6,7 @@ from typing import Self
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
-from poolsize.sweep.events import Message, SecondPassed, StepDone, StepStarted, SweepStarted
+from poolsize.sweep.events import Event, SecondPassed, StepDone, StepStarted, SweepStarted
 from poolsize.units import count, milliseconds, minutes, per_second
 
 
@@ -38,7 +38,7 @@ class ProgressBar:
     ) -> None:
         self._bar.stop()
 
-    def show(self, message: Message) -> None:
+    def show(self, message: Event) -> None:
         """Bring the display up to date with one message."""
         match message:
             case SweepStarted():

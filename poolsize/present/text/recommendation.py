@@ -1,27 +1,23 @@
-"""An answer as plain text for a terminal, and as JSON for a program."""
-
-import json
-from dataclasses import asdict
-from typing import Any
+"""A recommendation as text for a terminal."""
 
 from poolsize.answer.recommendation import Recommendation
 from poolsize.present.text.bullets import bullets
-from poolsize.present.text.tables import regret_table
+from poolsize.present.text.sentences.findings import reason_sentences, warning_sentences
+from poolsize.present.text.tables import price_table
 from poolsize.units import count, milliseconds
-
-MEASURED_ONLY = ("throughput", "database_size", "database_range", "two_pools", "estimates", "regret")
 
 
 def recommendation_text(answer: Recommendation) -> str:
-    """The answer first, then why, what to be careful of, and what to do next."""
+    """Returns the answer, the reasons, the price table, the warnings, and what to do next."""
     parts = [_headline(answer)]
+    warnings = warning_sentences(answer.findings)
     if answer.basis == "formula":
         parts.append(_formula_line(answer))
-    parts.append(bullets(answer.reasons))
+    parts.append(bullets(reason_sentences(answer.findings)))
     if answer.regret:
-        parts.append(regret_table(answer).as_text())
-    if answer.warnings:
-        parts.append("Be careful:\n" + bullets(answer.warnings))
+        parts.append(price_table(answer).as_text())
+    if warnings:
+        parts.append("Be careful:\n" + bullets(warnings))
     if answer.basis == "measured" and answer.pool_size:
         parts.append(_engines(answer))
     if answer.basis == "formula":
@@ -32,17 +28,9 @@ def recommendation_text(answer: Recommendation) -> str:
 
 
 def _sizes(answer: Recommendation) -> str:
-    """The sizes to name where a search must not go below the deadlock floor."""
+    """Pool sizes to name, where a search must not go below the deadlock floor."""
     floored = answer.pool_size != answer.formula.connections
     return f" --pool-sizes {','.join(map(str, answer.sweep_sizes))}" if floored else ""
-
-
-def recommendation_json(answer: Recommendation, **more: Any) -> str:
-    """One JSON object of Recommendation's fields and `fleet`; a formula has no measured ones."""
-    fields = asdict(answer) | {"fleet": None}
-    if answer.basis == "formula":
-        fields = {name: value for name, value in fields.items() if name not in MEASURED_ONLY}
-    return json.dumps(fields | more)
 
 
 def _headline(answer: Recommendation) -> str:
@@ -57,7 +45,7 @@ def _headline(answer: Recommendation) -> str:
 
 
 def engine_lines(answer: Recommendation) -> tuple[str, ...]:
-    """What to paste into a SQLAlchemy application of one process, one line a pool; empty without a size."""
+    """Returns what to paste into a SQLAlchemy application of one process, one line a pool; empty without a size."""
     if answer.two_pools:
         return tuple(
             f"create_engine(url, pool_size={pool.pool_size}, max_overflow=0)  # {milliseconds(pool.kind.usage_ms)} each"

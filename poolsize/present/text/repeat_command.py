@@ -21,7 +21,7 @@ def repeat_command(run: Run) -> str:
         return shlex.join([*replayed, "--cores", str(setting.cores)]) if plan.search else ""
     words = ["poolsize", "sweep", "--workload", setting.own_workload or plan.workload, *_sizes(plan)]
     words += ["--users", str(plan.users), *_lengths(plan), *_wanted(plan)]
-    words += ["--processes", str(run.processes)] if run.processes > 1 else []
+    words += ["--processes", str(run.workers)] if run.workers > 1 else []
     words += ["--cores", str(setting.cores), *(["--disks", str(setting.disks)] if setting.disks != 1 else [])]
     if setting.private:
         words += ["--mysqld", "PATH/TO/mysqld"] if setting.server and setting.server.flavor != "MariaDB" else []

@@ -10,9 +10,10 @@ from poolsize.units import milliseconds, number, per_second, percent
 if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
     from collections.abc import Iterable
 
-    from poolsize.analysis.analysis import Analysis, SizeSummary
+    from poolsize.analysis.analysis import Analysis
+    from poolsize.analysis.size_summary import SizeSummary
     from poolsize.analysis.stats.confidence import Interval
-    from poolsize.runs.run import Check
+    from poolsize.runs.check import CheckResult
 
 
 def sizes_table(analysis: "Analysis") -> Table:
@@ -67,12 +68,12 @@ def estimators_table(analysis: "Analysis") -> Table:
         tuple(
             (
                 name,
-                "none inside" if one.pool_size is None else str(one.pool_size),
-                "" if one.low is None else f"{one.low}-{one.high}",
-                "" if one.error is None else percent(one.error),
-                "" if one.moved is None else f"{one.moved:+.0%}" + (" !" if one.unstable else ""),
+                "none inside" if estimate.pool_size is None else str(estimate.pool_size),
+                "" if estimate.low is None else f"{estimate.low}-{estimate.high}",
+                "" if estimate.error is None else percent(estimate.error),
+                "" if estimate.moved is None else f"{estimate.moved:+.0%}" + (" !" if estimate.unstable else ""),
             )
-            for name, one in analysis.estimates.items()
+            for name, estimate in analysis.models.estimates.items()
         ),
     )
 
@@ -83,14 +84,14 @@ def verified_table(analysis: "Analysis") -> Table:
         ("pool", "load", "due", "done", "wait p95", "total p50", "p95", "p99", "checks"),
         tuple(
             (
-                str(one.pool_size),
-                percent(one.load),
-                per_second(one.rate),
-                per_second(one.throughput),
-                *map(milliseconds, (one.wait.p95, one.total.p50, one.total.p95, one.total.p99)),
-                failed_names(one.failed_checks),
+                str(step.pool_size),
+                percent(step.load),
+                per_second(step.rate),
+                per_second(step.throughput),
+                *map(milliseconds, (step.wait.p95, step.total.p50, step.total.p95, step.total.p99)),
+                failed_names(step.failed_checks),
             )
-            for one in analysis.verified
+            for step in analysis.verified
         ),
     )
 
@@ -101,28 +102,28 @@ def verified_table_in_ms(analysis: "Analysis") -> Table:
         ("pool", "load", "wait p95", "total p95", "total p99", "checks"),
         tuple(
             (
-                str(one.pool_size),
-                percent(one.load),
-                *map(number, (one.wait.p95, one.total.p95, one.total.p99)),
-                failed_names(one.failed_checks),
+                str(step.pool_size),
+                percent(step.load),
+                *map(number, (step.wait.p95, step.total.p95, step.total.p99)),
+                failed_names(step.failed_checks),
             )
-            for one in analysis.verified
+            for step in analysis.verified
         ),
     )
 
 
-def regret_table(answer: Recommendation) -> Table:
+def price_table(answer: Recommendation) -> Table:
     """The price of every other size, pointing at the answer."""
-    sizes = [other.pool_size for other in answer.regret]
+    sizes = [price.pool_size for price in answer.regret]
     return Table(
         ("pool", "throughput", "p95 (wait + usage)"),
         tuple(
             (
-                str(other.pool_size),
-                f"{'-' if other.throughput_loss else ''}{percent(other.throughput_loss)}",
-                milliseconds(nan if other.p95_ms is None else other.p95_ms),
+                str(price.pool_size),
+                f"{'-' if price.throughput_loss else ''}{percent(price.throughput_loss)}",
+                milliseconds(nan if price.p95_ms is None else price.p95_ms),
             )
-            for other in answer.regret
+            for price in answer.regret
         ),
         chosen=sizes.index(answer.pool_size) if answer.pool_size in sizes else None,
     )
@@ -133,9 +134,9 @@ def interval_text(interval: "Interval") -> str:
     return "?" if interval.high == inf else f"{number(interval.low)}-{number(interval.high)}"
 
 
-def failed_names(checks: "Iterable[Check]") -> str:
-    """The checks that did not pass, each once, or ok."""
-    return ", ".join(dict.fromkeys(check.name for check in checks)) or "ok"
+def failed_names(results: "Iterable[CheckResult]") -> str:
+    """Returns the checks that did not pass, each once, or ok."""
+    return ", ".join(dict.fromkeys(result.check for result in results)) or "ok"
 
 
 def _throughput(size: "SizeSummary") -> tuple[str, str, str]:

@@ -8,15 +8,21 @@ import pytest
 
 from poolsize.analysis.analysis import analyze
 from poolsize.errors import BadInput
-from poolsize.runs.plan import PlannedStep, Search, SweepPlan
-from poolsize.runs.run import Check, Run, Step
-from poolsize.sweep.search import ending, next_step
+from poolsize.runs.check import Check, CheckResult
+from poolsize.runs.plan import PlannedStep, Search, SearchEnd, SweepPlan
+from poolsize.runs.run import Run, Step
+from poolsize.sweep.search import next_of_search
 from tests.conftest import a_setting, a_step
 
 SEARCH = Search(start=17, smallest=1, largest=136)
 PLAN = SweepPlan((), 300, "scan", warm_up_seconds=1, step_seconds=10, search=SEARCH)
 A_STEP = replace(a_step(1, [100] * 10), latencies=None, checks=())
 Curve = Callable[[int], float]
+
+
+def decide(plan: SweepPlan, steps: tuple[Step, ...]) -> PlannedStep | SearchEnd:
+    assert plan.search is not None
+    return next_of_search(plan, plan.search, steps)
 
 
 def saturating(size: int) -> float:
@@ -44,13 +50,19 @@ def searched(
 ) -> tuple[Step, ...]:
     random = np.random.default_rng(seed)
     steps: tuple[Step, ...] = ()
-    while planned := next_step(plan, steps):
+    while isinstance(planned := decide(plan, steps), PlannedStep):
         steps = (*steps, checked(measured(planned, curve, random, dips)))
     return steps
 
 
+def ended(plan: SweepPlan, steps: tuple[Step, ...]) -> SearchEnd:
+    end = decide(plan, steps)
+    assert isinstance(end, SearchEnd)
+    return end
+
+
 def answer(steps: tuple[Step, ...], plan: SweepPlan = PLAN) -> int:
-    found = analyze(Run(replace(a_setting((1,)), plan=plan), steps, ended=ending(plan, steps))).plateau
+    found = analyze(Run(replace(a_setting((1,)), plan=plan), steps, ended=ended(plan, steps))).plateau
     assert found is not None
     return found.pool_size
 
@@ -63,8 +75,8 @@ def test_it_begins_around_the_formula_then_goes_where_the_curve_leads() -> None:
 
 def test_the_same_steps_lead_to_the_same_next_one() -> None:
     steps = searched(saturating)
-    assert all(next_step(PLAN, steps[:number]) == next_step(PLAN, steps[:number]) for number in range(len(steps)))
-    assert [next_step(PLAN, steps[:number]) for number in range(len(steps))] == [
+    assert all(decide(PLAN, steps[:number]) == decide(PLAN, steps[:number]) for number in range(len(steps)))
+    assert [decide(PLAN, steps[:number]) for number in range(len(steps))] == [
         PlannedStep(step.order, step.pool_size, step.repeat) for step in steps
     ]
 
@@ -91,14 +103,13 @@ def test_one_noisy_dip_or_peak_does_not_fool_it() -> None:
 
 def test_it_stops_within_its_budget_and_says_which_it_was() -> None:
     certain = searched(saturating)
-    assert ending(PLAN, certain) == "certain"
+    assert ended(PLAN, certain) == "certain"
     assert sum(len(step.throughput) for step in certain) < SEARCH.budget_seconds
     poor = replace(PLAN, search=replace(SEARCH, budget_seconds=50))
     steps = searched(saturating, poor)
     assert sum(len(step.throughput) for step in steps) <= 50
-    assert ending(poor, steps) == "budget"
+    assert ended(poor, steps) == "budget"
     assert len(searched(saturating, replace(PLAN, search=replace(SEARCH, budget_seconds=1)))) == 1
-    assert ending(replace(PLAN, sizes=(1, 2), search=None), ()) is None
 
 
 def test_what_it_answers_was_measured_twice() -> None:
@@ -108,6 +119,17 @@ def test_what_it_answers_was_measured_twice() -> None:
         assert sum(step.pool_size == size for step in steps) >= 2
 
 
+def test_a_failed_attempt_confirms_nothing() -> None:
+    """Every second step fails, and the answer's size still has two valid ones."""
+
+    def every_second(step: Step) -> Step:
+        return replace(step, checks=(CheckResult(Check.QUIET, step.order % 2 == 1, {}),))
+
+    steps = searched(saturating, checked=every_second)
+    size = answer(steps)
+    assert sum(step.pool_size == size and step.valid for step in steps) >= 2
+
+
 def test_a_narrower_interval_takes_more_steps() -> None:
     narrow = replace(PLAN, search=replace(SEARCH, interval=1.1, loss=0.01))
     assert len(searched(saturating, narrow)) > len(searched(saturating))
@@ -115,7 +137,7 @@ def test_a_narrower_interval_takes_more_steps() -> None:
 
 def test_pools_that_callers_can_not_fill_bound_the_search() -> None:
     def limited(step: Step) -> Step:
-        return replace(step, checks=(Check("users_limited", step.pool_size <= 40, ""),))
+        return replace(step, checks=(CheckResult(Check.USERS_LIMITED, step.pool_size <= 40, {}),))
 
     steps = searched(lambda size: 100.0 * size, checked=limited)
     sizes = [step.pool_size for step in steps]
@@ -125,7 +147,7 @@ def test_pools_that_callers_can_not_fill_bound_the_search() -> None:
 
 def test_a_size_that_is_spoiled_again_and_again_is_given_up() -> None:
     def spoiled(step: Step) -> Step:
-        return replace(step, checks=(Check("errors", step.pool_size != 17, ""),))
+        return replace(step, checks=(CheckResult(Check.ERRORS, step.pool_size != 17, {}),))
 
     steps = searched(saturating, checked=spoiled)
     assert sum(step.pool_size == 17 for step in steps) == PLAN.attempts
@@ -140,14 +162,14 @@ def test_a_repeat_that_is_spoiled_takes_nothing_from_the_size() -> None:
         def every_second(step: Step, spoil: int = spoil, seen: list[Step] = seen) -> Step:
             seen.append(step)
             at_it = sum(one.pool_size == spoil for one in seen)
-            return replace(step, checks=(Check("quiet", step.pool_size != spoil or at_it % 2 == 1, ""),))
+            return replace(step, checks=(CheckResult(Check.QUIET, step.pool_size != spoil or at_it % 2 == 1, {}),))
 
         assert answer(searched(saturating, checked=every_second)) in range(19, 30)
 
 
 def test_a_size_that_always_drifts_does_not_take_the_whole_budget() -> None:
     def drifting(step: Step) -> Step:
-        return replace(step, checks=(Check("steady_state", step.pool_size not in {17, 23}, ""),))
+        return replace(step, checks=(CheckResult(Check.STEADY_STATE, step.pool_size not in {17, 23}, {}),))
 
     steps = searched(saturating, checked=drifting)
     assert max(sum(step.pool_size == size for step in steps) for size in (17, 23)) <= PLAN.attempts + 1
@@ -155,15 +177,17 @@ def test_a_size_that_always_drifts_does_not_take_the_whole_budget() -> None:
 
 def test_callers_too_few_for_any_pool_end_the_search() -> None:
     plan = replace(PLAN, search=replace(SEARCH, start=1, largest=1))
-    steps = searched(saturating, plan, checked=lambda step: replace(step, checks=(Check("users_limited", False, ""),)))
+    steps = searched(
+        saturating, plan, checked=lambda step: replace(step, checks=(CheckResult(Check.USERS_LIMITED, False, {}),))
+    )
     assert len(steps) == 1
-    assert ending(plan, steps) == "failed"
+    assert ended(plan, steps) == "failed"
 
 
 def test_nothing_but_failures_ends_the_search() -> None:
     steps = searched(lambda _: 1.0, checked=lambda step: replace(step, throughput=(0,) * 11))
     assert len(steps) <= 10
-    assert ending(PLAN, steps) == "failed"
+    assert ended(PLAN, steps) == "failed"
 
 
 @pytest.mark.parametrize(("field", "value"), [("interval", 1), ("budget_seconds", 0)])

@@ -1,19 +1,24 @@
-"""Why a curve bends, told from counters whose cause is known."""
+"""Why a curve bends, by counters whose bottleneck is known."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import pytest
 
-from poolsize.analysis.bottleneck import cause
+from poolsize.analysis.bottleneck import Bottleneck, Evidence, bottleneck
 from poolsize.facts.server import Server
+from poolsize.present.text.sentences.bottlenecks import bottleneck_evidence
 from poolsize.runs.run import Calibration, Step
 from tests.conftest import a_step
 
 SERVER = Server("db:3306", "MariaDB", "10.11.6-MariaDB", 151, 0, "one-thread-per-connection", True, 2**27)
-FAST = Calibration(7.0, 20.0, 70.0)
-FAR = Calibration(7.0, 20.0, 5000.0)
+FAST = Calibration(7.0, 70.0)
+FAR = Calibration(7.0, 5000.0)
 IDLE = {"process_cpu": 0.5, "process_cores": 4.0, "Questions": 1000.0}
+
+
+def shown(steps: Sequence[Step], server: Server = SERVER, calibration: Calibration = FAST) -> Bottleneck:
+    return bottleneck(Evidence(steps, server, 1, calibration))
 
 
 def a_counted_step(counters: Mapping[str, float], cpu: float = 0.2) -> Step:
@@ -48,27 +53,27 @@ def a_counted_step(counters: Mapping[str, float], cpu: float = 0.2) -> Step:
     ],
 )
 def test_what_is_full_or_waited_for_is_named(counters: Mapping[str, float], named: str, evidence: str) -> None:
-    found = cause([a_counted_step(counters)], SERVER, 1, FAST)
+    found = shown([a_counted_step(counters)])
     assert found.name == named
-    assert evidence in found.evidence
+    assert evidence in bottleneck_evidence(found.name, found.values)
 
 
 def test_a_busy_load_process_is_accused_before_the_server() -> None:
     full = {"process_cpu": 4.0, "process_cores": 4.0}
-    assert cause([a_counted_step(full, cpu=0.99)], SERVER, 1, FAST).name == "generator"
+    assert shown([a_counted_step(full, cpu=0.99)]).name == "generator"
 
 
 def test_distance_is_told_from_the_statements_and_the_round_trip() -> None:
-    found = cause([a_counted_step({**IDLE, "Questions": 1200.0})], SERVER, 1, FAR)
+    found = shown([a_counted_step({**IDLE, "Questions": 1200.0})], calibration=FAR)
     assert found.name == "round trip"
-    assert "12 statements" in found.evidence
+    assert "12 statements" in bottleneck_evidence(found.name, found.values)
 
 
 def test_an_active_thread_pool_is_told_by_how_few_run() -> None:
     pooled = replace(SERVER, thread_handling="pool-of-threads")
-    assert cause([a_counted_step({**IDLE, "Threads_running": 2.0})], pooled, 1, FAST).name == "thread pool"
-    assert cause([a_counted_step({**IDLE, "Threads_running": 7.0})], pooled, 1, FAST).name == "unknown"
+    assert shown([a_counted_step({**IDLE, "Threads_running": 2.0})], pooled).name == "thread pool"
+    assert shown([a_counted_step({**IDLE, "Threads_running": 7.0})], pooled).name == "unknown"
     everyone = [
         replace(a_counted_step({**IDLE, "Threads_running": float(size)}), pool_size=size) for size in (2, 8, 64)
     ]
-    assert cause(everyone, pooled, 1, FAST).name == "unknown"
+    assert shown(everyone, pooled).name == "unknown"

@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 from poolsize.analysis.analysis import analyze
-from poolsize.answer.price import Wishes
+from poolsize.answer.latency_limit import LatencyLimits
 from poolsize.answer.recommendation import recommend
 from poolsize.errors import BadInput
 from poolsize.load.recorder import histogram
 from poolsize.present.text.recommendation import recommendation_text
-from poolsize.runs.plan import Search
+from poolsize.present.text.sentences.findings import reason_sentences, warning_sentences
+from poolsize.runs.plan import Search, SearchEnd
 from poolsize.runs.run import Latencies, Run, Step
 from tests.conftest import a_run, a_step
 
@@ -19,46 +20,46 @@ FALLING = a_run({4: 390, 8: 400, 16: 396, 32: 360, 64: 300}, users=256)
 """Total times by Little's law: the fewer are done, the longer they take."""
 
 
-def reasons(run: Run, **wishes: float) -> str:
-    return "\n".join(recommend(analyze(run), Wishes(**wishes)).reasons)  # type: ignore[arg-type]  # by name
+def reasons(run: Run, current: int | None = None) -> str:
+    return "\n".join(reason_sentences(recommend(analyze(run), current=current).findings))
 
 
 def test_the_current_size_has_its_price() -> None:
     assert "Your 64 costs 2" in reasons(FALLING, current=64)
     assert "x p95 against 4" in reasons(FALLING, current=64)
     assert "Your 4 is the recommended size" in reasons(FALLING, current=4)
-    answer = recommend(analyze(FALLING), Wishes(current=48))
+    answer = recommend(analyze(FALLING), current=48)
     (price,) = [other for other in answer.regret if other.pool_size == 48]
     assert 0.1 < price.throughput_loss < 0.25
 
 
 def test_what_lies_beyond_the_measured_sizes_has_no_price() -> None:
     assert "lies outside of the sizes measured (4 to 64)" in reasons(FALLING, current=100)
-    assert 100 not in [other.pool_size for other in recommend(analyze(FALLING), Wishes(current=100)).regret]
+    assert 100 not in [other.pool_size for other in recommend(analyze(FALLING), current=100).regret]
 
 
 def test_a_latency_limit_is_kept_by_a_size_that_keeps_it() -> None:
     """8 connections are the fastest here, as they are the most; p95 is 640 ms with 8 and 656 ms with 4."""
     analysis = analyze(FALLING)
-    limited = recommend(analysis, Wishes(max_p95_ms=645))
+    limited = recommend(analysis, LatencyLimits(max_p95_ms=645))
     assert limited.pool_size in range(6, 14)
-    assert "keeps p95 within 645 ms" in "\n".join(limited.reasons)
-    assert recommend(analysis, Wishes(max_p95_ms=700)).pool_size == recommend(analysis).pool_size
-    both = recommend(analysis, Wishes(max_p95_ms=700, max_p99_ms=645))
+    assert "keeps p95 within 645 ms" in "\n".join(reason_sentences(limited.findings))
+    assert recommend(analysis, LatencyLimits(max_p95_ms=700)).pool_size == recommend(analysis).pool_size
+    both = recommend(analysis, LatencyLimits(max_p95_ms=700, max_p99_ms=645))
     assert both.pool_size == limited.pool_size
 
 
 def test_a_limit_that_no_size_keeps_is_told_with_the_lowest() -> None:
-    answer = recommend(analyze(FALLING), Wishes(max_p95_ms=5))
-    assert "No size kept p95 within 5 ms" in answer.warnings[0]
-    assert "at 8 connections" in answer.warnings[0]
+    answer = recommend(analyze(FALLING), LatencyLimits(max_p95_ms=5))
+    assert "No size kept p95 within 5 ms" in warning_sentences(answer.findings)[0]
+    assert "at 8 connections" in warning_sentences(answer.findings)[0]
 
 
 def test_a_limit_on_what_is_not_known_is_refused() -> None:
     recorded = replace(FALLING, steps=tuple(replace(step, latencies=None) for step in FALLING.steps))
-    assert recommend(analyze(recorded), Wishes(max_p95_ms=10_000)).pool_size == 4
+    assert recommend(analyze(recorded), LatencyLimits(max_p95_ms=10_000)).pool_size == 4
     with pytest.raises(BadInput, match="--max-p99"):
-        recommend(analyze(recorded), Wishes(max_p99_ms=20))
+        recommend(analyze(recorded), LatencyLimits(max_p99_ms=20))
 
 
 def test_as_many_callers_as_connections_are_a_job_queue() -> None:
@@ -81,7 +82,7 @@ def test_two_kinds_of_transactions_get_two_pools() -> None:
     assert sum(pool.pool_size for pool in answer.two_pools) == answer.pool_size
     short, long = answer.two_pools
     assert short.pool_size < long.pool_size  # 9 x 2 ms against 100 ms
-    assert "two kinds of transactions" in "\n".join(answer.reasons)
+    assert "two kinds of transactions" in "\n".join(reason_sentences(answer.findings))
     assert recommendation_text(answer).count("create_engine") == 2
     assert not recommend(analyze(run)).two_pools
 
@@ -97,29 +98,31 @@ def test_what_the_database_alone_needs_is_told_where_its_processor_holds_it() ->
     assert answer.database_size in {4, 5}
     assert answer.database_range is not None
     assert answer.database_range[0] <= answer.database_size <= answer.database_range[1]
-    assert "The database alone needs about" in "\n".join(answer.reasons)
+    assert "The database alone needs about" in "\n".join(reason_sentences(answer.findings))
 
 
 def test_a_busy_client_that_can_not_be_told_from_the_server_gives_no_size() -> None:
     """Nothing is known of the server's part without its process, or a lone connection."""
     answer = recommend(analyze(a_run({4: 390, 8: 400, 16: 401}, cpu=0.95)))
     assert (answer.pool_size, answer.verdict) == (None, "generator-limited")
-    assert "can't be told apart" in answer.warnings[0]
+    assert "can't be told apart" in warning_sentences(answer.findings)[0]
 
 
 def test_a_search_that_spent_its_budget_says_what_is_not_known() -> None:
     plan = replace(FALLING.plan, sizes=(), search=Search(8, 1, 128, budget_seconds=50))
-    run = replace(FALLING, setting=replace(FALLING.setting, plan=plan), ended="budget")
-    told = "\n".join(recommend(analyze(run)).warnings)
+    run = replace(FALLING, setting=replace(FALLING.setting, plan=plan), ended=SearchEnd.BUDGET)
+    told = "\n".join(warning_sentences(recommend(analyze(run)).findings))
     assert "spent its 50 s" in told
     assert "--budget" in told
-    assert "spent" not in "\n".join(recommend(analyze(replace(run, ended="certain"))).warnings)
+    assert "spent" not in "\n".join(
+        warning_sentences(recommend(analyze(replace(run, ended=SearchEnd.CERTAIN))).findings)
+    )
 
 
 def test_sizes_far_apart_leave_the_answer_between_them_and_say_so() -> None:
     answer = recommend(analyze(a_run({1: 100, 8: 400, 128: 1000, 512: 1010}, users=2000)))
     assert (answer.pool_size, answer.verdict) == (None, "noisy")
-    assert "sizes between 8 and 128" in answer.warnings[0]
+    assert "sizes between 8 and 128" in warning_sentences(answer.findings)[0]
 
 
 def test_losses_are_never_negative_and_grow_away_from_the_best() -> None:
@@ -133,20 +136,24 @@ def test_a_limit_is_kept_at_a_fixed_rate_too() -> None:
     at_rate = replace(FALLING, setting=replace(FALLING.setting, plan=replace(FALLING.plan, rate=300.0)))
     run = replace(at_rate, steps=tuple(replace(step, rate=300.0, checks=()) for step in at_rate.steps))
     assert recommend(analyze(run)).pool_size == 4
-    limited = recommend(analyze(run), Wishes(max_p95_ms=645))
+    limited = recommend(analyze(run), LatencyLimits(max_p95_ms=645))
     assert limited.pool_size == 8
-    assert "No size kept" in recommend(analyze(run), Wishes(max_p95_ms=5)).warnings[0]
+    assert "No size kept" in warning_sentences(recommend(analyze(run), LatencyLimits(max_p95_ms=5)).findings)[0]
 
 
 def test_an_answer_at_the_lower_end_sends_the_sweep_below_it() -> None:
     answer = recommend(analyze(a_run({4: 400, 6: 401})))
     assert answer.verdict == "edge"
     assert max(answer.sweep_sizes) <= 4
-    assert "--pool-sizes 1,2,4" in answer.warnings[0]
+    assert "--pool-sizes 1,2,4" in warning_sentences(answer.findings)[0]
 
 
 def test_the_plateau_is_one_and_the_same_everywhere() -> None:
     for curve in ({1: 100, 2: 200, 4: 390, 8: 400}, {1: 100, 2: 200, 4: 372, 8: 400, 16: 395}):
         analysis = analyze(a_run(curve))
         assert analysis.plateau is not None
-        assert analysis.estimates["plateau"].pool_size == analysis.plateau.pool_size == analysis.answers["plateau"]
+        assert (
+            analysis.models.estimates["plateau"].pool_size
+            == analysis.plateau.pool_size
+            == analysis.models.sizes["plateau"]
+        )

@@ -1,0 +1,86 @@
+"""What was measured, looked up by pool size."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby
+from math import log, nan
+from statistics import fmean
+
+import numpy as np
+from hdrh.histogram import HdrHistogram
+
+from poolsize.analysis.size_summary import SizeSummary
+from poolsize.analysis.stats.percentiles import merged
+from poolsize.runs.run import Step
+
+
+def steps_by_size(steps: Sequence[Step]) -> Iterator[tuple[int, tuple[Step, ...]]]:
+    """Yields each pool size, ascending, with its valid steps, or with all of them where none is valid."""
+    ascending = sorted(steps, key=lambda step: step.pool_size)
+    for pool_size, group in groupby(ascending, key=lambda step: step.pool_size):
+        attempts = tuple(group)
+        yield pool_size, tuple(step for step in attempts if step.valid) or attempts
+
+
+@dataclass(frozen=True)
+class BySize:
+    """An index of the measured pool sizes.
+
+    summaries: one a pool size, ascending. steps: pool size -> the steps that its summary is of.
+    """
+
+    summaries: tuple[SizeSummary, ...]
+    steps: Mapping[int, tuple[Step, ...]]
+
+    @cached_property
+    def valid(self) -> tuple[SizeSummary, ...]:
+        """The sizes that may enter an estimate, ascending."""
+        return tuple(summary for summary in self.summaries if summary.valid)
+
+    @cached_property
+    def _by_pool_size(self) -> Mapping[int, SizeSummary]:
+        return {summary.pool_size: summary for summary in self.summaries}
+
+    def at(self, pool_size: int) -> SizeSummary:
+        """Returns the summary of one measured size. Raises KeyError for another size."""
+        return self._by_pool_size[pool_size]
+
+    def nearest(self, pool_size: int) -> SizeSummary:
+        """Returns the summary of the valid size that is nearest on a logarithmic scale."""
+        return min(self.valid, key=lambda summary: abs(log(summary.pool_size / pool_size)))
+
+    def is_measured(self, pool_size: int) -> bool:
+        """Returns whether the size is one of the valid ones."""
+        return any(summary.pool_size == pool_size for summary in self.valid)
+
+    def around(self, pool_size: int) -> tuple[int, int]:
+        """Returns the nearest valid sizes below and above a size that lies between two of them."""
+        sizes = [summary.pool_size for summary in self.valid]
+        return max(size for size in sizes if size < pool_size), min(size for size in sizes if size > pool_size)
+
+    def histogram(self, latency: str, pool_size: int) -> HdrHistogram | None:
+        """Returns the histogram of a latency (wait, usage or total) at one measured size, in us; None in a replay."""
+        stored = [getattr(step.latencies, latency) for step in self.steps[pool_size] if step.latencies]
+        return merged(stored) if stored else None
+
+    def counter(self, name: str, pool_size: int) -> float | None:
+        """Returns the mean of a server counter at one measured size, or None where it was not read."""
+        values = [value for step in self.steps[pool_size] if (value := step.counter(name)) is not None]
+        return fmean(values) if values else None
+
+    def worker_cores(self, pool_size: int) -> float:
+        """Returns the cores that the workers kept busy at one measured size."""
+        return fmean(sum(worker.cpu for worker in step.workers) for step in self.steps[pool_size])
+
+    def latency_ms(self, quantile: str, pool_size: int) -> float:
+        """Returns a quantile of the total time in ms, interpolated between the valid sizes on logarithmic axes.
+
+        NaN where the run does not know it.
+        """
+        times_ms = [(summary.pool_size, getattr(summary.total, quantile)) for summary in self.valid]
+        known = [(size, time_ms) for size, time_ms in times_ms if time_ms > 0]
+        if not known:
+            return nan
+        log_sizes, log_times = np.log(np.array(known)).T
+        return float(np.exp(np.interp(log(pool_size), log_sizes, log_times)))

@@ -1,0 +1,95 @@
+"""The models of a run, each fitted when it is first used: estimators, closed network, bimodal usage times."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from hdrh.histogram import HdrHistogram
+
+from poolsize.analysis.bimodal import TwoKinds, two_kinds
+from poolsize.analysis.bottleneck import Bottleneck
+from poolsize.analysis.by_size import BySize
+from poolsize.analysis.curve import Observation
+from poolsize.analysis.estimates import Estimate, answers, estimates, fitted_network
+from poolsize.analysis.models.closed_network import Station
+from poolsize.analysis.models.network_fit import NO_CLIENT, FittedNetwork
+from poolsize.analysis.plateau import Plateau
+from poolsize.analysis.size_summary import SizeSummary
+from poolsize.runs.check import Check
+
+
+@dataclass(frozen=True)
+class FittedModels:
+    """Models of one run.
+
+    points: the valid steps, ascending in pool size; empty at a fixed rate, whose throughput is no answer.
+    of_grid: whether the user chose the pool sizes.
+    """
+
+    points: Sequence[Observation]
+    plateau: Plateau | None
+    bottleneck: Bottleneck | None
+    by_size: BySize
+    of_grid: bool
+
+    @cached_property
+    def estimates(self) -> Mapping[str, Estimate]:
+        """Estimator -> its pool size with range and tests; empty at a fixed rate."""
+        if self.plateau is None or not self.points:
+            return {}
+        return estimates(self.points, self.plateau.tolerance, self._client, of_grid=self.of_grid)
+
+    @cached_property
+    def sizes(self) -> Mapping[str, int | None]:
+        """Estimator -> its pool size alone, which is much quicker than the tests of `estimates`."""
+        if self.plateau is None or not self.points:
+            return {"plateau": self.plateau.pool_size if self.plateau else None}
+        others = answers(self.points, self.plateau.tolerance, self._client)
+        return {"plateau": self.plateau.pool_size, **others}
+
+    @cached_property
+    def network(self) -> FittedNetwork | None:
+        """The closed network fitted to the valid sizes, or None with too few."""
+        return fitted_network(self.points, self._client) if self.points else None
+
+    @cached_property
+    def bimodal(self) -> TwoKinds | None:
+        """Short and long transactions in one pool, by their usage times at the plateau; None for one kind."""
+        usage = self.usage_histogram
+        if usage is None or self._plateau_size is None or self._plateau_size.failed(Check.GENERATOR):
+            return None  # a busy client parts usage times by its own turns
+        return two_kinds(usage)
+
+    @cached_property
+    def usage_histogram(self) -> HdrHistogram | None:
+        """Usage times at the measured size nearest to the plateau, in us; None in a replay."""
+        plateau_size = self._plateau_size
+        return None if plateau_size is None else self.by_size.histogram("usage", plateau_size.pool_size)
+
+    @cached_property
+    def database_sizes(self) -> tuple[int, tuple[int, int]] | None:
+        """The pool size that saturates the database alone, by its service demand, and its range over all sizes.
+
+        None where no processor is the bottleneck, or the server's service demand is not known.
+        """
+        if self.plateau is None or self.bottleneck is None or not self.bottleneck.name.is_processor:
+            return None
+        by_pool_size = {
+            size.pool_size: size.demands.database_size(self.plateau.tolerance)
+            for size in self.by_size.valid
+            if size.demands and not size.demands.inferred and size.demands.server_ms > 0
+        }
+        known = [size for size in by_pool_size.values() if size]
+        assert self._plateau_size is not None
+        at_plateau = by_pool_size.get(self._plateau_size.pool_size)
+        return (at_plateau, (min(known), max(known))) if at_plateau else None
+
+    @property
+    def _plateau_size(self) -> SizeSummary | None:
+        """The measured size nearest to the plateau."""
+        return None if self.plateau is None else self.by_size.nearest(self.plateau.pool_size)
+
+    @property
+    def _client(self) -> Station:
+        demands = self.by_size.valid[-1].demands  # where the client is busiest, and its demand best known
+        return Station(demands.client_ms, demands.client_processes) if demands else NO_CLIENT

@@ -1,0 +1,87 @@
+"""What was measured at one pool size, its repeats together."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean
+
+from poolsize.analysis.service_demand import Demands
+from poolsize.analysis.stats.confidence import Interval, mean_interval
+from poolsize.analysis.stats.percentiles import (
+    QUANTILES,
+    UNKNOWN,
+    Percentiles,
+    merged,
+    percentiles,
+    quantile_interval,
+)
+from poolsize.runs.check import Check, CheckResult
+from poolsize.runs.run import LATENCIES, Step
+
+
+@dataclass(frozen=True)
+class SizeSummary:
+    """Everything measured at one pool size: its valid steps together, or all of them where none is valid.
+
+    repeats: how many steps these are. throughput: transactions per second with its 95 % interval.
+    wait, usage, total: milliseconds; of a replay only the total's p95 is known, the mean of its recording's seconds.
+    intervals: latency -> quantile -> its 95 % interval in milliseconds; empty for runs without sections.
+    errors: failed transactions. failed_checks: of any of these steps. demands: service demands of a transaction.
+    """
+
+    pool_size: int
+    repeats: int
+    throughput: Interval
+    wait: Percentiles
+    usage: Percentiles
+    total: Percentiles
+    intervals: Mapping[str, Mapping[str, Interval]]
+    errors: int
+    failed_checks: tuple[CheckResult, ...]
+    demands: Demands | None
+
+    @property
+    def passed_all_checks(self) -> bool:
+        """Whether every check passed in every repeat."""
+        return not self.failed_checks
+
+    @property
+    def valid(self) -> bool:
+        """Whether the size may enter an estimate: no check failed that disqualifies."""
+        return not any(result.check.disqualifies for result in self.failed_checks)
+
+    def failed(self, check: Check) -> bool:
+        """Returns whether the check failed in any repeat."""
+        return any(result.check is check for result in self.failed_checks)
+
+
+def size_summary(steps: Sequence[Step], demands: Demands | None) -> SizeSummary:
+    """Returns the summary of the steps of one pool size. steps: at least one."""
+    latencies = _latencies(steps)
+    return SizeSummary(
+        pool_size=steps[0].pool_size,
+        repeats=len(steps),
+        throughput=mean_interval([step.counted for step in steps]),
+        **latencies,
+        intervals={
+            name: {
+                quantile: quantile_interval(
+                    getattr(values, quantile), [step.sections[name][quantile] for step in steps]
+                )
+                for quantile in QUANTILES
+            }
+            for name, values in latencies.items()
+            if all(name in step.sections for step in steps)
+        },
+        errors=sum(step.error_count for step in steps),
+        failed_checks=tuple(result for step in steps for result in step.failed_checks),
+        demands=demands,
+    )
+
+
+def _latencies(steps: Sequence[Step]) -> dict[str, Percentiles]:
+    stored = [step.latencies for step in steps if step.latencies]
+    if stored:
+        return {name: percentiles(merged(getattr(latencies, name) for latencies in stored)) for name in LATENCIES}
+    p95s_ms = [value for step in steps for value in step.p95_ms[step.warm_up_seconds :] if value > 0]
+    total = replace(UNKNOWN, p95=fmean(p95s_ms)) if p95s_ms else UNKNOWN
+    return {"wait": UNKNOWN, "usage": UNKNOWN, "total": total}

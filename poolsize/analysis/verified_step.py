@@ -1,0 +1,38 @@
+"""The answer measured at a part of its own capacity, in an open loop."""
+
+from dataclasses import dataclass
+
+from poolsize.analysis.stats.percentiles import Percentiles, merged, percentiles
+from poolsize.runs.check import CheckResult
+from poolsize.runs.run import Step
+
+
+@dataclass(frozen=True)
+class VerifiedStep:
+    """A pool size measured at a part of its own capacity, with arrivals at a fixed rate.
+
+    load: that part, a share. rate: transactions due per second; throughput: those done. wait, total: milliseconds.
+    """
+
+    pool_size: int
+    load: float
+    rate: float
+    throughput: float
+    wait: Percentiles
+    total: Percentiles
+    failed_checks: tuple[CheckResult, ...]
+
+
+def verified_step(step: Step, capacity: float) -> VerifiedStep:
+    """Returns the figures of an open-loop step. capacity: throughput per second of that pool size in a closed loop."""
+    rate, latencies = step.rate or 0.0, step.latencies
+    assert latencies is not None  # a replay has no open loop
+    return VerifiedStep(
+        pool_size=step.pool_size,
+        load=rate / capacity,
+        rate=rate,
+        throughput=step.mean_throughput,
+        wait=percentiles(merged([latencies.wait])),
+        total=percentiles(merged([latencies.total])),
+        failed_checks=step.failed_checks,
+    )

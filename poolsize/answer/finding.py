@@ -1,0 +1,122 @@
+"""Finding: one thing worth saying about an answer, as a code with figures; `present.text` makes the sentence."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+
+class Severity(StrEnum):
+    """REASON: why the answer is what it is. WARNING: what limits its use. REFUSAL: why there is no answer."""
+
+    REASON = "reason"
+    WARNING = "warning"
+    REFUSAL = "refusal"
+
+
+class Code(StrEnum):
+    """What a finding says; the values are printed in JSON."""
+
+    # of the formula
+    CORES = "cores"
+    NO_DISKS = "no_disks"
+    DISKS_UNCACHED = "disks_uncached"
+    DISKS_CACHED = "disks_cached"
+    DEADLOCK_FLOOR = "deadlock_floor"
+    STARTING_POINT = "starting_point"
+    SERVED_AT_ONCE = "served_at_once"
+    SSD = "ssd"
+    FLOOR_ABOVE_FORMULA = "floor_above_formula"
+    # why a measured answer is that size
+    PLATEAU = "plateau"
+    CARRIES_RATE = "carries_rate"
+    LIMIT_KEPT = "limit_kept"
+    LIMIT_DECIDES = "limit_decides"
+    CURRENT_SIZE = "current_size"
+    CURRENT_NOT_MEASURED = "current_not_measured"
+    WAIT_AND_USAGE = "wait_and_usage"
+    BOTTLENECK = "bottleneck"
+    VERIFIED = "verified"
+    QUEUE_IN_DATABASE = "queue_in_database"
+    DATABASE_SIZE = "database_size"
+    BIMODAL = "bimodal"
+    JOB_QUEUE = "job_queue"
+    ESTIMATORS_DISAGREE = "estimators_disagree"
+    FORMULA = "formula"
+    # what limits its use
+    LIMIT_BROKEN = "limit_broken"
+    GENERATOR_LIMITED = "generator_limited"
+    USERS_LIMITED = "users_limited"
+    ONE_SIZE = "one_size"
+    STILL_RISING = "still_rising"
+    SMALLEST_SIZE = "smallest_size"
+    CHECK_FAILED = "check_failed"
+    WIDE_RANGE = "wide_range"
+    BUDGET_SPENT = "budget_spent"
+    VERIFICATION_FAILED = "verification_failed"
+    NOTHING_VERIFIED = "nothing_verified"
+    RETRIED = "retried"
+    LEFT_OUT = "left_out"
+    RECORDING = "recording"
+    NOT_DURABLE = "not_durable"
+    CORES_ASSUMED = "cores_assumed"
+    THREAD_POOL = "thread_pool"
+    TOTAL = "total"
+    # why there is no answer
+    RATE_NOT_SERVED = "rate_not_served"
+    GENERATOR_EVERYWHERE = "generator_everywhere"
+    USERS_LIMITED_EVERYWHERE = "users_limited_everywhere"
+    NOTHING_VALID = "nothing_valid"
+    NOISY = "noisy"
+    GENERATOR_NOT_SEPARABLE = "generator_not_separable"
+    # what a prediction rests on
+    CORES_MAY_NOT_HELP = "cores_may_not_help"
+    USERS_ROUNDED_UP = "users_rounded_up"
+    EXTRAPOLATED = "extrapolated"
+    USAGE_AS_MEASURED = "usage_as_measured"
+    USAGE_EXPONENTIAL = "usage_exponential"
+
+
+class Remedy(StrEnum):
+    """What to do about a finding; `present.text` adds the options that do it."""
+
+    MEASURE_LONGER = "measure_longer"
+    SEARCH_LONGER = "search_longer"
+    FILL_GAP = "fill_gap"
+    SWEEP_BEYOND = "sweep_beyond"
+    SWEEP_RECORDING_BEYOND = "sweep_recording_beyond"
+    MORE_USERS = "more_users"
+    MORE_WORKERS = "more_workers"
+
+
+@dataclass(frozen=True)
+class WayOut:
+    """What to do about a finding. values: the figures to do it with, by names with units."""
+
+    remedy: Remedy
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing worth saying. values: its figures by names with units; shares are fractions. way_out: None for none."""
+
+    code: Code
+    severity: Severity
+    values: Mapping[str, Any] = field(default_factory=dict)
+    way_out: WayOut | None = None
+
+
+def reason(code: Code, **values: object) -> Finding:
+    """Returns a finding that says why the answer is what it is."""
+    return Finding(code, Severity.REASON, values)
+
+
+def warning(code: Code, way_out: WayOut | None = None, **values: object) -> Finding:
+    """Returns a finding that limits the answer's use."""
+    return Finding(code, Severity.WARNING, values, way_out)
+
+
+def refusal(code: Code, way_out: WayOut | None = None, **values: object) -> Finding:
+    """Returns a finding that forbids an answer."""
+    return Finding(code, Severity.REFUSAL, values, way_out)

@@ -1,0 +1,90 @@
+"""The pool size that keeps a latency limit."""
+
+from dataclasses import dataclass
+from math import isnan
+from typing import TYPE_CHECKING
+
+from poolsize.answer.finding import Code, Finding, reason, warning
+from poolsize.answer.price import price
+from poolsize.errors import BadInput
+
+if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
+    from poolsize.analysis.analysis import Analysis
+    from poolsize.analysis.plateau import Plateau
+
+
+@dataclass(frozen=True)
+class LatencyLimits:
+    """Longest total times that the user accepts, in milliseconds; None for no limit."""
+
+    max_p95_ms: float | None = None
+    max_p99_ms: float | None = None
+
+    @property
+    def by_quantile(self) -> dict[str, float]:
+        """Quantile -> its limit in ms."""
+        limits_ms = {"p95": self.max_p95_ms, "p99": self.max_p99_ms}
+        return {quantile: limit_ms for quantile, limit_ms in limits_ms.items() if limit_ms is not None}
+
+
+NO_LIMITS = LatencyLimits()
+
+
+@dataclass(frozen=True)
+class LimitedSize:
+    """The pool size under the latency limits. finding: what the limits changed; None without limits."""
+
+    pool_size: int
+    finding: Finding | None = None
+
+
+def within_limits(analysis: "Analysis", plateau: "Plateau", limits: LatencyLimits) -> LimitedSize:
+    """Returns the plateau's size if it keeps the latency limits, else the best of the sizes that do.
+
+    That is the smallest within the tolerance of the highest throughput that the limits allow; sizes between measured
+    ones count. Where no size keeps them, the plateau's size stays, with a warning. Raises BadInput for a latency that
+    the run does not know.
+    """
+    limits_ms = limits.by_quantile
+    if not limits_ms:
+        return LimitedSize(plateau.pool_size)
+    for quantile, limit_ms in limits_ms.items():
+        if isnan(analysis.by_size.latency_ms(quantile, plateau.pool_size)):
+            name = f"max_{quantile}_ms"
+            raise BadInput(f"`{name}` {limit_ms:g}ms: the run does not know its {quantile}: leave it out")
+    sizes = analysis.curve.sizes if analysis.curve else [size.pool_size for size in analysis.valid_sizes]
+    keeping = [
+        size
+        for size in sizes
+        if all(analysis.by_size.latency_ms(quantile, size) <= limit_ms for quantile, limit_ms in limits_ms.items())
+    ]
+    if not keeping:
+        return LimitedSize(plateau.pool_size, _broken(analysis, limits_ms))
+    if plateau.pool_size in keeping:
+        return LimitedSize(plateau.pool_size, reason(Code.LIMIT_KEPT, limits_ms=limits_ms))
+    most = max(map(analysis.throughput_at, keeping))
+    size = next(size for size in keeping if analysis.throughput_at(size) >= (1 - plateau.tolerance) * most)
+    loss = price(analysis, size).throughput_loss - price(analysis, plateau.pool_size).throughput_loss
+    finding = reason(
+        Code.LIMIT_DECIDES, limits_ms=limits_ms, plateau_size=plateau.pool_size, throughput_loss=max(0.0, loss)
+    )
+    return LimitedSize(size, finding)
+
+
+def _broken(analysis: "Analysis", limits_ms: dict[str, float]) -> Finding:
+    """No size keeps the limits: how near the limit that is missed furthest comes."""
+    lowest_ms = {
+        quantile: min(
+            (analysis.by_size.latency_ms(quantile, size.pool_size), size.pool_size) for size in analysis.valid_sizes
+        )
+        for quantile in limits_ms
+    }
+    furthest = max(limits_ms, key=lambda quantile: lowest_ms[quantile][0] / limits_ms[quantile])
+    return warning(
+        Code.LIMIT_BROKEN,
+        limits_ms=limits_ms,
+        quantile=furthest,
+        lowest_ms=lowest_ms[furthest][0],
+        pool_size=lowest_ms[furthest][1],
+        users=None if analysis.setting.recording else analysis.setting.plan.users,
+    )

@@ -1,0 +1,158 @@
+"""Why a measured answer is that size."""
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from poolsize.answer.finding import Code, Finding, reason
+
+if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
+    from poolsize.analysis.analysis import Analysis
+    from poolsize.analysis.plateau import Plateau
+
+QUEUES_INSIDE = 1.2
+"""A usage time longer by this factor means that connections queue in the database."""
+DISAGREE = 2.0
+"""Estimators whose sizes differ by this factor disagree."""
+
+
+def reasons(analysis: "Analysis", size: int, formula_size: int) -> tuple[Finding, ...]:
+    """Returns why the answer is that size, the most important reason first. formula_size: the formula's connections."""
+    assert analysis.plateau is not None
+    reach = _plateau if analysis.setting.plan.rate is None else _carries_rate
+    findings = [
+        reach(analysis, analysis.plateau),
+        _wait_and_usage(analysis, size),
+        _bottleneck(analysis),
+        *_verified(analysis),
+        _queue_in_database(analysis, size),
+        _database_size(analysis, size),
+        _bimodal(analysis, size),
+        _job_queue(analysis),
+        _disagreement(analysis),
+        reason(Code.FORMULA, cores=analysis.setting.cores, disks=analysis.setting.disks, connections=formula_size),
+    ]
+    return tuple(finding for finding in findings if finding)
+
+
+def _plateau(analysis: "Analysis", plateau: "Plateau") -> Finding:
+    from poolsize.analysis.plateau import CERTAINTY
+
+    measured = analysis.by_size.is_measured(plateau.pool_size)
+    below, above = (None, None) if measured else analysis.by_size.around(plateau.pool_size)
+    return reason(
+        Code.PLATEAU,
+        pool_size=plateau.pool_size,
+        throughput=plateau.throughput,
+        capacity=plateau.best,
+        best_size=analysis.best_size,
+        tolerance=plateau.tolerance,
+        probability=CERTAINTY,
+        measured_below=below,
+        measured_above=above,
+    )
+
+
+def _carries_rate(analysis: "Analysis", plateau: "Plateau") -> Finding:
+    smaller = [size.pool_size for size in analysis.sizes if size.pool_size < plateau.pool_size]
+    return reason(
+        Code.CARRIES_RATE, pool_size=plateau.pool_size, rate=analysis.setting.plan.rate or 0.0, smaller_sizes=smaller
+    )
+
+
+def _wait_and_usage(analysis: "Analysis", size: int) -> Finding | None:
+    nearest = analysis.by_size.nearest(size)
+    if not nearest.usage.mean > 0:
+        return None
+    return reason(
+        Code.WAIT_AND_USAGE,
+        pool_size=size,
+        measured_size=nearest.pool_size,
+        wait_ms=nearest.wait.mean,
+        usage_ms=nearest.usage.mean,
+    )
+
+
+def _bottleneck(analysis: "Analysis") -> Finding | None:
+    from poolsize.analysis.bottleneck import BottleneckName
+
+    if analysis.bottleneck is None or analysis.bottleneck.name is BottleneckName.UNKNOWN:
+        return None
+    return reason(Code.BOTTLENECK, **asdict(analysis.bottleneck))
+
+
+def _verified(analysis: "Analysis") -> list[Finding]:
+    assert analysis.plateau is not None
+    return [
+        reason(
+            Code.VERIFIED,
+            load=step.load,
+            rate=step.rate,
+            wait_p95_ms=step.wait.p95,
+            total_p95_ms=step.total.p95,
+        )
+        for step in analysis.verified
+        if step.pool_size == analysis.plateau.pool_size and not step.failed_checks
+    ]
+
+
+def _queue_in_database(analysis: "Analysis", size: int) -> Finding | None:
+    nearest, largest = analysis.by_size.nearest(size), analysis.valid_sizes[-1]
+    open_loop = analysis.setting.plan.rate is not None  # then nobody needs to queue
+    if open_loop or not largest.usage.mean > QUEUES_INSIDE * nearest.usage.mean:
+        return None
+    return reason(
+        Code.QUEUE_IN_DATABASE,
+        largest=largest.pool_size,
+        throughput=largest.throughput.mean,
+        usage_ms=largest.usage.mean,
+    )
+
+
+def _database_size(analysis: "Analysis", size: int) -> Finding | None:
+    """The size that saturates the database alone beside what this client needs, and why they differ."""
+    database, demands = analysis.models.database_sizes, analysis.by_size.nearest(size).demands
+    if database is None or demands is None:
+        return None
+    database_size, (low, high) = database
+    return reason(
+        Code.DATABASE_SIZE,
+        database_size=database_size,
+        low=low,
+        high=high,
+        pool_size=size,
+        server_ms=demands.server_ms,
+        server_cores=demands.server_cores,
+        client_ms=demands.client_ms,
+    )
+
+
+def _bimodal(analysis: "Analysis", size: int) -> Finding | None:
+    modes = analysis.models.bimodal
+    if modes is None or size < 2:
+        return None
+    short_pool, long_pool = modes.pools(size)
+    return reason(
+        Code.BIMODAL,
+        short_share=modes.short.share,
+        short_usage_ms=modes.short.usage_ms,
+        short_pool_size=short_pool,
+        long_share=modes.long.share,
+        long_usage_ms=modes.long.usage_ms,
+        long_pool_size=long_pool,
+    )
+
+
+def _job_queue(analysis: "Analysis") -> Finding | None:
+    users = analysis.setting.plan.users
+    if not any(size.pool_size == users for size in analysis.sizes) or analysis.setting.recording is not None:
+        return None
+    assert analysis.plateau is not None
+    return reason(Code.JOB_QUEUE, users=users, pool_size=analysis.plateau.pool_size)
+
+
+def _disagreement(analysis: "Analysis") -> Finding | None:
+    by_estimator = analysis.models.sizes
+    sizes = [size for size in by_estimator.values() if size]
+    if len(sizes) < 2 or max(sizes) < DISAGREE * min(sizes):
+        return None
+    return reason(Code.ESTIMATORS_DISAGREE, sizes=dict(by_estimator))

@@ -1,0 +1,98 @@
+"""What limits the use of a measured answer."""
+
+from typing import TYPE_CHECKING
+
+from poolsize.answer.finding import Code, Finding, warning
+from poolsize.answer.way_out import measure_longer
+from poolsize.runs.check import Check
+from poolsize.runs.plan import SearchEnd
+
+if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
+    from poolsize.analysis.analysis import Analysis
+
+WIDE = 4
+"""A range whose ends are further apart than this factor needs a longer measurement."""
+
+
+def warnings(analysis: "Analysis") -> tuple[Finding, ...]:
+    """Returns what limits the answer's use, the gravest first."""
+    findings = [
+        *_failed_checks(analysis),
+        _wide_range(analysis),
+        _budget_spent(analysis),
+        *_verification(analysis),
+        _retried(analysis),
+        _left_out(analysis),
+        *_of_the_setting(analysis),
+        warning(Code.TOTAL) if analysis.plateau else None,
+    ]
+    return tuple(finding for finding in findings if finding)
+
+
+def _failed_checks(analysis: "Analysis") -> list[Finding]:
+    """One finding for each check that failed anywhere: where, and its figures at the largest size."""
+    return [
+        warning(Code.CHECK_FAILED, check=check, sizes=list(results), values=dict(results[max(results)].values))
+        for check, results in analysis.failures.items()
+        if check is not Check.USERS_LIMITED
+    ]
+
+
+def _wide_range(analysis: "Analysis") -> Finding | None:
+    plateau = analysis.plateau
+    if plateau is None or plateau.high < WIDE * plateau.low:
+        return None
+    return warning(Code.WIDE_RANGE, measure_longer(analysis), low=plateau.low, high=plateau.high)
+
+
+def _budget_spent(analysis: "Analysis") -> Finding | None:
+    search, plateau = analysis.setting.plan.search, analysis.plateau
+    if search is None or analysis.run.ended != SearchEnd.BUDGET or plateau is None:
+        return None
+    return warning(
+        Code.BUDGET_SPENT,
+        measure_longer(analysis),
+        budget_seconds=search.budget_seconds,
+        loss_low=plateau.loss_low,
+        loss_high=plateau.loss_high,
+    )
+
+
+def _verification(analysis: "Analysis") -> list[Finding]:
+    failed = [
+        warning(
+            Code.VERIFICATION_FAILED,
+            pool_size=step.pool_size,
+            load=step.load,
+            checks=[result.check for result in step.failed_checks],
+            values=dict(step.failed_checks[0].values),
+        )
+        for step in analysis.verified
+        if step.failed_checks
+    ]
+    missing = analysis.setting.plan.verify and not analysis.verified
+    return [*failed, warning(Code.NOTHING_VERIFIED)] if missing else failed
+
+
+def _retried(analysis: "Analysis") -> Finding | None:
+    excluded = analysis.excluded
+    return warning(Code.RETRIED, sizes=[step.pool_size for step in excluded]) if excluded else None
+
+
+def _left_out(analysis: "Analysis") -> Finding | None:
+    limited = [size.pool_size for size in analysis.sizes if size.failed(Check.USERS_LIMITED)]
+    return warning(Code.LEFT_OUT, sizes=limited, users=analysis.setting.plan.users) if limited else None
+
+
+def _of_the_setting(analysis: "Analysis") -> list[Finding]:
+    setting = analysis.setting
+    findings = []
+    if setting.recording is not None:
+        findings.append(warning(Code.RECORDING))
+    if setting.server is not None and not setting.server.durable:
+        findings.append(warning(Code.NOT_DURABLE))
+    if setting.cores_from == "assumed":
+        findings.append(warning(Code.CORES_ASSUMED, cores=setting.cores))
+    if setting.server is not None and setting.server.thread_pool:
+        findings.append(warning(Code.THREAD_POOL))
+    return findings

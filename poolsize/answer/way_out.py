@@ -1,0 +1,70 @@
+"""What to do for a better answer: measure longer, further, with more users or with more workers."""
+
+from itertools import pairwise
+from math import ceil
+from typing import TYPE_CHECKING
+
+from poolsize.answer.finding import Remedy, WayOut
+
+if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
+    from poolsize.analysis.analysis import Analysis
+    from poolsize.analysis.size_summary import SizeSummary
+
+ROOM = 1.25
+"""How much more than the server the load generator must be able to do, so as not to be what is measured."""
+FAR_APART = 3
+"""A larger ratio between neighbouring sizes of a grid leaves the answer to what lies between."""
+LONGER = 4
+"""A range gets half as wide by this factor of load."""
+
+
+def measure_longer(analysis: "Analysis") -> WayOut:
+    """Returns what narrows the answer's range."""
+    plan = analysis.setting.plan
+    if gap := _gap(analysis):
+        return WayOut(Remedy.FILL_GAP, {"below": gap[0], "above": gap[1]})
+    if plan.search is not None:
+        return WayOut(Remedy.SEARCH_LONGER, {"budget_minutes": max(1, LONGER * plan.search.budget_seconds // 60)})
+    return WayOut(Remedy.MEASURE_LONGER, {"step_seconds": max(30, LONGER * plan.step_seconds), "repeats": 3})
+
+
+def sweep_beyond(analysis: "Analysis") -> WayOut:
+    """Returns how to measure beyond the end at which the answer lies."""
+    if analysis.setting.recording is not None:
+        return WayOut(Remedy.SWEEP_RECORDING_BEYOND)
+    sizes = sizes_beyond(analysis)
+    enough = {"users": 2 * sizes[-1]} if sizes[-1] >= analysis.setting.plan.users else {}
+    return WayOut(Remedy.SWEEP_BEYOND, {"pool_sizes": sizes, **enough})
+
+
+def sizes_beyond(analysis: "Analysis") -> tuple[int, ...]:
+    """Returns the sizes worth measuring next where the answer lies at an end of the measured ones."""
+    assert analysis.plateau is not None
+    size, sizes = analysis.plateau.pool_size, [summary.pool_size for summary in analysis.valid_sizes]
+    if size == sizes[0] and len(sizes) > 1:
+        return tuple(sorted({max(1, size // 8), max(1, size // 4), max(1, size // 2), size}))
+    return tuple(sizes[-1] * times for times in (1, 2, 4, 8))
+
+
+def more_workers(size: "SizeSummary") -> WayOut:
+    """Returns how many workers make the database the limit again, from the service demands at a pool size."""
+    demands = size.demands
+    if demands is None or demands.inferred or not demands.server_ms:
+        return WayOut(Remedy.MORE_WORKERS)
+    workers = ceil(ROOM * demands.client_ms * demands.server_cores / demands.server_ms)
+    values = {"client_ms": demands.client_ms, "server_ms": demands.server_ms, "server_cores": demands.server_cores}
+    return WayOut(Remedy.MORE_WORKERS, values | ({"workers": workers} if workers > demands.client_processes else {}))
+
+
+def _gap(analysis: "Analysis") -> tuple[int, int] | None:
+    """The widest gap between measured sizes in the answer's range, if it is wide."""
+    assert analysis.plateau is not None
+    sizes, plateau = [size.pool_size for size in analysis.valid_sizes], analysis.plateau
+    inside = [
+        (above / below, below, above)
+        for below, above in pairwise(sizes)
+        if plateau.low < above and below < plateau.high
+    ]
+    if not inside or max(inside)[0] < FAR_APART:
+        return None
+    return max(inside)[1:]

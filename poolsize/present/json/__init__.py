@@ -1,0 +1,1 @@
+"""Everything as one JSON object for a program; the keys are a contract."""

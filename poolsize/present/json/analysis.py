@@ -1,0 +1,96 @@
+"""An analysis as one JSON object."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict
+from math import inf, isnan
+from typing import Any
+
+from poolsize.analysis.analysis import Analysis
+from poolsize.analysis.bottleneck import Bottleneck
+from poolsize.analysis.size_summary import SizeSummary
+from poolsize.analysis.stats.confidence import Interval
+from poolsize.analysis.stats.percentiles import Percentiles
+from poolsize.analysis.verified_step import VerifiedStep
+from poolsize.present.text.sentences.bottlenecks import bottleneck_evidence
+from poolsize.present.text.sentences.checks import check_sentence
+from poolsize.runs.check import CheckResult
+
+
+def analysis_json(analysis: Analysis) -> str:
+    """Returns steps (one a pool size), estimates, estimators, cause, verified, void and calibration."""
+    plateau = analysis.plateau.pool_size if analysis.plateau else None
+    estimates = analysis.models.estimates
+    return json.dumps(
+        {
+            "steps": [_size(size) for size in analysis.sizes],
+            "estimates": {name: estimate.pool_size for name, estimate in estimates.items()} or {"plateau": plateau},
+            "estimators": {name: asdict(estimate) for name, estimate in estimates.items()},
+            "cause": _bottleneck(analysis.bottleneck) if analysis.bottleneck else None,
+            "verified": [_verified(step) for step in analysis.verified],
+            "void": [
+                {"pool_size": step.pool_size, "checks": _checks(step.failed_checks)} for step in analysis.excluded
+            ],
+            "calibration": asdict(analysis.run.calibration) if analysis.run.calibration else None,
+        }
+    )
+
+
+def _size(size: SizeSummary) -> dict[str, Any]:
+    return {
+        "pool_size": size.pool_size,
+        "repeats": size.repeats,
+        "throughput": size.throughput.mean,
+        "throughput_low": size.throughput.low,
+        "throughput_high": _ends(size.throughput)[1],
+        "wait_ms": _percentiles(size.wait),
+        "usage_ms": _percentiles(size.usage),
+        "total_ms": _percentiles(size.total),
+        "intervals_ms": {
+            name: {quantile: _ends(interval) for quantile, interval in quantiles.items()}
+            for name, quantiles in size.intervals.items()
+        },
+        "demands": asdict(size.demands) if size.demands else None,
+        "errors": size.errors,
+        "valid": size.passed_all_checks,
+        "checks": _checks(size.failed_checks),
+    }
+
+
+def _bottleneck(bottleneck: Bottleneck) -> dict[str, Any]:
+    evidence = bottleneck_evidence(bottleneck.name, bottleneck.values)
+    return {"name": bottleneck.name, "evidence": evidence, "values": bottleneck.values}
+
+
+def _checks(results: Iterable[CheckResult]) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": result.check,
+            "passed": result.passed,
+            "detail": check_sentence(result),
+            "values": result.values,
+        }
+        for result in results
+    ]
+
+
+def _percentiles(percentiles: Percentiles) -> dict[str, float | None]:
+    """JSON has no NaN."""
+    return {name: None if isnan(value) else value for name, value in asdict(percentiles).items()}
+
+
+def _ends(interval: Interval) -> tuple[float, float | None]:
+    """JSON has no infinity."""
+    return interval.low, interval.high if interval.high != inf else None
+
+
+def _verified(step: VerifiedStep) -> dict[str, Any]:
+    return {
+        "pool_size": step.pool_size,
+        "load": step.load,
+        "rate": step.rate,
+        "throughput": step.throughput,
+        "wait_ms": _percentiles(step.wait),
+        "total_ms": _percentiles(step.total),
+        "checks": _checks(step.failed_checks),
+    }

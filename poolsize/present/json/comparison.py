@@ -1,0 +1,54 @@
+"""A comparison as one JSON object."""
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+from poolsize.analysis.stats.paired_differences import Difference
+from poolsize.answer.comparison import Against, ComparedRun, Comparison
+from poolsize.present.text.comparison import sentences
+
+
+def comparison_json(comparison: Comparison) -> str:
+    """Returns the field, the runs, and the differences of each run from the first, size by size."""
+    return json.dumps(
+        {
+            "field": comparison.field,
+            "runs": [_run(run) for run in comparison.runs],
+            "differences": [_against(comparison, other) for other in comparison.others],
+        }
+    )
+
+
+def _run(run: ComparedRun) -> dict[str, Any]:
+    return {
+        "run": run.name,
+        "value": run.value,
+        "pool_size": run.answer.pool_size,
+        "range": run.answer.range,
+        "verdict": run.answer.verdict,
+    }
+
+
+def _against(comparison: Comparison, other: Against) -> dict[str, Any]:
+    return {
+        "run": other.run.name,
+        "throughput": _difference(other.throughput),
+        "p95": _difference(other.p95),
+        "sizes": [
+            {
+                "pool_size": size.pool_size,
+                "throughput": _difference(size.throughput),
+                "p95": _difference(size.p95),
+            }
+            for size in other.sizes
+        ],
+        "left_out": other.left_out,
+        "apart_seconds": other.apart_seconds,
+        "longer_loop": other.longer_loop,
+        "sentences": sentences(comparison, other),
+    }
+
+
+def _difference(difference: Difference | None) -> dict[str, float | bool] | None:
+    return None if difference is None else asdict(difference) | {"real": difference.real}

@@ -1,0 +1,1 @@
+"""Findings, checks and bottlenecks as sentences: the only place that words them."""

@@ -1,0 +1,76 @@
+"""The findings of the formula, in words."""
+
+from collections.abc import Callable, Mapping
+
+from poolsize.answer.finding import Code, Finding
+
+
+def _cores(finding: Finding) -> str:
+    values = finding.values
+    divided = f" ({values['logical_cpus']} logical CPUs / {values['threads_per_core']})"
+    return (
+        f"cores = {values['cores']}: physical cores of the database's host; hyper-threads don't count"
+        f"{divided if values['threads_per_core'] > 1 else ''}"
+    )
+
+
+def _no_disks(_: Finding) -> str:
+    return "effective_disks = 0: no disk to wait for"
+
+
+def _disks_uncached(finding: Finding) -> str:
+    return (
+        f"effective_disks = {finding.values['disks']}: as if no read came from memory; "
+        "it falls to 0 as the active data fits the cache (--cache-hit-rate)"
+    )
+
+
+def _disks_cached(finding: Finding) -> str:
+    values = finding.values
+    return (
+        f"effective_disks = {values['effective_disks']:g}: {values['disks']} x the {values['miss_share']:.0%} "
+        "of reads that miss memory"
+    )
+
+
+def _deadlock_floor(finding: Finding) -> str:
+    floor, connections = finding.values["deadlock_floor"], finding.values["connections"]
+    above = f", and here it is above the formula's {connections}" if floor > connections else ""
+    return (
+        f"deadlock floor = {floor}: with fewer, callers that each hold several connections "
+        f"can wait for one another for ever; a minimum, not an optimum{above}"
+    )
+
+
+def _starting_point(_: Finding) -> str:
+    return "This is a place to start measuring, not an answer: sweep around it."
+
+
+def _served_at_once(_: Finding) -> str:
+    return (
+        "It counts what the database serves at once, for all clients together: "
+        "divide it over your application's instances and processes."
+    )
+
+
+def _ssd(_: Finding) -> str:
+    return (
+        "The formula was never analysed for SSDs; fewer waits mean fewer connections, so look below this number first."
+    )
+
+
+def _floor_above_formula(_: Finding) -> str:
+    return "The deadlock floor is above what the hardware asks for: let a caller hold fewer connections at once."
+
+
+FORMULA: Mapping[Code, Callable[[Finding], str]] = {
+    Code.CORES: _cores,
+    Code.NO_DISKS: _no_disks,
+    Code.DISKS_UNCACHED: _disks_uncached,
+    Code.DISKS_CACHED: _disks_cached,
+    Code.DEADLOCK_FLOOR: _deadlock_floor,
+    Code.STARTING_POINT: _starting_point,
+    Code.SERVED_AT_ONCE: _served_at_once,
+    Code.SSD: _ssd,
+    Code.FLOOR_ABOVE_FORMULA: _floor_above_formula,
+}

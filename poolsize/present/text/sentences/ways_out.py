@@ -1,0 +1,66 @@
+"""What to do about a finding, with the options that do it."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from poolsize.answer.finding import Remedy, WayOut
+from poolsize.units import count, milliseconds
+
+Values = Mapping[str, Any]
+
+
+def way_out_sentence(way_out: WayOut) -> str:
+    """Returns what to do."""
+    return SENTENCES[way_out.remedy](way_out.values)
+
+
+def _measure_longer(values: Values) -> str:
+    return f"measure longer, with --step-time {values['step_seconds']}s or --repeats {values['repeats']}"
+
+
+def _search_longer(values: Values) -> str:
+    return f"search again with --budget {values['budget_minutes']}m"
+
+
+def _fill_gap(values: Values) -> str:
+    return f"sweep sizes between {values['below']} and {values['above']}, which are far apart"
+
+
+def _sweep_beyond(values: Values) -> str:
+    users = f" --users {values['users']}" if "users" in values else ""
+    return f"sweep beyond it with --pool-sizes {','.join(map(str, values['pool_sizes']))}{users}"
+
+
+def _sweep_recording_beyond(_: Values) -> str:
+    return "sweep beyond it with other --pool-sizes, if the recording has them"
+
+
+def _more_users(values: Values) -> str:
+    users = [f"--users {values['users']}"] if "users" in values else []
+    smaller = ["smaller --pool-sizes"] if values.get("smaller_sizes") else []
+    return f"use {' or '.join([*users, *smaller])}"
+
+
+def _more_workers(values: Values) -> str:
+    """What puts the limit back where it belongs, from the service demands."""
+    machine = "Give the load a core or a machine of its own."
+    if not values:
+        return f"{machine} --processes 2 or more share the work."
+    share = (
+        f"A transaction takes the client {milliseconds(values['client_ms'])} of processor time and the server "
+        f"{milliseconds(values['server_ms'])} on {count(values['server_cores'], 'core')}"
+    )
+    if "workers" not in values:
+        return f"{share}: {machine}"
+    return f"{share}: use --processes {values['workers']}, on cores that the server does not need, or --expect-workers."
+
+
+SENTENCES: Mapping[Remedy, Callable[[Values], str]] = {
+    Remedy.MEASURE_LONGER: _measure_longer,
+    Remedy.SEARCH_LONGER: _search_longer,
+    Remedy.FILL_GAP: _fill_gap,
+    Remedy.SWEEP_BEYOND: _sweep_beyond,
+    Remedy.SWEEP_RECORDING_BEYOND: _sweep_recording_beyond,
+    Remedy.MORE_USERS: _more_users,
+    Remedy.MORE_WORKERS: _more_workers,
+}

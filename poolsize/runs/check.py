@@ -1,0 +1,57 @@
+"""The checks of a step: their names, what a failure means, and the figures a check saw."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+Value = int | float | str | None | Mapping[str, int]
+"""A figure of a check; its unit is in its name."""
+
+
+class Check(StrEnum):
+    """What must hold for a step's figures to be believed; `analysis.checks` tests each.
+
+    The values are stored in runs and printed in JSON.
+    """
+
+    LITTLES_LAW = "littles_law"
+    ARRIVALS = "arrivals"
+    CONNECTIONS = "connections"
+    ERRORS = "errors"
+    STEADY_STATE = "steady_state"
+    WORKERS = "workers"
+    QUIET = "quiet"
+    GENERATOR = "generator"
+    USERS_LIMITED = "users_limited"
+
+    @property
+    def retryable(self) -> bool:
+        """Whether the check may pass when the step is measured again."""
+        return self in _RETRYABLE
+
+    @property
+    def disqualifies(self) -> bool:
+        """Whether a step that fails the check is left out of every estimate.
+
+        A busy generator does not: the throughput that the client reached is true, and the verdict names the limit.
+        Nor does a drift: it widens the interval by itself.
+        """
+        return self not in {Check.GENERATOR, Check.STEADY_STATE}
+
+
+_RETRYABLE = frozenset(
+    {Check.LITTLES_LAW, Check.CONNECTIONS, Check.ERRORS, Check.STEADY_STATE, Check.WORKERS, Check.QUIET}
+)
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """The result of one check on one step.
+
+    values: the figures that the check compared, by names with units (`loop_lag_ms`). Runs of formats 1 to 3 stored a
+    sentence; where its figures can't be read, `values` holds it as `detail`.
+    """
+
+    check: Check
+    passed: bool
+    values: Mapping[str, Value]

@@ -1,0 +1,84 @@
+"""Runs of older formats as records of today's, before they are validated."""
+
+import re
+from typing import Any
+
+CHECK_SENTENCES = {
+    "littles_law": r"(?P<users>\d+) users, .* accounts for (?P<accounted_users>[\d.]+) \((?P<deviation>[-+.\d]+%)\)",
+    "arrivals": r"(?P<due_per_second>[\d.]+)/s were due and (?P<throughput>[\d.]+)/s were done",
+    "connections": r"the server counted (?P<server_connections>\d+|None) connections of (?P<pool_size>\d+)",
+    "errors": r"failed transactions: (?P<kinds>.*) \((?P<share>[\d.]+%)\)",
+    "steady_state": r".* had (?P<change>[-+.\d]+%) throughput against the first",
+    "workers": r".* with (?P<connections>\d+) of (?P<pool_size>\d+) connections stayed to the end",
+    "quiet": r".* used (?P<other_cores>[\d.]+) of this machine's (?P<cores>[\d.]+) cores, (?P<busy_cores>[\d.]+) of .*",
+    "generator": r".* (?P<worker_cores>\d+%) of a core, .* (?P<loop_lag_ms>[\d.]+) ms late",
+    "users_limited": r"(?P<pool_size>\d+) connections for ((?P<wanting_users>[\d.]+) callers at a time .*, of )?"
+    r"(?P<users>\d+|an unknown number of)( callers)?",
+}
+"""Check -> the sentence that formats 1 to 3 stored in place of its figures."""
+STOP_SENTENCES = {
+    "too_many_errors": r"(?P<failed>\d+) of (?P<transactions>\d+) transactions failed.*",
+    "backlog": r"the queue grew to (?P<backlog>\d+) transactions.*",
+    "worker_lost": r"lost ((?P<lost>\d+) of (?P<workers>\d+) load processes|a load process)",
+}
+"""Reason of an early end -> the sentence of formats 2 and 3."""
+
+
+def upgrade(header: dict[str, Any], records: list[dict[str, Any]]) -> None:
+    """Change the records of a run of format 1, 2 or 3 in place.
+
+    Steps that a newer poolsize has added to an older run keep what they have.
+    """
+    if header["format"] == 1:
+        _upgrade_1(header, records)
+    for record in records:
+        if isinstance(step := record.get("step"), dict):
+            _upgrade_3(step)
+
+
+def _upgrade_1(header: dict[str, Any], records: list[dict[str, Any]]) -> None:
+    """Add what format 1 did not have: it knew a closed loop of fixed length, and measured each step once."""
+    if isinstance(header.get("setting"), dict) and isinstance(header["setting"].get("plan"), dict):
+        header["setting"]["plan"] |= {"precision": None, "rate": None, "pool_timeout_seconds": 30.0,
+                                      "error_budget": 0.01, "verify": [], "attempts": 1}  # fmt: skip
+    for record in records:
+        if isinstance(step := record.get("step"), dict):
+            record["step"] = {"rate": None, "p95_ms": [], "sections": {}, "server": {}, "stopped": None} | step
+            for worker in step.get("workers", []):
+                worker.setdefault("cpu_wait", 0.0)
+
+
+def _upgrade_3(step: dict[str, Any]) -> None:
+    """Read the figures out of the sentences of checks and early ends."""
+    step["checks"] = [_check(check) for check in step.get("checks", [])]
+    if isinstance(sentence := step.get("stopped"), str):
+        for reason, pattern in STOP_SENTENCES.items():
+            if match := re.fullmatch(pattern, sentence):
+                values = {name: int(text) for name, text in match.groupdict().items() if text}
+                step["stopped"] = {"reason": reason, "values": values}
+
+
+def _check(check: Any) -> Any:
+    if not isinstance(check, dict) or "detail" not in check:
+        return check
+    name, sentence = str(check.get("name")), str(check["detail"])
+    match = re.match(CHECK_SENTENCES.get(name, "$"), sentence)
+    values: dict[str, Any] = {"detail": sentence}
+    if match:
+        values = {key: _value(text) for key, text in match.groupdict().items() if text}
+    if kinds := values.pop("kinds", None):
+        pairs = [kind.split(" ", 1) for kind in str(kinds).split(", ") if kind != "none"]
+        values["failed"] = {kind: int(number) for number, kind in pairs}
+    if name == "quiet" and not match:
+        values = {}
+    return {"check": name, "passed": check.get("passed"), "values": values}
+
+
+def _value(text: str) -> float | int | str | None:
+    if text == "None":
+        return None
+    if text.endswith("%"):
+        return float(text[:-1]) / 100
+    if not re.fullmatch(r"[-+]?[\d.]+", text):
+        return 0 if "unknown" in text else text
+    return float(text) if "." in text else int(text)

@@ -1,0 +1,119 @@
+"""Which steps count, which are missing, and which are measured again."""
+
+from dataclasses import replace
+
+import pytest
+
+from poolsize.analysis.analysis import analyze
+from poolsize.analysis.attempts import retried_steps
+from poolsize.analysis.checks import check_step
+from poolsize.runs.check import Check, CheckResult
+from poolsize.runs.plan import PlannedStep
+from poolsize.runs.run import Run, Step
+from poolsize.sweep.grid import grid_steps, missing_steps
+from poolsize.sweep.next_step import Remaining, next_step, remaining
+from poolsize.sweep.verification import steps_to_verify
+from tests.conftest import a_run, a_step, curve_of
+
+WHOLE = a_run({1: 100, 2: 200, 4: 205})
+SPOILED = CheckResult(Check.STEADY_STATE, False, {})
+
+
+def spoiled(step: Step) -> Step:
+    return replace(step, checks=(*step.checks[:-1], SPOILED))
+
+
+def sizes(run: Run) -> list[int]:
+    return [step.pool_size for step in missing_steps(run.plan, run.steps)]
+
+
+def test_what_has_no_attempt_comes_first_then_what_chance_has_spoiled() -> None:
+    assert sizes(replace(WHOLE, steps=())) == [step.pool_size for step in grid_steps(WHOLE.plan)]
+    one, two, four = WHOLE.steps
+    assert sizes(replace(WHOLE, steps=(spoiled(one), two))) == [4, 1]
+    assert sizes(replace(WHOLE, steps=(spoiled(one), two, four))) == [1]
+    assert sizes(replace(WHOLE, steps=(spoiled(one), two, four, one))) == []
+
+
+def test_the_attempt_that_is_not_void_counts_and_the_others_are_kept() -> None:
+    one, two, four = WHOLE.steps
+    run = replace(WHOLE, steps=(spoiled(one), two, four, one))
+    assert curve_of(run) == (two, four, one)
+    assert retried_steps(run) == (spoiled(one),)
+
+
+def test_a_step_is_given_up_after_three_attempts() -> None:
+    one, two, four = WHOLE.steps
+    run = replace(WHOLE, steps=(spoiled(one), two, four, spoiled(one), spoiled(one)))
+    assert sizes(run) == []
+    assert curve_of(run) == (two, four, spoiled(one))
+    assert len(retried_steps(run)) == 2
+
+
+def test_what_can_not_be_helped_is_not_measured_again() -> None:
+    one, two, four = WHOLE.steps
+    busy = replace(four, checks=(CheckResult(Check.GENERATOR, False, {}),))
+    assert sizes(replace(WHOLE, steps=(one, two, busy))) == []
+
+
+def verifying(steps: tuple[Step, ...] = ()) -> Run:
+    plan = replace(WHOLE.plan, verify=(50, 80))
+    return Run(replace(WHOLE.setting, plan=plan), (*WHOLE.steps, *steps))
+
+
+def test_the_answer_and_its_neighbours_are_verified_at_parts_of_their_own_capacity() -> None:
+    asked = [(step.pool_size, step.rate) for step in steps_to_verify(verifying())]
+    assert [size for size, _ in asked] == [1, 1, 2, 2, 4, 4]
+    assert [rate for _, rate in asked] == pytest.approx([50, 80, 100, 160, 102.5, 164], rel=0.03)
+
+
+def test_a_resumed_verification_goes_on_and_repeats_what_was_spoiled() -> None:
+    first, second, third, *_ = steps_to_verify(verifying())
+    done = replace(a_step(1, [50] * 10), rate=first.rate)
+    done = replace(done, checks=check_step(done, 0.01))
+    again = replace(done, rate=second.rate, checks=(SPOILED,))
+    run = verifying((done, again))
+    assert [step.rate for step in steps_to_verify(run)][:2] == [second.rate, third.rate]
+    assert curve_of(run) == WHOLE.steps
+    left = steps_to_verify(verifying((done, again, again, again)))
+    assert second.rate not in [step.rate for step in left]
+
+
+def failing(step: Step, check: Check, repeat: int = 0) -> Step:
+    return replace(step, repeat=repeat, checks=(CheckResult(check, False, {}),))
+
+
+@pytest.mark.parametrize("check", [check for check in Check if check.disqualifies])
+def test_a_repeat_that_failed_takes_nothing_from_the_other_repeats(check: Check) -> None:
+    """The size keeps its valid repeat; before, it was left out with all of its repeats."""
+    one, two, four = WHOLE.steps
+    plan = replace(WHOLE.plan, repeats=2, attempts=1)
+    steps = (one, two, four, replace(one, repeat=1), failing(two, check, repeat=1), replace(four, repeat=1))
+    analysis = analyze(Run(replace(WHOLE.setting, plan=plan), steps))
+    assert [size.pool_size for size in analysis.valid_sizes] == [1, 2, 4]
+    assert [size.repeats for size in analysis.valid_sizes] == [2, 1, 2]
+    assert analysis.excluded == (steps[4],)
+    assert analysis.at(2).throughput.mean == pytest.approx(two.mean_throughput)
+
+
+def test_a_size_whose_repeats_all_failed_is_left_out_and_still_shown() -> None:
+    one, two, four = WHOLE.steps
+    analysis = analyze(replace(WHOLE, steps=(one, failing(two, Check.ERRORS), four)))
+    assert [size.pool_size for size in analysis.valid_sizes] == [1, 4]
+    assert [size.pool_size for size in analysis.sizes] == [1, 2, 4]
+    assert analysis.excluded == ()
+
+
+def test_next_step_decides_grid_retry_and_verification() -> None:
+    one, two, four = WHOLE.steps
+    run = verifying()
+    assert next_step(replace(run, steps=())) == grid_steps(run.plan)[0]
+    retried = next_step(replace(run, steps=(spoiled(one), two, four)))
+    assert isinstance(retried, PlannedStep)
+    assert (retried.pool_size, retried.rate) == (1, None)
+    verification = next_step(run)
+    assert isinstance(verification, PlannedStep)
+    assert verification.rate is not None
+    assert next_step(WHOLE) is None
+    assert remaining(replace(WHOLE, steps=(one,))) == Remaining(2, 3)
+    assert remaining(WHOLE) is None
