@@ -1,4 +1,4 @@
-"""`poolsize notebook`: the analysis notebook, opened on a run, or the comparing one on several."""
+"""`poolsize notebook`: copies the analysis notebook, or the comparing notebook, and opens the copy in JupyterLab."""
 
 import json
 import os
@@ -13,6 +13,9 @@ from poolsize.commands.run_file import complete_run
 from poolsize.errors import BadInput
 from poolsize.shipped import shipped
 
+MODULES = ("jupyterlab", "ipywidgets", "nbformat", "pandas")
+"""What this command and the notebooks import from the extra `notebook`."""
+
 
 @click.command()
 @click.argument("runs", nargs=-1, metavar="[RUN]...")
@@ -22,15 +25,9 @@ def notebook(runs: tuple[str, ...]) -> None:
     The notebook is copied to poolsize-analysis.ipynb here (poolsize-compare.ipynb for several) unless that is there
     already, so it is yours to change.
     """
+    _require_modules()
+    runs_shown = _runs_shown(runs)
     name = "compare" if len(runs) > 1 else "analysis"
-    if len(runs) > 1:
-        compared(runs)  # what can't be shown is refused here, not in a cell
-        os.environ["POOLSIZE_RUNS"] = json.dumps([str(Path(run).resolve()) for run in runs])
-    elif runs:
-        complete_run(runs[0])
-        os.environ["POOLSIZE_RUN"] = str(Path(runs[0]).resolve())
-    if find_spec("jupyterlab") is None:
-        raise BadInput("JupyterLab is not installed: pip install jupyter")
     copy = Path(f"poolsize-{name}.ipynb")
     try:
         if not copy.exists():
@@ -38,11 +35,33 @@ def notebook(runs: tuple[str, ...]) -> None:
     except OSError as error:
         raise BadInput(f"{copy} can't be written here ({error.strerror}): go to a folder of yours") from None
     as_root = ["--allow-root"] if os.geteuid() == 0 else []
-    os.execv(sys.executable, [sys.executable, "-m", "jupyter", "lab", str(copy), *as_root])  # noqa: S606 (no shell)
+    words = [sys.executable, "-m", "jupyter", "lab", str(copy), *as_root]
+    os.execve(sys.executable, words, os.environ | runs_shown)  # noqa: S606 (no shell)
+
+
+def _require_modules() -> None:
+    """Raise BadInput, which names the extra, unless all of its modules are installed."""
+    missing = [module for module in MODULES if find_spec(module) is None]
+    if missing:
+        raise BadInput(f"notebooks need {', '.join(missing)}: pip install 'poolsize[notebook]'")
+
+
+def _runs_shown(runs: tuple[str, ...]) -> dict[str, str]:
+    """Return the environment variable that names the runs to the notebook; none for the notebook's own example.
+
+    Raises BadInput or WorkFailed for runs that the notebook can't show, so that no cell has to.
+    """
+    if not runs:
+        return {}
+    if len(runs) == 1:
+        complete_run(runs[0])
+        return {"POOLSIZE_RUN": str(Path(runs[0]).resolve())}
+    compared(runs)
+    return {"POOLSIZE_RUNS": json.dumps([str(Path(run).resolve()) for run in runs])}
 
 
 def _copy(source: Path, target: Path, *, keep_outputs: bool) -> None:
-    """Copy a notebook; without what it showed of the examples, where other runs are to be shown."""
+    """Copy a notebook. Without `keep_outputs` the copy has no outputs: they show the examples, not the user's runs."""
     import nbformat
 
     notebook = nbformat.read(source, as_version=nbformat.NO_CONVERT)

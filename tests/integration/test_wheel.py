@@ -1,47 +1,58 @@
-"""The built wheel: carries the locustfiles, notebooks and published data, and works outside a checkout."""
+"""The built wheel: it carries what comes with poolsize, and works outside a checkout and without the extras."""
 
 import os
 import subprocess
 import sys
 import zipfile
+from importlib.metadata import Distribution
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 from tests.conftest import ROOT
 
+NOTEBOOK_ONLY = {"ipywidgets", "jupyterlab", "nbformat", "pandas", "papermill"}
+"""What only the extra `notebook` installs."""
+COMMANDS = (
+    "sweep --workload select_one --pool-sizes 1,2 --step-time 1s --warm-up 0 --think-time 20ms",
+    "recommend --run {examples}/scan-mariadb.jsonl",
+    "report {examples}/scan-mariadb.jsonl --output report.html",
+    "analyze {examples}/scan-mariadb.jsonl --plot knee.png",
+    "compare {examples}/scan-mariadb.jsonl {examples}/scan-mysql.jsonl --plot servers.png",
+    "predict {examples}/scan-mariadb.jsonl --cores 4",
+)
 
-@pytest.mark.server
-def test_a_wheel_works_outside_a_checkout(tmp_path: Path) -> None:
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the contents of the wheel."""
+    folder = tmp_path_factory.mktemp("wheel")
     subprocess.run(
-        [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(tmp_path), str(ROOT)],
+        [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(folder), str(ROOT)],
         check=True,
     )
-    (wheel,) = tmp_path.glob("*.whl")
-    installed = tmp_path / "installed"
-    zipfile.ZipFile(wheel).extractall(installed)
+    (wheel,) = folder.glob("*.whl")
+    zipfile.ZipFile(wheel).extractall(folder / "installed")
+    return folder / "installed"
+
+
+@pytest.mark.server
+def test_a_wheel_works_outside_a_checkout_and_without_the_extras(installed: Path, tmp_path: Path) -> None:
+    absent = tmp_path / "absent"
+    absent.mkdir()
+    for module in NOTEBOOK_ONLY:
+        (absent / f"{module}.py").write_text(f"raise ModuleNotFoundError('{module} is absent in this test')\n")
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     program = "import sys; from poolsize.commands import main; sys.argv[0] = 'poolsize'; main()"
     shipped = installed / "poolsize/shipped"
-    sweep = (
-        "sweep",
-        "--workload",
-        "select_one",
-        "--pool-sizes",
-        "1,2",
-        "--step-time",
-        "1s",
-        "--warm-up",
-        "0",
-        "--think-time",
-        "20ms",
-    )
-    report = ("report", str(shipped / "data/examples/scan-mariadb.jsonl"), "--output", "report.html")
-    for command in (sweep, report):
+    for command in COMMANDS:
+        words = command.format(examples=shipped / "data/examples").split()
         done = subprocess.run(
-            [sys.executable, "-c", program, *command],
-            cwd=elsewhere, env=os.environ | {"PYTHONPATH": str(installed)}, capture_output=True, text=True, check=False,
+            [sys.executable, "-c", program, *words],
+            cwd=elsewhere, env=os.environ | {"PYTHONPATH": f"{absent}{os.pathsep}{installed}"},
+            capture_output=True, text=True, check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
     assert list(elsewhere.glob("data/runs/*-select_one.jsonl"))
@@ -49,3 +60,18 @@ def test_a_wheel_works_outside_a_checkout(tmp_path: Path) -> None:
     for name in ("locustfiles/insert.py", "notebooks/compare.ipynb", "data/published/published_curves.csv"):
         assert (shipped / name).is_file()
     assert list((shipped / "data/examples").glob("*.jsonl"))
+
+
+@pytest.mark.long
+def test_only_the_notebook_extra_requires_jupyter(installed: Path) -> None:
+    (metadata,) = installed.glob("poolsize-*.dist-info")
+    requirements = [Requirement(line) for line in Distribution.at(metadata).requires or ()]
+
+    def required(extra: str) -> set[str]:
+        """The names that pip installs with this extra, or without any for an empty text."""
+        return {each.name for each in requirements if each.marker is None or each.marker.evaluate({"extra": extra})}
+
+    assert {"click", "locust", "matplotlib", "numpy"} <= required("")
+    assert not required("") & {*NOTEBOOK_ONLY, "jupyter", "notebook"}
+    assert required("notebook") - required("") == NOTEBOOK_ONLY
+    assert required("notebook") < required("dev")

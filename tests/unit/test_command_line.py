@@ -137,9 +137,14 @@ def test_a_plot_that_can_not_be_drawn_is_told_after_the_table(poolsize_here: Com
 
 
 def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What would be started in place of this process: JupyterLab, with the notebook's copy."""
+    """What would be started in place of this process, and the environment variables that name its runs."""
     started: list[str] = []
-    monkeypatch.setattr(os, "execv", lambda _, words: started.extend(words))
+
+    def start(_: str, words: list[str], environment: dict[str, str]) -> None:
+        runs = (f"{name}={environment[name]}" for name in ("POOLSIZE_RUN", "POOLSIZE_RUNS") if name in environment)
+        started.extend([*words, *runs])
+
+    monkeypatch.setattr(os, "execve", start)
     return started
 
 
@@ -150,6 +155,7 @@ def test_the_notebook_of_a_run_of_yours_shows_nothing_of_the_example(
     stored(tmp_path / "a.jsonl")
     assert poolsize_here("notebook", "a.jsonl").returncode == 0
     assert "poolsize-analysis.ipynb" in words
+    assert f"POOLSIZE_RUN={tmp_path / 'a.jsonl'}" in words
     assert "image/png" not in (tmp_path / "poolsize-analysis.ipynb").read_text()
     (tmp_path / "poolsize-analysis.ipynb").unlink()
     assert poolsize_here("notebook").returncode == 0
@@ -171,6 +177,31 @@ def test_what_a_notebook_can_not_show_is_refused_before_it_opens(
         done = poolsize_here("notebook", *runs)
         assert done.returncode == code
         assert said in done.stderr
+    assert not words
+
+
+def test_the_notebook_of_several_runs_compares_them(
+    poolsize_here: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = opened(monkeypatch)
+    runs = [str(EXAMPLES[name]) for name in ("scan-mariadb", "scan-mysql")]
+    assert poolsize_here("notebook", *runs).returncode == 0
+    assert "poolsize-compare.ipynb" in words
+    assert f"POOLSIZE_RUNS={json.dumps(runs)}" in words
+    assert "image/png" not in (tmp_path / "poolsize-compare.ipynb").read_text()
+
+
+@pytest.mark.parametrize("missing", [("jupyterlab", "ipywidgets", "nbformat", "pandas"), ("pandas",)], ids=" ".join)
+def test_without_the_notebook_extra_one_line_names_it(
+    poolsize_here: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, missing: tuple[str, ...]
+) -> None:
+    words = opened(monkeypatch)
+    for module in missing:
+        monkeypatch.setitem(sys.modules, module, None)
+    done = poolsize_here("notebook")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"poolsize: error: notebooks need {', '.join(missing)}: pip install 'poolsize[notebook]'\n"
+    assert list(tmp_path.iterdir()) == []
     assert not words
 
 
