@@ -1,1 +1,1 @@
-"""One worker's load: the pool, the loops that use it, and what is recorded of them."""
+"""The load of one worker in one step: the pool, the loops of its users, and the record of their transactions."""

@@ -1,13 +1,13 @@
-"""What the load processes and the server told of a step, put together as one record."""
+"""The record of a step, put together from the reports of its workers and the server's counters."""
 
 from collections.abc import Mapping, Sequence
 
 from hdrh.histogram import HdrHistogram
 
 from poolsize.analysis.stats.percentiles import QUANTILES, merged, percentiles
-from poolsize.load.process import Report
-from poolsize.load.step_course import CourseSecond
+from poolsize.load.step_seconds import StepSecond
 from poolsize.load.stopping import Ending
+from poolsize.load.worker_report import WorkerReport
 from poolsize.runs.plan import PlannedStep
 from poolsize.runs.run import LATENCIES, Latencies, Step, Worker
 
@@ -15,17 +15,22 @@ from poolsize.runs.run import LATENCIES, Latencies, Step, Worker
 def assemble(
     planned: PlannedStep,
     started: str,
-    seconds: Sequence[CourseSecond],
+    seconds: Sequence[StepSecond],
     ending: Ending,
     shares: Mapping[str, int],
-    reports: Mapping[str, Report],
+    reports: Mapping[str, WorkerReport],
     server: Mapping[str, tuple[float | None, ...]],
     server_connections: int,
 ) -> Step:
-    """The step, unchecked. reports: of the processes that stayed; shares: of those that began."""
-    whole = seconds[: ending.last]
-    parts = {name: _parts(name, list(reports.values())) for name in LATENCIES}
-    histograms = {name: _together(parts[name]) for name in LATENCIES}
+    """Return the step, its checks not yet made.
+
+    started: UTC, ISO 8601. shares: worker -> connections, of the workers that began the step.
+    reports: worker -> report, of the workers that stayed to the end.
+    server: counter -> value in each second. server_connections: connections of the pool that the server counted.
+    """
+    seconds = seconds[: ending.last]
+    sections = {name: _sections(name, list(reports.values())) for name in LATENCIES}
+    histograms = {name: _sum(sections[name]) for name in LATENCIES}
     transactions = histograms["total"].get_total_count()
     gap_seconds = sum(report.gap_seconds for report in reports.values())
     return Step(
@@ -36,15 +41,12 @@ def assemble(
         users=sum(report.users for report in reports.values()),
         rate=planned.rate,
         warm_up_seconds=ending.first,
-        throughput=tuple(second.transactions for second in whole),
-        errors={
-            kind: tuple(second.errors[kind] for second in whole)
-            for kind in sorted({kind for second in whole for kind in second.errors})
-        },
-        p95_ms=tuple(second.p95_ms for second in whole),
+        throughput=tuple(second.transactions for second in seconds),
+        errors=_errors(seconds),
+        p95_ms=tuple(second.p95_ms for second in seconds),
         gap_ms=1000 * gap_seconds / transactions if transactions else 0.0,
         latencies=Latencies(**{name: str(histograms[name].encode(), "ascii") for name in LATENCIES}),
-        sections={name: _quantiles(parts[name]) for name in LATENCIES},
+        sections={name: _quantiles(sections[name]) for name in LATENCIES},
         server=server,
         server_connections=server_connections,
         workers=tuple(
@@ -56,19 +58,25 @@ def assemble(
     )
 
 
-def _parts(name: str, reports: Sequence[Report]) -> list[HdrHistogram]:
-    """For each part of the counted time, the histogram of one latency over all processes."""
+def _errors(seconds: Sequence[StepSecond]) -> dict[str, tuple[int, ...]]:
+    kinds = sorted({kind for second in seconds for kind in second.errors})
+    return {kind: tuple(second.errors[kind] for second in seconds) for kind in kinds}
+
+
+def _sections(latency: str, reports: Sequence[WorkerReport]) -> list[HdrHistogram]:
+    """Return the histogram of one latency over all workers, for each section of the counted time."""
     number = min((len(report.sections) for report in reports), default=0)
-    return [merged(report.sections[place][name] for report in reports) for place in range(number)]
+    return [merged(report.sections[place][latency] for report in reports) for place in range(number)]
 
 
-def _together(parts: Sequence[HdrHistogram]) -> HdrHistogram:
-    whole = merged([])
-    for part in parts:
-        whole.add(part)
-    return whole
+def _sum(histograms: Sequence[HdrHistogram]) -> HdrHistogram:
+    total = merged([])
+    for histogram in histograms:
+        total.add(histogram)
+    return total
 
 
-def _quantiles(parts: Sequence[HdrHistogram]) -> dict[str, tuple[float, ...]]:
-    found = [percentiles(part) for part in parts if part.get_total_count()]
-    return {quantile: tuple(getattr(one, quantile) for one in found) for quantile in QUANTILES}
+def _quantiles(sections: Sequence[HdrHistogram]) -> dict[str, tuple[float, ...]]:
+    """Return each quantile's value in ms in each section that has transactions."""
+    latencies = [percentiles(section) for section in sections if section.get_total_count()]
+    return {quantile: tuple(getattr(latency, quantile) for latency in latencies) for quantile in QUANTILES}

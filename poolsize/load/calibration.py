@@ -1,4 +1,4 @@
-"""What the load's own machinery costs, before it is pointed at anything."""
+"""The cost of the load generator itself, measured before the first step."""
 
 import statistics
 from collections.abc import Callable
@@ -9,26 +9,30 @@ import gevent
 from sqlalchemy import URL
 from sqlalchemy.pool import Pool
 
-from poolsize.load.closed_loop import call
+from poolsize.load.closed_loop import ClosedLoop
 from poolsize.load.fair_queue import FairQueuePool
 from poolsize.load.pool import open_pool
 from poolsize.load.transaction import Load
 from poolsize.runs.run import Calibration
 
 CONNECTIONS = 2
-CALLERS = 4
+USERS = 4
 SECONDS = 0.2
+SETTLE_SECONDS = 0.03
 TIMEOUT_SECONDS = 30.0
 
 
 def calibrate(url: URL) -> Calibration:
-    """Run the callers' loop against connections that do nothing, then with the smallest statement; under a second."""
-    creator: Any = Idle  # has of a connection only what the loop uses
-    idle = FairQueuePool(creator, pool_size=CONNECTIONS, max_overflow=0, reset_on_return=None)
-    loop_us, _ = _run(idle, CALLERS, _nothing)
+    """Measure the users' loop with connections that do nothing, then with the smallest statement; under a second.
+
+    Raises WorkFailed when the server does not give the connections.
+    """
+    creator: Any = IdleConnection  # the loop uses no more of a connection than this class has
+    idle_pool = FairQueuePool(creator, pool_size=CONNECTIONS, max_overflow=0, reset_on_return=None)
+    loop_us, _ = _measure(idle_pool, USERS, _nothing)
     engine = open_pool(url, CONNECTIONS, TIMEOUT_SECONDS)
     try:
-        _, usage_us = _run(engine.pool, 1, _smallest)
+        _, usage_us = _measure(engine.pool, 1, _smallest_statement)
     finally:
         engine.dispose()
     return Calibration(
@@ -37,36 +41,37 @@ def calibrate(url: URL) -> Calibration:
     )
 
 
-class Idle:
+class IdleConnection:
     """A connection, and its cursor, that do nothing."""
 
-    def cursor(self) -> "Idle":
-        """Itself."""
+    def cursor(self) -> "IdleConnection":
+        """Return the connection itself."""
         return self
 
     def close(self) -> None:
-        """Nothing."""
+        """Do nothing."""
 
 
 def _nothing(_cursor: Any) -> None:
-    gevent.sleep(0)  # a real transaction lets the others run while it waits for the server
+    gevent.sleep(0)  # a real transaction lets other users run while it waits for the server
 
 
-def _smallest(cursor: Any) -> None:
+def _smallest_statement(cursor: Any) -> None:
     cursor.execute("DO 1")
 
 
-def _run(pool: Pool, callers: int, transaction: Callable[[Any], None]) -> tuple[float, float]:
-    """Processor time of a transaction, and the median of its usage, both in microseconds."""
+def _measure(pool: Pool, users: int, transaction: Callable[[Any], None]) -> tuple[float, float]:
+    """Return the CPU time of a transaction and its median usage time, both in microseconds."""
     load = Load(pool.connect)
-    loops = [gevent.spawn(call, load, transaction, 0.0) for _ in range(callers)]
-    gevent.sleep(0.03)
+    loop = ClosedLoop(load, think_seconds=0.0)
+    greenlets = [gevent.spawn(loop.run_user, transaction) for _ in range(users)]
+    gevent.sleep(SETTLE_SECONDS)
     load.recorder.end_second()
     cpu_seconds, until = process_time(), monotonic() + SECONDS
     gevent.sleep(until - monotonic())
     second = load.recorder.end_second()
     cpu_seconds = process_time() - cpu_seconds
-    load.on = False
-    gevent.joinall(loops, raise_error=True)
-    usages_us = [value for value, number in second.usage.items() for _ in range(number)]
+    loop.end()
+    gevent.joinall(greenlets, raise_error=True)
+    usages_us = [usage_us for usage_us, number in second.usage.items() for _ in range(number)]
     return 1e6 * cpu_seconds / max(1, second.transactions), statistics.median(usages_us or [0])

@@ -1,4 +1,4 @@
-"""A caller in a closed loop: a transaction, a pause, and the next one when that is over."""
+"""A closed loop: each user runs a transaction, pauses, and runs the next."""
 
 import random
 from time import perf_counter_ns
@@ -8,18 +8,36 @@ import gevent
 from poolsize.load.transaction import Load, Transaction, transact
 
 
-def call(load: Load, transaction: Transaction, think_seconds: float) -> None:
-    """Run transactions until the load is switched off, with pauses of that mean length.
+class ClosedLoop:
+    """The loop of a step whose users decide when a transaction starts. backlog: always 0, as nothing arrives."""
 
-    The time of a transaction that failed belongs to the next one's gap.
-    """
-    load.callers += 1
-    try:
-        ended_ns = perf_counter_ns()
-        while load.on:
-            asked_ns = perf_counter_ns()
-            ended_ns = transact(load, transaction, asked_ns, asked_ns - ended_ns) or ended_ns
-            if think_seconds:
-                gevent.sleep(random.expovariate(1 / think_seconds))
-    finally:
-        load.callers -= 1
+    backlog = 0
+
+    def __init__(self, load: Load, think_seconds: float) -> None:
+        """think_seconds: mean pause after a transaction, exponentially distributed; 0 for no pause."""
+        self._load = load
+        self._think_seconds = think_seconds
+
+    def begin(self) -> None:
+        """Do nothing: the users bring the load."""
+
+    def run_user(self, transaction: Transaction) -> None:
+        """Run one user's transactions until the loop ends.
+
+        The time of a failed transaction belongs to the gap before the next.
+        """
+        load, think_seconds = self._load, self._think_seconds
+        load.users += 1
+        try:
+            ended_ns = perf_counter_ns()
+            while load.running:
+                due_ns = perf_counter_ns()
+                ended_ns = transact(load, transaction, due_ns, due_ns - ended_ns) or ended_ns
+                if think_seconds:
+                    gevent.sleep(random.expovariate(1 / think_seconds))
+        finally:
+            load.users -= 1
+
+    def end(self) -> None:
+        """Let no user begin another transaction."""
+        self._load.running = False

@@ -1,8 +1,8 @@
-"""An open loop: transactions arrive by the clock, whatever has become of the earlier ones.
+"""An open loop: transactions arrive at a rate, whether or not earlier ones have ended.
 
-Their latency counts from the moment they were due. A closed loop can't do that: when the server stalls, its callers
-stall with it and ask for nothing, so that the transactions that would have suffered are never seen (Tene calls that
-coordinated omission; Schroeder, Wierman and Harchol-Balter, "Open versus closed: a cautionary tale", 2006).
+Their latency counts from the moment they were due. A closed loop can't show that: when the server stalls, its users
+stall too and start nothing, so the transactions that would have suffered are never measured. Tene calls that
+coordinated omission; see also Schroeder, Wierman and Harchol-Balter, "Open versus closed: a cautionary tale" (2006).
 """
 
 import random
@@ -14,30 +14,42 @@ from gevent.queue import Queue
 from poolsize.load.transaction import Load, Transaction, transact
 
 
-class Arrivals:
-    """Transactions due at random moments (a Poisson process), for the callers to take in their order."""
+class OpenLoop:
+    """The loop of a step in which transactions arrive at random (a Poisson process) and users take them in order."""
 
-    def __init__(self, rate: float) -> None:
-        """Begin now. rate: per second, on average."""
+    def __init__(self, load: Load, rate: float) -> None:
+        """rate: mean arrivals per second at this worker."""
+        self._load = load
         self._rate = rate
         self._due: Queue[int | None] = Queue()
-        self._clock = gevent.spawn(self._arrive)
+        self._arrivals = gevent.Greenlet(self._arrive)
 
     @property
     def backlog(self) -> int:
-        """Transactions that are due and that no caller is free to take."""
+        """Transactions that are due and that no user is free to run."""
         return self._due.qsize()
 
-    def take(self) -> int | None:
-        """Wait for the next one; returns when it was due, in nanoseconds of perf_counter, or None at the end."""
-        return self._due.get()
+    def begin(self) -> None:
+        """Let transactions arrive from now on."""
+        self._arrivals.start()
 
-    def end(self, callers: int) -> None:
-        """Let no more arrive, and send the callers home."""
-        self._clock.kill()
+    def run_user(self, transaction: Transaction) -> None:
+        """Run transactions as they arrive, as one user, until the loop ends."""
+        load, next_due = self._load, self._due.get
+        load.users += 1
+        try:
+            while (due_ns := next_due()) is not None:
+                transact(load, transaction, due_ns, 0)
+        finally:
+            load.users -= 1
+
+    def end(self) -> None:
+        """Let no more transactions arrive, drop those that are due, and end the loop of every user."""
+        self._load.running = False
+        self._arrivals.kill()
         while not self._due.empty():
             self._due.get()
-        for _ in range(callers):
+        for _ in range(self._load.users):
             self._due.put(None)
 
     def _arrive(self) -> None:
@@ -46,13 +58,3 @@ class Arrivals:
             due_ns += random.expovariate(self._rate) * 1e9
             gevent.sleep(max(0.0, (due_ns - perf_counter_ns()) / 1e9))
             self._due.put(int(due_ns))
-
-
-def serve(load: Load, transaction: Transaction, arrivals: Arrivals) -> None:
-    """Run transactions as they arrive, until there are no more."""
-    load.callers += 1
-    try:
-        while (due_ns := arrivals.take()) is not None:
-            transact(load, transaction, due_ns, 0)
-    finally:
-        load.callers -= 1

@@ -1,4 +1,4 @@
-"""A full pool of a given size."""
+"""A connection pool whose connections are all open."""
 
 import pymysql
 from sqlalchemy import URL, Engine, PoolProxiedConnection, create_engine
@@ -10,12 +10,12 @@ from poolsize.target.connection import SCHEMA
 
 
 def open_pool(url: URL, size: int, timeout_seconds: float) -> Engine:
-    """A QueuePool of exactly size connections (max_overflow 0) in the schema, every one of them open.
+    """Return a QueuePool of size connections (max_overflow 0) in poolsize's schema, every connection open.
 
-    Connections commit by themselves, as sysbench's do; a workload that wants a transaction says BEGIN and
-    COMMIT. So nothing is left to reset when one is returned, and the pool sends no ROLLBACK of its own.
-    timeout_seconds: how long a caller waits for one.
-    Raises WorkFailed when the server does not give that many.
+    Connections commit by themselves, as sysbench's do; a workload that needs a transaction sends BEGIN and COMMIT.
+    So a returned connection has nothing to reset, and the pool sends no ROLLBACK of its own.
+    size: 0 for a worker without a share, whose pool is never used. timeout_seconds: how long a user waits for a
+    connection. Raises WorkFailed when the server does not give that many connections.
     """
     engine = create_engine(
         url.set(database=SCHEMA),
@@ -26,15 +26,15 @@ def open_pool(url: URL, size: int, timeout_seconds: float) -> Engine:
         pool_reset_on_return=None,
         connect_args={"autocommit": True},
     )
-    opened: list[PoolProxiedConnection] = []
+    connections: list[PoolProxiedConnection] = []
     failure = None
     try:
-        opened.extend(engine.raw_connection() for _ in range(size))
+        connections.extend(engine.raw_connection() for _ in range(size))
     except (pymysql.MySQLError, DBAPIError) as error:
         failure = error
-    for connection in opened:
+    for connection in connections:
         connection.close()
     if failure is not None:
         engine.dispose()
-        raise WorkFailed(f"the server gave {len(opened)} of {size} connections: {failure}")
+        raise WorkFailed(f"the server gave {len(connections)} of {size} connections: {failure}")
     return engine

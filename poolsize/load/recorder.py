@@ -1,7 +1,8 @@
-"""What a load process sees of its transactions: counted by the second, timed in microseconds."""
+"""A worker's record of its transactions: counted by the second, timed in microseconds."""
 
 from array import array
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,17 +13,18 @@ from numpy.typing import NDArray
 from poolsize.analysis.stats.percentiles import HIGHEST_US, empty_histogram
 
 SUB_BUCKET_BITS = 11
-"""An HdrHistogram of three digits tells 2**11 values apart in each doubling."""
+"""An HdrHistogram of three digits distinguishes 2**11 values in each doubling."""
 
 Counts = dict[int, int]
+"""A time in microseconds -> how many transactions took it."""
 
 
 @dataclass(frozen=True)
-class Second:
-    """One second of one process: transactions that ended in it, and their times in microseconds.
+class WorkerSecond:
+    """One second of one worker.
 
-    wait, usage, total: value -> how often, values as coarse as the histogram that stores them.
-    gap_seconds: the sum of the gaps before these transactions. errors: kind -> failed transactions.
+    transactions: those that ended in this second. gap_seconds: the sum of the gaps before these transactions.
+    wait, usage, total: their times, as coarse as the histogram that stores them. errors: kind -> failed transactions.
     """
 
     transactions: int
@@ -34,31 +36,32 @@ class Second:
 
 
 class Recorder:
-    """Takes the times of transactions at the lowest cost there is, and sums them up each second.
+    """Records the times of transactions at the lowest cost, and sums them up each second.
 
-    A transaction costs one append of three numbers to an array; everything else happens once a second.
+    Recording a transaction appends three numbers to an array; everything else happens once a second.
+    seconds: the seconds that have ended.
     """
 
     def __init__(self) -> None:
-        self.seconds: list[Second] = []
+        self.seconds: list[WorkerSecond] = []
         self._times: array[int] = array("q")
         self._errors: Counter[str] = Counter()
 
     @property
     def record(self) -> Any:
-        """Callable that takes one transaction as (gap_ns, wait_ns, usage_ns)."""
+        """Function that records one transaction from (gap_ns, wait_ns, usage_ns)."""
         return self._times.extend
 
     def failed(self, kind: str) -> None:
-        """Count one transaction that failed."""
+        """Count one failed transaction."""
         self._errors[kind] += 1
 
-    def end_second(self) -> Second:
-        """Close the current second and return it."""
+    def end_second(self) -> WorkerSecond:
+        """End the current second, and return its record."""
         times = np.frombuffer(self._times, np.int64).reshape(-1, 3).copy()
         del self._times[:]
         gap, wait, usage = times[:, 0], times[:, 1], times[:, 2]
-        second = Second(
+        second = WorkerSecond(
             transactions=len(times),
             gap_seconds=float(gap.sum()) / 1e9,
             wait=_counts(wait),
@@ -71,15 +74,15 @@ class Recorder:
         return second
 
 
-def histogram(counts: list[Counts]) -> HdrHistogram:
-    """The seconds' counts of one latency as a histogram of microseconds."""
-    together: defaultdict[int, int] = defaultdict(int)
+def histogram(counts: Sequence[Counts]) -> HdrHistogram:
+    """Return the histogram, in microseconds, of one latency's counts in some seconds."""
+    total: defaultdict[int, int] = defaultdict(int)
     for second in counts:
-        for value, number in second.items():
-            together[value] += number
+        for time_us, number in second.items():
+            total[time_us] += number
     result = empty_histogram()
-    for value, number in together.items():
-        result.record_value(value, number)
+    for time_us, number in total.items():
+        result.record_value(time_us, number)
     return result
 
 
@@ -87,5 +90,5 @@ def _counts(times_ns: NDArray[np.int64]) -> Counts:
     """Count times, rounded as the histogram would: to 11 binary digits of whole microseconds."""
     times_us = np.clip(times_ns // 1000, 1, HIGHEST_US)
     shift = np.maximum(np.frexp(times_us)[1] - SUB_BUCKET_BITS, 0)
-    values, numbers = np.unique(times_us >> shift << shift, return_counts=True)
-    return dict(zip(values.tolist(), numbers.tolist(), strict=True))
+    rounded_us, numbers = np.unique(times_us >> shift << shift, return_counts=True)
+    return dict(zip(rounded_us.tolist(), numbers.tolist(), strict=True))

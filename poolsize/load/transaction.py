@@ -17,28 +17,30 @@ from poolsize.target.connection import error_kind
 PAUSE_AFTER_LOSS_SECONDS = 0.05
 
 Transaction = Callable[[Any], None]
+"""A workload's transaction: a function of a PyMySQL cursor."""
 
 
 @dataclass
 class Load:
-    """What the callers of one process share during one step.
+    """The state that the users of one worker share during one step.
 
-    checkout: takes a connection from the pool. on: whether they go on with another transaction.
-    callers: how many are in the loop.
+    checkout: takes a connection from the pool. recorder: takes the transactions' times.
+    running: whether users begin further transactions. users: how many users are in the loop now.
     """
 
     checkout: Callable[[], PoolProxiedConnection]
     recorder: Recorder = field(default_factory=Recorder)
-    on: bool = True
-    callers: int = 0
+    running: bool = True
+    users: int = 0
 
 
-def transact(load: Load, transaction: Transaction, since_ns: int, gap_ns: int) -> int | None:
-    """Run one transaction and record it; returns when it ended, or None if it did not succeed.
+def transact(load: Load, transaction: Transaction, due_ns: int, gap_ns: int) -> int | None:
+    """Run and record one transaction; return its end in ns of perf_counter, or None if it did not succeed.
 
-    since_ns: when it was wanted; the wait counts from there. gap_ns: since the caller's last one ended.
-    Database errors are counted by kind; any other exception is raised. A load that was switched off while this
-    caller waited is left as it is.
+    due_ns: moment at which the transaction was due, in ns of perf_counter; its wait time begins there.
+    gap_ns: time since the end of the user's previous transaction.
+    Database errors are counted by kind; any other exception is raised.
+    A transaction whose user still waited for a connection at the step's end is neither run nor recorded.
     """
     try:
         connection = load.checkout()
@@ -47,10 +49,10 @@ def transact(load: Load, transaction: Transaction, since_ns: int, gap_ns: int) -
         return None
     except (pymysql.MySQLError, DBAPIError) as error:
         load.recorder.failed(error_kind(error))
-        gevent.sleep(PAUSE_AFTER_LOSS_SECONDS)  # a server that is away must not be asked in a tight loop
+        gevent.sleep(PAUSE_AFTER_LOSS_SECONDS)  # reconnecting in a tight loop would flood a server that restarts
         return None
-    got_ns = perf_counter_ns()
-    if not load.on:
+    obtained_ns = perf_counter_ns()
+    if not load.running:
         connection.close()
         return None
     try:
@@ -63,12 +65,12 @@ def transact(load: Load, transaction: Transaction, since_ns: int, gap_ns: int) -
         _recover(connection)
         return None
     ended_ns = perf_counter_ns()
-    load.recorder.record((gap_ns, got_ns - since_ns, ended_ns - got_ns))
+    load.recorder.record((gap_ns, obtained_ns - due_ns, ended_ns - obtained_ns))
     return ended_ns
 
 
 def _recover(connection: PoolProxiedConnection) -> None:
-    """Leave no transaction open; a connection that can't even roll back is replaced by a new one."""
+    """Roll back and return the connection; the pool replaces a connection that can't roll back."""
     try:
         connection.rollback()
     except pymysql.MySQLError:

@@ -1,7 +1,8 @@
-"""The LoadGenerator that measures with Locust's processes, here or on other machines, by Locust's messages."""
+"""The LoadGenerator that measures with Locust's workers, here or on other machines, through Locust's messages."""
 
 from collections.abc import Callable, Mapping
 from contextlib import closing
+from dataclasses import asdict
 from datetime import UTC, datetime
 from time import monotonic
 from typing import Any
@@ -15,25 +16,26 @@ from sqlalchemy import URL
 from poolsize.errors import WorkFailed
 from poolsize.facts.server import connections_in
 from poolsize.load.assemble import assemble
-from poolsize.load.process import Report
-from poolsize.load.step_course import StepCourse
+from poolsize.load.step_seconds import StepSeconds
 from poolsize.load.stopping import Ending, ending
+from poolsize.load.worker_report import WorkerReport
+from poolsize.load.worker_step import WorkerShare
 from poolsize.locust import messages
 from poolsize.locust.progress_pipe import ProgressPipe
 from poolsize.locust.worker import worker_name
-from poolsize.runs.plan import PlannedStep
+from poolsize.runs.plan import PlannedStep, SweepPlan
 from poolsize.runs.run import Calibration, Setting, Step, Stopped, StopReason
 from poolsize.sweep.events import SecondPassed
 from poolsize.target.connection import SCHEMA, connect, error_kind
-from poolsize.target.sampler import ServerWatch
+from poolsize.target.sampler import ServerSampler
 
 GRACE_SECONDS = 90
 LOOK_SECONDS = 0.5
-"""How often to see whether a load process is gone."""
+"""How often to look whether a worker is gone."""
 
 
 class LocustGenerator:
-    """Measures planned steps with every load process that is connected."""
+    """Measures planned steps with every worker that is connected. notes: what it can't record here, and why."""
 
     def __init__(
         self,
@@ -43,6 +45,11 @@ class LocustGenerator:
         progress: ProgressPipe,
         before_step: Callable[[], None],
     ) -> None:
+        """Connect to the server, and begin to listen to the workers.
+
+        before_step: brings the workload's tables into the state in which every step starts.
+        Raises BadInput when the server can't be reached.
+        """
         self._runner = runner
         self._plan = setting.plan
         self._private_url = url.render_as_string(hide_password=False) if setting.private else None
@@ -52,13 +59,13 @@ class LocustGenerator:
         self._number = 0
         self._inbox: Queue[tuple[str, dict[str, Any]]] = Queue()
         self._monitor = connect(url)
-        self._server = ServerWatch(url)
-        self.notes = self._server.notes
-        for kind in (messages.CALIBRATED, messages.OPENED, messages.SECOND, messages.FINISHED):
-            runner.register_message(kind, self._receiver(kind))
+        self._sampler = ServerSampler(url)
+        self.notes = self._sampler.notes
+        for kind in messages.REPLIES:
+            runner.register_message(kind, self._on_message)
 
     def calibrate(self) -> Calibration | None:
-        """What one load process costs; None where it could not be had."""
+        """Return what one worker costs, or None when the worker could not measure it."""
         worker = self._workers()[0]
         self._number += 1
         self._send(messages.CALIBRATE, {"private_url": self._private_url}, worker)
@@ -69,94 +76,95 @@ class LocustGenerator:
         return Calibration(**replies[worker]["calibration"]) if replies else None
 
     def measure(self, planned: PlannedStep) -> Step:
-        """Measure one pool size once, over all processes. A process that is lost ends the step early."""
+        """Measure one pool size once, with all workers. The loss of a worker ends the step early.
+
+        Raises WorkFailed when a worker, or the server, fails.
+        """
         try:
             self._before_step()
-            shares = self._open(planned.pool_size)
+            shares = self._open(planned)
             started = datetime.now(UTC).isoformat(timespec="seconds")
-            self._start(planned, shares)
-            course = StepCourse(shares)
-            end = self._follow(course, planned)
+            self._sampler.start()
+            self._send(messages.START, {})
+            seconds = StepSeconds(shares)
+            end = self._follow(seconds, planned)
             with self._monitor.cursor() as cursor:
-                counted = connections_in(cursor, SCHEMA)
+                server_connections = connections_in(cursor, SCHEMA)
             self._send(messages.FINISH, {"first": end.first, "last": end.last})
-            replies = self._collect(messages.FINISHED, set(course.workers))
+            replies = self._collect(messages.FINISHED, set(seconds.workers))
         except pymysql.MySQLError as error:
             raise WorkFailed(f"the server failed ({error_kind(error)}): {error.args[-1]}") from None
         finally:
-            self._server.stop()
-        reports = {name: Report(**reply["report"]) for name, reply in replies.items()}
+            self._sampler.stop()
+        reports = {worker: WorkerReport(**reply["report"]) for worker, reply in replies.items()}
         if lost := set(shares) - set(reports):
-            end = Ending(
-                end.first, end.last, Stopped(StopReason.WORKER_LOST, {"lost": len(lost), "workers": len(shares)})
-            )
-            self._share_users_anew()
-        server = self._server.series(end.last)
-        return assemble(planned, started, course.seconds, end, shares, reports, server, counted)
+            stopped = Stopped(StopReason.WORKER_LOST, {"lost": len(lost), "workers": len(shares)})
+            end = Ending(end.first, end.last, stopped)
+            self._redistribute_users()
+        counters = self._sampler.series(end.last)
+        return assemble(planned, started, seconds.complete, end, shares, reports, counters, server_connections)
 
     def close(self) -> None:
         """Close the connections that watch the server."""
-        self._server.close()
+        self._sampler.close()
         with closing(self._monitor):
             pass
 
-    def _open(self, pool_size: int) -> dict[str, int]:
-        """Have every process open its share of the pool; once more without those that are lost meanwhile."""
+    def _open(self, planned: PlannedStep) -> dict[str, int]:
+        """Let every worker open its share of the pool; again without the workers that are lost meanwhile.
+
+        Returns worker -> connections.
+        """
         while True:
-            shares = split(pool_size, self._workers())
+            connections = split(planned.pool_size, self._workers())
             self._number += 1
             self._send(
                 messages.OPEN,
                 {
-                    "shares": shares,
+                    "shares": worker_shares(self._plan, planned, connections),
                     "private_url": self._private_url,
-                    "timeout_seconds": self._plan.pool_timeout_seconds,
                     "workload_sha256": self._workload_sha256,
                 },
             )
-            if set(self._collect(messages.OPENED, set(shares))) == set(shares):
-                return shares
-            self._share_users_anew()
+            if set(self._collect(messages.OPENED, set(connections))) == set(connections):
+                return connections
+            self._redistribute_users()
 
-    def _start(self, planned: PlannedStep, shares: Mapping[str, int]) -> None:
-        rates = None
-        if planned.rate is not None:
-            rates = {name: planned.rate * share / planned.pool_size for name, share in shares.items()}
-        self._server.start()
-        self._send(messages.START, {"think_seconds": self._plan.think_time_ms / 1000, "rates": rates})
+    def _follow(self, seconds: StepSeconds, planned: PlannedStep) -> Ending:
+        """Collect the seconds of the step as they pass, until it may end; return its ending.
 
-    def _follow(self, course: StepCourse, planned: PlannedStep) -> Ending:
-        """Take the seconds as they come until the step may end."""
-        told = len(course.seconds)
-        heard_at = monotonic()
+        Raises WorkFailed when the workers fall silent.
+        """
+        shown = 0
+        progressed_at = monotonic()
         while True:
-            if (message := self._next_message(course.workers)) and message[0] == messages.SECOND:
-                course.add(message[1])
-            for second in course.seconds[told:]:
+            if (message := self._next_message(seconds.workers)) and message[0] == messages.SECOND:
+                seconds.add(message[1])
+            for second in seconds.complete[shown:]:
                 self._progress.tell(SecondPassed(second.transactions, second.p95_ms))
-                told, heard_at = told + 1, monotonic()
-            if lost := course.workers - set(self._workers()):
+                shown, progressed_at = shown + 1, monotonic()
+            if lost := seconds.workers - set(self._workers()):
                 for worker in lost:
-                    course.lose(worker)
-                last = len(course.seconds)
+                    seconds.lose(worker)
+                last = len(seconds.complete)
                 return Ending(min(self._plan.warm_up_seconds, last), last, None)
-            if end := ending(self._plan, course.seconds, planned.rate):
+            if end := ending(self._plan, seconds.complete, planned.rate):
                 return end
-            if monotonic() > heard_at + GRACE_SECONDS:
+            if monotonic() > progressed_at + GRACE_SECONDS:
                 raise WorkFailed(f"no load process has told anything for {GRACE_SECONDS} s")
 
     def _workers(self) -> list[str]:
-        """The processes that have callers."""
+        """Return the names of the workers that have users. Raises WorkFailed when there are none."""
         if isinstance(self._runner, MasterRunner):
             clients = [*self._runner.clients.running, *self._runner.clients.spawning]
-            found = sorted(client.id for client in clients if client.user_count)
-            if not found:
+            workers = sorted(client.id for client in clients if client.user_count)
+            if not workers:
                 raise WorkFailed("every load process is gone; do they run the same locustfile as this one?")
-            return found
+            return workers
         return [worker_name(self._runner)]
 
-    def _share_users_anew(self) -> None:
-        """Give the callers of a process that is gone to the others."""
+    def _redistribute_users(self) -> None:
+        """Give the users of lost workers to the others. Raises WorkFailed when they do not take them."""
         users = self._plan.users
         self._runner.start(users, spawn_rate=users)
         deadline = monotonic() + GRACE_SECONDS
@@ -168,26 +176,30 @@ class LocustGenerator:
     def _send(self, kind: str, data: dict[str, Any], worker: str | None = None) -> None:
         self._runner.send_message(kind, {"number": self._number, **data}, worker)
 
-    def _receiver(self, kind: str) -> Callable[..., None]:
-        def receive(msg: Any, **_: Any) -> None:
-            self._inbox.put((kind, msg.data))
-
-        return receive
+    def _on_message(self, msg: Any, **_: Any) -> None:
+        self._inbox.put((msg.type, msg.data))
 
     def _next_message(self, workers: set[str]) -> tuple[str, dict[str, Any]] | None:
-        """What one of these processes says in this conversation. Raises WorkFailed when it says that it failed."""
+        """Return the next message that one of these workers sent in this conversation, as (kind, fields).
+
+        Returns None after LOOK_SECONDS without a message, or for a message that does not count.
+        Raises WorkFailed when the worker failed.
+        """
         try:
             kind, data = self._inbox.get(timeout=LOOK_SECONDS)
         except Empty:
             return None
         if data["worker"] not in workers or data["number"] != self._number:
             return None
-        if "error" in data:
+        if kind == messages.FAILED:
             raise WorkFailed(data["error"])
         return kind, data
 
     def _collect(self, kind: str, workers: set[str]) -> dict[str, dict[str, Any]]:
-        """Wait for a reply of each of these processes, or until it is lost. Raises WorkFailed for one that failed."""
+        """Wait for a reply of every worker that is not lost meanwhile; return worker -> the reply's fields.
+
+        Raises WorkFailed when a worker fails or does not reply.
+        """
         replies: dict[str, dict[str, Any]] = {}
         deadline = monotonic() + GRACE_SECONDS
         while missing := (workers & set(self._workers())) - set(replies):
@@ -199,6 +211,21 @@ class LocustGenerator:
 
 
 def split(pool_size: int, workers: list[str]) -> dict[str, int]:
-    """Shares of a pool that add up to exactly pool_size, as equal as whole numbers can be."""
-    base, more = divmod(pool_size, len(workers))
-    return {name: base + (place < more) for place, name in enumerate(workers)}
+    """Split a pool over the workers, as equally as whole numbers can be; the parts add up to exactly pool_size."""
+    base, larger = divmod(pool_size, len(workers))
+    return {worker: base + (place < larger) for place, worker in enumerate(workers)}
+
+
+def worker_shares(plan: SweepPlan, planned: PlannedStep, connections: Mapping[str, int]) -> dict[str, dict[str, Any]]:
+    """Return worker -> the fields of its WorkerShare. Arrivals are split like the connections."""
+    return {
+        worker: asdict(
+            WorkerShare(
+                connections=part,
+                rate=None if planned.rate is None else planned.rate * part / planned.pool_size,
+                think_seconds=plan.think_time_ms / 1000,
+                timeout_seconds=plan.pool_timeout_seconds,
+            )
+        )
+        for worker, part in connections.items()
+    }

@@ -1,15 +1,17 @@
-"""The conversation between the process that leads a sweep and the load processes, as kinds of Locust messages.
+"""The conversation between the master, which leads the sweep, and the workers, as kinds of Locust messages.
 
-    leader                                load process
-    CALIBRATE {private_url}           ->  CALIBRATED {worker, calibration}
-    OPEN {shares, private_url, ...}   ->  OPENED {worker}
-    START {think_seconds, rates}      ->  SECOND {worker, index, ...}, each second, until
-    FINISH {first, last}              ->  FINISHED {worker, report}
+    master                                            worker
+    CALIBRATE {private_url}                       ->  CALIBRATED {calibration}
+    OPEN {shares, private_url, workload_sha256}   ->  OPENED {}
+    START {}                                      ->  SECOND {index, ...}, each second, until
+    FINISH {first, last}                          ->  FINISHED {report}
+                                                      FAILED {error}, at any time
 
-All carry the number of the conversation, one for each step, and every answer may be {worker, error} instead. The
-leader hears only the processes that the step began with, in this conversation: one that joins later, or that was lost
-and comes back, says nothing that counts. The leader alone decides when a step ends, for it alone sees the whole load.
-The same messages pass within a single process and between machines.
+Every message carries the number of its conversation. A conversation is a calibration or the measurement of a step.
+Every message of a worker carries the worker's name. The master ignores workers that were not there when the step
+began, and messages of other conversations: a worker that joins later, or was lost and comes back, does not count. The
+master alone decides when a step ends, because it alone knows the load of all workers. The same messages pass within a
+single process and between machines.
 """
 
 CALIBRATE = "poolsize_calibrate"
@@ -20,3 +22,9 @@ START = "poolsize_start"
 SECOND = "poolsize_second"
 FINISH = "poolsize_finish"
 FINISHED = "poolsize_finished"
+FAILED = "poolsize_failed"
+
+ORDERS = (CALIBRATE, OPEN, START, FINISH)
+"""Kinds that the master sends."""
+REPLIES = (CALIBRATED, OPENED, SECOND, FINISHED, FAILED)
+"""Kinds that a worker sends."""

@@ -1,4 +1,4 @@
-"""The pipe through which a load process tells its progress to whoever started it, one JSON line a message."""
+"""The pipe on which a sweep reports its progress to the process that started it, one JSON line a message."""
 
 import os
 import signal
@@ -11,19 +11,20 @@ DESCRIPTOR = "POOLSIZE_PROGRESS_FD"
 
 
 class ProgressPipe:
-    """Tells messages to the process that started this one, or to nobody."""
+    """Sends messages to the process that started this process, or drops them where none listens."""
 
     def __init__(self, descriptor: int | None) -> None:
+        """descriptor: of the pipe's writing end, or None to drop every message."""
         self._descriptor = descriptor
 
     @classmethod
     def from_environment(cls) -> Self:
-        """The pipe that the starting process left open for us, if it did."""
+        """Return the pipe that the starting process left open, or a pipe that drops every message."""
         descriptor = os.environ.get(DESCRIPTOR)
         return cls(int(descriptor) if descriptor else None)
 
     def tell(self, message: Event) -> None:
-        """Pass a message on. When the process that listened is gone, end this one as if it had said so."""
+        """Send a message. When the listening process is gone, end this process as if by SIGTERM."""
         if self._descriptor is None:
             return
         try:

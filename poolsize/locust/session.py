@@ -19,7 +19,6 @@ from locust.runners import MasterRunner, Runner, WorkerRunner
 
 from poolsize.errors import BadInput, PoolsizeError, WorkFailed
 from poolsize.load.fair_queue import FairQueuePool
-from poolsize.load.process import LoadProcess
 from poolsize.locust.master import LocustGenerator
 from poolsize.locust.prepare import Prepared, prepare
 from poolsize.locust.progress_pipe import ProgressPipe
@@ -31,7 +30,7 @@ from poolsize.sweep.loop import sweep
 from poolsize.sweep.options import OPTIONS
 from poolsize.sweep.request import SweepRequest
 from poolsize.target.connection import lost
-from poolsize.target.schema import Workspace
+from poolsize.target.schema import SweepSchema
 from poolsize.units import count, milliseconds, per_second
 
 if TYPE_CHECKING:
@@ -85,18 +84,18 @@ def _set_up(environment: Environment, progress: ProgressPipe, closing_stack: Exi
     assert runner is not None
     assert options is not None
     if isinstance(runner, WorkerRunner):
-        workload.load_process = _load_process(environment, workload, request, request.url)
+        _begin_worker(environment, workload, request, request.url)
         return
     if not options.headless:
         raise BadInput("add --headless: a sweep runs by itself, from the first step to the last")
     if options.run_time:
         raise BadInput(f"--run-time {options.run_time}: leave it out, a sweep ends with its last step; see --step-time")
     prepared = prepare(request, closing_stack)
-    workspace = closing_stack.enter_context(Workspace(prepared.url))
+    workspace = closing_stack.enter_context(SweepSchema(prepared.url))
     if not isinstance(runner, MasterRunner):
         here = prepared.url.render_as_string(hide_password=False)
-        workload.load_process = _load_process(environment, workload, request, here)
-        closing_stack.callback(workload.load_process.close)
+        worker = _begin_worker(environment, workload, request, here)
+        closing_stack.callback(worker.close)
     _make_tables(environment, workload, workspace)
     plan = prepared.run.plan
     generator = LocustGenerator(
@@ -111,13 +110,16 @@ def _set_up(environment: Environment, progress: ProgressPipe, closing_stack: Exi
     _lead(environment, runner, prepared, generator, writer, progress, closing_stack)
 
 
-def _load_process(
+def _begin_worker(
     environment: Environment, workload: "type[PoolUser]", request: SweepRequest, url: str | None
-) -> LoadProcess:
-    return LocustWorker(environment, workload.__name__, request.workload_sha256, url).process
+) -> LocustWorker:
+    """Let this process make load. Its users wait at the worker's gate."""
+    worker = LocustWorker(environment, workload.__name__, request.workload_sha256, url)
+    workload.step_gate = worker.gate
+    return worker
 
 
-def _make_tables(environment: Environment, workload: "type[PoolUser]", workspace: Workspace) -> None:
+def _make_tables(environment: Environment, workload: "type[PoolUser]", workspace: SweepSchema) -> None:
     """Prepare the workload and try one transaction, so that a mistake shows before anything is measured."""
 
     def try_it(cursor: Any) -> None:

@@ -1,4 +1,4 @@
-"""Locust's own statistics, fed once a second, so that its table and its exports show the same load."""
+"""Locust's own statistics, updated once a second, so that Locust's table and exports show the same load."""
 
 import time
 
@@ -6,20 +6,20 @@ from locust import stats
 from locust.env import Environment
 from locust.stats import StatsEntry, StatsError
 
-from poolsize.load.recorder import Second
+from poolsize.load.recorder import WorkerSecond
 
 METHOD = "pool"
 
 
-def report(environment: Environment, name: str, second: Second) -> None:
-    """Add one second of transactions to Locust's statistics; latencies are the total, wait and usage."""
-    entry = StatsEntry(environment.stats, name, METHOD)
-    now = int(time.time())
+def report(environment: Environment, workload: str, second: WorkerSecond) -> None:
+    """Add one second of transactions to Locust's statistics. Locust's response time is the total time."""
+    entry = StatsEntry(environment.stats, workload, METHOD)
+    now = time.time()
     entry.num_requests = second.transactions
-    entry.num_reqs_per_sec[now] = second.transactions
-    entry.last_request_timestamp = time.time()
-    for value_us, number in second.total.items():
-        milliseconds = value_us / 1000
+    entry.num_reqs_per_sec[int(now)] = second.transactions
+    entry.last_request_timestamp = now
+    for total_us, number in second.total.items():
+        milliseconds = total_us / 1000
         entry.total_response_time += milliseconds * number  # type: ignore[assignment]  # Locust adds floats too
         entry.response_times[stats.bucket_response_time(milliseconds)] += number
     if second.total:
@@ -29,9 +29,9 @@ def report(environment: Environment, name: str, second: Second) -> None:
         entry.num_requests += number
         entry.num_none_requests += number
         entry.num_failures += number
-        entry.num_fail_per_sec[now] += number
-        key = StatsError.create_key(METHOD, name, kind)
-        error = environment.stats.errors.setdefault(key, StatsError(METHOD, name, kind))
+        entry.num_fail_per_sec[int(now)] += number
+        key = StatsError.create_key(METHOD, workload, kind)
+        error = environment.stats.errors.setdefault(key, StatsError(METHOD, workload, kind))
         error.occurrences += number
-    environment.stats.get(name, METHOD).extend(entry)
+    environment.stats.get(workload, METHOD).extend(entry)
     environment.stats.total.extend(entry)

@@ -1,7 +1,7 @@
 """sysbench's OLTP transactions, statement by statement, for the workloads of the same names.
 
-Source: sysbench 1.0, oltp_common.lua: one table of 10,000 rows unless a subclass says otherwise, keys drawn
-uniformly, ten point selects and one of each range of 100 rows in a transaction, a random table for each group.
+Source: sysbench 1.0, oltp_common.lua. By default 1 table of 10,000 rows; uniformly random keys; in a transaction, ten
+point selects and each of the four ranges of 100 rows; a random table for each group of statements.
 """
 
 import random
@@ -15,7 +15,7 @@ ROWS_A_STATEMENT = 1000
 
 
 class OltpUser(PoolUser):
-    """sysbench's tables and statements. tables, table_rows: how many, and how large."""
+    """sysbench's tables and statements. tables: number of tables. table_rows: rows of each table."""
 
     abstract = True
     tables: ClassVar[int] = 1
@@ -37,12 +37,12 @@ class OltpUser(PoolUser):
 
     @classmethod
     def key(cls) -> int:
-        """A row's id, uniformly at random."""
+        """Return the id of a uniformly random row."""
         return random.randint(1, cls.table_rows)
 
     @classmethod
     def table(cls) -> str:
-        """A table's name, uniformly at random."""
+        """Return the name of a uniformly random table."""
         return f"sbtest{random.randint(1, cls.tables)}"
 
     def point_selects(self, cursor: Any, number: int = POINT_SELECTS) -> None:
@@ -53,7 +53,7 @@ class OltpUser(PoolUser):
             cursor.fetchall()
 
     def ranges(self, cursor: Any) -> None:
-        """Read four ranges of 100 rows: as they are, summed, ordered, and distinct."""
+        """Read four ranges of 100 rows: plain, summed, ordered, and distinct."""
         for select in (
             "SELECT c FROM {table} WHERE {rows}",
             "SELECT SUM(k) FROM {table} WHERE {rows}",
@@ -75,6 +75,6 @@ class OltpUser(PoolUser):
 
 
 def digits(groups: int) -> str:
-    """Random groups of eleven digits, joined by dashes: sysbench's c has ten, its pad five."""
+    """Return random groups of eleven digits, joined by dashes. sysbench's column c has ten groups, pad has five."""
     text = str(random.randrange(10 ** (11 * groups))).zfill(11 * groups)
     return "-".join(text[place : place + 11] for place in range(0, 11 * groups, 11))

@@ -4,7 +4,7 @@ from typing import Any, ClassVar
 
 from locust import User, constant, task
 
-from poolsize.load.process import LoadProcess
+from poolsize.load.step_gate import StepGate
 from poolsize.locust import session
 
 __all__ = ["PoolUser"]
@@ -13,29 +13,29 @@ session.register()
 
 
 class PoolUser(User):
-    """A caller. A workload subclasses it and says what to prepare and what one transaction is.
+    """One concurrent client of the database. A workload subclasses PoolUser and defines `transaction`.
 
-    Connections commit by themselves; a workload that wants a transaction of several statements executes
-    BEGIN and COMMIT. `cursor` is PyMySQL's, its current schema is poolsize's own.
+    Connections commit by themselves; a workload that needs a transaction of several statements executes BEGIN and
+    COMMIT. `cursor` is a PyMySQL cursor, its current schema is poolsize's own.
     """
 
     abstract = True
     wait_time = constant(0)
-    load_process: ClassVar[LoadProcess]
+    step_gate: ClassVar[StepGate]
 
     @classmethod
     def prepare(cls, cursor: Any) -> None:
-        """Make the tables that the transaction needs, once a sweep. The schema is empty before."""
+        """Make the tables that the transaction needs, in an empty schema; called once a sweep."""
 
     @classmethod
     def before_step(cls, cursor: Any) -> None:
-        """Bring the tables into the state that every step starts from; nothing by default."""
+        """Bring the tables into the state in which every step starts; does nothing by default."""
 
     def transaction(self, cursor: Any) -> None:
-        """Do one unit of the application's work; what is timed. Its latency is the connection's usage."""
+        """Do one unit of the application's work. Its duration is the connection's usage time."""
         raise NotImplementedError(f"{type(self).__name__} needs a method transaction(self, cursor)")
 
     @task
     def run_transactions(self) -> None:
-        """Take part in the next step, for as long as it lasts."""
-        self.load_process.take_part(self.transaction)
+        """Wait for the next step, and take part in it until it ends."""
+        self.step_gate.take_part(self.transaction)

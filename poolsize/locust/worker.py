@@ -1,74 +1,114 @@
-"""A load process's side of the conversation with the leader of the sweep."""
+"""A worker's side of the conversation with the master of the sweep."""
 
-from collections.abc import Callable
 from dataclasses import asdict
-from typing import Any
+from typing import Any, NamedTuple
 
 import gevent
+from gevent.queue import Queue
 from locust.env import Environment
 from locust.runners import Runner, WorkerRunner
 from sqlalchemy import URL
 
 from poolsize.errors import WorkFailed
 from poolsize.load.calibration import calibrate
-from poolsize.load.process import LoadProcess
-from poolsize.load.recorder import Second
+from poolsize.load.recorder import WorkerSecond
+from poolsize.load.step_gate import StepGate
+from poolsize.load.worker_step import WorkerShare, WorkerStep
 from poolsize.locust import messages, stats
 from poolsize.target.connection import database_url
 
 
 def worker_name(runner: Runner) -> str:
-    """What a load process is called: Locust's name of it, or "local" for the leader's own."""
+    """Return Locust's name of a worker, or "local" where master and worker are a single process."""
     return runner.client_id if isinstance(runner, WorkerRunner) else "local"
 
 
+class Order(NamedTuple):
+    """A message of the master: its kind (messages.ORDERS), the number of its conversation, and its other fields."""
+
+    kind: str
+    number: int
+    data: dict[str, Any]
+
+
+class Superseded(Exception):
+    """The master began another conversation before this one was over."""
+
+
 class LocustWorker:
-    """Carries out what the leader sends. process: the load process, for its callers to take part in."""
+    """Carries out the master's orders, one conversation after another. gate: where this worker's users wait."""
 
     def __init__(self, environment: Environment, workload: str, workload_sha256: str, own_url: str | None) -> None:
         """Begin to listen.
 
-        workload: the name under which Locust's statistics have it; workload_sha256: of its file. own_url: how the
-        database is reached from here; not needed where the leader sends its private server's.
+        workload: the workload's name in Locust's statistics. workload_sha256: of the locustfile's text.
+        own_url: the database's URL from here; None where the master sends the URL of its private server.
         """
         assert environment.runner is not None
+        self.gate = StepGate()
         self._environment = environment
         self._runner = environment.runner
         self._workload = workload
+        self._workload_sha256 = workload_sha256
         self._own_url = own_url
         self._name = worker_name(environment.runner)
-        self._workload_sha256 = workload_sha256
         self._number = 0
-        self.process = LoadProcess(self._tell_second, lambda failure: self._reply(messages.FINISHED, error=failure))
-        self._listen(messages.CALIBRATE, messages.CALIBRATED, self._calibrate)
-        self._listen(messages.OPEN, messages.OPENED, self._open)
-        self._listen(messages.START, None, self._start)
-        self._listen(messages.FINISH, messages.FINISHED, self._finish)
+        self._orders: Queue[Order] = Queue()
+        for kind in messages.ORDERS:
+            self._runner.register_message(kind, self._on_message)
+        self._serving = gevent.spawn(self._serve)
 
-    def _calibrate(self, private_url: str | None) -> dict[str, Any]:
-        return {"calibration": asdict(calibrate(self._url(private_url)))}
+    def close(self) -> None:
+        """End the conversation, and with it the step that is being measured."""
+        self._serving.kill()
 
-    def _open(
-        self, shares: dict[str, int], private_url: str | None, timeout_seconds: float, workload_sha256: str
-    ) -> dict[str, Any]:
+    def _on_message(self, msg: Any, **_: Any) -> None:
+        data = dict(msg.data)
+        self._orders.put(Order(msg.type, data.pop("number"), data))
+
+    def _serve(self) -> None:
+        """Carry out the orders in a greenlet of its own, so that Locust goes on listening."""
+        while True:
+            order = self._orders.get()
+            self._number = order.number
+            try:
+                if order.kind == messages.CALIBRATE:
+                    self._calibrate(**order.data)
+                elif order.kind == messages.OPEN and self._name in order.data["shares"]:
+                    self._measure(**order.data)
+            except Superseded:
+                continue
+            except WorkFailed as error:
+                self._fail(str(error))
+            except Exception as error:
+                self._fail(f"{type(error).__name__}: {error}")
+
+    def _calibrate(self, private_url: str | None) -> None:
+        self._reply(messages.CALIBRATED, calibration=asdict(calibrate(self._url(private_url))))
+
+    def _measure(self, shares: dict[str, dict[str, Any]], private_url: str | None, workload_sha256: str) -> None:
+        """Measure one step, from OPEN to FINISHED."""
         if workload_sha256 != self._workload_sha256:
             raise WorkFailed(
                 f"the load process {self._name} has another workload: start it with the leader's locustfile"
             )
-        self.process.open(self._url(private_url), shares.get(self._name, 0), timeout_seconds)
-        return {}
+        share = WorkerShare(**shares[self._name])
+        with WorkerStep(self._url(private_url), share, self.gate, self._on_second, self._fail) as step:
+            self._reply(messages.OPENED)
+            self._wait_for(messages.START)
+            step.begin()
+            report = step.finish(**self._wait_for(messages.FINISH))
+        # Only now, with the pool closed, has the server room for the next step's connections.
+        self._reply(messages.FINISHED, report=asdict(report))
 
-    def _start(self, think_seconds: float, rates: dict[str, float] | None) -> dict[str, Any]:
-        self.process.start(think_seconds, rates.get(self._name, 0.0) if rates else None)
-        return {}
+    def _wait_for(self, kind: str) -> dict[str, Any]:
+        """Return the fields of the next order, which is of this kind. Raises Superseded for another conversation."""
+        order = self._orders.peek()
+        if (order.number, order.kind) != (self._number, kind):
+            raise Superseded
+        return self._orders.get().data
 
-    def _finish(self, first: int, last: int) -> dict[str, Any]:
-        try:
-            return {"report": asdict(self.process.finish(first, last))}
-        finally:
-            self.process.close()
-
-    def _tell_second(self, index: int, second: Second, backlog: int) -> None:
+    def _on_second(self, index: int, second: WorkerSecond, backlog: int) -> None:
         stats.report(self._environment, self._workload, second)
         self._reply(
             messages.SECOND,
@@ -80,28 +120,12 @@ class LocustWorker:
         )
 
     def _url(self, private_url: str | None) -> URL:
-        if not (known := private_url or self._own_url):
+        if not (url := private_url or self._own_url):
             raise WorkFailed(f"the load process {self._name} has no URL: set POOLSIZE_URL where it runs")
-        return database_url(known)
+        return database_url(url)
+
+    def _fail(self, reason: str) -> None:
+        self._reply(messages.FAILED, error=reason)
 
     def _reply(self, kind: str, **data: Any) -> None:
         self._runner.send_message(kind, {"worker": self._name, "number": self._number, **data})
-
-    def _listen(self, kind: str, answer_kind: str | None, work: Callable[..., dict[str, Any]]) -> None:
-        """Do the work in a greenlet of its own, so that Locust can go on listening, and answer if that is asked."""
-
-        def answer(number: int, data: dict[str, Any]) -> None:
-            self._number = number
-            try:
-                result = work(**data)
-            except Exception as error:
-                text = str(error) if isinstance(error, WorkFailed) else f"{type(error).__name__}: {error}"
-                self._reply(answer_kind or messages.FINISHED, error=text)
-            else:
-                if answer_kind:
-                    self._reply(answer_kind, **result)
-
-        def on_message(msg: Any, **_: Any) -> None:
-            gevent.spawn(answer, msg.data["number"], {name: one for name, one in msg.data.items() if name != "number"})
-
-        self._runner.register_message(kind, on_message)

@@ -25,7 +25,7 @@ BUSY = ("user", "nice", "system", "irq", "softirq", "steal")
 """Kinds of processor time that nobody else can use; waiting for the disk is not one."""
 
 
-class ServerWatch:
+class ServerSampler:
     """Samples in the background between start and stop. What can't be read is left out; `notes` says so, once."""
 
     def __init__(self, url: URL) -> None:

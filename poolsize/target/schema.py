@@ -21,7 +21,7 @@ NOT_ALLOWED = {1044, 1045, 1142, 1227}
 logger = logging.getLogger("poolsize")
 
 
-class Workspace:
+class SweepSchema:
     """The schema `poolsize` on a server, for one sweep at a time.
 
     A schema that was not there is made, and dropped at the end. One that an administrator made and left empty

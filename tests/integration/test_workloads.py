@@ -16,7 +16,7 @@ import json, sys
 from importlib.util import module_from_spec, spec_from_file_location
 from poolsize.locust import PoolUser
 from poolsize.target.connection import database_url
-from poolsize.target.schema import Workspace
+from poolsize.target.schema import SweepSchema
 spec = spec_from_file_location("workload", sys.argv[2])
 module = module_from_spec(spec)
 spec.loader.exec_module(module)
@@ -32,9 +32,9 @@ def work(cursor):
         user.transaction(cursor)
     after = counted(cursor)
     print(json.dumps({name: (after[name] - before[name]) / 20 for name in after}))
-with Workspace(database_url(sys.argv[1])) as workspace:
-    workspace.make_tables(workload.prepare)
-    workspace.work(work)
+with SweepSchema(database_url(sys.argv[1])) as schema:
+    schema.make_tables(workload.prepare)
+    schema.work(work)
 """
 
 STATEMENTS = {

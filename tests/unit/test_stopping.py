@@ -10,7 +10,7 @@ import pytest
 from scipy.signal import lfilter
 
 from poolsize.analysis.stats.confidence import mean_interval
-from poolsize.load.step_course import CourseSecond, StepCourse
+from poolsize.load.step_seconds import StepSecond, StepSeconds
 from poolsize.load.stopping import Ending, ending
 from poolsize.runs.plan import SweepPlan
 from poolsize.runs.run import Stopped, StopReason
@@ -18,8 +18,8 @@ from poolsize.runs.run import Stopped, StopReason
 PLAN = SweepPlan((4,), 16, "scan", warm_up_seconds=2, step_seconds=10)
 
 
-def course(throughput: Sequence[int], errors: int = 0, backlog: int = 0) -> list[CourseSecond]:
-    return [CourseSecond({"local"}, one, backlog, Counter({"deadlock": errors})) for one in throughput]
+def course(throughput: Sequence[int], errors: int = 0, backlog: int = 0) -> list[StepSecond]:
+    return [StepSecond({"local"}, one, backlog, Counter({"deadlock": errors})) for one in throughput]
 
 
 def seconds_until(plan: SweepPlan, throughput: Sequence[int], **more: int) -> Ending:
@@ -75,16 +75,16 @@ def second_of(worker: str, index: int, values: Sequence[int]) -> dict[str, objec
 
 
 def test_a_second_is_complete_when_every_process_has_told_it() -> None:
-    together = StepCourse(["one", "two"])
+    together = StepSeconds(["one", "two"])
     together.add(second_of("one", 0, [1000] * 19))
     together.add(second_of("one", 1, [1000]))
-    assert together.seconds == []
+    assert together.complete == []
     together.add(second_of("two", 0, [9000]))
-    (first,) = together.seconds
+    (first,) = together.complete
     assert (first.transactions, first.errors, first.backlog, first.p95_ms) == (20, {"deadlock": 2}, 4, 1.0)
     together.lose("two")
     together.add(second_of("two", 2, [9000]))
-    assert [second.transactions for second in together.seconds] == [20, 1]
+    assert [second.transactions for second in together.complete] == [20, 1]
 
 
 @pytest.mark.parametrize("lag_one", [0.0, 0.5, 0.8])

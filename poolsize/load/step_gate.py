@@ -1,0 +1,30 @@
+"""The gate where a worker's users wait for the next step."""
+
+from typing import TYPE_CHECKING
+
+from gevent.event import AsyncResult
+
+from poolsize.load.transaction import Transaction
+
+if TYPE_CHECKING:
+    from poolsize.load.worker_step import WorkerStep
+
+
+class StepGate:
+    """Holds back a worker's users until a step begins. A step opens the gate at its beginning, and shuts it."""
+
+    def __init__(self) -> None:
+        self._step: AsyncResult[WorkerStep] = AsyncResult()
+
+    def take_part(self, transaction: Transaction) -> None:
+        """Wait for a step, and run one user's transactions in it until the step ends."""
+        self._step.get().run_user(transaction)  # type: ignore[union-attr]  # the only value that is ever set is a step
+
+    def open(self, step: "WorkerStep") -> None:
+        """Let the users that wait, and those that come, take part in a step."""
+        self._step.set(step)
+
+    def shut(self) -> None:
+        """Let users wait for the next step."""
+        if self._step.ready():
+            self._step = AsyncResult()

@@ -1,0 +1,73 @@
+"""The cost of making load, second by second: a worker's CPU time, and the lateness of its event loop."""
+
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic, process_time
+
+import gevent
+
+LAG_INTERVAL_SECONDS = 0.02
+RUN_QUEUE = Path("/proc/thread-self/schedstat")
+
+
+@dataclass(frozen=True)
+class Cost:
+    """The cost of some seconds of load. The fields are those of run.Worker.
+
+    cpu, cpu_wait: cores used, and cores that the worker was ready to use and did not get. loop_lag_ms: 99th percentile.
+    """
+
+    cpu: float
+    cpu_wait: float
+    loop_lag_ms: float
+
+
+class WorkerCost:
+    """Measures the cost of this process from begin to end."""
+
+    def __init__(self) -> None:
+        self._cpu_seconds: list[float] = []
+        self._cpu_wait_seconds: list[float] = []
+        self._boundaries: list[float] = []
+        self._lags_ms: list[list[float]] = []
+        self._lag_meter = gevent.Greenlet(self._measure_lag)
+
+    def begin(self) -> None:
+        """Begin the first second now."""
+        self.end_second()
+        self._lag_meter.start()
+
+    def end_second(self) -> None:
+        """End the current second, and begin the next."""
+        self._cpu_seconds.append(process_time())
+        self._cpu_wait_seconds.append(_run_queue_seconds())
+        self._boundaries.append(monotonic())
+        self._lags_ms.append([])
+
+    def over(self, first: int, last: int) -> Cost:
+        """Return the cost of the seconds from first until before last."""
+        span = self._boundaries[last] - self._boundaries[first]
+        lags_ms = sorted(lag for second in self._lags_ms[first:last] for lag in second) or [0.0]
+        return Cost(
+            cpu=(self._cpu_seconds[last] - self._cpu_seconds[first]) / span if span else 0.0,
+            cpu_wait=(self._cpu_wait_seconds[last] - self._cpu_wait_seconds[first]) / span if span else 0.0,
+            loop_lag_ms=lags_ms[int(0.99 * (len(lags_ms) - 1))],
+        )
+
+    def end(self) -> None:
+        """Stop measuring."""
+        self._lag_meter.kill()
+
+    def _measure_lag(self) -> None:
+        while True:
+            asleep_from = monotonic()
+            gevent.sleep(LAG_INTERVAL_SECONDS)
+            self._lags_ms[-1].append((monotonic() - asleep_from - LAG_INTERVAL_SECONDS) * 1000)
+
+
+def _run_queue_seconds() -> float:
+    """Return how long this thread was ready to run without a core so far; 0 where the system does not count it."""
+    with suppress(OSError, ValueError, IndexError):
+        return int(RUN_QUEUE.read_text().split()[1]) / 1e9
+    return 0.0

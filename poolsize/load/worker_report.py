@@ -1,0 +1,53 @@
+"""The report of one worker on one step."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Self
+
+from poolsize.load.recorder import WorkerSecond, histogram
+from poolsize.load.worker_cost import Cost
+from poolsize.runs.run import LATENCIES
+
+SECTIONS = 8
+"""Equal parts of the counted seconds that are stored apart, to tell how certain a percentile is."""
+
+
+@dataclass(frozen=True)
+class WorkerReport:
+    """The measurements of one worker in the counted seconds of a step, as plain values that can cross a network.
+
+    users: users that took part. gap_seconds: summed over the transactions.
+    sections: for each equal part of the time, the encoded histograms of wait, usage and total.
+    cpu, cpu_wait, loop_lag_ms: as in run.Worker.
+    """
+
+    users: int
+    gap_seconds: float
+    sections: list[dict[str, str]]
+    cpu: float
+    cpu_wait: float
+    loop_lag_ms: float
+
+    @classmethod
+    def of(cls, users: int, counted: Sequence[WorkerSecond], cost: Cost) -> Self:
+        """Sum up the counted seconds."""
+        return cls(
+            users=users,
+            gap_seconds=sum(second.gap_seconds for second in counted),
+            sections=[_encoded(section) for section in _sections(counted)],
+            cpu=cost.cpu,
+            cpu_wait=cost.cpu_wait,
+            loop_lag_ms=cost.loop_lag_ms,
+        )
+
+
+def _sections(seconds: Sequence[WorkerSecond]) -> list[Sequence[WorkerSecond]]:
+    """Cut the seconds into SECTIONS parts, as equal as whole seconds can be; fewer parts for fewer seconds."""
+    number = min(SECTIONS, len(seconds))
+    bounds = [round(len(seconds) * place / number) for place in range(number + 1)] if number else [0]
+    return [seconds[start:end] for start, end in pairwise(bounds)]
+
+
+def _encoded(seconds: Sequence[WorkerSecond]) -> dict[str, str]:
+    return {name: str(histogram([getattr(second, name) for second in seconds]).encode(), "ascii") for name in LATENCIES}

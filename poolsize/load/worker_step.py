@@ -1,0 +1,133 @@
+"""One step of one worker, from its open connections to its report."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from time import monotonic
+from types import TracebackType
+from typing import Self
+
+import gevent
+from sqlalchemy import URL
+
+from poolsize.errors import WorkFailed
+from poolsize.load.closed_loop import ClosedLoop
+from poolsize.load.open_loop import OpenLoop
+from poolsize.load.pool import open_pool
+from poolsize.load.recorder import WorkerSecond
+from poolsize.load.step_gate import StepGate
+from poolsize.load.transaction import Load, Transaction
+from poolsize.load.worker_cost import WorkerCost
+from poolsize.load.worker_report import WorkerReport
+
+DRAIN_SECONDS = 60
+
+
+@dataclass(frozen=True)
+class WorkerShare:
+    """One worker's share of a step.
+
+    connections: its part of the pool. A worker without connections has no users in the step.
+    rate: transactions that arrive at this worker per second (open loop), or None in a closed loop.
+    think_seconds: mean pause of a user between transactions (closed loop).
+    timeout_seconds: how long a user waits for a connection.
+    """
+
+    connections: int
+    rate: float | None
+    think_seconds: float
+    timeout_seconds: float
+
+
+class WorkerStep:
+    """One step of one worker: its pool, its users' loop, its clock and its cost.
+
+    Use as a context manager: entering does nothing, leaving stops the load and closes the pool.
+    """
+
+    def __init__(
+        self,
+        url: URL,
+        share: WorkerShare,
+        gate: StepGate,
+        on_second: Callable[[int, WorkerSecond, int], None],
+        on_failure: Callable[[str], None],
+    ) -> None:
+        """Open every connection of the share.
+
+        gate: where the worker's users wait. on_second: called as each second ends, with its index, its transactions,
+        and the number of transactions that were due and that no user was free to run.
+        on_failure: called with the reason when the step can't go on.
+        Raises WorkFailed when the server does not give that many connections.
+        """
+        self._admits_users = share.connections > 0
+        self._gate = gate
+        self._on_second = on_second
+        self._on_failure = on_failure
+        self._engine = open_pool(url, share.connections, share.timeout_seconds)
+        self._load = Load(self._engine.pool.connect)
+        self._loop = OpenLoop(self._load, share.rate) if share.rate else ClosedLoop(self._load, share.think_seconds)
+        self._cost = WorkerCost()
+        self._clock = gevent.Greenlet(self._tick)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def begin(self) -> None:
+        """Let the users start, and count the seconds from now on."""
+        self._loop.begin()
+        self._cost.begin()
+        if self._admits_users:
+            self._gate.open(self)
+        self._clock.start()
+
+    def run_user(self, transaction: Transaction) -> None:
+        """Run one user's transactions until the step ends. An exception of the workload ends the step."""
+        try:
+            self._loop.run_user(transaction)
+        except Exception as error:
+            self._stop()
+            self._on_failure(f"the workload's transaction failed: {type(error).__name__}: {error}")
+
+    def finish(self, first: int, last: int) -> WorkerReport:
+        """Stop the load, wait until every user has returned its connection, and report.
+
+        The report covers the seconds from first until before last. Raises WorkFailed when a user hangs.
+        """
+        users = self._load.users
+        self._stop()
+        self._drain()
+        return WorkerReport.of(users, self._load.recorder.seconds[first:last], self._cost.over(first, last))
+
+    def close(self) -> None:
+        """Stop the load, and close the pool's connections."""
+        self._stop()
+        self._engine.dispose()
+
+    def _tick(self) -> None:
+        started, seconds = monotonic(), self._load.recorder.seconds
+        while True:
+            index = len(seconds)
+            gevent.sleep(max(0.0, started + index + 1 - monotonic()))
+            self._cost.end_second()
+            self._on_second(index, self._load.recorder.end_second(), self._loop.backlog)
+
+    def _stop(self) -> None:
+        self._gate.shut()
+        self._loop.end()
+        self._clock.kill()
+        self._cost.end()
+
+    def _drain(self) -> None:
+        deadline = monotonic() + DRAIN_SECONDS
+        while self._load.users and monotonic() < deadline:
+            gevent.sleep(0.005)
+        if self._load.users:
+            raise WorkFailed(
+                f"{self._load.users} callers had not finished their transaction {DRAIN_SECONDS} s after the step's "
+                "end: the server hangs, or the workload's transaction is that long"
+            )
