@@ -1,1 +1,1 @@
-"""What is known before anything is measured: the machine and the server."""
+"""Facts that are known before anything is measured: the machine's and the server's."""

@@ -1,4 +1,4 @@
-"""The machine this process runs on: cores, processors it may use, memory."""
+"""The machine that this process runs on: cores, CPUs it may use, memory."""
 
 import os
 import platform
@@ -12,10 +12,10 @@ CGROUP = Path("/sys/fs/cgroup")
 
 @dataclass(frozen=True)
 class Machine:
-    """One host, as a container on it sees it.
+    """A host, as seen from a container on it.
 
-    physical_cores: cores that do the work; hyper-threads are not counted twice.
-    logical_cpus: what the operating system schedules on.
+    physical_cores: cores; the hyper-threads of a core count as 1.
+    logical_cpus: CPUs on which the operating system schedules.
     usable_cpus: logical CPUs left by the process's affinity and its container's quota; may be a fraction.
     memory_bytes: installed memory.
     system: kernel name and architecture, e.g. "Linux x86_64".
@@ -40,7 +40,7 @@ class Machine:
 
 
 def this_machine() -> Machine:
-    """Read the facts of the machine this runs on."""
+    """Return the facts of the machine that this process runs on."""
     logical = psutil.cpu_count(logical=True) or 1
     return Machine(
         physical_cores=psutil.cpu_count(logical=False) or logical,
@@ -58,7 +58,7 @@ def _affinity(logical: int) -> float:
 
 
 def _container_quota(cgroup: Path) -> float:
-    """CPUs that the control group's quota allows (version 2's cpu.max, else version 1's), inf without one."""
+    """Return the CPUs that the control group's quota allows (cgroup v2, else v1), or inf without a quota."""
     try:
         quota, period = (cgroup / "cpu.max").read_text().split()
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""The database server: what it is, and the settings that decide how many connections it serves."""
+"""The database server: its version, and the settings that decide how many connections it serves."""
 
 from dataclasses import dataclass
 from importlib import resources
@@ -6,26 +6,27 @@ from typing import Any, Protocol
 
 
 class Cursor(Protocol):
-    """The part of a database cursor (PEP 249) that is used here."""
+    """The part of a database cursor (PEP 249) that this module uses."""
 
     def execute(self, query: str, args: Any = None) -> Any:
-        """Run one statement."""
+        """Run a statement."""
 
     def fetchall(self) -> Any:
-        """Every row of the last statement."""
+        """Return every row of the last statement."""
 
 
 @dataclass(frozen=True)
 class Server:
     """A MySQL or MariaDB server.
 
-    address: the host and port that it says it has. flavor: "MySQL", "MariaDB" or "Percona Server".
-    max_connections: ordinary connections it admits.
-    max_user_connections: those of one account, or 0 for no such limit.
+    address: host and port as the server reports them. flavor: "MySQL", "MariaDB" or "Percona Server".
+    version: as the server reports it, e.g. "10.11.6-MariaDB".
+    max_connections: connections that the server admits, without the administrator's.
+    max_user_connections: connections that each account may have, or 0 for no such limit.
     thread_handling: "one-thread-per-connection", or "pool-of-threads" (MariaDB, Percona) or
         "loaded-dynamically" (MySQL Enterprise, RDS) where a thread pool serves them.
     durable: whether a commit waits for the redo log to reach the disk.
-    buffer_pool_bytes: InnoDB's cache.
+    buffer_pool_bytes: size of InnoDB's cache.
     """
 
     address: str
@@ -39,7 +40,7 @@ class Server:
 
     @property
     def title(self) -> str:
-        """Name and version for people: MariaDB 10.11.6."""
+        """Name and version, e.g. "MariaDB 10.11.6"."""
         return f"{self.flavor} {self.version.split('-')[0]}"
 
     @property
@@ -48,19 +49,22 @@ class Server:
         return self.thread_handling in {"pool-of-threads", "loaded-dynamically"}
 
     def free(self, taken: int, ours: int) -> int:
-        """Connections left for a pool, when others have taken some and poolsize needs a few of its own."""
+        """Return the connections left for a pool.
+
+        taken: connections of others. ours: connections that poolsize needs beside the pool.
+        """
         everybody = self.max_connections - taken - ours
         account = self.max_user_connections - ours if self.max_user_connections else everybody
         return max(0, min(everybody, account))
 
 
 def query(name: str) -> str:
-    """The text of facts/queries/NAME.sql."""
+    """Return the text of facts/queries/NAME.sql."""
     return resources.files("poolsize.facts").joinpath(f"queries/{name}.sql").read_text("utf-8")
 
 
 def read_server(cursor: Cursor) -> Server:
-    """Ask the server what it is; needs no privilege."""
+    """Read the server's facts; needs no privilege."""
     cursor.execute(query("variables"))
     variables = dict(cursor.fetchall())
     return Server(
@@ -76,21 +80,21 @@ def read_server(cursor: Cursor) -> Server:
 
 
 def connected(cursor: Cursor) -> int:
-    """Connections open on the server now, everybody's together."""
+    """Return the number of connections that are open on the server now, of all accounts."""
     cursor.execute(query("connected"))
     return int(dict(cursor.fetchall())["Threads_connected"])
 
 
 def connections_in(cursor: Cursor, schema: str) -> int:
-    """Connections whose current schema is this one."""
+    """Return the number of connections whose current schema is this schema."""
     cursor.execute(query("connections"))
     database_column = 3
     return sum(row[database_column] == schema for row in cursor.fetchall())
 
 
 def _flavor(variables: dict[str, str]) -> str:
-    said = variables["version"] + " " + variables.get("version_comment", "")
+    description = variables["version"] + " " + variables.get("version_comment", "")
     for flavor in ("MariaDB", "Percona Server"):
-        if flavor.split(maxsplit=1)[0].lower() in said.lower():
+        if flavor.split(maxsplit=1)[0].lower() in description.lower():
             return flavor
     return "MySQL"

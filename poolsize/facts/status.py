@@ -1,4 +1,4 @@
-"""The server's counters: which ones explain a curve, and which of them are gauges."""
+"""The server's counters that explain a curve, and which of them are gauges."""
 
 from collections.abc import Mapping
 
@@ -7,32 +7,30 @@ from poolsize.facts.server import Cursor, query
 GAUGES = frozenset(
     {
         "Threads_running",
-        "Threads_connected",
         "Threadpool_threads",
         "Threadpool_idle_threads",
         "process_cores",
         "machine_cores",
     }
 )
-"""Counters that are read as they are; every other is the increase over one second.
+"""Counters whose value is a level. Every other counter is stored as its increase over one second.
 
-Those that begin with process_ are of the server's process, where it runs on this machine: process_cpu (seconds of
-processor time), process_cores (cores it may run on), process_context_switches (with up to 30 threads),
-process_read_bytes and process_written_bytes (by the disk); machine_cpu and machine_cores are the whole machine's. The
-rest are the server's own status variables (queries/status.sql).
+Counters of the server's process, where it runs on this machine: process_cpu (seconds of CPU time), process_cores (cores
+it may run on), process_context_switches (with up to 30 threads), process_written_bytes (to the disk). machine_cpu and
+machine_cores are the whole machine's. All others are the server's status variables (queries/status.sql).
 """
 
 
 def read_status(cursor: Cursor) -> dict[str, float]:
-    """What the server counts now, of what it knows; needs no privilege."""
+    """Return counter -> its value now, of those that the server has; needs no privilege."""
     cursor.execute(query("status"))
     return {name: float(value) for name, value in cursor.fetchall()}
 
 
 def over_a_second(before: Mapping[str, float], after: Mapping[str, float], seconds: float) -> dict[str, float]:
-    """Increases between two readings as rates per second, gauges as the later reading has them.
+    """Return counter -> its increase per second between two readings; a gauge has its later value.
 
-    A counter that went backwards (the server restarted) is left out.
+    seconds: time between the readings. A counter that went backwards (the server restarted) is left out.
     """
     rates = {}
     for name, value in after.items():

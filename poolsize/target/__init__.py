@@ -1,1 +1,1 @@
-"""What is under test: a server, the schema in it, and its counters."""
+"""The target of the load: a database server, poolsize's schema on it, and the server's counters."""

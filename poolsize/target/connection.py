@@ -1,4 +1,4 @@
-"""Connections to the database under test: its URL, connections outside any pool, and the kinds of errors."""
+"""The database under test: its URL, connections outside any pool, and names for its errors."""
 
 from typing import Any
 
@@ -11,8 +11,8 @@ from poolsize.errors import BadInput
 SCHEMA = "poolsize"
 DRIVER = "mysql+pymysql"
 ACCEPTED = ("mysql", "mariadb", "mysql+pymysql", "mariadb+pymysql")
-PATIENT = "SET SESSION wait_timeout = 604800, lock_wait_timeout = 30"
-"""Our own connections idle through whole steps; none of them waits long for somebody's open transaction."""
+SESSION_SETTINGS = "SET SESSION wait_timeout = 604800, lock_wait_timeout = 30"
+"""poolsize's own connections are idle through whole steps, and must not wait long for another's open transaction."""
 ACCESS_DENIED = {1044, 1045, 1698}
 CAN_T_CONNECT = {2002, 2003}
 ERROR_KINDS = {
@@ -28,12 +28,12 @@ ERROR_KINDS = {
 
 
 def database_url(text: str) -> URL:
-    """Read a database URL for PyMySQL; the schema in it is not used. Raises BadInput for any other database."""
+    """Return the URL of a MySQL or MariaDB server, for PyMySQL and without a schema. Raises BadInput for other texts."""
     try:
         url = make_url(text)
     except (ArgumentError, ValueError):
         url = None
-    if url is None or "@" in (url.host or ""):  # nothing of it is shown: a part may be of the password
+    if url is None or "@" in (url.host or ""):  # the text may hold the password, so the error does not show it
         raise BadInput(
             "--url (or POOLSIZE_URL) is not a URL: write mysql://USER:PASSWORD@HOST:3306/, "
             "with %40 for @, %3A for : and %2F for / in the password"
@@ -47,18 +47,18 @@ def database_url(text: str) -> URL:
 
 
 def is_local(url: URL) -> bool:
-    """Whether the database runs on this machine, as far as its address tells."""
+    """Return whether the URL's address is this machine's."""
     return "unix_socket" in url.query or url.host in {None, "localhost", "127.0.0.1", "::1"}
 
 
 def connect(url: URL, schema: str | None = None) -> Any:
-    """One autocommitting PyMySQL connection outside any pool.
+    """Return an autocommitting PyMySQL connection outside any pool.
 
     Raises BadInput when the server can't be reached or refuses the account.
     """
     _, arguments = url.get_dialect()().create_connect_args(url.set(database=schema))
     try:
-        return pymysql.connect(**arguments, autocommit=True, init_command=PATIENT)
+        return pymysql.connect(**arguments, autocommit=True, init_command=SESSION_SETTINGS)
     except pymysql.MySQLError as error:
         raise _refused(url, error) from None
     except (TypeError, ValueError, OSError) as error:
@@ -66,12 +66,12 @@ def connect(url: URL, schema: str | None = None) -> Any:
 
 
 def lost(error: BaseException) -> bool:
-    """Whether the error says that the server, or the connection to it, is gone."""
+    """Return whether the error means that the server, or the connection to it, is gone."""
     return error_kind(error) == "server_gone"
 
 
 def error_kind(error: BaseException) -> str:
-    """A short name for a failed transaction: deadlock, server_gone, mysql_1146, ..."""
+    """Return a short name for a failed transaction: deadlock, server_gone, mysql_1146, ..."""
     number = error.args[0] if error.args and isinstance(error.args[0], int) else None
     if number is None:
         return type(error).__name__
@@ -79,11 +79,11 @@ def error_kind(error: BaseException) -> str:
 
 
 def _refused(url: URL, error: pymysql.MySQLError) -> BadInput:
-    """Why the server would not have us, without the password, and the way out."""
-    where = f"{url.username or 'nobody'}@{url.host or 'localhost'}:{url.port or 3306}"
+    """Return why the server refused the connection, and the way out, without the password."""
+    account = f"{url.username or 'nobody'}@{url.host or 'localhost'}:{url.port or 3306}"
     number, text = (*error.args, "", "")[:2]
     if number in ACCESS_DENIED:
-        return BadInput(f"--url: the server refuses {where} ({text}): check the user and the password")
+        return BadInput(f"--url: the server refuses {account} ({text}): check the user and the password")
     if number in CAN_T_CONNECT:
-        return BadInput(f"--url: no server answers at {where} ({text}): check host and port, and that it runs")
-    return BadInput(f"--url: connecting as {where} failed: {text or error}")
+        return BadInput(f"--url: no server answers at {account} ({text}): check host and port, and that it runs")
+    return BadInput(f"--url: connecting as {account} failed: {text or error}")

@@ -1,4 +1,4 @@
-"""A throw-away MariaDB or MySQL server on this machine, gone when the process that asked for it is."""
+"""A temporary MariaDB or MySQL server on this machine, which ends with the process that started it."""
 
 import json
 import os
@@ -17,7 +17,7 @@ import pymysql
 
 from poolsize.errors import BadInput, WorkFailed
 
-ON_DISK = Path("/var/tmp")  # noqa: S108 (never in memory, unlike /tmp; what is made in it is private)
+ON_DISK = Path("/var/tmp")  # noqa: S108 (on a disk, unlike /tmp at times; the directory made in it is private)
 START_SECONDS = 120
 NAMES = ("mariadbd", "mysqld")
 USUAL_PLACES = ("/usr/sbin", "/usr/local/sbin", "/usr/libexec", "/opt/homebrew/bin", "/usr/local/mysql/bin")
@@ -26,12 +26,16 @@ RESERVED = {
     "basedir", "bind_address", "datadir", "init_file", "max_connections", "pid_file", "port", "skip_grant_tables",
     "skip_name_resolve", "skip_networking", "socket", "user",
 }  # fmt: skip
-"""What makes the server private, and reachable by its owner alone; none of the user's options may undo it."""
+"""Variables that make the server private to this process; the user's options may not change them."""
 
 
 @dataclass(frozen=True)
 class PrivateServer:
-    """A running server. url: with its random password, for this process and its children only."""
+    """A running server.
+
+    url: with the random password, for this process and its children only. pid: the server's process.
+    directory: holds its data, and goes with it.
+    """
 
     url: str
     pid: int
@@ -40,18 +44,18 @@ class PrivateServer:
 
 @contextmanager
 def private_server(mysqld: Path | None, options: Mapping[str, str], max_connections: int) -> Iterator[PrivateServer]:
-    """Start a server of our own and end it with the block, or with this process, however that ends.
+    """Start a private server, and end it with the block, or with this process, however the process ends.
 
-    mysqld: the program, or None to look for one. options: server variables, over poolsize's own settings.
-    max_connections: what it must admit. Raises BadInput when there is no server program or it won't start
-    with these options, WorkFailed when it does not answer.
+    mysqld: the server program, or None to search for it. options: server variables beside poolsize's own settings.
+    max_connections: connections that the server must admit. Raises BadInput when there is no server program or it
+    does not start with these options, WorkFailed when it does not answer.
     """
     program = mysqld or find_mysqld()
-    maria = _is_mariadb(program)
-    installer = _installer(program) if maria else None
+    mariadb = _is_mariadb(program)
+    installer = _installer(program) if mariadb else None
     directory = ON_DISK / f"poolsize-{secrets.token_hex(8)}"
     password, port = secrets.token_urlsafe(24), free_port()
-    settings = _settings(directory, port, max_connections, maria=maria) | dict(options)
+    settings = _settings(directory, port, max_connections, mariadb=mariadb) | dict(options)
     accounts = (
         f"CREATE USER '{ACCOUNT}'@'127.0.0.1' IDENTIFIED BY '{password}';\n"
         f"GRANT ALL ON *.* TO '{ACCOUNT}'@'127.0.0.1' WITH GRANT OPTION;\n"
@@ -73,11 +77,11 @@ def private_server(mysqld: Path | None, options: Mapping[str, str], max_connecti
 
 
 def find_mysqld() -> Path:
-    """The server program on this machine. Raises BadInput with what to install when there is none."""
+    """Return the server program of this machine. Raises BadInput, with the packages to install, when there is none."""
     path = os.pathsep.join([os.environ.get("PATH", ""), *USUAL_PLACES])
     for name in NAMES:
-        if found := shutil.which(name, path=path):
-            return Path(found)
+        if program := shutil.which(name, path=path):
+            return Path(program)
     raise BadInput(
         "no mariadbd or mysqld on this machine: install one (Debian and Ubuntu: apt-get install mariadb-server; "
         "macOS: brew install mariadb), name it with --mysqld PATH, or give your server's --url"
@@ -85,7 +89,10 @@ def find_mysqld() -> Path:
 
 
 def parse_options(texts: Sequence[str]) -> dict[str, str]:
-    """Read NAME=VALUE texts as server variables; raises BadInput for one that has no '='."""
+    """Return server variables, name -> value, from NAME=VALUE texts.
+
+    Raises BadInput for a text without '=', and for a variable that poolsize sets itself.
+    """
     options = {}
     for text in texts:
         name, equals, value = text.partition("=")
@@ -100,15 +107,15 @@ def parse_options(texts: Sequence[str]) -> dict[str, str]:
 
 def _is_mariadb(program: Path) -> bool:
     try:
-        said = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout
+        version = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout
     except OSError as error:
         raise BadInput(f"--mysqld {program} can't be run: {error.strerror}") from None
     except subprocess.CalledProcessError as error:
         raise BadInput(f"--mysqld {program} is no database server: {error.stderr.strip()}") from None
-    return "MariaDB" in said
+    return "MariaDB" in version
 
 
-def _settings(directory: Path, port: int, max_connections: int, *, maria: bool) -> dict[str, str]:
+def _settings(directory: Path, port: int, max_connections: int, *, mariadb: bool) -> dict[str, str]:
     settings = {
         "datadir": str(directory / "data"),
         "socket": str(directory / "socket"),
@@ -120,27 +127,27 @@ def _settings(directory: Path, port: int, max_connections: int, *, maria: bool) 
         "max_connections": str(max_connections),
         "innodb_flush_log_at_trx_commit": "1",
     }
-    if not maria:
+    if not mariadb:
         settings["mysqlx"] = "OFF"
     return settings
 
 
 def _installer(program: Path) -> str:
-    """MariaDB's script that makes a data directory, beside the server or on the PATH."""
+    """Return MariaDB's script that makes a data directory. Raises BadInput when it is neither near nor on the PATH."""
     near = [program.resolve().parent, program.resolve().parent.parent]
-    places = [*(str(place / part) for place in near for part in ("", "bin", "scripts")), os.environ.get("PATH", "")]
+    folders = [*(str(folder / part) for folder in near for part in ("", "bin", "scripts")), os.environ.get("PATH", "")]
     for name in ("mariadb-install-db", "mysql_install_db"):
-        if found := shutil.which(name, path=os.pathsep.join(places)):
-            return found
+        if script := shutil.which(name, path=os.pathsep.join(folders)):
+            return script
     raise BadInput(f"{program} has no mariadb-install-db beside it or on the PATH: install the whole MariaDB server")
 
 
 def _install_command(program: Path, installer: str | None, directory: Path) -> list[str]:
-    """Make the data directory: MariaDB's installer, or MySQL's server itself.
+    """Return the command that makes the data directory: MariaDB's installer, or MySQL's server itself.
 
-    MariaDB's root is let in by the socket alone, MySQL's from localhost alone, which no address is with
-    skip_name_resolve; the directory around the socket is closed to others. --force: the installer would give up on
-    a host whose own name can't be looked up, which this server never does.
+    Nobody else can connect as root. MariaDB's root may use only the socket, whose directory is closed to others.
+    MySQL's root may connect only from localhost, which matches no address with skip_name_resolve.
+    The installer needs its option force on a host whose own name can't be looked up; this server never looks it up.
     """
     data = f"--datadir={directory / 'data'}"
     if installer is None:
@@ -158,12 +165,12 @@ def _command(program: Path, settings: Mapping[str, str]) -> list[str]:
 
 
 def _as_root() -> list[str]:
-    """Servers refuse to run as root unless told so; this one is throw-away and on loopback only."""
+    """Return the option without which servers refuse to run as root. Root is safe here, on loopback only."""
     return ["--user=root"] if os.geteuid() == 0 else []
 
 
 def _start_watchdog(**request: object) -> "subprocess.Popen[bytes]":
-    """Hand everything that has to be made over to the process that will remove it."""
+    """Start the process that makes the server and its files, and removes them at the end."""
     watchdog = subprocess.Popen(
         [sys.executable, "-m", "poolsize.target.watchdog"], stdin=subprocess.PIPE, start_new_session=True
     )
@@ -174,29 +181,29 @@ def _start_watchdog(**request: object) -> "subprocess.Popen[bytes]":
 
 
 def _wait_until_up(directory: Path, port: int, password: str, watchdog: "subprocess.Popen[bytes]") -> int:
-    """Wait for the server to answer; returns its process id."""
+    """Wait until the server answers; return its process id."""
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline:
         if watchdog.poll() is not None:
             raise WorkFailed(f"the private server's files can't be made in {ON_DISK}")
         if (directory / "exited").exists():
-            raise BadInput(f"the private server did not start: {_complaint(directory / 'log')}")
+            raise BadInput(f"the private server did not start: {_first_error(directory / 'log')}")
         with suppress(pymysql.MySQLError, OSError, ValueError):
             pymysql.connect(host="127.0.0.1", port=port, user=ACCOUNT, password=password).close()
             return int((directory / "pid").read_text())
         time.sleep(0.05)
-    raise WorkFailed(f"the private server did not answer within {START_SECONDS} s: {_complaint(directory / 'log')}")
+    raise WorkFailed(f"the private server did not answer within {START_SECONDS} s: {_first_error(directory / 'log')}")
 
 
-def _complaint(log: Path) -> str:
-    """The server's own first error, else its last line."""
+def _first_error(log: Path) -> str:
+    """Return the first error in the server's log, or the log's last line."""
     lines = log.read_text(errors="replace").splitlines() if log.exists() else []
-    wrong = [line for line in lines if "[ERROR]" in line or "FATAL ERROR" in line]
-    return (wrong or lines[-1:] or ["it said nothing"])[0].strip()
+    errors = [line for line in lines if "[ERROR]" in line or "FATAL ERROR" in line]
+    return (errors or lines[-1:] or ["it said nothing"])[0].strip()
 
 
 def free_port() -> int:
-    """A port on loopback that nobody uses at this moment."""
+    """Return a port on loopback that is free at this moment."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

@@ -1,4 +1,4 @@
-"""Reads the server's counters once a second, and those of its process where that runs on this machine."""
+"""Samples the server's counters once a second, and its process's counters where that runs on this machine."""
 
 from collections.abc import Callable, Iterable
 from contextlib import closing, suppress
@@ -17,71 +17,77 @@ from poolsize.target.connection import connect, is_local
 from poolsize.target.private_server import NAMES
 
 BEGINNING = 4
-"""Words of a command line among which the program is, if a loader started it."""
+"""Leading words of a command line, among which the server program is even if a loader started it."""
 MOST_THREADS = 30
-"""Context switches are read thread by thread, 50 us each; with more threads the load would be late for that."""
+"""Context switches are read thread by thread, 50 us each; reading more threads would delay the load."""
 
 BUSY = ("user", "nice", "system", "irq", "softirq", "steal")
-"""Kinds of processor time that nobody else can use; waiting for the disk is not one."""
+"""Kinds of CPU time that no other work can use; time spent waiting for the disk is free for others."""
 
 
 class ServerSampler:
-    """Samples in the background between start and stop. What can't be read is left out; `notes` says so, once."""
+    """Samples counters in the background between start and stop.
+
+    A counter that can't be read is left out. notes: sentences that name such counters, and why.
+    """
 
     def __init__(self, url: URL) -> None:
+        """Connect to the server. Raises BadInput when it can't be reached."""
         self._connection = connect(url)
         self._process = server_process(url)
         self._samples: list[dict[str, float]] = []
-        self._sampling: gevent.Greenlet[..., None] | None = None
-        self._over = Event()
+        self._stopping = Event()
+        self._sampling = gevent.Greenlet(self._sample)
         self.notes = self._notes(local=is_local(url))
 
     def start(self) -> None:
-        """Begin with a first reading now, and one each second from here on."""
+        """Read the counters now, and once a second from now on."""
         self.stop()
         self._samples = []
-        self._over.clear()
+        self._stopping.clear()
         self._sampling = gevent.spawn(self._sample)
 
     def stop(self) -> None:
-        """End sampling; what was read stays."""
-        self._over.set()
-        if self._sampling is not None:
-            self._sampling.join()  # never killed: in the middle of a query that would cost the connection
-            self._sampling = None
+        """Stop sampling. The samples remain."""
+        self._stopping.set()
+        if self._sampling.started:
+            self._sampling.join()  # a kill in the middle of a query would break the connection
 
     def series(self, seconds: int) -> dict[str, tuple[float | None, ...]]:
-        """Each counter's value in each of the first seconds since start."""
+        """Return counter -> its value in each of the first seconds since start; None where it was not read.
+
+        Values are increases per second, but for facts.status.GAUGES.
+        """
         names = sorted({name for sample in self._samples for name in sample})
         samples = [*self._samples, *[{}] * seconds][:seconds]
         return {name: tuple(_rounded(sample.get(name)) for sample in samples) for name in names}
 
     def close(self) -> None:
-        """Stop, and close the connection."""
+        """Stop sampling, and close the connection."""
         self.stop()
         with closing(self._connection):
             pass
 
     def _sample(self) -> None:
         started = monotonic()
-        with suppress(pymysql.MySQLError):  # a server that went away is told of by the load, which needs it
-            before, read_at = self._read(), started
-            while not self._over.wait(max(0.0, started + len(self._samples) + 1 - monotonic())):
-                after, now = self._read(), monotonic()
-                self._samples.append(over_a_second(before, after, now - read_at))
-                before, read_at = after, now
+        with suppress(pymysql.MySQLError):  # the load, which needs the server too, reports that it is gone
+            before, before_at = self._read(), started
+            while not self._stopping.wait(max(0.0, started + len(self._samples) + 1 - monotonic())):
+                after, after_at = self._read(), monotonic()
+                self._samples.append(over_a_second(before, after, after_at - before_at))
+                before, before_at = after, after_at
 
     def _read(self) -> dict[str, float]:
         with self._connection.cursor() as cursor:
-            read = read_status(cursor)
-        for name, reading in self._readings():
+            counters = read_status(cursor)
+        for name, read in self._process_counters():
             with suppress(psutil.Error, AttributeError, OSError):
-                if (value := reading()) is not None:
-                    read[name] = value
-        return read
+                if (value := read()) is not None:
+                    counters[name] = value
+        return counters
 
-    def _readings(self) -> Iterable[tuple[str, Callable[[], float | None]]]:
-        """What can be asked about the server's process; any of it may be missing here."""
+    def _process_counters(self) -> Iterable[tuple[str, Callable[[], float | None]]]:
+        """Return each counter of the server's process: its name, and the function that reads it where that is possible."""
         process = self._process
         if process is None:
             return ()
@@ -89,7 +95,6 @@ class ServerSampler:
             ("process_cpu", lambda: float(sum(process.cpu_times()[:2]))),
             ("process_cores", lambda: float(len(process.cpu_affinity()))),
             ("process_context_switches", lambda: _context_switches(process)),
-            ("process_read_bytes", lambda: float(process.io_counters().read_bytes)),
             ("process_written_bytes", lambda: float(process.io_counters().write_bytes)),
             ("machine_cpu", _machine_cpu_seconds),
             ("machine_cores", lambda: float(psutil.cpu_count() or 1)),
@@ -97,23 +102,24 @@ class ServerSampler:
 
     def _notes(self, *, local: bool) -> tuple[str, ...]:
         if self._process is None:
-            why = "its process can't be seen from this account" if local else "it runs on another machine"
-            return (f"the server's processor time is not recorded: {why}",)
-        read = self._read()
-        missing = [name for name, _ in self._readings() if name not in read]
+            reason = "its process can't be seen from this account" if local else "it runs on another machine"
+            return (f"the server's processor time is not recorded: {reason}",)
+        counters = self._read()
+        missing = [name for name, _ in self._process_counters() if name not in counters]
         return (f"not recorded, as this account may not read it: {', '.join(missing)}",) if missing else ()
 
 
 def server_process(url: URL) -> "psutil.Process | None":
-    """The process of a server on this machine, or None: elsewhere, not visible to this account, or not certain.
+    """Return the process of a server on this machine.
 
-    By the port it listens on; by a socket, the only server there is.
+    A server with a port is the process that listens on it; a server with a socket, the only server process.
+    Returns None for a server elsewhere, not visible to this account, or not certain.
     """
     if not is_local(url):
         return None
-    running = list(psutil.process_iter())
-    servers = [process for process in running if _name(process) in NAMES]
-    servers = servers or [process for process in running if _beginning(process).intersection(NAMES)]
+    processes = list(psutil.process_iter())
+    servers = [process for process in processes if _name(process) in NAMES]
+    servers = servers or [process for process in processes if _beginning(process).intersection(NAMES)]
     if "unix_socket" not in url.query:
         servers = [process for process in servers if (url.port or 3306) in _ports(process)]
     return servers[0] if len(servers) == 1 else None
@@ -127,7 +133,7 @@ def _name(process: psutil.Process) -> str:
 
 
 def _beginning(process: psutil.Process) -> set[str]:
-    """What begins its command line, without folders: behind a loader the program is there."""
+    """Return the leading words of the command line, without folders. A loader names the program after itself."""
     try:
         return {Path(word).name for word in process.cmdline()[:BEGINNING]}
     except psutil.Error:
@@ -139,11 +145,14 @@ def _ports(process: psutil.Process) -> set[int]:
         connections: list[Any] = process.net_connections("tcp")
     except psutil.Error:
         return set()
-    return {one.laddr.port for one in connections if one.status == psutil.CONN_LISTEN}
+    return {connection.laddr.port for connection in connections if connection.status == psutil.CONN_LISTEN}
 
 
 def _context_switches(process: psutil.Process) -> float | None:
-    """Of all threads, for the process's own figure is its main thread's; None for too many to ask."""
+    """Return the context switches of all threads, or None for too many threads.
+
+    The process's own figure counts its main thread only.
+    """
     if process.num_threads() > MOST_THREADS:
         return None
     switches = 0

@@ -1,4 +1,4 @@
-"""The schema that poolsize works in: made, marked, and dropped again; nothing else is ever touched."""
+"""The schema that a sweep uses: made, marked, and dropped again; poolsize touches no other schema."""
 
 import logging
 from collections.abc import Callable
@@ -13,8 +13,9 @@ from poolsize.errors import BadInput, PoolsizeError, WorkFailed
 from poolsize.target.connection import SCHEMA, connect
 
 MARK = "made_by_poolsize"
-"""Table that lists what poolsize made here: its tables by name, and the two words below."""
+"""Table that lists the names of poolsize's own tables in the schema, and the two entries below."""
 THE_SCHEMA, BEING_MADE = "*schema*", "*being made*"
+"""Listed when poolsize made the schema itself; listed while a workload makes its tables."""
 NOT_THERE = {1049, 1146}
 NOT_ALLOWED = {1044, 1045, 1142, 1227}
 
@@ -24,9 +25,12 @@ logger = logging.getLogger("poolsize")
 class SweepSchema:
     """The schema `poolsize` on a server, for one sweep at a time.
 
-    A schema that was not there is made, and dropped at the end. One that an administrator made and left empty
-    is used and left empty. One with tables of somebody else is refused. A table in it lists what poolsize made,
-    so that a sweep that was killed leaves nothing that the next one can't recognise and clear.
+    A missing schema is made, and dropped at the end. An empty schema that an administrator made is used and left
+    empty. A schema with tables of others is refused. A table in the schema lists what poolsize made, so that the
+    next sweep recognises and clears the tables of a killed sweep.
+
+    A context manager: entering raises BadInput when the account may not make the schema, when the schema holds tables
+    of others, or when another sweep is running; WorkFailed when the server fails.
     """
 
     def __init__(self, url: URL) -> None:
@@ -51,7 +55,7 @@ class SweepSchema:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Drop what was made; a server that is gone is left as it is, for the next sweep to clear."""
+        """Drop what was made. When the server is gone, the next sweep does."""
         self._lock.close()
         try:
             with closing(connect(self.url)) as connection, connection.cursor() as cursor:
@@ -60,25 +64,25 @@ class SweepSchema:
             logger.warning("the schema %s could not be cleared; the next sweep will: %s", SCHEMA, failure)
 
     def make_tables(self, prepare: Callable[[Any], None]) -> None:
-        """Let a workload make its tables, and list them as poolsize's."""
+        """Call a workload's function that makes its tables, and list the tables as poolsize's."""
 
         def make(cursor: Any) -> None:
             cursor.execute(f"INSERT INTO {MARK} VALUES (%s)", (BEING_MADE,))
             prepare(cursor)
-            made = [(name,) for name in _tables(cursor) if name != MARK]
-            cursor.executemany(f"INSERT INTO {MARK} VALUES (%s)", made)
+            tables = [(name,) for name in _tables(cursor) if name != MARK]
+            cursor.executemany(f"INSERT INTO {MARK} VALUES (%s)", tables)
             cursor.execute(f"DELETE FROM {MARK} WHERE name = %s", (BEING_MADE,))
 
         self.work(make)
 
     def work(self, task: Callable[[Any], None]) -> None:
-        """Run a task with a cursor in the schema, on a connection that is closed afterwards."""
+        """Call a function with a cursor in the schema, on a connection that is closed afterwards."""
         with closing(connect(self.url, SCHEMA)) as connection, connection.cursor() as cursor:
             task(cursor)
 
 
 def _make(cursor: Any) -> None:
-    """Mark the schema as being worked in; make it where it is missing."""
+    """Mark the schema as in use; make it where it is missing. Raises BadInput when it holds tables of others."""
     missing = not cursor.execute(f"SHOW DATABASES LIKE '{SCHEMA}'")
     if missing:
         cursor.execute(f"CREATE DATABASE {SCHEMA} CHARACTER SET utf8mb4")
@@ -93,7 +97,7 @@ def _make(cursor: Any) -> None:
 
 
 def _clear(cursor: Any) -> None:
-    """Drop what the mark lists, the mark, and then the schema if poolsize made it and nothing is left in it."""
+    """Drop the tables that the mark lists, the mark, and the schema if poolsize made it and it is empty then."""
     try:
         cursor.execute(f"SELECT name FROM {SCHEMA}.{MARK}")
     except pymysql.MySQLError as error:
@@ -108,8 +112,8 @@ def _clear(cursor: Any) -> None:
             cursor.execute(f"DROP VIEW IF EXISTS {SCHEMA}.`{table}`")
     cursor.execute(f"DROP TABLE {SCHEMA}.{MARK}")
     if THE_SCHEMA in marked:
-        if left := _tables(cursor):
-            logger.warning("the schema %s is kept: it holds tables of somebody else (%s)", SCHEMA, ", ".join(left))
+        if remaining := _tables(cursor):
+            logger.warning("the schema %s is kept: it holds tables of somebody else (%s)", SCHEMA, ", ".join(remaining))
         else:
             cursor.execute(f"DROP DATABASE {SCHEMA}")
 

@@ -1,11 +1,11 @@
 """Runs a server for a parent process and ends it, and its files, as soon as the parent is gone.
 
 Started as ``python -m poolsize.target.watchdog`` with a pipe as standard input. Its first line is a JSON
-object {"directory": ..., "files": {name: text}, "commands": [[...], ...]}: it makes the directory with these
-files and an empty one for the data, and runs the commands one after another in a session of their own. The
-parent keeps the pipe open for as long as it wants the last one, the server, to live. However the parent ends,
-kill -9 included, the operating system closes the pipe; the watchdog then kills what runs and removes the
-directory, which nobody else has made anything of. No signal and nothing Linux-only is involved.
+object {"directory": ..., "files": {name: text}, "commands": [[...], ...]}. The watchdog makes the directory with these
+files and an empty directory for the data, and runs the commands one after another, each in a session of its own. The
+last command is the server. The parent keeps the pipe open as long as it needs the server. However the parent ends,
+kill -9 included, the operating system closes the pipe; the watchdog then kills the running command and removes the
+directory. This needs no signal, and works beyond Linux.
 
 A command that fails or a server that ends by itself leaves its exit code in DIRECTORY/exited.
 """
@@ -27,8 +27,8 @@ REMOVAL_SECONDS = 30
 
 def main() -> None:
     """Carry out the request on standard input until it closes."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)
+    for signal_number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(signal_number, signal.SIG_IGN)
     request = json.loads(sys.stdin.buffer.readline() or b"null")
     if request is None:
         return  # the parent ended before it could ask for anything
@@ -49,7 +49,7 @@ def main() -> None:
 
 
 def _make(directory: Path, files: Mapping[str, str]) -> None:
-    """A directory for nobody else's eyes: passwords are in it."""
+    """Make the directory and its files, which hold passwords, readable by this account only."""
     directory.mkdir(mode=0o700)
     (directory / "data").mkdir(mode=0o700)
     for name, text in files.items():
@@ -59,7 +59,7 @@ def _make(directory: Path, files: Mapping[str, str]) -> None:
 
 
 def _remove(directory: Path) -> None:
-    """Remove it again and again until it is gone: children of a killed installer may still be writing."""
+    """Remove the directory, repeatedly while children of a killed installer still write to it."""
     deadline = time.monotonic() + REMOVAL_SECONDS
     while directory.exists() and time.monotonic() < deadline:
         shutil.rmtree(directory, ignore_errors=True)
@@ -69,6 +69,7 @@ def _remove(directory: Path) -> None:
 def _run(
     commands: list[list[str]], directory: Path, running: list[subprocess.Popen[bytes]], lock: threading.Lock
 ) -> None:
+    """Run the commands one after another; `running` holds the process of the current command."""
     with (directory / "log").open("ab", buffering=0) as log:
         for command in commands:
             with lock:

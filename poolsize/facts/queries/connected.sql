@@ -1,2 +1,2 @@
--- How many connections are open now, everybody's together?
+-- How many connections are open now, of all accounts together?
 SHOW GLOBAL STATUS WHERE Variable_name = 'Threads_connected'

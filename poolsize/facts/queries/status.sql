@@ -1,7 +1,6 @@
 -- What has the server counted so far? Any account may ask.
 SHOW GLOBAL STATUS WHERE Variable_name IN (
-    'Threads_running', 'Threads_connected', 'Threads_created', 'Questions', 'Com_commit', 'Handler_commit',
+    'Threads_running', 'Threadpool_threads', 'Threadpool_idle_threads', 'Questions',
     'Innodb_buffer_pool_reads', 'Innodb_buffer_pool_read_requests', 'Innodb_row_lock_waits', 'Innodb_row_lock_time',
-    'Innodb_log_waits', 'Innodb_os_log_fsyncs', 'Innodb_data_fsyncs', 'Innodb_os_log_written',
-    'Connection_errors_max_connections', 'Aborted_connects', 'Threadpool_threads', 'Threadpool_idle_threads'
+    'Innodb_os_log_fsyncs', 'Innodb_data_fsyncs', 'Innodb_os_log_written'
 )

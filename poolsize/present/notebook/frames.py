@@ -20,6 +20,8 @@ COUNTERS = {
     "process_written_bytes": "bytes written/s",
 }
 """Server counters worth a look, by the server's name for them."""
+THREAD_POOL_COUNTERS = {"Threadpool_threads": "pool threads", "Threadpool_idle_threads": "idle pool threads"}
+"""Those of a server whose thread pool is active; every other MariaDB counts 0."""
 
 
 def sizes_frame(analysis: Analysis) -> pd.DataFrame:
@@ -40,9 +42,11 @@ def sizes_frame(analysis: Analysis) -> pd.DataFrame:
 
 def counters_frame(analysis: Analysis) -> pd.DataFrame:
     """One line a pool size: means of those server counters that were read."""
+    server = analysis.setting.server
+    counters = COUNTERS | (THREAD_POOL_COUNTERS if server and server.thread_pool else {})
     rows = [
         {"pool_size": size.pool_size}
-        | {label: analysis.by_size.counter(name, size.pool_size) for name, label in COUNTERS.items()}
+        | {label: analysis.by_size.counter(name, size.pool_size) for name, label in counters.items()}
         for size in analysis.sizes
     ]
     return pd.DataFrame(rows).set_index("pool_size").dropna(axis=1, how="all").round(2)
