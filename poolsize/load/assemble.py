@@ -31,8 +31,6 @@ def assemble(
     seconds = seconds[: ending.last]
     sections = {name: _sections(name, list(reports.values())) for name in LATENCIES}
     histograms = {name: _sum(sections[name]) for name in LATENCIES}
-    transactions = histograms["total"].get_total_count()
-    gap_seconds = sum(report.gap_seconds for report in reports.values())
     return Step(
         pool_size=planned.pool_size,
         repeat=planned.repeat,
@@ -44,18 +42,28 @@ def assemble(
         throughput=tuple(second.transactions for second in seconds),
         errors=_errors(seconds),
         p95_ms=tuple(second.p95_ms for second in seconds),
-        gap_ms=1000 * gap_seconds / transactions if transactions else 0.0,
+        gap_ms=_gap_ms(list(reports.values()), histograms["total"].get_total_count()),
         latencies=Latencies(**{name: str(histograms[name].encode(), "ascii") for name in LATENCIES}),
         sections={name: _quantiles(sections[name]) for name in LATENCIES},
         server=server,
         server_connections=server_connections,
-        workers=tuple(
-            Worker(name, shares[name], report.users, report.cpu, report.cpu_wait, report.loop_lag_ms)
-            for name, report in sorted(reports.items())
-        ),
+        workers=_workers(shares, reports),
         stopped=ending.stopped,
         checks=(),
     )
+
+
+def _workers(shares: Mapping[str, int], reports: Mapping[str, WorkerReport]) -> tuple[Worker, ...]:
+    return tuple(
+        Worker(name, shares[name], report.users, report.cpu, report.cpu_wait, report.loop_lag_ms)
+        for name, report in sorted(reports.items())
+    )
+
+
+def _gap_ms(reports: Sequence[WorkerReport], transactions: int) -> float:
+    """Return the mean time between a user's transactions, or 0 without any."""
+    gap_seconds = sum(report.gap_seconds for report in reports)
+    return 1000 * gap_seconds / transactions if transactions else 0.0
 
 
 def _errors(seconds: Sequence[StepSecond]) -> dict[str, tuple[int, ...]]:

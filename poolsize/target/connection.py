@@ -28,7 +28,7 @@ ERROR_KINDS = {
 
 
 def database_url(text: str) -> URL:
-    """Return the URL of a MySQL or MariaDB server, for PyMySQL and without a schema. Raises BadInput for other texts."""
+    """Return the URL of a MySQL or MariaDB server, for PyMySQL and without a schema. Raises BadInput."""
     try:
         url = make_url(text)
     except (ArgumentError, ValueError):

@@ -87,7 +87,7 @@ class ServerSampler:
         return counters
 
     def _process_counters(self) -> Iterable[tuple[str, Callable[[], float | None]]]:
-        """Return each counter of the server's process: its name, and the function that reads it where that is possible."""
+        """Return each counter of the server's process: its name, and the function that reads it."""
         process = self._process
         if process is None:
             return ()

@@ -1,4 +1,4 @@
-"""The pool's waiting line: first come, first served, nobody starves, and a wait ends in time."""
+"""The pool's queue: first come, first served, nobody starves, and a wait ends in time."""
 
 import gevent
 import pytest
@@ -9,21 +9,21 @@ from sqlalchemy.util.queue import Empty, Full
 from poolsize.load.fair_queue import FairQueue
 
 
-def test_sixty_four_callers_of_one_connection_get_equal_turns() -> None:
+def test_sixty_four_users_of_one_connection_get_equal_turns() -> None:
     queue = FairQueue(1)
     turns = [0] * 64
 
-    def caller(place: int) -> None:
+    def take_turns(place: int) -> None:
         for _ in range(10):
             item = queue.get(timeout=5)
             turns[place] += 1
             assert max(turns) - min(turns) <= 1
             queue.put(item)
 
-    callers = [gevent.spawn(caller, place) for place in range(64)]
+    users = [gevent.spawn(take_turns, place) for place in range(64)]
     gevent.sleep(0)  # they stand in line
     queue.put("connection")
-    gevent.joinall(callers, raise_error=True)
+    gevent.joinall(users, raise_error=True)
     assert turns == [10] * 64
 
 

@@ -19,7 +19,7 @@ PLAN = SweepPlan((4,), 16, "scan", warm_up_seconds=2, step_seconds=10)
 
 
 def course(throughput: Sequence[int], errors: int = 0, backlog: int = 0) -> list[StepSecond]:
-    return [StepSecond({"local"}, one, backlog, Counter({"deadlock": errors})) for one in throughput]
+    return [StepSecond({"local"}, transactions, backlog, Counter({"deadlock": errors})) for transactions in throughput]
 
 
 def seconds_until(plan: SweepPlan, throughput: Sequence[int], **more: int) -> Ending:
@@ -74,17 +74,17 @@ def second_of(worker: str, index: int, values: Sequence[int]) -> dict[str, objec
     }  # fmt: skip
 
 
-def test_a_second_is_complete_when_every_process_has_told_it() -> None:
-    together = StepSeconds(["one", "two"])
-    together.add(second_of("one", 0, [1000] * 19))
-    together.add(second_of("one", 1, [1000]))
-    assert together.complete == []
-    together.add(second_of("two", 0, [9000]))
-    (first,) = together.complete
+def test_a_second_is_complete_when_every_worker_has_reported_it() -> None:
+    seconds = StepSeconds(["first", "second"])
+    seconds.add(second_of("first", 0, [1000] * 19))
+    seconds.add(second_of("first", 1, [1000]))
+    assert seconds.complete == []
+    seconds.add(second_of("second", 0, [9000]))
+    (first,) = seconds.complete
     assert (first.transactions, first.errors, first.backlog, first.p95_ms) == (20, {"deadlock": 2}, 4, 1.0)
-    together.lose("two")
-    together.add(second_of("two", 2, [9000]))
-    assert [second.transactions for second in together.complete] == [20, 1]
+    seconds.lose("second")
+    seconds.add(second_of("second", 2, [9000]))
+    assert [complete.transactions for complete in seconds.complete] == [20, 1]
 
 
 @pytest.mark.parametrize("lag_one", [0.0, 0.5, 0.8])
