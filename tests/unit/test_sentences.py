@@ -2,8 +2,7 @@
 
 import json
 
-from hypothesis import given
-from hypothesis import strategies as st
+import pytest
 
 from poolsize.analysis.bottleneck import BottleneckName
 from poolsize.answer.finding import Code, Remedy
@@ -34,7 +33,7 @@ def test_every_check_of_the_examples_has_a_sentence_with_its_figures() -> None:
                 assert check_detail(result.check, result.values)
 
 
-@given(st.sampled_from(sorted(EXAMPLES)))
+@pytest.mark.parametrize("name", EXAMPLES)
 def test_findings_in_json_are_the_sentences_in_their_order(name: str) -> None:
     answer = recommend(example(name))
     fields = json.loads(recommendation_json(answer))
