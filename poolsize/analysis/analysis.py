@@ -8,10 +8,11 @@ from statistics import fmean
 from poolsize.analysis.attempts import curve_steps, valid_steps, verification_steps
 from poolsize.analysis.bottleneck import Bottleneck, Evidence, bottleneck
 from poolsize.analysis.by_size import BySize, steps_by_size
-from poolsize.analysis.curve import Curves, Observation, candidates, curves, gathered
+from poolsize.analysis.curve import FittedCurve, candidates, fit_curve
 from poolsize.analysis.fitted_models import FittedModels
+from poolsize.analysis.observation import Observation, group_neighbouring_sizes
 from poolsize.analysis.plateau import TOLERANCE, Plateau, carrier, plateau
-from poolsize.analysis.service_demand import at_size
+from poolsize.analysis.service_demand import service_demands_at
 from poolsize.analysis.size_summary import SizeSummary, size_summary
 from poolsize.analysis.verified_step import VerifiedStep, verified_step
 from poolsize.errors import WorkFailed
@@ -34,7 +35,7 @@ class Analysis:
     run: Run
     steps: tuple[Step, ...]
     sizes: tuple[SizeSummary, ...]
-    curve: Curves | None
+    curve: FittedCurve | None
     plateau: Plateau | None
     bottleneck: Bottleneck | None
     verified: tuple[VerifiedStep, ...]
@@ -124,7 +125,8 @@ def analyze(run: Run, tolerance: float = TOLERANCE) -> Analysis:
     by_size = dict(steps_by_size(steps))
     ascending = [step for group in by_size.values() for step in group]
     sizes = tuple(
-        size_summary(group, at_size(ascending, pool_size, run.setting.cores)) for pool_size, group in by_size.items()
+        size_summary(group, service_demands_at(ascending, pool_size, run.setting.cores))
+        for pool_size, group in by_size.items()
     )
     points = observations(steps)
     fitted = estimate = None
@@ -132,7 +134,7 @@ def analyze(run: Run, tolerance: float = TOLERANCE) -> Analysis:
         estimate = carrier([point.pool_size for point in points], run.plan.rate, tolerance)
     elif any(point.throughput for point in points):
         measured = [point.pool_size for point in points]
-        fitted = curves(points, candidates(min(measured), max(measured), measured))
+        fitted = fit_curve(points, candidates(min(measured), max(measured), measured))
         estimate = plateau(fitted, tolerance, of_grid=run.plan.search is None)
     verified = tuple(
         verified_step(step, fitted.at(step.pool_size) if fitted else step.rate or 0.0)
@@ -144,7 +146,7 @@ def analyze(run: Run, tolerance: float = TOLERANCE) -> Analysis:
 def observations(steps: Sequence[Step]) -> Sequence[Observation]:
     """Returns the valid steps as points of the curve, ascending in pool size."""
     ascending = sorted(valid_steps(steps), key=lambda step: step.pool_size)
-    return gathered([Observation.of(step) for step in ascending])
+    return group_neighbouring_sizes([Observation.of(step) for step in ascending])
 
 
 def _bottleneck(run: Run, steps: Sequence[Step], estimate: Plateau | None) -> Bottleneck | None:

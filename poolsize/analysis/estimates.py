@@ -1,41 +1,49 @@
-"""Four estimators of the right size, side by side, each with its uncertainty and a test of how far it can be trusted.
+"""Every estimator's answer side by side, with a test of how far each can be trusted.
 
-They answer slightly different questions: the plateau and the closed network where throughput is within the tolerance of
-its best, the USL where it peaks, Kneedle where the curve turns most. Where they disagree, the curve does not say it.
+Where the estimators disagree, the curve does not determine the size.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
-from math import ceil, sqrt
-from statistics import fmean
 
 import numpy as np
 
-from poolsize.analysis.curve import Curves, Observation, candidates, curves
+from poolsize.analysis.estimators import (
+    ClosedNetworkEstimator,
+    Estimator,
+    KneedleEstimator,
+    PlateauEstimator,
+    UslEstimator,
+    means_by_size,
+)
 from poolsize.analysis.models.closed_network import Station
-from poolsize.analysis.models.kneedle import knee
-from poolsize.analysis.models.network_fit import NO_CLIENT, FittedNetwork, fit_network
-from poolsize.analysis.models.usl import fit_usl
-from poolsize.analysis.plateau import ROUNDING, TOLERANCE, plateau
-from poolsize.analysis.stats.confidence import TAILS
+from poolsize.analysis.models.network_fit import NO_CLIENT
+from poolsize.analysis.observation import Observation
+from poolsize.analysis.plateau import TOLERANCE
+
+PLATEAU = "plateau"
+ESTIMATORS: Mapping[str, type[Estimator]] = {
+    PLATEAU: PlateauEstimator,
+    "usl": UslEstimator,
+    "closed_network": ClosedNetworkEstimator,
+    "kneedle": KneedleEstimator,
+}
+"""Every estimator by the name that output and JSON use, in their order. A new estimator is a line here."""
 
 MOVED = 0.2
-DRAWS = 100
+"""Share by which an unstable estimate changes."""
 LEFT_OUT = 12
-"""Of more sizes so many are left out to test an estimator, evenly chosen: their errors are averaged anyway."""
-
-Points = Sequence[Observation]
+"""The most sizes left out to test an estimator, evenly chosen; the test averages their errors anyway."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """What one estimator says.
+    """One estimator's answer and its test.
 
-    pool_size: None where it has no answer inside what was measured. low, high: between which it lies in 95 of 100
-    curves that the intervals allow; None likewise. error: of the throughput it predicts at sizes that it was not shown,
-    one at a time, as a share (root mean square); None for one that predicts none. moved: by what share the size
-    changes when the largest one measured is left out; None where either has no answer.
+    pool_size: connections; None where there is no answer inside the measured sizes. low, high: its 95 % range.
+    error: of the throughput predicted at each size when that size is left out, a share (root mean square); None for
+    an estimator that predicts none. moved: share by which pool_size changes without the largest measured size; None
+    where either has no answer.
     """
 
     pool_size: int | None
@@ -46,150 +54,51 @@ class Estimate:
 
     @property
     def unstable(self) -> bool:
-        """Whether it moves by more than 20 % when the sweep is a size shorter."""
+        """Whether the answer moves by more than 20 % without the largest measured size."""
         return self.moved is not None and abs(self.moved) > MOVED
 
 
 def answers(
-    points: Sequence[Observation], tolerance: float = TOLERANCE, client: Station = NO_CLIENT
+    observations: Sequence[Observation], tolerance: float = TOLERANCE, client: Station = NO_CLIENT
 ) -> Mapping[str, int | None]:
-    """The other estimators' sizes beside the plateau's, without uncertainty or test.
+    """Returns the pool size of every estimator but the plateau, by its name: no ranges, no test.
 
-    points: one a step, ascending in size.
+    observations: ascending in size. tolerance: share of capacity. client: service demand at the load generator.
     """
-    sizes, rates, errors = _by_size(points)
-    law = fit_usl(sizes, rates, errors)
-    network = fit_network(sizes, rates, errors, client)
-    return {
-        "usl": _inside(law.peak, sizes) if law else None,
-        "closed_network": _reaches(network, sizes, tolerance) if network else None,
-        "kneedle": knee(sizes, rates),
-    }
-
-
-def fitted_network(points: Sequence[Observation], client: Station = NO_CLIENT) -> FittedNetwork | None:
-    """The closed network that explains the points best, or None with too few sizes."""
-    return fit_network(*_by_size(points), client)
+    others = {name: estimator for name, estimator in ESTIMATORS.items() if name != PLATEAU}
+    return {name: estimator(tolerance, client).pool_size(observations) for name, estimator in others.items()}
 
 
 def estimates(
-    points: Sequence[Observation],
+    observations: Sequence[Observation],
     tolerance: float = TOLERANCE,
     client: Station = NO_CLIENT,
     *,
     of_grid: bool = True,
 ) -> Mapping[str, Estimate]:
-    """What each estimator makes of a curve. points: one a step, ascending in size.
+    """Returns every estimator's answer with its range and its test, by the estimator's name.
 
-    client: what a transaction takes of the load processes, where that was measured. of_grid: somebody chose the sizes.
+    observations: ascending in size. tolerance: share of capacity. client: service demand at the load generator.
+    of_grid: a user chose the sizes.
     """
     return {
-        "plateau": _tested(
-            points,
-            lambda part: _plateau(part, tolerance, of_grid=of_grid),
-            lambda part, size: _drawn(part).at(size),
-        ),
-        "usl": _tested(points, _usl, _usl_at),
-        "closed_network": _tested(
-            points,
-            lambda part: _network(part, tolerance, client),
-            lambda part, size: _network_at(part, size, client),
-        ),
-        "kneedle": _tested(points, _kneedle, None),
+        name: _tested(estimator(tolerance, client, of_grid), observations) for name, estimator in ESTIMATORS.items()
     }
 
 
-def _tested(
-    points: Points, estimate: Callable[[Points], Estimate], predict: Callable[[Points, int], float | None] | None
-) -> Estimate:
-    """An estimate, with what leaving sizes out makes of it."""
-    sizes, rates, _ = _by_size(points)
-    whole = estimate(points)
-    shorter = estimate(_without(points, sizes[-1])).pool_size if len(sizes) > 2 else None
-    moved = shorter / whole.pool_size - 1 if shorter and whole.pool_size else None
-    error = None
-    if predict is not None:
-        inner = list(zip(sizes, rates, strict=True))[1:-1]
-        inner = inner[:: max(1, -(-len(inner) // LEFT_OUT))]
-        found = [(predict(_without(points, size), size), rate) for size, rate in inner]
-        errors = [said / truth - 1 for said, truth in found if said is not None and truth]
-        error = float(np.sqrt(np.mean(np.square(errors)))) if errors else None
-    return Estimate(whole.pool_size, whole.low, whole.high, error, moved)
+def _tested(estimator: Estimator, observations: Sequence[Observation]) -> Estimate:
+    """Returns an estimator's answer, tested by leaving sizes out: each inner size in turn, and the largest."""
+    sizes, rates, _ = means_by_size(observations)
+    answer = estimator.estimate(observations)
+    shorter = estimator.estimate(_without(observations, sizes[-1])).pool_size if len(sizes) > 2 else None
+    moved = shorter / answer.pool_size - 1 if shorter and answer.pool_size else None
+    inner = list(zip(sizes, rates, strict=True))[1:-1]
+    inner = inner[:: max(1, -(-len(inner) // LEFT_OUT))]
+    predictions = [(estimator.predict(_without(observations, size), size), rate) for size, rate in inner]
+    errors = [predicted / rate - 1 for predicted, rate in predictions if predicted is not None and rate]
+    error = float(np.sqrt(np.mean(np.square(errors)))) if errors else None
+    return Estimate(answer.pool_size, answer.low, answer.high, error, moved)
 
 
-def _without(points: Points, size: int) -> Points:
-    return [point for point in points if point.pool_size != size]
-
-
-def _drawn(points: Points) -> Curves:
-    sizes = sorted({point.pool_size for point in points})
-    return curves(points, candidates(sizes[0], sizes[-1], sizes))
-
-
-def _plateau(points: Points, tolerance: float, *, of_grid: bool) -> Estimate:
-    found = plateau(_drawn(points), tolerance, of_grid=of_grid)
-    return Estimate(found.pool_size, found.low, found.high)
-
-
-def _usl(points: Points) -> Estimate:
-    sizes, rates, errors = _by_size(points)
-    found = fit_usl(sizes, rates, errors)
-    peak = _inside(found.peak, sizes) if found else None
-    if found is None or peak is None:
-        return Estimate(None)
-    low, high = np.clip([found.low, found.high], sizes[0], sizes[-1])
-    return Estimate(peak, round(float(low)), round(float(high)))
-
-
-def _inside(peak: float, sizes: Sequence[int]) -> int | None:
-    return round(peak) if sizes[0] <= peak <= sizes[-1] else None
-
-
-def _usl_at(points: Points, size: int) -> float | None:
-    found = fit_usl(*_by_size(points))
-    return None if found is None else float(found.throughput([size])[0])
-
-
-def _network(points: Points, tolerance: float, client: Station) -> Estimate:
-    sizes, rates, errors = _by_size(points)
-    found = fit_network(sizes, rates, errors, client)
-    if found is None:
-        return Estimate(None)
-    others = [_reaches(other, sizes, tolerance) for other in found.others(DRAWS)]
-    low, high = np.quantile(others, TAILS, method="nearest")
-    return Estimate(_reaches(found, sizes, tolerance), int(low), int(high))
-
-
-def _network_at(points: Points, size: int, client: Station) -> float | None:
-    found = fit_network(*_by_size(points), client)
-    return None if found is None else float(found.throughput([size])[0])
-
-
-def _reaches(network: FittedNetwork, sizes: Sequence[int], tolerance: float) -> int:
-    """The smallest size within the tolerance of the network's best, straight between sizes a quarter octave apart."""
-    places = candidates(sizes[0], sizes[-1], sizes)
-    rates = network.throughput(places)
-    goal = (1 - tolerance) * float(rates.max())
-    above = int(np.argmax(rates >= goal))
-    if above == 0:
-        return places[0]
-    return ceil(np.interp(goal, rates[above - 1 : above + 1], places[above - 1 : above + 1]) - ROUNDING)
-
-
-def _kneedle(points: Points) -> Estimate:
-    sizes, rates, errors = _by_size(points)
-    found = knee(sizes, rates)
-    drawn = rates + np.multiply(errors, np.random.default_rng(0).standard_normal((DRAWS, len(rates))))
-    knees = [one for row in drawn if (one := knee(sizes, row.tolist())) is not None]
-    if found is None or 2 * len(knees) < DRAWS:
-        return Estimate(None)
-    low, high = np.quantile(knees, TAILS, method="nearest")
-    return Estimate(found, int(low), int(high))
-
-
-def _by_size(points: Points) -> tuple[list[int], list[float], list[float]]:
-    """Sizes, ascending; the mean throughput at each, and its standard error."""
-    groups = {size: list(same) for size, same in groupby(points, key=lambda point: point.pool_size)}
-    rates = [fmean(point.throughput for point in same) for same in groups.values()]
-    errors = [sqrt(sum(point.error**2 for point in same)) / len(same) for same in groups.values()]
-    return list(groups), rates, errors
+def _without(observations: Sequence[Observation], size: int) -> Sequence[Observation]:
+    return [observation for observation in observations if observation.pool_size != size]

@@ -6,13 +6,14 @@ from functools import cached_property
 
 from hdrh.histogram import HdrHistogram
 
-from poolsize.analysis.bimodal import TwoKinds, two_kinds
+from poolsize.analysis.bimodal import BimodalUsage, bimodal_usage
 from poolsize.analysis.bottleneck import Bottleneck
 from poolsize.analysis.by_size import BySize
-from poolsize.analysis.curve import Observation
-from poolsize.analysis.estimates import Estimate, answers, estimates, fitted_network
+from poolsize.analysis.estimates import Estimate, answers, estimates
+from poolsize.analysis.estimators import fitted_network
 from poolsize.analysis.models.closed_network import Station
 from poolsize.analysis.models.network_fit import NO_CLIENT, FittedNetwork
+from poolsize.analysis.observation import Observation
 from poolsize.analysis.plateau import Plateau
 from poolsize.analysis.size_summary import SizeSummary
 from poolsize.runs.check import Check
@@ -53,12 +54,12 @@ class FittedModels:
         return fitted_network(self.points, self._client) if self.points else None
 
     @cached_property
-    def bimodal(self) -> TwoKinds | None:
+    def bimodal(self) -> BimodalUsage | None:
         """Short and long transactions in one pool, by their usage times at the plateau; None for one kind."""
         usage = self.usage_histogram
         if usage is None or self._plateau_size is None or self._plateau_size.failed(Check.GENERATOR):
             return None  # a busy client parts usage times by its own turns
-        return two_kinds(usage)
+        return bimodal_usage(usage)
 
     @cached_property
     def usage_histogram(self) -> HdrHistogram | None:

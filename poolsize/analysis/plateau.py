@@ -1,4 +1,4 @@
-"""The plateau: the smallest pool size whose throughput is within a tolerance of the best."""
+"""The plateau: the smallest pool size whose throughput is within a tolerance of capacity."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,27 +6,31 @@ from math import ceil
 
 import numpy as np
 
-from poolsize.analysis.curve import Curves
+from poolsize.analysis.curve import FittedCurve
 from poolsize.analysis.stats.confidence import TAILS
 from poolsize.analysis.vector import Matrix
 
 TOLERANCE = 0.05
 CERTAINTY = 0.75
-"""How likely the answer must be within the tolerance. At a half it would be too small in one run of two, and at 0.9 an
-uncertain curve would be answered with twice the connections."""
+"""Probability with which the answer must be within the tolerance (scripts/calibrate, table 2).
+
+At 0.5 the answer is too small in every other run; at 0.9 an uncertain curve is answered with twice the connections.
+"""
 ROUNDING = 1e-6
 RANGE = (0.018, 0.982)
-"""Shares of the drawn curves at the ends of the range. In simulation these hold the truth in 95 of 100 runs: the drawn
-curves are a little too much alike."""
+"""Quantiles of the posterior samples at the ends of the 95 % range (scripts/calibrate, table 1).
+
+They are wider than 0.025 and 0.975, because the posterior samples are a little too much alike.
+"""
 
 
 @dataclass(frozen=True)
 class Plateau:
-    """pool_size: the smallest size that is likely (CERTAINTY) within the tolerance of the best.
+    """Where the plateau begins.
 
-    low, high: the sizes between which the plateau begins in 95 of 100 curves that the measurements allow.
-    threshold: (1 - tolerance) of the best throughput, per second. throughput: at pool_size, per second.
-    loss_low, loss_high: the share of the best throughput that pool_size gives up, in as many of them.
+    pool_size: the smallest size within the tolerance of capacity with a probability of CERTAINTY.
+    low, high: the 95 % range of the plateau's start. threshold: (1 - tolerance) of capacity, per second.
+    throughput: at pool_size, per second. loss_low, loss_high: 95 % range of the throughput loss at pool_size, shares.
     """
 
     pool_size: int
@@ -40,27 +44,33 @@ class Plateau:
 
     @property
     def best(self) -> float:
-        """The best throughput, per second."""
+        """Capacity: the throughput of the best measured size on the fitted curve, per second."""
         return self.threshold / (1 - self.tolerance)
 
 
-def plateau(curves: Curves, tolerance: float = TOLERANCE, *, of_grid: bool = False) -> Plateau:
-    """Find the plateau on curves over the sizes that were measured, and those between them.
+def plateau(
+    curve: FittedCurve,
+    tolerance: float = TOLERANCE,
+    *,
+    of_grid: bool = False,
+    certainty: float = CERTAINTY,
+) -> Plateau:
+    """Returns the plateau of a fitted curve; its start may lie between two measured sizes.
 
-    A size that came close by luck does not make it the answer: what counts is in how many of the curves it is within
-    the tolerance of the best. of_grid: somebody chose the sizes, so that what lies between won't be measured.
+    tolerance: share of capacity. of_grid: a user chose the sizes, so sizes between them won't be measured.
+    certainty: probability that pool_size must have of being within the tolerance.
     """
-    efficiency = curves.efficiency()
-    place = _answer(curves, efficiency, tolerance, of_grid=of_grid)
-    size = curves.sizes[place]
-    first, last = 2 ** np.quantile(curves.crossing(1 - tolerance), RANGE)
+    efficiency = curve.efficiency()
+    place = _answer(curve, efficiency, tolerance, certainty, of_grid=of_grid)
+    size = curve.sizes[place]
+    first, last = plateau_range(curve, tolerance)
     losses = np.maximum(0, np.quantile(1 - efficiency[:, place], TAILS))
-    mean = curves.mean
+    mean = curve.mean
     return Plateau(
         pool_size=size,
-        low=min(size, ceil(first - ROUNDING)),
-        high=max(size, ceil(last - ROUNDING)),
-        threshold=(1 - tolerance) * float(mean[curves.sizes.index(curves.best_size)]),
+        low=min(size, first),
+        high=max(size, last),
+        threshold=(1 - tolerance) * float(mean[curve.sizes.index(curve.best_size)]),
         tolerance=tolerance,
         throughput=float(mean[place]),
         loss_low=float(losses[0]),
@@ -68,23 +78,32 @@ def plateau(curves: Curves, tolerance: float = TOLERANCE, *, of_grid: bool = Fal
     )
 
 
-def _answer(curves: Curves, efficiency: Matrix, tolerance: float, *, of_grid: bool) -> int:
-    """The place of the first size that is likely enough.
+def plateau_range(
+    curve: FittedCurve, tolerance: float = TOLERANCE, quantiles: tuple[float, float] = RANGE
+) -> tuple[int, int]:
+    """Returns the sizes between which the plateau starts, as quantiles of the posterior samples."""
+    first, last = 2 ** np.quantile(curve.crossing(1 - tolerance), quantiles)
+    return ceil(first - ROUNDING), ceil(last - ROUNDING)
 
-    If that was not measured on a grid that somebody chose, a measured size below it will do that is as likely within
-    the tolerance as not: what speaks against it is mostly how the curve was drawn between the two.
+
+def _answer(curve: FittedCurve, efficiency: Matrix, tolerance: float, certainty: float, *, of_grid: bool) -> int:
+    """Returns the index of the smallest size with enough probability of being within the tolerance.
+
+    On a user's grid that size may not be measured. Then the smallest measured size below it with a probability of
+    1/2 is preferred: what speaks against that size is mostly the curve between two measured sizes.
     """
-    likely = (efficiency >= 1 - tolerance).mean(axis=0)
-    place = int(np.argmax(likely >= min(CERTAINTY, float(likely.max()))))
-    if not of_grid or curves.sizes[place] in curves.measured:
+    probability = (efficiency >= 1 - tolerance).mean(axis=0)
+    place = int(np.argmax(probability >= min(certainty, float(probability.max()))))
+    if not of_grid or curve.sizes[place] in curve.measured:
         return place
-    below = (one for one in range(place) if curves.sizes[one] in curves.measured)
-    return next((one for one in below if likely[one] >= 1 / 2), place)
+    below = (smaller for smaller in range(place) if curve.sizes[smaller] in curve.measured)
+    return next((smaller for smaller in below if probability[smaller] >= 1 / 2), place)
 
 
 def carrier(sizes: Sequence[int], rate: float, tolerance: float = TOLERANCE) -> Plateau:
-    """The same for transactions that arrive at a rate: the smallest of the sizes that were seen to carry it.
+    """Returns the plateau of an open loop: the smallest measured size that carried the arrival rate.
 
-    How much more than the rate a size happened to do is chance, and tells nothing. sizes: ascending, not empty.
+    By how much a size exceeds the rate is chance. sizes: those that carried the rate, ascending, not empty.
+    rate: transactions per second.
     """
     return Plateau(sizes[0], sizes[0], sizes[0], (1 - tolerance) * rate, tolerance, rate, 0.0, 0.0)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 
-from poolsize.analysis.service_demand import Demands
+from poolsize.analysis.service_demand import ServiceDemands
 from poolsize.analysis.stats.confidence import Interval, mean_interval
 from poolsize.analysis.stats.percentiles import (
     QUANTILES,
@@ -37,7 +37,7 @@ class SizeSummary:
     intervals: Mapping[str, Mapping[str, Interval]]
     errors: int
     failed_checks: tuple[CheckResult, ...]
-    demands: Demands | None
+    demands: ServiceDemands | None
 
     @property
     def passed_all_checks(self) -> bool:
@@ -54,7 +54,7 @@ class SizeSummary:
         return any(result.check is check for result in self.failed_checks)
 
 
-def size_summary(steps: Sequence[Step], demands: Demands | None) -> SizeSummary:
+def size_summary(steps: Sequence[Step], demands: ServiceDemands | None) -> SizeSummary:
     """Returns the summary of the steps of one pool size. steps: at least one."""
     latencies = _latencies(steps)
     return SizeSummary(

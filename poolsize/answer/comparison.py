@@ -10,7 +10,7 @@ from math import hypot, isfinite, log, sqrt
 from statistics import fmean
 
 from poolsize.analysis.analysis import Analysis
-from poolsize.analysis.curve import Observation
+from poolsize.analysis.observation import Observation
 from poolsize.analysis.stats.paired_differences import Difference, Pair, paired
 from poolsize.answer.compared_field import compared_field, fields
 from poolsize.answer.recommendation import Recommendation, recommend
@@ -65,7 +65,9 @@ class Against:
     @property
     def significant_sizes(self) -> Mapping[int, Difference]:
         """The sizes at which throughput differs significantly, and by how much."""
-        return {size.pool_size: size.throughput for size in self.sizes if size.throughput and size.throughput.real}
+        return {
+            size.pool_size: size.throughput for size in self.sizes if size.throughput and size.throughput.significant
+        }
 
     @property
     def other_machine(self) -> bool:
@@ -148,7 +150,7 @@ def _pairs(ours: Sequence[Step], theirs: Sequence[Step]) -> list[Pair]:
         Pair(
             first.pool_size,
             log(second.throughput / first.throughput),
-            hypot(first.error / first.throughput, second.error / second.throughput),
+            hypot(first.standard_error / first.throughput, second.standard_error / second.throughput),
         )
         for first, second in observed
         if first.throughput > 0 and second.throughput > 0
@@ -157,7 +159,7 @@ def _pairs(ours: Sequence[Step], theirs: Sequence[Step]) -> list[Pair]:
 
 def _merged(steps: Sequence[Step]) -> Observation:
     observations = [Observation.of(step) for step in steps]
-    error = sqrt(sum(observation.error**2 for observation in observations)) / len(observations)
+    error = sqrt(sum(observation.standard_error**2 for observation in observations)) / len(observations)
     mean = fmean(observation.throughput for observation in observations)
     return Observation(observations[0].pool_size, mean, error)
 

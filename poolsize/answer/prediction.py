@@ -9,7 +9,7 @@ import numpy as np
 from poolsize.analysis.analysis import Analysis
 from poolsize.analysis.bottleneck import BottleneckName
 from poolsize.analysis.models.closed_network import throughputs
-from poolsize.analysis.models.finite_source import CLASSES, callers
+from poolsize.analysis.models.finite_source import CLASSES, finite_source
 from poolsize.analysis.models.network_fit import FittedNetwork
 from poolsize.analysis.stats.percentiles import QUANTILES, Percentiles, quantiles
 from poolsize.analysis.vector import Vector
@@ -179,13 +179,13 @@ def _predicted(
     """One size. All instances are alike, so one is solved, at its share of the throughput of all together."""
     share, own_users = size // instances, ceil(users / instances)
     own_rates = rates[np.arange(1, share + 1) * instances - 1] / instances
-    source = callers(own_rates, own_users, think_ms, float(shape.var()))
+    source = finite_source(own_rates, own_users, think_ms, float(shape.var()))
     usages_ms = source.usage_ms * shape
     totals_ms = np.sort(np.add.outer(source.waits_ms, usages_ms).ravel())
     return PredictedSize(
         pool_size=size,
         throughput=1000 * source.throughput * instances,
-        at_work=source.at_work * instances,
+        at_work=source.connections_in_use * instances,
         wait=_percentiles(source.waits_ms, source.wait_ms),
         usage=_percentiles(usages_ms, source.usage_ms),
         total=_percentiles(totals_ms, source.wait_ms + source.usage_ms),

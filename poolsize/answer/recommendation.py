@@ -17,7 +17,7 @@ from poolsize.formula import StartingPoint, starting_point
 
 if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
     from poolsize.analysis.analysis import Analysis
-    from poolsize.analysis.bimodal import Kind
+    from poolsize.analysis.bimodal import Mode
     from poolsize.analysis.plateau import Plateau
 
 
@@ -35,7 +35,7 @@ class PoolOfTwo:
     """One of two pools, for the short or for the long transactions; pool_size: its part of the whole."""
 
     pool_size: int
-    kind: "Kind"
+    kind: "Mode"
 
 
 @dataclass(frozen=True)

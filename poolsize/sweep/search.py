@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poolsize.analysis.attempts import curve_steps, valid_steps
-from poolsize.analysis.curve import Curves, Observation, candidates, curves
+from poolsize.analysis.curve import FittedCurve, candidates, fit_curve
+from poolsize.analysis.observation import Observation
 from poolsize.analysis.plateau import TOLERANCE, Plateau, plateau
 from poolsize.analysis.vector import Vector
 from poolsize.runs.check import Check
@@ -120,12 +121,12 @@ class Progress:
         return tuple(size for size in regular if size in self.measured or size not in self.given_up | unfilled)
 
     @cached_property
-    def curve(self) -> Curves:
+    def curve(self) -> FittedCurve:
         """The curve fitted over all sizes, measured or not."""
-        return curves([Observation.of(step) for step in self.valid], self.sizes)
+        return fit_curve([Observation.of(step) for step in self.valid], self.sizes)
 
     @cached_property
-    def inside(self) -> Curves:
+    def inside(self) -> FittedCurve:
         """The part of the curve between the smallest and the largest measured size."""
         return self.curve.within(min(self.measured), max(self.measured))
 
@@ -169,8 +170,8 @@ def _above(progress: Progress) -> int | None:
     sizes = np.array(curve.sizes)
     if high == sizes[-1]:
         return None
-    best = progress.inside.draws.max(axis=1)
-    gains = curve.draws[:, sizes > high].max(axis=1) > (1 + WORTH_GOING) * best
+    best = progress.inside.samples.max(axis=1)
+    gains = curve.samples[:, sizes > high].max(axis=1) > (1 + WORTH_GOING) * best
     target = 2 * high if sizes[-1] == progress.search.largest else (high * sizes[-1]) ** 0.5
     return _nearest(sizes[sizes > high], target) if gains.mean() > MAY_GAIN else None
 
@@ -208,15 +209,15 @@ def _confirm(progress: Progress) -> int | None:
     return next((size for size in decisive if size in progress.unconfirmed | unmeasured), None)
 
 
-def _losses(curve: Curves, size: int) -> Vector:
+def _losses(curve: FittedCurve, size: int) -> Vector:
     """For each sample, the logarithm of the size's share of the sample's own best throughput."""
-    shares = curve.draws[:, curve.sizes.index(size)] / curve.draws.max(axis=1)
+    shares = curve.samples[:, curve.sizes.index(size)] / curve.samples.max(axis=1)
     return np.asarray(np.log(np.maximum(shares, LEAST_SHARE)))
 
 
-def _expected_reduction(curve: Curves, outcome: Vector) -> Vector:
+def _expected_reduction(curve: FittedCurve, outcome: Vector) -> Vector:
     """For each size, by how much one more step there is expected to reduce the outcome's variance over the samples."""
-    deviations = curve.draws - curve.mean
+    deviations = curve.samples - curve.mean
     covariance = deviations.T @ (outcome - outcome.mean()) / len(outcome)
     return np.asarray(covariance**2 / ((deviations**2).mean(axis=0) + curve.noise**2))
 

@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 
-from poolsize.analysis.models.finite_source import callers
+from poolsize.analysis.models.finite_source import finite_source
 
 BAR = 100
 """A hundred times the users may take a hundred times as long, which is linear."""
@@ -19,7 +19,7 @@ def cost(users: int) -> float:
     found = []
     for _ in range(ROUNDS):
         began = time.process_time()
-        callers(RATES, users, users / 4.1)
+        finite_source(RATES, users, users / 4.1)
         found.append(time.process_time() - began)
     return statistics.median(found)
 

@@ -65,7 +65,7 @@ def test_turned_round_every_difference_is_its_inverse() -> None:
         assert again is not None
         assert 1 + there.mean == pytest.approx(1 / (1 + again.mean))
         assert 1 + there.low == pytest.approx(1 / (1 + again.high))
-        assert there.real == again.real
+        assert there.significant == again.significant
 
 
 def test_every_step_counts_where_one_run_has_more_of_them() -> None:
@@ -84,7 +84,7 @@ def test_a_known_difference_is_found_and_told() -> None:
     (other,) = comparison.others
     assert other.throughput is not None
     assert other.throughput.low < 0.2 < other.throughput.high
-    assert other.throughput.real
+    assert other.throughput.significant
     assert other.p95 is not None
     assert other.p95.high < 0
     text = sentences(comparison, other)

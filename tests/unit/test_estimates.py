@@ -8,11 +8,11 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from kneed import KneeLocator
 
-from poolsize.analysis.curve import Observation
 from poolsize.analysis.estimates import estimates
 from poolsize.analysis.models.closed_network import Station, throughputs
 from poolsize.analysis.models.kneedle import knee
 from poolsize.analysis.models.network_fit import fit_network
+from poolsize.analysis.observation import Observation
 from tests.conftest import ROOT
 
 SIZES = [1, 2, 4, 8, 16, 32, 64]

@@ -55,7 +55,6 @@ PLOTS: dict[str, Callable[[Axes], Axes]] = {
     "compared": lambda ax: plots.plot_compared(ax, comparison()),
     "differences": lambda ax: plots.plot_differences(ax, comparison()),
     "published": lambda ax: plots.plot_published(ax, ["druid_insert_mysql57", "druid_insert_mysql9"]),
-    "oracle": plots.plot_oracle,
     "survey": lambda ax: plots.plot_survey(ax, "select_one"),
 }
 

@@ -1,6 +1,7 @@
 """Callers in front of a pool against closed forms, and what a run's network predicts against what was measured."""
 
-from dataclasses import replace
+import csv
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -10,11 +11,9 @@ from scipy.special import gammaln
 
 from poolsize.analysis.analysis import analyze
 from poolsize.analysis.models.closed_network import Station, throughputs
-from poolsize.analysis.models.finite_source import callers
-from poolsize.analysis.oracle import explained
+from poolsize.analysis.models.finite_source import finite_source
 from poolsize.answer.prediction import WhatIf, predict
 from poolsize.errors import BadInput, WorkFailed
-from poolsize.oracle_demonstration import SHOWN
 from poolsize.present.text.sentences.findings import sentence
 from poolsize.runs.store import load_run
 from tests.conftest import ROOT, a_run
@@ -34,7 +33,7 @@ def test_many_users_who_seldom_call_are_an_open_queue() -> None:
     servers, service_ms, users = 8, 10.0, 1_000_000
     for load in (0.5, 0.8, 0.9):
         offered = servers * load
-        found = callers(np.arange(1, servers + 1) / service_ms, users, users * service_ms / offered)
+        found = finite_source(np.arange(1, servers + 1) / service_ms, users, users * service_ms / offered)
         waiting, left = erlang_c(servers, offered), servers / service_ms - offered / service_ms
         assert found.throughput == pytest.approx(offered / service_ms, rel=1e-3)
         assert found.wait_ms == pytest.approx(waiting / left, rel=0.02)
@@ -43,7 +42,7 @@ def test_many_users_who_seldom_call_are_an_open_queue() -> None:
 
 
 def test_the_machine_repairman_waits_as_its_closed_form_says() -> None:
-    found = callers(np.array([1 / 5.0]), 3, 10.0)
+    found = finite_source(np.array([1 / 5.0]), 3, 10.0)
     weights = np.array([1, 3 * 0.5, 6 * 0.5**2, 6 * 0.5**3])  # N! / (N - n)! (D / Z)**n
     throughput = (1 - weights[0] / weights.sum()) / 5
     assert found.throughput == pytest.approx(throughput)
@@ -55,40 +54,78 @@ def test_little_and_the_interactive_law_hold(
     pool: int, users: int, think_ms: float, servers: int, slowdown: float
 ) -> None:
     rates = throughputs([Station(3.0, servers, slowdown)], 1.0, pool)
-    found = callers(rates, users, think_ms)
+    found = finite_source(rates, users, think_ms)
     assert found.throughput <= users / (think_ms + found.usage_ms) * (1 + 1e-9)
-    assert found.at_work <= min(pool, users) + 1e-9
+    assert found.connections_in_use <= min(pool, users) + 1e-9
     response_ms = users / found.throughput - think_ms
     assert found.wait_ms + found.usage_ms == pytest.approx(response_ms, rel=0.02, abs=0.02 * found.usage_ms)
 
 
 def test_callers_that_never_think_are_all_there() -> None:
-    found = callers(np.array([0.1, 0.2]), 10, 0.0)
+    found = finite_source(np.array([0.1, 0.2]), 10, 0.0)
     assert found.throughput == pytest.approx(0.2)
-    assert found.at_work == 2
+    assert found.connections_in_use == 2
     assert found.wait_ms == pytest.approx(8 / 0.2, rel=0.01)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What Oracle's demonstration showed for one pool size."""
+
+    pool_size: int
+    wait_ms: float
+    execution_ms: float
+    users: int
+    think_ms: float
+
+    @property
+    def throughput(self) -> float:
+        """Transactions per millisecond (interactive law)."""
+        return self.users / (self.wait_ms + self.execution_ms + self.think_ms)
+
+    @property
+    def inside(self) -> float:
+        """Users who have or want a connection at a time (Little's law)."""
+        return self.throughput * (self.wait_ms + self.execution_ms)
+
+
+def shown() -> list[Shown]:
+    with (ROOT / "data/published/oracle_demonstration.csv").open() as file:
+        return [
+            Shown(
+                int(row["pool_size"]),
+                float(row["wait_ms"]),
+                float(row["execution_ms"]),
+                int(row["users"]),
+                float(row["think_ms"]),
+            )
+            for row in csv.DictReader(file)
+        ]
 
 
 def test_oracle_s_demonstration_is_what_a_server_makes_of_it_that_slows_down() -> None:
     """One network for both sizes: 16 servers of 0.9 ms, and each connection too many makes it 0.015 % slower.
 
-    With 9,600 callers who pause for 550 ms it is at the edge of its capacity, so that a little slowdown decides whether
-    some fifty callers are inside or two thousand.
+    With 9,600 users who pause for 550 ms it is at the edge of its capacity, so that a little slowdown decides whether
+    some fifty users are inside or two thousand.
     """
-    for shown, found in zip(SHOWN, explained([one.pool_size for one in SHOWN]), strict=True):
-        assert found.throughput == pytest.approx(shown.throughput, rel=0.1)
-        assert 0.5 <= found.usage_ms / shown.execution_ms <= 2
-    large, small = explained([one.pool_size for one in SHOWN])
+    figures = shown()
+    rates = throughputs([Station(0.9, 16, 1.5e-4)], 0.0, max(figure.pool_size for figure in figures))
+    solved = [finite_source(rates[: figure.pool_size], figure.users, figure.think_ms) for figure in figures]
+    for figure, network in zip(figures, solved, strict=True):
+        assert network.throughput == pytest.approx(figure.throughput, rel=0.1)
+        assert 0.5 <= network.usage_ms / figure.execution_ms <= 2
+    large, small = solved
     assert small.throughput > 1.1 * large.throughput
-    assert large.at_work > 20 * small.at_work
+    assert large.connections_in_use > 20 * small.connections_in_use
 
 
-def test_the_figures_that_do_not_add_up_are_told() -> None:
-    large, small = SHOWN
+def test_the_demonstration_s_users_did_not_wait_for_a_connection() -> None:
+    """Its times put fewer users at the database at once than there are connections."""
+    large, small = shown()
     assert large.inside == pytest.approx(1600)
-    assert "1,600 callers" in large.contradiction
-    assert "not for one" in large.contradiction
-    assert "fewer than there are connections" in small.contradiction
+    assert large.inside < large.pool_size
+    assert small.inside < small.pool_size
 
 
 def test_what_was_measured_is_predicted() -> None:

@@ -1,8 +1,8 @@
-"""A closed queueing network: connections that go round between the client's processor and the server's.
+"""A closed queueing network: connections circulate between the load generator's processor and the server's.
 
-A connection that is held is at one station or the other, or waits for something that nobody queues for (a delay).
-Gordon and Newell (1967) showed that such a network's throughput is a ratio of two normalising constants, Buzen (1973)
-how to compute them by convolution.
+A connection in use is at a station, or in a delay without a queue. The throughput of such a network with n
+connections is a ratio of normalising constants (Gordon and Newell, 1967), X(n) = G(n - 1) / G(n), which convolution
+computes (Buzen, 1973).
 """
 
 from collections.abc import Sequence
@@ -15,16 +15,17 @@ from scipy.special import gammaln
 from poolsize.analysis.vector import Vector
 
 SMALLEST = 1e-280
-"""Below it a float loses digits."""
+"""Floats below this value lose digits."""
 NEGLIGIBLE = 1e-12
+"""Share of the slowest station's time below which a delay counts as none."""
 
 
 @dataclass(frozen=True)
 class Station:
-    """A queue with that many equal servers; demand_ms: service that one round needs.
+    """A queue with equal servers. demand_ms: service demand of one transaction. servers: how many.
 
-    slowdown: by how much of itself the service gets longer for each that is there beyond the servers.
-    scaling: n busy servers do n**scaling as much as one; 1 where they don't get in each other's way.
+    slowdown: share by which service gets longer for each connection beyond the servers.
+    scaling: n busy servers work n**scaling times as fast as 1; a scaling of 1 means that they don't interfere.
     """
 
     demand_ms: float
@@ -34,43 +35,46 @@ class Station:
 
 
 def throughputs(stations: Sequence[Station], delay_ms: float, population: int) -> Vector:
-    """Rounds per millisecond with 1, 2, ... population connections in the network.
+    """Returns the transactions per millisecond with 1, 2, ... population connections in the network.
 
-    At least one demand or the delay must be above 0.
+    delay_ms: time of a transaction without a queue. At least one demand or the delay must be above 0.
     """
     return throughputs_at(stations, delay_ms, range(1, population + 1))
 
 
 def throughputs_at(stations: Sequence[Station], delay_ms: float, populations: Sequence[int]) -> Vector:
-    """The same with these numbers of connections only, which is much quicker for a few large ones."""
+    """Returns the same for these numbers of connections only, which is much quicker for a few large ones.
+
+    Shape: as many values as populations.
+    """
     most = max(populations)
     used = [station for station in stations if station.demand_ms]
-    slowest = max([one.demand_ms / one.servers**one.scaling for one in used] + [delay_ms / most])
-    places = np.arange(most + 1)
-    constants = np.where(places > 0, -np.inf, 0.0)
+    slowest = max([station.demand_ms / station.servers**station.scaling for station in used] + [delay_ms / most])
+    numbers = np.arange(most + 1)
+    constants = np.where(numbers > 0, -np.inf, 0.0)
     if delay_ms > NEGLIGIBLE * slowest:
-        constants = places * np.log(delay_ms / slowest) - gammaln(places + 1)
+        constants = numbers * np.log(delay_ms / slowest) - gammaln(numbers + 1)
     for station in used[:-1]:
-        constants = _convolved(constants, _weights(station, slowest, places), places)
-    wanted = np.unique([[number - 1, number] for number in populations])
-    constants = _convolved(constants, _weights(used[-1], slowest, places), wanted) if used else constants[wanted]
-    after = np.searchsorted(wanted, populations)
+        constants = _convolved(constants, _weights(station, slowest, numbers), numbers)
+    needed = np.unique([[number - 1, number] for number in populations])
+    constants = _convolved(constants, _weights(used[-1], slowest, numbers), needed) if used else constants[needed]
+    after = np.searchsorted(needed, populations)
     return np.asarray(np.exp(constants[after - 1] - constants[after]) / slowest)
 
 
-def _weights(station: Station, slowest: float, places: NDArray[np.int64]) -> Vector:
-    """Logarithms of a station's own weights with so many connections at it."""
-    speed = np.minimum(np.maximum(places, 1), station.servers) ** station.scaling
-    crowd = 1 + station.slowdown * np.maximum(places - station.servers, 0)
-    return np.asarray(places * np.log(station.demand_ms / slowest) - np.cumsum(np.log(speed / crowd)))
+def _weights(station: Station, slowest: float, numbers: NDArray[np.int64]) -> Vector:
+    """Returns the logarithms of a station's weights with 0, 1, ... connections at the station."""
+    speed = np.minimum(np.maximum(numbers, 1), station.servers) ** station.scaling
+    slowdown = 1 + station.slowdown * np.maximum(numbers - station.servers, 0)
+    return np.asarray(numbers * np.log(station.demand_ms / slowest) - np.cumsum(np.log(speed / slowdown)))
 
 
-def _convolved(one: Vector, other: Vector, wanted: NDArray[np.int64]) -> Vector:
-    """Logarithms of the convolution of two series that are given by their logarithms, at the wanted places."""
-    highest = one.max(), other.max()
-    quick = np.convolve(np.exp(one - highest[0]), np.exp(other - highest[1]))[: len(one)]
+def _convolved(left: Vector, right: Vector, places: NDArray[np.int64]) -> Vector:
+    """Returns the logarithms of two series' convolution at these places; left and right are logarithms too."""
+    highest = left.max(), right.max()
+    quick = np.convolve(np.exp(left - highest[0]), np.exp(right - highest[1]))[: len(left)]
     if quick.min() > SMALLEST:
-        return np.asarray(np.log(quick) + sum(highest))[wanted]
-    # A server that slows down makes them differ by more than a float's range, so every sum gets a scale of its own.
-    terms = (one[: last + 1] + other[last::-1] for last in wanted.tolist())
+        return np.asarray(np.log(quick) + sum(highest))[places]
+    # A server that slows down makes the terms differ by more than a float's range: each sum gets a scale of its own.
+    terms = (left[: last + 1] + right[last::-1] for last in places.tolist())
     return np.array([high + np.log(np.exp(row - high).sum()) for row in terms for high in [row.max()]])

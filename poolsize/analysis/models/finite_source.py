@@ -1,9 +1,10 @@
-"""Callers in front of a pool: who thinks, who waits for a connection, and for how long.
+"""A finite source: users in front of a pool, who think, wait for a connection, or use it.
 
-A finite source (the machine repairman with a server that depends on its load): so many users think, then want a
-connection; with n of them wanting or having one, min(n, pool) are at work and are done at the rate that the closed
-network gives that many. Being a birth-death process it is solved exactly. Beyond the pool its chances have a closed
-form with one peak, so that only those around it are computed, and a million users cost hardly more than a thousand.
+The machine repairman with a load-dependent server. A fixed number of users think, then want a connection. While n of
+them want or have a connection, min(n, pool size) connections are in use, and transactions end at the closed network's
+rate for that many. The process is a birth-death process, so its solution is exact. Beyond the pool size the
+probabilities have a closed form with a single peak. Only those around the peak are computed, so that a million users
+cost hardly more time than a thousand.
 """
 
 from dataclasses import dataclass
@@ -15,92 +16,98 @@ from scipy.special import gammaincc, gammaln
 from poolsize.analysis.vector import Vector
 
 NEGLIGIBLE = 1e-12
-STEADIEST = 0.01
+"""A probability that counts as 0."""
+LEAST_VARIABILITY = 0.01
+"""The lowest squared coefficient of variation for which the gamma distribution is computed."""
 FAR = 12
-"""Standard deviations from the peak beyond which nothing is left."""
+"""Standard deviations from the peak beyond which probabilities are negligible."""
 CLASSES = 200
-"""Into so many classes of equal probability a distribution of times is divided."""
+"""Classes of equal probability that stand for a distribution of times."""
 
 
 @dataclass(frozen=True)
-class Callers:
-    """What callers get, on average.
+class FiniteSource:
+    """Means of the solved model.
 
-    throughput: transactions per millisecond. at_work: connections in use. queued: callers that wait for one.
-    waits_ms: CLASSES equally likely times until a connection was had, ascending.
+    throughput: transactions per millisecond. connections_in_use: of the pool. waiting_users: for a connection.
+    waits_ms: CLASSES equally likely wait times, ascending.
     """
 
     throughput: float
-    at_work: float
-    queued: float
+    connections_in_use: float
+    waiting_users: float
     waits_ms: Vector
 
     @property
     def wait_ms(self) -> float:
-        """How long a caller waits for a connection, on average (Little's law)."""
-        return self.queued / self.throughput
+        """Mean wait time for a connection (Little's law)."""
+        return self.waiting_users / self.throughput
 
     @property
     def usage_ms(self) -> float:
-        """How long a connection is held, on average (Little's law)."""
-        return self.at_work / self.throughput
+        """Mean usage time of a connection (Little's law)."""
+        return self.connections_in_use / self.throughput
 
 
-def callers(rates: Vector, users: int, think_ms: float, variability: float = 1.0) -> Callers:
-    """Solve it. rates: transactions per ms with 1, 2, ... connections at work; as many as the pool has.
+def finite_source(rates: Vector, users: int, think_ms: float, variability: float = 1.0) -> FiniteSource:
+    """Returns the solution for users who think for think_ms (0: not at all) between transactions.
 
-    variability: the squared coefficient of variation of a usage time. Waits are exact at 1, exponential ones; else
-    the queue's departures are taken to vary as much more or less.
+    rates: transactions per millisecond with 1, 2, ... connections in use, one value a connection of the pool.
+    variability: squared coefficient of variation of a usage time. Wait times are exact at 1 (exponential usage times);
+    otherwise the time between two departures from the queue is approximated by one of that variability.
     """
     pool = len(rates)
-    inside, chances = _chances(rates, users, think_ms)
-    at_work = np.minimum(inside, pool)
-    throughput = float(chances @ np.where(at_work > 0, rates[at_work - 1], 0.0))
-    # Whoever comes finds the others as they are with one user fewer (Sevcik and Mitrani, 1981; Lavenberg and Reiser).
-    found = chances * (users - inside) if think_ms else np.ones(1)
+    inside, probabilities = _inside_users(rates, users, think_ms)
+    in_use = np.minimum(inside, pool)
+    throughput = float(probabilities @ np.where(in_use > 0, rates[in_use - 1], 0.0))
+    # An arriving user sees the system as it is with one user fewer (Sevcik and Mitrani, 1981; Lavenberg and Reiser).
+    seen = probabilities * (users - inside) if think_ms else np.ones(1)
     ahead = inside - pool if think_ms else np.array([users - 1 - pool])
-    waits = _waits(ahead, found / found.sum(), float(rates[-1]), max(variability, STEADIEST))
-    return Callers(throughput, float(chances @ at_work), float(chances @ (inside - at_work)), waits)
+    waits = _waits(ahead, seen / seen.sum(), float(rates[-1]), max(variability, LEAST_VARIABILITY))
+    return FiniteSource(throughput, float(probabilities @ in_use), float(probabilities @ (inside - in_use)), waits)
 
 
-def _chances(rates: Vector, users: int, think_ms: float) -> tuple[NDArray[np.int64], Vector]:
-    """Numbers of users that want or have a connection, and how likely each is; the others are next to impossible."""
+def _inside_users(rates: Vector, users: int, think_ms: float) -> tuple[NDArray[np.int64], Vector]:
+    """Returns the numbers of users who want or have a connection, and the probability of each number.
+
+    Numbers of negligible probability are left out.
+    """
     if think_ms == 0:
         return np.array([users]), np.ones(1)
     pool = min(len(rates), users)
-    few = np.arange(pool + 1)
-    steps = np.log((users - few[1:] + 1) / (think_ms * rates[:pool]))
-    logarithms = np.concatenate([[0.0], np.cumsum(steps)])
-    thinking = think_ms * rates[-1]  # so many at the peak, if the pool is full there
+    up_to_pool = np.arange(pool + 1)
+    ratios = np.log((users - up_to_pool[1:] + 1) / (think_ms * rates[:pool]))
+    logarithms = np.concatenate([[0.0], np.cumsum(ratios)])
+    thinking = think_ms * rates[-1]  # thinking users at the peak, if the pool is full there
     around = FAR * np.sqrt(thinking + 1) + FAR
     peak = max(pool, users - thinking)
     first, last = max(pool + 1, round(peak - around)), min(users, round(peak + around))
-    many = np.arange(first, max(first, last + 1))
-    beyond = gammaln(users - pool + 1) - gammaln(users - many + 1) - (many - pool) * np.log(thinking)
-    together = np.concatenate([logarithms, logarithms[-1] + beyond])
-    likely = np.exp(together - together.max())
-    return np.concatenate([few, many]), np.asarray(likely / likely.sum())
+    beyond_pool = np.arange(first, max(first, last + 1))
+    beyond = gammaln(users - pool + 1) - gammaln(users - beyond_pool + 1) - (beyond_pool - pool) * np.log(thinking)
+    all_logarithms = np.concatenate([logarithms, logarithms[-1] + beyond])
+    weights = np.exp(all_logarithms - all_logarithms.max())
+    return np.concatenate([up_to_pool, beyond_pool]), np.asarray(weights / weights.sum())
 
 
-def _waits(ahead: NDArray[np.int64], found: Vector, rate: float, variability: float) -> Vector:
-    """Equally likely waits: with k ahead in the queue the time of k + 1 departures, each at the full pool's rate.
+def _waits(ahead: NDArray[np.int64], probabilities: Vector, rate: float, variability: float) -> Vector:
+    """Returns CLASSES equally likely wait times: with k users ahead, the time of k + 1 departures at the full pool.
 
-    ahead: below 0 where a connection is free.
+    ahead: users ahead in the queue, below 0 where a connection is free. rate: departures per millisecond.
     """
-    waiting = (ahead >= 0) & (found > NEGLIGIBLE)
+    waiting = (ahead >= 0) & (probabilities > NEGLIGIBLE)
     levels = (np.arange(CLASSES) + 0.5) / CLASSES
-    if found[waiting].sum() <= 1 - levels[-1]:
+    if probabilities[waiting].sum() <= 1 - levels[-1]:
         return np.zeros(CLASSES)
-    queued, weights = _thinned(ahead[waiting], found[waiting])
+    queued, weights = _thinned(ahead[waiting], probabilities[waiting])
     longest = float((queued[-1] + 1 + 8 * np.sqrt(max(1.0, variability) * (queued[-1] + 1))) / rate)
     times = np.linspace(0, longest, 8 * CLASSES)
     later = weights @ gammaincc((queued[:, None] + 1) / variability, rate * times / variability)
     return np.asarray(np.interp(levels, 1 - later, times, left=0.0))
 
 
-def _thinned(queued: NDArray[np.int64], chances: Vector) -> tuple[Vector, Vector]:
-    """The same distribution with at most CLASSES lengths of the queue, each with the chance of those it stands for."""
-    parts = np.array_split(np.arange(len(queued)), min(CLASSES, len(queued)))
-    weights = np.array([chances[part].sum() for part in parts])
-    lengths = np.array([chances[part] @ queued[part] for part in parts]) / weights
+def _thinned(queued: NDArray[np.int64], probabilities: Vector) -> tuple[Vector, Vector]:
+    """Returns at most CLASSES lengths of the queue, each the mean of a group, and each group's probability."""
+    groups = np.array_split(np.arange(len(queued)), min(CLASSES, len(queued)))
+    weights = np.array([probabilities[group].sum() for group in groups])
+    lengths = np.array([probabilities[group] @ queued[group] for group in groups]) / weights
     return lengths, weights

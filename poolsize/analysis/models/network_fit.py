@@ -1,8 +1,8 @@
-"""A closed network fitted to a throughput curve: the client as it was measured, a server that slows down, and a delay.
+"""A closed network fitted to a throughput curve: a measured client, a server that slows down, and a delay.
 
-Connections that are held are at the client's processor, at one of a few servers of the database, or in a delay that
-nobody queues for (the network, a commit's disk). Busy servers may get in each other's way, and with more connections
-than servers each transaction gets slower by a fixed part for every one too many.
+A connection in use is at the client's processor, at one of the database's parallel servers, or in a delay without a
+queue (the network, a commit's disk). Busy servers may interfere with each other (scaling). With more connections than
+servers, each further connection makes service longer by a fixed share (slowdown).
 """
 
 from collections.abc import Callable, Sequence
@@ -17,22 +17,26 @@ from poolsize.analysis.models.closed_network import Station, throughputs_at
 from poolsize.analysis.vector import Vector
 
 FEWEST = 4
+"""Sizes: four parameters need as many."""
 SERVERS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
 PATIENCE = 4
-"""Numbers of servers in a row that fit worse than the best, until no more are tried."""
+"""The search over SERVERS ends after so many numbers in a row that fit worse than the best."""
 NO_CLIENT = Station(0.0)
 LEAST_ERROR = 0.01
-"""A point is not trusted to less than 1 %, whatever its seconds say: the model is not that true."""
-
+"""The lowest standard error of a point, a share: the model itself is not more exact."""
+USUAL_SCALING = 0.2
+"""Usual distance of the scaling below 1 (standard deviation); it lets four sizes determine four parameters."""
+LOWEST, HIGHEST = np.array([-15.0, -15.0, 0.0, 0.2]), np.array([12.0, 12.0, 10.0, 1.0])
+"""Bounds of the fit: logarithms of service and delay in ms, slowdown, scaling."""
 NO_COVARIANCE: Vector = np.zeros((4, 4))
 
 
 @dataclass(frozen=True)
 class FittedNetwork:
-    """servers that each need service_ms for a transaction, beside a client and delay_ms elsewhere.
+    """A fit. servers: the database's parallel servers. service_ms: of a transaction at a server. delay_ms: elsewhere.
 
-    slowdown: by how much of itself the service gets longer for each connection beyond the servers. scaling: n busy
-    servers do n**scaling as much as one. covariance: of the logarithms of service and delay, slowdown and scaling.
+    slowdown, scaling: see Station. client: the station of the load generator. covariance: of the logarithms of
+    service and delay, of slowdown and of scaling, shape (4, 4).
     """
 
     servers: int
@@ -45,26 +49,27 @@ class FittedNetwork:
 
     @property
     def stations(self) -> tuple[Station, Station]:
-        """Where connections queue: the client's processor and the server's."""
+        """The two stations with a queue: the client's processor and the database's servers."""
         return self.client, Station(self.service_ms, self.servers, self.slowdown, self.scaling)
 
     def throughput(self, sizes: Sequence[int]) -> Vector:
-        """Per second, with full pools of these sizes."""
+        """Returns the transactions per second with full pools of these sizes; one value a size."""
         return 1000 * throughputs_at(self.stations, self.delay_ms, sizes)
 
-    def others(self, number: int) -> "list[FittedNetwork]":
-        """So many networks that the measurements allow as well."""
-        middle = [log(self.service_ms), log(self.delay_ms), self.slowdown, self.scaling]
-        drawn = np.random.default_rng(0).multivariate_normal(middle, self.covariance, number, method="eigh")
-        return [_network(np.clip(one, LOWEST, HIGHEST), self.servers, self.client) for one in drawn]
+    def samples(self, number: int) -> "list[FittedNetwork]":
+        """Returns that many networks that the measurements allow as well, the same at every call."""
+        best = [log(self.service_ms), log(self.delay_ms), self.slowdown, self.scaling]
+        sampled = np.random.default_rng(0).multivariate_normal(best, self.covariance, number, method="eigh")
+        return [_network(np.clip(parameters, LOWEST, HIGHEST), self.servers, self.client) for parameters in sampled]
 
 
 def fit_network(
     sizes: Sequence[int], throughput: Sequence[float], errors: Sequence[float], client: Station = NO_CLIENT
 ) -> FittedNetwork | None:
-    """The best fit, weighted by the standard errors; None with fewer than 4 sizes.
+    """Returns the best fit, weighted by the standard errors; None with fewer than 4 sizes or a throughput of 0.
 
-    client: what was measured of the load processes; without it their part is in the delay.
+    sizes: ascending. throughput, errors: means and standard errors at the sizes, per second. client: service demand
+    at the load generator; without it the load generator's part is in the delay.
     """
     rates = np.asarray(throughput, float)
     if len(sizes) < FEWEST or not (rates > 0).all():
@@ -72,16 +77,16 @@ def fit_network(
     weights = 1 / np.maximum(np.asarray(errors, float) / rates, LEAST_ERROR)
 
     def residuals(parameters: Vector, servers: int) -> Vector:
-        off = np.log(_network(parameters, servers, client).throughput(sizes) / rates) * weights
-        return np.append(off, (parameters[-1] - 1) / USUAL_SCALING)
+        deviations = np.log(_network(parameters, servers, client).throughput(sizes) / rates) * weights
+        return np.append(deviations, (parameters[-1] - 1) / USUAL_SCALING)
 
     best, servers, worse = None, 0, 0
     for number in SERVERS:
         if number > max(sizes) or worse == PATIENCE:
             break
-        found = _fit(residuals, number, sizes, rates)
-        if best is None or found.cost < best.cost:
-            best, servers, worse = found, number, 0
+        fit = _fit(residuals, number, sizes, rates)
+        if best is None or fit.cost < best.cost:
+            best, servers, worse = fit, number, 0
         else:
             worse += 1
     assert best is not None
@@ -89,18 +94,12 @@ def fit_network(
     return _network(best.x, servers, client, np.linalg.pinv(best.jac.T @ best.jac) * max(1.0, scale))
 
 
-LOWEST, HIGHEST = np.array([-15.0, -15.0, 0.0, 0.2]), np.array([12.0, 12.0, 10.0, 1.0])
-"""Logarithms of service and delay in ms, slowdown and scaling: as far as a fit may go."""
-USUAL_SCALING = 0.2
-"""How far the scaling is usually below 1; without that, four sizes could not tell four numbers."""
-
-
 def _fit(residuals: Callable[[Vector, int], Vector], servers: int, sizes: Sequence[int], rates: Vector) -> Any:
     service_ms = 1000 * servers / float(rates.max())
     lone_ms = 1000 * float((np.asarray(sizes) / rates).min())
     start = [log(service_ms), log(max(lone_ms - service_ms, 0.1 * service_ms)), 1e-3, 0.95]
-    inside = np.clip(start, LOWEST + 1e-6, HIGHEST - 1e-6)
-    return least_squares(residuals, inside, args=(servers,), bounds=(LOWEST, HIGHEST))
+    start_inside = np.clip(start, LOWEST + 1e-6, HIGHEST - 1e-6)
+    return least_squares(residuals, start_inside, args=(servers,), bounds=(LOWEST, HIGHEST))
 
 
 def _network(parameters: Vector, servers: int, client: Station, covariance: Vector = NO_COVARIANCE) -> FittedNetwork:

@@ -1,10 +1,10 @@
-"""The universal scalability law: contention and coherency make a curve bend, and fall.
+"""The universal scalability law: contention bends a throughput curve, coherency makes it fall.
 
     X(N) = lambda N / (1 + sigma (N - 1) + kappa N (N - 1))
 
-Gunther (2007). lambda: throughput of one, per second. sigma: the share of the work that can't go on side by side.
-kappa: what keeping N in agreement costs each pair. It peaks at N* = sqrt((1 - sigma) / kappa); without kappa it has
-no peak and climbs towards lambda / sigma.
+Gunther (2007), "Guerrilla Capacity Planning". lambda: throughput of one connection, per second. sigma: contention,
+the share of the work that is serial. kappa: coherency, the cost of agreement between each pair of connections.
+The peak is at N* = sqrt((1 - sigma) / kappa). With kappa = 0 there is no peak: X rises towards lambda / sigma.
 """
 
 from collections.abc import Sequence
@@ -17,14 +17,15 @@ from scipy.optimize import least_squares
 from poolsize.analysis.stats.confidence import TAILS
 from poolsize.analysis.vector import Vector
 
-DRAWS = 2000
+SAMPLES = 2000
+"""Sampled parameters, from which the peak's range is read."""
 FEWEST = 4
-"""Three parameters say nothing of their own uncertainty with fewer sizes."""
+"""Sizes: with fewer, three parameters leave no residual to estimate their uncertainty from."""
 
 
 @dataclass(frozen=True)
 class Usl:
-    """A fit. peak: N*, between low and high in 95 of 100 fits that the measurements allow; infinite without kappa."""
+    """A fit. lambda_: per second. peak: N*, infinite with kappa = 0. low, high: the 95 % range of the peak."""
 
     lambda_: float
     sigma: float
@@ -34,24 +35,25 @@ class Usl:
     high: float
 
     def throughput(self, sizes: Sequence[float]) -> Vector:
-        """X at these sizes, per second."""
+        """Returns X at these sizes, per second; one value a size."""
         return _model(np.array([self.lambda_, self.sigma, self.kappa]), np.asarray(sizes, float))
 
 
 def fit_usl(sizes: Sequence[float], throughput: Sequence[float], errors: Sequence[float] | None = None) -> Usl | None:
-    """Fit by least squares, weighted by the standard errors where there are any; None with fewer than 4 sizes.
+    """Returns the least-squares fit; None with fewer than 4 sizes or a throughput of 0.
 
-    sigma and kappa are never below 0, nor sigma above 1: outside of that the law means nothing.
+    throughput, errors: means and their standard errors at the sizes, per second; errors, where known, are the weights.
+    Bounds: 0 <= sigma <= 1 and 0 <= kappa, outside of which the law has no meaning.
     """
-    places, rates = np.asarray(sizes, float), np.asarray(throughput, float)
+    numbers, rates = np.asarray(sizes, float), np.asarray(throughput, float)
     if len(set(sizes)) < FEWEST or not (rates > 0).all():
         return None
     weights = np.ones_like(rates) if errors is None else 1 / np.maximum(np.asarray(errors, float), 1e-3 * rates)
 
     def residuals(parameters: Vector) -> Vector:
-        return np.asarray((_model(parameters, places) - rates) * weights)
+        return np.asarray((_model(parameters, numbers) - rates) * weights)
 
-    start_rate = float((rates / places).max())
+    start_rate = float((rates / numbers).max())
     starts = [(start_rate, 0.01, 1e-4), (start_rate, 0.3, 1e-6), (start_rate, 0.03, 1e-2)]
     fits = [
         least_squares(residuals, start, bounds=([0, 0, 0], [inf, 1, inf]), x_scale=[start_rate, 0.01, 1e-4])
@@ -73,10 +75,10 @@ def _peak(sigma: float, kappa: float) -> float:
 
 
 def _peak_interval(parameters: Vector, jacobian: Vector, squares: float, number: int) -> tuple[float, float]:
-    """From draws of the parameters' normal approximation, cut off where they mean nothing."""
+    """Returns the peak's 95 % range from samples of the parameters' normal approximation, clipped to the bounds."""
     scale = squares / max(1, number - len(parameters))
     covariance = np.linalg.pinv(jacobian.T @ jacobian) * scale
-    drawn = np.random.default_rng(0).multivariate_normal(parameters, covariance, DRAWS, method="eigh")
-    peaks = [_peak(min(1.0, max(0.0, sigma)), max(0.0, kappa)) for _, sigma, kappa in drawn]
+    sampled = np.random.default_rng(0).multivariate_normal(parameters, covariance, SAMPLES, method="eigh")
+    peaks = [_peak(min(1.0, max(0.0, sigma)), max(0.0, kappa)) for _, sigma, kappa in sampled]
     ends = np.quantile(peaks, TAILS, method="nearest")
     return float(ends[0]), float(ends[1])

@@ -1,8 +1,9 @@
-"""Paired differences: two runs' steps at the same pool sizes, and whether what is between them is more than chance.
+"""Paired differences: whether two runs differ significantly at the same pool sizes, and on average.
 
-Two steps of one size differ by more than their seconds show. By how much is told from what repeats leave open, and from
-how the differences scatter around a straight line over log2 of the size, but for the one that is furthest from it: a
-difference may be real at one size only. Few sizes tell that badly, so it is weighed against what is usual.
+Two steps of one size differ by more than their seconds show (between-step noise). It is estimated from the scatter of
+repeats, and from the scatter of the differences around a straight line over log2 of the size. The difference
+furthest from the line is left out, because a difference may be significant at one size only. Few sizes estimate the
+noise badly, so the estimate is averaged with the usual noise.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,57 +17,59 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from poolsize.analysis.stats.confidence import CONFIDENCE
-from poolsize.analysis.vector import Vector
+from poolsize.analysis.vector import Matrix, Vector
 
 USUAL, WEIGHT = 0.025, 4
-"""What two steps of one size disturb their ratio by (standard deviation), and as how many differences that counts."""
+"""Usual between-step noise of a ratio of two steps (standard deviation), and the differences that it counts as."""
 FEWEST = 4
-"""Sizes from which a scatter around a line, without its furthest, can be told."""
+"""Sizes: from so many on the scatter around a line, without the furthest, can be estimated."""
 SIMULATED = 2000
+"""Simulated sets of differences, from which the effect of leaving out the furthest is known."""
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two steps of one size. ratio: natural logarithm of second / first. error: its standard error by their seconds."""
+    """Two steps of one size. log_ratio: natural logarithm of second / first. standard_error: by the steps' seconds."""
 
     pool_size: int
-    ratio: float
-    error: float
+    log_ratio: float
+    standard_error: float
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A share more (0.05 is 5 % more) or less, with its 95 % interval."""
+    """The second's difference from the first, a share (0.05 is 5 % more), with its 95 % interval."""
 
     mean: float
     low: float
     high: float
 
     @property
-    def real(self) -> bool:
-        """Whether chance alone does not make it."""
+    def significant(self) -> bool:
+        """Whether the interval excludes 0."""
         return self.low > 0 or self.high < 0
 
     @classmethod
-    def of(cls, ratio: float, half: float) -> "Difference":
-        """From a natural logarithm and half the width of its interval; turned round it is the same."""
-        return cls(exp(ratio) - 1, exp(ratio - half) - 1, exp(ratio + half) - 1)
+    def of(cls, log_ratio: float, half: float) -> "Difference":
+        """Returns the difference of a log ratio and half the width of its interval."""
+        return cls(exp(log_ratio) - 1, exp(log_ratio - half) - 1, exp(log_ratio + half) - 1)
 
 
 def paired(pairs: Sequence[Pair]) -> tuple[Difference, Mapping[int, Difference]]:
-    """The difference on average over the sizes, and at each size with intervals that hold at all of them at once.
+    """Returns the mean difference over the sizes, and the difference at each size.
 
-    pairs: at least one. The intervals hold where steps of one run differ by up to 3 % beyond what their seconds show.
+    The intervals at the sizes hold for all sizes at once (Bonferroni). They hold for a between-step noise of up to
+    3 %. pairs: at least one.
     """
     groups: dict[int, list[Pair]] = {}
     for pair in sorted(pairs, key=lambda pair: pair.pool_size):
         groups.setdefault(pair.pool_size, []).append(pair)
-    means = np.array([fmean(pair.ratio for pair in group) for group in groups.values()])
+    means = np.array([fmean(pair.log_ratio for pair in group) for group in groups.values()])
     numbers = np.array([len(group) for group in groups.values()])
-    own = np.array([fmean(pair.error**2 for pair in group) for group in groups.values()])
-    within = (own + np.median(own)) / 2  # a few seconds know their own error badly
-    disturbance, freedom = _disturbance(groups, means, numbers, own)
-    variances = (within + disturbance) / numbers
+    own = np.array([fmean(pair.standard_error**2 for pair in group) for group in groups.values()])
+    within = (own + np.median(own)) / 2  # a few seconds estimate their own error badly
+    between, freedom = _between_step_variance(groups, means, numbers, own)
+    variances = (within + between) / numbers
     average = float(stdtrit(freedom, (1 + CONFIDENCE) / 2)) * sqrt(float(variances.mean()) / len(means))
     each = float(stdtrit(freedom, 1 - (1 - CONFIDENCE) / 2 / len(means))) * np.sqrt(variances)
     by_size = {
@@ -75,45 +78,51 @@ def paired(pairs: Sequence[Pair]) -> tuple[Difference, Mapping[int, Difference]]
     return Difference.of(float(means.mean()), average), by_size
 
 
-def _disturbance(
+def _between_step_variance(
     groups: Mapping[int, Sequence[Pair]], means: Vector, numbers: NDArray[np.int64], own: Vector
 ) -> tuple[float, float]:
-    """Variance of a pair's ratio beyond its seconds' error, and as how many differences it is known."""
-    known, freedom = WEIGHT * USUAL**2, float(WEIGHT)
+    """Returns the variance of a log ratio by between-step noise, and the estimate's degrees of freedom.
+
+    means: of each group's log ratios. numbers: pairs of each group. own: variance of each group by its seconds.
+    """
+    squares, freedom = WEIGHT * USUAL**2, float(WEIGHT)
     expected = float(np.median(own))
-    repeats = [pair.ratio - mean for group, mean in zip(groups.values(), means, strict=True) for pair in group]
-    if (of_repeats := len(repeats) - len(groups)) > 0:
-        known += max(0.0, float(np.sum(np.square(repeats))) - of_repeats * expected)
+    deviations = [pair.log_ratio - mean for group, mean in zip(groups.values(), means, strict=True) for pair in group]
+    if (of_repeats := len(deviations) - len(groups)) > 0:
+        squares += max(0.0, float(np.sum(np.square(deviations))) - of_repeats * expected)
         freedom += of_repeats
     if len(groups) >= FEWEST:
         of_sizes = len(groups) - 3
         scatter = _scatter(np.log2(list(groups)), means, np.sqrt(numbers))
-        known += of_sizes * max(0.0, scatter - expected)
+        squares += of_sizes * max(0.0, scatter - expected)
         freedom += of_sizes
-    return known / freedom, freedom
+    return squares / freedom, freedom
 
 
-def _scatter(places: Vector, means: Vector, roots: Vector) -> float:
-    """Variance of one pair around the line through the means, the furthest from it left out."""
-    trimmed = _trimmed(_design(places, roots), (means * roots)[None])[0]
-    return float(trimmed / (len(places) - 3) / _share_left(tuple(places), tuple(roots)))
+def _scatter(log_sizes: Vector, means: Vector, roots: Vector) -> float:
+    """Returns the variance of one pair around the line through the means, the furthest mean left out.
+
+    roots: square roots of the numbers of pairs, the weights of the means.
+    """
+    squares = _trimmed_squares(_design(log_sizes, roots), (means * roots)[None])[0]
+    return float(squares / (len(log_sizes) - 3) / _share_left(tuple(log_sizes), tuple(roots)))
 
 
-def _design(places: Vector, roots: Vector) -> Vector:
-    return np.asarray(np.column_stack([roots, places * roots]))
+def _design(log_sizes: Vector, roots: Vector) -> Matrix:
+    return np.asarray(np.column_stack([roots, log_sizes * roots]))
 
 
-def _trimmed(design: Vector, rows: Vector) -> Vector:
-    """Sums of squares around a line that leaves out, in each row, the value whose absence lowers it most."""
+def _trimmed_squares(design: Matrix, rows: Matrix) -> Vector:
+    """Returns each row's sum of squares around its line, without the value whose absence lowers the sum most."""
     hat = design @ np.linalg.pinv(design)
-    rest = rows - rows @ hat
-    furthest = np.max(rest**2 / np.maximum(1 - np.diag(hat), 1e-9), axis=1)
-    return np.asarray((rest**2).sum(axis=1) - furthest)
+    residuals = rows - rows @ hat
+    furthest = np.max(residuals**2 / np.maximum(1 - np.diag(hat), 1e-9), axis=1)
+    return np.asarray((residuals**2).sum(axis=1) - furthest)
 
 
 @lru_cache(maxsize=64)
-def _share_left(places: tuple[float, ...], roots: tuple[float, ...]) -> float:
-    """What leaving out the furthest keeps of the variance, on average over differences that are only noise."""
-    noise = np.random.default_rng(0).standard_normal((SIMULATED, len(places)))
-    sums = _trimmed(_design(np.array(places), np.array(roots)), noise)
-    return float(sums.mean() / (len(places) - 3))
+def _share_left(log_sizes: tuple[float, ...], roots: tuple[float, ...]) -> float:
+    """Returns the share of the variance that is left without the furthest value, on average over pure noise."""
+    noise = np.random.default_rng(0).standard_normal((SIMULATED, len(log_sizes)))
+    squares = _trimmed_squares(_design(np.array(log_sizes), np.array(roots)), noise)
+    return float(squares.mean() / (len(log_sizes) - 3))

@@ -13,12 +13,13 @@ from poolsize.errors import BadInput
 
 HIGHEST_US = 3_600_000_000
 DIGITS = 3
+"""Significant digits of a recorded value."""
 QUANTILES = {"p50": 50.0, "p75": 75.0, "p90": 90.0, "p95": 95.0, "p99": 99.0, "p99_9": 99.9}
 
 
 @dataclass(frozen=True)
 class Percentiles:
-    """A latency's distribution in milliseconds; all 0 when nothing was counted, NaN where it is not known."""
+    """A latency's distribution in milliseconds; all 0 without transactions, all NaN where the latency is not known."""
 
     p50: float
     p75: float
@@ -34,25 +35,28 @@ UNKNOWN = Percentiles(nan, nan, nan, nan, nan, nan, nan, nan)
 
 
 def empty_histogram() -> HdrHistogram:
-    """A histogram of the kind that runs store: 1 us to 1 h with three digits."""
+    """Returns an empty histogram of the kind that runs store: 1 us to 1 h with three digits."""
     return HdrHistogram(1, HIGHEST_US, DIGITS)
 
 
 def merged(encoded: Iterable[str]) -> HdrHistogram:
-    """Add up encoded histograms without loss: counts of equal buckets are summed."""
+    """Returns the sum of encoded histograms, without loss: the counts of equal classes are added.
+
+    Raises BadInput for a text that is not an encoded histogram.
+    """
     histogram = empty_histogram()
-    for one in encoded:
+    for text in encoded:
         try:
-            histogram.decode_and_add(one)
+            histogram.decode_and_add(text)
         except Exception:  # hdrh raises whatever base64, zlib or ctypes do
             raise BadInput("the run was changed by hand or damaged: a latency histogram can't be decoded") from None
     return histogram
 
 
 def recorded(histogram: HdrHistogram) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Every class that has values: its lowest value, the width of the class, and how many it has; ascending.
+    """Returns the classes that have values, ascending: lowest value, width and count of each, three equal shapes.
 
-    The histogram's own layout, read at once; the library goes through it class by class, a thousand times slower.
+    Reads the histogram's own layout at once; the library's iterator over the classes is a thousand times slower.
     """
     counts = np.ctypeslib.as_array(histogram.counts).astype(np.int64)
     index = np.flatnonzero(counts)
@@ -64,34 +68,41 @@ def recorded(histogram: HdrHistogram) -> tuple[NDArray[np.int64], NDArray[np.int
 
 
 def quantiles(histogram: HdrHistogram, shares: Sequence[float]) -> NDArray[np.float64]:
-    """The values below which these shares (0 to 1) of a histogram's values lie, in its unit; it is not empty."""
+    """Returns the values below which these shares (0 to 1) of the histogram's values lie, in the histogram's unit.
+
+    histogram: not empty. Shape: as many values as shares.
+    """
     lowest, width, counts = recorded(histogram)
-    wanted = np.maximum(1, np.floor(np.asarray(shares) * counts.sum() + 0.5))
-    places = np.searchsorted(np.cumsum(counts), wanted)
+    ranks = np.maximum(1, np.floor(np.asarray(shares) * counts.sum() + 0.5))
+    places = np.searchsorted(np.cumsum(counts), ranks)
     return np.asarray(lowest[places] + width[places] - 1, float)
 
 
 def percentiles(histogram: HdrHistogram) -> Percentiles:
-    """Read a histogram of microseconds as milliseconds."""
+    """Returns the percentiles, in milliseconds, of a histogram of microseconds; all 0 for an empty histogram."""
     if not histogram.get_total_count():
         return Percentiles(0, 0, 0, 0, 0, 0, 0, 0)
     lowest, width, counts = recorded(histogram)
-    found = quantiles(histogram, [share / 100 for share in QUANTILES.values()]) / 1000
+    quantiles_ms = quantiles(histogram, [share / 100 for share in QUANTILES.values()]) / 1000
     mean_us = float(np.average(lowest + width // 2, weights=counts))
-    values_ms = dict(zip(QUANTILES, found.tolist(), strict=True))
+    values_ms = dict(zip(QUANTILES, quantiles_ms.tolist(), strict=True))
     return Percentiles(**values_ms, mean=mean_us / 1000, max=histogram.get_max_value() / 1000)
 
 
 def mean_ms(encoded: Iterable[str]) -> float:
-    """The mean of encoded histograms together, in milliseconds; 0 when nothing was counted."""
+    """Returns the mean of encoded histograms of microseconds together, in milliseconds; 0 without transactions.
+
+    Raises BadInput for a text that is not an encoded histogram.
+    """
     return percentiles(merged(encoded)).mean
 
 
 def quantile_interval(value: float, sections: Sequence[Sequence[float]]) -> Interval:
-    """A quantile with its 95 % interval, from its values in sections of the time, one series a repeat.
+    """Returns a quantile with its 95 % interval, in the quantile's unit.
 
-    Sectioning (Asmussen and Glynn, 2007): the sections say how much it varies, the whole says where it is, for a
-    quantile of a few transactions is biased.
+    value: the quantile over all the time. sections: the quantile in sections of the time, one series a repeat.
+    Sectioning (Asmussen and Glynn, 2007): the sections give the width, the whole gives the middle, because a quantile
+    of a few transactions is biased.
     """
     spread = mean_interval(sections)
     half = spread.high - spread.mean

@@ -1,7 +1,7 @@
-"""Where the warm-up ends, and whether what follows is of one piece: rules instead of an eye.
+"""Steady state: where the warm-up of a series ends, and whether the remaining seconds drift.
 
-MSER-5 (White, 1997; Spratt, 1998): cut the batches of five whose removal makes the standard error of the remaining
-mean smallest; look no further than the middle, for a minimum beyond it means that the series never settled.
+MSER-5 (White, 1997; Spratt, 1998): cut the leading batches of five seconds whose removal makes the standard error of
+the remaining mean smallest. The cut is not beyond the middle: a minimum there means that the series never settled.
 """
 
 from collections.abc import Sequence
@@ -9,55 +9,57 @@ from collections.abc import Sequence
 import numpy as np
 
 BATCH = 5
+"""Seconds of a batch."""
 DRIFT = 0.1
-"""Two halves that differ by more than this share of their mean, and by more than chance allows, are not of one
-steady state."""
+"""Share of the mean: two halves that differ by more, and by more than chance, are not in one steady state."""
 HEAD = 0.05
-"""Leading seconds whose mean is within this share of the rest's are no warm-up."""
+"""Leading seconds are no warm-up if their mean is within this share of the remaining seconds' mean."""
 JUMP = 0.25
-"""Two halves that differ by more than this share, and by more than their seconds scatter, are of two states: a straight
-line takes a step for its own error."""
+"""Share of the mean: two halves that differ by more, and by more than their seconds scatter, are two states.
+
+A straight line through such seconds would take the jump for noise around the line.
+"""
 CERTAIN = 4.0
-"""Standard errors; few seconds know their own correlation badly."""
+"""Standard errors beyond which a change is not chance; many, for few seconds estimate their correlation badly."""
 FEWEST_SECONDS = 4
 
 
 def warm_up_seconds(series: Sequence[float], floor: int) -> int:
-    """How many leading seconds not to count, at least floor.
+    """Returns the number of leading seconds not to count, at least floor.
 
-    series: one value a second. Batches are laid from the end, so that the last seconds always count. A cut must take
-    away something: with few batches the rule alone cuts noise, and picks the flattest part of it.
+    series: one value a second. Batches are laid from the end, so that the last seconds always count. The leading
+    seconds must differ from the others by 5 %: with few batches the rule alone would cut noise.
     """
     seconds = np.asarray(series, float)
     batches = len(seconds) // BATCH
     if batches < 3:
         return floor
-    odd = len(seconds) - batches * BATCH
-    means = seconds[odd:].reshape(batches, BATCH).mean(axis=1)
+    incomplete = len(seconds) - batches * BATCH
+    means = seconds[incomplete:].reshape(batches, BATCH).mean(axis=1)
     errors = [float(means[cut:].var()) / (batches - cut) for cut in range(batches // 2 + 1)]
     best = int(np.argmin(errors))
-    cut = odd + best * BATCH
-    head, rest = seconds[floor:cut], seconds[max(floor, cut) :]
-    if not best or not len(head) or abs(head.mean() - rest.mean()) <= HEAD * rest.mean():
+    cut = incomplete + best * BATCH
+    head, tail = seconds[floor:cut], seconds[max(floor, cut) :]
+    if not best or not len(head) or abs(head.mean() - tail.mean()) <= HEAD * tail.mean():
         return floor
     return cut
 
 
 def drift(counted: Sequence[float]) -> float:
-    """By how much of the mean the second half of the seconds differs from the first; 0 within what chance does.
+    """Returns the change from the first half of the seconds to the second, a share of the mean; 0 within chance.
 
-    Told from the halves themselves if they are far apart, else from a straight line through the seconds; what chance
-    does to its slope, from how far they are from it and how much neighbours resemble each other.
+    Halves that are far apart are compared directly, others by a straight line through the seconds. The standard
+    error of the line's slope respects the lag-1 correlation of the residuals.
     """
     seconds = np.asarray(counted, float)
     if len(seconds) < FEWEST_SECONDS or not seconds.any():
         return 0.0
     time = np.arange(len(seconds)) - (len(seconds) - 1) / 2
     slope = float(time @ seconds / (time @ time))
-    rest = seconds - seconds.mean() - slope * time
-    spread = float(rest @ rest)
-    lag_one = float(np.clip(rest[1:] @ rest[:-1] / spread, 0.0, 0.9)) if spread else 0.0
-    error = float(np.sqrt(spread / (len(seconds) - 2) * (1 + lag_one) / (1 - lag_one) / (time @ time)))
+    residuals = seconds - seconds.mean() - slope * time
+    squares = float(residuals @ residuals)
+    lag_one = float(np.clip(residuals[1:] @ residuals[:-1] / squares, 0.0, 0.9)) if squares else 0.0
+    error = float(np.sqrt(squares / (len(seconds) - 2) * (1 + lag_one) / (1 - lag_one) / (time @ time)))
     middle = len(seconds) // 2
     halves = seconds[:middle], seconds[middle:]
     jump = float(halves[1].mean() - halves[0].mean())

@@ -51,4 +51,4 @@ def _against(comparison: Comparison, other: Against) -> dict[str, Any]:
 
 
 def _difference(difference: Difference | None) -> dict[str, float | bool] | None:
-    return None if difference is None else asdict(difference) | {"real": difference.real}
+    return None if difference is None else asdict(difference) | {"real": difference.significant}

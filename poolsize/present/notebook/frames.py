@@ -67,7 +67,7 @@ def differences_frame(comparison: Comparison, other: Against) -> pd.DataFrame:
                     f"{name}_more_percent": round(100 * difference.mean, 1),
                     f"{name}_low": round(100 * difference.low, 1),
                     f"{name}_high": round(100 * difference.high, 1),
-                    f"{name}_real": difference.real,
+                    f"{name}_real": difference.significant,
                 }
         rows.append(row)
     return pd.DataFrame(rows).set_index("pool_size")

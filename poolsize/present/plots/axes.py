@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator, StrMethodFormatter
 
-from poolsize.analysis.curve import Curves
+from poolsize.analysis.curve import FittedCurve
 from poolsize.analysis.stats.confidence import TAILS
 from poolsize.units import number
 
@@ -61,10 +61,10 @@ def milliseconds_axis(ax: Axes, label: str) -> Axes:
     return ax
 
 
-def band(ax: Axes, curves: Curves, colour: str, label: str | None = None) -> None:
-    """Where 95 of 100 of the drawn curves are."""
-    low, high = np.quantile(curves.draws, TAILS, axis=0)
-    ax.fill_between(curves.sizes, low, high, color=colour, alpha=0.18, linewidth=0, label=label)
+def band(ax: Axes, curve: FittedCurve, colour: str, label: str | None = None) -> None:
+    """Draw the band that holds 95 of 100 posterior samples."""
+    low, high = np.quantile(curve.samples, TAILS, axis=0)
+    ax.fill_between(curve.sizes, low, high, color=colour, alpha=0.18, linewidth=0, label=label)
 
 
 def rate_axis(ax: Axes, label: str = "throughput (transactions/s)") -> Axes:

@@ -1,4 +1,4 @@
-"""What others published, on the same axes as what poolsize measures."""
+"""Figures from the literature, on the same axes as what poolsize measures."""
 
 from collections.abc import Sequence
 from itertools import groupby
@@ -6,23 +6,14 @@ from itertools import groupby
 from matplotlib.axes import Axes
 from matplotlib.ticker import PercentFormatter
 
-from poolsize.analysis.oracle import explained
-from poolsize.oracle_demonstration import SHOWN
-from poolsize.present.plots.axes import (
-    BLUE,
-    IN_ORDER,
-    ORANGE,
-    legend_above,
-    milliseconds_axis,
-    pool_size_axis,
-)
+from poolsize.present.plots.axes import IN_ORDER, legend_above, milliseconds_axis, pool_size_axis
 from poolsize.recordings.published import published_curves, published_pools
 
 
 def plot_published(ax: Axes, names: Sequence[str]) -> Axes:
-    """Published curves as shares of the best throughput of each, so that curves of several units share an axis.
+    """Draw published curves as shares of each curve's best throughput, so that curves of several units share an axis.
 
-    names: of published_curves(). A dotted line stands where the callers ran out, if their number was fixed.
+    names: of published_curves(). A dotted line marks the number of users, if that was fixed. Returns ax.
     """
     sizes: set[int] = set()
     curves = published_curves()
@@ -43,29 +34,16 @@ def plot_published(ax: Axes, names: Sequence[str]) -> Axes:
     return pool_size_axis(ax, sorted(sizes), "connections, or callers that have one each")
 
 
-def plot_oracle(ax: Axes) -> Axes:
-    """Oracle's 9,600 users: execution times that were shown, and those that one closed network gives every size, ms."""
-    sizes = (48, 64, 96, 128, 256, 512, 1024, 1536, 2048)
-    found = explained(sizes)
-    ax.plot(sizes, [one.usage_ms for one in found], color=BLUE, label="execution: network")
-    ax.plot(sizes, [one.wait_ms for one in found], color=ORANGE, label="wait: network")
-    shown = [one.pool_size for one in SHOWN]
-    ax.plot(shown, [one.execution_ms for one in SHOWN], color=BLUE, linestyle="none", marker="o", label="as shown")
-    ax.plot(shown, [one.wait_ms for one in SHOWN], color=ORANGE, linestyle="none", marker="o", label="as shown")
-    milliseconds_axis(ax, "mean (ms)")
-    ax.set_ylim(bottom=0.01)
-    legend_above(ax, 2)
-    return pool_size_axis(ax, sizes)
-
-
 def plot_survey(ax: Axes, test: str) -> Axes:
-    """Five Java pools: ms that the same work took them, against the threads that shared one. test: its name there."""
+    """Draw the time that five Java pools took for the same work (ms), against the threads that shared the pool.
+
+    test: a test's name in published_pools(). Returns ax.
+    """
     timings = [timing for timing in published_pools() if timing.test == test]
-    for (pool, same), colour in zip(groupby(timings, key=lambda one: one.pool), IN_ORDER, strict=False):
-        points = list(same)
-        ax.plot(
-            [one.threads for one in points], [one.elapsed_ms for one in points], color=colour, marker="o", label=pool
-        )
+    for (pool, same), colour in zip(groupby(timings, key=lambda timing: timing.pool), IN_ORDER, strict=False):
+        timings_of_pool = list(same)
+        threads = [timing.threads for timing in timings_of_pool]
+        ax.plot(threads, [timing.elapsed_ms for timing in timings_of_pool], color=colour, marker="o", label=pool)
     milliseconds_axis(ax, "elapsed (ms)")
     legend_above(ax, 3)
-    return pool_size_axis(ax, sorted({one.threads for one in timings}), "threads")
+    return pool_size_axis(ax, sorted({timing.threads for timing in timings}), "threads")

@@ -92,7 +92,7 @@ def _verdict(other: Against, first: str) -> str:
         return "Neither throughput nor latencies can be compared: at a fixed rate, and without percentiles."
     span = f"on average over {count(len(other.sizes), 'size')} ({_interval(difference)})"
     percent = f"{100 * abs(difference.mean):.1f} %"
-    if not difference.real:
+    if not difference.significant:
         return (
             f"Between {other.run.value} and {first} no difference in {what} is to be seen {span}. To find a "
             "smaller one, measure both longer, or with --repeats 3."
@@ -110,7 +110,7 @@ def _where(other: Against) -> list[str]:
         return []
     sizes = ", ".join(map(str, other.significant_sizes))
     furthest, difference = max(other.significant_sizes.items(), key=lambda item: abs(item[1].mean))
-    beginning = "With" if other.throughput and other.throughput.real else "But with"
+    beginning = "With" if other.throughput and other.throughput.significant else "But with"
     most = f"furthest with {furthest}: {_signed(difference.mean)} ({_interval(difference)})"
     return [f"{beginning} {sizes} connections by themselves it is real; {most}."]
 
@@ -118,7 +118,7 @@ def _where(other: Against) -> list[str]:
 def _latency(other: Against) -> list[str]:
     """In a closed loop latency follows from throughput and users, but users who wait care for it."""
     p95 = other.p95
-    if p95 is None or not p95.real or other.throughput is None:
+    if p95 is None or not p95.significant or other.throughput is None:
         return []
     longer = f"{100 * abs(p95.mean):.1f} % {'longer' if p95.mean > 0 else 'shorter'}"
     return [f"Its p95 is {longer} on average ({_interval(p95)}): a real difference."]
@@ -175,7 +175,7 @@ def _doubts(first: ComparedRun, other: Against) -> list[str]:
 def _with_interval(difference: Difference | None) -> tuple[str, str]:
     if difference is None:
         return "", ""
-    return f"{_signed(difference.mean)}{' !' if difference.real else ''}", _interval(difference)
+    return f"{_signed(difference.mean)}{' !' if difference.significant else ''}", _interval(difference)
 
 
 def _interval(difference: Difference) -> str:

@@ -3,17 +3,17 @@
 import numpy as np
 import pytest
 
-from poolsize.analysis.bimodal import TwoKinds, two_kinds
+from poolsize.analysis.bimodal import BimodalUsage, bimodal_usage
 from poolsize.analysis.stats.percentiles import empty_histogram
 
 
-def usage(*kinds: tuple[int, float, float]) -> TwoKinds | None:
+def usage(*kinds: tuple[int, float, float]) -> BimodalUsage | None:
     """Of log-normal kinds: number, median in ms, sigma of the logarithm."""
     random, histogram = np.random.default_rng(1), empty_histogram()
     for number, median_ms, sigma in kinds:
         for value in 1000 * median_ms * np.exp(sigma * random.standard_normal(number)):
             histogram.record_value(int(value))
-    return two_kinds(histogram)
+    return bimodal_usage(histogram)
 
 
 def test_two_separate_heaps_are_found_and_share_the_pool_by_the_time_they_hold_it() -> None:

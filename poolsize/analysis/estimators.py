@@ -1,0 +1,194 @@
+"""The estimators of the right pool size: each answers from a curve's observations, and predicts other sizes.
+
+They answer slightly different questions. Plateau and closed network: where throughput is within the tolerance of
+capacity. USL: where throughput peaks. Kneedle: where the curve turns most.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from math import ceil, sqrt
+from statistics import fmean
+
+import numpy as np
+
+from poolsize.analysis.curve import FittedCurve, candidates, fit_curve
+from poolsize.analysis.models.closed_network import Station
+from poolsize.analysis.models.kneedle import knee
+from poolsize.analysis.models.network_fit import NO_CLIENT, FittedNetwork, fit_network
+from poolsize.analysis.models.usl import Usl, fit_usl
+from poolsize.analysis.observation import Observation
+from poolsize.analysis.plateau import ROUNDING, TOLERANCE, plateau
+from poolsize.analysis.stats.confidence import TAILS
+
+SAMPLES = 100
+"""Sampled networks, or sampled curves for Kneedle, whose answers give a 95 % range."""
+
+
+@dataclass(frozen=True)
+class SizeRange:
+    """An answer in connections, and its 95 % range; None where there is no answer inside the measured sizes."""
+
+    pool_size: int | None
+    low: int | None = None
+    high: int | None = None
+
+
+NO_ANSWER = SizeRange(None)
+
+
+@dataclass(frozen=True)
+class Estimator(ABC):
+    """One way to answer from observations, which are ascending in size everywhere.
+
+    tolerance: share of capacity that the answer may miss. client: service demand at the load generator, where it was
+    measured. of_grid: a user chose the sizes.
+    """
+
+    tolerance: float = TOLERANCE
+    client: Station = NO_CLIENT
+    of_grid: bool = True
+
+    @abstractmethod
+    def estimate(self, observations: Sequence[Observation]) -> SizeRange:
+        """Returns the answer with its 95 % range."""
+
+    @abstractmethod
+    def pool_size(self, observations: Sequence[Observation]) -> int | None:
+        """Returns only the answer, which is quicker; None where there is none."""
+
+    @abstractmethod
+    def predict(self, observations: Sequence[Observation], size: int) -> float | None:
+        """Returns the throughput per second at a size; None where the estimator predicts none."""
+
+
+class PlateauEstimator(Estimator):
+    """The start of the fitted curve's plateau: poolsize's own answer."""
+
+    def estimate(self, observations: Sequence[Observation]) -> SizeRange:
+        """Returns the plateau's size and range."""
+        answer = plateau(_fitted_curve(observations), self.tolerance, of_grid=self.of_grid)
+        return SizeRange(answer.pool_size, answer.low, answer.high)
+
+    def pool_size(self, observations: Sequence[Observation]) -> int | None:
+        """Returns the plateau's size."""
+        return self.estimate(observations).pool_size
+
+    def predict(self, observations: Sequence[Observation], size: int) -> float | None:
+        """Returns the fitted curve's throughput per second."""
+        return _fitted_curve(observations).at(size)
+
+
+class UslEstimator(Estimator):
+    """The peak of the universal scalability law; none where the peak lies beyond the measured sizes."""
+
+    def estimate(self, observations: Sequence[Observation]) -> SizeRange:
+        """Returns the peak, and its range as far as the measured sizes reach."""
+        sizes, rates, errors = means_by_size(observations)
+        law = fit_usl(sizes, rates, errors)
+        peak = _peak_inside(law, sizes)
+        if law is None or peak is None:
+            return NO_ANSWER
+        low, high = np.clip([law.low, law.high], sizes[0], sizes[-1])
+        return SizeRange(peak, round(float(low)), round(float(high)))
+
+    def pool_size(self, observations: Sequence[Observation]) -> int | None:
+        """Returns the peak."""
+        sizes, rates, errors = means_by_size(observations)
+        return _peak_inside(fit_usl(sizes, rates, errors), sizes)
+
+    def predict(self, observations: Sequence[Observation], size: int) -> float | None:
+        """Returns the law's throughput per second; None with too few sizes."""
+        law = fit_usl(*means_by_size(observations))
+        return None if law is None else float(law.throughput([size])[0])
+
+
+class ClosedNetworkEstimator(Estimator):
+    """The plateau of the closed network fitted to the observations."""
+
+    def estimate(self, observations: Sequence[Observation]) -> SizeRange:
+        """Returns the size within the tolerance; its range from SAMPLES networks that the measurements allow."""
+        network = fitted_network(observations, self.client)
+        if network is None:
+            return NO_ANSWER
+        sizes = _candidates(observations)
+        sampled = [self._plateau(other, sizes) for other in network.samples(SAMPLES)]
+        low, high = np.quantile(sampled, TAILS, method="nearest")
+        return SizeRange(self._plateau(network, sizes), int(low), int(high))
+
+    def pool_size(self, observations: Sequence[Observation]) -> int | None:
+        """Returns the size within the tolerance."""
+        network = fitted_network(observations, self.client)
+        return None if network is None else self._plateau(network, _candidates(observations))
+
+    def predict(self, observations: Sequence[Observation], size: int) -> float | None:
+        """Returns the network's throughput per second; None with too few sizes."""
+        network = fitted_network(observations, self.client)
+        return None if network is None else float(network.throughput([size])[0])
+
+    def _plateau(self, network: FittedNetwork, sizes: Sequence[int]) -> int:
+        """Returns the smallest size within the tolerance; linear between the sizes."""
+        rates = network.throughput(sizes)
+        goal = (1 - self.tolerance) * float(rates.max())
+        above = int(np.argmax(rates >= goal))
+        if above == 0:
+            return sizes[0]
+        return ceil(np.interp(goal, rates[above - 1 : above + 1], sizes[above - 1 : above + 1]) - ROUNDING)
+
+
+class KneedleEstimator(Estimator):
+    """Kneedle's knee of the measured means."""
+
+    def estimate(self, observations: Sequence[Observation]) -> SizeRange:
+        """Returns the knee; its range from SAMPLES curves, each mean varied by its standard error.
+
+        No answer where fewer than half of these curves have a knee.
+        """
+        sizes, rates, errors = means_by_size(observations)
+        answer = knee(sizes, rates)
+        noise = np.random.default_rng(0).standard_normal((SAMPLES, len(rates)))
+        curves = rates + np.multiply(errors, noise)
+        knees = [size for curve in curves if (size := knee(sizes, curve.tolist())) is not None]
+        if answer is None or 2 * len(knees) < SAMPLES:
+            return NO_ANSWER
+        low, high = np.quantile(knees, TAILS, method="nearest")
+        return SizeRange(answer, int(low), int(high))
+
+    def pool_size(self, observations: Sequence[Observation]) -> int | None:
+        """Returns the knee."""
+        sizes, rates, _ = means_by_size(observations)
+        return knee(sizes, rates)
+
+    def predict(self, observations: Sequence[Observation], size: int) -> float | None:  # noqa: ARG002  # Kneedle has no model
+        """Returns None: Kneedle has no model of throughput."""
+        return None
+
+
+def fitted_network(observations: Sequence[Observation], client: Station = NO_CLIENT) -> FittedNetwork | None:
+    """Returns the closed network that explains the observations best; None with fewer than 4 sizes.
+
+    client: service demand at the load generator, where it was measured.
+    """
+    return fit_network(*means_by_size(observations), client)
+
+
+def means_by_size(observations: Sequence[Observation]) -> tuple[list[int], list[float], list[float]]:
+    """Returns the sizes, ascending, the mean throughput at each (per second), and the mean's standard error."""
+    groups = {size: list(same) for size, same in groupby(observations, key=lambda observation: observation.pool_size)}
+    rates = [fmean(observation.throughput for observation in same) for same in groups.values()]
+    errors = [sqrt(sum(observation.standard_error**2 for observation in same)) / len(same) for same in groups.values()]
+    return list(groups), rates, errors
+
+
+def _candidates(observations: Sequence[Observation]) -> tuple[int, ...]:
+    sizes = sorted({observation.pool_size for observation in observations})
+    return candidates(sizes[0], sizes[-1], sizes)
+
+
+def _fitted_curve(observations: Sequence[Observation]) -> FittedCurve:
+    return fit_curve(observations, _candidates(observations))
+
+
+def _peak_inside(law: Usl | None, sizes: Sequence[int]) -> int | None:
+    return round(law.peak) if law and sizes[0] <= law.peak <= sizes[-1] else None
