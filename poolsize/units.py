@@ -1,8 +1,6 @@
-"""Numbers as people write and read them: three significant digits and a unit."""
+"""Numbers as people read them: three significant digits and a unit."""
 
 from math import isnan
-
-from poolsize.errors import BadInput
 
 
 def number(value: float) -> str:
@@ -46,16 +44,3 @@ def minutes(seconds: float) -> str:
 def count(quantity: int, noun: str) -> str:
     """A counted noun: 1 connection, 17 connections."""
     return f"{quantity:,} {noun}" if quantity == 1 else f"{quantity:,} {noun}s"
-
-
-def seconds_of(text: str, option: str) -> float:
-    """Read a duration: a number of seconds, or with a unit: 550ms, 15s, 2m. Raises BadInput naming the option."""
-    number_part = text.rstrip("ms")
-    factors = {"ms": 0.001, "s": 1.0, "m": 60.0, "": 1.0}
-    try:
-        seconds = float(number_part) * factors[text[len(number_part) :]]
-    except (ValueError, KeyError):
-        seconds = -1.0
-    if not 0 <= seconds < float("inf"):
-        raise BadInput(f"{option} {text}: give a duration such as 550ms, 15s or 2m")
-    return seconds

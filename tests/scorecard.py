@@ -23,8 +23,10 @@ from poolsize.recordings.recording import Recording
 from poolsize.runs.run import Run, Setting
 from poolsize.runs.store import RunWriter
 from poolsize.sweep.loop import sweep
-from poolsize.sweep.replay import ReplayGenerator, recording_of
-from poolsize.sweep.request import SweepRequest, wished
+from poolsize.sweep.options import SweepOptions
+from poolsize.sweep.planning import plan_for
+from poolsize.sweep.replay import ReplayGenerator
+from poolsize.sweep.replay_run import recording_of
 
 HERE = Path(__file__).parent
 RECORDINGS = HERE.parents[1] / "shared" / "curves" / "percona"
@@ -71,10 +73,10 @@ class Score:
     load_seconds: int
 
 
-def search(recording: Recording, path: Path, seed: int, cores: int, **asked: object) -> Run:
+def search(recording: Recording, path: Path, seed: int, cores: int) -> Run:
     """Sweep a recording to its end, by the product's own loop."""
-    request = SweepRequest(locustfile=path, cores=cores, seed=seed, **asked)  # type: ignore[arg-type]  # by name
-    plan = wished(request, (recording.sizes[0], recording.sizes[-1]))
+    options = SweepOptions(cores=cores, seed=seed)
+    plan = plan_for(options, path.stem, (recording.sizes[0], recording.sizes[-1]))
     created = datetime.now(UTC).isoformat()
     setting = Setting(created, plan, None, "", cores, 1, "given", this_machine(), None, False, {}, {}, str(path))
     run = Run(setting, ())

@@ -119,7 +119,7 @@ def _against(first: ComparedRun, other: ComparedRun) -> Against:
     if not sizes:
         raise BadInput(
             f"{first.name} measured {_listed(ours)} connections and {other.name} {_listed(theirs)}, no size in both: "
-            "measure one of them with `pool_sizes` of the other"
+            "measure one of them with `sizes` of the other"
         )
     closed = ours.setting.plan.rate is None and theirs.setting.plan.rate is None
     throughput_pairs = [pair for size in sizes for pair in _pairs(ours.by_size.steps[size], theirs.by_size.steps[size])]

@@ -88,7 +88,7 @@ def predict(analysis: Analysis, what_if: WhatIf, sizes: Sequence[int] | None = N
     network = analysis.models.network
     if network is None:
         raise WorkFailed(
-            "a network is fitted to 4 sizes or more that passed their checks, without `rate`: sweep more `pool_sizes`"
+            "a network is fitted to 4 sizes or more that passed their checks, without `rate`: sweep more `sizes`"
         )
     plan = analysis.setting.plan
     if what_if.users is None and analysis.setting.recording:
@@ -142,9 +142,9 @@ def _require_possible(sizes: Sequence[int], users: int, instances: int) -> None:
         raise BadInput(f"`users` {users}: fewer than the {instances} instances that share them")
     for size in sizes:
         if size % instances:
-            raise BadInput(f"`pool_sizes` {size}: {instances} instances can't share it; give multiples of {instances}")
+            raise BadInput(f"`sizes` {size}: {instances} instances can't share it; give multiples of {instances}")
         if size > LARGEST:
-            raise BadInput(f"`pool_sizes` {size}: give {LARGEST:,} connections at most")
+            raise BadInput(f"`sizes` {size}: give {LARGEST:,} connections at most")
 
 
 def _changed(analysis: Analysis, network: FittedNetwork, what_if: WhatIf) -> FittedNetwork:

@@ -4,6 +4,7 @@ import os
 import sys
 from importlib import import_module
 from io import TextIOWrapper
+from typing import Any
 
 import click
 
@@ -44,6 +45,16 @@ class LazyGroup(click.Group):
         """List the commands without importing them."""
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command; an error that names parameters names their flags instead."""
+        try:
+            return super().invoke(ctx)
+        except PoolsizeError as error:
+            from poolsize.commands.flags import in_flags
+
+            command = self.get_command(ctx, ctx.invoked_subcommand) if ctx.invoked_subcommand else None
+            raise type(error)(in_flags(str(error), command)) from error
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

@@ -26,12 +26,12 @@ def compare(runs: tuple[str, ...], across: str | None, plot: Path | None, as_jso
 
     They may differ in one field, such as server, workload, users or thread_handling.
     """
-    found = compared(runs, across)
-    click.echo(comparison_json(found) if as_json else comparison_text(found))
+    comparison = compared(runs, across)
+    click.echo(comparison_json(comparison) if as_json else comparison_text(comparison))
     if plot:
         from poolsize.present.plots import comparison_figure, save_figure
 
-        save_figure(comparison_figure(found), plot)
+        save_figure(comparison_figure(comparison), plot)
         click.echo(f"poolsize: drew {plot}", err=True)
 
 

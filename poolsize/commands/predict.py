@@ -10,16 +10,15 @@ from poolsize.answer.prediction import WhatIf
 from poolsize.answer.prediction import predict as predict_from
 from poolsize.present.json.prediction import prediction_json
 from poolsize.present.text.prediction import prediction_text
-from poolsize.runs.plan import parse_sizes
 from poolsize.runs.store import load_run
-from poolsize.units import seconds_of
+from poolsize.sweep.readers import milliseconds, pool_sizes, read
 
 
 @click.command()
 @click.argument("run")
 @click.option("--cores", type=int, help="Physical cores of the database's host.")
-@click.option("--round-trip", help="Network round trip of one statement, e.g. 5ms.")
-@click.option("--think-time", help="Mean pause of a caller between transactions, e.g. 550ms.")
+@click.option("--round-trip", "round_trip_ms", help="Network round trip of one statement, e.g. 5ms.")
+@click.option("--think-time", "think_time_ms", help="Mean pause of a caller between transactions, e.g. 550ms.")
 @click.option("--users", type=int, help="Callers of all instances together, up to 1000000.")
 @click.option(
     "--instances",
@@ -29,11 +28,13 @@ from poolsize.units import seconds_of
     help="Of the application, which share callers and pool evenly.",
 )
 @click.option(
-    "--pool-sizes", help="Sizes to predict, e.g. 8,16,32.  [default: those measured, and up to 4 times the largest]"
+    "--pool-sizes",
+    "sizes",
+    help="Sizes to predict, e.g. 8,16,32.  [default: those measured, and up to 4 times the largest]",
 )
 @click.option("--plot", type=click.Path(path_type=Path), metavar="FILE", help="Also draw it, to a .png or .svg.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def predict(run: str, pool_sizes: str | None, plot: Path | None, as_json: bool, **different: Any) -> None:
+def predict(run: str, sizes: str | None, plot: Path | None, as_json: bool, **different: Any) -> None:
     """Predict throughput and latencies of RUN's workload where something is different.
 
     From the closed network that was fitted to the run: the client's processor, the database's, and what nobody queues
@@ -41,19 +42,20 @@ def predict(run: str, pool_sizes: str | None, plot: Path | None, as_json: bool, 
     """
     what_if = WhatIf(
         cores=different["cores"],
-        round_trip_ms=_milliseconds(different["round_trip"], "--round-trip"),
-        think_time_ms=_milliseconds(different["think_time"], "--think-time"),
+        round_trip_ms=_milliseconds("round_trip_ms", different["round_trip_ms"]),
+        think_time_ms=_milliseconds("think_time_ms", different["think_time_ms"]),
         users=different["users"],
         instances=different["instances"],
     )
-    found = predict_from(analyze(load_run(run)), what_if, parse_sizes(pool_sizes) if pool_sizes else None)
-    click.echo(prediction_json(found) if as_json else prediction_text(found))
+    wanted = read("sizes", sizes, pool_sizes) if sizes else None
+    prediction = predict_from(analyze(load_run(run)), what_if, wanted)
+    click.echo(prediction_json(prediction) if as_json else prediction_text(prediction))
     if plot:
         from poolsize.present.plots import prediction_figure, save_figure
 
-        save_figure(prediction_figure(found), plot)
+        save_figure(prediction_figure(prediction), plot)
         click.echo(f"poolsize: drew {plot}", err=True)
 
 
-def _milliseconds(text: str | None, option: str) -> float | None:
-    return None if text is None else 1000 * seconds_of(text, option)
+def _milliseconds(name: str, text: str | None) -> float | None:
+    return None if text is None else read(name, text, milliseconds)

@@ -4,8 +4,8 @@ import click
 
 from poolsize.answer.latency_limit import NO_LIMITS, LatencyLimits
 from poolsize.answer.recommendation import Recommendation, from_formula
+from poolsize.commands.limits import LIMITS, limit_options, limits_of
 from poolsize.commands.run_file import complete_run
-from poolsize.commands.wishes import WISHES, limits_of, wish_options
 from poolsize.errors import BadInput
 from poolsize.formula import starting_point
 from poolsize.present.json.recommendation import recommendation_json
@@ -32,13 +32,13 @@ ASSUMED = (
 @click.option("--app-threads", type=int, help="Threads of one application process that use its pool.")
 @click.option("--connections-per-thread", type=int, help="Connections that each of them holds at once.")
 @click.option("--run", "run_path", metavar="RUN", help="Answer from this measured run instead.")
-@wish_options
+@limit_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def recommend(
     run_path: str | None,
     current: int | None,
-    max_p95: str | None,
-    max_p99: str | None,
+    max_p95_ms: str | None,
+    max_p99_ms: str | None,
     as_json: bool,
     **facts: object,
 ) -> None:
@@ -46,7 +46,7 @@ def recommend(
 
     The formula, connections = cores * 2 + effective_disks, is a place to start measuring.
     """
-    limits = limits_of(max_p95, max_p99)
+    limits = limits_of(max_p95_ms, max_p99_ms)
     if not run_path and (current is not None or limits != NO_LIMITS):
         raise BadInput("--current, --max-p95 and --max-p99 ask what was measured: name a run with --run")
     answer, note = (_measured(run_path, limits, current), None) if run_path else _from_formula(facts)
@@ -60,7 +60,7 @@ def _measured(run_path: str, limits: LatencyLimits, current: int | None) -> Reco
 
     ctx = click.get_current_context()
     for name in ctx.params:
-        if name not in {"run_path", "as_json", *WISHES} and ctx.get_parameter_source(name) == (
+        if name not in {"run_path", "as_json", *LIMITS} and ctx.get_parameter_source(name) == (
             click.core.ParameterSource.COMMANDLINE
         ):
             raise BadInput(f"--{name.replace('_', '-')}: a run holds its own facts; leave it out with --run")

@@ -5,8 +5,8 @@ from pathlib import Path
 import click
 
 from poolsize.answer.recommendation import recommend
+from poolsize.commands.limits import limit_options, limits_of
 from poolsize.commands.run_file import complete_run
-from poolsize.commands.wishes import limits_of, wish_options
 from poolsize.errors import BadInput
 
 ENDINGS = (".html", ".md")
@@ -17,8 +17,8 @@ ENDINGS = (".html", ".md")
 @click.option(
     "--output", type=click.Path(path_type=Path), required=True, metavar="FILE", help="A .html page, or a .md file."
 )
-@wish_options
-def report(run: str, output: Path, current: int | None, max_p95: str | None, max_p99: str | None) -> None:
+@limit_options
+def report(run: str, output: Path, current: int | None, max_p95_ms: str | None, max_p99_ms: str | None) -> None:
     """Write RUN's answer, reasons, plots and facts as one file that needs nothing beside it.
 
     The .html page is made for a phone, a desk and paper; print it from a browser for a PDF.
@@ -26,7 +26,7 @@ def report(run: str, output: Path, current: int | None, max_p95: str | None, max
     if output.suffix not in ENDINGS:
         raise BadInput(f"--output {output}: name a file that ends in .html or .md (a browser prints the first as PDF)")
     analysis = complete_run(run)
-    answer = recommend(analysis, limits_of(max_p95, max_p99), current)
+    answer = recommend(analysis, limits_of(max_p95_ms, max_p99_ms), current)
     from poolsize.present.report.report import report_html, report_markdown
 
     text = report_html(analysis, answer, current) if output.suffix == ".html" else report_markdown(analysis, answer)

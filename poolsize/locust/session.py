@@ -4,8 +4,6 @@ import logging
 import signal
 import sys
 from contextlib import ExitStack
-from dataclasses import fields
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import gevent
@@ -24,11 +22,10 @@ from poolsize.locust.prepare import Prepared, prepare
 from poolsize.locust.progress_pipe import ProgressPipe
 from poolsize.locust.worker import LocustWorker
 from poolsize.runs.store import RunWriter
-from poolsize.shipped import workloads
 from poolsize.sweep.events import Event, StepDone, SweepFailed
 from poolsize.sweep.loop import sweep
-from poolsize.sweep.options import OPTIONS
-from poolsize.sweep.request import SweepRequest
+from poolsize.sweep.options import OPTIONS, SweepOptions, with_flags
+from poolsize.sweep.workload import Workload, typed_workload
 from poolsize.target.connection import lost
 from poolsize.target.schema import SweepSchema
 from poolsize.units import count, milliseconds, per_second
@@ -48,10 +45,14 @@ def register() -> None:
 
 def _add_options(parser: LocustArgumentParser) -> None:
     group = parser.add_argument_group("poolsize", "Sweep of connection pool sizes")
-    for option in OPTIONS:
+    for name, option in OPTIONS.items():
+        if option.locusts_own or not option.in_locust:
+            continue
         group.add_argument(
             option.flag,
-            help=f"{option.text} Default: {option.default}.",
+            dest=name,
+            metavar=option.flag.removeprefix("--").replace("-", "_").upper(),
+            help=f"{option.text} Default: {option.default}.".replace("%", "%%"),
             default=None,
             **({"action": "append"} if option.repeatable else {"type": option.kind}),
             **({"env_var": option.variable} if option.variable else {}),
@@ -78,65 +79,67 @@ def _stop_setting_up(*_: object) -> NoReturn:
 
 
 def _set_up(environment: Environment, progress: ProgressPipe, closing_stack: ExitStack) -> None:
-    workload = _workload_class(environment)
-    request = _request(environment)
-    runner, options = environment.runner, environment.parsed_options
+    user_class = _user_class(environment)
+    options, workload = _options(environment), _workload(environment)
+    runner, parsed = environment.runner, environment.parsed_options
     assert runner is not None
-    assert options is not None
+    assert parsed is not None
     if isinstance(runner, WorkerRunner):
-        _begin_worker(environment, workload, request, request.url)
+        _begin_worker(environment, user_class, workload, options.url)
         return
-    if not options.headless:
-        raise BadInput("add --headless: a sweep runs by itself, from the first step to the last")
-    if options.run_time:
-        raise BadInput(f"--run-time {options.run_time}: leave it out, a sweep ends with its last step; see --step-time")
-    prepared = prepare(request, closing_stack)
+    if not parsed.headless:
+        raise BadInput("add `headless`: a sweep runs by itself, from the first step to the last")
+    if parsed.run_time:
+        raise BadInput(
+            f"`run_time` {parsed.run_time}: leave it out, a sweep ends with its last step; see `step_seconds`"
+        )
+    prepared = prepare(options, workload, closing_stack)
     workspace = closing_stack.enter_context(SweepSchema(prepared.url))
     if not isinstance(runner, MasterRunner):
         here = prepared.url.render_as_string(hide_password=False)
-        worker = _begin_worker(environment, workload, request, here)
+        worker = _begin_worker(environment, user_class, workload, here)
         closing_stack.callback(worker.close)
-    _make_tables(environment, workload, workspace)
+    _make_tables(environment, user_class, workspace)
     plan = prepared.run.plan
     generator = LocustGenerator(
-        runner, prepared.url, prepared.run.setting, progress, lambda: workspace.work(workload.before_step)
+        runner, prepared.url, prepared.run.setting, progress, lambda: workspace.work(user_class.before_step)
     )
     closing_stack.callback(generator.close)
     writer = closing_stack.enter_context(
-        RunWriter(prepared.path, prepared.run.setting, resume=request.resume is not None)
+        RunWriter(prepared.path, prepared.run.setting, resume=options.resume is not None)
     )
-    options.num_users = options.spawn_rate = plan.users
+    parsed.num_users = parsed.spawn_rate = plan.users
     environment.process_exit_code = 1  # until the last step is stored
     _lead(environment, runner, prepared, generator, writer, progress, closing_stack)
 
 
 def _begin_worker(
-    environment: Environment, workload: "type[PoolUser]", request: SweepRequest, url: str | None
+    environment: Environment, user_class: "type[PoolUser]", workload: Workload, url: str | None
 ) -> LocustWorker:
     """Let this process make load. Its users wait at the worker's gate."""
-    worker = LocustWorker(environment, workload.__name__, request.workload_sha256, url)
-    workload.step_gate = worker.gate
+    worker = LocustWorker(environment, user_class.__name__, workload.sha256, url)
+    user_class.step_gate = worker.gate
     return worker
 
 
-def _make_tables(environment: Environment, workload: "type[PoolUser]", workspace: SweepSchema) -> None:
+def _make_tables(environment: Environment, user_class: "type[PoolUser]", workspace: SweepSchema) -> None:
     """Prepare the workload and try one transaction, so that a mistake shows before anything is measured."""
 
     def try_it(cursor: Any) -> None:
-        workload.before_step(cursor)
-        user = workload(environment)
+        user_class.before_step(cursor)
+        user = user_class(environment)
         user.on_start()
         user.transaction(cursor)
 
     try:
-        workspace.make_tables(workload.prepare)
+        workspace.make_tables(user_class.prepare)
         workspace.work(try_it)
     except PoolsizeError:
         raise
     except Exception as error:
         if isinstance(error, pymysql.MySQLError) and lost(error):
             raise WorkFailed(f"the server went away: {error.args[-1]}") from error
-        raise BadInput(f"workload {workload.__name__}: {type(error).__name__}: {error}") from error
+        raise BadInput(f"workload {user_class.__name__}: {type(error).__name__}: {error}") from error
 
 
 def _lead(
@@ -163,7 +166,7 @@ def _lead(
         try:
             sweep(prepared.run, prepared.notes, generator, writer, tell)
             environment.process_exit_code = 0
-            logger.info("Answer: poolsize recommend --run %s", writer.path)
+            logger.info(with_flags("Answer: poolsize recommend `run` %s"), writer.path)
         except PoolsizeError as error:
             _fail(progress, WorkFailed(str(error)))  # what was asked for was fine; it was the work that failed
         except Exception as error:
@@ -184,35 +187,35 @@ def _lead(
     environment.events.quitting.add_listener(on_quitting)
 
 
-def _workload_class(environment: Environment) -> "type[PoolUser]":
+def _user_class(environment: Environment) -> "type[PoolUser]":
     from poolsize.locust.user import PoolUser
 
     classes = environment.user_classes
     if len(classes) != 1:
-        names = ", ".join(sorted(one.__name__ for one in classes))
+        names = ", ".join(sorted(user_class.__name__ for user_class in classes))
         raise BadInput(f"a sweep runs one workload, and this locustfile has {len(classes)} ({names}): name one")
-    (workload,) = classes
-    if not issubclass(workload, PoolUser):
-        raise BadInput(f"{workload.__name__} is no PoolUser: a workload is a subclass with a transaction(self, cursor)")
-    return workload
+    (user_class,) = classes
+    if not issubclass(user_class, PoolUser):
+        raise BadInput(
+            f"{user_class.__name__} is no PoolUser: a workload is a subclass with a transaction(self, cursor)"
+        )
+    return user_class
 
 
-def _request(environment: Environment) -> SweepRequest:
-    options = environment.parsed_options
-    assert options is not None
-    given: dict[str, Any] = {field.name: getattr(options, field.name, None) for field in fields(SweepRequest)}
+def _options(environment: Environment) -> SweepOptions:
+    """Return the options of Locust's command line, some of which are Locust's own. Raises BadInput."""
+    parsed = environment.parsed_options
+    return SweepOptions.parse(
+        {name: getattr(parsed, option.locusts_own or name) for name, option in OPTIONS.items() if option.in_locust}
+    )
+
+
+def _workload(environment: Environment) -> Workload:
+    """Return the workload of Locust's -f."""
     (typed, *_) = environment.parsed_locustfiles or [""]
-    locustfile = Path(typed)
-    ours = workloads().get(locustfile.stem)
-    given |= {
-        "locustfile": locustfile,
-        "own_workload": None if ours and ours.samefile(locustfile) else typed,
-        "users": options.num_users,
-        "server_option": tuple(options.server_option) if options.server_option else None,
-    }
-    return SweepRequest(**given)
+    return typed_workload(typed)
 
 
 def _fail(progress: ProgressPipe, error: PoolsizeError) -> None:
     progress.tell(SweepFailed(str(error), error.exit_code))
-    sys.stderr.write(f"poolsize: error: {error}\n")
+    sys.stderr.write(f"poolsize: error: {with_flags(str(error))}\n")

@@ -87,7 +87,7 @@ def write_recording(recording: Recording, path: Path) -> None:
                 for second, values in enumerate(zip(seconds.throughput, seconds.p95_ms, strict=True), start=1):
                     writer.writerow([size, second, *(f"{value:g}" for value in values), *users])
     except OSError as error:
-        raise BadInput(f"{path} can't be written ({error.strerror}): name another --output") from None
+        raise BadInput(f"{path} can't be written ({error.strerror}): name another `output`") from None
 
 
 def _rows(path: Path, lines: Iterator[list[str]]) -> Iterator[list[str]]:

@@ -44,9 +44,9 @@ class Search:
     def __post_init__(self) -> None:
         """Raise BadInput for a search that can't be carried out."""
         if not self.interval > 1:
-            raise BadInput(f"--interval {self.interval:g}: give a factor above 1, such as 1.5")
+            raise BadInput(f"`interval` {self.interval:g}: give a factor above 1, such as 1.5")
         if self.budget_seconds < 1:
-            raise BadInput(f"--budget {self.budget_seconds}s: give at least 1s")
+            raise BadInput(f"`budget_seconds` {self.budget_seconds}s: give at least 1s")
 
 
 class SearchEnd(StrEnum):
@@ -64,9 +64,9 @@ class SweepPlan:
     sizes: pool sizes, ascending; empty where a search chooses them. search: None for those sizes.
     users: concurrent callers in a closed loop.
     workload: the locustfile's name, without its folder and ending.
-    think_time_ms: mean pause of a caller between transactions, exponentially distributed.
     warm_up_seconds: length of each step's beginning that is kept but not counted.
     step_seconds: length of the counted rest. repeats: how often each size is measured.
+    think_time_ms: mean pause of a caller between transactions, exponentially distributed.
     precision: a step runs on until the 95 % interval of its throughput is within this share of the mean on either
     side, or it has taken LONGEST times its length; None for no such aim.
     rate: transactions that arrive per second at random moments (open loop), whatever has become of the earlier
@@ -81,10 +81,10 @@ class SweepPlan:
     sizes: tuple[int, ...]
     users: int
     workload: str
-    think_time_ms: float = 0.0
     warm_up_seconds: int = 3
     step_seconds: int = 15
     repeats: int = 1
+    think_time_ms: float = 0.0
     precision: float | None = None
     rate: float | None = None
     pool_timeout_seconds: float = 30.0
@@ -96,32 +96,32 @@ class SweepPlan:
 
     def __post_init__(self) -> None:
         """Raise BadInput for a plan that can't be carried out."""
-        for value, option, least in (
-            (self.users, "--users", 1),
-            (self.step_seconds, "--step-time", 1),
-            (self.warm_up_seconds, "--warm-up", 0),
-            (self.repeats, "--repeats", 1),
-            (self.think_time_ms, "--think-time", 0),
+        for value, name, least in (
+            (self.users, "users", 1),
+            (self.step_seconds, "step_seconds", 1),
+            (self.warm_up_seconds, "warm_up_seconds", 0),
+            (self.repeats, "repeats", 1),
+            (self.think_time_ms, "think_time_ms", 0),
         ):
             if value < least:
-                raise BadInput(f"{option} {value:g}: give at least {least}")
+                raise BadInput(f"`{name}` {value:g}: give at least {least}")
         if not 0 < self.pool_timeout_seconds < inf:
-            raise BadInput(f"--pool-timeout {self.pool_timeout_seconds:g}s: give more than 0s")
+            raise BadInput(f"`pool_timeout_seconds` {self.pool_timeout_seconds:g}s: give more than 0s")
         if self.rate is not None and not 0 < self.rate < inf:
-            raise BadInput(f"--rate {self.rate:g}: give more than 0 transactions a second")
+            raise BadInput(f"`rate` {self.rate:g}: give more than 0 transactions a second")
         if self.rate is not None and self.think_time_ms:
-            raise BadInput("--think-time is of a closed loop, and --rate makes an open one: leave one out")
+            raise BadInput("`think_time_ms` is of a closed loop, and `rate` makes an open one: leave one out")
         if self.rate is not None and self.sizes and self.users < self.largest:
             raise BadInput(
-                f"--users {self.users}: as many transactions at most are at work at once, fewer than the "
-                f"{self.largest} connections of the largest pool; give at least --users {2 * self.largest}"
+                f"`users` {self.users}: as many transactions at most are at work at once, fewer than the "
+                f"{self.largest} connections of the largest pool; give at least `users` {2 * self.largest}"
             )
         if self.rate is not None and self.verify:
-            raise BadInput("--verify finds its rates from the sweep's own capacity: leave --rate out")
+            raise BadInput("`verify` finds its rates from the sweep's own capacity: leave `rate` out")
         if not self.sizes and self.search is None:
-            raise BadInput("--pool-sizes is empty: name at least one, e.g. --pool-sizes 1,4,8,16")
+            raise BadInput("`sizes` is empty: name at least one, e.g. `sizes` 1,4,8,16")
         if self.sizes and min(self.sizes) < 1:
-            raise BadInput(f"--pool-sizes {min(self.sizes)}: a pool has at least 1 connection")
+            raise BadInput(f"`sizes` {min(self.sizes)}: a pool has at least 1 connection")
 
     @property
     def largest(self) -> int:
@@ -132,41 +132,3 @@ class SweepPlan:
     def longest_seconds(self) -> int:
         """How long a step may take in all, warm-up included."""
         return self.warm_up_seconds + LONGEST * self.step_seconds
-
-
-def parse_sizes(text: str) -> tuple[int, ...]:
-    """Read "1,4,8,16" as ascending sizes without repetition; raises BadInput naming what is no size."""
-    sizes = set()
-    for part in map(str.strip, text.split(",")):
-        if not part.isdecimal() or int(part) < 1:
-            raise BadInput(
-                f"--pool-sizes {text}: {part or 'an empty place'!r} is not a pool size; "
-                "give whole numbers from 1, separated by commas, e.g. 1,4,8,16"
-            )
-        sizes.add(int(part))
-    return tuple(sorted(sizes))
-
-
-def parse_percentages(text: str, option: str) -> tuple[int, ...]:
-    """Read "70,80,90" as ascending percentages below 100; raises BadInput naming what is none."""
-    percentages = set()
-    for part in map(str.strip, text.split(",")):
-        if not part.isdecimal() or not 0 < int(part) < 100:
-            raise BadInput(
-                f"{option} {text}: {part or 'an empty place'!r} is not a percentage of the capacity; "
-                "give whole numbers from 1 to 99, separated by commas, e.g. 70,80,90"
-            )
-        percentages.add(int(part))
-    return tuple(sorted(percentages))
-
-
-def parse_share(text: str, option: str) -> float:
-    """Read "2%" or "0.02" as a share above 0 and below 1; raises BadInput."""
-    number, percent = text.strip().removesuffix("%"), text.strip().endswith("%")
-    try:
-        share = float(number) / (100 if percent else 1)
-    except ValueError:
-        share = 0.0
-    if not 0 < share < 1:
-        raise BadInput(f"{option} {text}: give a share between 0 and 100 %, such as 2%")
-    return share

@@ -45,7 +45,7 @@ class RunWriter:
                 path.parent.mkdir(parents=True, exist_ok=True)
             self._file = path.open("ab" if resume else "xb")
         except OSError as error:
-            raise BadInput(f"{path} can't be written ({error.strerror}): name another --output") from None
+            raise BadInput(f"{path} can't be written ({error.strerror}): name another `output`") from None
         if not resume:
             self._append({"format": FORMAT, "setting": _SETTING.dump_python(setting, mode="json")})
             _sync_folder(path.parent)
@@ -98,7 +98,7 @@ def load_run(path: str | os.PathLike[str], *, torn_end: bool = False) -> Run:
     if torn and not torn_end:
         raise WorkFailed(
             f"{path}: line {len(lines) + 1} is cut off after {len(lines) - 1} complete step(s), which are kept; "
-            f"finish the run with: poolsize sweep --resume {path}"
+            f"finish the run with: poolsize sweep `resume` {path}"
         )
     records = [_record(path, number, line) for number, line in enumerate(lines[1:], start=2)]
     if header["format"] < FORMAT:

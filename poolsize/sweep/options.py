@@ -1,60 +1,221 @@
-"""The options of a sweep, once: what `poolsize sweep` and plain Locust both take."""
+"""SweepOptions: every option of a sweep, declared once.
 
-from dataclasses import dataclass
+A field's declaration makes the option of `poolsize sweep` and of Locust, reads the text into a typed value, writes the
+value again for the line that repeats a run, names the flag in an error, and fills the row of docs/options.md. A field
+has the name and the type of the SweepPlan or Search field that it sets.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, Self, get_origin, get_type_hints
+
+from poolsize.sweep import readers
+from poolsize.sweep.readers import read
+from poolsize.sweep.workload import DEFAULT_WORKLOAD
 
 
 @dataclass(frozen=True)
 class Option:
-    """One option. settled: a resumed run has it in its header, so it can't be given again."""
+    """The declaration of an option.
 
-    name: str
+    flag: as typed, --pool-sizes. text: help. default: for people, or "" where there is none to name.
+    reader, writer: text -> value, and back.
+    settled: a resumed run has the value in its header, so the option can't be typed again.
+    replayed: a replay of a recording understands the option.
+    repeatable: typed once for each item of a mapping, which reader and writer handle as (name, value).
+    variable: environment variable that holds the value; launch uses it in place of the command line.
+    in_locust: whether Locust's command line has the option; locusts_own: Locust's name for an option of its own.
+    metavar: placeholder for the value in the help of `poolsize sweep`, or None for click's.
+    """
+
+    flag: str
     text: str
     default: str
-    kind: type[str] | type[int] = str
+    reader: Callable[[str], Any]
+    writer: Callable[[Any], str] = str
     settled: bool = True
+    replayed: bool = False
     repeatable: bool = False
     variable: str | None = None
+    in_locust: bool = True
+    locusts_own: str | None = None
+    metavar: str | None = None
 
     @property
-    def flag(self) -> str:
-        """As it is typed: --pool-sizes."""
-        return "--" + self.name.replace("_", "-")
+    def kind(self) -> type[int] | type[str]:
+        """The type that click and argparse convert the text to."""
+        return int if self.reader is readers.whole_number else str
+
+    @property
+    def usage(self) -> str:
+        """Help text followed by the default: "Counted time of each step.  [default: 15s]"."""
+        return f"{self.text}  [default: {self.default}]" if self.default else self.text
+
+    def read(self, name: str, texts: Sequence[str]) -> Any:
+        """Return the value of the texts, one unless repeatable. Raises BadInput that names the parameter."""
+        values = [read(name, text, self.reader) for text in texts]
+        return dict(values) if self.repeatable else values[-1]
+
+    def write(self, value: Any) -> tuple[str, ...]:
+        """Return the texts that make the value, one unless repeatable."""
+        return tuple(map(self.writer, value.items())) if self.repeatable else (self.writer(value),)
+
+    def words(self, value: Any) -> list[str]:
+        """Return the words of a command line that make the value."""
+        if self.repeatable:
+            return [f"{self.flag}={text}" for text in self.write(value)]
+        return [self.flag, *self.write(value)]
 
 
-USERS = Option("users", "Concurrent callers.", "twice the largest size that may be measured", int)
-"""Locust has this one itself."""
+@dataclass(frozen=True, kw_only=True)
+class SweepOptions:
+    """The options of a sweep as typed values; None where the user leaves the choice to poolsize.
 
-PROCESSES = Option("processes", "Load processes on this machine.", "1", int, settled=False)
-"""Likewise."""
+    Units are in the names; every other field has the unit of the SweepPlan field of its name.
+    typed: field -> its texts on the command line, which a refusal repeats; empty for a Python caller.
+    """
 
-EXPECT_WORKERS = Option("expect_workers", "Load processes on other machines to wait for.", "none", int, settled=False)
-"""Likewise, together with its --master."""
+    # Unformatted: a declaration is a few lines, not a dozen.
+    # fmt: off
+    workload: Annotated[str | None, Option(
+        "--workload", "One of poolsize's, or your own locustfile.", DEFAULT_WORKLOAD, str, settled=False,
+        in_locust=False,
+    )] = None
+    replay: Annotated[Path | None, Option(
+        "--replay", "Measure this recorded curve (a CSV file, or a published curve's name) in place of a server.", "",
+        readers.optional_path, settled=False, replayed=True, in_locust=False, metavar="CURVE",
+    )] = None
+    url: Annotated[str | None, Option(
+        "--url", "Database, mysql://USER:PASSWORD@HOST:3306/.", "a private server on this machine",
+        readers.optional_text, settled=False, variable="POOLSIZE_URL",
+    )] = None
+    users: Annotated[int | None, Option(
+        "--users", "Concurrent callers.", "twice the largest size that may be measured", readers.whole_number,
+        locusts_own="num_users",
+    )] = None
+    processes: Annotated[int | None, Option(
+        "--processes", "Load processes on this machine.", "1", readers.whole_number, settled=False,
+        locusts_own="processes",
+    )] = None
+    expect_workers: Annotated[int | None, Option(
+        "--expect-workers", "Load processes on other machines to wait for.", "none", readers.whole_number,
+        settled=False, locusts_own="expect_workers",
+    )] = None
+    sizes: Annotated[tuple[int, ...] | None, Option(
+        "--pool-sizes", "Sizes to measure, e.g. 1,4,8,16.", "a search; with --rate, sizes around the formula",
+        readers.pool_sizes, readers.write_whole_numbers, replayed=True,
+    )] = None
+    budget_seconds: Annotated[int | None, Option(
+        "--budget", "How long a search may make load, e.g. 5m; its last step may end later.", "10m",
+        readers.whole_seconds, readers.write_seconds, replayed=True,
+    )] = None
+    interval: Annotated[float | None, Option(
+        "--interval", "A search may end when its range's upper end is at most so many times its lower.", "1.5",
+        readers.decimal, readers.write_decimal, replayed=True,
+    )] = None
+    think_time_ms: Annotated[float | None, Option(
+        "--think-time", "Mean pause of a caller between transactions, e.g. 50ms.", "none", readers.milliseconds,
+        readers.write_milliseconds,
+    )] = None
+    warm_up_seconds: Annotated[int | None, Option(
+        "--warm-up", "Beginning of each step that is not counted.", "3s, in a search 2s", readers.whole_seconds,
+        readers.write_seconds, replayed=True,
+    )] = None
+    step_seconds: Annotated[int | None, Option(
+        "--step-time", "Counted time of each step.", "15s, in a search 8s", readers.whole_seconds,
+        readers.write_seconds, replayed=True,
+    )] = None
+    precision: Annotated[float | None, Option(
+        "--precision", "Let a step run on until its throughput is known within, e.g. 2%.", "none", readers.share,
+    )] = None
+    rate: Annotated[float | None, Option(
+        "--rate", "Transactions that arrive per second, by the clock (open loop).", "none: callers take turns",
+        readers.decimal,
+    )] = None
+    pool_timeout_seconds: Annotated[float | None, Option(
+        "--pool-timeout", "How long a caller waits for a connection.", "30s", readers.seconds, readers.write_seconds,
+    )] = None
+    error_budget: Annotated[float | None, Option(
+        "--error-budget", "Share of transactions that may fail before a step is ended.", "1%", readers.share,
+    )] = None
+    verify: Annotated[tuple[int, ...] | None, Option(
+        "--verify", "Then measure the answer at these percentages of its capacity, e.g. 70,80,90.", "none",
+        readers.percentages, readers.write_whole_numbers,
+    )] = None
+    repeats: Annotated[int | None, Option(
+        "--repeats", "How often each of the --pool-sizes is measured.", "1", readers.whole_number, replayed=True,
+    )] = None
+    seed: Annotated[int | None, Option(
+        "--seed", "Fixes the order of a grid's steps, and the windows of a replay.", "1", readers.whole_number,
+        replayed=True,
+    )] = None
+    cores: Annotated[int | None, Option(
+        "--cores", "Physical cores of the database's host.", "this machine's", readers.whole_number, replayed=True,
+    )] = None
+    disks: Annotated[int | None, Option(
+        "--disks", "Disks that hold its data.", "1", readers.whole_number, replayed=True,
+    )] = None
+    output: Annotated[Path | None, Option(
+        "--output", "File for the run.", "a new one in data/runs", Path, replayed=True,
+    )] = None
+    resume: Annotated[Path | None, Option(
+        "--resume", "Interrupted run to finish; it keeps its plan.", "none", readers.optional_path, settled=False,
+        replayed=True,
+    )] = None
+    mysqld: Annotated[Path | None, Option(
+        "--mysqld", "Program of the private server.", "found by itself", readers.optional_path, settled=False,
+    )] = None
+    server_options: Annotated[Mapping[str, str] | None, Option(
+        "--server-option", "Variable of the private server, NAME=VALUE.", "none", readers.server_variable,
+        readers.write_server_variable, repeatable=True,
+    )] = None
+    # fmt: on
+    typed: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False, compare=False)
 
-OPTIONS = (
-    Option(
-        "url",
-        "Database, mysql://USER:PASSWORD@HOST:3306/.",
-        "a private server on this machine",
-        settled=False,
-        variable="POOLSIZE_URL",
-    ),
-    Option("pool_sizes", "Sizes to measure, e.g. 1,4,8,16.", "a search; with --rate, sizes around the formula"),
-    Option("budget", "How long a search may make load, e.g. 5m; its last step may end later.", "10m"),
-    Option("interval", "A search may end when its range's upper end is at most so many times its lower.", "1.5"),
-    Option("think_time", "Mean pause of a caller between transactions, e.g. 50ms.", "none"),
-    Option("warm_up", "Beginning of each step that is not counted.", "3s, in a search 2s"),
-    Option("step_time", "Counted time of each step.", "15s, in a search 8s"),
-    Option("precision", "Let a step run on until its throughput is known within, e.g. 2%.", "none"),
-    Option("rate", "Transactions that arrive per second, by the clock (open loop).", "none: callers take turns"),
-    Option("pool_timeout", "How long a caller waits for a connection.", "30s"),
-    Option("error_budget", "Share of transactions that may fail before a step is ended.", "1%"),
-    Option("verify", "Then measure the answer at these percentages of its capacity, e.g. 70,80,90.", "none"),
-    Option("repeats", "How often each of the --pool-sizes is measured.", "1", int),
-    Option("seed", "Fixes the order of a grid's steps, and the windows of a replay.", "1", int),
-    Option("cores", "Physical cores of the database's host.", "this machine's", int),
-    Option("disks", "Disks that hold its data.", "1", int),
-    Option("output", "File for the run.", "a new one in data/runs"),
-    Option("resume", "Interrupted run to finish; it keeps its plan.", "none", settled=False),
-    Option("mysqld", "Program of the private server.", "found by itself", settled=False),
-    Option("server_option", "Variable of the private server, NAME=VALUE.", "none", repeatable=True),
-)
+    @classmethod
+    def parse(cls, texts: Mapping[str, Any]) -> Self:
+        """Read what a command line parser returned: field -> text, int, list of texts, or None. Raises BadInput."""
+        typed: dict[str, tuple[str, ...]] = {}
+        for name, option in OPTIONS.items():
+            value = texts.get(name)
+            if value is not None and (items := value if option.repeatable else [value]):
+                typed[name] = tuple(map(str, items))
+        return cls(typed=typed, **{name: OPTIONS[name].read(name, words) for name, words in typed.items()})
+
+    @property
+    def chosen(self) -> tuple[str, ...]:
+        """The fields that have a value, in the order of the declaration."""
+        return tuple(name for name in OPTIONS if getattr(self, name) is not None)
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        """Return a chosen option's texts: those typed, else those that make its value."""
+        return self.typed.get(name) or OPTIONS[name].write(getattr(self, name))
+
+    def named(self, name: str) -> str:
+        """Return a chosen option for an error: its parameter in backticks, and its text."""
+        return f"`{name}` {' '.join(self.texts(name))}"
+
+
+OPTIONS: Mapping[str, Option] = {
+    name: hint.__metadata__[0]
+    for name, hint in get_type_hints(SweepOptions, include_extras=True).items()
+    if get_origin(hint) is Annotated
+}
+"""Field of SweepOptions -> its declaration, in the order of the help."""
+
+FLAGS: Mapping[str, str] = {name: option.flag for name, option in OPTIONS.items()} | {
+    "headless": "--headless", "run_time": "--run-time", "run": "--run",
+}  # fmt: skip
+"""Parameter that a message may name -> its flag: a sweep's options, two of Locust's, and the run to answer from."""
+
+
+def with_flags(message: str, flags: Mapping[str, str] = FLAGS) -> str:
+    """Return a message in which flags replace the parameters in backticks: `sizes` 3 -> --pool-sizes 3."""
+    return re.sub(r"`(\w+)`", lambda name: flags.get(name[1], name[0]), message)
+
+
+def words_of(values: Mapping[str, Any]) -> list[str]:
+    """Return the words of a command line that make these values, field -> value, in their order."""
+    return [word for name, value in values.items() for word in OPTIONS[name].words(value)]

@@ -35,12 +35,12 @@ def database_url(text: str) -> URL:
         url = None
     if url is None or "@" in (url.host or ""):  # the text may hold the password, so the error does not show it
         raise BadInput(
-            "--url (or POOLSIZE_URL) is not a URL: write mysql://USER:PASSWORD@HOST:3306/, "
+            "`url` (or POOLSIZE_URL) is not a URL: write mysql://USER:PASSWORD@HOST:3306/, "
             "with %40 for @, %3A for : and %2F for / in the password"
         )
     if url.drivername not in ACCEPTED:
         raise BadInput(
-            f"--url {url.render_as_string(hide_password=True)}: poolsize measures MySQL and MariaDB through "
+            f"`url` {url.render_as_string(hide_password=True)}: poolsize measures MySQL and MariaDB through "
             "PyMySQL; write mysql://USER:PASSWORD@HOST:3306/"
         )
     return URL.create(DRIVER, url.username, url.password, url.host, url.port, None, url.query)
@@ -62,7 +62,7 @@ def connect(url: URL, schema: str | None = None) -> Any:
     except pymysql.MySQLError as error:
         raise _refused(url, error) from None
     except (TypeError, ValueError, OSError) as error:
-        raise BadInput(f"--url: PyMySQL does not take its options: {error}") from None
+        raise BadInput(f"`url`: PyMySQL does not take its options: {error}") from None
 
 
 def lost(error: BaseException) -> bool:
@@ -83,7 +83,7 @@ def _refused(url: URL, error: pymysql.MySQLError) -> BadInput:
     account = f"{url.username or 'nobody'}@{url.host or 'localhost'}:{url.port or 3306}"
     number, text = (*error.args, "", "")[:2]
     if number in ACCESS_DENIED:
-        return BadInput(f"--url: the server refuses {account} ({text}): check the user and the password")
+        return BadInput(f"`url`: the server refuses {account} ({text}): check the user and the password")
     if number in CAN_T_CONNECT:
-        return BadInput(f"--url: no server answers at {account} ({text}): check host and port, and that it runs")
-    return BadInput(f"--url: connecting as {account} failed: {text or error}")
+        return BadInput(f"`url`: no server answers at {account} ({text}): check host and port, and that it runs")
+    return BadInput(f"`url`: connecting as {account} failed: {text or error}")

@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,11 +22,6 @@ START_SECONDS = 120
 NAMES = ("mariadbd", "mysqld")
 USUAL_PLACES = ("/usr/sbin", "/usr/local/sbin", "/usr/libexec", "/opt/homebrew/bin", "/usr/local/mysql/bin")
 ACCOUNT = "poolsize"
-RESERVED = {
-    "basedir", "bind_address", "datadir", "init_file", "max_connections", "pid_file", "port", "skip_grant_tables",
-    "skip_name_resolve", "skip_networking", "socket", "user",
-}  # fmt: skip
-"""Variables that make the server private to this process; the user's options may not change them."""
 
 
 @dataclass(frozen=True)
@@ -84,34 +79,17 @@ def find_mysqld() -> Path:
             return Path(program)
     raise BadInput(
         "no mariadbd or mysqld on this machine: install one (Debian and Ubuntu: apt-get install mariadb-server; "
-        "macOS: brew install mariadb), name it with --mysqld PATH, or give your server's --url"
+        "macOS: brew install mariadb), name it with `mysqld` PATH, or give your server's `url`"
     )
-
-
-def parse_options(texts: Sequence[str]) -> dict[str, str]:
-    """Return server variables, name -> value, from NAME=VALUE texts.
-
-    Raises BadInput for a text without '=', and for a variable that poolsize sets itself.
-    """
-    options = {}
-    for text in texts:
-        name, equals, value = text.partition("=")
-        if not equals or not name.strip("-"):
-            raise BadInput(f"--server-option {text}: write NAME=VALUE, for example thread_handling=pool-of-threads")
-        name = name.strip("-").replace("-", "_")
-        if name in RESERVED:
-            raise BadInput(f"--server-option {text}: {name} is poolsize's own to set; leave it out")
-        options[name] = value
-    return options
 
 
 def _is_mariadb(program: Path) -> bool:
     try:
         version = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout
     except OSError as error:
-        raise BadInput(f"--mysqld {program} can't be run: {error.strerror}") from None
+        raise BadInput(f"`mysqld` {program} can't be run: {error.strerror}") from None
     except subprocess.CalledProcessError as error:
-        raise BadInput(f"--mysqld {program} is no database server: {error.stderr.strip()}") from None
+        raise BadInput(f"`mysqld` {program} is no database server: {error.stderr.strip()}") from None
     return "MariaDB" in version
 
 

@@ -132,8 +132,8 @@ def test_the_one_field_is_found_by_itself() -> None:
             "workload is scan in a and insert in b; think_time is 0 ms",
         ),
         ("server", {"version": "11.4", "workload": "insert"}, "workload is scan in a and insert in b"),
-        ("server", {"workload": "insert"}, "--across server: it is MariaDB 10.11.6"),
-        ("frob", {}, "--across frob: a run has no such field"),
+        ("server", {"workload": "insert"}, "`across` server: it is MariaDB 10.11.6"),
+        ("frob", {}, "`across` frob: a run has no such field"),
     ],
 )
 def test_a_further_difference_is_refused_by_its_name_and_values(

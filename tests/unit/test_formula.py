@@ -67,12 +67,12 @@ def test_an_ssd_is_warned_about() -> None:
 @pytest.mark.parametrize(
     ("facts", "named"),
     [
-        ({"cores": -3}, "--cores -3"),
-        ({"cores": 8, "disks": -1}, "--disks -1"),
-        ({"cores": 8, "cache_hit_rate": 1.5}, "--cache-hit-rate 1.5"),
-        ({"cores": 8, "threads_per_core": 0}, "--threads-per-core 0"),
-        ({"cores": 8, "app_threads": 3}, "--connections-per-thread"),
-        ({"cores": 8, "app_threads": 0, "connections_per_thread": 2}, "--app-threads 0"),
+        ({"cores": -3}, "`cores` -3"),
+        ({"cores": 8, "disks": -1}, "`disks` -1"),
+        ({"cores": 8, "cache_hit_rate": 1.5}, "`cache_hit_rate` 1.5"),
+        ({"cores": 8, "threads_per_core": 0}, "`threads_per_core` 0"),
+        ({"cores": 8, "app_threads": 3}, "`connections_per_thread`"),
+        ({"cores": 8, "app_threads": 0, "connections_per_thread": 2}, "`app_threads` 0"),
     ],
 )
 def test_impossible_facts_are_refused_by_name(facts: dict[str, int], named: str) -> None:

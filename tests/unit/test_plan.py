@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from poolsize.errors import BadInput
-from poolsize.runs.plan import SweepPlan, parse_sizes
+from poolsize.runs.plan import SweepPlan
 from poolsize.sweep.grid import grid_steps
-from poolsize.units import seconds_of
+from poolsize.sweep.readers import pool_sizes, read, seconds
 
 
 @given(sizes=st.sets(st.integers(1, 500), min_size=1, max_size=9), repeats=st.integers(1, 4), seed=st.integers())
@@ -31,26 +31,26 @@ def test_the_order_is_not_the_curve() -> None:
 
 
 def test_sizes_are_read_sorted_and_once() -> None:
-    assert parse_sizes("8, 1,4,4") == (1, 4, 8)
+    assert pool_sizes("8, 1,4,4") == (1, 4, 8)
 
 
 @pytest.mark.parametrize("text", ["1,0", "1,,2", "a", "-4", "1.5", "", "1 4 8"])
 def test_what_is_no_size_is_refused_by_name(text: str) -> None:
-    with pytest.raises(BadInput, match="--pool-sizes"):
-        parse_sizes(text)
+    with pytest.raises(BadInput, match="`sizes`"):
+        read("sizes", text, pool_sizes)
 
 
 @pytest.mark.parametrize(
-    ("text", "seconds"), [("550ms", 0.55), ("15s", 15), ("2m", 120), ("3", 3), ("0", 0), ("1.5s", 1.5)]
+    ("text", "expected"), [("550ms", 0.55), ("15s", 15), ("2m", 120), ("3", 3), ("0", 0), ("1.5s", 1.5)]
 )
-def test_durations_have_units(text: str, seconds: float) -> None:
-    assert seconds_of(text, "--step-time") == seconds
+def test_durations_have_units(text: str, expected: float) -> None:
+    assert seconds(text) == expected
 
 
 @pytest.mark.parametrize("text", ["", "soon", "-1s", "5h", "nan", "inf", "1sm"])
 def test_what_is_no_duration_is_refused_by_name(text: str) -> None:
-    with pytest.raises(BadInput, match="--step-time"):
-        seconds_of(text, "--step-time")
+    with pytest.raises(BadInput, match="`pool_timeout_seconds`"):
+        read("pool_timeout_seconds", text, seconds)
 
 
 @pytest.mark.parametrize("field", ["users", "step_seconds", "repeats"])

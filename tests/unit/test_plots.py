@@ -19,7 +19,7 @@ from poolsize.present import plots
 from poolsize.present.plots.seconds import MOST_POINTS
 from poolsize.present.report.pictures import HEIGHT, WIDTH
 from poolsize.recordings.published import published_curves
-from poolsize.sweep.replay import recorded_run
+from poolsize.sweep.recorded_run import recorded_run
 from tests.conftest import a_run, a_step, example
 from tests.golden import GOLDEN, PIXELS, assert_golden_image
 

@@ -174,20 +174,20 @@ def test_instances_share_users_and_pool_and_lose_a_little() -> None:
 
 @pytest.mark.parametrize(("option", "value"), [("users", 1_000_001), ("users", 0), ("cores", 0), ("instances", 0)])
 def test_what_can_not_be_is_refused(option: str, value: int) -> None:
-    with pytest.raises(BadInput, match=f"--{option} {value}: "):
+    with pytest.raises(BadInput, match=f"`{option}` {value}: "):
         WhatIf(**{option: value})
 
 
 def test_what_a_run_does_not_know_is_refused() -> None:
-    with pytest.raises(BadInput, match="--pool-sizes 10: 3 instances can't share it"):
+    with pytest.raises(BadInput, match="`sizes` 10: 3 instances can't share it"):
         predict(SCAN, WhatIf(instances=3), [10])
-    with pytest.raises(BadInput, match="--users 2: fewer than the 3 instances"):
+    with pytest.raises(BadInput, match="`users` 2: fewer than the 3 instances"):
         predict(SCAN, WhatIf(instances=3, users=2), [9])
     with pytest.raises(BadInput, match="10,000 connections at most"):
         predict(SCAN, WhatIf(), [100_000])
     with pytest.raises(WorkFailed, match="4 sizes"):
         predict(analyze(a_run({1: 100, 2: 200})), WhatIf())
-    with pytest.raises(BadInput, match="--round-trip"):
+    with pytest.raises(BadInput, match="`round_trip_ms` 5ms"):
         predict(analyze(a_run({1: 100, 2: 200, 4: 390, 8: 400, 16: 401})), WhatIf(round_trip_ms=5.0))
 
 
@@ -199,5 +199,5 @@ def test_the_shape_of_usage_times_is_the_measured_one() -> None:
     assert unknown.sizes[0].usage.p95 / unknown.sizes[0].usage.mean == pytest.approx(np.log(20), rel=0.02)
     assert any("exponentially" in note for note in map(sentence, unknown.findings))
     replayed = replace(recorded, setting=replace(recorded.setting, recording="a.csv"))
-    with pytest.raises(BadInput, match="give --users"):
+    with pytest.raises(BadInput, match="give `users`"):
         predict(analyze(replayed), WhatIf())

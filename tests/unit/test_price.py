@@ -58,7 +58,7 @@ def test_a_limit_that_no_size_keeps_is_told_with_the_lowest() -> None:
 def test_a_limit_on_what_is_not_known_is_refused() -> None:
     recorded = replace(FALLING, steps=tuple(replace(step, latencies=None) for step in FALLING.steps))
     assert recommend(analyze(recorded), LatencyLimits(max_p95_ms=10_000)).pool_size == 4
-    with pytest.raises(BadInput, match="--max-p99"):
+    with pytest.raises(BadInput, match="`max_p99_ms`"):
         recommend(analyze(recorded), LatencyLimits(max_p99_ms=20))
 
 

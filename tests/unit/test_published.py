@@ -8,7 +8,7 @@ from poolsize.analysis.analysis import analyze
 from poolsize.answer.recommendation import recommend
 from poolsize.present.text.recommendation import recommendation_text
 from poolsize.recordings.published import published_curves
-from poolsize.sweep.replay import recorded_run
+from poolsize.sweep.recorded_run import recorded_run
 from tests.conftest import ROOT
 
 SEEN = {

@@ -20,9 +20,9 @@ from poolsize.present.text.repeat_command import repeat_command
 from poolsize.recordings.published import published_curves
 from poolsize.runs.run import Run
 from poolsize.runs.store import load_run
-from poolsize.shipped import workloads
-from poolsize.sweep.replay import recorded_run
-from poolsize.sweep.request import SweepRequest, wished
+from poolsize.sweep.options import SweepOptions
+from poolsize.sweep.planning import plan_for
+from poolsize.sweep.recorded_run import recorded_run
 from tests.conftest import EXAMPLES, Command, a_run, a_step, example
 from tests.golden import assert_golden
 
@@ -169,11 +169,9 @@ def test_the_command_to_repeat_it_makes_the_same_plan(name: str) -> None:
     assert words[:2] == ["poolsize", "sweep"]
     with sweep.make_context("sweep", words[2:]) as ctx:
         assert ctx.params["mysqld"] == (None if "mariadb" in name else "PATH/TO/mysqld")
-        options = {name: value for name, value in ctx.params.items() if name in SweepRequest.__dataclass_fields__}
-        request = SweepRequest(locustfile=workloads()[ctx.params["workload"]], **options)
-    assert wished(request) == run.plan
-    given = [pair.partition("=") for pair in request.server_option or ()]
-    assert {name: value for name, _, value in given} == run.setting.server_options
+        options = SweepOptions.parse(ctx.params)
+    assert plan_for(options, run.plan.workload) == run.plan
+    assert (options.workload, options.server_options or {}) == (run.plan.workload, run.setting.server_options)
 
 
 def test_what_was_asked_for_besides_is_repeated_too() -> None:

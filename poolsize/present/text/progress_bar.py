@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
 from poolsize.sweep.events import Event, SecondPassed, StepDone, StepStarted, SweepStarted
+from poolsize.sweep.options import with_flags
 from poolsize.units import count, milliseconds, minutes, per_second
 
 
@@ -68,7 +69,7 @@ class ProgressBar:
             todo = f"a search in steps of {plan.step_seconds:g} s, at most {minutes(self._seconds_left())}"
         self._console.print(f"{todo}; writing {plan.run}", soft_wrap=True)
         for note in plan.notes:
-            self._console.print(f"poolsize: {note}", soft_wrap=True)
+            self._console.print(f"poolsize: {with_flags(note)}", soft_wrap=True)
         self._task = self._bar.add_task("", total=self._seconds_left(), now="")
 
     def _of(self) -> str:

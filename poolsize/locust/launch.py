@@ -1,0 +1,136 @@
+"""Start Locust in a process of its own, follow the sweep that it runs, and end it. Imports no Locust itself."""
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from poolsize.errors import BadInput, PoolsizeError, WorkFailed
+from poolsize.locust.progress_pipe import DESCRIPTOR
+from poolsize.sweep.events import Event, SweepFailed, SweepStarted, read_event
+from poolsize.sweep.options import OPTIONS, SweepOptions
+
+
+def require_processes(options: SweepOptions) -> None:
+    """Raise BadInput for a number of workers below 1, workers both here and elsewhere, or elsewhere without a URL."""
+    for name in ("processes", "expect_workers"):
+        number = getattr(options, name)
+        if number is not None and number < 1:
+            raise BadInput(f"`{name}` {number}: give at least 1")
+    if options.expect_workers and options.processes:
+        raise BadInput("`expect_workers` waits for processes elsewhere, `processes` starts them here: leave one out")
+    if options.expect_workers and not options.url:
+        raise BadInput("`expect_workers` needs `url` or POOLSIZE_URL: a private server can't be reached from elsewhere")
+
+
+def run_locust(locustfile: Path, options: SweepOptions, show: Callable[[Event], None]) -> Path:
+    """Run the sweep in a Locust process and return the run's path.
+
+    show: takes the messages of the sweep's progress. Raises BadInput or WorkFailed for what the sweep failed with.
+    """
+    run_path = ""
+    failure: SweepFailed | None = None
+    with tempfile.TemporaryFile() as log, _child(_command(locustfile, options), _environment(options), log) as child:
+        locust, messages = child
+        try:
+            for line in messages:
+                message = read_event(line)
+                match message:
+                    case SweepStarted(run=path):
+                        run_path = path
+                    case SweepFailed():
+                        failure = message
+                show(message)
+            code = locust.wait()
+        except KeyboardInterrupt:
+            locust.terminate()
+            locust.wait()
+            raise WorkFailed(_with_hint("interrupted", run_path)) from None
+        if failure:
+            raise _error(failure, run_path)
+        if code and not run_path:
+            raise BadInput(f"`workload` {locustfile}: {_complaint(log)}")
+        if code:
+            raise WorkFailed(_with_hint(f"the load process ended with exit code {code}: {_complaint(log)}", run_path))
+    return Path(run_path)
+
+
+def _command(locustfile: Path, options: SweepOptions) -> list[str]:
+    """Return Locust's command line, without the options that the environment carries."""
+    command = [sys.executable, "-m", "locust", "-f", str(locustfile), "--headless", "--only-summary"]
+    for name in options.chosen:
+        option = OPTIONS[name]
+        if option.in_locust and option.variable is None:
+            command += [f"{option.flag}={text}" for text in options.texts(name)]
+    if options.expect_workers:
+        command.append("--master")
+    elif options.processes:
+        from poolsize.target.private_server import free_port
+
+        port = free_port()  # two sweeps on one machine must not mix their processes, nor strangers join them
+        command += ["--master-bind-host=127.0.0.1", f"--master-bind-port={port}", f"--master-port={port}"]
+    return command
+
+
+def _environment(options: SweepOptions) -> dict[str, str]:
+    """Return the environment variables that carry options: others could read the URL's password on a command line."""
+    variables = {name: OPTIONS[name].variable for name in options.chosen}
+    return {variable: options.texts(name)[0] for name, variable in variables.items() if variable is not None}
+
+
+@contextmanager
+def _child(
+    command: list[str], environment: dict[str, str], log: IO[bytes]
+) -> Iterator[tuple["subprocess.Popen[bytes]", IO[bytes]]]:
+    """Start Locust with a pipe for the messages of its progress.
+
+    Locust gets a session of its own, so that Ctrl-C reaches only this process, which ends Locust in good order. A kill
+    of this process breaks the pipe, which ends Locust as well.
+    """
+    reading, writing = os.pipe()
+    locust = subprocess.Popen(
+        command, env=os.environ | environment | {DESCRIPTOR: str(writing)}, pass_fds=[writing],
+        stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
+    )  # fmt: skip
+    os.close(writing)
+    signal.signal(signal.SIGTERM, _as_interrupt)
+    try:
+        with os.fdopen(reading, "rb") as messages:
+            yield locust, messages
+    finally:
+        if locust.poll() is None:
+            locust.terminate()
+        locust.wait()
+
+
+def _as_interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def _error(failure: SweepFailed, run_path: str) -> PoolsizeError:
+    if failure.exit_code == BadInput.exit_code:
+        return BadInput(failure.message)
+    return WorkFailed(_with_hint(failure.message, run_path))
+
+
+def _with_hint(message: str, run_path: str) -> str:
+    """Return the message, followed by the command that goes on with the run."""
+    if not run_path:
+        return f"{message} before the first step"
+    return f"{message}; what was measured is kept: poolsize sweep --resume {run_path}"
+
+
+def _complaint(log: IO[bytes]) -> str:
+    """Return why Locust ended, from the last words of its log."""
+    log.seek(0)
+    lines = log.read().decode(errors="replace").strip().splitlines() or ["it said nothing"]
+    if any("Socket bind failure" in line for line in lines):
+        return "the port 5557, at which load processes elsewhere find this one, is taken: end the other sweep first"
+    if "unrecognized arguments" in lines[-1] or "No User class" in lines[-1]:
+        return "it defines no workload: subclass poolsize.locust.PoolUser"
+    return lines[-1]

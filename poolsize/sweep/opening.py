@@ -1,0 +1,92 @@
+"""Open a run: the setting and the file of a new run, or an interrupted run to go on with."""
+
+import importlib.metadata
+import platform
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from itertools import chain, count
+from pathlib import Path
+
+from poolsize.errors import BadInput
+from poolsize.facts.machine import this_machine
+from poolsize.facts.server import Server
+from poolsize.runs.plan import SweepPlan
+from poolsize.runs.run import Run, Setting
+from poolsize.runs.store import load_run
+from poolsize.sweep.options import OPTIONS, SweepOptions
+from poolsize.sweep.planning import cores_of, disks_of
+from poolsize.sweep.workload import Workload
+
+
+def new_setting(
+    options: SweepOptions,
+    plan: SweepPlan,
+    workload: Workload,
+    *,
+    server: Server | None = None,
+    server_options: Mapping[str, str] | None = None,
+    local: bool = False,
+    recording: str | None = None,
+    libraries: Sequence[str] = (),
+) -> Setting:
+    """Return the setting of a run that starts now on this machine.
+
+    server: the database, or None in a replay, which has a recording instead. server_options: of a private server.
+    local: whether the database runs on this machine. libraries: whose versions are recorded beside poolsize's.
+    """
+    versions = {name: importlib.metadata.version(name) for name in ("poolsize", *libraries)}
+    return Setting(
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        plan=plan,
+        own_workload=workload.own_path,
+        workload_sha256=workload.sha256,
+        cores=cores_of(options),
+        disks=disks_of(options),
+        cores_from="given" if options.cores is not None else "this machine" if local else "assumed",
+        client=this_machine(),
+        server=server,
+        private=server is not None and options.url is None,
+        server_options=server_options or {},
+        versions=versions | {"python": platform.python_version()},
+        recording=recording,
+    )
+
+
+def resumed_run(options: SweepOptions, workload: Workload) -> Run | None:
+    """Return the interrupted run to go on with, or None for a new run.
+
+    Raises BadInput for an option that a resumed run has already, and for another workload or recording than the run's.
+    """
+    if options.resume is None:
+        return None
+    for name in options.chosen:
+        if OPTIONS[name].settled:
+            raise BadInput(f"{options.named(name)}: a resumed run keeps its plan; leave `{name}` out")
+    run = load_run(options.resume, torn_end=True)
+    if run.setting.workload_sha256 != workload.sha256:
+        raise BadInput(
+            f"{options.named('resume')}: that run is not of {options.replay}: name its own recording"
+            if options.replay
+            else f"{options.named('resume')}: the workload is not the {run.plan.workload} that the run began with: "
+            "name that one with `workload`, or start a new run"
+        )
+    return run
+
+
+def new_file(output: Path | None, workload: Workload) -> Path:
+    """Return the path of a run's file, which does not exist yet: a new one in data/runs where none is named.
+
+    Raises BadInput for a file that exists, or in a folder that does not.
+    """
+    if output is None:
+        name = f"{datetime.now():%Y-%m-%dT%H%M%S}-{workload.name}"
+        endings = chain([""], (f"-{number}" for number in count(2)))
+        paths = (Path("data/runs") / f"{name}{ending}.jsonl" for ending in endings)
+        return next(path for path in paths if not path.exists())
+    if output.exists():
+        raise BadInput(
+            f"`output` {output} is there already: name another file, or go on with that run by `resume` {output}"
+        )
+    if not output.parent.is_dir():
+        raise BadInput(f"`output` {output}: there is no folder {output.parent}; make it, or name a file elsewhere")
+    return output

@@ -1,0 +1,99 @@
+"""SweepOptions -> SweepPlan, and back: the plan that the options amount to, and the options that make a plan again."""
+
+from dataclasses import fields
+from math import ceil
+from typing import Any
+
+from poolsize.errors import BadInput
+from poolsize.facts.machine import this_machine
+from poolsize.formula import starting_point
+from poolsize.runs.plan import SEARCH_STEP_SECONDS, SEARCH_WARM_UP_SECONDS, Search, SweepPlan
+from poolsize.sweep.options import OPTIONS, SweepOptions
+
+FURTHEST = 8
+"""A search goes no further up than so many times the size that it starts from."""
+SEARCH_DEFAULTS = {"warm_up_seconds": SEARCH_WARM_UP_SECONDS, "step_seconds": SEARCH_STEP_SECONDS}
+"""Fields of the plan whose default is another one in a search."""
+
+
+def plan_for(options: SweepOptions, workload: str, recorded: tuple[int, int] | None = None) -> SweepPlan:
+    """Return the plan that the options amount to, before the server's limits are known.
+
+    workload: its name. recorded: smallest and largest pool size of the recording in a replay, else None.
+    Raises BadInput for options that contradict each other or that no sweep can have.
+    """
+    start = starting_point(cores_of(options), disks=disks_of(options))
+    sizes, search = options.sizes or (), None
+    if options.sizes is None and options.rate is not None:
+        sizes = start.sizes
+    elif options.sizes is None:
+        search = _search(options, start.pool_size, recorded)
+    _refuse_mixture(options, search)
+    largest = search.largest if search else max(sizes, default=1)
+    users = enough_users(options, largest) if options.users is None else options.users
+    values = (SEARCH_DEFAULTS if search else {}) | _values(options, SweepPlan)
+    return SweepPlan(**values | {"sizes": sizes, "users": users, "workload": workload, "search": search})
+
+
+def options_of(plan: SweepPlan) -> dict[str, Any]:
+    """Return the options, field of SweepOptions -> value, that make the plan again on the same machine.
+
+    Options that a sweep has by itself are left out, but for what identifies the plan: its sizes or its search, and its
+    users.
+    """
+    values: dict[str, Any] = {}
+    defaults = {field.name: field.default for field in fields(plan)} | {"workload": plan.workload}
+    if plan.search is not None:
+        values = {
+            field.name: getattr(plan.search, field.name) for field in fields(plan.search) if field.name in OPTIONS
+        }
+        defaults |= {"sizes": (), **SEARCH_DEFAULTS}
+    for name, default in defaults.items():
+        if name in OPTIONS and getattr(plan, name) != default:
+            values[name] = getattr(plan, name)
+    return values
+
+
+def enough_users(options: SweepOptions, largest: int) -> int:
+    """Return twice as many users as the largest pool has connections, in every worker's share of the pool."""
+    processes = options.processes or options.expect_workers or 1
+    return 2 * processes * ceil(largest / processes)
+
+
+def cores_of(options: SweepOptions) -> int:
+    """Return the physical cores of the database's host; this machine's where none were named."""
+    return this_machine().usable_cores if options.cores is None else options.cores
+
+
+def disks_of(options: SweepOptions) -> int:
+    """Return the number of disks of the database's host; 1 where none were named."""
+    return 1 if options.disks is None else options.disks
+
+
+def _values(options: SweepOptions, record: type) -> dict[str, Any]:
+    """Return the chosen options that are fields of a record."""
+    names = {field.name for field in fields(record)}
+    return {name: getattr(options, name) for name in options.chosen if name in names}
+
+
+def _search(options: SweepOptions, start: int, recorded: tuple[int, int] | None) -> Search:
+    """Return a search around the formula, as far as users can fill a pool, or the recording reaches."""
+    largest = FURTHEST * start if options.users is None else min(FURTHEST * start, max(1, options.users // 2))
+    smallest, largest = recorded or (1, largest)
+    return Search(
+        start=min(max(start, smallest), largest), smallest=smallest, largest=largest, **_values(options, Search)
+    )
+
+
+def _refuse_mixture(options: SweepOptions, search: Search | None) -> None:
+    """Raise BadInput for repeats of a search, and for the budget or the interval of a grid."""
+    if search is not None and options.repeats is not None:
+        raise BadInput(
+            f"{options.named('repeats')}: without `sizes` it is the search that repeats, where that tells most: "
+            "name `sizes`, or give a `budget_seconds`"
+        )
+    for name in ("budget_seconds", "interval"):
+        if search is None and getattr(options, name) is not None:
+            raise BadInput(
+                f"{options.named(name)}: it is for a search, and `sizes` or `rate` make a grid: leave one out"
+            )

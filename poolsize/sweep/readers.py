@@ -1,0 +1,168 @@
+"""Text <-> value: how options of the command line are read, and how their values are written again.
+
+A reader returns the value of a text and raises ValueError with the way out; `read` adds the parameter's name to that.
+A writer is the inverse of the reader of the same name: `seconds(write_seconds(value)) == value`.
+"""
+
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import TypeVar
+
+from poolsize.errors import BadInput
+
+T = TypeVar("T")
+
+MILLISECONDS = {"ms": 1.0, "s": 1000.0, "m": 60_000.0, "": 1000.0}
+"""Milliseconds in each unit of a duration; a duration without a unit is in seconds."""
+SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "": 1.0}
+"""Seconds in each unit; a table of its own, so that whatever was written in seconds is read again to the last digit."""
+RESERVED = {
+    "basedir", "bind_address", "datadir", "init_file", "max_connections", "pid_file", "port", "skip_grant_tables",
+    "skip_name_resolve", "skip_networking", "socket", "user",
+}  # fmt: skip
+"""Server variables that keep a private server private; no option may set them."""
+
+
+def read(name: str, text: str, reader: Callable[[str], T]) -> T:
+    """Return the value of a parameter's text. Raises BadInput that names the parameter, the text and the way out."""
+    try:
+        return reader(text)
+    except ValueError as error:
+        raise BadInput(f"`{name}` {text}: {error}") from None
+
+
+def milliseconds(text: str) -> float:
+    """Return a duration ("550ms", "15s", "2m" or seconds, "15") in milliseconds. Raises ValueError."""
+    return _duration(text, MILLISECONDS)
+
+
+def positive_milliseconds(text: str) -> float:
+    """Return a duration above 0 in milliseconds. Raises ValueError."""
+    if not (value := milliseconds(text)):
+        raise ValueError("give a time above 0, such as 20ms")
+    return value
+
+
+def seconds(text: str) -> float:
+    """Return a duration in seconds. Raises ValueError."""
+    return _duration(text, SECONDS)
+
+
+def whole_seconds(text: str) -> int:
+    """Return a duration in whole seconds: steps are recorded by the second. Raises ValueError for a fraction."""
+    value = seconds(text)
+    if value != int(value):
+        raise ValueError(f"give whole seconds, such as {round(value) or 1}s")
+    return int(value)
+
+
+def whole_number(text: str) -> int:
+    """Return a whole number. Raises ValueError."""
+    try:
+        return int(text)
+    except ValueError:
+        raise ValueError("give a whole number, such as 4") from None
+
+
+def decimal(text: str) -> float:
+    """Return a number. Raises ValueError."""
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError("give a number, such as 500") from None
+
+
+def share(text: str) -> float:
+    """Return "2%" or "0.02" as a share above 0 and below 1. Raises ValueError."""
+    number, percent = text.strip().removesuffix("%"), text.strip().endswith("%")
+    try:
+        value = float(number) / (100 if percent else 1)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < 1:
+        raise ValueError("give a share between 0 and 100 %, such as 2%")
+    return value
+
+
+def pool_sizes(text: str) -> tuple[int, ...]:
+    """Return "1,4,8,16" as ascending pool sizes without repetition. Raises ValueError naming the wrong part."""
+    return _whole_numbers(
+        text, range(1, sys.maxsize), "a pool size; give whole numbers from 1, separated by commas, e.g. 1,4,8,16"
+    )
+
+
+def percentages(text: str) -> tuple[int, ...]:
+    """Return "70,80,90" as ascending percentages from 1 to 99. Raises ValueError naming the wrong part."""
+    return _whole_numbers(
+        text,
+        range(1, 100),
+        "a percentage of the capacity; give whole numbers from 1 to 99, separated by commas, e.g. 70,80,90",
+    )
+
+
+def server_variable(text: str) -> tuple[str, str]:
+    """Return "NAME=VALUE" as a server variable's name, with underscores, and value. Raises ValueError."""
+    name, equals, value = text.partition("=")
+    name = name.strip("-").replace("-", "_")
+    if not equals or not name:
+        raise ValueError("write NAME=VALUE, for example thread_handling=pool-of-threads")
+    if name in RESERVED:
+        raise ValueError(f"{name} is poolsize's own to set; leave it out")
+    return name, value
+
+
+def optional_text(text: str) -> str | None:
+    """Return the text, or None where it is empty."""
+    return text or None
+
+
+def optional_path(text: str) -> Path | None:
+    """Return the path, or None where the text is empty."""
+    return Path(text) if text else None
+
+
+def write_decimal(value: float) -> str:
+    """Write a number: 500, 1.5; in full where six digits are too few."""
+    short = f"{value:g}"
+    return short if float(short) == value else repr(value)
+
+
+def write_milliseconds(value: float) -> str:
+    """Write milliseconds: 5.5ms."""
+    return f"{write_decimal(value)}ms"
+
+
+def write_seconds(value: float) -> str:
+    """Write seconds: 30s."""
+    return f"{write_decimal(value)}s"
+
+
+def write_whole_numbers(values: Iterable[int]) -> str:
+    """Write whole numbers: 1,4,8,16."""
+    return ",".join(map(str, values))
+
+
+def write_server_variable(variable: tuple[str, str]) -> str:
+    """Write a server variable: thread_handling=pool-of-threads."""
+    return "=".join(variable)
+
+
+def _duration(text: str, units: Mapping[str, float]) -> float:
+    number = text.rstrip("ms")
+    try:
+        value = float(number) * units[text[len(number) :]]
+    except (ValueError, KeyError):
+        value = -1.0
+    if not 0 <= value < float("inf"):
+        raise ValueError("give a duration such as 550ms, 15s or 2m")
+    return value
+
+
+def _whole_numbers(text: str, accepted: range, meaning: str) -> tuple[int, ...]:
+    values = set()
+    for part in map(str.strip, text.split(",")):
+        if not part.isdecimal() or int(part) not in accepted:
+            raise ValueError(f"{part or 'an empty place'!r} is not {meaning}")
+        values.add(int(part))
+    return tuple(sorted(values))

@@ -1,0 +1,71 @@
+"""`poolsize sweep --replay`: the sweep of a recorded curve, stored as a run."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from poolsize.errors import BadInput
+from poolsize.recordings.published import published_curves
+from poolsize.recordings.recording import Recording, read_recording
+from poolsize.runs.plan import SweepPlan
+from poolsize.runs.run import Run
+from poolsize.runs.store import RunWriter
+from poolsize.sweep.events import Event
+from poolsize.sweep.loop import sweep
+from poolsize.sweep.opening import new_file, new_setting, resumed_run
+from poolsize.sweep.options import OPTIONS, SweepOptions
+from poolsize.sweep.planning import plan_for
+from poolsize.sweep.replay import ReplayGenerator
+from poolsize.sweep.workload import workload_of
+from poolsize.units import count
+
+
+def replay(options: SweepOptions) -> Path:
+    """Sweep the recording that options.replay names, and return the run's path.
+
+    Raises BadInput for an option that needs a server, and for a recording that can't be read.
+    """
+    assert options.replay is not None
+    _refuse_what_needs_a_server(options)
+    recording = recording_of(options.replay)
+    workload = workload_of(options.replay)
+    run, path = resumed_run(options, workload), options.resume
+    if run is None or path is None:
+        plan = _plan(options, workload.name, recording)
+        run = Run(new_setting(options, plan, workload, recording=str(options.replay)), ())
+        path = new_file(options.output, workload)
+    generator = ReplayGenerator(recording, run)
+    with RunWriter(path, run.setting, resume=options.resume is not None) as writer:
+        sweep(run, (), generator, writer, _silent)
+    return path
+
+
+def recording_of(path: Path) -> Recording:
+    """Return the recorded curve in a file, or the published curve of that name. Raises BadInput for neither."""
+    if path.is_file():
+        return read_recording(path)
+    known = published_curves()
+    if str(path) not in known:
+        raise BadInput(f"`replay` {path}: neither a file nor a published curve: {', '.join(known)}")
+    return known[str(path)].recording
+
+
+def _plan(options: SweepOptions, workload: str, recording: Recording) -> SweepPlan:
+    smallest, largest = recording.sizes[0], recording.sizes[-1]
+    plan = plan_for(options, workload, (smallest, largest))
+    for size in plan.sizes:
+        if not smallest <= size <= largest:
+            raise BadInput(
+                f"`sizes` {size}: {options.replay} was recorded with {smallest} to "
+                f"{count(largest, 'connection')}, and nothing is known beyond"
+            )
+    return replace(plan, users=recording.users or plan.users)
+
+
+def _refuse_what_needs_a_server(options: SweepOptions) -> None:
+    for name in options.chosen:
+        if not OPTIONS[name].replayed:
+            raise BadInput(f"{options.named(name)}: a recording can't be asked for that; leave it out with `replay`")
+
+
+def _silent(_: Event) -> None:
+    """Show nothing: a replay is over before a line of progress could be read."""

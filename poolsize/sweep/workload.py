@@ -1,0 +1,47 @@
+"""Workload: which transactions a sweep measures."""
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from poolsize.errors import BadInput
+from poolsize.shipped import workloads
+
+DEFAULT_WORKLOAD = "oltp_read_write"
+
+
+@dataclass(frozen=True)
+class Workload:
+    """The workload of a sweep.
+
+    name: the locustfile's name without its folder and ending. own_path: the path as typed, or None for a workload that
+    comes with poolsize. sha256: of the locustfile's text, or of its name where there is no such file, as for a
+    published curve.
+    """
+
+    name: str
+    own_path: str | None
+    sha256: str
+
+
+def workload_of(locustfile: Path, own_path: str | None = None) -> Workload:
+    """Return the workload in a locustfile, or the recording in a file or of a published name."""
+    content = locustfile.read_bytes() if locustfile.is_file() else locustfile.name.encode()
+    return Workload(locustfile.stem, own_path, hashlib.sha256(content).hexdigest())
+
+
+def typed_workload(typed: str) -> Workload:
+    """Return the workload of a locustfile's path as typed, which may be the path of one that comes with poolsize."""
+    locustfile = Path(typed)
+    shipped = workloads().get(locustfile.stem)
+    return workload_of(locustfile, None if shipped and shipped.samefile(locustfile) else typed)
+
+
+def find_locustfile(workload: str) -> Path:
+    """Return the locustfile of a workload's name or path. Raises BadInput for neither."""
+    known = workloads()
+    if workload in known:
+        return known[workload]
+    if Path(workload).is_file():
+        return Path(workload)
+    raise BadInput(f"`workload` {workload}: neither a locustfile nor one of {', '.join(known)}")

@@ -1,0 +1,155 @@
+"""The declaration of a sweep's options: everything that is made from it has every option, and no text is lost."""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, get_type_hints
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from poolsize.commands.flags import in_flags
+from poolsize.commands.predict import predict
+from poolsize.commands.sweep import sweep
+from poolsize.errors import BadInput
+from poolsize.present.text.options_table import options_page
+from poolsize.runs.plan import Search, SweepPlan
+from poolsize.sweep.options import OPTIONS, SweepOptions, with_flags, words_of
+from poolsize.sweep.planning import options_of, plan_for
+from poolsize.sweep.readers import RESERVED
+from tests.conftest import ROOT
+
+PATHS = st.from_regex(r"[a-z][a-z0-9./]{0,9}", fullmatch=True).map(Path)
+TEXTS = st.from_regex(r"[a-z0-9=:/@-]{1,9}", fullmatch=True)
+MILLISECONDS = st.floats(0, 1e9).map(lambda value: value + 0.0)  # -0.0 reads as 0.0
+SHARES = st.floats(0, 1, exclude_min=True, exclude_max=True)
+VALUES: Mapping[Any, st.SearchStrategy[Any]] = {
+    int | None: st.integers(0, 10**9),
+    float | None: st.floats(0, 1e12, allow_subnormal=False).map(lambda value: value + 0.0),
+    str | None: TEXTS,
+    Path | None: PATHS,
+    tuple[int, ...] | None: st.sets(st.integers(1, 99), min_size=1).map(lambda values: tuple(sorted(values))),
+    Mapping[str, str] | None: st.dictionaries(
+        st.from_regex(r"[a-z][a-z_]{0,9}[a-z]", fullmatch=True).filter(lambda name: name not in RESERVED),
+        TEXTS,
+        min_size=1,
+    ),
+}
+HINTS = get_type_hints(SweepOptions)
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_the_command_has_every_option_under_its_fields_name(name: str) -> None:
+    (parameter,) = [parameter for parameter in sweep.params if parameter.name == name]
+    option = OPTIONS[name]
+    assert parameter.opts == [option.flag]
+    assert parameter.envvar == option.variable
+    assert getattr(parameter, "help", None) == option.usage
+
+
+def test_locust_has_every_option_that_it_should() -> None:
+    """In a process of its own, for Locust patches the standard library."""
+    program = (
+        "from poolsize.locust import PoolUser\n"
+        "from locust.argument_parser import get_parser\n"
+        "for action in get_parser()._actions:\n"
+        "    for flag in action.option_strings:\n"
+        "        print(flag, action.dest, action.container.title == 'poolsize')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    actions = {flag: (dest, ours) for flag, dest, ours in map(str.split, done.stdout.splitlines())}
+    for name, option in OPTIONS.items():
+        expected = (option.locusts_own or name, str(option.locusts_own is None)) if option.in_locust else None
+        assert actions.get(option.flag) == expected
+
+
+def test_the_reference_page_is_the_declarations() -> None:
+    page = (ROOT / "docs/options.md").read_text()
+    assert page == options_page(), "run: python -m poolsize.present.text.options_table > docs/options.md"
+    for name, option in OPTIONS.items():
+        (row,) = [line for line in page.splitlines() if line.startswith(f"| `{option.flag}` |")]
+        assert option.text in row
+        assert row.endswith(f"| `{name}` |")
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+@given(data=st.data())
+def test_a_value_is_read_again_as_it_was_written(name: str, data: st.DataObject) -> None:
+    option = OPTIONS[name]
+    value = data.draw(SHARES if name in {"precision", "error_budget"} else VALUES[HINTS[name]])
+    texts = option.write(value)
+    assert option.read(name, texts) == value
+    assert getattr(SweepOptions.parse({name: list(texts) if option.repeatable else texts[0]}), name) == value
+
+
+def test_an_option_has_the_type_of_the_field_that_it_sets() -> None:
+    for record in (SweepPlan, Search):
+        hints = get_type_hints(record)
+        for name in {field.name for field in fields(record)} & set(OPTIONS):
+            assert hints[name] in {HINTS[name], *HINTS[name].__args__}, name
+
+
+def test_the_options_of_a_plan_make_it_again() -> None:
+    for options in (
+        SweepOptions(cores=4),
+        SweepOptions(cores=4, budget_seconds=90, interval=2.0, users=20, warm_up_seconds=4, seed=7),
+        SweepOptions(cores=4, sizes=(1, 8), think_time_ms=0.5, precision=0.02, verify=(70,), repeats=3),
+        SweepOptions(cores=4, rate=500.0, error_budget=0.5, pool_timeout_seconds=0.25, step_seconds=20),
+    ):
+        plan = plan_for(options, "scan")
+        assert plan_for(SweepOptions(cores=4, **options_of(plan)), "scan") == plan
+        assert {"--budget", "--pool-sizes"} & set(words_of(options_of(plan)))
+
+
+def test_a_refusal_repeats_what_was_typed_and_else_what_would_be() -> None:
+    assert SweepOptions.parse({"budget_seconds": "5m"}).named("budget_seconds") == "`budget_seconds` 5m"
+    assert SweepOptions(budget_seconds=300).named("budget_seconds") == "`budget_seconds` 300s"
+    with pytest.raises(BadInput, match="`sizes` 1,x: 'x' is not a pool size"):
+        SweepOptions.parse({"sizes": "1,x"})
+    with pytest.raises(
+        BadInput, match=r"^`budget_seconds` 300s: it is for a search, and `sizes` or `rate` make a grid"
+    ):
+        plan_for(SweepOptions(budget_seconds=300, sizes=(1,)), "scan")
+
+
+def test_the_command_line_names_the_flag_of_a_parameter_and_leaves_other_names_alone() -> None:
+    assert with_flags("`step_seconds` 0, `sizes`: table `t1`") == "--step-time 0, --pool-sizes: table `t1`"
+    assert in_flags("`round_trip_ms` 5ms; `resume` a.jsonl", predict) == "--round-trip 5ms; --resume a.jsonl"
+    assert in_flags("`round_trip_ms` 5ms", sweep) == "`round_trip_ms` 5ms"
+
+
+FLAGS_MAY_STAND_IN = ("commands/", "present/", "locust/launch.py", "sweep/options.py")
+OF_OTHER_PROGRAMS = {
+    "--no-defaults", "--initialize-insecure", "--datadir=", "--force", "--skip-test-db", "--version",
+    "--auth-root-authentication-method=socket", "--user=root", "--report-interval=1", "--percentile=95", "--upgrade",
+}  # fmt: skip
+"""Flags of mysqld, mariadb-install-db, sysbench and pip."""
+SENTENCES = {
+    "analysis/bottleneck.py", "answer/comparison.py", "answer/findings.py", "answer/price.py",
+    "answer/recommendation.py", "answer/verdict.py", "formula.py",
+}  # fmt: skip
+"""Modules whose sentences still name a flag, until they are records that `present` turns into sentences."""
+
+
+def literals(path: Path) -> Iterator[str]:
+    """The strings of a module, the fixed parts of f-strings included, without the docstrings."""
+    tree = ast.parse(path.read_text())
+    statements = [node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in statements:
+            yield node.value
+
+
+def test_only_the_command_line_and_what_is_shown_name_flags() -> None:
+    package = ROOT / "poolsize"
+    for path in package.rglob("*.py"):
+        place = path.relative_to(package).as_posix()
+        if place.startswith(FLAGS_MAY_STAND_IN) or place in SENTENCES:
+            continue
+        words = [word.strip("(),;:") for text in literals(path) for word in text.split()]
+        flags = {word for word in words if word.startswith("--") and word[2:3].isalpha()}
+        assert flags <= OF_OTHER_PROGRAMS, place
