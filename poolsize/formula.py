@@ -51,7 +51,7 @@ def starting_point(
     app_threads: int | None = None,
     connections_per_thread: int | None = None,
 ) -> StartingPoint:
-    """Returns the formula's answer for a database host.
+    """Return the formula's answer for a database host.
 
     cores: the host's physical cores, or its logical CPUs when threads_per_core is given, which divides them.
     disks: disks that hold the data. cache_hit_rate: 0 (every read waits for a disk) to 1 (no read does).
@@ -86,7 +86,7 @@ def starting_point(
 
 
 def deadlock_floor(app_threads: int | None, connections_per_thread: int | None) -> int | None:
-    """Returns the fewest connections with which threads that hold several at once always let one thread proceed.
+    """Return the fewest connections with which threads that hold several at once always let one thread proceed.
 
     ``threads * (connections_per_thread - 1) + 1``: 3 threads with 4 connections each need 10. None where neither is
     given. Raises BadInput where only one is given, or a value is below 1.
@@ -104,7 +104,7 @@ def deadlock_floor(app_threads: int | None, connections_per_thread: int | None) 
 
 
 def sizes_around(size: int, *, at_least: int = 1) -> tuple[int, ...]:
-    """Returns sizes from an eighth of size to four times of it, a doubling apart, none below at_least."""
+    """Return sizes from an eighth of size to four times of it, a doubling apart, none below at_least."""
     return tuple(sorted({max(at_least, int(size * factor)) for factor in SWEEP_FACTORS}))
 
 

@@ -53,7 +53,7 @@ EXACT = 0.005
 
 
 def coverage_and_width(runs: Iterable[Case], prior: Prior = PRIOR) -> tuple[float, float]:
-    """Returns how often the plateau's range holds the truth, and the range's mean width in doublings."""
+    """Return how often the plateau's range holds the truth, and the range's mean width in doublings."""
     inside, widths = [], []
     for run in runs:
         estimate = plateau(run.fit(prior))
@@ -80,7 +80,7 @@ def range_table() -> str:
 
 
 def _settings() -> Iterator[tuple[str, str, float, list[Case]]]:
-    """Yields curves, steps, between-step noise and simulated runs; the last three as tests/unit/test_curve.py has."""
+    """Yield curves, steps, between-step noise and simulated runs; the last three as tests/unit/test_curve.py has."""
     for name, family in FAMILIES.items():
         for between in BETWEEN:
             yield name, f"1 x {STEP_SECONDS} s", between, cases(family, RUNS, between=between, length=STEP_SECONDS)
@@ -157,7 +157,7 @@ def prior_table(recordings: Sequence[Recording]) -> str:
 
 
 def _log_likelihood(prior: Prior, curves: Sequence[tuple[Vector, Vector]]) -> float:
-    """Returns the mean log density of known curves under the prior, over all its slope variances."""
+    """Return the mean log density of known curves under the prior, over all its slope variances."""
     weights = -0.5 * (np.log(np.array(prior.slope_deviations) / prior.usual_slope_deviation) / prior.spread) ** 2
     weights -= logsumexp(weights)
     densities = []

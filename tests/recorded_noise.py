@@ -43,7 +43,7 @@ def noise_table(recordings: Sequence[Recording]) -> str:
 
 
 def recorded_noises(recording: Recording) -> list[float]:
-    """Returns for each size by how much more windows of 10 s differ than their seconds show, a share."""
+    """Return for each size by how much more windows of 10 s differ than their seconds show, a share."""
     noises = []
     for seconds in recording.by_size.values():
         series = seconds.throughput
@@ -58,7 +58,7 @@ def recorded_noises(recording: Recording) -> list[float]:
 
 
 def noise_of_means(recording: Recording) -> float:
-    """Returns the noise that the fit sees in one exact mean a size, with a flat prior of its size."""
+    """Return the noise that the fit sees in one exact mean a size, with a flat prior of its size."""
     sizes = recording.sizes
     points = [Observation(size, fmean(recording.by_size[size].throughput), 0.0) for size in sizes]
     curve = fit_curve(points, sizes, replace(PRIOR, spread=100.0))

@@ -44,14 +44,14 @@ def usual(random: np.random.Generator) -> Shape:
 
 
 def true_plateau(shape: Shape, sizes: Sequence[int] = SIZES) -> int:
-    """Returns the smallest size within 5 % of a curve's maximum."""
+    """Return the smallest size within 5 % of a curve's maximum."""
     fine = np.geomspace(sizes[0], sizes[-1], 5000)
     rates = shape(fine)
     return ceil(float(fine[np.argmax(rates >= 0.95 * rates.max())]))
 
 
 def seconds(mean: float, noise: float, length: int, random: np.random.Generator) -> list[float]:
-    """Returns a first-order autoregressive series, as steady from its first second as later."""
+    """Return a first-order autoregressive series, as steady from its first second as later."""
     series = random.standard_normal(length)
     for place in range(1, length):
         series[place] = LAG_ONE * series[place - 1] + np.sqrt(1 - LAG_ONE**2) * series[place]
@@ -67,7 +67,7 @@ def observed(
     within: float | Sequence[float] = 0.05,
     between: float = 0.0,
 ) -> list[Observation]:
-    """Returns one observation a step of `length` seconds, at all SIZES.
+    """Return one observation a step of `length` seconds, at all SIZES.
 
     within: standard deviation of a second, a share of the mean; the same at all sizes, or one a size.
     between: between-step noise, a share.
@@ -92,7 +92,7 @@ class Case:
     shape: Shape
 
     def fit(self, prior: Prior = PRIOR) -> FittedCurve:
-        """Returns the fitted curve."""
+        """Return the fitted curve."""
         return fit_curve(self.observations, candidates(SIZES[0], SIZES[-1], SIZES), prior)
 
 
@@ -106,7 +106,7 @@ def cases(
     within: float = 0.05,
     uneven: float = 0.0,
 ) -> list[Case]:
-    """Returns simulated runs. length: seconds of a step. within: standard deviation of a second, a share.
+    """Return simulated runs. length: seconds of a step. within: standard deviation of a second, a share.
 
     uneven: standard deviation of that noise's logarithm between sizes.
     """

@@ -58,7 +58,7 @@ class Analysis:
         return FittedModels(points, self.plateau, self.bottleneck, self.by_size, of_grid)
 
     def at(self, pool_size: int) -> SizeSummary:
-        """Returns the summary of one measured size. Raises KeyError for another size."""
+        """Return the summary of one measured size. Raises KeyError for another size."""
         return self.by_size.at(pool_size)
 
     @property
@@ -95,7 +95,7 @@ class Analysis:
         return failed
 
     def throughput_at(self, pool_size: int) -> float:
-        """Returns transactions per second at any size from the smallest to the largest valid one.
+        """Return transactions per second at any size from the smallest to the largest valid one.
 
         By the fitted curve; at a fixed rate, as measured at the nearest size.
         """
@@ -115,7 +115,7 @@ class Analysis:
 
 
 def analyze(run: Run, tolerance: float = TOLERANCE) -> Analysis:
-    """Returns a run's analysis. tolerance: share of capacity that the plateau may lose.
+    """Return a run's analysis. tolerance: share of capacity that the plateau may lose.
 
     Raises WorkFailed where nothing was measured.
     """
@@ -144,7 +144,7 @@ def analyze(run: Run, tolerance: float = TOLERANCE) -> Analysis:
 
 
 def observations(steps: Sequence[Step]) -> Sequence[Observation]:
-    """Returns the valid steps as points of the curve, ascending in pool size."""
+    """Return the valid steps as points of the curve, ascending in pool size."""
     ascending = sorted(valid_steps(steps), key=lambda step: step.pool_size)
     return group_neighbouring_sizes([Observation.of(step) for step in ascending])
 

@@ -10,17 +10,17 @@ Place = tuple[int, int, float | None]
 
 
 def place(step: Step) -> Place:
-    """Returns what the attempts at one planned step have in common: pool size, repeat, and rate."""
+    """Return what the attempts at one planned step have in common: pool size, repeat, and rate."""
     return step.pool_size, step.repeat, step.rate
 
 
 def attempt_counts(steps: Sequence[Step]) -> Counter[Place]:
-    """Returns how often each planned step was measured, failed attempts included."""
+    """Return how often each planned step was measured, failed attempts included."""
     return Counter(map(place, steps))
 
 
 def curve_steps(plan: SweepPlan, steps: Sequence[Step]) -> tuple[Step, ...]:
-    """Returns the steps that make the throughput curve, in the order they were measured.
+    """Return the steps that make the throughput curve, in the order they were measured.
 
     Of each planned step that is the first attempt that need not be retried, else the last one. In a search, which
     plans no repeats, a retried step counts only where its pool size has no other.
@@ -37,17 +37,17 @@ def curve_steps(plan: SweepPlan, steps: Sequence[Step]) -> tuple[Step, ...]:
 
 
 def verification_steps(run: Run) -> tuple[Step, ...]:
-    """Returns the steps that measured the answer at a part of its capacity: the last attempt at each."""
+    """Return the steps that measured the answer at a part of its capacity: the last attempt at each."""
     last = {place(step): step for step in run.steps if step.rate != run.plan.rate}
     return tuple(last.values())
 
 
 def valid_steps(steps: Sequence[Step]) -> tuple[Step, ...]:
-    """Returns the steps that may enter an estimate."""
+    """Return the steps that may enter an estimate."""
     return tuple(step for step in steps if step.valid)
 
 
 def retried_steps(run: Run) -> tuple[Step, ...]:
-    """Returns the failed attempts that were measured again; they are kept in the run, and counted nowhere."""
+    """Return the failed attempts that were measured again; they are kept in the run, and counted nowhere."""
     counted = {id(step) for step in (*curve_steps(run.plan, run.steps), *verification_steps(run))}
     return tuple(step for step in run.steps if id(step) not in counted)

@@ -37,7 +37,7 @@ class BimodalUsage:
     long: Mode
 
     def pools(self, connections: int) -> tuple[int, int]:
-        """Returns the connections of a pool for short and of one for long transactions, at least 1 each.
+        """Return the connections of a pool for short and of one for long transactions, at least 1 each.
 
         The connections are divided in proportion to share x usage time.
         """
@@ -48,7 +48,7 @@ class BimodalUsage:
 
 
 def bimodal_usage(usage: HdrHistogram) -> BimodalUsage | None:
-    """Returns the two modes of usage times, or None where there is one mode or more than two.
+    """Return the two modes of usage times, or None where there is one mode or more than two.
 
     usage: histogram of microseconds. Fewer than 200 transactions have no modes.
     """
@@ -74,7 +74,7 @@ def _mode(values_us: Vector, numbers: Vector, part: NDArray[np.bool_]) -> Mode:
 
 
 def _valley(density: Vector) -> int | None:
-    """Returns the class that is deepest against the lower of the tops on its two sides, or None."""
+    """Return the class that is deepest against the lower of the tops on its two sides, or None."""
     deepest: tuple[float, int] | None = None
     for place in range(1, len(density) - 1):
         lower_top = min(density[:place].max(), density[place + 1 :].max())

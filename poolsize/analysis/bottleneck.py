@@ -64,7 +64,7 @@ class Evidence:
     calibration: Calibration | None
 
     def mean(self, counter: str) -> float | None:
-        """Returns a server counter's mean over the steps in which it was read, or None."""
+        """Return a server counter's mean over the steps in which it was read, or None."""
         values = [value for step in self.steps if (value := step.counter(counter)) is not None]
         return fmean(values) if values else None
 
@@ -75,7 +75,7 @@ class Evidence:
 
 
 def bottleneck(evidence: Evidence) -> Bottleneck:
-    """Returns the most certain bottleneck, or UNKNOWN.
+    """Return the most certain bottleneck, or UNKNOWN.
 
     First what is seen to be saturated, then what connections are seen to wait for, then what remains when they wait
     for something that has no counter.

@@ -16,7 +16,7 @@ from poolsize.runs.run import Step
 
 
 def steps_by_size(steps: Sequence[Step]) -> Iterator[tuple[int, tuple[Step, ...]]]:
-    """Yields each pool size, ascending, with its valid steps, or with all of them where none is valid."""
+    """Yield each pool size, ascending, with its valid steps, or with all of them where none is valid."""
     ascending = sorted(steps, key=lambda step: step.pool_size)
     for pool_size, group in groupby(ascending, key=lambda step: step.pool_size):
         attempts = tuple(group)
@@ -43,38 +43,38 @@ class BySize:
         return {summary.pool_size: summary for summary in self.summaries}
 
     def at(self, pool_size: int) -> SizeSummary:
-        """Returns the summary of one measured size. Raises KeyError for another size."""
+        """Return the summary of one measured size. Raises KeyError for another size."""
         return self._by_pool_size[pool_size]
 
     def nearest(self, pool_size: int) -> SizeSummary:
-        """Returns the summary of the valid size that is nearest on a logarithmic scale."""
+        """Return the summary of the valid size that is nearest on a logarithmic scale."""
         return min(self.valid, key=lambda summary: abs(log(summary.pool_size / pool_size)))
 
     def is_measured(self, pool_size: int) -> bool:
-        """Returns whether the size is one of the valid ones."""
+        """Return whether the size is one of the valid ones."""
         return any(summary.pool_size == pool_size for summary in self.valid)
 
     def around(self, pool_size: int) -> tuple[int, int]:
-        """Returns the nearest valid sizes below and above a size that lies between two of them."""
+        """Return the nearest valid sizes below and above a size that lies between two of them."""
         sizes = [summary.pool_size for summary in self.valid]
         return max(size for size in sizes if size < pool_size), min(size for size in sizes if size > pool_size)
 
     def histogram(self, latency: str, pool_size: int) -> HdrHistogram | None:
-        """Returns the histogram of a latency (wait, usage or total) at one measured size, in us; None in a replay."""
+        """Return the histogram of a latency (wait, usage or total) at one measured size, in us; None in a replay."""
         stored = [getattr(step.latencies, latency) for step in self.steps[pool_size] if step.latencies]
         return merged(stored) if stored else None
 
     def counter(self, name: str, pool_size: int) -> float | None:
-        """Returns the mean of a server counter at one measured size, or None where it was not read."""
+        """Return the mean of a server counter at one measured size, or None where it was not read."""
         values = [value for step in self.steps[pool_size] if (value := step.counter(name)) is not None]
         return fmean(values) if values else None
 
     def worker_cores(self, pool_size: int) -> float:
-        """Returns the cores that the workers kept busy at one measured size."""
+        """Return the cores that the workers kept busy at one measured size."""
         return fmean(sum(worker.cpu for worker in step.workers) for step in self.steps[pool_size])
 
     def latency_ms(self, quantile: str, pool_size: int) -> float:
-        """Returns a quantile of the total time in ms, interpolated between the valid sizes on logarithmic axes.
+        """Return a quantile of the total time in ms, interpolated between the valid sizes on logarithmic axes.
 
         NaN where the run does not know it.
         """

@@ -18,7 +18,7 @@ FILLED = 1.1
 
 
 def check_step(step: Step, error_budget: float) -> tuple[CheckResult, ...]:
-    """Returns the result of every check on one step; a replayed step has figures for two of them.
+    """Return the result of every check on one step; a replayed step has figures for two of them.
 
     error_budget: share of transactions that may fail.
     """
@@ -65,7 +65,7 @@ def arrivals(step: Step) -> CheckResult:
 
 
 def mean_total_ms(step: Step) -> float:
-    """Returns the mean total time in ms; 0 for a replayed step, which does not know it."""
+    """Return the mean total time in ms; 0 for a replayed step, which does not know it."""
     return mean_ms([step.latencies.total]) if step.latencies else 0.0
 
 

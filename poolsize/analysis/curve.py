@@ -52,11 +52,11 @@ class FittedCurve:
         return np.asarray(self.samples.mean(axis=0))
 
     def at(self, pool_size: float) -> float:
-        """Returns the fitted curve at any size from the smallest to the largest; linear over log2 between sizes."""
+        """Return the fitted curve at any size from the smallest to the largest; linear over log2 between sizes."""
         return float(np.interp(np.log2(pool_size), np.log2(self.sizes), self.mean))
 
     def within(self, low: int, high: int) -> "FittedCurve":
-        """Returns the part from one size to another, both included."""
+        """Return the part from one size to another, both included."""
         places = [place for place, size in enumerate(self.sizes) if low <= size <= high]
         sizes = tuple(self.sizes[place] for place in places)
         return FittedCurve(sizes, self.measured, self.samples[:, places], self.noise[places])
@@ -68,7 +68,7 @@ class FittedCurve:
         return max(self.measured.intersection(self.sizes), key=lambda size: means[size])
 
     def efficiency(self) -> Matrix:
-        """Returns throughput as a share of the best size's on the same sample: shape (samples, sizes).
+        """Return throughput as a share of the best size's on the same sample: shape (samples, sizes).
 
         Values exceed 1 where another size is better on that sample. The reference is not each sample's own maximum:
         the highest of many uncertain values is too high, and on a flat top by more than the tolerance of an answer.
@@ -76,7 +76,7 @@ class FittedCurve:
         return np.asarray(self.samples / self.samples[:, [self.sizes.index(self.best_size)]])
 
     def crossing(self, share: float) -> Vector:
-        """Returns for each sample log2 of the size at which it first reaches that share of its top.
+        """Return for each sample log2 of the size at which it first reaches that share of its top.
 
         The top is the sample's throughput where the posterior mean is highest. Linear over log2 between sizes.
         """
@@ -91,14 +91,14 @@ class FittedCurve:
 
 
 def candidates(low: int, high: int, also: Sequence[int] = ()) -> tuple[int, ...]:
-    """Returns pool sizes from low to high, ascending: four to a doubling (all below 8), and those of `also`."""
+    """Return pool sizes from low to high, ascending: four to a doubling (all below 8), and those of `also`."""
     doublings = range(int(np.ceil(np.log2(high) * PER_DOUBLING)) + 1)
     regular = {round(2 ** (place / PER_DOUBLING)) for place in doublings}
     return tuple(sorted({size for size in regular | {low, high, *also} if low <= size <= high}))
 
 
 def fit_curve(observations: Sequence[Observation], sizes: Sequence[int], prior: Prior = PRIOR) -> FittedCurve:
-    """Returns the curve fitted to the observations, over the sizes.
+    """Return the curve fitted to the observations, over the sizes.
 
     sizes: ascending, with every observed size among them. At least one throughput must be above 0.
     """
@@ -157,7 +157,7 @@ def _measured_sizes(observations: Sequence[Observation], sizes: Sequence[int]) -
 def _weights(
     prior: Prior, covariances: Matrix, levels: Vector, steps: Vector, squares: Vector, variances: Matrix
 ) -> Vector:
-    """Returns the posterior probability of each pair of slope variance and between-step noise; flat, sum 1.
+    """Return the posterior probability of each pair of slope variance and between-step noise; flat, sum 1.
 
     covariances: K + V, shape (slope deviations, between-step noises, measured, measured).
     variances: v, shape (between-step noises, measured). levels, squares: in units of the highest throughput.
@@ -178,7 +178,7 @@ def _conditioned(
     covariances: Matrix,
     weights: Vector,
 ) -> Matrix:
-    """Returns the posterior samples by Matheron's rule, each pair's share of them by its weight."""
+    """Return the posterior samples by Matheron's rule, each pair's share of them by its weight."""
     places, noises = measured.places, len(variances)
     ends = np.round(np.cumsum(weights) * SAMPLES).astype(int)
     samples = []
@@ -194,5 +194,5 @@ def _conditioned(
 
 
 def _diagonal(rows: Matrix) -> Matrix:
-    """Returns a diagonal matrix for each row."""
+    """Return a diagonal matrix for each row."""
     return np.asarray(rows[:, :, None] * np.eye(rows.shape[1]))

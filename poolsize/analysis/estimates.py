@@ -61,7 +61,7 @@ class Estimate:
 def answers(
     observations: Sequence[Observation], tolerance: float = TOLERANCE, client: Station = NO_CLIENT
 ) -> Mapping[str, int | None]:
-    """Returns the pool size of every estimator but the plateau, by its name: no ranges, no test.
+    """Return the pool size of every estimator but the plateau, by its name: no ranges, no test.
 
     observations: ascending in size. tolerance: share of capacity. client: service demand at the load generator.
     """
@@ -76,7 +76,7 @@ def estimates(
     *,
     of_grid: bool = True,
 ) -> Mapping[str, Estimate]:
-    """Returns every estimator's answer with its range and its test, by the estimator's name.
+    """Return every estimator's answer with its range and its test, by the estimator's name.
 
     observations: ascending in size. tolerance: share of capacity. client: service demand at the load generator.
     of_grid: a user chose the sizes.
@@ -87,7 +87,7 @@ def estimates(
 
 
 def _tested(estimator: Estimator, observations: Sequence[Observation]) -> Estimate:
-    """Returns an estimator's answer, tested by leaving sizes out: each inner size in turn, and the largest."""
+    """Return an estimator's answer, tested by leaving sizes out: each inner size in turn, and the largest."""
     sizes, rates, _ = means_by_size(observations)
     answer = estimator.estimate(observations)
     shorter = estimator.estimate(_without(observations, sizes[-1])).pool_size if len(sizes) > 2 else None

@@ -52,31 +52,31 @@ class Estimator(ABC):
 
     @abstractmethod
     def estimate(self, observations: Sequence[Observation]) -> SizeRange:
-        """Returns the answer with its 95 % range."""
+        """Return the answer with its 95 % range."""
 
     @abstractmethod
     def pool_size(self, observations: Sequence[Observation]) -> int | None:
-        """Returns only the answer, which is quicker; None where there is none."""
+        """Return only the answer, which is quicker; None where there is none."""
 
     @abstractmethod
     def predict(self, observations: Sequence[Observation], size: int) -> float | None:
-        """Returns the throughput per second at a size; None where the estimator predicts none."""
+        """Return the throughput per second at a size; None where the estimator predicts none."""
 
 
 class PlateauEstimator(Estimator):
     """The start of the fitted curve's plateau: poolsize's own answer."""
 
     def estimate(self, observations: Sequence[Observation]) -> SizeRange:
-        """Returns the plateau's size and range."""
+        """Return the plateau's size and range."""
         answer = plateau(_fitted_curve(observations), self.tolerance, of_grid=self.of_grid)
         return SizeRange(answer.pool_size, answer.low, answer.high)
 
     def pool_size(self, observations: Sequence[Observation]) -> int | None:
-        """Returns the plateau's size."""
+        """Return the plateau's size."""
         return self.estimate(observations).pool_size
 
     def predict(self, observations: Sequence[Observation], size: int) -> float | None:
-        """Returns the fitted curve's throughput per second."""
+        """Return the fitted curve's throughput per second."""
         return _fitted_curve(observations).at(size)
 
 
@@ -84,7 +84,7 @@ class UslEstimator(Estimator):
     """The peak of the universal scalability law; none where the peak lies beyond the measured sizes."""
 
     def estimate(self, observations: Sequence[Observation]) -> SizeRange:
-        """Returns the peak, and its range as far as the measured sizes reach."""
+        """Return the peak, and its range as far as the measured sizes reach."""
         sizes, rates, errors = means_by_size(observations)
         law = fit_usl(sizes, rates, errors)
         peak = _peak_inside(law, sizes)
@@ -94,12 +94,12 @@ class UslEstimator(Estimator):
         return SizeRange(peak, round(float(low)), round(float(high)))
 
     def pool_size(self, observations: Sequence[Observation]) -> int | None:
-        """Returns the peak."""
+        """Return the peak."""
         sizes, rates, errors = means_by_size(observations)
         return _peak_inside(fit_usl(sizes, rates, errors), sizes)
 
     def predict(self, observations: Sequence[Observation], size: int) -> float | None:
-        """Returns the law's throughput per second; None with too few sizes."""
+        """Return the law's throughput per second; None with too few sizes."""
         law = fit_usl(*means_by_size(observations))
         return None if law is None else float(law.throughput([size])[0])
 
@@ -108,7 +108,7 @@ class ClosedNetworkEstimator(Estimator):
     """The plateau of the closed network fitted to the observations."""
 
     def estimate(self, observations: Sequence[Observation]) -> SizeRange:
-        """Returns the size within the tolerance; its range from SAMPLES networks that the measurements allow."""
+        """Return the size within the tolerance; its range from SAMPLES networks that the measurements allow."""
         network = fitted_network(observations, self.client)
         if network is None:
             return NO_ANSWER
@@ -118,17 +118,17 @@ class ClosedNetworkEstimator(Estimator):
         return SizeRange(self._plateau(network, sizes), int(low), int(high))
 
     def pool_size(self, observations: Sequence[Observation]) -> int | None:
-        """Returns the size within the tolerance."""
+        """Return the size within the tolerance."""
         network = fitted_network(observations, self.client)
         return None if network is None else self._plateau(network, _candidates(observations))
 
     def predict(self, observations: Sequence[Observation], size: int) -> float | None:
-        """Returns the network's throughput per second; None with too few sizes."""
+        """Return the network's throughput per second; None with too few sizes."""
         network = fitted_network(observations, self.client)
         return None if network is None else float(network.throughput([size])[0])
 
     def _plateau(self, network: FittedNetwork, sizes: Sequence[int]) -> int:
-        """Returns the smallest size within the tolerance; linear between the sizes."""
+        """Return the smallest size within the tolerance; linear between the sizes."""
         rates = network.throughput(sizes)
         goal = (1 - self.tolerance) * float(rates.max())
         above = int(np.argmax(rates >= goal))
@@ -141,7 +141,7 @@ class KneedleEstimator(Estimator):
     """Kneedle's knee of the measured means."""
 
     def estimate(self, observations: Sequence[Observation]) -> SizeRange:
-        """Returns the knee; its range from SAMPLES curves, each mean varied by its standard error.
+        """Return the knee; its range from SAMPLES curves, each mean varied by its standard error.
 
         No answer where fewer than half of these curves have a knee.
         """
@@ -156,17 +156,17 @@ class KneedleEstimator(Estimator):
         return SizeRange(answer, int(low), int(high))
 
     def pool_size(self, observations: Sequence[Observation]) -> int | None:
-        """Returns the knee."""
+        """Return the knee."""
         sizes, rates, _ = means_by_size(observations)
         return knee(sizes, rates)
 
     def predict(self, observations: Sequence[Observation], size: int) -> float | None:  # noqa: ARG002  # Kneedle has no model
-        """Returns None: Kneedle has no model of throughput."""
+        """Return None: Kneedle has no model of throughput."""
         return None
 
 
 def fitted_network(observations: Sequence[Observation], client: Station = NO_CLIENT) -> FittedNetwork | None:
-    """Returns the closed network that explains the observations best; None with fewer than 4 sizes.
+    """Return the closed network that explains the observations best; None with fewer than 4 sizes.
 
     client: service demand at the load generator, where it was measured.
     """
@@ -174,7 +174,7 @@ def fitted_network(observations: Sequence[Observation], client: Station = NO_CLI
 
 
 def means_by_size(observations: Sequence[Observation]) -> tuple[list[int], list[float], list[float]]:
-    """Returns the sizes, ascending, the mean throughput at each (per second), and the mean's standard error."""
+    """Return the sizes, ascending, the mean throughput at each (per second), and the mean's standard error."""
     groups = {size: list(same) for size, same in groupby(observations, key=lambda observation: observation.pool_size)}
     rates = [fmean(observation.throughput for observation in same) for same in groups.values()]
     errors = [sqrt(sum(observation.standard_error**2 for observation in same)) / len(same) for same in groups.values()]

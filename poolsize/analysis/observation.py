@@ -23,7 +23,7 @@ class Observation:
 
     @classmethod
     def of(cls, step: Step) -> "Observation":
-        """Returns the observation of a step's counted seconds."""
+        """Return the observation of a step's counted seconds."""
         return cls(step.pool_size, *_mean_and_error(step.counted))
 
 
@@ -33,7 +33,7 @@ def _mean_and_error(seconds: tuple[float, ...]) -> tuple[float, float]:
 
 
 def group_neighbouring_sizes(observations: Sequence[Observation]) -> Sequence[Observation]:
-    """Returns the observations with at most some 64 + 16 sizes a doubling: neighbours get their middle size.
+    """Return the observations with at most some 64 + 16 sizes a doubling: neighbours get their middle size.
 
     Up to 64 sizes the observations stay as they are. The smallest and the largest size are never grouped.
     observations: ascending in size, at least one.

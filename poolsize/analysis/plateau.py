@@ -55,7 +55,7 @@ def plateau(
     of_grid: bool = False,
     certainty: float = CERTAINTY,
 ) -> Plateau:
-    """Returns the plateau of a fitted curve; its start may lie between two measured sizes.
+    """Return the plateau of a fitted curve; its start may lie between two measured sizes.
 
     tolerance: share of capacity. of_grid: a user chose the sizes, so sizes between them won't be measured.
     certainty: probability that pool_size must have of being within the tolerance.
@@ -81,13 +81,13 @@ def plateau(
 def plateau_range(
     curve: FittedCurve, tolerance: float = TOLERANCE, quantiles: tuple[float, float] = RANGE
 ) -> tuple[int, int]:
-    """Returns the sizes between which the plateau starts, as quantiles of the posterior samples."""
+    """Return the sizes between which the plateau starts, as quantiles of the posterior samples."""
     first, last = 2 ** np.quantile(curve.crossing(1 - tolerance), quantiles)
     return ceil(first - ROUNDING), ceil(last - ROUNDING)
 
 
 def _answer(curve: FittedCurve, efficiency: Matrix, tolerance: float, certainty: float, *, of_grid: bool) -> int:
-    """Returns the index of the smallest size with enough probability of being within the tolerance.
+    """Return the index of the smallest size with enough probability of being within the tolerance.
 
     On a user's grid that size may not be measured. Then the smallest measured size below it with a probability of
     1/2 is preferred: what speaks against that size is mostly the curve between two measured sizes.
@@ -101,7 +101,7 @@ def _answer(curve: FittedCurve, efficiency: Matrix, tolerance: float, certainty:
 
 
 def carrier(sizes: Sequence[int], rate: float, tolerance: float = TOLERANCE) -> Plateau:
-    """Returns the plateau of an open loop: the smallest measured size that carried the arrival rate.
+    """Return the plateau of an open loop: the smallest measured size that carried the arrival rate.
 
     By how much a size exceeds the rate is chance. sizes: those that carried the rate, ascending, not empty.
     rate: transactions per second.

@@ -54,7 +54,7 @@ class Prior:
     pooled_steps: float
 
     def covariances(self, sizes: tuple[int, ...]) -> Matrix:
-        """Returns Cov(f(x), f(y)) for each slope deviation: shape (slope deviations, sizes, sizes)."""
+        """Return Cov(f(x), f(y)) for each slope deviation: shape (slope deviations, sizes, sizes)."""
         x = 1 + np.log2(sizes)
         near, far = np.minimum.outer(x, x), np.maximum.outer(x, x)
         return np.array(
@@ -67,7 +67,7 @@ class Prior:
         )
 
     def log_density(self) -> Matrix:
-        """Returns the log density of each pair of hyperparameters, up to a constant.
+        """Return the log density of each pair of hyperparameters, up to a constant.
 
         Shape (slope deviations, between-step noises).
         """
@@ -107,7 +107,7 @@ class PriorSamples:
 
 @lru_cache(maxsize=8)
 def prior_samples(prior: Prior, sizes: tuple[int, ...]) -> PriorSamples:
-    """Returns SAMPLES curves over the sizes (ascending) for each slope deviation of the prior."""
+    """Return SAMPLES curves over the sizes (ascending) for each slope deviation of the prior."""
     covariances = prior.covariances(sizes)
     random = np.random.default_rng(0)
     normal, noise = random.standard_normal((2, SAMPLES, len(sizes)))
@@ -116,7 +116,7 @@ def prior_samples(prior: Prior, sizes: tuple[int, ...]) -> PriorSamples:
 
 
 def within_step_variances(prior: Prior, own: Vector, steps: Vector) -> tuple[Vector, float]:
-    """Returns the within-step noise of each size and the mean of all, both as variances of a share.
+    """Return the within-step noise of each size and the mean of all, both as variances of a share.
 
     A few seconds know their own noise badly: each size's own variance (own) is averaged with the mean of all
     sizes, by its number of steps and by `pooled_steps`.

@@ -34,7 +34,7 @@ class ServiceDemands:
     inferred: bool
 
     def throughput(self, pool_size: int) -> float:
-        """Returns the transactions per second of a closed network with these demands and a full pool of that size."""
+        """Return the transactions per second of a closed network with these demands and a full pool of that size."""
         stations = (
             Station(self.client_ms, self.client_processes),
             Station(self.server_ms, self.server_cores),
@@ -42,7 +42,7 @@ class ServiceDemands:
         return 1000 * float(throughputs(stations, self.other_ms, pool_size)[-1])
 
     def database_size(self, tolerance: float) -> int | None:
-        """Returns the smallest pool size with which the database alone is within the tolerance of its capacity.
+        """Return the smallest pool size with which the database alone is within the tolerance of its capacity.
 
         A client that took no CPU time between statements would need no more connections. None where more than
         2,000 would be needed. tolerance: share of capacity. server_ms must be above 0.
@@ -56,7 +56,7 @@ class ServiceDemands:
 
 
 def service_demands(step: Step, smallest: Step, cores: int) -> ServiceDemands | None:
-    """Returns the demands in one step; None where no transaction ended, or the server's part is not known.
+    """Return the demands in one step; None where no transaction ended, or the server's part is not known.
 
     smallest: the run's step with the smallest pool; with one connection its usage time gives other_ms.
     cores: of the server's host, for a server whose process was not visible.
@@ -77,7 +77,7 @@ def service_demands(step: Step, smallest: Step, cores: int) -> ServiceDemands | 
 
 
 def service_demands_at(steps: Sequence[Step], pool_size: int, cores: int) -> ServiceDemands | None:
-    """Returns the demands at a measured pool size, the mean of its repeats; None where no repeat knows them.
+    """Return the demands at a measured pool size, the mean of its repeats; None where no repeat knows them.
 
     steps: all of the run's curve. cores: of the server's host.
     """

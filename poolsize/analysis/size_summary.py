@@ -50,12 +50,12 @@ class SizeSummary:
         return not any(result.check.disqualifies for result in self.failed_checks)
 
     def failed(self, check: Check) -> bool:
-        """Returns whether the check failed in any repeat."""
+        """Return whether the check failed in any repeat."""
         return any(result.check is check for result in self.failed_checks)
 
 
 def size_summary(steps: Sequence[Step], demands: ServiceDemands | None) -> SizeSummary:
-    """Returns the summary of the steps of one pool size. steps: at least one."""
+    """Return the summary of the steps of one pool size. steps: at least one."""
     latencies = _latencies(steps)
     return SizeSummary(
         pool_size=steps[0].pool_size,

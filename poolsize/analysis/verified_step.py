@@ -24,7 +24,7 @@ class VerifiedStep:
 
 
 def verified_step(step: Step, capacity: float) -> VerifiedStep:
-    """Returns the figures of an open-loop step. capacity: throughput per second of that pool size in a closed loop."""
+    """Return the figures of an open-loop step. capacity: throughput per second of that pool size in a closed loop."""
     rate, latencies = step.rate or 0.0, step.latencies
     assert latencies is not None  # a replay has no open loop
     return VerifiedStep(

@@ -14,7 +14,7 @@ Fields = Mapping[str, str]
 
 
 def fields(run: Run) -> Fields:
-    """Returns everything that the result may depend on.
+    """Return everything that the result may depend on.
 
     Left out are the length, the order and the pool sizes of the steps: they decide how certain the result is.
     """
@@ -35,7 +35,7 @@ def fields(run: Run) -> Fields:
 
 
 def compared_field(runs: Mapping[str, Run], across: str | None = None) -> str | None:
-    """Returns the one field in which runs differ, or None where they know of no difference.
+    """Return the one field in which runs differ, or None where they know of no difference.
 
     runs: by the names that people know them by, two or more. across: the field it must be. Raises BadInput naming every
     further field and two of its values.

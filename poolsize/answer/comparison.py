@@ -93,7 +93,7 @@ class Comparison:
 
 
 def compare(analyses: Mapping[str, Analysis], across: str | None = None) -> Comparison:
-    """Returns the comparison of runs with the first of them. analyses: by the runs' names, two or more.
+    """Return the comparison of runs with the first of them. analyses: by the runs' names, two or more.
 
     Raises BadInput for fewer, and for runs that differ in more than one field or have no size in common; WorkFailed for
     a run that is incomplete or has no valid step.

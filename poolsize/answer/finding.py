@@ -108,15 +108,15 @@ class Finding:
 
 
 def reason(code: Code, **values: object) -> Finding:
-    """Returns a finding that says why the answer is what it is."""
+    """Return a finding that says why the answer is what it is."""
     return Finding(code, Severity.REASON, values)
 
 
 def warning(code: Code, way_out: WayOut | None = None, **values: object) -> Finding:
-    """Returns a finding that limits the answer's use."""
+    """Return a finding that limits the answer's use."""
     return Finding(code, Severity.WARNING, values, way_out)
 
 
 def refusal(code: Code, way_out: WayOut | None = None, **values: object) -> Finding:
-    """Returns a finding that forbids an answer."""
+    """Return a finding that forbids an answer."""
     return Finding(code, Severity.REFUSAL, values, way_out)

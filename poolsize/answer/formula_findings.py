@@ -5,7 +5,7 @@ from poolsize.formula import StartingPoint
 
 
 def formula_findings(start: StartingPoint) -> tuple[Finding, ...]:
-    """Returns the reasons and warnings of a starting point."""
+    """Return the reasons and warnings of a starting point."""
     return (*_reasons(start), *_warnings(start))
 
 

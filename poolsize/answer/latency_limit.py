@@ -39,7 +39,7 @@ class LimitedSize:
 
 
 def within_limits(analysis: "Analysis", plateau: "Plateau", limits: LatencyLimits) -> LimitedSize:
-    """Returns the plateau's size if it keeps the latency limits, else the best of the sizes that do.
+    """Return the plateau's size if it keeps the latency limits, else the best of the sizes that do.
 
     That is the smallest within the tolerance of the highest throughput that the limits allow; sizes between measured
     ones count. Where no size keeps them, the plateau's size stays, with a warning. Raises BadInput for a latency that

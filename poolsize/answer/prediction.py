@@ -81,7 +81,7 @@ class Prediction:
 
 
 def predict(analysis: Analysis, what_if: WhatIf, sizes: Sequence[int] | None = None) -> Prediction:
-    """Returns predicted pool sizes. sizes: those to predict, or None for sizes around the measured ones.
+    """Return predicted pool sizes. sizes: those to predict, or None for sizes around the measured ones.
 
     Raises WorkFailed where no network could be fitted, and BadInput for what the run does not know.
     """

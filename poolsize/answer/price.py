@@ -23,14 +23,14 @@ class Price:
 
 
 def prices(analysis: "Analysis", others: tuple[int | None, ...]) -> tuple[Price, ...]:
-    """Returns the price of every measured size, and of the others that lie between those; ascending."""
+    """Return the price of every measured size, and of the others that lie between those; ascending."""
     measured = [size.pool_size for size in analysis.valid_sizes]
     between = [size for size in others if size and measured[0] <= size <= measured[-1]]
     return tuple(price(analysis, size) for size in sorted({*measured, *between}))
 
 
 def price(analysis: "Analysis", size: int) -> Price:
-    """Returns the price of one size, by the fitted curve."""
+    """Return the price of one size, by the fitted curve."""
     p95_ms = analysis.by_size.latency_ms("p95", size)
     loss = 0.0
     if analysis.curve is not None and analysis.plateau is not None:
@@ -39,7 +39,7 @@ def price(analysis: "Analysis", size: int) -> Price:
 
 
 def current_size(analysis: "Analysis", size: int, current: int) -> Finding:
-    """Returns what the user's current size costs against the recommended one."""
+    """Return what the user's current size costs against the recommended one."""
     low, high = analysis.valid_sizes[0].pool_size, analysis.valid_sizes[-1].pool_size
     if not low <= current <= high:
         return reason(Code.CURRENT_NOT_MEASURED, current=current, pool_size=size, low=low, high=high)

@@ -16,7 +16,7 @@ DISAGREE = 2.0
 
 
 def reasons(analysis: "Analysis", size: int, formula_size: int) -> tuple[Finding, ...]:
-    """Returns why the answer is that size, the most important reason first. formula_size: the formula's connections."""
+    """Return why the answer is that size, the most important reason first. formula_size: the formula's connections."""
     assert analysis.plateau is not None
     reach = _plateau if analysis.setting.plan.rate is None else _carries_rate
     findings = [

@@ -71,7 +71,7 @@ class Recommendation:
 
 
 def from_formula(start: StartingPoint) -> Recommendation:
-    """Returns the starting point as a recommendation; its range is from half of it to twice."""
+    """Return the starting point as a recommendation; its range is from half of it to twice."""
     return Recommendation(
         basis="formula",
         pool_size=start.pool_size,
@@ -84,7 +84,7 @@ def from_formula(start: StartingPoint) -> Recommendation:
 
 
 def recommend(analysis: "Analysis", limits: LatencyLimits = NO_LIMITS, current: int | None = None) -> Recommendation:
-    """Returns the plateau of a complete run, or the pool size that keeps the latency limits.
+    """Return the plateau of a complete run, or the pool size that keeps the latency limits.
 
     current: the user's pool size today, to be priced. Raises WorkFailed for an incomplete run, and BadInput for a
     limit on a latency that the run does not know, or a current size below 1.

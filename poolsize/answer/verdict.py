@@ -32,7 +32,7 @@ class Verdict(StrEnum):
 
 
 def refuse(analysis: "Analysis") -> tuple[Verdict, Finding] | None:
-    """Returns what forbids a number, or None where nothing does."""
+    """Return what forbids a number, or None where nothing does."""
     plateau = analysis.plateau
     if plateau is None or plateau.high > NOISY_SPAN * plateau.low:
         return _failed_everywhere(analysis) or (Verdict.NOISY, _noisy(analysis))
@@ -43,7 +43,7 @@ def refuse(analysis: "Analysis") -> tuple[Verdict, Finding] | None:
 
 
 def judge(analysis: "Analysis") -> tuple[Verdict, Finding | None]:
-    """Returns the verdict on the plateau of a run that has one, and what to do about it (None when all is well)."""
+    """Return the verdict on the plateau of a run that has one, and what to do about it (None when all is well)."""
     assert analysis.plateau is not None
     size = analysis.plateau.pool_size
     if _is_generator_limited(analysis):

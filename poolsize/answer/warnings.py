@@ -15,7 +15,7 @@ WIDE = 4
 
 
 def warnings(analysis: "Analysis") -> tuple[Finding, ...]:
-    """Returns what limits the answer's use, the gravest first."""
+    """Return what limits the answer's use, the gravest first."""
     findings = [
         *_failed_checks(analysis),
         _wide_range(analysis),

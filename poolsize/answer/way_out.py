@@ -19,7 +19,7 @@ LONGER = 4
 
 
 def measure_longer(analysis: "Analysis") -> WayOut:
-    """Returns what narrows the answer's range."""
+    """Return what narrows the answer's range."""
     plan = analysis.setting.plan
     if gap := _gap(analysis):
         return WayOut(Remedy.FILL_GAP, {"below": gap[0], "above": gap[1]})
@@ -29,7 +29,7 @@ def measure_longer(analysis: "Analysis") -> WayOut:
 
 
 def sweep_beyond(analysis: "Analysis") -> WayOut:
-    """Returns how to measure beyond the end at which the answer lies."""
+    """Return how to measure beyond the end at which the answer lies."""
     if analysis.setting.recording is not None:
         return WayOut(Remedy.SWEEP_RECORDING_BEYOND)
     sizes = sizes_beyond(analysis)
@@ -38,7 +38,7 @@ def sweep_beyond(analysis: "Analysis") -> WayOut:
 
 
 def sizes_beyond(analysis: "Analysis") -> tuple[int, ...]:
-    """Returns the sizes worth measuring next where the answer lies at an end of the measured ones."""
+    """Return the sizes worth measuring next where the answer lies at an end of the measured ones."""
     assert analysis.plateau is not None
     size, sizes = analysis.plateau.pool_size, [summary.pool_size for summary in analysis.valid_sizes]
     if size == sizes[0] and len(sizes) > 1:
@@ -47,7 +47,7 @@ def sizes_beyond(analysis: "Analysis") -> tuple[int, ...]:
 
 
 def more_workers(size: "SizeSummary") -> WayOut:
-    """Returns how many workers make the database the limit again, from the service demands at a pool size."""
+    """Return how many workers make the database the limit again, from the service demands at a pool size."""
     demands = size.demands
     if demands is None or demands.inferred or not demands.server_ms:
         return WayOut(Remedy.MORE_WORKERS)

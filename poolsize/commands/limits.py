@@ -24,7 +24,7 @@ def limit_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def limits_of(max_p95: str | None, max_p99: str | None) -> LatencyLimits:
-    """Returns the latency limits. Raises BadInput for a text that is no time above 0."""
+    """Return the latency limits. Raises BadInput for a text that is no time above 0."""
     return LatencyLimits(
         None if max_p95 is None else read("max_p95_ms", max_p95, positive_milliseconds),
         None if max_p99 is None else read("max_p99_ms", max_p99, positive_milliseconds),

@@ -93,10 +93,10 @@ _EVENT: TypeAdapter[Event] = TypeAdapter(Annotated[Event, Field(discriminator="k
 
 
 def write_event(event: Event) -> bytes:
-    """Returns an event as one line of JSON, without the line's end."""
+    """Return an event as one line of JSON, without the line's end."""
     return _EVENT.dump_json(event)
 
 
 def read_event(line: bytes) -> Event:
-    """Returns the event on one line of JSON."""
+    """Return the event on one line of JSON."""
     return _EVENT.validate_json(line)

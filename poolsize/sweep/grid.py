@@ -9,7 +9,7 @@ from poolsize.runs.run import Step
 
 
 def grid_steps(plan: SweepPlan) -> tuple[PlannedStep, ...]:
-    """Returns every step of a grid in the order of measuring: each repeat has all sizes, shuffled by the seed.
+    """Return every step of a grid in the order of measuring: each repeat has all sizes, shuffled by the seed.
 
     The shuffle keeps a drift of the machine (heat, a neighbour's load) from looking like a curve.
     """
@@ -23,7 +23,7 @@ def grid_steps(plan: SweepPlan) -> tuple[PlannedStep, ...]:
 
 
 def missing_steps(plan: SweepPlan, steps: Sequence[Step]) -> tuple[PlannedStep, ...]:
-    """Returns what a grid still needs: planned steps without an attempt, then those whose attempts all failed."""
+    """Return what a grid still needs: planned steps without an attempt, then those whose attempts all failed."""
     attempts = attempt_counts(steps)
     done = {place(step) for step in curve_steps(plan, steps) if not step.retryable}
 
@@ -35,6 +35,6 @@ def missing_steps(plan: SweepPlan, steps: Sequence[Step]) -> tuple[PlannedStep, 
 
 
 def next_of_grid(plan: SweepPlan, steps: Sequence[Step]) -> PlannedStep | None:
-    """Returns the step to measure next, or None when the grid is complete."""
+    """Return the step to measure next, or None when the grid is complete."""
     missing = missing_steps(plan, steps)
     return missing[0] if missing else None

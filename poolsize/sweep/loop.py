@@ -21,7 +21,7 @@ VERIFIED_SIZES = 3
 def sweep(
     run: Run, notes: tuple[str, ...], generator: LoadGenerator, writer: RunWriter, tell: Callable[[Event], None]
 ) -> Run:
-    """Measures what the run lacks and returns the complete run; each step is on disk before the next one starts.
+    """Measure what the run lacks and return the complete run; each step is on disk before the next one starts.
 
     notes: what the user should know before the first step. tell: takes the events. Raises WorkFailed where a step
     can't be measured.

@@ -11,7 +11,7 @@ from poolsize.sweep.verification import steps_to_verify
 
 
 def next_step(run: Run) -> PlannedStep | SearchEnd | None:
-    """Returns the step to measure next, why a search ends now, or None when nothing is left to do.
+    """Return the step to measure next, why a search ends now, or None when nothing is left to do.
 
     A pure function: the same steps lead to the same decision.
     """
@@ -25,7 +25,7 @@ def next_step(run: Run) -> PlannedStep | SearchEnd | None:
 
 
 def is_retried(run: Run, step: Step, decision: PlannedStep | SearchEnd | None) -> bool:
-    """Returns whether a step just measured failed a check and is measured again.
+    """Return whether a step just measured failed a check and is measured again.
 
     decision: what comes next. A search measures the size again only where it needs the size.
     """
@@ -54,7 +54,7 @@ class Remaining:
 
 
 def remaining(run: Run) -> Remaining | None:
-    """Returns what is left to measure for the curve, or None when the run is complete."""
+    """Return what is left to measure for the curve, or None when the run is complete."""
     if run.plan.search is not None:
         return None if run.ended else Remaining()
     missing = len(missing_steps(run.plan, run.steps))

@@ -39,7 +39,7 @@ TWO_SIDES = 1.96
 
 
 def next_of_search(plan: SweepPlan, search: Search, steps: Sequence[Step]) -> PlannedStep | SearchEnd:
-    """Returns the step to measure next, or why the search ends. steps: all measured ones, failed attempts included."""
+    """Return the step to measure next, or why the search ends. steps: all measured ones, failed attempts included."""
     if _is_spent(plan, steps):
         return SearchEnd.BUDGET
     measured = [step for step in steps if step.rate == plan.rate]
@@ -54,7 +54,7 @@ def next_of_search(plan: SweepPlan, search: Search, steps: Sequence[Step]) -> Pl
 
 
 def seconds_left(plan: SweepPlan, steps: Sequence[Step]) -> int | None:
-    """Returns what is left of a search's budget, in seconds of load; None for a grid."""
+    """Return what is left of a search's budget, in seconds of load; None for a grid."""
     if plan.search is None:
         return None
     return plan.search.budget_seconds - sum(len(step.throughput) for step in steps if step.rate == plan.rate)

@@ -7,7 +7,7 @@ from poolsize.runs.run import Run
 
 
 def steps_to_verify(run: Run) -> tuple[PlannedStep, ...]:
-    """Returns what the plan's `verify` asks for and the run does not have yet.
+    """Return what the plan's `verify` asks for and the run does not have yet.
 
     The answer and the measured sizes below and above it, each at those percentages of its own throughput.
     """

@@ -35,7 +35,7 @@ class Station:
 
 
 def throughputs(stations: Sequence[Station], delay_ms: float, population: int) -> Vector:
-    """Returns the transactions per millisecond with 1, 2, ... population connections in the network.
+    """Return the transactions per millisecond with 1, 2, ... population connections in the network.
 
     delay_ms: time of a transaction without a queue. At least one demand or the delay must be above 0.
     """
@@ -43,7 +43,7 @@ def throughputs(stations: Sequence[Station], delay_ms: float, population: int) -
 
 
 def throughputs_at(stations: Sequence[Station], delay_ms: float, populations: Sequence[int]) -> Vector:
-    """Returns the same for these numbers of connections only, which is much quicker for a few large ones.
+    """Return the same for these numbers of connections only, which is much quicker for a few large ones.
 
     Shape: as many values as populations.
     """
@@ -63,14 +63,14 @@ def throughputs_at(stations: Sequence[Station], delay_ms: float, populations: Se
 
 
 def _weights(station: Station, slowest: float, numbers: NDArray[np.int64]) -> Vector:
-    """Returns the logarithms of a station's weights with 0, 1, ... connections at the station."""
+    """Return the logarithms of a station's weights with 0, 1, ... connections at the station."""
     speed = np.minimum(np.maximum(numbers, 1), station.servers) ** station.scaling
     slowdown = 1 + station.slowdown * np.maximum(numbers - station.servers, 0)
     return np.asarray(numbers * np.log(station.demand_ms / slowest) - np.cumsum(np.log(speed / slowdown)))
 
 
 def _convolved(left: Vector, right: Vector, places: NDArray[np.int64]) -> Vector:
-    """Returns the logarithms of two series' convolution at these places; left and right are logarithms too."""
+    """Return the logarithms of two series' convolution at these places; left and right are logarithms too."""
     highest = left.max(), right.max()
     quick = np.convolve(np.exp(left - highest[0]), np.exp(right - highest[1]))[: len(left)]
     if quick.min() > SMALLEST:

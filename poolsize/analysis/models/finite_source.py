@@ -50,7 +50,7 @@ class FiniteSource:
 
 
 def finite_source(rates: Vector, users: int, think_ms: float, variability: float = 1.0) -> FiniteSource:
-    """Returns the solution for users who think for think_ms (0: not at all) between transactions.
+    """Return the solution for users who think for think_ms (0: not at all) between transactions.
 
     rates: transactions per millisecond with 1, 2, ... connections in use, one value a connection of the pool.
     variability: squared coefficient of variation of a usage time. Wait times are exact at 1 (exponential usage times);
@@ -68,7 +68,7 @@ def finite_source(rates: Vector, users: int, think_ms: float, variability: float
 
 
 def _inside_users(rates: Vector, users: int, think_ms: float) -> tuple[NDArray[np.int64], Vector]:
-    """Returns the numbers of users who want or have a connection, and the probability of each number.
+    """Return the numbers of users who want or have a connection, and the probability of each number.
 
     Numbers of negligible probability are left out.
     """
@@ -90,7 +90,7 @@ def _inside_users(rates: Vector, users: int, think_ms: float) -> tuple[NDArray[n
 
 
 def _waits(ahead: NDArray[np.int64], probabilities: Vector, rate: float, variability: float) -> Vector:
-    """Returns CLASSES equally likely wait times: with k users ahead, the time of k + 1 departures at the full pool.
+    """Return CLASSES equally likely wait times: with k users ahead, the time of k + 1 departures at the full pool.
 
     ahead: users ahead in the queue, below 0 where a connection is free. rate: departures per millisecond.
     """
@@ -106,7 +106,7 @@ def _waits(ahead: NDArray[np.int64], probabilities: Vector, rate: float, variabi
 
 
 def _thinned(queued: NDArray[np.int64], probabilities: Vector) -> tuple[Vector, Vector]:
-    """Returns at most CLASSES lengths of the queue, each the mean of a group, and each group's probability."""
+    """Return at most CLASSES lengths of the queue, each the mean of a group, and each group's probability."""
     groups = np.array_split(np.arange(len(queued)), min(CLASSES, len(queued)))
     weights = np.array([probabilities[group].sum() for group in groups])
     lengths = np.array([probabilities[group] @ queued[group] for group in groups]) / weights

@@ -14,7 +14,7 @@ FEWEST = 3
 
 
 def knee(sizes: Sequence[float], throughput: Sequence[float]) -> int | None:
-    """Returns the pool size at the knee of a rising, flattening curve, or None where the curve has no knee.
+    """Return the pool size at the knee of a rising, flattening curve, or None where the curve has no knee.
 
     sizes: ascending. throughput: at the sizes, in any unit.
     """

@@ -53,11 +53,11 @@ class FittedNetwork:
         return self.client, Station(self.service_ms, self.servers, self.slowdown, self.scaling)
 
     def throughput(self, sizes: Sequence[int]) -> Vector:
-        """Returns the transactions per second with full pools of these sizes; one value a size."""
+        """Return the transactions per second with full pools of these sizes; one value a size."""
         return 1000 * throughputs_at(self.stations, self.delay_ms, sizes)
 
     def samples(self, number: int) -> "list[FittedNetwork]":
-        """Returns that many networks that the measurements allow as well, the same at every call."""
+        """Return that many networks that the measurements allow as well, the same at every call."""
         best = [log(self.service_ms), log(self.delay_ms), self.slowdown, self.scaling]
         sampled = np.random.default_rng(0).multivariate_normal(best, self.covariance, number, method="eigh")
         return [_network(np.clip(parameters, LOWEST, HIGHEST), self.servers, self.client) for parameters in sampled]
@@ -66,7 +66,7 @@ class FittedNetwork:
 def fit_network(
     sizes: Sequence[int], throughput: Sequence[float], errors: Sequence[float], client: Station = NO_CLIENT
 ) -> FittedNetwork | None:
-    """Returns the best fit, weighted by the standard errors; None with fewer than 4 sizes or a throughput of 0.
+    """Return the best fit, weighted by the standard errors; None with fewer than 4 sizes or a throughput of 0.
 
     sizes: ascending. throughput, errors: means and standard errors at the sizes, per second. client: service demand
     at the load generator; without it the load generator's part is in the delay.

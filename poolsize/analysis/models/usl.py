@@ -35,12 +35,12 @@ class Usl:
     high: float
 
     def throughput(self, sizes: Sequence[float]) -> Vector:
-        """Returns X at these sizes, per second; one value a size."""
+        """Return X at these sizes, per second; one value a size."""
         return _model(np.array([self.lambda_, self.sigma, self.kappa]), np.asarray(sizes, float))
 
 
 def fit_usl(sizes: Sequence[float], throughput: Sequence[float], errors: Sequence[float] | None = None) -> Usl | None:
-    """Returns the least-squares fit; None with fewer than 4 sizes or a throughput of 0.
+    """Return the least-squares fit; None with fewer than 4 sizes or a throughput of 0.
 
     throughput, errors: means and their standard errors at the sizes, per second; errors, where known, are the weights.
     Bounds: 0 <= sigma <= 1 and 0 <= kappa, outside of which the law has no meaning.
@@ -75,7 +75,7 @@ def _peak(sigma: float, kappa: float) -> float:
 
 
 def _peak_interval(parameters: Vector, jacobian: Vector, squares: float, number: int) -> tuple[float, float]:
-    """Returns the peak's 95 % range from samples of the parameters' normal approximation, clipped to the bounds."""
+    """Return the peak's 95 % range from samples of the parameters' normal approximation, clipped to the bounds."""
     scale = squares / max(1, number - len(parameters))
     covariance = np.linalg.pinv(jacobian.T @ jacobian) * scale
     sampled = np.random.default_rng(0).multivariate_normal(parameters, covariance, SAMPLES, method="eigh")

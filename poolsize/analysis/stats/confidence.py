@@ -45,7 +45,7 @@ class Interval:
 
 
 def mean_interval(series: Sequence[Sequence[float]]) -> Interval:
-    """Returns the mean of one or more series of seconds, one series a repeat, with its 95 % interval.
+    """Return the mean of one or more series of seconds, one series a repeat, with its 95 % interval.
 
     With fewer than 4 seconds in all, or no series of 2 seconds, the interval is from 0 to infinity.
     """
@@ -57,7 +57,7 @@ def mean_interval(series: Sequence[Sequence[float]]) -> Interval:
 
 
 def standard_error(series: Sequence[Sequence[float]]) -> tuple[float, float]:
-    """Returns the mean of one or more series of seconds and its standard error, both in the unit of the series.
+    """Return the mean of one or more series of seconds and its standard error, both in the unit of the series.
 
     With too few seconds (see mean_interval) the error is a fifth of the mean.
     """
@@ -66,7 +66,7 @@ def standard_error(series: Sequence[Sequence[float]]) -> tuple[float, float]:
 
 
 def _mean(series: Sequence[Sequence[float]]) -> tuple[float, float, float]:
-    """Returns the mean, its standard error, and the number of independent seconds; 0 with too few seconds."""
+    """Return the mean, its standard error, and the number of independent seconds; 0 with too few seconds."""
     repeats = [np.asarray(repeat, float) for repeat in series if len(repeat)]
     seconds = np.concatenate(repeats) if repeats else np.zeros(0)
     mean = float(seconds.mean()) if seconds.size else 0.0
@@ -83,7 +83,7 @@ def _mean(series: Sequence[Sequence[float]]) -> tuple[float, float, float]:
 
 
 def _lag_one(deviations: Sequence[Vector], variance: float, length: int) -> float:
-    """Returns the correlation of a second with the next, bias-corrected, at least 0.
+    """Return the correlation of a second with the next, bias-corrected, at least 0.
 
     deviations: the repeats' seconds less their common mean. length: seconds of a repeat.
     """
@@ -94,6 +94,6 @@ def _lag_one(deviations: Sequence[Vector], variance: float, length: int) -> floa
 
 
 def _inflation(correlation: float, length: int) -> float:
-    """Returns the variance of a mean of that many correlated seconds, relative to one of independent seconds."""
+    """Return the variance of a mean of that many correlated seconds, relative to one of independent seconds."""
     lags = np.arange(1, length)
     return float(1 + 2 * ((1 - lags / length) * correlation**lags).sum())

@@ -51,12 +51,12 @@ class Difference:
 
     @classmethod
     def of(cls, log_ratio: float, half: float) -> "Difference":
-        """Returns the difference of a log ratio and half the width of its interval."""
+        """Return the difference of a log ratio and half the width of its interval."""
         return cls(exp(log_ratio) - 1, exp(log_ratio - half) - 1, exp(log_ratio + half) - 1)
 
 
 def paired(pairs: Sequence[Pair]) -> tuple[Difference, Mapping[int, Difference]]:
-    """Returns the mean difference over the sizes, and the difference at each size.
+    """Return the mean difference over the sizes, and the difference at each size.
 
     The intervals at the sizes hold for all sizes at once (Bonferroni). They hold for a between-step noise of up to
     3 %. pairs: at least one.
@@ -81,7 +81,7 @@ def paired(pairs: Sequence[Pair]) -> tuple[Difference, Mapping[int, Difference]]
 def _between_step_variance(
     groups: Mapping[int, Sequence[Pair]], means: Vector, numbers: NDArray[np.int64], own: Vector
 ) -> tuple[float, float]:
-    """Returns the variance of a log ratio by between-step noise, and the estimate's degrees of freedom.
+    """Return the variance of a log ratio by between-step noise, and the estimate's degrees of freedom.
 
     means: of each group's log ratios. numbers: pairs of each group. own: variance of each group by its seconds.
     """
@@ -100,7 +100,7 @@ def _between_step_variance(
 
 
 def _scatter(log_sizes: Vector, means: Vector, roots: Vector) -> float:
-    """Returns the variance of one pair around the line through the means, the furthest mean left out.
+    """Return the variance of one pair around the line through the means, the furthest mean left out.
 
     roots: square roots of the numbers of pairs, the weights of the means.
     """
@@ -113,7 +113,7 @@ def _design(log_sizes: Vector, roots: Vector) -> Matrix:
 
 
 def _trimmed_squares(design: Matrix, rows: Matrix) -> Vector:
-    """Returns each row's sum of squares around its line, without the value whose absence lowers the sum most."""
+    """Return each row's sum of squares around its line, without the value whose absence lowers the sum most."""
     hat = design @ np.linalg.pinv(design)
     residuals = rows - rows @ hat
     furthest = np.max(residuals**2 / np.maximum(1 - np.diag(hat), 1e-9), axis=1)
@@ -122,7 +122,7 @@ def _trimmed_squares(design: Matrix, rows: Matrix) -> Vector:
 
 @lru_cache(maxsize=64)
 def _share_left(log_sizes: tuple[float, ...], roots: tuple[float, ...]) -> float:
-    """Returns the share of the variance that is left without the furthest value, on average over pure noise."""
+    """Return the share of the variance that is left without the furthest value, on average over pure noise."""
     noise = np.random.default_rng(0).standard_normal((SIMULATED, len(log_sizes)))
     squares = _trimmed_squares(_design(np.array(log_sizes), np.array(roots)), noise)
     return float(squares.mean() / (len(log_sizes) - 3))

@@ -35,12 +35,12 @@ UNKNOWN = Percentiles(nan, nan, nan, nan, nan, nan, nan, nan)
 
 
 def empty_histogram() -> HdrHistogram:
-    """Returns an empty histogram of the kind that runs store: 1 us to 1 h with three digits."""
+    """Return an empty histogram of the kind that runs store: 1 us to 1 h with three digits."""
     return HdrHistogram(1, HIGHEST_US, DIGITS)
 
 
 def merged(encoded: Iterable[str]) -> HdrHistogram:
-    """Returns the sum of encoded histograms, without loss: the counts of equal classes are added.
+    """Return the sum of encoded histograms, without loss: the counts of equal classes are added.
 
     Raises BadInput for a text that is not an encoded histogram.
     """
@@ -54,7 +54,7 @@ def merged(encoded: Iterable[str]) -> HdrHistogram:
 
 
 def recorded(histogram: HdrHistogram) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Returns the classes that have values, ascending: lowest value, width and count of each, three equal shapes.
+    """Return the classes that have values, ascending: lowest value, width and count of each, three equal shapes.
 
     Reads the histogram's own layout at once; the library's iterator over the classes is a thousand times slower.
     """
@@ -68,7 +68,7 @@ def recorded(histogram: HdrHistogram) -> tuple[NDArray[np.int64], NDArray[np.int
 
 
 def quantiles(histogram: HdrHistogram, shares: Sequence[float]) -> NDArray[np.float64]:
-    """Returns the values below which these shares (0 to 1) of the histogram's values lie, in the histogram's unit.
+    """Return the values below which these shares (0 to 1) of the histogram's values lie, in the histogram's unit.
 
     histogram: not empty. Shape: as many values as shares.
     """
@@ -79,7 +79,7 @@ def quantiles(histogram: HdrHistogram, shares: Sequence[float]) -> NDArray[np.fl
 
 
 def percentiles(histogram: HdrHistogram) -> Percentiles:
-    """Returns the percentiles, in milliseconds, of a histogram of microseconds; all 0 for an empty histogram."""
+    """Return the percentiles, in milliseconds, of a histogram of microseconds; all 0 for an empty histogram."""
     if not histogram.get_total_count():
         return Percentiles(0, 0, 0, 0, 0, 0, 0, 0)
     lowest, width, counts = recorded(histogram)
@@ -90,7 +90,7 @@ def percentiles(histogram: HdrHistogram) -> Percentiles:
 
 
 def mean_ms(encoded: Iterable[str]) -> float:
-    """Returns the mean of encoded histograms of microseconds together, in milliseconds; 0 without transactions.
+    """Return the mean of encoded histograms of microseconds together, in milliseconds; 0 without transactions.
 
     Raises BadInput for a text that is not an encoded histogram.
     """
@@ -98,7 +98,7 @@ def mean_ms(encoded: Iterable[str]) -> float:
 
 
 def quantile_interval(value: float, sections: Sequence[Sequence[float]]) -> Interval:
-    """Returns a quantile with its 95 % interval, in the quantile's unit.
+    """Return a quantile with its 95 % interval, in the quantile's unit.
 
     value: the quantile over all the time. sections: the quantile in sections of the time, one series a repeat.
     Sectioning (Asmussen and Glynn, 2007): the sections give the width, the whole gives the middle, because a quantile

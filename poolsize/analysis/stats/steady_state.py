@@ -25,7 +25,7 @@ FEWEST_SECONDS = 4
 
 
 def warm_up_seconds(series: Sequence[float], floor: int) -> int:
-    """Returns the number of leading seconds not to count, at least floor.
+    """Return the number of leading seconds not to count, at least floor.
 
     series: one value a second. Batches are laid from the end, so that the last seconds always count. The leading
     seconds must differ from the others by 5 %: with few batches the rule alone would cut noise.
@@ -46,7 +46,7 @@ def warm_up_seconds(series: Sequence[float], floor: int) -> int:
 
 
 def drift(counted: Sequence[float]) -> float:
-    """Returns the change from the first half of the seconds to the second, a share of the mean; 0 within chance.
+    """Return the change from the first half of the seconds to the second, a share of the mean; 0 within chance.
 
     Halves that are far apart are compared directly, others by a straight line through the seconds. The standard
     error of the line's slope respects the lag-1 correlation of the residuals.

@@ -18,7 +18,7 @@ from poolsize.runs.check import CheckResult
 
 
 def analysis_json(analysis: Analysis) -> str:
-    """Returns steps (one a pool size), estimates, estimators, cause, verified, void and calibration."""
+    """Return steps (one a pool size), estimates, estimators, cause, verified, void and calibration."""
     plateau = analysis.plateau.pool_size if analysis.plateau else None
     estimates = analysis.models.estimates
     return json.dumps(

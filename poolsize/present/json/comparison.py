@@ -10,7 +10,7 @@ from poolsize.present.text.comparison import sentences
 
 
 def comparison_json(comparison: Comparison) -> str:
-    """Returns the field, the runs, and the differences of each run from the first, size by size."""
+    """Return the field, the runs, and the differences of each run from the first, size by size."""
     return json.dumps(
         {
             "field": comparison.field,

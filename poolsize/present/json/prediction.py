@@ -8,7 +8,7 @@ from poolsize.present.text.sentences.findings import sentence
 
 
 def prediction_json(prediction: Prediction) -> str:
-    """Returns users, think_time_ms, network, sizes, error, findings, and the findings as sentences (`notes`)."""
+    """Return users, think_time_ms, network, sizes, error, findings, and the findings as sentences (`notes`)."""
     fields = asdict(prediction)
     fields["network"].pop("covariance")
     return json.dumps(fields | {"notes": [sentence(finding) for finding in prediction.findings]})

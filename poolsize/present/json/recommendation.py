@@ -11,7 +11,7 @@ MEASURED_ONLY = ("throughput", "database_size", "database_range", "two_pools", "
 
 
 def recommendation_json(answer: Recommendation, **more: Any) -> str:
-    """Returns the recommendation's fields, its findings also as sentences (`reasons`, `warnings`).
+    """Return the recommendation's fields, its findings also as sentences (`reasons`, `warnings`).
 
     A formula has no measured fields. more: further keys.
     """

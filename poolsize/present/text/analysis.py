@@ -10,7 +10,7 @@ from poolsize.units import count, milliseconds, percent
 
 
 def analysis_text(analysis: Analysis) -> str:
-    """Returns a table with one line a pool size, the curve in letters, the estimates and the bottleneck."""
+    """Return a table with one line a pool size, the curve in letters, the estimates and the bottleneck."""
     setting = analysis.setting
     title = f"{measured(analysis)}, {setting.plan.step_seconds} s a step, {setting.created[:10]}"
     parts = [
@@ -27,14 +27,14 @@ def analysis_text(analysis: Analysis) -> str:
 
 
 def measured(analysis: Analysis) -> str:
-    """Returns the workload, the server and the number of users, in one line."""
+    """Return the workload, the server and the number of users, in one line."""
     setting = analysis.setting
     users = "" if setting.recording else f", {count(setting.plan.users, 'user')}"
     return f"{setting.plan.workload} on {setting.subject}{users}"
 
 
 def excluded_steps(analysis: Analysis) -> tuple[str, ...]:
-    """Returns a line for every step that failed a check and counts nowhere, and the checks it failed."""
+    """Return a line for every step that failed a check and counts nowhere, and the checks it failed."""
     return tuple(
         f"Void, and measured again: {count(step.pool_size, 'connection')}; "
         + "; ".join(f"{result.check}: {check_sentence(result)}" for result in step.failed_checks)

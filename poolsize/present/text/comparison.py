@@ -17,7 +17,7 @@ NO_SIZE = {
 
 
 def comparison_text(comparison: Comparison) -> str:
-    """Returns the title, each run's answer, and for each further run its differences from the first."""
+    """Return the title, each run's answer, and for each further run its differences from the first."""
     parts = [comparison_title(comparison), runs_table(comparison).as_text()]
     field = f" ({comparison.field})" if comparison.field else ""
     for other in comparison.others:
@@ -30,7 +30,7 @@ def comparison_text(comparison: Comparison) -> str:
 
 
 def comparison_title(comparison: Comparison) -> str:
-    """Returns what is compared, and what is the same in all runs."""
+    """Return what is compared, and what is the same in all runs."""
     setting = comparison.first.analysis.setting
     same = {"workload": setting.plan.workload, "server": setting.subject}
     if not setting.recording:
@@ -42,7 +42,7 @@ def comparison_title(comparison: Comparison) -> str:
 
 
 def runs_table(comparison: Comparison) -> Table:
-    """Returns a line a run: its own answer with range and verdict, and its capacity."""
+    """Return a line a run: its own answer with range and verdict, and its capacity."""
     rows = []
     for run in comparison.runs:
         answer, plateau = run.answer, run.analysis.plateau
@@ -55,7 +55,7 @@ def runs_table(comparison: Comparison) -> Table:
 
 
 def differences_table(comparison: Comparison, other: Against) -> Table:
-    """Returns a line a pool size: throughput and p95 of the total time in both runs, each difference with interval."""
+    """Return a line a pool size: throughput and p95 of the total time in both runs, each difference with interval."""
     rows = []
     for size in other.sizes:
         both = [run.analysis.at(size.pool_size) for run in (comparison.first, other.run)]
@@ -75,7 +75,7 @@ def differences_table(comparison: Comparison, other: Against) -> Table:
 
 
 def sentences(comparison: Comparison, other: Against) -> list[str]:
-    """Returns whether the difference is significant, at which sizes, what the answers are, and what is in doubt."""
+    """Return whether the difference is significant, at which sizes, what the answers are, and what is in doubt."""
     return [
         *_machine(other),
         _verdict(other, comparison.first.value),

@@ -11,7 +11,7 @@ NEGLIGIBLE = 0.001
 
 
 def prediction_text(prediction: Prediction) -> str:
-    """Returns the users, a table with one line a pool size, and what the figures rest on."""
+    """Return the users, a table with one line a pool size, and what the figures rest on."""
     network = prediction.network
     title = (
         f"{count(prediction.users, 'user')} who think for {milliseconds(prediction.think_time_ms)} between transactions"

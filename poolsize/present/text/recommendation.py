@@ -8,7 +8,7 @@ from poolsize.units import count, milliseconds
 
 
 def recommendation_text(answer: Recommendation) -> str:
-    """Returns the answer, the reasons, the price table, the warnings, and what to do next."""
+    """Return the answer, the reasons, the price table, the warnings, and what to do next."""
     parts = [_headline(answer)]
     warnings = warning_sentences(answer.findings)
     if answer.basis == "formula":
@@ -45,7 +45,7 @@ def _headline(answer: Recommendation) -> str:
 
 
 def engine_lines(answer: Recommendation) -> tuple[str, ...]:
-    """Returns what to paste into a SQLAlchemy application of one process, one line a pool; empty without a size."""
+    """Return what to paste into a SQLAlchemy application of one process, one line a pool; empty without a size."""
     if answer.two_pools:
         return tuple(
             f"create_engine(url, pool_size={pool.pool_size}, max_overflow=0)  # {milliseconds(pool.kind.usage_ms)} each"

@@ -135,7 +135,7 @@ def interval_text(interval: "Interval") -> str:
 
 
 def failed_names(results: "Iterable[CheckResult]") -> str:
-    """Returns the checks that did not pass, each once, or ok."""
+    """Return the checks that did not pass, each once, or ok."""
     return ", ".join(dict.fromkeys(result.check for result in results)) or "ok"
 
 

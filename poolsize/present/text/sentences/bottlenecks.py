@@ -12,7 +12,7 @@ Values = Mapping[str, Any]
 
 
 def bottleneck_evidence(name: BottleneckName, values: Values) -> str:
-    """Returns what shows the bottleneck, a sentence without its end."""
+    """Return what shows the bottleneck, a sentence without its end."""
     return EVIDENCE[name](values)
 
 

@@ -10,17 +10,17 @@ Values = Mapping[str, Any]
 
 
 def check_sentence(result: CheckResult) -> str:
-    """Returns what a check saw; a run of an older format may hold the sentence itself."""
+    """Return what a check saw; a run of an older format may hold the sentence itself."""
     return check_detail(result.check, result.values)
 
 
 def check_detail(check: Check, values: Values) -> str:
-    """Returns the figures of a check in words."""
+    """Return the figures of a check in words."""
     return str(values["detail"]) if "detail" in values else _SENTENCES[check](values)
 
 
 def stop_sentence(values: Values) -> str:
-    """Returns why a step ended before its time. values: `stopped` (the reason), and the reason's figures."""
+    """Return why a step ended before its time. values: `stopped` (the reason), and the reason's figures."""
     match values["stopped"]:
         case StopReason.TOO_MANY_ERRORS:
             return (

@@ -7,7 +7,7 @@ from poolsize.present.text.sentences.formula import FORMULA
 
 
 def sentence(finding: Finding) -> str:
-    """Returns what a finding says, with its figures and the way out."""
+    """Return what a finding says, with its figures and the way out."""
     if finding.code in FORMULA:
         return FORMULA[finding.code](finding)
     # numpy stays out of `poolsize recommend --cores 8`
@@ -19,10 +19,10 @@ def sentence(finding: Finding) -> str:
 
 
 def reason_sentences(findings: Iterable[Finding]) -> tuple[str, ...]:
-    """Returns why the answer is what it is."""
+    """Return why the answer is what it is."""
     return tuple(sentence(finding) for finding in findings if finding.severity is Severity.REASON)
 
 
 def warning_sentences(findings: Iterable[Finding]) -> tuple[str, ...]:
-    """Returns what limits the answer's use, and why there is none."""
+    """Return what limits the answer's use, and why there is none."""
     return tuple(sentence(finding) for finding in findings if finding.severity is not Severity.REASON)

@@ -34,7 +34,7 @@ def _carries_rate(finding: Finding) -> str:
 
 
 def limits_text(limits_ms: Mapping[str, float]) -> str:
-    """Returns latency limits in words: p95 within 20 ms and p99 within 50 ms."""
+    """Return latency limits in words: p95 within 20 ms and p99 within 50 ms."""
     return " and ".join(f"{quantile} within {milliseconds(limit_ms)}" for quantile, limit_ms in limits_ms.items())
 
 

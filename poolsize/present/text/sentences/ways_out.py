@@ -10,7 +10,7 @@ Values = Mapping[str, Any]
 
 
 def way_out_sentence(way_out: WayOut) -> str:
-    """Returns what to do."""
+    """Return what to do."""
     return SENTENCES[way_out.remedy](way_out.values)
 
 
