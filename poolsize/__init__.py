@@ -1,12 +1,11 @@
 """How many connections should my pool have? Measures MySQL and MariaDB, and answers.
 
-The flow; every box is a frozen dataclass, every arrow a function:
+The flow; every box is a frozen dataclass, every arrow a function, and the tree has a folder for each part:
 
-    facts.Machine, facts.Server --start--> StartingPoint --plan--> SweepPlan
-        --measure--> Step, Step, ... --store--> Run (a file)
-        --analysis--> Analysis --recommendation--> Recommendation
-        --present--> text, plots, report, notebook
-    Analysis, Analysis, ... --compare--> Comparison --present--> text, plots, notebook
+    facts.Machine, facts.Server --formula--> StartingPoint --sweep.planning--> SweepPlan
+        --sweep.loop <-> load, target, locust (or sweep.replay)--> Step, Step, ... --runs.store--> Run (a file)
+        --analysis--> Analysis --answer--> Recommendation, Comparison, Prediction
+        --present--> text, JSON, plots, report, notebook
 
 A stored run is the only bridge between measuring and everything after it::
 

@@ -15,6 +15,7 @@ import pytest
 
 from poolsize import analyze, load_run, recommend
 from poolsize.analysis.stats.percentiles import merged, percentiles
+from poolsize.answer.finding import Remedy
 from poolsize.present.text.sentences.findings import warning_sentences
 from poolsize.runs.run import Run, Step, StopReason
 from poolsize.target.private_server import PrivateServer, private_server
@@ -134,7 +135,8 @@ def test_a_slowed_generator_is_caught_and_an_honest_one_is_not(
     answer = recommend(analyze(run))
     assert (answer.verdict == "generator-limited") == (busy_ms > 0)
     if busy_ms:
-        assert any("--processes" in warning or "core" in warning for warning in warning_sentences(answer.findings))
+        remedies = {finding.way_out.remedy for finding in answer.findings if finding.way_out}
+        assert Remedy.MORE_WORKERS in remedies
 
 
 def test_starved_callers_are_caught_by_littles_law(pinned: PrivateServer, tmp_path: Path) -> None:

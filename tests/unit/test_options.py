@@ -128,11 +128,6 @@ OF_OTHER_PROGRAMS = {
     "--auth-root-authentication-method=socket", "--user=root", "--report-interval=1", "--percentile=95", "--upgrade",
 }  # fmt: skip
 """Flags of mysqld, mariadb-install-db, sysbench and pip."""
-SENTENCES = {
-    "analysis/bottleneck.py", "answer/comparison.py", "answer/findings.py", "answer/price.py",
-    "answer/recommendation.py", "answer/verdict.py", "formula.py",
-}  # fmt: skip
-"""Modules whose sentences still name a flag, until they are records that `present` turns into sentences."""
 
 
 def literals(path: Path) -> Iterator[str]:
@@ -148,7 +143,7 @@ def test_only_the_command_line_and_what_is_shown_name_flags() -> None:
     package = ROOT / "poolsize"
     for path in package.rglob("*.py"):
         place = path.relative_to(package).as_posix()
-        if place.startswith(FLAGS_MAY_STAND_IN) or place in SENTENCES:
+        if place.startswith(FLAGS_MAY_STAND_IN):
             continue
         words = [word.strip("(),;:") for text in literals(path) for word in text.split()]
         flags = {word for word in words if word.startswith("--") and word[2:3].isalpha()}
