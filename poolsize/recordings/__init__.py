@@ -1,1 +1,1 @@
-"""Curves that others measured, and how they become recordings."""
+"""Recorded throughput curves: published figures, CSV files, and imports from other load tools."""

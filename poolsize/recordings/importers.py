@@ -1,7 +1,8 @@
-"""Curves out of other load tools' files: sysbench's logs, and the history that Locust writes with --csv."""
+"""Recordings from files of other load tools: sysbench's logs, and the history that Locust writes with --csv."""
 
 import csv
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import groupby, pairwise
 from pathlib import Path
@@ -15,42 +16,44 @@ SYSBENCH_LINE = re.compile(
 )
 LOCUST_COLUMNS = ("Timestamp", "User Count", "Name", "95%", "Total Request Count", "Total Failure Count")
 FEWEST_SECONDS = 5
-"""A number of users that Locust only passed on its way to another says nothing."""
+"""Locust passes through a number of users while it starts them; such a short time is no measurement."""
 
 Rows = list[tuple[int, float, float]]
+"""Pool size, throughput per second and p95 in ms of each second."""
 
 
 def read_logs(paths: Sequence[Path]) -> Recording:
-    """One curve from all files: sysbench's, one or more, or one history of Locust's. Raises BadInput.
+    """Return one recording of all files: sysbench's logs, or a history of Locust's.
 
-    The pool size is sysbench's threads, each with a connection of its own, or Locust's users.
+    The pool size is the number of sysbench's threads or of Locust's users, each with a connection of its own.
+    Raises BadInput where a file can't be read, has another format, or lacks seconds.
     """
     rows: Rows = []
     for path in paths:
         text = _text(path)
-        found = _locust(path, text) if text.startswith("Timestamp,") else _sysbench(path, text)
-        rows += found
-    by_size = {size: list(same) for size, same in groupby(sorted(rows, key=lambda row: row[0]), key=lambda row: row[0])}
+        rows += _locust(path, text) if text.startswith("Timestamp,") else _sysbench(path, text)
+    ascending = sorted(rows, key=lambda row: row[0])
+    by_size = {size: list(group) for size, group in groupby(ascending, key=lambda row: row[0])}
     return Recording(
         {
-            size: Seconds(tuple(rate for _, rate, _ in same), tuple(p95_ms for _, _, p95_ms in same))
-            for size, same in by_size.items()
+            size: Seconds(tuple(rate for _, rate, _ in group), tuple(p95_ms for _, _, p95_ms in group))
+            for size, group in by_size.items()
         }
     )
 
 
 def _sysbench(path: Path, text: str) -> Rows:
-    matches = [found for line in text.splitlines() if (found := SYSBENCH_LINE.match(line.strip()))]
+    matches = [match for line in text.splitlines() if (match := SYSBENCH_LINE.match(line.strip()))]
     if not matches:
         raise BadInput(
             f"{path} has no line of sysbench for a second, such as [ 1s ] thds: 16 tps: 494.2 ..., nor is it a history "
             "of Locust's: run sysbench with --report-interval=1"
         )
-    other = [found for found in matches if found["quantile"] != "95"]
+    other = [match for match in matches if match["quantile"] != "95"]
     if other:
         raise BadInput(f"{path} has the {other[0]['quantile']}th percentile: run sysbench with --percentile=95")
-    _require_every_second(path, [int(found["at"]) for found in matches])
-    return [(int(found["threads"]), float(found["tps"]), float(found["ms"])) for found in matches]
+    _require_every_second(path, [int(match["at"]) for match in matches])
+    return [(int(match["threads"]), float(match["tps"]), float(match["ms"])) for match in matches]
 
 
 def _require_every_second(path: Path, seconds: Iterable[int]) -> None:
@@ -60,27 +63,27 @@ def _require_every_second(path: Path, seconds: Iterable[int]) -> None:
 
 
 def _locust(path: Path, text: str) -> Rows:
-    """A row for each second from the growth of the total count: Locust's own rate is a mean over the last ten."""
+    """Return a row for each second, by the growth of the total count: Locust's rate is a mean over ten seconds."""
     table = csv.DictReader(text.splitlines())
     missing = [column for column in LOCUST_COLUMNS if column not in (table.fieldnames or ())]
     if missing:
         raise BadInput(f"{path} is no history of Locust's: it has no {missing[0]!r}; give the file *_stats_history.csv")
-    together = [row for row in table if row["Name"] == "Aggregated"]
+    totals = [row for row in table if row["Name"] == "Aggregated"]
     rows: Rows = []
     try:
-        for before, after in pairwise(together):
-            passed = int(after["Timestamp"]) - int(before["Timestamp"])
-            if passed > 0 and before["User Count"] == after["User Count"]:
+        for before, after in pairwise(totals):
+            seconds = int(after["Timestamp"]) - int(before["Timestamp"])
+            if seconds > 0 and before["User Count"] == after["User Count"]:
                 done = _grown(before, after, "Total Request Count") - _grown(before, after, "Total Failure Count")
-                if done >= 0:  # it falls where Locust resets its statistics
-                    rows.append((int(after["User Count"]), done / passed, _number(after["95%"])))
+                if done >= 0:  # the count falls where Locust resets its statistics
+                    rows.append((int(after["User Count"]), done / seconds, _number(after["95%"])))
     except (ValueError, TypeError, csv.Error):
         raise BadInput(f"{path}: a row of the history has no whole numbers where they belong; it is damaged") from None
-    counted = {users: sum(row[0] == users for row in rows) for users in {row[0] for row in rows}}
-    kept = [row for row in rows if row[0] >= 1 and counted[row[0]] >= FEWEST_SECONDS]
-    if not kept:
+    seconds_of = Counter(users for users, _, _ in rows)
+    steady = [row for row in rows if row[0] >= 1 and seconds_of[row[0]] >= FEWEST_SECONDS]
+    if not steady:
         raise BadInput(f"{path}: no number of users stayed for {FEWEST_SECONDS} s, so there is no curve")
-    return kept
+    return steady
 
 
 def _grown(before: dict[str, str], after: dict[str, str], column: str) -> int:

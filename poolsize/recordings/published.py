@@ -1,7 +1,7 @@
-"""Figures from the literature, shipped with their sources: curves that can be replayed, and a survey of pools."""
+"""Figures from the literature, shipped with their sources: throughput curves, and a survey of Java pools."""
 
 import csv
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
@@ -10,15 +10,16 @@ from poolsize.recordings.recording import Recording, Seconds
 from poolsize.shipped import shipped
 
 MEAN_SECONDS = 10
-"""A published mean stands for so many equal seconds."""
+"""A published mean becomes a recording of this many equal seconds."""
 
 
 @dataclass(frozen=True)
 class PublishedCurve:
-    """A curve as somebody published it.
+    """A throughput curve from the literature.
 
-    source, server, machine, workload: as told there; cores: of the database's host, or None. unit: of its throughput.
-    recording: one mean a size, and the number of callers where that was fixed; nobody published a p95.
+    source, server, machine, workload: as the source states them. cores: of the database host; None where unknown.
+    unit: of the throughput, such as requests/s. recording: one throughput a pool size, without p95; its users where the
+    source fixed their number.
     """
 
     name: str
@@ -33,9 +34,10 @@ class PublishedCurve:
 
 @dataclass(frozen=True)
 class PoolTiming:
-    """How long one Java pool took for the work of a test, shared by so many threads.
+    """The time that one Java pool took for a test of the survey.
 
-    test: its short name; description: what was done how often, with which driver and pool.
+    test: short name. description: the test's work, with its driver. pool: name of the pool.
+    threads: how many shared the pool. elapsed_ms: of the whole test, in ms. source: of the survey.
     """
 
     test: str
@@ -48,36 +50,39 @@ class PoolTiming:
 
 @cache
 def published_curves() -> Mapping[str, PublishedCurve]:
-    """Name -> curve, in the order of the file."""
+    """Return the published curves by name, in the order of data/published/published_curves.csv."""
     rows = _rows("published_curves.csv")
-    found = {}
-    for name, same in groupby(sorted(rows, key=lambda row: row["curve"]), key=lambda row: row["curve"]):
-        points = sorted(same, key=lambda row: int(row["x"]))
-        first = points[0]
-        found[name] = PublishedCurve(
-            name=name,
-            source=first["source"],
-            server=first["server"],
-            machine=first["machine"],
-            workload=first["workload"],
-            cores=int(first["cores"]) if first["cores"] else None,
-            unit=first["throughput_unit"],
-            recording=Recording(
-                {int(row["x"]): _steady(float(row["throughput"])) for row in points},
-                int(first["concurrency"]) if first["concurrency"] else None,
-            ),
-        )
-    return {name: found[name] for name in dict.fromkeys(row["curve"] for row in rows)}
+    by_name = sorted(rows, key=lambda row: row["curve"])
+    curves = {name: _curve(list(group)) for name, group in groupby(by_name, key=lambda row: row["curve"])}
+    return {name: curves[name] for name in dict.fromkeys(row["curve"] for row in rows)}
 
 
 @cache
 def published_pools() -> tuple[PoolTiming, ...]:
-    """Every timing of the survey, in the order of the file: test by test, and pool by pool."""
+    """Return the survey's timings in the order of data/published/published_pools.csv: by test, then by pool."""
     return tuple(
         PoolTiming(
             row["test"], row["description"], row["pool"], int(row["threads"]), float(row["elapsed_ms"]), row["source"]
         )
         for row in _rows("published_pools.csv")
+    )
+
+
+def _curve(rows: Sequence[Mapping[str, str]]) -> PublishedCurve:
+    points = sorted(rows, key=lambda row: int(row["x"]))
+    first = points[0]
+    return PublishedCurve(
+        name=first["curve"],
+        source=first["source"],
+        server=first["server"],
+        machine=first["machine"],
+        workload=first["workload"],
+        cores=int(first["cores"]) if first["cores"] else None,
+        unit=first["throughput_unit"],
+        recording=Recording(
+            {int(row["x"]): _steady(float(row["throughput"])) for row in points},
+            int(first["concurrency"]) if first["concurrency"] else None,
+        ),
     )
 
 

@@ -1,4 +1,4 @@
-"""A recorded curve: throughput and p95 of every second at a few pool sizes, as a CSV file, plain or gzipped."""
+"""A recording: throughput and p95 of each second at several pool sizes, as a CSV file, plain or gzipped."""
 
 import csv
 import gzip
@@ -17,7 +17,11 @@ USERS = "users"
 
 @dataclass(frozen=True)
 class Seconds:
-    """One pool size, second by second: transactions per second, and the p95 of their total time in ms, 0 if unknown."""
+    """The seconds of one pool size, in the order of measurement.
+
+    throughput: transactions in each second. p95_ms: of their total time, in ms; 0 where unknown. Both have one value
+    a second.
+    """
 
     throughput: tuple[float, ...]
     p95_ms: tuple[float, ...]
@@ -25,10 +29,10 @@ class Seconds:
 
 @dataclass(frozen=True)
 class Recording:
-    """by_size: pool size, ascending -> its seconds, at least one.
+    """A throughput curve that was measured elsewhere.
 
-    users: callers, where their number was the same at every size; None where it is not known, or each connection had
-    a caller of its own.
+    by_size: pool size, ascending -> its seconds, at least one. users: where their number was the same at every size;
+    None where it is unknown, or each connection had a user of its own.
     """
 
     by_size: Mapping[int, Seconds]
@@ -36,16 +40,18 @@ class Recording:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Those recorded, ascending."""
+        """The recorded pool sizes, ascending."""
         return tuple(self.by_size)
 
 
 def read_recording(path: Path) -> Recording:
-    """Read a CSV file with the columns pool_size, second, throughput and p95_ms. Raises BadInput, naming the line.
+    """Return the recording in a CSV file, plain or gzipped.
 
-    It may have a column users as well, the same number in every line.
+    Columns: pool_size, second, throughput (per second) and p95_ms (ms, 0 where unknown), in any order. A column users
+    may follow, with the same number in every line. Raises BadInput where the file can't be read, a line is invalid, or
+    no second has a throughput.
     """
-    rows: dict[int, list[tuple[float, float, float]]] = {}
+    rows: dict[int, list[tuple[float, ...]]] = {}
     lines = csv.reader(io.StringIO(_text(path), newline=""))
     header = next(_rows(path, lines), [])
     missing = [column for column in COLUMNS if column not in header]
@@ -54,22 +60,22 @@ def read_recording(path: Path) -> Recording:
             f"{path}: the first line has no {', '.join(missing)}; a recording has the columns {','.join(COLUMNS)} "
             "(poolsize import makes one from sysbench's logs or a Locust history)"
         )
-    size_at, second_at, rate_at, p95_at = (header.index(column) for column in COLUMNS)
-    users_at = header.index(USERS) if USERS in header else None
+    size_column, *value_columns = (header.index(column) for column in COLUMNS)
+    users_column = header.index(USERS) if USERS in header else None
     users: set[int] = set()
     for line in _rows(path, lines):
         try:
-            users |= set() if users_at is None else {int(line[users_at])}
-            size, row = int(line[size_at]), (float(line[second_at]), float(line[rate_at]), float(line[p95_at]))
-            fine = size >= 1 and min(users, default=1) >= 1 and all(map(isfinite, row)) and min(row[1:]) >= 0
+            users |= set() if users_column is None else {int(line[users_column])}
+            size, values = int(line[size_column]), tuple(float(line[column]) for column in value_columns)
+            valid = size >= 1 and min(users, default=1) >= 1 and all(map(isfinite, values)) and min(values[1:]) >= 0
         except (ValueError, IndexError):
-            fine = False
-        if not fine:
+            valid = False
+        if not valid:
             raise BadInput(
                 f"{path}: line {lines.line_num}, {','.join(line)!r}: give a pool size from 1, and numbers from 0"
             )
-        rows.setdefault(size, []).append(row)
-    if not any(rate for same in rows.values() for _, rate, _ in same):
+        rows.setdefault(size, []).append(values)
+    if not any(throughput for group in rows.values() for _, throughput, _ in group):
         raise BadInput(f"{path}: no second with a throughput above 0, so there is no curve")
     if len(users) > 1:
         raise BadInput(f"{path}: {min(users)} and {max(users)} users: a curve has the same number in every line")
@@ -77,7 +83,10 @@ def read_recording(path: Path) -> Recording:
 
 
 def write_recording(recording: Recording, path: Path) -> None:
-    """Write it as CSV; gzipped if the name ends in .gz. Raises BadInput where it can't be written."""
+    """Write a recording as a CSV file, gzipped if the name ends in .gz.
+
+    Raises BadInput where the file can't be written.
+    """
     try:
         with gzip.open(path, "wt", newline="") if path.suffix == ".gz" else path.open("w", newline="") as file:
             writer = csv.writer(file, lineterminator="\n")
@@ -107,6 +116,6 @@ def _text(path: Path) -> str:
         raise BadInput(f"{path} is neither a CSV file nor a whole gzipped one") from None
 
 
-def _seconds(rows: Iterable[tuple[float, float, float]]) -> Seconds:
-    _, rates, times = zip(*sorted(rows), strict=True)
-    return Seconds(rates, times)
+def _seconds(rows: Iterable[tuple[float, ...]]) -> Seconds:
+    _, throughputs, p95s_ms = zip(*sorted(rows), strict=True)
+    return Seconds(throughputs, p95s_ms)
