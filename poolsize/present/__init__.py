@@ -1,1 +1,1 @@
-"""An answer as people read it: text, plots, progress, notebook."""
+"""Everything that a user sees: text, JSON, plots, report, notebook."""

@@ -1,1 +1,1 @@
-"""Everything as one JSON object for a program; the keys are a contract."""
+"""Records as JSON objects for programs. Scripts depend on the keys, so the keys do not change."""

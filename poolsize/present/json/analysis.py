@@ -1,4 +1,4 @@
-"""An analysis as one JSON object."""
+"""An analysis as a JSON object."""
 
 import json
 from collections.abc import Iterable
@@ -18,7 +18,12 @@ from poolsize.runs.check import CheckResult
 
 
 def analysis_json(analysis: Analysis) -> str:
-    """Return steps (one a pool size), estimates, estimators, cause, verified, void and calibration."""
+    """Return an analysis as a JSON object.
+
+    steps: an object for each pool size, with throughput per second and times in ms. estimates: estimator -> pool size.
+    estimators: with ranges and tests. cause: the bottleneck. verified: verification steps. void: excluded steps.
+    calibration: of the load generator. Unknown values are null.
+    """
     plateau = analysis.plateau.pool_size if analysis.plateau else None
     estimates = analysis.models.estimates
     return json.dumps(
@@ -75,12 +80,12 @@ def _checks(results: Iterable[CheckResult]) -> list[dict[str, Any]]:
 
 
 def _percentiles(percentiles: Percentiles) -> dict[str, float | None]:
-    """JSON has no NaN."""
+    """Return percentiles by name; None for NaN, which JSON does not have."""
     return {name: None if isnan(value) else value for name, value in asdict(percentiles).items()}
 
 
 def _ends(interval: Interval) -> tuple[float, float | None]:
-    """JSON has no infinity."""
+    """Return both ends of an interval; None for infinity, which JSON does not have."""
     return interval.low, interval.high if interval.high != inf else None
 
 

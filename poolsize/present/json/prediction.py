@@ -1,4 +1,4 @@
-"""A prediction as one JSON object."""
+"""A prediction as a JSON object."""
 
 import json
 from dataclasses import asdict
@@ -8,7 +8,10 @@ from poolsize.present.text.sentences.findings import sentence
 
 
 def prediction_json(prediction: Prediction) -> str:
-    """Return users, think_time_ms, network, sizes, error, findings, and the findings as sentences (`notes`)."""
+    """Return a prediction as a JSON object.
+
+    Keys: the fields of Prediction (network without its covariance), and notes: the findings as sentences.
+    """
     fields = asdict(prediction)
     fields["network"].pop("covariance")
     return json.dumps(fields | {"notes": [sentence(finding) for finding in prediction.findings]})

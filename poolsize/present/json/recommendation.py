@@ -1,4 +1,4 @@
-"""A recommendation as one JSON object."""
+"""A recommendation as a JSON object."""
 
 import json
 from dataclasses import asdict
@@ -11,9 +11,10 @@ MEASURED_ONLY = ("throughput", "database_size", "database_range", "two_pools", "
 
 
 def recommendation_json(answer: Recommendation, **more: Any) -> str:
-    """Return the recommendation's fields, its findings also as sentences (`reasons`, `warnings`).
+    """Return a recommendation as a JSON object.
 
-    A formula has no measured fields. more: further keys.
+    Keys: the fields of Recommendation, for a formula without the measured fields; reasons and warnings: the findings as
+    sentences. more: further keys and their values.
     """
     fields = asdict(answer) | {
         "reasons": reason_sentences(answer.findings),

@@ -1,1 +1,1 @@
-"""What the notebooks show beside the plots."""
+"""Tables and sliders of the notebooks."""

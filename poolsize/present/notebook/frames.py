@@ -1,4 +1,4 @@
-"""An analysis as pandas tables, for notebooks."""
+"""An analysis and a comparison as pandas tables, for notebooks."""
 
 import pandas as pd
 
@@ -19,13 +19,17 @@ COUNTERS = {
     "Innodb_buffer_pool_reads": "pages from disk/s",
     "process_written_bytes": "bytes written/s",
 }
-"""Server counters worth a look, by the server's name for them."""
+"""Server counter -> its column, with unit."""
 THREAD_POOL_COUNTERS = {"Threadpool_threads": "pool threads", "Threadpool_idle_threads": "idle pool threads"}
-"""Those of a server whose thread pool is active; every other MariaDB counts 0."""
+"""Counter -> its column, for a server whose thread pool is active; any other MariaDB counts 0."""
 
 
 def sizes_frame(analysis: Analysis) -> pd.DataFrame:
-    """One line a pool size: throughput per second with its interval, percentiles in ms, failed checks."""
+    """Return a table with one row a pool size, ascending, indexed by pool_size.
+
+    Columns: throughput per second with its 95 % interval (low, high), percentiles of wait, usage and total time in ms,
+    failed transactions (errors) and failed checks.
+    """
     rows = []
     for size in analysis.sizes:
         row: dict[str, object] = {
@@ -41,7 +45,10 @@ def sizes_frame(analysis: Analysis) -> pd.DataFrame:
 
 
 def counters_frame(analysis: Analysis) -> pd.DataFrame:
-    """One line a pool size: means of those server counters that were read."""
+    """Return a table with one row a pool size, ascending, indexed by pool_size: the means of the server's counters.
+
+    Counters that the run does not have are left out. Units are in the column names.
+    """
     server = analysis.setting.server
     counters = COUNTERS | (THREAD_POOL_COUNTERS if server and server.thread_pool else {})
     rows = [
@@ -53,7 +60,11 @@ def counters_frame(analysis: Analysis) -> pd.DataFrame:
 
 
 def differences_frame(comparison: Comparison, other: Against) -> pd.DataFrame:
-    """One line a pool size: both throughputs per second, and by how many percent it and the p95 differ."""
+    """Return a table with one row a pool size of both runs, ascending, indexed by pool_size.
+
+    Columns: throughput per second of the first and of this run; the differences of throughput and p95 total time in
+    percent of the first run, with 95 % intervals, and whether they are significant.
+    """
     rows = []
     for size in other.sizes:
         row: dict[str, object] = {

@@ -1,1 +1,1 @@
-"""Everything as text for a terminal."""
+"""Analyses, answers, predictions and comparisons as text for a terminal."""

@@ -1,4 +1,4 @@
-"""Sentences one below the other, for a terminal."""
+"""Bullet lists for a terminal."""
 
 import textwrap
 from collections.abc import Iterable
@@ -7,5 +7,5 @@ WIDTH = 88
 
 
 def bullets(lines: Iterable[str]) -> str:
-    """One dash a line, wrapped for a terminal."""
+    """Return a bullet list of the lines, each wrapped at 88 columns."""
     return "\n".join(textwrap.fill(line, WIDTH, initial_indent="  - ", subsequent_indent="    ") for line in lines)

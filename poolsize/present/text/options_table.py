@@ -1,6 +1,6 @@
-"""The reference page of a sweep's options, docs/options.md, from their declaration.
+"""The reference page of a sweep's options, docs/options.md, made from their declaration.
 
-python -m poolsize.present.text.options_table > docs/options.md
+To write the page: python -m poolsize.present.text.options_table > docs/options.md
 """
 
 from poolsize.sweep.options import OPTIONS, Option

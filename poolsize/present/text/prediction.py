@@ -7,11 +7,11 @@ from poolsize.present.text.table import Table
 from poolsize.units import count, milliseconds, number, per_second, percent
 
 NEGLIGIBLE = 0.001
-"""A delay below this share of the service is none."""
+"""A delay below this share of the service time is not named."""
 
 
 def prediction_text(prediction: Prediction) -> str:
-    """Return the users, a table with one line a pool size, and what the figures rest on."""
+    """Return the users, a table with one row a pool size, and the assumptions behind the figures."""
     network = prediction.network
     title = (
         f"{count(prediction.users, 'user')} who think for {milliseconds(prediction.think_time_ms)} between transactions"

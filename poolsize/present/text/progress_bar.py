@@ -1,4 +1,4 @@
-"""A sweep's progress as a live bar on standard error: step, size, throughput, p95, time left."""
+"""The progress of a sweep on standard error: step, pool size, throughput, p95 and time left."""
 
 from types import TracebackType
 from typing import Self
@@ -12,7 +12,7 @@ from poolsize.units import count, milliseconds, minutes, per_second
 
 
 class ProgressBar:
-    """Shows a sweep's messages: a live line in a terminal, and one line for each finished step anywhere."""
+    """Shows the events of a sweep: a live line in a terminal, and a line for each finished step everywhere."""
 
     def __init__(self, console: Console | None = None) -> None:
         self._console = console or Console(stderr=True, highlight=False)
@@ -25,10 +25,10 @@ class ProgressBar:
             disable=not self._console.is_terminal,
         )
         self._task: TaskID | None = None
-        self._plan = SweepStarted("", 0, 0, 0.0)
-        self._done = 0
-        self._seconds = 0
-        self._passed = 0
+        self._started = SweepStarted("", 0, 0, 0.0)
+        self._steps_done = 0
+        self._seconds_of_step = 0
+        self._seconds_of_sweep = 0
 
     def __enter__(self) -> Self:
         self._bar.start()
@@ -39,47 +39,49 @@ class ProgressBar:
     ) -> None:
         self._bar.stop()
 
-    def show(self, message: Event) -> None:
-        """Bring the display up to date with one message."""
-        match message:
+    def show(self, event: Event) -> None:
+        """Update the display for an event; events of other kinds change nothing."""
+        match event:
             case SweepStarted():
-                self._begin(message)
+                self._begin(event)
             case StepStarted(pool_size=size, rate=rate):
-                self._seconds = 0
+                self._seconds_of_step = 0
                 load = "" if rate is None else f" at {per_second(rate)}"
-                self._update(f"step {self._done + 1}{self._of()}, {count(size, 'connection')}{load}", "opening")
+                self._update(
+                    f"step {self._steps_done + 1}{self._total()}, {count(size, 'connection')}{load}", "opening"
+                )
             case SecondPassed(transactions=rate, p95_ms=p95_ms):
-                self._seconds += 1
-                self._passed += 1
+                self._seconds_of_step += 1
+                self._seconds_of_sweep += 1
                 self._update(
                     None, f"{per_second(rate)}, p95 {milliseconds(p95_ms)}, {minutes(self._seconds_left())} left"
                 )
             case StepDone():
-                self._done += not message.again
-                self._print(message)
+                self._steps_done += not event.again
+                self._print(event)
             case _:
                 pass
 
-    def _begin(self, plan: SweepStarted) -> None:
-        self._plan, self._done = plan, plan.steps_done
-        if plan.budget_seconds is None:
-            steps = count(plan.steps - plan.steps_done, "step")
-            todo = f"{steps} of {plan.step_seconds:g} s, about {minutes(self._seconds_left())}"
+    def _begin(self, sweep: SweepStarted) -> None:
+        self._started, self._steps_done = sweep, sweep.steps_done
+        if sweep.budget_seconds is None:
+            steps = count(sweep.steps - sweep.steps_done, "step")
+            work = f"{steps} of {sweep.step_seconds:g} s, about {minutes(self._seconds_left())}"
         else:
-            todo = f"a search in steps of {plan.step_seconds:g} s, at most {minutes(self._seconds_left())}"
-        self._console.print(f"{todo}; writing {plan.run}", soft_wrap=True)
-        for note in plan.notes:
+            work = f"a search in steps of {sweep.step_seconds:g} s, at most {minutes(self._seconds_left())}"
+        self._console.print(f"{work}; writing {sweep.run}", soft_wrap=True)
+        for note in sweep.notes:
             self._console.print(f"poolsize: {with_flags(note)}", soft_wrap=True)
         self._task = self._bar.add_task("", total=self._seconds_left(), now="")
 
-    def _of(self) -> str:
-        """How many steps there will be; a search does not know."""
-        return "" if self._plan.budget_seconds is not None else f"/{self._plan.steps}"
+    def _total(self) -> str:
+        """Return the number of steps for display; empty for a search, which does not know the number."""
+        return "" if self._started.budget_seconds is not None else f"/{self._started.steps}"
 
     def _seconds_left(self) -> float:
-        if self._plan.budget_seconds is not None:
-            return max(0.0, self._plan.budget_seconds - self._passed)
-        return max(0.0, (self._plan.steps - self._done) * self._plan.step_seconds - self._seconds)
+        if self._started.budget_seconds is not None:
+            return max(0.0, self._started.budget_seconds - self._seconds_of_sweep)
+        return max(0.0, (self._started.steps - self._steps_done) * self._started.step_seconds - self._seconds_of_step)
 
     def _update(self, description: str | None, now: str) -> None:
         if self._task is not None:
@@ -89,11 +91,11 @@ class ProgressBar:
             self._bar.update(self._task, completed=max(0.0, total - self._seconds_left()), now=now)
 
     def _print(self, step: StepDone) -> None:
-        due = "" if step.rate is None else f"  of {per_second(step.rate)} by the clock"
+        of_rate = "" if step.rate is None else f"  of {per_second(step.rate)} by the clock"
         again = ", to be measured again" if step.again else ""
-        doubts = f"  failed: {', '.join(step.failed_checks)}{again}" if step.failed_checks else ""
+        failed = f"  failed: {', '.join(step.failed_checks)}{again}" if step.failed_checks else ""
         self._console.print(
-            f"{self._done:>3}{self._of()}  {count(step.pool_size, 'connection'):>16}  "
-            f"{per_second(step.throughput):>9}  p95 {milliseconds(step.p95_ms)}{due}{doubts}",
+            f"{self._steps_done:>3}{self._total()}  {count(step.pool_size, 'connection'):>16}  "
+            f"{per_second(step.throughput):>9}  p95 {milliseconds(step.p95_ms)}{of_rate}{failed}",
             soft_wrap=True,
         )

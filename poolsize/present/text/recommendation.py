@@ -8,7 +8,7 @@ from poolsize.units import count, milliseconds
 
 
 def recommendation_text(answer: Recommendation) -> str:
-    """Return the answer, the reasons, the price table, the warnings, and what to do next."""
+    """Return the answer, its reasons, the price table, the warnings, and the next command or the line to configure."""
     parts = [_headline(answer)]
     warnings = warning_sentences(answer.findings)
     if answer.basis == "formula":
@@ -28,7 +28,7 @@ def recommendation_text(answer: Recommendation) -> str:
 
 
 def _sizes(answer: Recommendation) -> str:
-    """Pool sizes to name, where a search must not go below the deadlock floor."""
+    """Return the option with pool sizes, where a search must not go below the deadlock floor; else empty."""
     floored = answer.pool_size != answer.formula.connections
     return f" --pool-sizes {','.join(map(str, answer.sweep_sizes))}" if floored else ""
 
@@ -45,7 +45,7 @@ def _headline(answer: Recommendation) -> str:
 
 
 def engine_lines(answer: Recommendation) -> tuple[str, ...]:
-    """Return what to paste into a SQLAlchemy application of one process, one line a pool; empty without a size."""
+    """Return the lines for a SQLAlchemy application of one process, one line a pool; empty without a pool size."""
     if answer.two_pools:
         return tuple(
             f"create_engine(url, pool_size={pool.pool_size}, max_overflow=0)  # {milliseconds(pool.kind.usage_ms)} each"

@@ -10,10 +10,10 @@ from poolsize.sweep.planning import options_of
 
 
 def repeat_command(run: Run) -> str:
-    """Return the command that measures the run again; empty where no sweep made the run, but an import.
+    """Return the command that measures the run again; empty for an imported run, which no sweep made.
 
-    A server's address stands in it, but no account. The program of a private one must be filled in, unless it is a
-    MariaDB, which is found first.
+    The command has the server's address, but no account. For a private server it has a placeholder for the program,
+    unless the server is a MariaDB, which a sweep chooses by itself.
     """
     setting, plan = run.setting, run.plan
     if setting.recording is not None and plan.search is None:

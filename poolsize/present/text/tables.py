@@ -1,4 +1,4 @@
-"""What a run and its answer say, as tables for people."""
+"""The tables of an analysis and of a recommendation: throughput, latency, estimators, prices."""
 
 from math import inf, nan
 from typing import TYPE_CHECKING
@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
 
 
 def sizes_table(analysis: "Analysis") -> Table:
-    """Throughput and the main percentiles, one line a pool size; wide enough for a terminal."""
+    """Return throughput (per second) and main percentiles, one row a pool size, as wide as a terminal."""
     columns = (
         "pool", "throughput", "95 % interval", "wait p50", "p95", "usage p50", "p95", "total p95", "checks",
     )  # fmt: skip
@@ -35,7 +35,7 @@ def sizes_table(analysis: "Analysis") -> Table:
 
 
 def throughput_table(analysis: "Analysis") -> Table:
-    """Throughput, one line a pool size, with what the checks said; narrow enough for a phone."""
+    """Return throughput (per second) and failed checks, one row a pool size, narrow enough for a phone."""
     return Table(
         ("pool", "per second", "95 % interval", "checks"),
         tuple((*_throughput(size), failed_names(size.failed_checks)) for size in analysis.sizes),
@@ -43,7 +43,7 @@ def throughput_table(analysis: "Analysis") -> Table:
 
 
 def latency_table(analysis: "Analysis") -> Table:
-    """Milliseconds of each size's total time and of its two parts; narrow enough for a phone."""
+    """Return percentiles of wait, usage and total time (ms), one row a pool size, narrow enough for a phone."""
     return Table(
         ("pool", "wait p50", "wait p95", "usage p50", "usage p95", "total p95", "total p99"),
         tuple(
@@ -62,7 +62,10 @@ def latency_table(analysis: "Analysis") -> Table:
 
 
 def estimators_table(analysis: "Analysis") -> Table:
-    """What every estimator says, so that their disagreement shows."""
+    """Return each estimator's pool size, its range, and its two tests, one row an estimator.
+
+    The last column shows how far the size moves when the largest pool size is left out; "!" marks an unstable size.
+    """
     return Table(
         ("estimator", "size", "95 % range", "error at sizes left out", "moves without the largest"),
         tuple(
@@ -79,7 +82,7 @@ def estimators_table(analysis: "Analysis") -> Table:
 
 
 def verified_table(analysis: "Analysis") -> Table:
-    """The answer and its neighbours at a part of their own capacity, with transactions that arrive by the clock."""
+    """Return the verification steps: pool sizes in an open loop at a share of their capacity, one row a step."""
     return Table(
         ("pool", "load", "due", "done", "wait p95", "total p50", "p95", "p99", "checks"),
         tuple(
@@ -97,7 +100,7 @@ def verified_table(analysis: "Analysis") -> Table:
 
 
 def verified_table_in_ms(analysis: "Analysis") -> Table:
-    """The same in milliseconds and without what is due; narrow enough for a phone."""
+    """Return the verification steps with times in ms and without rates, narrow enough for a phone."""
     return Table(
         ("pool", "load", "wait p95", "total p95", "total p99", "checks"),
         tuple(
@@ -113,7 +116,10 @@ def verified_table_in_ms(analysis: "Analysis") -> Table:
 
 
 def price_table(answer: Recommendation) -> Table:
-    """The price of every other size, pointing at the answer."""
+    """Return the price table, one row a pool size: throughput loss (share of capacity) and p95 total time.
+
+    An arrow points at the answer.
+    """
     sizes = [price.pool_size for price in answer.regret]
     return Table(
         ("pool", "throughput", "p95 (wait + usage)"),
@@ -130,12 +136,12 @@ def price_table(answer: Recommendation) -> Table:
 
 
 def interval_text(interval: "Interval") -> str:
-    """Both ends, or a question mark where too little was measured to tell."""
+    """Return both ends of an interval, or "?" where too little was measured to know them."""
     return "?" if interval.high == inf else f"{number(interval.low)}-{number(interval.high)}"
 
 
 def failed_names(results: "Iterable[CheckResult]") -> str:
-    """Return the checks that did not pass, each once, or ok."""
+    """Return the names of the failed checks, each once, or "ok" without any."""
     return ", ".join(dict.fromkeys(result.check for result in results)) or "ok"
 
 

@@ -1,1 +1,1 @@
-"""Findings, checks and bottlenecks as sentences: the only place that words them."""
+"""Sentences for findings, checks and bottlenecks; no other package words them."""

@@ -1,4 +1,4 @@
-"""The figures that show a bottleneck, in words."""
+"""The figures that show a bottleneck, as sentences."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -12,7 +12,7 @@ Values = Mapping[str, Any]
 
 
 def bottleneck_evidence(name: BottleneckName, values: Values) -> str:
-    """Return what shows the bottleneck, a sentence without its end."""
+    """Return the figures that show a bottleneck, as a sentence without its full stop. values: of the Bottleneck."""
     return EVIDENCE[name](values)
 
 

@@ -1,4 +1,4 @@
-"""The result of each check, in words with its figures."""
+"""The results of checks as sentences."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -10,17 +10,20 @@ Values = Mapping[str, Any]
 
 
 def check_sentence(result: CheckResult) -> str:
-    """Return what a check saw; a run of an older format may hold the sentence itself."""
+    """Return the figures of a check's result as a sentence without its full stop."""
     return check_detail(result.check, result.values)
 
 
 def check_detail(check: Check, values: Values) -> str:
-    """Return the figures of a check in words."""
+    """Return the figures of a check as a sentence without its full stop.
+
+    values: of the CheckResult; a run of an older format may have the sentence itself, as "detail".
+    """
     return str(values["detail"]) if "detail" in values else _SENTENCES[check](values)
 
 
 def stop_sentence(values: Values) -> str:
-    """Return why a step ended before its time. values: `stopped` (the reason), and the reason's figures."""
+    """Return why a step ended early. values: "stopped", which is the StopReason, and the figures of the reason."""
     match values["stopped"]:
         case StopReason.TOO_MANY_ERRORS:
             return (

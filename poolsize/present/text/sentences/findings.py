@@ -1,4 +1,4 @@
-"""A finding as a sentence."""
+"""Findings as sentences."""
 
 from collections.abc import Iterable
 
@@ -7,7 +7,7 @@ from poolsize.present.text.sentences.formula import FORMULA
 
 
 def sentence(finding: Finding) -> str:
-    """Return what a finding says, with its figures and the way out."""
+    """Return the sentence of a finding, with its figures and its way out."""
     if finding.code in FORMULA:
         return FORMULA[finding.code](finding)
     # numpy stays out of `poolsize recommend --cores 8`
@@ -19,10 +19,10 @@ def sentence(finding: Finding) -> str:
 
 
 def reason_sentences(findings: Iterable[Finding]) -> tuple[str, ...]:
-    """Return why the answer is what it is."""
+    """Return the sentences of the reasons, in the order of the findings."""
     return tuple(sentence(finding) for finding in findings if finding.severity is Severity.REASON)
 
 
 def warning_sentences(findings: Iterable[Finding]) -> tuple[str, ...]:
-    """Return what limits the answer's use, and why there is none."""
+    """Return the sentences of the warnings and refusals, in the order of the findings."""
     return tuple(sentence(finding) for finding in findings if finding.severity is not Severity.REASON)

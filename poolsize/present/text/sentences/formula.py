@@ -1,4 +1,4 @@
-"""The findings of the formula, in words."""
+"""The findings of the formula as sentences."""
 
 from collections.abc import Callable, Mapping
 

@@ -1,4 +1,4 @@
-"""What a prediction rests on, in words."""
+"""The findings of a prediction, its assumptions, as sentences."""
 
 from collections.abc import Callable, Mapping
 

@@ -1,4 +1,4 @@
-"""Why a measured answer is that size, in words."""
+"""The reasons of a measured answer as sentences."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -8,22 +8,22 @@ from poolsize.present.text.sentences.bottlenecks import bottleneck_evidence
 from poolsize.units import count, milliseconds, per_second, percent
 
 SAME_LATENCY = 1.1
-"""Latencies that differ by less than this factor are about the same."""
+"""Latencies within this factor of each other are called about the same."""
 
 
 def _plateau(finding: Finding) -> str:
     values = finding.values
     size, tolerance = values["pool_size"], percent(values["tolerance"])
-    makes = f"By the curve through all steps, {count(size, 'connection')} make{'s' if size == 1 else ''} "
-    makes += f"{per_second(values['throughput'])}, "
-    between, sure = "", f"{percent(values['probability'])} sure"
+    beginning = f"By the curve through all steps, {count(size, 'connection')} make{'s' if size == 1 else ''} "
+    beginning += f"{per_second(values['throughput'])}, "
+    between, certainty = "", f"{percent(values['probability'])} sure"
     if values["measured_below"] is not None:
         between = f" It lies between {values['measured_below']} and {values['measured_above']}, which were measured."
     if size == values["best_size"]:
-        return f"{makes}its best; no smaller size is {sure} to come within {tolerance} of it.{between}"
+        return f"{beginning}its best; no smaller size is {certainty} to come within {tolerance} of it.{between}"
     return (
-        f"{makes}within {tolerance} of its best, {per_second(values['capacity'])} with {values['best_size']}; no "
-        f"smaller size is {sure} to come as near.{between}"
+        f"{beginning}within {tolerance} of its best, {per_second(values['capacity'])} with {values['best_size']}; no "
+        f"smaller size is {certainty} to come as near.{between}"
     )
 
 
@@ -34,7 +34,7 @@ def _carries_rate(finding: Finding) -> str:
 
 
 def limits_text(limits_ms: Mapping[str, float]) -> str:
-    """Return latency limits in words: p95 within 20 ms and p99 within 50 ms."""
+    """Return latency limits as text, such as "p95 within 20 ms and p99 within 50 ms". limits_ms: by quantile."""
     return " and ".join(f"{quantile} within {milliseconds(limit_ms)}" for quantile, limit_ms in limits_ms.items())
 
 
@@ -73,9 +73,9 @@ def _current_not_measured(finding: Finding) -> str:
 
 def _wait_and_usage(finding: Finding) -> str:
     values, measured = finding.values, finding.values["measured_size"]
-    who = "A caller" if measured == values["pool_size"] else f"With {measured}, the nearest measured, a caller"
+    user = "A caller" if measured == values["pool_size"] else f"With {measured}, the nearest measured, a caller"
     return (
-        f"{who} waited {milliseconds(values['wait_ms'])} for a connection and held it for "
+        f"{user} waited {milliseconds(values['wait_ms'])} for a connection and held it for "
         f"{milliseconds(values['usage_ms'])} on average."
     )
 

@@ -1,4 +1,4 @@
-"""What limits the use of an answer, and why there is none, in words."""
+"""The warnings of an answer, and the refusals of a pool size, as sentences."""
 
 from collections.abc import Callable, Mapping
 

@@ -1,4 +1,4 @@
-"""What to do about a finding, with the options that do it."""
+"""Ways out of a finding as text, with the options of the command line."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -10,7 +10,7 @@ Values = Mapping[str, Any]
 
 
 def way_out_sentence(way_out: WayOut) -> str:
-    """Return what to do."""
+    """Return the way out of a finding, as part of a sentence."""
     return SENTENCES[way_out.remedy](way_out.values)
 
 
@@ -42,7 +42,7 @@ def _more_users(values: Values) -> str:
 
 
 def _more_workers(values: Values) -> str:
-    """What puts the limit back where it belongs, from the service demands."""
+    """Return how many workers let the server limit throughput, by the service demands."""
     machine = "Give the load a core or a machine of its own."
     if not values:
         return f"{machine} --processes 2 or more share the work."
