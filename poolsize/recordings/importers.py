@@ -23,7 +23,7 @@ Rows = list[tuple[int, float, float]]
 
 
 def read_logs(paths: Sequence[Path]) -> Recording:
-    """Return one recording of all files: sysbench's logs, or a history of Locust's.
+    """Return a single recording of all files: sysbench's logs, or a history of Locust's.
 
     The pool size is the number of sysbench's threads or of Locust's users, each with a connection of its own.
     Raises BadInput where a file can't be read, has another format, or lacks seconds.

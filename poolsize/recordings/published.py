@@ -37,7 +37,7 @@ class PoolTiming:
     """The time that one Java pool took for a test of the survey.
 
     test: short name. description: the test's work, with its driver. pool: name of the pool.
-    threads: how many shared the pool. elapsed_ms: of the whole test, in ms. source: of the survey.
+    threads: number of threads that shared the pool. elapsed_ms: of the whole test, in ms. source: of the survey.
     """
 
     test: str

@@ -15,7 +15,7 @@ from poolsize.answer.comparison import Comparison, compare
 from poolsize.errors import BadInput, WorkFailed
 from poolsize.present import plots
 from poolsize.present.json.comparison import comparison_json
-from poolsize.present.text.comparison import comparison_text, sentences
+from poolsize.present.text.comparison import comparison_text, difference_sentences
 from poolsize.runs.run import Calibration, Run, Step
 from tests.conftest import Command, a_run, a_setting, a_step
 
@@ -87,7 +87,7 @@ def test_a_known_difference_is_found_and_told() -> None:
     assert other.throughput.significant
     assert other.p95 is not None
     assert other.p95.high < 0
-    text = sentences(comparison, other)
+    text = difference_sentences(comparison, other)
     assert text[0].startswith("after does ")
     assert text[0].endswith("a real difference.")
 

@@ -2,7 +2,7 @@
 
 import re
 
-from poolsize.present.notebook.explorer import explored, explorer
+from poolsize.present.notebook.explorer import explorer, what_if_text
 from poolsize.recordings.published import published_curves
 from poolsize.runs.store import load_run
 from poolsize.sweep.recorded_run import recorded_run
@@ -19,25 +19,25 @@ def size_of(text: str) -> int:
 
 def test_a_greater_tolerance_takes_fewer_connections() -> None:
     run = a_run({1: 100, 2: 190, 4: 340, 8: 500, 16: 560, 32: 580}, users=200)
-    sizes = [size_of(explored(run, tolerance)) for tolerance in (0.01, 0.05, 0.2)]
+    sizes = [size_of(what_if_text(run, tolerance)) for tolerance in (0.01, 0.05, 0.2)]
     assert sizes == sorted(sizes, reverse=True)
     assert sizes[0] > sizes[-1]
 
 
 def test_a_limit_that_is_kept_or_not_is_told() -> None:
-    assert "keeps the limit of 1,000 ms" in explored(SCAN, max_p95_ms=1000)
-    assert "breaks the limit of 20 ms" in explored(SCAN, max_p95_ms=20)
+    assert "keeps the limit of 1,000 ms" in what_if_text(SCAN, max_p95_ms=1000)
+    assert "breaks the limit of 20 ms" in what_if_text(SCAN, max_p95_ms=20)
 
 
 def test_other_cores_are_predicted() -> None:
-    assert "With 8 cores the network" in explored(SCAN, cores=8)
-    assert "network" not in explored(SCAN, cores=SCAN.setting.cores)
+    assert "With 8 cores the network" in what_if_text(SCAN, cores=8)
+    assert "network" not in what_if_text(SCAN, cores=SCAN.setting.cores)
 
 
 def test_what_a_recording_does_not_know_is_told() -> None:
     run = recorded_run(published_curves()["cisco"].recording, "cisco", 8)
-    assert "does not know" in explored(run, max_p95_ms=10)
-    assert "its own callers" in " ".join(explored(run, cores=16).split())
+    assert "does not know" in what_if_text(run, max_p95_ms=10)
+    assert "its own callers" in " ".join(what_if_text(run, cores=16).split())
 
 
 def test_a_slider_that_could_say_nothing_is_not_there() -> None:

@@ -1,4 +1,4 @@
-"""A comparison as one JSON object."""
+"""A comparison as a JSON object."""
 
 import json
 from dataclasses import asdict
@@ -6,11 +6,14 @@ from typing import Any
 
 from poolsize.analysis.stats.paired_differences import Difference
 from poolsize.answer.comparison import Against, ComparedRun, Comparison
-from poolsize.present.text.comparison import sentences
+from poolsize.present.text.comparison import difference_sentences
 
 
 def comparison_json(comparison: Comparison) -> str:
-    """Return the field, the runs, and the differences of each run from the first, size by size."""
+    """Return a comparison as a JSON object.
+
+    Keys: field, runs, and differences: of each further run from the first, as shares, in all and at each pool size.
+    """
     return json.dumps(
         {
             "field": comparison.field,
@@ -46,7 +49,7 @@ def _against(comparison: Comparison, other: Against) -> dict[str, Any]:
         "left_out": other.left_out,
         "apart_seconds": other.apart_seconds,
         "longer_loop": other.longer_loop,
-        "sentences": sentences(comparison, other),
+        "sentences": difference_sentences(comparison, other),
     }
 
 

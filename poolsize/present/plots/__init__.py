@@ -1,6 +1,6 @@
-"""Plots: each draws on the Axes it is given and returns it. The only importer of Matplotlib.
+"""Plots: each function draws on a Matplotlib Axes, and returns the Axes. Nothing else imports Matplotlib.
 
-For one of your own::
+For a figure of your own::
 
     with matplotlib.rc_context(STYLE):
         figure, ax = matplotlib.pyplot.subplots()

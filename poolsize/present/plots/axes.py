@@ -1,4 +1,4 @@
-"""What all plots share: colours, style, and the two axes of this field."""
+"""Colours, style, axes and legend of all plots."""
 
 from collections.abc import Sequence
 from math import log
@@ -16,12 +16,13 @@ BLUE, ORANGE, GREEN, PURPLE, GREY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", 
 """Colours of Okabe and Ito (2008), told apart by colour-blind readers as well, and a grey."""
 LIGHT = "#949494"
 INK_OF = {BLUE: "#00568A", ORANGE: "#A84400", GREEN: "#00704F"}
-"""The same, dark enough for small letters."""
+"""Colour -> its darker shade for small letters."""
 IN_ORDER = (BLUE, ORANGE, GREEN, PURPLE, GREY)
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 ROOM = 1.03
+"""Upper end of a throughput axis, as a multiple of the highest value."""
 LETTER, GAP = 0.022, 0.02
-"""Width of a letter of a label and of what is left free beside it, as shares of the axis."""
+"""Width of a label's letter and of the space beside a label, as shares of the axis."""
 STYLE: dict[Any, Any] = {
     "axes.spines.right": False,
     "axes.spines.top": False,
@@ -38,19 +39,19 @@ STYLE: dict[Any, Any] = {
 
 
 def pool_size_axis(ax: Axes, sizes: Sequence[int], label: str = "pool size (connections)") -> Axes:
-    """A logarithmic x axis, labelled at the sizes. sizes: ascending."""
+    """Make the x axis logarithmic, with labels at pool sizes. sizes: ascending, at least one. Returns ax."""
     ax.set_xscale("log", base=2)
     ax.xaxis.set_minor_locator(NullLocator())
-    told = sparse(sizes)
-    ax.set_xticks(told, [f"{size:,}" for size in told])
+    labelled = sizes_to_label(sizes)
+    ax.set_xticks(labelled, [f"{size:,}" for size in labelled])
     ax.set_xlabel(label)
     return ax
 
 
 def milliseconds_axis(ax: Axes, label: str) -> Axes:
-    """A logarithmic y axis of durations, labelled at 1, 2 and 5 of every decade, or at more of them in a short one.
+    """Make the y axis logarithmic, for durations in ms, labelled at 1, 2 and 5 of each decade. Returns ax.
 
-    To be called when everything is drawn.
+    An axis shorter than a decade has more labels. Call the function last: the labels depend on the data on the axes.
     """
     ax.set_yscale("log")
     low, high = ax.get_ylim()
@@ -62,31 +63,37 @@ def milliseconds_axis(ax: Axes, label: str) -> Axes:
 
 
 def band(ax: Axes, curve: FittedCurve, colour: str, label: str | None = None) -> None:
-    """Draw the band that holds 95 of 100 posterior samples."""
+    """Draw the band that holds 95 of 100 posterior samples of a fitted curve.
+
+    label: for the legend; None for no entry.
+    """
     low, high = np.quantile(curve.samples, TAILS, axis=0)
     ax.fill_between(curve.sizes, low, high, color=colour, alpha=0.18, linewidth=0, label=label)
 
 
 def rate_axis(ax: Axes, label: str = "throughput (transactions/s)") -> Axes:
-    """A y axis of rates that begins at 0, with room above the highest."""
+    """Make the y axis linear from 0, for rates per second, with some room above the highest. Returns ax."""
     ax.set_ylim(0, ROOM * ax.get_ylim()[1])
     ax.yaxis.set_major_formatter(StrMethodFormatter("{x:,.10g}"))
     ax.set_ylabel(label)
     return ax
 
 
-def sparse(sizes: Sequence[int]) -> list[int]:
-    """Those sizes that can be told apart on a logarithmic axis from the first to the last."""
-    whole = log(sizes[-1] / sizes[0])
-    told = [sizes[0]]
+def sizes_to_label(sizes: Sequence[int]) -> list[int]:
+    """Return the sizes whose labels don't touch on a logarithmic axis from the first size to the last.
+
+    sizes: ascending, at least one.
+    """
+    length = log(sizes[-1] / sizes[0])
+    labelled = [sizes[0]]
     for size in sizes[1:]:
-        if log(size / told[-1]) >= (LETTER * len(f"{size:,}") + GAP) * whole:
-            told.append(size)
-    return told
+        if log(size / labelled[-1]) >= (LETTER * len(f"{size:,}") + GAP) * length:
+            labelled.append(size)
+    return labelled
 
 
 def legend_above(ax: Axes, columns: int, height: float = 1.0) -> None:
-    """The legend where it can't hide the curve. height: of its lower edge, as a share of the axes."""
+    """Draw the legend above the axes, where it hides no curve. height: of its lower edge, as a share of the axes."""
     ax.legend(
         loc="lower left", bbox_to_anchor=(-0.02, height), ncols=columns, borderpad=0, handlelength=1.4,
         columnspacing=0.9,

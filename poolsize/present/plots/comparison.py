@@ -1,4 +1,4 @@
-"""Runs beside each other: their curves, and what is between them."""
+"""Plots of a comparison: the throughput of all runs, and their differences from the first run."""
 
 from itertools import cycle
 
@@ -11,51 +11,54 @@ from poolsize.present.plots.axes import GREY, IN_ORDER, MARKERS, band, legend_ab
 from poolsize.units import count
 
 BESIDE = 1.04
-"""Error bars of several runs stand beside each other by this factor."""
+"""Factor between the x positions of two runs' error bars at the same pool size, so that they don't overlap."""
 
 
 def plot_compared(ax: Axes, comparison: Comparison) -> Axes:
-    """Throughput per second of every run with its band, and its answer's size as a dotted line."""
-    sizes: set[int] = set()
+    """Draw each run's throughput per second, its fitted curve with the 95 % band, and its answer as a dotted line.
+
+    Returns ax.
+    """
+    sizes_of_all: set[int] = set()
     for run, colour, marker in zip(comparison.runs, cycle(IN_ORDER), cycle(MARKERS), strict=False):
-        analysis, size = run.analysis, run.answer.pool_size
+        analysis, answer_size = run.analysis, run.answer.pool_size
         if analysis.curve:
             band(ax, analysis.curve, colour)
             ax.plot(analysis.curve.sizes, analysis.curve.mean, color=colour)
-        shown = [one.pool_size for one in analysis.sizes]
+        sizes = [summary.pool_size for summary in analysis.sizes]
         ax.plot(
-            shown, [one.throughput.mean for one in analysis.sizes], color=colour, marker=marker, markersize=4,
-            linestyle="none", label=f"{run.value}: {count(size, 'connection') if size else 'no size'}",
+            sizes, [summary.throughput.mean for summary in analysis.sizes], color=colour, marker=marker, markersize=4,
+            linestyle="none", label=f"{run.value}: {count(answer_size, 'connection') if answer_size else 'no size'}",
         )  # fmt: skip
-        if size:
-            ax.axvline(size, color=colour, linestyle=":")
-        sizes.update(shown)
+        if answer_size:
+            ax.axvline(answer_size, color=colour, linestyle=":")
+        sizes_of_all.update(sizes)
     rate_axis(ax)
     legend_above(ax, 1)
-    return pool_size_axis(ax, sorted(sizes))
+    return pool_size_axis(ax, sorted(sizes_of_all))
 
 
 def plot_differences(ax: Axes, comparison: Comparison) -> Axes:
-    """What each run has more than the first at each size, with intervals that hold at all sizes at once.
+    """Draw each run's difference from the first run at each size, as a share, with its 95 % interval.
 
-    Of throughput, or of the p95 where transactions arrive at a fixed rate.
+    The intervals hold at all sizes at once. The difference is of throughput, or of the p95 total time where
+    transactions arrive at a fixed rate. Returns ax.
     """
-    of_rate = any(other.throughput for other in comparison.others)
-    places: set[int] = set()
+    shows_throughput = any(other.throughput for other in comparison.others)
     for place, other in enumerate(comparison.others):
-        known = [(size.pool_size, size.throughput if of_rate else size.p95) for size in other.sizes]
-        found = [(size, difference) for size, difference in known if difference]
-        sizes = np.array([size for size, _ in found], float)
-        means = np.array([difference.mean for _, difference in found])
-        reach = np.abs([[one.mean - one.low for _, one in found], [one.high - one.mean for _, one in found]])
+        by_size = {size.pool_size: size.throughput if shows_throughput else size.p95 for size in other.sizes}
+        differences = {size: difference for size, difference in by_size.items() if difference}
+        sizes = np.array(list(differences), float)
+        intervals = np.array([(share.mean, share.low, share.high) for share in differences.values()])
+        means, lows, highs = intervals.reshape(-1, 3).T  # three empty rows where no size has a difference
+        reach = np.abs([means - lows, highs - means])
         colour, marker = IN_ORDER[(place + 1) % len(IN_ORDER)], MARKERS[(place + 1) % len(MARKERS)]
         ax.errorbar(
             sizes * BESIDE**place, means, yerr=reach, color=colour, marker=marker, markersize=4, capsize=3,
             linestyle="none", label=other.run.value,
         )  # fmt: skip
-        places.update(size.pool_size for size in other.sizes)
     ax.axhline(0, color=GREY, linewidth=1)
     ax.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
-    ax.set_ylabel(f"{'throughput' if of_rate else 'p95'} against the first run")
+    ax.set_ylabel(f"{'throughput' if shows_throughput else 'p95'} against the first run")
     legend_above(ax, 1)
-    return pool_size_axis(ax, sorted(places))
+    return pool_size_axis(ax, sorted({size.pool_size for other in comparison.others for size in other.sizes}))

@@ -1,4 +1,4 @@
-"""Whole figures, and their files."""
+"""Figures of several plots, and their image files."""
 
 from collections.abc import Callable, Sequence
 from io import StringIO
@@ -16,62 +16,66 @@ from poolsize.present.plots.axes import STYLE
 from poolsize.present.plots.comparison import plot_compared, plot_differences
 from poolsize.present.plots.latency import plot_latency, plot_wait_and_usage
 from poolsize.present.plots.throughput import plot_prediction, plot_throughput
-from poolsize.present.text.analysis import measured
+from poolsize.present.text.analysis import run_title
 from poolsize.present.text.comparison import comparison_title
 from poolsize.units import count
 
 WIDTH, HEIGHT = 7.2, 3.2
+"""Inches of a plot in a figure."""
 Draw = Callable[[Axes], Axes]
 
 
 def figure(analysis: Analysis) -> Figure:
-    """Throughput, latency, wait and usage below each other, titled with what was measured.
+    """Return a figure of an analysis: throughput, latency, and wait and usage time, below each other.
 
-    A replay has no waits to draw.
+    Its title names workload, server and users. The figure of a replay has no wait and usage time.
     """
     draws: list[Draw] = [lambda ax: plot_throughput(ax, analysis), lambda ax: plot_latency(ax, analysis)]
     if analysis.knows_latencies:
         draws.append(lambda ax: plot_wait_and_usage(ax, analysis))
-    return _below_each_other(draws, measured(analysis))
+    return _below_each_other(draws, run_title(analysis))
 
 
 def prediction_figure(prediction: Prediction) -> Figure:
-    """Throughput and latencies below each other, titled with the callers."""
+    """Return a figure of a prediction: throughput and latency, below each other. Its title names the users."""
     draws: list[Draw] = [lambda ax: plot_prediction(ax, prediction), lambda ax: plot_latency(ax, prediction)]
     return _below_each_other(draws, f"predicted for {count(prediction.users, 'user')}")
 
 
 def comparison_figure(comparison: Comparison) -> Figure:
-    """The curves, and below them their differences, titled with what is compared."""
+    """Return a figure of a comparison: throughput of all runs, and below it the differences from the first run."""
     draws: list[Draw] = [lambda ax: plot_compared(ax, comparison), lambda ax: plot_differences(ax, comparison)]
     return _below_each_other(draws, comparison_title(comparison))
 
 
-def svg_of(draw: Draw, width: float, height: float) -> str:
-    """One plot of so many inches as the text of an SVG file, the same each time."""
+def svg_text(draw: Draw, width: float, height: float) -> str:
+    """Return a plot as the text of an SVG file, which is the same each time. width, height: in inches."""
     with mpl.rc_context(STYLE):
-        drawn = Figure(figsize=(width, height), layout="constrained")
-        draw(drawn.subplots())
+        plot = Figure(figsize=(width, height), layout="constrained")
+        draw(plot.subplots())
         text = StringIO()
-        drawn.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
+        plot.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
     return text.getvalue()
 
 
-def save_figure(drawn: Figure, path: Path) -> None:
-    """Write a figure to a file; its ending says the format. Raises BadInput where that can't be done."""
+def save_figure(plots: Figure, path: Path) -> None:
+    """Write a figure to a file in the format of its ending, .png or .svg.
+
+    Raises BadInput for another ending, and where the file can't be written.
+    """
     if path.suffix not in {".png", ".svg"}:
         raise BadInput(f"--plot {path}: name a .png or an .svg file")
     try:
         with mpl.rc_context(STYLE):
-            drawn.savefig(path, dpi=144)
+            plots.savefig(path, dpi=144)
     except OSError as error:
         raise BadInput(f"--plot {path} can't be written: {error.strerror}") from None
 
 
 def _below_each_other(draws: Sequence[Draw], title: str) -> Figure:
     with mpl.rc_context(STYLE):
-        drawn = Figure(figsize=(WIDTH, HEIGHT * len(draws)), layout="constrained")
-        for ax, draw in zip(drawn.subplots(len(draws)), draws, strict=True):
+        plots = Figure(figsize=(WIDTH, HEIGHT * len(draws)), layout="constrained")
+        for ax, draw in zip(plots.subplots(len(draws)), draws, strict=True):
             draw(ax)
-        drawn.suptitle(title)
-    return drawn
+        plots.suptitle(title)
+    return plots

@@ -1,4 +1,4 @@
-"""Latencies: percentiles against pool size, where a caller's time goes, and whole distributions."""
+"""Plots of latency: percentiles and mean wait and usage time against pool size, and whole distributions."""
 
 from collections.abc import Sequence
 from itertools import cycle
@@ -19,28 +19,33 @@ from poolsize.present.plots.axes import (
     pool_size_axis,
 )
 
-LEVELS = {"p50": BLUE, "p95": ORANGE, "p99": GREEN}
+QUANTILE_COLOURS = {"p50": BLUE, "p95": ORANGE, "p99": GREEN}
 NINES = {"50": 0.5, "90": 0.9, "99": 0.99, "99.9": 0.999, "99.99": 0.9999, "99.999": 0.99999}
-MOST_LINES, MOST_NAMES = 8, 12
+"""Percentile -> the share of transactions that are at most as slow."""
+MOST_LINES, MOST_LABELS = 8, 12
 POINTS = 100
+"""Points of a distribution's line."""
 Part = tuple[str, str, Sequence[float]]
-"""Of a stacked bar: its name, its colour, and its height at each size."""
+"""A part of stacked bars: its name, its colour, and its height at each size."""
 
 
-def plot_latency(ax: Axes, found: Analysis | Prediction) -> Axes:
-    """Percentiles of the total latency in ms, wait and usage together, measured or predicted."""
-    sizes = [size.pool_size for size in found.sizes]
-    for name, colour in LEVELS.items():
-        times = [getattr(size.total, name) for size in found.sizes]
-        if not np.isnan(times).all():
-            ax.plot(sizes, times, color=colour, marker="o", label=name)
+def plot_latency(ax: Axes, source: Analysis | Prediction) -> Axes:
+    """Draw p50, p95 and p99 of the total time (wait + usage, ms) against pool size. Returns ax.
+
+    source: an analysis (measured) or a prediction. Unknown percentiles have no line.
+    """
+    sizes = [size.pool_size for size in source.sizes]
+    for name, colour in QUANTILE_COLOURS.items():
+        times_ms = [getattr(size.total, name) for size in source.sizes]
+        if not np.isnan(times_ms).all():
+            ax.plot(sizes, times_ms, color=colour, marker="o", label=name)
     milliseconds_axis(ax, "wait + usage (ms)")
     legend_above(ax, 3)
     return pool_size_axis(ax, sizes)
 
 
 def plot_wait_and_usage(ax: Axes, analysis: Analysis) -> Axes:
-    """Mean wait for a connection and mean usage of it, stacked, in ms: where a caller's time goes."""
+    """Draw mean wait time and mean usage time (ms) as stacked bars, one bar a pool size. Returns ax."""
     return stacked_bars(
         ax,
         [size.pool_size for size in analysis.sizes],
@@ -54,26 +59,25 @@ def plot_wait_and_usage(ax: Axes, analysis: Analysis) -> Axes:
 
 
 def plot_distribution(ax: Axes, analysis: Analysis, latency: str = "total") -> Axes:
-    """A latency's whole distribution, one line a pool size, on an axis that gives every further nine equal room.
+    """Draw the distribution of a latency (ms, logarithmic), one line a pool size. Returns ax.
 
-    latency: "wait", "usage" or "total"; ms, logarithmic. Of many sizes eight are drawn, from the first to the last.
+    latency: "wait", "usage" or "total". The percentiles 90, 99, 99.9 and so on have equal distances on the x axis.
+    Of more than eight sizes, eight are drawn, with the first and the last among them.
     """
     sizes = [size.pool_size for size in analysis.sizes]
-    few = [sizes[round(place)] for place in np.linspace(0, len(sizes) - 1, min(len(sizes), MOST_LINES))]
-    colours = mpl.colormaps["viridis"](np.linspace(0, 0.65, len(few)))
-    furthest = 1.0
-    for size, colour, line in zip(few, colours, cycle(("-", "--")), strict=False):
+    shown = [sizes[round(index)] for index in np.linspace(0, len(sizes) - 1, min(len(sizes), MOST_LINES))]
+    colours = mpl.colormaps["viridis"](np.linspace(0, 0.65, len(shown)))
+    most_nines = 1.0
+    for size, colour, line_style in zip(shown, colours, cycle(("-", "--")), strict=False):
         histogram = analysis.by_size.histogram(latency, size)
         if histogram is None or not histogram.get_total_count():
             continue
-        last = np.log10(histogram.get_total_count())
-        nines = np.linspace(0, last, POINTS)
-        ax.plot(
-            nines, quantiles(histogram, (1 - 10**-nines).tolist()) / 1000, color=colour, linestyle=line, label=str(size)
-        )
-        furthest = max(furthest, last)
+        nines = np.linspace(0, np.log10(histogram.get_total_count()), POINTS)
+        times_ms = quantiles(histogram, (1 - 10**-nines).tolist()) / 1000
+        ax.plot(nines, times_ms, color=colour, linestyle=line_style, label=str(size))
+        most_nines = max(most_nines, nines[-1])
     ticks = {label: -np.log10(1 - share) for label, share in NINES.items()}
-    ticks = {label: place for label, place in ticks.items() if place <= furthest}
+    ticks = {label: nines for label, nines in ticks.items() if nines <= most_nines}
     ax.set_xticks(list(ticks.values()), list(ticks))
     ax.set_xlabel("percentile")
     milliseconds_axis(ax, f"{'wait + usage' if latency == 'total' else latency} (ms)")
@@ -84,14 +88,18 @@ def plot_distribution(ax: Axes, analysis: Analysis, latency: str = "total") -> A
 
 
 def stacked_bars(ax: Axes, sizes: Sequence[int], parts: Sequence[Part], label: str, columns: int = 2) -> Axes:
-    """Bars at evenly spaced sizes, the first part at the bottom; of many sizes some are named."""
-    places = np.arange(len(sizes))
-    below = np.zeros(len(sizes))
+    """Draw stacked bars, one bar a pool size, at equal distances. Returns ax.
+
+    parts: from the bottom up, each with one value a size; NaN for unknown. label: of the y axis. columns: of the
+    legend. Of more than twelve sizes, at most twelve have a label.
+    """
+    positions = np.arange(len(sizes))
+    bottoms = np.zeros(len(sizes))
     for name, colour, values in parts:
-        ax.bar(places, values, bottom=below, color=colour, label=name)
-        below += np.nan_to_num(values)
-    told = range(0, len(sizes), max(1, -(-len(sizes) // MOST_NAMES)))
-    ax.set_xticks(told, [f"{sizes[place]:,}" for place in told])
+        ax.bar(positions, values, bottom=bottoms, color=colour, label=name)
+        bottoms += np.nan_to_num(values)
+    labelled = range(0, len(sizes), max(1, -(-len(sizes) // MOST_LABELS)))
+    ax.set_xticks(labelled, [f"{sizes[position]:,}" for position in labelled])
     ax.set_xlabel("pool size (connections)")
     ax.set_ylabel(label)
     ax.grid(visible=False, axis="x")

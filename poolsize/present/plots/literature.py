@@ -1,4 +1,4 @@
-"""Figures from the literature, on the same axes as what poolsize measures."""
+"""Plots of figures from the literature, on the same axes as the plots of runs."""
 
 from collections.abc import Sequence
 from itertools import groupby
@@ -11,18 +11,18 @@ from poolsize.recordings.published import published_curves, published_pools
 
 
 def plot_published(ax: Axes, names: Sequence[str]) -> Axes:
-    """Draw published curves as shares of each curve's best throughput, so that curves of several units share an axis.
+    """Draw published curves, each as a share of its highest throughput, for curves of several units. Returns ax.
 
-    names: of published_curves(). A dotted line marks the number of users, if that was fixed. Returns ax.
+    names: keys of published_curves(), at most five. A dotted line marks a fixed number of users within the sizes.
     """
     sizes: set[int] = set()
     curves = published_curves()
     for curve, colour in zip([curves[name] for name in names], IN_ORDER, strict=False):
         by_size = {size: seconds.throughput[0] for size, seconds in curve.recording.by_size.items()}
-        best = max(by_size.values())
+        highest = max(by_size.values())
         ax.plot(
-            list(by_size), [rate / best for rate in by_size.values()], color=colour, marker="o", markersize=4,
-            label=f"{curve.name} (100 % = {best:,.0f} {curve.unit})",
+            list(by_size), [rate / highest for rate in by_size.values()], color=colour, marker="o", markersize=4,
+            label=f"{curve.name} (100 % = {highest:,.0f} {curve.unit})",
         )  # fmt: skip
         sizes.update(by_size)
         if curve.recording.users and curve.recording.users < max(by_size):
@@ -35,13 +35,13 @@ def plot_published(ax: Axes, names: Sequence[str]) -> Axes:
 
 
 def plot_survey(ax: Axes, test: str) -> Axes:
-    """Draw the time that five Java pools took for the same work (ms), against the threads that shared the pool.
+    """Draw the elapsed time (ms) of the Java pools in a test of the survey against the number of threads. Returns ax.
 
-    test: a test's name in published_pools(). Returns ax.
+    test: name of a test in published_pools().
     """
     timings = [timing for timing in published_pools() if timing.test == test]
-    for (pool, same), colour in zip(groupby(timings, key=lambda timing: timing.pool), IN_ORDER, strict=False):
-        timings_of_pool = list(same)
+    for (pool, group), colour in zip(groupby(timings, key=lambda timing: timing.pool), IN_ORDER, strict=False):
+        timings_of_pool = list(group)
         threads = [timing.threads for timing in timings_of_pool]
         ax.plot(threads, [timing.elapsed_ms for timing in timings_of_pool], color=colour, marker="o", label=pool)
     milliseconds_axis(ax, "elapsed (ms)")

@@ -1,4 +1,4 @@
-"""What holds the throughput: processors, threads at work, and where the users are."""
+"""Plots that show the bottleneck: busy cores, running threads, and queues of users."""
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -8,12 +8,15 @@ from poolsize.analysis.analysis import Analysis
 from poolsize.present.plots.axes import BLUE, GREY, LIGHT, ORANGE, legend_above, pool_size_axis
 from poolsize.present.plots.latency import Part, stacked_bars
 
-SEEN = 0.01
-"""A part below this share of the users could not be seen."""
+VISIBLE = 0.01
+"""A part of the users below this share would be too small to see."""
 
 
 def plot_processors(ax: Axes, analysis: Analysis) -> Axes:
-    """Cores kept busy by the server, by making the load and by other programs; the server's only where it was seen."""
+    """Draw the cores that the server, the load generator and other programs kept busy at each pool size. Returns ax.
+
+    The server and the other programs are drawn only where the run knows them.
+    """
     sizes = [size.pool_size for size in analysis.sizes]
     load = [analysis.by_size.worker_cores(size) for size in sizes]
     server = [analysis.by_size.counter("process_cpu", size) for size in sizes]
@@ -22,8 +25,8 @@ def plot_processors(ax: Axes, analysis: Analysis) -> Axes:
     if None not in server:
         parts.insert(0, ("the server", BLUE, _known(server)))
     if None not in machine and None not in server:
-        used = zip(_known(machine), _known(server), load, strict=True)
-        parts.append(("other programs", LIGHT, [max(0.0, busy - mine - ours) for busy, mine, ours in used]))
+        other = np.maximum(0.0, np.subtract(_known(machine), _known(server)) - load)
+        parts.append(("other programs", LIGHT, other.tolist()))
     stacked_bars(ax, sizes, parts, "cores busy")
     if cores := analysis.by_size.counter("machine_cores", sizes[-1]):
         ax.axhline(cores, color=GREY, linestyle=":", label=f"the machine's {cores:g}")
@@ -32,7 +35,7 @@ def plot_processors(ax: Axes, analysis: Analysis) -> Axes:
 
 
 def plot_threads(ax: Axes, analysis: Analysis) -> Axes:
-    """How many statements the server ran at a time (Threads_running), against the connections that it was given."""
+    """Draw the statements that the server ran at the same time (Threads_running) against pool size. Returns ax."""
     sizes = [size.pool_size for size in analysis.sizes]
     ax.plot(sizes, sizes, color=GREY, linestyle=":", label="as many as connections")
     running = [analysis.by_size.counter("Threads_running", size) for size in sizes]
@@ -45,10 +48,10 @@ def plot_threads(ax: Axes, analysis: Analysis) -> Axes:
 
 
 def plot_users(ax: Axes, analysis: Analysis) -> Axes:
-    """Where the users are on average: holding a connection, waiting for one, or between two transactions.
+    """Draw the mean numbers of users that hold a connection, wait for a connection, or pause between transactions.
 
-    By Little's law, throughput times the mean time in each place; nobody moves into the database by a larger pool
-    without leaving the queue in front of it. Nothing is drawn of a replay, which does not know it.
+    By Little's law, each number is throughput times the mean time in that state. A replay does not know these times,
+    so its plot is empty. Returns ax.
     """
     sizes = analysis.sizes if analysis.knows_latencies else ()
     holding = np.array([size.throughput.mean * size.usage.mean / 1000 for size in sizes])
@@ -58,9 +61,9 @@ def plot_users(ax: Axes, analysis: Analysis) -> Axes:
         ("waiting for one", ORANGE, waiting.tolist()),
     ]
     if analysis.setting.plan.rate is None:
-        between = np.maximum(0, analysis.setting.plan.users - holding - waiting)
-        if between.max(initial=0) > SEEN * analysis.setting.plan.users:
-            parts.append(("between transactions", LIGHT, between.tolist()))
+        pausing = np.maximum(0, analysis.setting.plan.users - holding - waiting)
+        if pausing.max(initial=0) > VISIBLE * analysis.setting.plan.users:
+            parts.append(("between transactions", LIGHT, pausing.tolist()))
     return stacked_bars(ax, [size.pool_size for size in sizes], parts, "users")
 
 

@@ -1,4 +1,4 @@
-"""Throughput against pool size: the knee, and who says where it is."""
+"""Plots of throughput against pool size, measured and predicted, with the sizes of all estimators."""
 
 from collections.abc import Mapping
 
@@ -8,25 +8,25 @@ from matplotlib.axes import Axes
 from poolsize.analysis.analysis import Analysis
 from poolsize.answer.prediction import Prediction
 from poolsize.present.plots.axes import BLUE, GREEN, GREY, INK_OF, ORANGE, band, legend_above, pool_size_axis, rate_axis
-from poolsize.present.text.estimator_sizes import said
+from poolsize.present.text.estimator_sizes import estimator_sizes
 from poolsize.units import number, percent
 
 ROW = 0.065
-"""Height of a mark's line, as a share of the axes."""
+"""Height of a mark's row, as a share of the axes."""
 
 
 def plot_throughput(ax: Axes, analysis: Analysis, marks: Mapping[str, int] | None = None) -> Axes:
-    """Throughput per second: what was measured, the curve through it with its band, the plateau with its range.
+    """Draw measured throughput per second, the fitted curve with its 95 % band, and the plateau with its range.
 
-    Below the curve every estimator's size is marked, and the formula's. marks: further sizes by their names, such as
-    {"current": 40}.
+    Below the curve, a mark shows the pool size of each estimator and of the formula. marks: name -> a further pool
+    size to mark, such as {"current": 40}. Returns ax.
     """
     sizes = [size.pool_size for size in analysis.sizes]
     if analysis.curve:
         band(ax, analysis.curve, BLUE, "95 % of curves")
         ax.plot(analysis.curve.sizes, analysis.curve.mean, color=BLUE, label="through all steps")
-    for valid, face, label in ((True, BLUE, "measured"), (False, "white", "a check failed")):
-        shown = [size for size in analysis.sizes if size.passed_all_checks is valid]
+    for passed, face, label in ((True, BLUE, "measured"), (False, "white", "a check failed")):
+        shown = [size for size in analysis.sizes if size.passed_all_checks is passed]
         if shown:
             ax.plot(
                 [size.pool_size for size in shown], [size.throughput.mean for size in shown],
@@ -36,17 +36,17 @@ def plot_throughput(ax: Axes, analysis: Analysis, marks: Mapping[str, int] | Non
         ax.axhline(plateau.threshold, color=GREY, linestyle=":", label=f"{percent(1 - plateau.tolerance)} of the best")
         ax.axvspan(plateau.low, plateau.high, color=ORANGE, alpha=0.15, linewidth=0, label="plateau's range")
         ax.axvline(plateau.pool_size, color=ORANGE)
-        _mark(ax, (sizes[0], sizes[-1]), said(analysis), marks or {})
+        _mark(ax, (sizes[0], sizes[-1]), estimator_sizes(analysis), marks or {})
     rate_axis(ax)
     legend_above(ax, 2)
     return pool_size_axis(ax, sizes)
 
 
 def plot_prediction(ax: Axes, prediction: Prediction) -> Axes:
-    """Predicted throughput per second, and what was measured where nothing is different."""
-    sizes = [one.pool_size for one in prediction.sizes]
-    ax.plot(sizes, [one.throughput for one in prediction.sizes], color=BLUE, marker="o", label="predicted")
-    measured = [(one.pool_size, one.measured) for one in prediction.sizes if one.measured is not None]
+    """Draw predicted throughput per second, and measured throughput at the sizes where it is known. Returns ax."""
+    sizes = [size.pool_size for size in prediction.sizes]
+    ax.plot(sizes, [size.throughput for size in prediction.sizes], color=BLUE, marker="o", label="predicted")
+    measured = [(size.pool_size, size.measured) for size in prediction.sizes if size.measured is not None]
     if measured:
         ax.plot(*zip(*measured, strict=True), color=ORANGE, linestyle="none", marker="x", label="measured")
     rate_axis(ax)
@@ -54,19 +54,19 @@ def plot_prediction(ax: Axes, prediction: Prediction) -> Axes:
     return pool_size_axis(ax, sizes)
 
 
-def _mark(ax: Axes, ends: tuple[int, int], said: Mapping[str, int], marks: Mapping[str, int]) -> None:
-    """One line each, under the curve; an arrow where the size lies outside of what was measured."""
+def _mark(ax: Axes, ends: tuple[int, int], estimates: Mapping[str, int], marks: Mapping[str, int]) -> None:
+    """Draw a row for each size, under the curve; an arrow shows a size beyond the ends, the measured range."""
     middle = np.sqrt(ends[0] * ends[1])
     across = ax.get_xaxis_transform()
-    for row, (name, size) in enumerate(reversed(list({**said, **marks}.items()))):
-        place = float(np.clip(size, *ends))
+    for row, (name, size) in enumerate(reversed(list({**estimates, **marks}.items()))):
+        x = float(np.clip(size, *ends))
         height = ROW * (row + 0.6)
         colour = {"plateau": ORANGE, "formula": GREY}.get(name, "black" if name in marks else GREEN)
-        beyond = "" if place == size else " →" if size > place else " ←"
-        ax.plot([place], [height], marker="D", markersize=4, color=colour, transform=across, clip_on=False, zorder=5)
-        left = place > middle
+        beyond = "" if x == size else " →" if size > x else " ←"
+        ax.plot([x], [height], marker="D", markersize=4, color=colour, transform=across, clip_on=False, zorder=5)
+        left = x > middle
         ax.annotate(
-            f"{name} {number(size)}{beyond}", (place, height), xycoords=across, textcoords="offset points",
+            f"{name} {number(size)}{beyond}", (x, height), xycoords=across, textcoords="offset points",
             xytext=(-6 if left else 6, 0), ha="right" if left else "left", va="center", fontsize=8,
             color=INK_OF.get(colour, colour),
             bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.5},

@@ -1,1 +1,1 @@
-"""A run as one page."""
+"""A run and its answer as one page, HTML or Markdown."""

@@ -1,4 +1,4 @@
-"""The plots of a report, each with a caption and what it shows in words."""
+"""The pictures of a report: plots as SVG, each with a title, a caption and an alternative text."""
 
 from base64 import b64encode
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from poolsize.analysis.analysis import Analysis
 from poolsize.answer.recommendation import Recommendation
-from poolsize.present.plots.figures import svg_of
+from poolsize.present.plots.figures import svg_text
 from poolsize.present.plots.latency import MOST_LINES, plot_distribution, plot_latency, plot_wait_and_usage
 from poolsize.present.plots.seconds import plot_seconds
 from poolsize.present.plots.server import plot_processors, plot_users
@@ -20,12 +20,15 @@ if TYPE_CHECKING:  # only the plots import Matplotlib
     from matplotlib.axes import Axes
 
 WIDTH, HEIGHT = 4.2, 3.1
-"""Inches of a plot: as wide as a phone, its letters are about as large as small print."""
+"""Inches of a plot: as wide as a phone, where its letters are about as large as small print."""
 
 
 @dataclass(frozen=True)
 class Picture:
-    """One plot. caption: what to look for. alt: what it shows, in words. source: a data URI of an SVG file."""
+    """A plot of a report.
+
+    caption: what to look for. alt: alternative text, the plot's main figures in words. source: data URI of an SVG file.
+    """
 
     title: str
     caption: str
@@ -34,103 +37,108 @@ class Picture:
 
 
 def pictures(analysis: Analysis, answer: Recommendation, current: int | None) -> tuple[Picture, ...]:
-    """Those plots that the run can fill: a replay knows no waits, and perhaps no latency at all."""
-    marks = {"answer": answer.pool_size} if answer.pool_size and limited(analysis, answer) else {}
-    marks |= {"current": current} if current else {}
-    found = [
-        _picture(
-            "The throughput knee",
-            _knee_caption(analysis, answer),
-            alt_text.of_throughput(analysis, marks),
-            lambda ax: plot_throughput(ax, analysis, marks),
-        )
-    ]
+    """Return the pictures for which the run has the data: a replay has no wait and usage times.
+
+    current: the user's pool size today, to mark in the throughput plot; None for no mark.
+    """
+    shown = [_throughput_picture(analysis, answer, current)]
     if analysis.knows_p95:
-        found.append(
-            _picture(
-                "What callers see",
-                "Percentiles of wait and usage together. Too few connections make callers wait for one, too many make "
-                "them wait inside the database.",
-                alt_text.of_latency(analysis),
-                lambda ax: plot_latency(ax, analysis),
-            )
-        )
+        shown.append(_latency_picture(analysis))
     if analysis.knows_latencies:
-        found += _pictures_of_latencies(analysis)
+        shown += [_wait_and_usage_picture(analysis), _distribution_picture(analysis)]
+        if analysis.setting.plan.rate is None:
+            shown.append(_users_picture(analysis))
     if any(step.workers for step in analysis.steps):
-        found.append(
-            _picture(
-                "Processors",
-                _of_processors(analysis),
-                alt_text.of_processors(analysis),
-                lambda ax: plot_processors(ax, analysis),
-            )
-        )
-    found.append(
-        _picture(
-            "Every second",
-            "A step that is not level was disturbed, or had not settled.",
-            alt_text.of_seconds(analysis),
-            lambda ax: plot_seconds(ax, analysis.run),
-        )
-    )
-    return tuple(found)
+        shown.append(_processors_picture(analysis))
+    return (*shown, _seconds_picture(analysis))
 
 
-def limited(analysis: Analysis, answer: Recommendation) -> bool:
-    """Whether a latency limit made the answer another size than throughput alone."""
+def is_latency_limited(analysis: Analysis, answer: Recommendation) -> bool:
+    """Return whether a latency limit made the answer another size than throughput alone."""
     return analysis.plateau is not None and answer.pool_size != analysis.plateau.pool_size
 
 
-def _knee_caption(analysis: Analysis, answer: Recommendation) -> str:
-    found = analysis.plateau
-    if found is None:
+def _throughput_picture(analysis: Analysis, answer: Recommendation, current: int | None) -> Picture:
+    marks = {"answer": answer.pool_size} if answer.pool_size and is_latency_limited(analysis, answer) else {}
+    marks |= {"current": current} if current else {}
+    return _picture(
+        "The throughput knee",
+        _throughput_caption(analysis, answer),
+        alt_text.of_throughput(analysis, marks),
+        lambda ax: plot_throughput(ax, analysis, marks),
+    )
+
+
+def _throughput_caption(analysis: Analysis, answer: Recommendation) -> str:
+    plateau = analysis.plateau
+    if plateau is None:
         return "No size passed the checks that an answer needs."
     if analysis.curve is None:
         return "Transactions arrived at a fixed rate: the smallest pool that carried it is the answer."
     others = "Below stand the sizes that other methods give."
-    if limited(analysis, answer):
+    if is_latency_limited(analysis, answer):
         return f"The line is where throughput alone would put the pool; the answer keeps the latency limit. {others}"
     return (
-        f"The line is the smallest size that is likely to reach {percent(1 - found.tolerance)} of the best (dotted); "
+        f"The line is the smallest size that is likely to reach {percent(1 - plateau.tolerance)} of the best (dotted); "
         f"by what was measured the shaded sizes can't be told apart. {others}"
     )
 
 
-def _of_processors(analysis: Analysis) -> str:
+def _latency_picture(analysis: Analysis) -> Picture:
+    return _picture(
+        "What callers see",
+        "Percentiles of wait and usage together. Too few connections make callers wait for one, too many make "
+        "them wait inside the database.",
+        alt_text.of_latency(analysis),
+        lambda ax: plot_latency(ax, analysis),
+    )
+
+
+def _wait_and_usage_picture(analysis: Analysis) -> Picture:
+    return _picture(
+        "Wait and usage",
+        "A larger pool moves time from the pool's queue (wait) into the database (usage).",
+        alt_text.of_wait_and_usage(analysis),
+        lambda ax: plot_wait_and_usage(ax, analysis),
+    )
+
+
+def _distribution_picture(analysis: Analysis) -> Picture:
+    return _picture(
+        "The slowest callers",
+        "Every further nine has equal room, so the few slowest show as well as the many usual ones."
+        + (" Of many sizes eight are drawn." if len(analysis.sizes) > MOST_LINES else ""),
+        alt_text.of_distribution(analysis),
+        lambda ax: plot_distribution(ax, analysis),
+    )
+
+
+def _users_picture(analysis: Analysis) -> Picture:
+    return _picture(
+        "Where the users queue",
+        "When the database is busy, a larger pool serves nobody more at a time: it moves the queue into it.",
+        alt_text.of_users(analysis),
+        lambda ax: plot_users(ax, analysis),
+    )
+
+
+def _processors_picture(analysis: Analysis) -> Picture:
     if analysis.by_size.counter("process_cpu", analysis.sizes[-1].pool_size) is None:
-        return "Of the server's own processor time nothing is known here."
-    return "Where all bars together reach the machine's cores, more connections can't help."
+        caption = "Of the server's own processor time nothing is known here."
+    else:
+        caption = "Where all bars together reach the machine's cores, more connections can't help."
+    return _picture("Processors", caption, alt_text.of_processors(analysis), lambda ax: plot_processors(ax, analysis))
 
 
-def _pictures_of_latencies(analysis: Analysis) -> list[Picture]:
-    found = [
-        _picture(
-            "Wait and usage",
-            "A larger pool moves time from the pool's queue (wait) into the database (usage).",
-            alt_text.of_wait_and_usage(analysis),
-            lambda ax: plot_wait_and_usage(ax, analysis),
-        ),
-        _picture(
-            "The slowest callers",
-            "Every further nine has equal room, so the few slowest show as well as the many usual ones."
-            + (" Of many sizes eight are drawn." if len(analysis.sizes) > MOST_LINES else ""),
-            alt_text.of_distribution(analysis),
-            lambda ax: plot_distribution(ax, analysis),
-        ),
-    ]
-    if analysis.setting.plan.rate is None:
-        found.append(
-            _picture(
-                "Where the users queue",
-                "When the database is busy, a larger pool serves nobody more at a time: it moves the queue into it.",
-                alt_text.of_users(analysis),
-                lambda ax: plot_users(ax, analysis),
-            )
-        )
-    return found
+def _seconds_picture(analysis: Analysis) -> Picture:
+    return _picture(
+        "Every second",
+        "A step that is not level was disturbed, or had not settled.",
+        alt_text.of_seconds(analysis),
+        lambda ax: plot_seconds(ax, analysis.run),
+    )
 
 
 def _picture(title: str, caption: str, alt: str, draw: "Callable[[Axes], Axes]") -> Picture:
-    text = b64encode(svg_of(draw, WIDTH, HEIGHT).encode()).decode()
-    return Picture(title, caption, alt, f"data:image/svg+xml;base64,{text}")
+    svg = b64encode(svg_text(draw, WIDTH, HEIGHT).encode()).decode()
+    return Picture(title, caption, alt, f"data:image/svg+xml;base64,{svg}")

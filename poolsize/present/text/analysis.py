@@ -10,9 +10,9 @@ from poolsize.units import count, milliseconds, percent
 
 
 def analysis_text(analysis: Analysis) -> str:
-    """Return a table with one line a pool size, the curve in letters, the estimates and the bottleneck."""
+    """Return a table with one row a pool size, the curve in letters, the estimates and the bottleneck."""
     setting = analysis.setting
-    title = f"{measured(analysis)}, {setting.plan.step_seconds} s a step, {setting.created[:10]}"
+    title = f"{run_title(analysis)}, {setting.plan.step_seconds} s a step, {setting.created[:10]}"
     parts = [
         title,
         sizes_table(analysis).as_text(),
@@ -26,15 +26,15 @@ def analysis_text(analysis: Analysis) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def measured(analysis: Analysis) -> str:
-    """Return the workload, the server and the number of users, in one line."""
+def run_title(analysis: Analysis) -> str:
+    """Return a title of the run: workload, server and number of users."""
     setting = analysis.setting
     users = "" if setting.recording else f", {count(setting.plan.users, 'user')}"
     return f"{setting.plan.workload} on {setting.subject}{users}"
 
 
 def excluded_steps(analysis: Analysis) -> tuple[str, ...]:
-    """Return a line for every step that failed a check and counts nowhere, and the checks it failed."""
+    """Return a line for each step that no figure is made of, with the checks that failed."""
     return tuple(
         f"Void, and measured again: {count(step.pool_size, 'connection')}; "
         + "; ".join(f"{result.check}: {check_sentence(result)}" for result in step.failed_checks)
@@ -54,7 +54,7 @@ def _estimates(analysis: Analysis) -> str:
 
 
 def _bottleneck(analysis: Analysis) -> str:
-    """What limits throughput at the plateau, and the service demands there."""
+    """Return the bottleneck and the service demands at the plateau."""
     if analysis.bottleneck is None or analysis.plateau is None:
         return ""
     name, values = analysis.bottleneck.name, analysis.bottleneck.values

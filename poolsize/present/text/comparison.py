@@ -13,7 +13,7 @@ NO_SIZE = {
     Verdict.USERS_LIMITED: "limited by its users",
     Verdict.NOISY: "too noisy",
 }
-"""Verdicts under which a run's pool size can't be compared."""
+"""Verdict under which a run's pool size can't be compared -> its words."""
 
 
 def comparison_text(comparison: Comparison) -> str:
@@ -24,13 +24,13 @@ def comparison_text(comparison: Comparison) -> str:
         parts += [
             f"{other.run.value} against {comparison.first.value}{field}:",
             differences_table(comparison, other).as_text(),
-            bullets(sentences(comparison, other)),
+            bullets(difference_sentences(comparison, other)),
         ]
     return "\n\n".join(parts)
 
 
 def comparison_title(comparison: Comparison) -> str:
-    """Return what is compared, and what is the same in all runs."""
+    """Return a title of the comparison: the compared field, and the setting that all runs share."""
     setting = comparison.first.analysis.setting
     same = {"workload": setting.plan.workload, "server": setting.subject}
     if not setting.recording:
@@ -42,7 +42,7 @@ def comparison_title(comparison: Comparison) -> str:
 
 
 def runs_table(comparison: Comparison) -> Table:
-    """Return a line a run: its own answer with range and verdict, and its capacity."""
+    """Return a table with one row a run: its answer with range and verdict, its capacity (per second) and its file."""
     rows = []
     for run in comparison.runs:
         answer, plateau = run.answer, run.analysis.plateau
@@ -55,7 +55,7 @@ def runs_table(comparison: Comparison) -> Table:
 
 
 def differences_table(comparison: Comparison, other: Against) -> Table:
-    """Return a line a pool size: throughput and p95 of the total time in both runs, each difference with interval."""
+    """Return a table with one row a pool size: throughput, p95 total time, and their differences with intervals."""
     rows = []
     for size in other.sizes:
         both = [run.analysis.at(size.pool_size) for run in (comparison.first, other.run)]
@@ -74,8 +74,11 @@ def differences_table(comparison: Comparison, other: Against) -> Table:
     )
 
 
-def sentences(comparison: Comparison, other: Against) -> list[str]:
-    """Return whether the difference is significant, at which sizes, what the answers are, and what is in doubt."""
+def difference_sentences(comparison: Comparison, other: Against) -> list[str]:
+    """Return sentences on the difference of a run from the first run.
+
+    They name its significance, the pool sizes where it is significant, the answers of both runs, and every doubt.
+    """
     return [
         *_machine(other),
         _verdict(other, comparison.first.value),
@@ -87,25 +90,25 @@ def sentences(comparison: Comparison, other: Against) -> list[str]:
 
 
 def _verdict(other: Against, first: str) -> str:
-    what, difference = ("throughput", other.throughput) if other.throughput else ("p95", other.p95)
+    quantity, difference = ("throughput", other.throughput) if other.throughput else ("p95", other.p95)
     if difference is None:
         return "Neither throughput nor latencies can be compared: at a fixed rate, and without percentiles."
     span = f"on average over {count(len(other.sizes), 'size')} ({_interval(difference)})"
     percent = f"{100 * abs(difference.mean):.1f} %"
     if not difference.significant:
         return (
-            f"Between {other.run.value} and {first} no difference in {what} is to be seen {span}. To find a "
+            f"Between {other.run.value} and {first} no difference in {quantity} is to be seen {span}. To find a "
             "smaller one, measure both longer, or with --repeats 3."
         )
-    if what == "throughput":
-        does = f"does {percent} {'more' if difference.mean > 0 else 'less'}"
+    if quantity == "throughput":
+        effect = f"does {percent} {'more' if difference.mean > 0 else 'less'}"
     else:
-        does = f"has a p95 that is {percent} {'longer' if difference.mean > 0 else 'shorter'}"
-    return f"{other.run.value} {does} than {first} {span}: a real difference."
+        effect = f"has a p95 that is {percent} {'longer' if difference.mean > 0 else 'shorter'}"
+    return f"{other.run.value} {effect} than {first} {span}: a real difference."
 
 
 def _where(other: Against) -> list[str]:
-    """At which sizes throughput differs significantly, and at which of them most."""
+    """Return the pool sizes at which throughput differs significantly, and the largest of the differences."""
     if not other.significant_sizes:
         return []
     sizes = ", ".join(map(str, other.significant_sizes))
@@ -116,7 +119,7 @@ def _where(other: Against) -> list[str]:
 
 
 def _latency(other: Against) -> list[str]:
-    """In a closed loop latency follows from throughput and users, but users who wait care for it."""
+    """Return the difference of the p95, where it is significant and throughput is compared as well."""
     p95 = other.p95
     if p95 is None or not p95.significant or other.throughput is None:
         return []
@@ -125,16 +128,16 @@ def _latency(other: Against) -> list[str]:
 
 
 def _machine(other: Against) -> list[str]:
-    """That the machine was not the same stands before everything else."""
+    """Return a sentence where the machine had another speed, which may explain every other difference."""
     if not other.other_machine or other.longer_loop is None:
         return []
     longer = f"{100 * abs(other.longer_loop):.0f} % {'longer' if other.longer_loop > 0 else 'less time'}"
-    what = f"The machine itself was not the same: a turn of the load's own loop took {longer}"
-    return [f"{what}. What follows may be its doing; measure both again, right after each other."]
+    slowdown = f"The machine itself was not the same: a turn of the load's own loop took {longer}"
+    return [f"{slowdown}. What follows may be its doing; measure both again, right after each other."]
 
 
 def _sizes(first: ComparedRun, other: ComparedRun) -> list[str]:
-    """Whether the runs need different pools, as far as each run's own answer can be trusted."""
+    """Return whether the runs need different pool sizes, as far as each run's verdict allows."""
     for run in (first, other):
         if run.answer.verdict in NO_SIZE:
             why = NO_SIZE[run.answer.verdict]
@@ -183,5 +186,5 @@ def _interval(difference: Difference) -> str:
 
 
 def _signed(share: float) -> str:
-    """A share more or less: +3.4 %, -12.0 %."""
+    """Return a share as a percentage with its sign: +3.4 %, -12.0 %."""
     return f"{100 * share:+.1f} %"
