@@ -14,7 +14,7 @@ import papermill
 import pytest
 
 from poolsize.answer.comparison import compare
-from poolsize.present.text.comparison import sentences
+from poolsize.present.text.comparison import difference_sentences
 from tests.conftest import EXAMPLES, ROOT, Command, example
 from tests.golden import PIXELS
 
@@ -112,7 +112,7 @@ def test_the_comparison_runs_on_pairs_of_examples(tmp_path: Path, pair: tuple[st
     shown = "".join("".join(texts(done)).split())
     comparison = compare({name: example(name) for name in pair})
     for other in comparison.others:
-        for sentence in sentences(comparison, other):
+        for sentence in difference_sentences(comparison, other):
             assert "".join(sentence.split()) in shown
 
 
