@@ -1,4 +1,4 @@
-"""Facts -> StartingPoint: the formula and its bounds.
+"""Facts -> StartingPoint: the formula, and the deadlock floor below which no pool may be.
 
     connections = cores * 2 + effective_disks
 
@@ -11,21 +11,22 @@ from dataclasses import dataclass
 from poolsize.errors import BadInput
 
 SWEEP_FACTORS = (1 / 8, 1 / 4, 1 / 2, 1, 2, 4)
+"""Multiples of a pool size that are worth measuring around it."""
 
 
 @dataclass(frozen=True)
 class StartingPoint:
-    """Where to start measuring, and what it was computed from.
+    """The pool size to start measuring from, and the facts it is computed from.
 
     cores: physical cores of the database's host: logical_cpus / threads_per_core.
     disks: disks that hold the data. cache_hit_rate: share of reads served from memory, 0 to 1, or None if unknown.
-    effective_disks: disks that a cache miss waits for: 0 when the active data is cached, up to all of them.
+    effective_disks: disks times the share of reads that miss the cache; all disks where that share is unknown.
     ssd: whether the disks are SSDs, for which the formula was never analysed.
     connections: cores * 2 + effective_disks, rounded.
-    deadlock_floor: the fewest connections with which users that hold several at once can't deadlock; None when each
-        holds one.
+    deadlock_floor: the fewest connections with which threads that hold several at once can't deadlock; None where
+        neither threads nor connections per thread were named.
     pool_size: connections, raised to the deadlock floor.
-    sizes: pool sizes worth measuring around it, ascending.
+    sizes: pool sizes worth measuring around pool_size, ascending.
     """
 
     cores: int
@@ -51,11 +52,12 @@ def starting_point(
     app_threads: int | None = None,
     connections_per_thread: int | None = None,
 ) -> StartingPoint:
-    """Return the formula's answer for a database host.
+    """Return the formula's pool size for a database host.
 
-    cores: the host's physical cores, or its logical CPUs when threads_per_core is given, which divides them.
+    cores: the host's physical cores; with threads_per_core above 1, its logical CPUs.
     disks: disks that hold the data. cache_hit_rate: 0 (every read waits for a disk) to 1 (no read does).
-    app_threads, connections_per_thread: threads of one application process, and connections that each holds at once.
+    ssd: whether the disks are SSDs; it adds a warning and changes no number.
+    app_threads: threads of one application process. connections_per_thread: connections that each thread holds at once.
     Raises BadInput for values that no host can have.
     """
     _require(cores >= 1, f"`cores` {cores}: a database host has at least 1 core; try `cores` 8")
@@ -86,10 +88,11 @@ def starting_point(
 
 
 def deadlock_floor(app_threads: int | None, connections_per_thread: int | None) -> int | None:
-    """Return the fewest connections with which threads that hold several at once always let one thread proceed.
+    """Return the fewest connections with which threads that hold several connections at once can't deadlock.
 
-    ``threads * (connections_per_thread - 1) + 1``: 3 threads with 4 connections each need 10. None where neither is
-    given. Raises BadInput where only one is given, or a value is below 1.
+    ``app_threads * (connections_per_thread - 1) + 1``: 3 threads with 4 connections each need 10. With one connection
+    fewer, every thread can wait for its last connection at once. None where both arguments are None.
+    Raises BadInput where exactly one argument is None, or a value is below 1.
     """
     if app_threads is None and connections_per_thread is None:
         return None
@@ -104,7 +107,7 @@ def deadlock_floor(app_threads: int | None, connections_per_thread: int | None) 
 
 
 def sizes_around(size: int, *, at_least: int = 1) -> tuple[int, ...]:
-    """Return sizes from an eighth of size to four times of it, a doubling apart, none below at_least."""
+    """Return pool sizes from an eighth of a size to four times, a doubling apart, ascending, none below at_least."""
     return tuple(sorted({max(at_least, int(size * factor)) for factor in SWEEP_FACTORS}))
 
 

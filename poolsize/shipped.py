@@ -1,4 +1,4 @@
-"""Where the files that come with poolsize are: the locustfiles, the notebooks, the data."""
+"""Paths of the files that come with poolsize: the locustfiles, the notebooks, the data."""
 
 from pathlib import Path
 
@@ -6,11 +6,14 @@ PACKAGE = Path(__file__).parent
 
 
 def shipped(name: str) -> Path:
-    """The folder or file of that name, from the installed package or else from the checkout around it."""
+    """Return the path of a shipped folder or file, such as "locustfiles" or "notebooks/analysis.ipynb".
+
+    An installed package holds the file itself; in a checkout the file is beside the package.
+    """
     installed = PACKAGE / "shipped" / name
     return installed if installed.exists() else PACKAGE.parent / name
 
 
 def workloads() -> dict[str, Path]:
-    """Every workload that comes with poolsize: name -> locustfile."""
+    """Return the workloads that come with poolsize: name -> locustfile, in alphabetical order."""
     return {path.stem: path for path in sorted(shipped("locustfiles").glob("*.py"))}

@@ -1,10 +1,13 @@
-"""Numbers as people read them: three significant digits and a unit."""
+"""Numbers as text for people: three significant digits and a unit."""
 
 from math import isnan
 
 
 def number(value: float) -> str:
-    """Three significant digits, thousands separated: 0.0421, 8.25, 516, 12,341."""
+    """Return a number with three significant digits: 0.0421, 8.25, 516.
+
+    From 100 on it has no decimals, and separators at the thousands: 12,341. NaN, an unknown number, is "?".
+    """
     if value == 0:
         return "0"
     if isnan(value):
@@ -15,24 +18,24 @@ def number(value: float) -> str:
 
 
 def milliseconds(value_ms: float) -> str:
-    """A duration in milliseconds, in seconds from 10 s on; "?" for NaN, which nobody knows."""
+    """Return a duration with its unit: 8.25 ms, or 12 s from 10 s on. NaN, an unknown duration, is "?"."""
     if isnan(value_ms):
         return "?"
     return f"{number(value_ms / 1000)} s" if value_ms >= 10_000 else f"{number(value_ms)} ms"
 
 
 def per_second(rate: float) -> str:
-    """A rate: 516/s."""
+    """Return a rate per second with its unit: 516/s."""
     return f"{number(rate)}/s"
 
 
 def percent(fraction: float) -> str:
-    """A fraction as a percentage: 0.034 -> 3.4 %."""
+    """Return a fraction as a percentage: 0.034 -> 3.4 %."""
     return f"{number(fraction * 100)} %"
 
 
 def minutes(seconds: float) -> str:
-    """A span of time to wait for: 45 s, 2 min 05 s, 1 h 10 min."""
+    """Return a time in seconds, rounded for people: 45 s, 2 min 05 s, 1 h 10 min."""
     whole = round(seconds)
     if whole < 60:
         return f"{whole} s"
@@ -42,5 +45,5 @@ def minutes(seconds: float) -> str:
 
 
 def count(quantity: int, noun: str) -> str:
-    """A counted noun: 1 connection, 17 connections."""
+    """Return a quantity with its noun, which takes an s in the plural: 1 connection, 17 connections."""
     return f"{quantity:,} {noun}" if quantity == 1 else f"{quantity:,} {noun}s"

@@ -1,1 +1,1 @@
-"""Run -> Analysis: what the measurements say, without a server and without an opinion."""
+"""Run -> Analysis: figures, fitted curve, plateau and bottleneck of a run; needs no server and recommends nothing."""

@@ -11,7 +11,7 @@ from poolsize.analysis.by_size import BySize, steps_by_size
 from poolsize.analysis.curve import FittedCurve, candidates, fit_curve
 from poolsize.analysis.fitted_models import FittedModels
 from poolsize.analysis.observation import Observation, group_neighbouring_sizes
-from poolsize.analysis.plateau import TOLERANCE, Plateau, carrier, plateau
+from poolsize.analysis.plateau import TOLERANCE, Plateau, open_loop_plateau, plateau
 from poolsize.analysis.service_demand import service_demands_at
 from poolsize.analysis.size_summary import SizeSummary, size_summary
 from poolsize.analysis.verified_step import VerifiedStep, verified_step
@@ -22,14 +22,16 @@ from poolsize.runs.run import Run, Setting, Step
 
 @dataclass(frozen=True)
 class Analysis:
-    """What a run measured.
+    """The analysis of a run.
 
-    steps: those that make the curve, in the order they were measured, failed attempts left out.
-    sizes: one summary a pool size, ascending. curve: fitted to the valid steps; None without any, and at a fixed rate.
-    plateau: on that curve, or None without a valid step. bottleneck: what limits throughput from the plateau on; None
-    where nobody can tell. verified: the answer at parts of its own capacity, if the plan asked for it.
+    steps: the steps of the throughput curve, in the order they were measured, failed attempts left out.
+    sizes: one summary a pool size, ascending.
+    curve: fitted to the valid steps; None at a fixed rate, and without a valid step that did a transaction.
+    plateau: of the fitted curve; at a fixed rate, the smallest size that served the rate; None without a valid step.
+    bottleneck: what limits throughput from the plateau on; None at a fixed rate, in a replay, and without a plateau.
+    verified: the steps that measured the answer at parts of its own throughput, if the plan has any.
 
-    `by_size` looks a pool size up, `models` fits what is not needed for the plateau.
+    `by_size` looks a pool size up; `models` fits the models that the plateau does not need.
     """
 
     run: Run
@@ -47,18 +49,18 @@ class Analysis:
 
     @cached_property
     def by_size(self) -> BySize:
-        """The measured pool sizes, to be looked up."""
+        """An index of the measured pool sizes."""
         return BySize(self.sizes, dict(steps_by_size(self.steps)))
 
     @cached_property
     def models(self) -> FittedModels:
         """The models, each fitted when it is first used."""
-        points = () if self.curve is None else observations(self.steps)
+        observed = () if self.curve is None else observations(self.steps)
         of_grid = self.run.plan.search is None
-        return FittedModels(points, self.plateau, self.bottleneck, self.by_size, of_grid)
+        return FittedModels(observed, self.plateau, self.bottleneck, self.by_size, of_grid)
 
     def at(self, pool_size: int) -> SizeSummary:
-        """Return the summary of one measured size. Raises KeyError for another size."""
+        """Return the summary of a measured size. Raises KeyError for any other size."""
         return self.by_size.at(pool_size)
 
     @property
@@ -68,11 +70,12 @@ class Analysis:
 
     @property
     def excluded(self) -> tuple[Step, ...]:
-        """Failed attempts: steps of the run that no figure is made of, in the order they were measured."""
-        verified = verification_steps(self.run)
-        counted = {id(step) for step in verified} | {
-            id(step) for steps in self.by_size.steps.values() for step in steps
-        }
+        """The steps that enter no figure: failed attempts, and disqualified repeats of a size with valid repeats.
+
+        They are in the order they were measured.
+        """
+        summarized = [step for steps in self.by_size.steps.values() for step in steps]
+        counted = {id(step) for step in (*summarized, *verification_steps(self.run))}
         return tuple(step for step in self.run.steps if id(step) not in counted)
 
     @property
@@ -82,12 +85,12 @@ class Analysis:
 
     @property
     def knows_p95(self) -> bool:
-        """Whether the run knows at least a p95 of the total time."""
+        """Whether the run knows a p95 of the total time at any size."""
         return any(size.total.p95 > 0 for size in self.sizes)
 
     @cached_property
     def failures(self) -> Mapping[Check, Mapping[int, CheckResult]]:
-        """Check -> pool size -> its last failed result there."""
+        """Check -> pool size -> the check's last failed result at that size."""
         failed: dict[Check, dict[int, CheckResult]] = {}
         for size in self.sizes:
             for result in size.failed_checks:
@@ -95,9 +98,9 @@ class Analysis:
         return failed
 
     def throughput_at(self, pool_size: int) -> float:
-        """Return transactions per second at any size from the smallest to the largest valid one.
+        """Return the transactions per second at a pool size between the smallest and the largest valid size.
 
-        By the fitted curve; at a fixed rate, as measured at the nearest size.
+        The value is the fitted curve's; at a fixed rate, the mean measured at the nearest valid size.
         """
         return self.curve.at(pool_size) if self.curve else self.by_size.nearest(pool_size).throughput.mean
 
@@ -108,16 +111,17 @@ class Analysis:
 
     @property
     def statements(self) -> float | None:
-        """Statements of one transaction, by the server's own count; None where it was not read."""
+        """Mean statements of one transaction, by the server's own count; None where the count was not read."""
         counts = [(step.counter("Questions"), step.mean_throughput) for step in valid_steps(self.steps)]
         per_transaction = [questions / throughput for questions, throughput in counts if questions and throughput]
         return fmean(per_transaction) if per_transaction else None
 
 
 def analyze(run: Run, tolerance: float = TOLERANCE) -> Analysis:
-    """Return a run's analysis. tolerance: share of capacity that the plateau may lose.
+    """Return the analysis of a run, complete or not.
 
-    Raises WorkFailed where nothing was measured.
+    tolerance: share of capacity by which the plateau's throughput may be lower. Raises WorkFailed for a run without a
+    step, and BadInput for one with a damaged histogram.
     """
     if not run.steps:
         raise WorkFailed("the run has no complete step, so there is nothing to analyze")
@@ -128,13 +132,13 @@ def analyze(run: Run, tolerance: float = TOLERANCE) -> Analysis:
         size_summary(group, service_demands_at(ascending, pool_size, run.setting.cores))
         for pool_size, group in by_size.items()
     )
-    points = observations(steps)
+    observed = observations(steps)
+    measured = [observation.pool_size for observation in observed]
     fitted = estimate = None
-    if run.plan.rate is not None and points:
-        estimate = carrier([point.pool_size for point in points], run.plan.rate, tolerance)
-    elif any(point.throughput for point in points):
-        measured = [point.pool_size for point in points]
-        fitted = fit_curve(points, candidates(min(measured), max(measured), measured))
+    if run.plan.rate is not None and observed:
+        estimate = open_loop_plateau(measured, run.plan.rate, tolerance)
+    elif any(observation.throughput for observation in observed):
+        fitted = fit_curve(observed, candidates(min(measured), max(measured), measured))
         estimate = plateau(fitted, tolerance, of_grid=run.plan.search is None)
     verified = tuple(
         verified_step(step, fitted.at(step.pool_size) if fitted else step.rate or 0.0)
@@ -144,13 +148,16 @@ def analyze(run: Run, tolerance: float = TOLERANCE) -> Analysis:
 
 
 def observations(steps: Sequence[Step]) -> Sequence[Observation]:
-    """Return the valid steps as points of the curve, ascending in pool size."""
+    """Return an observation of each valid step, ascending in pool size."""
     ascending = sorted(valid_steps(steps), key=lambda step: step.pool_size)
     return group_neighbouring_sizes([Observation.of(step) for step in ascending])
 
 
 def _bottleneck(run: Run, steps: Sequence[Step], estimate: Plateau | None) -> Bottleneck | None:
-    """At a fixed rate it is the rate that limits throughput, and a recording has no server."""
+    """Return the bottleneck from the plateau on, by the steps at its size and above.
+
+    None at a fixed rate, which itself limits throughput, and in a replay, which has no server.
+    """
     if estimate is None or run.plan.rate is not None or run.setting.server is None:
         return None
     valid = valid_steps(steps)

@@ -1,35 +1,49 @@
-"""Which steps of a run count: of the attempts at one planned step, the best."""
+"""Attempts at the planned steps of a run: which attempts count, and which planned steps need another attempt."""
 
 from collections import Counter
 from collections.abc import Sequence
 
-from poolsize.runs.plan import SweepPlan
+from poolsize.runs.plan import PlannedStep, SweepPlan
 from poolsize.runs.run import Run, Step
 
-Place = tuple[int, int, float | None]
+StepKey = tuple[int, int, float | None]
+"""Pool size, repeat and rate, which all attempts at one planned step have in common."""
 
 
-def place(step: Step) -> Place:
-    """Return what the attempts at one planned step have in common: pool size, repeat, and rate."""
+def step_key(step: Step | PlannedStep) -> StepKey:
+    """Return the key of a planned step, or of an attempt at it: pool size, repeat, and arrivals per second."""
     return step.pool_size, step.repeat, step.rate
 
 
-def attempt_counts(steps: Sequence[Step]) -> Counter[Place]:
+def attempt_counts(steps: Sequence[Step]) -> Counter[StepKey]:
     """Return how often each planned step was measured, failed attempts included."""
-    return Counter(map(place, steps))
+    return Counter(map(step_key, steps))
+
+
+def needed_steps(
+    plan: SweepPlan, planned: Sequence[PlannedStep], steps: Sequence[Step], counted: Sequence[Step]
+) -> tuple[PlannedStep, ...]:
+    """Return the planned steps that have no successful attempt and may have another, in the planned order.
+
+    steps: all attempts. counted: the attempt that counts at each planned step.
+    """
+    attempts = attempt_counts(steps)
+    done = {step_key(step) for step in counted if not step.retryable}
+    return tuple(step for step in planned if step_key(step) not in done and attempts[step_key(step)] < plan.attempts)
 
 
 def curve_steps(plan: SweepPlan, steps: Sequence[Step]) -> tuple[Step, ...]:
-    """Return the steps that make the throughput curve, in the order they were measured.
+    """Return the steps of the throughput curve, in the order they were measured.
 
-    Of each planned step that is the first attempt that need not be retried, else the last one. In a search, which
-    plans no repeats, a retried step counts only where its pool size has no other.
+    At each planned step, the first attempt that need not be retried counts; if every attempt failed, the last counts.
+    In a search, which plans no repeats, a failed attempt counts only where its pool size has no better step.
     """
-    best: dict[Place, Step] = {}
+    best: dict[StepKey, Step] = {}
     for step in steps:
-        if step.rate == plan.rate and (place(step) not in best or best[place(step)].retryable):
-            best[place(step)] = step
-    chosen = tuple(step for step in steps if best.get(place(step)) is step)
+        key = step_key(step)
+        if step.rate == plan.rate and (key not in best or best[key].retryable):
+            best[key] = step
+    chosen = tuple(step for step in steps if best.get(step_key(step)) is step)
     if plan.search is None:
         return chosen
     good_sizes = {step.pool_size for step in chosen if not step.retryable}
@@ -37,8 +51,8 @@ def curve_steps(plan: SweepPlan, steps: Sequence[Step]) -> tuple[Step, ...]:
 
 
 def verification_steps(run: Run) -> tuple[Step, ...]:
-    """Return the steps that measured the answer at a part of its capacity: the last attempt at each."""
-    last = {place(step): step for step in run.steps if step.rate != run.plan.rate}
+    """Return the steps that measured a pool size at a part of its own throughput: the last attempt at each."""
+    last = {step_key(step): step for step in run.steps if step.rate != run.plan.rate}
     return tuple(last.values())
 
 
@@ -48,6 +62,6 @@ def valid_steps(steps: Sequence[Step]) -> tuple[Step, ...]:
 
 
 def retried_steps(run: Run) -> tuple[Step, ...]:
-    """Return the failed attempts that were measured again; they are kept in the run, and counted nowhere."""
+    """Return the failed attempts that were measured again, in the order of the run; they enter no figure."""
     counted = {id(step) for step in (*curve_steps(run.plan, run.steps), *verification_steps(run))}
     return tuple(step for step in run.steps if id(step) not in counted)

@@ -1,4 +1,4 @@
-"""Bimodal usage times: short and long transactions in one pool, as two separate modes of one distribution."""
+"""Bimodal usage times: short and long transactions that share a pool, as two modes of one distribution."""
 
 from dataclasses import dataclass
 
@@ -10,20 +10,20 @@ from poolsize.analysis.stats.percentiles import recorded
 from poolsize.analysis.vector import Vector
 
 PER_DOUBLING = 4
-"""Classes of the density to a doubling of the time."""
+"""Classes of the density in each doubling of the time."""
 LEAST_RATIO = 4.0
-"""Two modes whose means differ by less than this factor may as well share a pool."""
+"""Two modes whose means differ by less than this factor can share a pool."""
 VALLEY = 0.25
-"""Between two modes the density falls below this share of the lower mode's top."""
+"""Between two modes the density falls below this share of the lower mode's peak."""
 LEAST_LONG_SHARE, MOST_LONG_SHARE = 0.02, 0.5
-"""Share of long transactions: fewer are accidents, and for more of them the pool is made."""
-FEWEST = 200
-"""Transactions."""
+"""Shares of all transactions: fewer long transactions are outliers, and more are the pool's main load."""
+FEWEST_TRANSACTIONS = 200
+"""With fewer transactions, no modes are looked for."""
 
 
 @dataclass(frozen=True)
 class Mode:
-    """The transactions around one mode. share: of all transactions. usage_ms: mean usage time."""
+    """The transactions around one mode. share: their share of all transactions. usage_ms: their mean usage time."""
 
     share: float
     usage_ms: float
@@ -37,9 +37,9 @@ class BimodalUsage:
     long: Mode
 
     def pools(self, connections: int) -> tuple[int, int]:
-        """Return the connections of a pool for short and of one for long transactions, at least 1 each.
+        """Return the sizes, 1 or more, of a pool for short and a pool for long transactions.
 
-        The connections are divided in proportion to share x usage time.
+        Together they have the connections (2 or more), divided in proportion to share x usage time.
         """
         short, long = self.short.share * self.short.usage_ms, self.long.share * self.long.usage_ms
         for_short = round(connections * short / (short + long))
@@ -48,13 +48,14 @@ class BimodalUsage:
 
 
 def bimodal_usage(usage: HdrHistogram) -> BimodalUsage | None:
-    """Return the two modes of usage times, or None where there is one mode or more than two.
+    """Return the short and the long mode of usage times, or None where the usage times are not bimodal.
 
-    usage: histogram of microseconds. Fewer than 200 transactions have no modes.
+    usage: histogram of microseconds. They are bimodal where a deep valley separates 2 to 50 % of long transactions
+    from short ones, and the mean usage times differ by a factor of 4 or more. None with fewer than 200 transactions.
     """
     lowest, _, counts = recorded(usage)
     values, numbers = lowest.astype(float), counts.astype(float)
-    if numbers.sum() < FEWEST:
+    if numbers.sum() < FEWEST_TRANSACTIONS:
         return None
     classes = np.floor(np.log2(values) * PER_DOUBLING).astype(int)
     density = np.asarray(np.bincount(classes - classes.min(), weights=numbers), float)
@@ -69,17 +70,21 @@ def bimodal_usage(usage: HdrHistogram) -> BimodalUsage | None:
 
 
 def _mode(values_us: Vector, numbers: Vector, part: NDArray[np.bool_]) -> Mode:
+    """Return the mode of a part of the histogram's classes. numbers: transactions in each class."""
     mean_us = float(np.average(values_us[part], weights=numbers[part]))
     return Mode(float(numbers[part].sum() / numbers.sum()), mean_us / 1000)
 
 
 def _valley(density: Vector) -> int | None:
-    """Return the class that is deepest against the lower of the tops on its two sides, or None."""
-    deepest: tuple[float, int] | None = None
+    """Return the class with the lowest density relative to the lower of the peaks on its two sides.
+
+    None where no such density is below VALLEY with LEAST_LONG_SHARE of the transactions on either side.
+    """
+    lowest: tuple[float, int] | None = None
     for place in range(1, len(density) - 1):
-        lower_top = min(density[:place].max(), density[place + 1 :].max())
-        depth = density[place] / lower_top if lower_top else 1.0
+        lower_peak = min(density[:place].max(), density[place + 1 :].max())
+        relative = density[place] / lower_peak if lower_peak else 1.0
         enough = min(density[:place].sum(), density[place + 1 :].sum()) >= LEAST_LONG_SHARE * density.sum()
-        if enough and depth < VALLEY and (deepest is None or depth < deepest[0]):
-            deepest = (depth, place)
-    return None if deepest is None else deepest[1]
+        if enough and relative < VALLEY and (lowest is None or relative < lowest[0]):
+            lowest = (relative, place)
+    return None if lowest is None else lowest[1]

@@ -1,27 +1,28 @@
-"""Why the curve bends: what limits the throughput where it no longer rises, and the figures that show it."""
+"""The bottleneck: what limits throughput where the curve no longer rises, and the figures that show it."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from statistics import fmean
 
+from poolsize.analysis.by_size import mean_counter
 from poolsize.analysis.stats.percentiles import mean_ms
 from poolsize.facts.server import Server
 from poolsize.runs.check import Check, Value
 from poolsize.runs.run import Calibration, Step
 
-FULL = 0.85
-"""Share of a processor's cores; a busier one, over whole seconds, has no room for another connection's work."""
+SATURATED = 0.85
+"""A processor is saturated from this share of its cores on: a mean over seconds hides moments without a free core."""
 MISSES = 0.01
-"""Share of page requests that miss the buffer pool."""
+"""Disk reads are a bottleneck from this share of page requests that miss the buffer pool on."""
 LOCKED = 0.25
-"""Share of the connections' time spent in row lock waits."""
+"""Row locks are a bottleneck from this share of the connections' time on that is spent waiting for them."""
 FEW_RUNNING = 0.5
-"""Share of the connections that run at once where no thread pool holds them back."""
+"""A thread pool is a bottleneck where at most this share of the connections has a running thread."""
 MOSTLY = 0.5
-"""Share of the usage time that is network."""
+"""The round trip is a bottleneck from this share of the usage time on."""
 WRITES_BYTES = 200
-"""Redo log of a transaction that changes a row, at least."""
+"""Redo log, in bytes, of a transaction that changes one row: transactions with less do not write."""
 
 
 class BottleneckName(StrEnum):
@@ -39,13 +40,13 @@ class BottleneckName(StrEnum):
 
     @property
     def is_processor(self) -> bool:
-        """Whether a processor limits throughput, so that the database has nothing else to be short of."""
+        """Whether a processor limits throughput, the load generator's or the server's."""
         return self in {BottleneckName.GENERATOR, BottleneckName.SERVER_CPU, BottleneckName.SHARED_CPU}
 
 
 @dataclass(frozen=True)
 class Bottleneck:
-    """What limits throughput. values: the figures that show it, by names with units."""
+    """What limits throughput. values: the figures that show it, by names with units; shares are fractions."""
 
     name: BottleneckName
     values: Mapping[str, Value]
@@ -53,9 +54,10 @@ class Bottleneck:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What a bottleneck is looked for in: the valid steps at the plateau and beyond, and what they ran on.
+    """The measurements that show a bottleneck.
 
-    disks: of the database's host. calibration: None where it was not measured.
+    steps: the valid steps at the plateau and above, at least one. server: the database.
+    disks: number of disks of the database's host. calibration: the cost of a worker; None where it was not measured.
     """
 
     steps: Sequence[Step]
@@ -64,30 +66,29 @@ class Evidence:
     calibration: Calibration | None
 
     def mean(self, counter: str) -> float | None:
-        """Return a server counter's mean over the steps in which it was read, or None."""
-        values = [value for step in self.steps if (value := step.counter(counter)) is not None]
-        return fmean(values) if values else None
+        """Return the mean of a server counter over the steps in which it was read; None without any."""
+        return mean_counter(self.steps, counter)
 
     @property
     def throughput(self) -> float:
-        """Transactions per second, the mean of the steps."""
+        """Mean transactions per second over the steps."""
         return fmean(step.mean_throughput for step in self.steps)
 
 
 def bottleneck(evidence: Evidence) -> Bottleneck:
-    """Return the most certain bottleneck, or UNKNOWN.
+    """Return the most certain bottleneck that the measurements show, or UNKNOWN.
 
-    First what is seen to be saturated, then what connections are seen to wait for, then what remains when they wait
-    for something that has no counter.
+    The order of certainty: saturated processors; waits that a counter shows (locks, disks, thread pool); waits without
+    a counter, which are inferred (round trip, redo log).
     """
-    for name, show in _IN_ORDER_OF_CERTAINTY.items():
-        if (values := show(evidence)) is not None:
+    for name, figures in _IN_ORDER_OF_CERTAINTY.items():
+        if (values := figures(evidence)) is not None:
             return Bottleneck(name, values)
     return Bottleneck(BottleneckName.UNKNOWN, {})
 
 
 Values = Mapping[str, Value] | None
-"""The figures that show a bottleneck; None where it is not shown."""
+"""The figures that show a bottleneck; None where the measurements don't show it."""
 
 
 def _generator(evidence: Evidence) -> Values:
@@ -97,7 +98,7 @@ def _generator(evidence: Evidence) -> Values:
 
 def _server_cpu(evidence: Evidence) -> Values:
     busy, cores = evidence.mean("process_cpu"), evidence.mean("process_cores")
-    if busy is None or not cores or busy < FULL * cores:
+    if busy is None or not cores or busy < SATURATED * cores:
         return None
     return {"busy_cores": busy, "cores": cores}
 
@@ -105,10 +106,10 @@ def _server_cpu(evidence: Evidence) -> Values:
 def _shared_cpu(evidence: Evidence) -> Values:
     busy, cores = evidence.mean("machine_cpu"), evidence.mean("machine_cores")
     server = evidence.mean("process_cpu")
-    if busy is None or server is None or not cores or busy < FULL * cores:
+    if busy is None or server is None or not cores or busy < SATURATED * cores:
         return None
-    load = fmean(sum(worker.cpu for worker in step.workers) for step in evidence.steps)
-    return {"cores": cores, "busy_cores": busy, "server_cores": server, "load_cores": load}
+    load_cores = fmean(step.busy_worker_cores for step in evidence.steps)
+    return {"cores": cores, "busy_cores": busy, "server_cores": server, "load_cores": load_cores}
 
 
 def _row_locks(evidence: Evidence) -> Values:
@@ -153,7 +154,10 @@ def _round_trip(evidence: Evidence) -> Values:
 
 
 def _redo_log(evidence: Evidence) -> Values:
-    """Shown for transactions that write, on a server whose processor is seen to have room."""
+    """Return the redo log's figures for transactions that write to a durable server.
+
+    The process's CPU time must be known: only then is it certain that the processor is not the bottleneck.
+    """
     busy, written = evidence.mean("process_cpu"), evidence.mean("Innodb_os_log_written")
     syncs = evidence.mean("Innodb_os_log_fsyncs") or evidence.mean("Innodb_data_fsyncs")
     throughput = evidence.throughput

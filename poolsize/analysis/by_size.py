@@ -1,4 +1,4 @@
-"""What was measured, looked up by pool size."""
+"""The measurements of a run, looked up by pool size."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,11 +23,17 @@ def steps_by_size(steps: Sequence[Step]) -> Iterator[tuple[int, tuple[Step, ...]
         yield pool_size, tuple(step for step in attempts if step.valid) or attempts
 
 
+def mean_counter(steps: Sequence[Step], name: str) -> float | None:
+    """Return the mean of a server counter over the steps in which it was read; None without any."""
+    values = [value for step in steps if (value := step.counter(name)) is not None]
+    return fmean(values) if values else None
+
+
 @dataclass(frozen=True)
 class BySize:
     """An index of the measured pool sizes.
 
-    summaries: one a pool size, ascending. steps: pool size -> the steps that its summary is of.
+    summaries: one a pool size, ascending. steps: pool size -> the steps that its summary combines.
     """
 
     summaries: tuple[SizeSummary, ...]
@@ -35,7 +41,7 @@ class BySize:
 
     @cached_property
     def valid(self) -> tuple[SizeSummary, ...]:
-        """The sizes that may enter an estimate, ascending."""
+        """The summaries of the sizes that may enter an estimate, ascending."""
         return tuple(summary for summary in self.summaries if summary.valid)
 
     @cached_property
@@ -43,40 +49,39 @@ class BySize:
         return {summary.pool_size: summary for summary in self.summaries}
 
     def at(self, pool_size: int) -> SizeSummary:
-        """Return the summary of one measured size. Raises KeyError for another size."""
+        """Return the summary of a measured size. Raises KeyError for any other size."""
         return self._by_pool_size[pool_size]
 
     def nearest(self, pool_size: int) -> SizeSummary:
-        """Return the summary of the valid size that is nearest on a logarithmic scale."""
+        """Return the summary of the valid size that is nearest on a logarithmic scale. At least one must be valid."""
         return min(self.valid, key=lambda summary: abs(log(summary.pool_size / pool_size)))
 
     def is_measured(self, pool_size: int) -> bool:
-        """Return whether the size is one of the valid ones."""
+        """Return whether the size was measured by a valid step."""
         return any(summary.pool_size == pool_size for summary in self.valid)
 
     def around(self, pool_size: int) -> tuple[int, int]:
-        """Return the nearest valid sizes below and above a size that lies between two of them."""
+        """Return the nearest valid sizes below and above a size. Raises ValueError for a size without both."""
         sizes = [summary.pool_size for summary in self.valid]
         return max(size for size in sizes if size < pool_size), min(size for size in sizes if size > pool_size)
 
     def histogram(self, latency: str, pool_size: int) -> HdrHistogram | None:
-        """Return the histogram of a latency (wait, usage or total) at one measured size, in us; None in a replay."""
+        """Return the histogram of a latency (wait, usage or total) at a measured size, in us; None in a replay."""
         stored = [getattr(step.latencies, latency) for step in self.steps[pool_size] if step.latencies]
         return merged(stored) if stored else None
 
     def counter(self, name: str, pool_size: int) -> float | None:
-        """Return the mean of a server counter at one measured size, or None where it was not read."""
-        values = [value for step in self.steps[pool_size] if (value := step.counter(name)) is not None]
-        return fmean(values) if values else None
+        """Return the mean of a server counter at a measured size, or None where it was not read."""
+        return mean_counter(self.steps[pool_size], name)
 
     def worker_cores(self, pool_size: int) -> float:
-        """Return the cores that the workers kept busy at one measured size."""
-        return fmean(sum(worker.cpu for worker in step.workers) for step in self.steps[pool_size])
+        """Return the cores that the workers kept busy at a measured size, the mean of its steps."""
+        return fmean(step.busy_worker_cores for step in self.steps[pool_size])
 
     def latency_ms(self, quantile: str, pool_size: int) -> float:
-        """Return a quantile of the total time in ms, interpolated between the valid sizes on logarithmic axes.
+        """Return a quantile ("p95") of the total time in ms, interpolated between the valid sizes on logarithmic axes.
 
-        NaN where the run does not know it.
+        Beyond the measured sizes it has the value of the nearest. NaN where the run does not know the quantile.
         """
         times_ms = [(summary.pool_size, getattr(summary.total, quantile)) for summary in self.valid]
         known = [(size, time_ms) for size, time_ms in times_ms if time_ms > 0]

@@ -1,4 +1,4 @@
-"""The checks that a step must pass before its figures are believed."""
+"""The checks that show whether a step's figures are trustworthy: each returns its result and the figures compared."""
 
 from math import sqrt
 
@@ -7,10 +7,10 @@ from poolsize.analysis.stats.steady_state import drift
 from poolsize.runs.check import Check, CheckResult, Value
 from poolsize.runs.run import Step
 
-LITTLE_TOLERANCE = 0.05
-RATE_TOLERANCE = 0.05
-BUSY_CORE = 0.9
-LATE_LOOP_MS = 50.0
+LITTLE_TOLERANCE, RATE_TOLERANCE = 0.05, 0.05
+"""Shares by which the users that Little's law accounts for, or an open loop's throughput, may deviate."""
+BUSY_CORE, LATE_LOOP_MS = 0.9, 50.0
+"""A worker is a bottleneck from this share of a core, or from this lateness of its event loop, on."""
 CROWDED, OTHERS = 0.85, 0.2
 """Shares of a machine's cores. CROWDED: the machine is short of cores. OTHERS: more than an idle machine uses."""
 FILLED = 1.1
@@ -18,15 +18,14 @@ FILLED = 1.1
 
 
 def check_step(step: Step, error_budget: float) -> tuple[CheckResult, ...]:
-    """Return the result of every check on one step; a replayed step has figures for two of them.
+    """Return the results of all checks that apply to a step; to a replayed step, two apply.
 
     error_budget: share of transactions that may fail.
     """
     if step.latencies is None:
         return (steady_state(step), recorded_users(step))
-    population = littles_law(step) if step.rate is None else arrivals(step)
     return (
-        population,
+        littles_law(step) if step.rate is None else arrivals(step),
         connections(step),
         errors(step, error_budget),
         steady_state(step),
@@ -38,9 +37,9 @@ def check_step(step: Step, error_budget: float) -> tuple[CheckResult, ...]:
 
 
 def littles_law(step: Step) -> CheckResult:
-    """Users = throughput x (mean total time + mean gap), within 5 % (Little, 1961).
+    """Check in a closed loop that users = throughput x (mean total time + mean gap), within 5 % (Little, 1961).
 
-    Starved users never finish a transaction, so they are missing on the right side.
+    Starved users finish no transaction, so the right side lacks them: then the percentiles are wrong.
     """
     accounted = step.mean_throughput * (mean_total_ms(step) + step.gap_ms) / 1000
     deviation = accounted / step.users - 1 if step.users else -1.0
@@ -49,9 +48,9 @@ def littles_law(step: Step) -> CheckResult:
 
 
 def arrivals(step: Step) -> CheckResult:
-    """In an open loop, transactions are done at the rate at which they are due.
+    """Check in an open loop that throughput equals the arrival rate, within 5 % or the rate's own chance.
 
-    Otherwise a queue grows that no percentile shows.
+    Otherwise a queue grows, and no percentile shows how long transactions in it wait.
     """
     due = step.rate or 0.0
     chance = 3 * sqrt(due / max(1, len(step.counted)))  # standard deviations of a Poisson count's mean
@@ -70,13 +69,13 @@ def mean_total_ms(step: Step) -> float:
 
 
 def connections(step: Step) -> CheckResult:
-    """The server counts exactly as many connections as the pool has."""
+    """Check that the server counts exactly as many connections as the pool has."""
     values = {"server_connections": step.server_connections, "pool_size": step.pool_size}
     return CheckResult(Check.CONNECTIONS, step.server_connections == step.pool_size, values)
 
 
 def errors(step: Step, budget: float) -> CheckResult:
-    """Failed transactions are at most a share `budget` of all: throughput with failures is not the database's."""
+    """Check that at most a share `budget` of the transactions failed: a failed transaction does less work."""
     by_kind = {kind: sum(series[step.warm_up_seconds :]) for kind, series in sorted(step.errors.items())}
     failed = {kind: number for kind, number in by_kind.items() if number}
     share = step.error_count / max(1, step.error_count + sum(step.counted))
@@ -84,34 +83,34 @@ def errors(step: Step, budget: float) -> CheckResult:
 
 
 def steady_state(step: Step) -> CheckResult:
-    """Throughput does not drift: the second half of the counted time is like the first."""
+    """Check that throughput does not drift: the second half of the counted time is like the first."""
     change = drift(step.counted)
     return CheckResult(Check.STEADY_STATE, not change, {"change": change})
 
 
 def workers(step: Step) -> CheckResult:
-    """Every worker stayed to the end of the step."""
+    """Check that every worker stayed to the end of the step, by the connections of those that did."""
     shares = sum(worker.share for worker in step.workers)
     return CheckResult(Check.WORKERS, shares == step.pool_size, {"connections": shares, "pool_size": step.pool_size})
 
 
 def quiet(step: Step) -> CheckResult:
-    """No other program needs the last cores of a machine that runs both server and load.
+    """Check that no other program needs the last cores of a machine that runs both server and load.
 
-    Programs on another machine can't be seen: then the check passes without figures.
+    Where the server runs on another machine, the check passes without figures: its programs are not visible.
     """
     busy, cores, server = map(step.counter, ("machine_cpu", "machine_cores", "process_cpu"))
     if busy is None or server is None or not cores:
         return CheckResult(Check.QUIET, True, {})
-    others = max(0.0, busy - server - sum(worker.cpu for worker in step.workers))
-    values = {"other_cores": others, "cores": cores, "busy_cores": busy}
-    return CheckResult(Check.QUIET, busy < CROWDED * cores or others < OTHERS * cores, values)
+    other_cores = max(0.0, busy - server - step.busy_worker_cores)
+    values = {"other_cores": other_cores, "cores": cores, "busy_cores": busy}
+    return CheckResult(Check.QUIET, busy < CROWDED * cores or other_cores < OTHERS * cores, values)
 
 
 def generator(step: Step) -> CheckResult:
-    """No worker needs 90 % of a core, and no event loop is late by 50 ms; otherwise the worker measures itself.
+    """Check that no worker needs 90 % of a core or has an event loop 50 ms late; such a worker measures itself.
 
-    The time that a worker was ready to run and had no core counts as well: then others use the core that it needs.
+    The time that a worker was ready to run and had no core counts as needed: other programs used the core.
     """
     busiest = max((worker.cpu + worker.cpu_wait for worker in step.workers), default=0.0)
     latest_ms = max((worker.loop_lag_ms for worker in step.workers), default=0.0)
@@ -123,7 +122,7 @@ def generator(step: Step) -> CheckResult:
 
 
 def recorded_users(step: Step) -> CheckResult:
-    """In a recording with a fixed number of users, the pool is smaller than that number."""
+    """Check that the pool of a replayed step is smaller than the number of users, where the recording knows it."""
     return CheckResult(
         Check.USERS_LIMITED,
         not step.users or step.pool_size < step.users,
@@ -132,14 +131,14 @@ def recorded_users(step: Step) -> CheckResult:
 
 
 def pool_can_fill(step: Step) -> CheckResult:
-    """Users who hold or want a connection outnumber the pool: a pool that never fills says nothing of the database.
+    """Check that users who have or wait for a connection outnumber the pool by 10 %.
 
-    Their number is throughput x mean total time (Little's law); with think time it can be far below `users`. In an
-    open loop the rate decides, and an idle connection is no fault.
+    A pool that never fills says nothing about the database. The number of these users is throughput x mean total time
+    (Little's law); with think time it can be far below `users`. An open loop passes: its rate decides the load.
     """
-    wanting = step.mean_throughput * mean_total_ms(step) / 1000
+    wanting_users = step.mean_throughput * mean_total_ms(step) / 1000
     return CheckResult(
         Check.USERS_LIMITED,
-        step.rate is not None or (step.pool_size < step.users and wanting >= FILLED * step.pool_size),
-        {"pool_size": step.pool_size, "wanting_users": wanting, "users": step.users},
+        step.rate is not None or (step.pool_size < step.users and wanting_users >= FILLED * step.pool_size),
+        {"pool_size": step.pool_size, "wanting_users": wanting_users, "users": step.users},
     )

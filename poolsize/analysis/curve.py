@@ -1,19 +1,19 @@
-"""The fitted curve: throughput at every pool size, with the posterior samples that show how far it is known.
+"""The fitted curve: throughput at every pool size, with posterior samples that show its uncertainty.
 
 The prior (see poolsize.analysis.prior) gives curves f over x = 1 + log2(size), in shares of the highest throughput.
 At a size with r steps, their mean is y = f(x) + e with
 
     e ~ N(0, v / r),   v = (d^2 + w^2) max(y, 0.2)^2
 
-d: between-step noise. w: within-step noise, from the seconds of the steps. For each pair of slope variance s^2 and
-between-step noise d, with K the prior's covariance at the measured sizes and V = diag(v / r), the likelihood is
+d: between-step noise. w: within-step noise, from the seconds of the steps. K is the prior's covariance at the measured
+sizes, and V = diag(v / r). The likelihood of a pair of slope variance s^2 and between-step noise d is
 
     N(y; 0, K + V)  x  product over sizes of v^(-(r - 1) / 2) exp(-S / (2 v))
 
-S: sum of squares of a size's steps around their mean. Times the hyperparameters' prior, it weighs the pair. Each pair
-gives its share of the posterior samples, prior curves f conditioned on the steps by Matheron's rule (Journel and
-Huijbregts, 1978, "Mining Geostatistics"; Wilson et al., 2020, "Efficiently Sampling Functions from Gaussian Process
-Posteriors"):
+S: sum of squares of a size's steps around their mean. The likelihood times the hyperparameters' prior is the pair's
+weight. Each pair yields a share of the posterior samples that is proportional to its weight. A posterior sample is a
+prior curve f, conditioned on the steps by Matheron's rule (Journel and Huijbregts, 1978, "Mining Geostatistics"; Wilson
+et al., 2020, "Efficiently Sampling Functions from Gaussian Process Posteriors"):
 
     f_posterior = f + K(all, measured) (K + V)^-1 (y - f(measured) - e)
 """
@@ -29,16 +29,17 @@ from poolsize.analysis.prior import PRIOR, SAMPLES, Prior, PriorSamples, prior_s
 from poolsize.analysis.vector import Matrix, Vector
 
 PER_DOUBLING = 4
+"""Candidate pool sizes in each doubling."""
 LOWEST_SHARE = 0.2
-"""Noise is a share of the throughput, but not of less than this share of the highest."""
+"""Noise is proportional to throughput; below this share of the highest throughput it no longer falls."""
 
 
 @dataclass(frozen=True)
 class FittedCurve:
     """Posterior of the throughput curve over pool sizes.
 
-    sizes: ascending. measured: those of the sizes that have a step. samples: posterior samples, throughput per
-    second, shape (samples, sizes). noise: standard deviation of one more step at each size, per second.
+    sizes: ascending. measured: the sizes that have a step. samples: posterior samples, transactions per second, shape
+    (samples, sizes). noise: standard deviation of the throughput of one more step at each size, per second.
     """
 
     sizes: tuple[int, ...]
@@ -56,29 +57,30 @@ class FittedCurve:
         return float(np.interp(np.log2(pool_size), np.log2(self.sizes), self.mean))
 
     def within(self, low: int, high: int) -> "FittedCurve":
-        """Return the part from one size to another, both included."""
+        """Return the part of the curve from size low to size high, both included."""
         places = [place for place, size in enumerate(self.sizes) if low <= size <= high]
         sizes = tuple(self.sizes[place] for place in places)
         return FittedCurve(sizes, self.measured, self.samples[:, places], self.noise[places])
 
     @property
     def best_size(self) -> int:
-        """The measured size with the highest posterior mean; a peak between two measured sizes is not yet known."""
+        """The measured size with the highest posterior mean. Sizes that were not measured don't count."""
         means = dict(zip(self.sizes, self.mean, strict=True))
         return max(self.measured.intersection(self.sizes), key=lambda size: means[size])
 
     def efficiency(self) -> Matrix:
         """Return throughput as a share of the best size's on the same sample: shape (samples, sizes).
 
-        Values exceed 1 where another size is better on that sample. The reference is not each sample's own maximum:
-        the highest of many uncertain values is too high, and on a flat top by more than the tolerance of an answer.
+        Values exceed 1 where another size is better on that sample. The reference is not each sample's own maximum,
+        because the maximum of many uncertain values is biased upwards, on a flat top by more than the tolerance.
         """
         return np.asarray(self.samples / self.samples[:, [self.sizes.index(self.best_size)]])
 
     def crossing(self, share: float) -> Vector:
-        """Return for each sample log2 of the size at which it first reaches that share of its top.
+        """Return log2 of the size at which each sample first reaches a share of its top; one value a sample.
 
-        The top is the sample's throughput where the posterior mean is highest. Linear over log2 between sizes.
+        The top is the sample's throughput at the size with the highest posterior mean. Interpolation between sizes is
+        linear over log2 of the size.
         """
         goal = share * self.samples[:, int(np.argmax(self.mean))]
         above = (self.samples >= goal[:, None]).argmax(axis=1)
@@ -91,7 +93,10 @@ class FittedCurve:
 
 
 def candidates(low: int, high: int, also: Sequence[int] = ()) -> tuple[int, ...]:
-    """Return pool sizes from low to high, ascending: four to a doubling (all below 8), and those of `also`."""
+    """Return pool sizes from low to high, ascending: four in each doubling (all sizes below 8), low, high and `also`.
+
+    Sizes of `also` outside of low to high are left out.
+    """
     doublings = range(int(np.ceil(np.log2(high) * PER_DOUBLING)) + 1)
     regular = {round(2 ** (place / PER_DOUBLING)) for place in doublings}
     return tuple(sorted({size for size in regular | {low, high, *also} if low <= size <= high}))
@@ -100,7 +105,7 @@ def candidates(low: int, high: int, also: Sequence[int] = ()) -> tuple[int, ...]
 def fit_curve(observations: Sequence[Observation], sizes: Sequence[int], prior: Prior = PRIOR) -> FittedCurve:
     """Return the curve fitted to the observations, over the sizes.
 
-    sizes: ascending, with every observed size among them. At least one throughput must be above 0.
+    sizes: ascending, the observed sizes included. At least one throughput must be above 0.
     """
     measured = _measured_sizes(observations, sizes)
     highest = float(measured.means.max())
@@ -128,10 +133,11 @@ def fit_curve(observations: Sequence[Observation], sizes: Sequence[int], prior: 
 
 @dataclass(frozen=True)
 class _MeasuredSizes:
-    """One value a measured size, ascending.
+    """The steps of each measured size; every field has one value a size, ascending.
 
-    places: index among all sizes. steps: their number. means: throughput per second. squares: sum of squares of the
-    steps around their mean. errors: root mean square of their standard errors, per second.
+    places: index of the size among all sizes. steps: number of steps. means: throughput per second.
+    squares: sum of squares of the steps' throughput around its mean. errors: root mean square of the steps' standard
+    errors, per second.
     """
 
     places: NDArray[np.intp]
@@ -178,7 +184,10 @@ def _conditioned(
     covariances: Matrix,
     weights: Vector,
 ) -> Matrix:
-    """Return the posterior samples by Matheron's rule, each pair's share of them by its weight."""
+    """Return the posterior samples by Matheron's rule: shape (SAMPLES, sizes), in units of the highest throughput.
+
+    Each pair of hyperparameters yields samples in proportion to its weight. Shapes are as in _weights.
+    """
     places, noises = measured.places, len(variances)
     ends = np.round(np.cumsum(weights) * SAMPLES).astype(int)
     samples = []

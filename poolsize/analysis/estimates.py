@@ -1,6 +1,6 @@
-"""Every estimator's answer side by side, with a test of how far each can be trusted.
+"""The estimates of all estimators, each tested by leaving measured sizes out.
 
-Where the estimators disagree, the curve does not determine the size.
+Where the estimates disagree, the measured curve does not determine the pool size.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,19 +31,19 @@ ESTIMATORS: Mapping[str, type[Estimator]] = {
 """Every estimator by the name that output and JSON use, in their order. A new estimator is a line here."""
 
 MOVED = 0.2
-"""Share by which an unstable estimate changes."""
+"""An estimate is unstable if it changes by more than this share without the largest measured size."""
 LEFT_OUT = 12
-"""The most sizes left out to test an estimator, evenly chosen; the test averages their errors anyway."""
+"""The largest number of sizes that are left out, one at a time, to test an estimator."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """One estimator's answer and its test.
+    """One estimator's pool size and its tests.
 
-    pool_size: connections; None where there is no answer inside the measured sizes. low, high: its 95 % range.
-    error: of the throughput predicted at each size when that size is left out, a share (root mean square); None for
-    an estimator that predicts none. moved: share by which pool_size changes without the largest measured size; None
-    where either has no answer.
+    pool_size: connections; None where there is no estimate inside the measured sizes. low, high: its 95 % range.
+    error: root mean square error, a share, of the throughput predicted at each size when that size is left out. None
+    for an estimator that predicts no throughput.
+    moved: share by which pool_size changes without the largest measured size; None without both estimates.
     """
 
     pool_size: int | None
@@ -54,14 +54,14 @@ class Estimate:
 
     @property
     def unstable(self) -> bool:
-        """Whether the answer moves by more than 20 % without the largest measured size."""
+        """Whether the estimate changes by more than 20 % without the largest measured size."""
         return self.moved is not None and abs(self.moved) > MOVED
 
 
 def answers(
     observations: Sequence[Observation], tolerance: float = TOLERANCE, client: Station = NO_CLIENT
 ) -> Mapping[str, int | None]:
-    """Return the pool size of every estimator but the plateau, by its name: no ranges, no test.
+    """Return estimator -> its pool size, for every estimator but the plateau. Ranges and tests would take longer.
 
     observations: ascending in size. tolerance: share of capacity. client: service demand at the load generator.
     """
@@ -76,10 +76,10 @@ def estimates(
     *,
     of_grid: bool = True,
 ) -> Mapping[str, Estimate]:
-    """Return every estimator's answer with its range and its test, by the estimator's name.
+    """Return estimator -> its estimate, with its range and its tests.
 
     observations: ascending in size. tolerance: share of capacity. client: service demand at the load generator.
-    of_grid: a user chose the sizes.
+    of_grid: whether the user chose the measured sizes, in place of a search.
     """
     return {
         name: _tested(estimator(tolerance, client, of_grid), observations) for name, estimator in ESTIMATORS.items()
@@ -87,7 +87,7 @@ def estimates(
 
 
 def _tested(estimator: Estimator, observations: Sequence[Observation]) -> Estimate:
-    """Return an estimator's answer, tested by leaving sizes out: each inner size in turn, and the largest."""
+    """Return an estimator's estimate, tested by leaving sizes out: the largest, and up to 12 inner sizes in turn."""
     sizes, rates, _ = means_by_size(observations)
     answer = estimator.estimate(observations)
     shorter = estimator.estimate(_without(observations, sizes[-1])).pool_size if len(sizes) > 2 else None

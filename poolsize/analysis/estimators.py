@@ -1,15 +1,14 @@
-"""The estimators of the right pool size: each answers from a curve's observations, and predicts other sizes.
+"""The estimators of a pool size: each returns a size from the observations of a run, and predicts other sizes.
 
-They answer slightly different questions. Plateau and closed network: where throughput is within the tolerance of
-capacity. USL: where throughput peaks. Kneedle: where the curve turns most.
+The plateau and the closed network estimate the smallest size within the tolerance of capacity. The USL estimates the
+peak of throughput. Kneedle estimates the point where the curve bends most.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from math import ceil, sqrt
-from statistics import fmean
+from math import ceil
 
 import numpy as np
 
@@ -23,12 +22,12 @@ from poolsize.analysis.plateau import ROUNDING, TOLERANCE, plateau
 from poolsize.analysis.stats.confidence import TAILS
 
 SAMPLES = 100
-"""Sampled networks, or sampled curves for Kneedle, whose answers give a 95 % range."""
+"""Sampled networks, or sampled curves in Kneedle, from which a 95 % range is read."""
 
 
 @dataclass(frozen=True)
 class SizeRange:
-    """An answer in connections, and its 95 % range; None where there is no answer inside the measured sizes."""
+    """An estimated pool size and its 95 % range; None where there is no estimate inside the measured sizes."""
 
     pool_size: int | None
     low: int | None = None
@@ -40,10 +39,11 @@ NO_ANSWER = SizeRange(None)
 
 @dataclass(frozen=True)
 class Estimator(ABC):
-    """One way to answer from observations, which are ascending in size everywhere.
+    """A method of estimating a pool size from observations. All methods take observations ascending in size.
 
-    tolerance: share of capacity that the answer may miss. client: service demand at the load generator, where it was
-    measured. of_grid: a user chose the sizes.
+    tolerance: share of capacity by which throughput at the estimate may be lower.
+    client: service demand at the load generator, where it was measured.
+    of_grid: whether the user chose the measured sizes, in place of a search.
     """
 
     tolerance: float = TOLERANCE
@@ -52,19 +52,19 @@ class Estimator(ABC):
 
     @abstractmethod
     def estimate(self, observations: Sequence[Observation]) -> SizeRange:
-        """Return the answer with its 95 % range."""
+        """Return the estimate with its 95 % range."""
 
     @abstractmethod
     def pool_size(self, observations: Sequence[Observation]) -> int | None:
-        """Return only the answer, which is quicker; None where there is none."""
+        """Return the estimate without its range, which is quicker; None where there is no estimate."""
 
     @abstractmethod
     def predict(self, observations: Sequence[Observation], size: int) -> float | None:
-        """Return the throughput per second at a size; None where the estimator predicts none."""
+        """Return the predicted throughput per second at a size; None where the estimator predicts none."""
 
 
 class PlateauEstimator(Estimator):
-    """The start of the fitted curve's plateau: poolsize's own answer."""
+    """The start of the fitted curve's plateau: the answer that poolsize gives."""
 
     def estimate(self, observations: Sequence[Observation]) -> SizeRange:
         """Return the plateau's size and range."""
@@ -81,10 +81,10 @@ class PlateauEstimator(Estimator):
 
 
 class UslEstimator(Estimator):
-    """The peak of the universal scalability law; none where the peak lies beyond the measured sizes."""
+    """The peak of the universal scalability law; no estimate where the peak lies beyond the measured sizes."""
 
     def estimate(self, observations: Sequence[Observation]) -> SizeRange:
-        """Return the peak, and its range as far as the measured sizes reach."""
+        """Return the peak and its range, which is clipped to the measured sizes."""
         sizes, rates, errors = means_by_size(observations)
         law = fit_usl(sizes, rates, errors)
         peak = _peak_inside(law, sizes)
@@ -108,7 +108,7 @@ class ClosedNetworkEstimator(Estimator):
     """The plateau of the closed network fitted to the observations."""
 
     def estimate(self, observations: Sequence[Observation]) -> SizeRange:
-        """Return the size within the tolerance; its range from SAMPLES networks that the measurements allow."""
+        """Return the smallest size within the tolerance; its range comes from SAMPLES networks that fit as well."""
         network = fitted_network(observations, self.client)
         if network is None:
             return NO_ANSWER
@@ -118,7 +118,7 @@ class ClosedNetworkEstimator(Estimator):
         return SizeRange(self._plateau(network, sizes), int(low), int(high))
 
     def pool_size(self, observations: Sequence[Observation]) -> int | None:
-        """Return the size within the tolerance."""
+        """Return the smallest size within the tolerance."""
         network = fitted_network(observations, self.client)
         return None if network is None else self._plateau(network, _candidates(observations))
 
@@ -141,9 +141,9 @@ class KneedleEstimator(Estimator):
     """Kneedle's knee of the measured means."""
 
     def estimate(self, observations: Sequence[Observation]) -> SizeRange:
-        """Return the knee; its range from SAMPLES curves, each mean varied by its standard error.
+        """Return the knee; its range comes from SAMPLES curves, each mean varied by its standard error.
 
-        No answer where fewer than half of these curves have a knee.
+        No estimate where fewer than half of these curves have a knee.
         """
         sizes, rates, errors = means_by_size(observations)
         answer = knee(sizes, rates)
@@ -160,13 +160,13 @@ class KneedleEstimator(Estimator):
         sizes, rates, _ = means_by_size(observations)
         return knee(sizes, rates)
 
-    def predict(self, observations: Sequence[Observation], size: int) -> float | None:  # noqa: ARG002  # Kneedle has no model
+    def predict(self, observations: Sequence[Observation], size: int) -> float | None:  # noqa: ARG002 (Kneedle has no model)
         """Return None: Kneedle has no model of throughput."""
         return None
 
 
 def fitted_network(observations: Sequence[Observation], client: Station = NO_CLIENT) -> FittedNetwork | None:
-    """Return the closed network that explains the observations best; None with fewer than 4 sizes.
+    """Return the closed network that fits the observations best; None with fewer than 4 sizes or a throughput of 0.
 
     client: service demand at the load generator, where it was measured.
     """
@@ -175,10 +175,10 @@ def fitted_network(observations: Sequence[Observation], client: Station = NO_CLI
 
 def means_by_size(observations: Sequence[Observation]) -> tuple[list[int], list[float], list[float]]:
     """Return the sizes, ascending, the mean throughput at each (per second), and the mean's standard error."""
-    groups = {size: list(same) for size, same in groupby(observations, key=lambda observation: observation.pool_size)}
-    rates = [fmean(observation.throughput for observation in same) for same in groups.values()]
-    errors = [sqrt(sum(observation.standard_error**2 for observation in same)) / len(same) for same in groups.values()]
-    return list(groups), rates, errors
+    groups = groupby(observations, key=lambda observation: observation.pool_size)
+    means = [Observation.mean(list(group)) for _, group in groups]
+    sizes = [mean.pool_size for mean in means]
+    return sizes, [mean.throughput for mean in means], [mean.standard_error for mean in means]
 
 
 def _candidates(observations: Sequence[Observation]) -> tuple[int, ...]:

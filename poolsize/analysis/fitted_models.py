@@ -9,7 +9,7 @@ from hdrh.histogram import HdrHistogram
 from poolsize.analysis.bimodal import BimodalUsage, bimodal_usage
 from poolsize.analysis.bottleneck import Bottleneck
 from poolsize.analysis.by_size import BySize
-from poolsize.analysis.estimates import Estimate, answers, estimates
+from poolsize.analysis.estimates import PLATEAU, Estimate, answers, estimates
 from poolsize.analysis.estimators import fitted_network
 from poolsize.analysis.models.closed_network import Station
 from poolsize.analysis.models.network_fit import NO_CLIENT, FittedNetwork
@@ -21,13 +21,13 @@ from poolsize.runs.check import Check
 
 @dataclass(frozen=True)
 class FittedModels:
-    """Models of one run.
+    """The models of one run, each fitted when it is first used.
 
-    points: the valid steps, ascending in pool size; empty at a fixed rate, whose throughput is no answer.
-    of_grid: whether the user chose the pool sizes.
+    observations: of the valid steps, ascending in pool size; empty at a fixed rate, where throughput follows the rate.
+    plateau, bottleneck, by_size: of the run's Analysis. of_grid: whether the user chose the pool sizes.
     """
 
-    points: Sequence[Observation]
+    observations: Sequence[Observation]
     plateau: Plateau | None
     bottleneck: Bottleneck | None
     by_size: BySize
@@ -36,42 +36,43 @@ class FittedModels:
     @cached_property
     def estimates(self) -> Mapping[str, Estimate]:
         """Estimator -> its pool size with range and tests; empty at a fixed rate."""
-        if self.plateau is None or not self.points:
+        if self.plateau is None or not self.observations:
             return {}
-        return estimates(self.points, self.plateau.tolerance, self._client, of_grid=self.of_grid)
+        return estimates(self.observations, self.plateau.tolerance, self._client, of_grid=self.of_grid)
 
     @cached_property
     def sizes(self) -> Mapping[str, int | None]:
-        """Estimator -> its pool size alone, which is much quicker than the tests of `estimates`."""
-        if self.plateau is None or not self.points:
-            return {"plateau": self.plateau.pool_size if self.plateau else None}
-        others = answers(self.points, self.plateau.tolerance, self._client)
-        return {"plateau": self.plateau.pool_size, **others}
+        """Estimator -> its pool size, without the ranges and tests of `estimates`, which take longer."""
+        if self.plateau is None or not self.observations:
+            return {PLATEAU: self.plateau.pool_size if self.plateau else None}
+        others = answers(self.observations, self.plateau.tolerance, self._client)
+        return {PLATEAU: self.plateau.pool_size, **others}
 
     @cached_property
     def network(self) -> FittedNetwork | None:
-        """The closed network fitted to the valid sizes, or None with too few."""
-        return fitted_network(self.points, self._client) if self.points else None
+        """The closed network fitted to the valid sizes; None with fewer than 4, and at a fixed rate."""
+        return fitted_network(self.observations, self._client) if self.observations else None
 
     @cached_property
     def bimodal(self) -> BimodalUsage | None:
-        """Short and long transactions in one pool, by their usage times at the plateau; None for one kind."""
+        """The short and the long mode of the usage times at the plateau; None where they are not bimodal."""
         usage = self.usage_histogram
         if usage is None or self._plateau_size is None or self._plateau_size.failed(Check.GENERATOR):
-            return None  # a busy client parts usage times by its own turns
+            return None  # a saturated load generator makes usage times bimodal by itself
         return bimodal_usage(usage)
 
     @cached_property
     def usage_histogram(self) -> HdrHistogram | None:
-        """Usage times at the measured size nearest to the plateau, in us; None in a replay."""
+        """Histogram of the usage times, in us, at the measured size nearest to the plateau; None in a replay."""
         plateau_size = self._plateau_size
         return None if plateau_size is None else self.by_size.histogram("usage", plateau_size.pool_size)
 
     @cached_property
     def database_sizes(self) -> tuple[int, tuple[int, int]] | None:
-        """The pool size that saturates the database alone, by its service demand, and its range over all sizes.
+        """The pool size that saturates the database alone, and its lowest and highest value over all measured sizes.
 
-        None where no processor is the bottleneck, or the server's service demand is not known.
+        It follows from the service demands at the plateau. None where no processor is the bottleneck, or the server's
+        service demand is not known.
         """
         if self.plateau is None or self.bottleneck is None or not self.bottleneck.name.is_processor:
             return None
@@ -87,10 +88,11 @@ class FittedModels:
 
     @property
     def _plateau_size(self) -> SizeSummary | None:
-        """The measured size nearest to the plateau."""
+        """The summary of the measured size nearest to the plateau, or None without a plateau."""
         return None if self.plateau is None else self.by_size.nearest(self.plateau.pool_size)
 
     @property
     def _client(self) -> Station:
-        demands = self.by_size.valid[-1].demands  # where the client is busiest, and its demand best known
+        """The load generator's station: its service demand at the largest valid size, where it is measured best."""
+        demands = self.by_size.valid[-1].demands
         return Station(demands.client_ms, demands.client_processes) if demands else NO_CLIENT

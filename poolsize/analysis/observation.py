@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from math import sqrt
+from statistics import fmean
 
 from poolsize.analysis.stats.confidence import standard_error
 from poolsize.runs.run import Step
@@ -15,7 +17,10 @@ GROUP_WIDTH = 1 / 16
 
 @dataclass(frozen=True)
 class Observation:
-    """One step. throughput: mean, per second. standard_error: of that mean, as the step's own seconds show it."""
+    """One step, reduced to two figures.
+
+    throughput: mean transactions per second. standard_error: of that mean, per second, from the step's own seconds.
+    """
 
     pool_size: int
     throughput: float
@@ -23,8 +28,16 @@ class Observation:
 
     @classmethod
     def of(cls, step: Step) -> "Observation":
-        """Return the observation of a step's counted seconds."""
+        """Return the observation of a step, from its counted seconds."""
         return cls(step.pool_size, *_mean_and_error(step.counted))
+
+    @classmethod
+    def mean(cls, observations: Sequence["Observation"]) -> "Observation":
+        """Return the mean of observations of one size, with the standard error of that mean."""
+        number = len(observations)
+        throughput = fmean(observation.throughput for observation in observations)
+        error = sqrt(sum(observation.standard_error**2 for observation in observations)) / number
+        return cls(observations[0].pool_size, throughput, error)
 
 
 @lru_cache(maxsize=4096)  # a search fits all earlier steps again for every step that it plans
@@ -33,10 +46,10 @@ def _mean_and_error(seconds: tuple[float, ...]) -> tuple[float, float]:
 
 
 def group_neighbouring_sizes(observations: Sequence[Observation]) -> Sequence[Observation]:
-    """Return the observations with at most some 64 + 16 sizes a doubling: neighbours get their middle size.
+    """Return the observations with neighbouring sizes replaced by their middle size, where there are many sizes.
 
-    Up to 64 sizes the observations stay as they are. The smallest and the largest size are never grouped.
-    observations: ascending in size, at least one.
+    Up to 64 sizes the observations stay as they are; above, each doubling has 16 sizes at most. The smallest and the
+    largest size always stay. observations: ascending in size, at least one.
     """
     sizes = sorted({observation.pool_size for observation in observations})
     if len(sizes) <= MOST_SIZES:

@@ -14,23 +14,25 @@ TOLERANCE = 0.05
 CERTAINTY = 0.75
 """Probability with which the answer must be within the tolerance (scripts/calibrate, table 2).
 
-At 0.5 the answer is too small in every other run; at 0.9 an uncertain curve is answered with twice the connections.
+At 0.5 the answer is too small in every other run; at 0.9 it has twice the connections where the curve is uncertain.
 """
 ROUNDING = 1e-6
+"""Subtracted before a size is rounded up, so that a size that is exact but for rounding stays as it is."""
 RANGE = (0.018, 0.982)
 """Quantiles of the posterior samples at the ends of the 95 % range (scripts/calibrate, table 1).
 
-They are wider than 0.025 and 0.975, because the posterior samples are a little too much alike.
+They are wider apart than 0.025 and 0.975, because the posterior samples vary slightly too little.
 """
 
 
 @dataclass(frozen=True)
 class Plateau:
-    """Where the plateau begins.
+    """The start of the plateau.
 
     pool_size: the smallest size within the tolerance of capacity with a probability of CERTAINTY.
-    low, high: the 95 % range of the plateau's start. threshold: (1 - tolerance) of capacity, per second.
-    throughput: at pool_size, per second. loss_low, loss_high: 95 % range of the throughput loss at pool_size, shares.
+    low, high: the 95 % range of the plateau's start. threshold: (1 - tolerance) x capacity, per second.
+    tolerance: share of capacity by which throughput may be lower. throughput: at pool_size, per second.
+    loss_low, loss_high: 95 % range of the throughput loss at pool_size, shares of capacity.
     """
 
     pool_size: int
@@ -43,8 +45,8 @@ class Plateau:
     loss_high: float
 
     @property
-    def best(self) -> float:
-        """Capacity: the throughput of the best measured size on the fitted curve, per second."""
+    def capacity(self) -> float:
+        """Throughput of the best measured size on the fitted curve, per second; at a fixed rate, the rate."""
         return self.threshold / (1 - self.tolerance)
 
 
@@ -57,8 +59,8 @@ def plateau(
 ) -> Plateau:
     """Return the plateau of a fitted curve; its start may lie between two measured sizes.
 
-    tolerance: share of capacity. of_grid: a user chose the sizes, so sizes between them won't be measured.
-    certainty: probability that pool_size must have of being within the tolerance.
+    tolerance: share of capacity. of_grid: whether the user chose the sizes, so that no size between them is measured.
+    certainty: probability with which pool_size must be within the tolerance.
     """
     efficiency = curve.efficiency()
     place = _answer(curve, efficiency, tolerance, certainty, of_grid=of_grid)
@@ -81,16 +83,16 @@ def plateau(
 def plateau_range(
     curve: FittedCurve, tolerance: float = TOLERANCE, quantiles: tuple[float, float] = RANGE
 ) -> tuple[int, int]:
-    """Return the sizes between which the plateau starts, as quantiles of the posterior samples."""
+    """Return the lowest and the highest size at which the plateau may start: quantiles over the posterior samples."""
     first, last = 2 ** np.quantile(curve.crossing(1 - tolerance), quantiles)
     return ceil(first - ROUNDING), ceil(last - ROUNDING)
 
 
 def _answer(curve: FittedCurve, efficiency: Matrix, tolerance: float, certainty: float, *, of_grid: bool) -> int:
-    """Return the index of the smallest size with enough probability of being within the tolerance.
+    """Return the index of the smallest size that is within the tolerance with enough probability.
 
-    On a user's grid that size may not be measured. Then the smallest measured size below it with a probability of
-    1/2 is preferred: what speaks against that size is mostly the curve between two measured sizes.
+    On a user's grid, the smallest measured size below is preferred if its own probability is at least 1/2. Its
+    probability is lower mostly because the curve between two measured sizes is uncertain.
     """
     probability = (efficiency >= 1 - tolerance).mean(axis=0)
     place = int(np.argmax(probability >= min(certainty, float(probability.max()))))
@@ -100,10 +102,10 @@ def _answer(curve: FittedCurve, efficiency: Matrix, tolerance: float, certainty:
     return next((smaller for smaller in below if probability[smaller] >= 1 / 2), place)
 
 
-def carrier(sizes: Sequence[int], rate: float, tolerance: float = TOLERANCE) -> Plateau:
-    """Return the plateau of an open loop: the smallest measured size that carried the arrival rate.
+def open_loop_plateau(sizes: Sequence[int], rate: float, tolerance: float = TOLERANCE) -> Plateau:
+    """Return the plateau of an open loop: the smallest measured size that served the arrival rate.
 
-    By how much a size exceeds the rate is chance. sizes: those that carried the rate, ascending, not empty.
-    rate: transactions per second.
+    Throughput above the rate is chance, so larger sizes are no better.
+    sizes: the sizes that served the rate, ascending, not empty. rate: arrivals per second.
     """
     return Plateau(sizes[0], sizes[0], sizes[0], (1 - tolerance) * rate, tolerance, rate, 0.0, 0.0)

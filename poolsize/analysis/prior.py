@@ -1,20 +1,20 @@
-"""The prior: what is assumed of a throughput curve and of its steps' noise before anything is measured.
+"""The prior: the assumptions about a throughput curve and the noise of its steps before the first measurement.
 
 A curve is f(x), throughput as a share of the highest measured, over x = 1 + log2(pool size):
 
     f(x) = a + b x + s (I(x) + k B(x)),   a ~ N(0, level^2),  b ~ N(0, slope^2)
 
-I is an integrated Wiener process: its slope changes over one doubling of the size by a normal number of variance 1.
-B is a Brownian motion, which lets the curve have kinks. So with m = min(x, y) and M = max(x, y)
+I is an integrated Wiener process: over one doubling of the size, its slope changes by a normal number of variance 1.
+B is a Brownian motion, which lets the curve have kinks. With m = min(x, y) and M = max(x, y),
 
     Cov(f(x), f(y)) = level^2 + slope^2 x y + s^2 (m^2 (3 M - m) / 6 + k^2 m)
 
 Without kinks and with a flat prior of a and b, the posterior mean is the cubic smoothing spline (Wahba, 1978,
 "Improper Priors, Spline Smoothing and the Problem of Guarding Against Model Errors in Regression").
 
-Two hyperparameters are not known: the slope variance s^2, and the between-step noise d, the standard deviation of
-throughput between two steps of one size whose own seconds were exact. Each has a grid and a log-normal prior; the
-measurements weigh the grid's pairs (see poolsize.analysis.curve).
+Two hyperparameters are not known: the slope variance s^2, and the between-step noise d. Between-step noise is the
+standard deviation of the throughput of steps of one size, beyond the noise within them. Each hyperparameter has a grid
+of values and a log-normal prior; the measurements weigh the pairs of values (see poolsize.analysis.curve).
 """
 
 from dataclasses import dataclass
@@ -26,21 +26,21 @@ from numpy.typing import NDArray
 from poolsize.analysis.vector import Matrix, Vector
 
 SAMPLES = 512
-"""Posterior samples: the ends of a 95 % range then rest on a dozen samples each."""
+"""Posterior samples: a dozen of them lie beyond either end of a 95 % range."""
 JITTER = 1e-9
 """Added to the diagonal, so that rounding leaves the covariance positive definite."""
 
 
 @dataclass(frozen=True)
 class Prior:
-    """The constants of the prior; throughput in units of the highest measured, x in doublings of the size.
+    """The constants of the prior, with throughput as a share of the highest measured, and x in doublings of the size.
 
-    level, slope, kinks: level, slope and k of the equations above (standard deviations).
+    level, slope, kinks: level, slope and k of the module's equations (standard deviations).
     slope_deviations: the grid of s, the square roots of the slope variances.
-    between_step_noise: the grid of d, a share of the throughput.
+    between_step_noise: the grid of d, shares of the throughput.
     usual_slope_deviation, usual_between_step_noise: medians of the log-normal priors of s and d.
-    spread: standard deviation of the logarithm of both.
-    pooled_steps: the mean within-step noise of all sizes counts in each size's own as so many steps.
+    spread: standard deviation of the logarithms of s and of d.
+    pooled_steps: weight, in steps, of the mean within-step noise of all sizes against a size's own.
     """
 
     level: float
@@ -93,7 +93,7 @@ PRIOR = Prior(
 
 @dataclass(frozen=True)
 class PriorSamples:
-    """Curves and noise from the prior, the same numbers every time, so that equal steps give equal answers.
+    """Curves and noise sampled from the prior, with a fixed seed, so that equal steps lead to equal answers.
 
     covariances: shape (slope deviations, sizes, sizes). curves: shape (slope deviations, SAMPLES, sizes).
     noise: standard normal numbers, shape (SAMPLES, sizes). order: a random order of the SAMPLES rows.
@@ -116,10 +116,10 @@ def prior_samples(prior: Prior, sizes: tuple[int, ...]) -> PriorSamples:
 
 
 def within_step_variances(prior: Prior, own: Vector, steps: Vector) -> tuple[Vector, float]:
-    """Return the within-step noise of each size and the mean of all, both as variances of a share.
+    """Return the variance of the within-step noise at each size, and its mean over all sizes; noise is a share.
 
-    A few seconds know their own noise badly: each size's own variance (own) is averaged with the mean of all
-    sizes, by its number of steps and by `pooled_steps`.
+    A few seconds estimate their own noise badly. So each size's own variance (own) is averaged with the mean of all
+    sizes, weighted by the size's number of steps and by `pooled_steps`.
     """
     mean = float(own @ steps / steps.sum())
     return (prior.pooled_steps * mean + steps * own) / (prior.pooled_steps + steps), mean

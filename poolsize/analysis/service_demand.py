@@ -13,17 +13,19 @@ from poolsize.analysis.stats.percentiles import mean_ms
 from poolsize.runs.run import Step
 
 LARGEST = 2000
-"""Connections: no pool for one database is larger."""
+"""The largest pool size, in connections, that is looked for."""
 
 
 @dataclass(frozen=True)
 class ServiceDemands:
-    """Service demands of one transaction at one pool size, in milliseconds.
+    """Service demands of one transaction at one pool size.
 
-    client_ms: CPU time of the workers. client_processes: workers with users. server_ms: CPU time of the server.
-    server_cores: cores that the server may use. inferred: the server's process was not visible; then server_ms is
-    the usage time of a lone connection less the workers' part, network included. other_ms: the part of a lone
-    connection's usage time that is spent waiting for the network, the disk or a lock.
+    client_ms: CPU time of the workers, in ms. client_processes: workers with users.
+    server_ms: CPU time of the server, in ms. server_cores: cores that the server may use.
+    other_ms: time of a single connection's transaction spent waiting for the network, the disk or a lock, in ms; 0
+    where no step with a single connection shows it.
+    inferred: the server's process was not visible. Then server_ms is the usage time of a single connection less
+    client_ms: network and disk included.
     """
 
     client_ms: float
@@ -34,7 +36,7 @@ class ServiceDemands:
     inferred: bool
 
     def throughput(self, pool_size: int) -> float:
-        """Return the transactions per second of a closed network with these demands and a full pool of that size."""
+        """Return the transactions per second of a closed network with these demands, the pool of this size full."""
         stations = (
             Station(self.client_ms, self.client_processes),
             Station(self.server_ms, self.server_cores),
@@ -44,8 +46,8 @@ class ServiceDemands:
     def database_size(self, tolerance: float) -> int | None:
         """Return the smallest pool size with which the database alone is within the tolerance of its capacity.
 
-        A client that took no CPU time between statements would need no more connections. None where more than
-        2,000 would be needed. tolerance: share of capacity. server_ms must be above 0.
+        A client that took no CPU time between statements would need this size. None where it exceeds 2,000.
+        tolerance: share of capacity. server_ms must be above 0.
         """
         station = Station(self.server_ms, self.server_cores)
         capacity = self.server_cores / self.server_ms
@@ -56,10 +58,10 @@ class ServiceDemands:
 
 
 def service_demands(step: Step, smallest: Step, cores: int) -> ServiceDemands | None:
-    """Return the demands in one step; None where no transaction ended, or the server's part is not known.
+    """Return the demands in one step; None where no transaction ended, or the server's demand is not known.
 
-    smallest: the run's step with the smallest pool; with one connection its usage time gives other_ms.
-    cores: of the server's host, for a server whose process was not visible.
+    smallest: the run's step with the smallest pool; if that pool has 1 connection, its usage time gives other_ms.
+    cores: physical cores of the server's host, used where the server's process is not visible.
     """
     client_ms = _client_ms(step)
     if client_ms is None or smallest.latencies is None:
@@ -79,7 +81,7 @@ def service_demands(step: Step, smallest: Step, cores: int) -> ServiceDemands | 
 def service_demands_at(steps: Sequence[Step], pool_size: int, cores: int) -> ServiceDemands | None:
     """Return the demands at a measured pool size, the mean of its repeats; None where no repeat knows them.
 
-    steps: all of the run's curve. cores: of the server's host.
+    steps: all steps of the run's curve. cores: physical cores of the server's host.
     """
     smallest = min(steps, key=lambda step: step.pool_size)
     repeats = [
@@ -101,7 +103,7 @@ def service_demands_at(steps: Sequence[Step], pool_size: int, cores: int) -> Ser
 
 def _client_ms(step: Step) -> float | None:
     rate = step.mean_throughput
-    return 1000 * sum(worker.cpu for worker in step.workers) / rate if rate else None
+    return 1000 * step.busy_worker_cores / rate if rate else None
 
 
 def _server_ms(step: Step) -> float | None:

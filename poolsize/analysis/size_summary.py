@@ -1,4 +1,4 @@
-"""What was measured at one pool size, its repeats together."""
+"""The summary of one pool size: the figures of its repeats together."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,12 +20,13 @@ from poolsize.runs.run import LATENCIES, Step
 
 @dataclass(frozen=True)
 class SizeSummary:
-    """Everything measured at one pool size: its valid steps together, or all of them where none is valid.
+    """The figures of one pool size, from its valid steps, or from all its steps where none is valid.
 
-    repeats: how many steps these are. throughput: transactions per second with its 95 % interval.
-    wait, usage, total: milliseconds; of a replay only the total's p95 is known, the mean of its recording's seconds.
+    repeats: number of these steps. throughput: transactions per second with its 95 % interval.
+    wait, usage, total: milliseconds; in a replay all NaN but total.p95, the mean of the p95 of each second.
     intervals: latency -> quantile -> its 95 % interval in milliseconds; empty for runs without sections.
-    errors: failed transactions. failed_checks: of any of these steps. demands: service demands of a transaction.
+    errors: failed transactions. failed_checks: of all these steps.
+    demands: service demands of a transaction; None where they are not known.
     """
 
     pool_size: int
@@ -46,16 +47,16 @@ class SizeSummary:
 
     @property
     def valid(self) -> bool:
-        """Whether the size may enter an estimate: no check failed that disqualifies."""
+        """Whether the size may enter an estimate: no step failed a check that disqualifies."""
         return not any(result.check.disqualifies for result in self.failed_checks)
 
     def failed(self, check: Check) -> bool:
-        """Return whether the check failed in any repeat."""
+        """Return whether a check failed in any repeat."""
         return any(result.check is check for result in self.failed_checks)
 
 
 def size_summary(steps: Sequence[Step], demands: ServiceDemands | None) -> SizeSummary:
-    """Return the summary of the steps of one pool size. steps: at least one."""
+    """Return the summary of one pool size. steps: one or more, all of that size. demands: its service demands."""
     latencies = _latencies(steps)
     return SizeSummary(
         pool_size=steps[0].pool_size,
@@ -79,6 +80,7 @@ def size_summary(steps: Sequence[Step], demands: ServiceDemands | None) -> SizeS
 
 
 def _latencies(steps: Sequence[Step]) -> dict[str, Percentiles]:
+    """Return latency (wait, usage, total) -> its percentiles in ms over all steps."""
     stored = [step.latencies for step in steps if step.latencies]
     if stored:
         return {name: percentiles(merged(getattr(latencies, name) for latencies in stored)) for name in LATENCIES}

@@ -1,4 +1,4 @@
-"""The answer measured at a part of its own capacity, in an open loop."""
+"""A verified step: a pool size measured at a part of its own throughput, in an open loop."""
 
 from dataclasses import dataclass
 
@@ -9,9 +9,10 @@ from poolsize.runs.run import Step
 
 @dataclass(frozen=True)
 class VerifiedStep:
-    """A pool size measured at a part of its own capacity, with arrivals at a fixed rate.
+    """A pool size measured at a part of its own throughput, with arrivals at a fixed rate.
 
-    load: that part, a share. rate: transactions due per second; throughput: those done. wait, total: milliseconds.
+    load: arrival rate as a share of the size's throughput in a closed loop. rate: arrivals per second.
+    throughput: transactions that ended per second. wait, total: milliseconds. failed_checks: of this step.
     """
 
     pool_size: int
@@ -24,7 +25,7 @@ class VerifiedStep:
 
 
 def verified_step(step: Step, capacity: float) -> VerifiedStep:
-    """Return the figures of an open-loop step. capacity: throughput per second of that pool size in a closed loop."""
+    """Return the figures of an open-loop step. capacity: the pool size's throughput per second in a closed loop."""
     rate, latencies = step.rate or 0.0, step.latencies
     assert latencies is not None  # a replay has no open loop
     return VerifiedStep(

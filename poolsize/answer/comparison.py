@@ -6,8 +6,7 @@ A change of the machine between the runs is part of the difference, and can't be
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from math import hypot, isfinite, log, sqrt
-from statistics import fmean
+from math import hypot, isfinite, log
 
 from poolsize.analysis.analysis import Analysis
 from poolsize.analysis.observation import Observation
@@ -145,7 +144,7 @@ def _valid_sizes(analysis: Analysis) -> list[int]:
 def _pairs(ours: Sequence[Step], theirs: Sequence[Step]) -> list[Pair]:
     """The ratios at one size, repeat by repeat; of a run with more repeats, several of its steps make one."""
     number = min(len(ours), len(theirs))
-    observed = [(_merged(ours[place::number]), _merged(theirs[place::number])) for place in range(number)]
+    observed = [(_mean(ours[place::number]), _mean(theirs[place::number])) for place in range(number)]
     return [
         Pair(
             first.pool_size,
@@ -157,11 +156,8 @@ def _pairs(ours: Sequence[Step], theirs: Sequence[Step]) -> list[Pair]:
     ]
 
 
-def _merged(steps: Sequence[Step]) -> Observation:
-    observations = [Observation.of(step) for step in steps]
-    error = sqrt(sum(observation.standard_error**2 for observation in observations)) / len(observations)
-    mean = fmean(observation.throughput for observation in observations)
-    return Observation(observations[0].pool_size, mean, error)
+def _mean(steps: Sequence[Step]) -> Observation:
+    return Observation.mean([Observation.of(step) for step in steps])
 
 
 def _p95_pair(ours: Analysis, theirs: Analysis, size: int) -> Pair | None:

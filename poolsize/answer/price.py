@@ -34,7 +34,7 @@ def price(analysis: "Analysis", size: int) -> Price:
     p95_ms = analysis.by_size.latency_ms("p95", size)
     loss = 0.0
     if analysis.curve is not None and analysis.plateau is not None:
-        loss = max(0.0, round(1 - analysis.throughput_at(size) / analysis.plateau.best, DIGITS))
+        loss = max(0.0, round(1 - analysis.throughput_at(size) / analysis.plateau.capacity, DIGITS))
     return Price(size, loss, None if isnan(p95_ms) else p95_ms)
 
 

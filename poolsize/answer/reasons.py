@@ -43,7 +43,7 @@ def _plateau(analysis: "Analysis", plateau: "Plateau") -> Finding:
         Code.PLATEAU,
         pool_size=plateau.pool_size,
         throughput=plateau.throughput,
-        capacity=plateau.best,
+        capacity=plateau.capacity,
         best_size=analysis.best_size,
         tolerance=plateau.tolerance,
         probability=CERTAINTY,

@@ -1,4 +1,4 @@
-"""The options of latency limits and of the pool size today, which several commands share."""
+"""The options --current, --max-p95 and --max-p99, which several commands share."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,13 +6,14 @@ from typing import Any
 import click
 
 from poolsize.answer.latency_limit import LatencyLimits
-from poolsize.sweep.readers import positive_milliseconds, read
+from poolsize.sweep.readers import positive_milliseconds, read_optional
 
 LIMITS = ("current", "max_p95_ms", "max_p99_ms")
+"""The options' parameters."""
 
 
 def limit_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options to a command."""
+    """Decorate a command with the three options."""
     options: list[Callable[[Any], Any]] = [
         click.option("--current", type=int, help="Your pool's size today, to be told what it costs."),
         click.option("--max-p95", "max_p95_ms", help="Longest p95 of wait and usage together, e.g. 20ms."),
@@ -24,8 +25,8 @@ def limit_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def limits_of(max_p95: str | None, max_p99: str | None) -> LatencyLimits:
-    """Return the latency limits. Raises BadInput for a text that is no time above 0."""
+    """Return the latency limits of the options' texts; None for no limit. Raises BadInput for no time above 0."""
     return LatencyLimits(
-        None if max_p95 is None else read("max_p95_ms", max_p95, positive_milliseconds),
-        None if max_p99 is None else read("max_p99_ms", max_p99, positive_milliseconds),
+        read_optional("max_p95_ms", max_p95, positive_milliseconds),
+        read_optional("max_p99_ms", max_p99, positive_milliseconds),
     )

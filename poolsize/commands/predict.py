@@ -1,4 +1,4 @@
-"""`poolsize predict`: what if the database, the distance or the callers were others."""
+"""`poolsize predict`: throughput and latencies with other cores, another round trip, or other users."""
 
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from poolsize.answer.prediction import predict as predict_from
 from poolsize.present.json.prediction import prediction_json
 from poolsize.present.text.prediction import prediction_text
 from poolsize.runs.store import load_run
-from poolsize.sweep.readers import milliseconds, pool_sizes, read
+from poolsize.sweep.readers import milliseconds, pool_sizes, read, read_optional
 
 
 @click.command()
@@ -42,20 +42,16 @@ def predict(run: str, sizes: str | None, plot: Path | None, as_json: bool, **dif
     """
     what_if = WhatIf(
         cores=different["cores"],
-        round_trip_ms=_milliseconds("round_trip_ms", different["round_trip_ms"]),
-        think_time_ms=_milliseconds("think_time_ms", different["think_time_ms"]),
+        round_trip_ms=read_optional("round_trip_ms", different["round_trip_ms"], milliseconds),
+        think_time_ms=read_optional("think_time_ms", different["think_time_ms"], milliseconds),
         users=different["users"],
         instances=different["instances"],
     )
-    wanted = read("sizes", sizes, pool_sizes) if sizes else None
-    prediction = predict_from(analyze(load_run(run)), what_if, wanted)
+    predicted_sizes = read("sizes", sizes, pool_sizes) if sizes else None
+    prediction = predict_from(analyze(load_run(run)), what_if, predicted_sizes)
     click.echo(prediction_json(prediction) if as_json else prediction_text(prediction))
     if plot:
         from poolsize.present.plots import prediction_figure, save_figure
 
         save_figure(prediction_figure(prediction), plot)
         click.echo(f"poolsize: drew {plot}", err=True)
-
-
-def _milliseconds(name: str, text: str | None) -> float | None:
-    return None if text is None else read(name, text, milliseconds)

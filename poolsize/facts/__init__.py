@@ -1,1 +1,1 @@
-"""Facts that are known before anything is measured: the machine's and the server's."""
+"""Facts of the machine and of the server, read before a measurement, and the server's counters during it."""

@@ -12,11 +12,11 @@ CGROUP = Path("/sys/fs/cgroup")
 
 @dataclass(frozen=True)
 class Machine:
-    """A host, as seen from a container on it.
+    """A host, as a process or a container on it sees it.
 
-    physical_cores: cores; the hyper-threads of a core count as 1.
+    physical_cores: cores, each counted once however many hyper-threads it has.
     logical_cpus: CPUs on which the operating system schedules.
-    usable_cpus: logical CPUs left by the process's affinity and its container's quota; may be a fraction.
+    usable_cpus: logical CPUs that the process's affinity and its container's quota leave; may be a fraction.
     memory_bytes: installed memory.
     system: kernel name and architecture, e.g. "Linux x86_64".
     """
@@ -52,6 +52,7 @@ def this_machine() -> Machine:
 
 
 def _affinity(logical: int) -> float:
+    """Return the number of logical CPUs that this process may run on."""
     if hasattr(os, "sched_getaffinity"):  # not on macOS
         return float(len(os.sched_getaffinity(0)))
     return float(logical)

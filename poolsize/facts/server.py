@@ -1,4 +1,4 @@
-"""The database server: its version, and the settings that decide how many connections it serves."""
+"""Facts of the database server: its version, its settings, and the connections that are open on it."""
 
 from dataclasses import dataclass
 from importlib import resources
@@ -25,8 +25,7 @@ class Server:
     max_user_connections: connections that each account may have, or 0 for no such limit.
     thread_handling: "one-thread-per-connection", or "pool-of-threads" (MariaDB, Percona) or
         "loaded-dynamically" (MySQL Enterprise, RDS) where a thread pool serves them.
-    durable: whether a commit waits for the redo log to reach the disk.
-    buffer_pool_bytes: size of InnoDB's cache.
+    durable: whether a commit waits until the redo log is on the disk. buffer_pool_bytes: size of InnoDB's cache.
     """
 
     address: str
@@ -48,23 +47,23 @@ class Server:
         """Whether a thread pool serves the connections."""
         return self.thread_handling in {"pool-of-threads", "loaded-dynamically"}
 
-    def free(self, taken: int, ours: int) -> int:
-        """Return the connections left for a pool.
+    def free_connections(self, other_connections: int, own_connections: int) -> int:
+        """Return how many connections the server admits for a pool, at least 0.
 
-        taken: connections of others. ours: connections that poolsize needs beside the pool.
+        other_connections: connections of other programs. own_connections: those that poolsize needs beside the pool.
         """
-        everybody = self.max_connections - taken - ours
-        account = self.max_user_connections - ours if self.max_user_connections else everybody
-        return max(0, min(everybody, account))
+        free = self.max_connections - other_connections - own_connections
+        of_account = self.max_user_connections - own_connections if self.max_user_connections else free
+        return max(0, min(free, of_account))
 
 
 def query(name: str) -> str:
-    """Return the text of facts/queries/NAME.sql."""
+    """Return the SQL text of facts/queries/NAME.sql."""
     return resources.files("poolsize.facts").joinpath(f"queries/{name}.sql").read_text("utf-8")
 
 
 def read_server(cursor: Cursor) -> Server:
-    """Read the server's facts; needs no privilege."""
+    """Return the server's facts, read through a cursor; the account needs no privilege."""
     cursor.execute(query("variables"))
     variables = dict(cursor.fetchall())
     return Server(
@@ -79,14 +78,14 @@ def read_server(cursor: Cursor) -> Server:
     )
 
 
-def connected(cursor: Cursor) -> int:
+def open_connections(cursor: Cursor) -> int:
     """Return the number of connections that are open on the server now, of all accounts."""
     cursor.execute(query("connected"))
     return int(dict(cursor.fetchall())["Threads_connected"])
 
 
 def connections_in(cursor: Cursor, schema: str) -> int:
-    """Return the number of connections whose current schema is this schema."""
+    """Return the number of connections whose current schema is this schema, as far as the account may see them."""
     cursor.execute(query("connections"))
     database_column = 3
     return sum(row[database_column] == schema for row in cursor.fetchall())

@@ -7,7 +7,7 @@ from pathlib import Path
 from sqlalchemy import URL
 
 from poolsize.errors import BadInput
-from poolsize.facts.server import Server, connected, read_server
+from poolsize.facts.server import Server, open_connections, read_server
 from poolsize.runs.plan import SweepPlan
 from poolsize.runs.run import Run, Setting
 from poolsize.sweep.opening import new_file, new_setting, resumed_run
@@ -56,8 +56,8 @@ def prepare(options: SweepOptions, workload: Workload, closing_stack: ExitStack)
         server = closing_stack.enter_context(private_server(options.mysqld, server_options, plan.largest + ROOM))
         url = database_url(server.url)
     with closing(connect(url)) as connection, connection.cursor() as cursor:
-        facts, taken = read_server(cursor), connected(cursor) - 1
-    free = facts.free(taken, OUR_OWN_CONNECTIONS)
+        facts, other_connections = read_server(cursor), open_connections(cursor) - 1
+    free = facts.free_connections(other_connections, OUR_OWN_CONNECTIONS)
     if resumed:
         _require_same(options, resumed, facts)
         _require_room(plan, facts, free)

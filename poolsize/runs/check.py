@@ -1,4 +1,4 @@
-"""The checks of a step: their names, what a failure means, and the figures a check saw."""
+"""The checks of a step: their names, what a failure means, and the figures that a check compared."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ Value = int | float | str | None | Mapping[str, int]
 
 
 class Check(StrEnum):
-    """What must hold for a step's figures to be believed; `analysis.checks` tests each.
+    """The checks that make a step's figures trustworthy; `analysis.checks` has a function for each.
 
     The values are stored in runs and printed in JSON.
     """
@@ -33,8 +33,8 @@ class Check(StrEnum):
     def disqualifies(self) -> bool:
         """Whether a step that fails the check is left out of every estimate.
 
-        A busy generator does not: the throughput that the client reached is true, and the verdict names the limit.
-        Nor does a drift: it widens the interval by itself.
+        A saturated load generator does not disqualify: the measured throughput is true, and the verdict names the
+        bottleneck. A drift does not disqualify: the drift widens the interval by itself.
         """
         return self not in {Check.GENERATOR, Check.STEADY_STATE}
 

@@ -1,4 +1,4 @@
-"""SweepPlan: what a sweep was asked to do."""
+"""SweepPlan: which steps a sweep measures, and how."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -7,16 +7,17 @@ from math import inf
 from poolsize.errors import BadInput
 
 SEARCH_STEP_SECONDS, SEARCH_WARM_UP_SECONDS = 8, 2
-"""Many short steps tell a search more than a few long ones: steps differ by more than the seconds of one step do."""
+"""Defaults of a search, in seconds. Between-step noise exceeds within-step noise, so many short steps tell more."""
 LONGEST = 4
-"""A step that is not steady or not precise enough may count that many times its length."""
+"""The counted time of a step that is not steady or precise enough may grow to this multiple of its planned length."""
 
 
 @dataclass(frozen=True)
 class PlannedStep:
-    """One pool size to be measured once: its place in the run (from 0), its size, its repeat (from 0).
+    """One pool size to be measured once.
 
-    rate: transactions that arrive per second, or None for a closed loop.
+    order: position in the run, from 0. repeat: number of the repeat, from 0.
+    rate: arrivals per second in an open loop, or None in a closed loop.
     """
 
     order: int
@@ -27,11 +28,12 @@ class PlannedStep:
 
 @dataclass(frozen=True)
 class Search:
-    """Sizes that the planner chooses while it measures, instead of a grid.
+    """A search, which chooses its pool sizes while it measures, in place of a grid.
 
-    start: the size to begin around. smallest, largest: how far it may go. budget_seconds: of load, warm-ups included.
-    interval: it is enough when the ends of the answer's range are within this factor.
-    loss: and when the share of throughput that the answer gives up is known within this, on either side.
+    start: the pool size to begin around. smallest, largest: bounds of the pool sizes.
+    budget_seconds: seconds of load, warm-ups included.
+    interval, loss: the search may end when the upper end of the answer's 95 % range is at most `interval` times the
+    lower, and the throughput loss at the answer is known within `loss`, a share of capacity, on either side.
     """
 
     start: int
@@ -59,23 +61,23 @@ class SearchEnd(StrEnum):
 
 @dataclass(frozen=True)
 class SweepPlan:
-    """What was asked for.
+    """The plan of a sweep.
 
-    sizes: pool sizes, ascending; empty where a search chooses them. search: None for those sizes.
-    users: concurrent callers in a closed loop.
+    sizes: pool sizes of a grid, ascending; empty in a search. search: the bounds of a search, or None for a grid.
+    users: concurrent users. In an open loop, so many transactions at most use or await a connection at once.
     workload: the locustfile's name, without its folder and ending.
-    warm_up_seconds: length of each step's beginning that is kept but not counted.
-    step_seconds: length of the counted rest. repeats: how often each size is measured.
-    think_time_ms: mean pause of a caller between transactions, exponentially distributed.
-    precision: a step runs on until the 95 % interval of its throughput is within this share of the mean on either
-    side, or it has taken LONGEST times its length; None for no such aim.
-    rate: transactions that arrive per second at random moments (open loop), whatever has become of the earlier
-    ones; None for a closed loop.
-    pool_timeout_seconds: how long a caller waits for a connection.
-    error_budget: share of transactions that may fail; a step with more of them is ended, and void.
-    verify: percentages of its own capacity at which the answer is measured after the sweep.
-    attempts: how often a step is measured, at most, that chance has made void.
-    seed: fixes the random order of the steps within each repeat.
+    warm_up_seconds: beginning of each step that is stored but not counted. step_seconds: counted time after it.
+    repeats: how often each size of a grid is measured.
+    think_time_ms: mean pause of a user between transactions, exponentially distributed.
+    precision: a step goes on until the 95 % interval of its throughput is this narrow: a share of the mean, on either
+    side. It ends at the latest after LONGEST times its length. None: every step has its planned length.
+    rate: arrivals per second at random moments (open loop), whether or not earlier transactions have ended; None for
+    a closed loop.
+    pool_timeout_seconds: how long a user waits for a connection before the transaction fails.
+    error_budget: share of transactions that may fail; a step with more failures ends early and is disqualified.
+    verify: percentages of its own throughput at which the answer is measured again after the sweep.
+    attempts: how often a step is measured, at most, if it fails a check that may pass another time.
+    seed: fixes the random order of a grid's steps within each repeat, and the windows of a replay.
     """
 
     sizes: tuple[int, ...]
@@ -125,10 +127,10 @@ class SweepPlan:
 
     @property
     def largest(self) -> int:
-        """The largest pool that may be measured."""
+        """The largest pool size that may be measured."""
         return max(self.sizes) if self.search is None else self.search.largest
 
     @property
     def longest_seconds(self) -> int:
-        """How long a step may take in all, warm-up included."""
+        """The longest time that a step may take, in seconds, warm-up included."""
         return self.warm_up_seconds + LONGEST * self.step_seconds

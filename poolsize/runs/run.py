@@ -48,7 +48,7 @@ class Worker:
 class Calibration:
     """The cost of one worker, measured before the first step.
 
-    loop_us: CPU time of one turn of a user's loop through a pool whose connections do nothing.
+    loop_us: CPU time of one transaction of a user's loop through a pool whose connections do nothing.
     round_trip_us: median time of the smallest statement (DO 1), sent by a single user.
     """
 
@@ -57,7 +57,7 @@ class Calibration:
 
 
 class StopReason(StrEnum):
-    """Why a step ended before its time."""
+    """Why a step ended before its planned length."""
 
     TOO_MANY_ERRORS = "too_many_errors"
     BACKLOG = "backlog"
@@ -66,10 +66,11 @@ class StopReason(StrEnum):
 
 @dataclass(frozen=True)
 class Stopped:
-    """An early end of a step.
+    """An early end of a step, with the figures of its reason in `values`.
 
-    values, by reason: TOO_MANY_ERRORS: failed and transactions (all, failed ones included); BACKLOG: backlog
-    (transactions that were due and that no user was free to take); WORKER_LOST: lost and workers, where known.
+    TOO_MANY_ERRORS: failed (transactions), transactions (all, the failed ones included).
+    BACKLOG: backlog (transactions that were due and that no user was free to run).
+    WORKER_LOST: lost, workers (numbers of workers; older runs have neither).
     """
 
     reason: StopReason
@@ -80,7 +81,8 @@ class Stopped:
 class Step:
     """One pool size measured once.
 
-    started: UTC, ISO 8601. users: concurrent users; 0 in a replay that does not know them.
+    repeat, order: as planned, see PlannedStep. started: UTC, ISO 8601.
+    users: concurrent users; 0 in a replay that does not know them.
     rate: arrivals per second in an open loop, or None in a closed loop.
     warm_up_seconds: leading seconds that are not counted.
     throughput: transactions that ended in each second, warm-up included; whole numbers except in a replay.
@@ -93,7 +95,7 @@ class Step:
     server: counter -> its increase over each second, or its value for a gauge (facts.status), warm-up included;
     None where it was not read.
     server_connections: the pool's connections by the server's count, or None in a replay.
-    workers: those that stayed to the end of the step. stopped: why the step ended before its time, or None.
+    workers: the workers that stayed to the end of the step. stopped: why the step ended early, or None.
     checks: the result of each check.
     """
 
@@ -118,18 +120,23 @@ class Step:
 
     @property
     def counted(self) -> tuple[int | float, ...]:
-        """Transactions in each second, warm-up left out."""
+        """Transactions in each counted second: warm-up left out."""
         return self.throughput[self.warm_up_seconds :]
 
     @property
     def mean_throughput(self) -> float:
-        """Transactions per second over the counted time; 0 without any."""
+        """Mean transactions per second over the counted seconds; 0 without any."""
         return sum(self.counted) / len(self.counted) if self.counted else 0.0
 
     @property
     def error_count(self) -> int:
-        """Failed transactions, warm-up left out."""
+        """Failed transactions in the counted seconds."""
         return sum(sum(series[self.warm_up_seconds :]) for series in self.errors.values())
+
+    @property
+    def busy_worker_cores(self) -> float:
+        """Cores that the workers kept busy in the counted seconds."""
+        return sum(worker.cpu for worker in self.workers)
 
     @property
     def failed_checks(self) -> tuple[CheckResult, ...]:
@@ -138,32 +145,33 @@ class Step:
 
     @property
     def valid(self) -> bool:
-        """Whether the step may enter an estimate: no check that disqualifies failed."""
+        """Whether the step may enter an estimate: it failed no check that disqualifies."""
         return not any(result.check.disqualifies for result in self.failed_checks)
 
     @property
     def retryable(self) -> bool:
-        """Whether a check failed that may pass when the step is measured again."""
+        """Whether the step failed a check that may pass when the step is measured again."""
         return any(result.check.retryable for result in self.failed_checks)
 
     def counter(self, name: str) -> float | None:
-        """Mean of a server counter over the counted seconds in which it was read, or None."""
+        """Return the mean of a server counter over the counted seconds in which it was read; None without any."""
         values = [value for value in self.server.get(name, ())[self.warm_up_seconds :] if value is not None]
         return sum(values) / len(values) if values else None
 
 
 @dataclass(frozen=True)
 class Setting:
-    """Where and how a run was measured; written before its first step.
+    """Where and how a run is measured; written before its first step.
 
-    created: UTC, ISO 8601.
+    created: UTC, ISO 8601. plan: the steps to measure.
     own_workload: the user's locustfile as typed, or None for a workload that comes with poolsize.
     workload_sha256: hash of the locustfile's text.
     cores: physical cores of the database's host. disks: its disks.
-    cores_from: "given"; "this machine", where the database ran; or "assumed" to be like this machine's.
-    client: the machine that generated the load. server: the database; None in a replay.
-    private: whether poolsize started the server, with these server_options.
-    recording: the curve that was replayed in place of a server, as typed, else None.
+    cores_from: source of `cores`: "given" by the user; "this machine", on which the database runs; or "assumed", where
+    the database runs elsewhere and its host is taken to be like this machine.
+    client: the machine that generates the load. server: the database; None in a replay.
+    private: whether poolsize starts the server. server_options: variable -> value of a private server.
+    recording: the curve that is replayed in place of a server, as typed, else None.
     versions: library -> version, poolsize's own included.
     """
 
@@ -183,16 +191,16 @@ class Setting:
 
     @property
     def subject(self) -> str:
-        """What was measured, for people: the server's name and version, or "a recording"."""
+        """The server's name and version, or "a recording"."""
         return self.server.title if self.server else "a recording"
 
 
 @dataclass(frozen=True)
 class Run:
-    """All steps of one sweep so far, in the order they were measured, failed attempts included.
+    """The steps of one sweep, complete or not.
 
-    calibration: the cost of its workers, or None in a replay. ended: why a search ended; None while it goes on, and
-    for a grid.
+    steps: in the order they were measured, failed attempts included. calibration: the cost of a worker, or None in a
+    replay. ended: why a search ended; None while it goes on, and for a grid.
     """
 
     setting: Setting
@@ -202,7 +210,7 @@ class Run:
 
     @property
     def plan(self) -> SweepPlan:
-        """What was asked for."""
+        """The plan of the sweep."""
         return self.setting.plan
 
     @property
@@ -212,5 +220,5 @@ class Run:
 
     @property
     def workers(self) -> int:
-        """Workers that generated the load, at most; 0 in a replay."""
+        """The largest number of workers in a step; 0 in a replay."""
         return max((len(step.workers) for step in self.steps), default=0)

@@ -1,4 +1,4 @@
-"""Run <-> file: JSON Lines, one file a run; a header, then one line a step, on disk when the step ends."""
+"""Run <-> file: JSON Lines, one file a run, with a header and one line a step; a line is on disk when its step ends."""
 
 import json
 import os
@@ -31,12 +31,17 @@ _ENDED = TypeAdapter(SearchEnd)
 
 
 class RunWriter:
-    """Appends steps to a run's file; what was appended survives whatever happens next.
+    """Appends records to a run's file; every appended record is on the disk and survives a crash.
 
-    A new file gets its header before anything is measured; resuming opens the file that has one.
+    A context manager that closes the file.
     """
 
     def __init__(self, path: Path, setting: Setting, *, resume: bool = False) -> None:
+        """Make the file and write its header, or open the file of an interrupted run (`resume`).
+
+        Opening an interrupted run's file removes a last line that is cut off. Raises BadInput for a file that can't be
+        written, and for a new file that exists already.
+        """
         self.path = path
         try:
             if resume:
@@ -51,15 +56,15 @@ class RunWriter:
             _sync_folder(path.parent)
 
     def append(self, step: Step) -> None:
-        """Write one step and wait until it is on the disk."""
+        """Append a step, and wait until it is on the disk."""
         self._append({"step": _STEP.dump_python(step, mode="json")})
 
-    def calibrate(self, calibration: Calibration) -> None:
-        """Write what the load processes cost; the last one written counts."""
+    def append_calibration(self, calibration: Calibration) -> None:
+        """Append the cost of a worker; of several calibrations in a file, the last counts."""
         self._append({"calibration": _CALIBRATION.dump_python(calibration, mode="json")})
 
-    def end(self, reason: SearchEnd) -> None:
-        """Write why a search ended."""
+    def append_end(self, reason: SearchEnd) -> None:
+        """Append the reason why a search ended."""
         self._append({"ended": reason})
 
     def _append(self, record: dict[str, Any]) -> None:
@@ -77,11 +82,11 @@ class RunWriter:
 
 
 def load_run(path: str | os.PathLike[str], *, torn_end: bool = False) -> Run:
-    """Read a stored run.
+    """Return the run in a file; runs of older formats are upgraded.
 
-    torn_end: accept a last line that was cut off while it was written, and leave it out; the steps before
-    it are whole. Without it such a file raises WorkFailed, which names the way to finish the run.
-    Raises BadInput for a file that is not a run, or that a newer poolsize wrote.
+    torn_end: whether to accept a last line that was cut off while it was written; the run is then without it.
+    Raises BadInput for a file that is no run, is damaged, or was written by a newer poolsize. Raises WorkFailed for a
+    cut-off last line without torn_end; the error names the command that finishes the run.
     """
     path = Path(path)
     lines, torn = _lines(path)
@@ -103,6 +108,11 @@ def load_run(path: str | os.PathLike[str], *, torn_end: bool = False) -> Run:
     records = [_record(path, number, line) for number, line in enumerate(lines[1:], start=2)]
     if header["format"] < FORMAT:
         upgrade(header, records)
+    return _validated(path, header, records)
+
+
+def _validated(path: Path, header: dict[str, Any], records: list[dict[str, Any]]) -> Run:
+    """Return the run of a file's header and other lines, all of today's format. Raises BadInput for damaged lines."""
     calibration = ended = None
     steps = []
     try:
@@ -122,7 +132,7 @@ def load_run(path: str | os.PathLike[str], *, torn_end: bool = False) -> Run:
 
 
 def _lines(path: Path) -> tuple[list[bytes], bool]:
-    """The file's complete lines, and whether a cut-off one follows them."""
+    """Return the file's complete lines, and whether a line that was cut off follows them."""
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -132,6 +142,7 @@ def _lines(path: Path) -> tuple[list[bytes], bool]:
 
 
 def _record(path: Path, number: int, line: bytes) -> dict[str, Any]:
+    """Return the JSON object on a line. number: of the line in the file, from 1. Raises BadInput for anything else."""
     try:
         record = json.loads(line)
     except ValueError:
@@ -142,7 +153,7 @@ def _record(path: Path, number: int, line: bytes) -> dict[str, Any]:
 
 
 def _sync_folder(folder: Path) -> None:
-    """A new file's name is on the disk only when its folder is."""
+    """Write a folder to the disk: only then is the name of a new file in it on the disk."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

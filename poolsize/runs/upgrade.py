@@ -1,4 +1,4 @@
-"""Runs of older formats as records of today's, before they are validated."""
+"""Older formats -> today's format, line by line, before the lines are validated."""
 
 import re
 from typing import Any
@@ -15,19 +15,19 @@ CHECK_SENTENCES = {
     "users_limited": r"(?P<pool_size>\d+) connections for ((?P<wanting_users>[\d.]+) callers at a time .*, of )?"
     r"(?P<users>\d+|an unknown number of)( callers)?",
 }
-"""Check -> the sentence that formats 1 to 3 stored in place of its figures."""
+"""Check -> pattern of the sentence that formats 1 to 3 stored in place of its figures."""
 STOP_SENTENCES = {
     "too_many_errors": r"(?P<failed>\d+) of (?P<transactions>\d+) transactions failed.*",
     "backlog": r"the queue grew to (?P<backlog>\d+) transactions.*",
     "worker_lost": r"lost ((?P<lost>\d+) of (?P<workers>\d+) load processes|a load process)",
 }
-"""Reason of an early end -> the sentence of formats 2 and 3."""
+"""Reason of an early end -> pattern of the sentence that formats 2 and 3 stored."""
 
 
 def upgrade(header: dict[str, Any], records: list[dict[str, Any]]) -> None:
-    """Change the records of a run of format 1, 2 or 3 in place.
+    """Change the header and the records of a run of format 1, 2 or 3 to format 4, in place.
 
-    Steps that a newer poolsize has added to an older run keep what they have.
+    A newer poolsize may have added steps to an older run; their fields stay as they are.
     """
     if header["format"] == 1:
         _upgrade_1(header, records)
@@ -37,7 +37,7 @@ def upgrade(header: dict[str, Any], records: list[dict[str, Any]]) -> None:
 
 
 def _upgrade_1(header: dict[str, Any], records: list[dict[str, Any]]) -> None:
-    """Add what format 1 did not have: it knew a closed loop of fixed length, and measured each step once."""
+    """Add the fields that format 1 lacks: its steps were closed loops of a fixed length, each measured once."""
     if isinstance(header.get("setting"), dict) and isinstance(header["setting"].get("plan"), dict):
         header["setting"]["plan"] |= {"precision": None, "rate": None, "pool_timeout_seconds": 30.0,
                                       "error_budget": 0.01, "verify": [], "attempts": 1}  # fmt: skip
@@ -49,7 +49,7 @@ def _upgrade_1(header: dict[str, Any], records: list[dict[str, Any]]) -> None:
 
 
 def _upgrade_3(step: dict[str, Any]) -> None:
-    """Read the figures out of the sentences of checks and early ends."""
+    """Replace the sentences of checks and early ends by their figures."""
     step["checks"] = [_check(check) for check in step.get("checks", [])]
     if isinstance(sentence := step.get("stopped"), str):
         for reason, pattern in STOP_SENTENCES.items():
@@ -59,6 +59,7 @@ def _upgrade_3(step: dict[str, Any]) -> None:
 
 
 def _check(check: Any) -> Any:
+    """Return a stored check with figures in place of its sentence; the sentence stays where it can't be parsed."""
     if not isinstance(check, dict) or "detail" not in check:
         return check
     name, sentence = str(check.get("name")), str(check["detail"])
@@ -75,6 +76,7 @@ def _check(check: Any) -> Any:
 
 
 def _value(text: str) -> float | int | str | None:
+    """Return the figure in a part of a sentence: a number, a share for a percentage, or the text itself."""
     if text == "None":
         return None
     if text.endswith("%"):

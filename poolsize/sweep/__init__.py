@@ -1,1 +1,1 @@
-"""What is measured next, by whatever can measure it, and what is told while it goes on."""
+"""The sweep: its options and plan, the decision what to measure next, the loop, the events, and the replay."""

@@ -1,4 +1,4 @@
-"""What happens during a sweep: events, each one line of JSON on its way to another process."""
+"""The events of a sweep, each a line of JSON on its way from the sweep's process to the command line's."""
 
 from dataclasses import dataclass
 from typing import Annotated, Literal, Self
@@ -12,9 +12,11 @@ from poolsize.runs.run import Step
 
 @dataclass(frozen=True)
 class SweepStarted:
-    """The plan stands: where the run is stored, how many steps it has, how many a resumed one has done, and notes.
+    """The sweep begins.
 
-    budget_seconds: what is left of a search's, whose steps are not known before; None for a grid.
+    run: path of the run's file. steps: number of planned steps; a search counts only the steps of its verification.
+    steps_done: number of steps that a resumed run has already. step_seconds: planned length of a step, warm-up
+    included. budget_seconds: rest of a search's budget; None for a grid. notes: sentences for the user.
     """
 
     run: str
@@ -28,7 +30,7 @@ class SweepStarted:
 
 @dataclass(frozen=True)
 class StepStarted:
-    """A pool of this size is about to be measured, at this rate of arrivals or, without one, as fast as it goes."""
+    """A step begins. rate: arrivals per second in an open loop, or None in a closed loop."""
 
     pool_size: int
     rate: float | None = None
@@ -37,7 +39,7 @@ class StepStarted:
 
 @dataclass(frozen=True)
 class SecondPassed:
-    """One second of load: transactions that ended in it, and their p95 of the total time."""
+    """A second of load is over. transactions: those that ended in it. p95_ms: of their total time."""
 
     transactions: int
     p95_ms: float
@@ -46,9 +48,10 @@ class SecondPassed:
 
 @dataclass(frozen=True)
 class StepDone:
-    """A step is stored: its size, its mean throughput and p95 (total), and the checks it failed.
+    """A step is stored.
 
-    rate: at which transactions arrived, or None. again: it is void, and will be measured again.
+    throughput: mean transactions per second. p95_ms: of the total time; 0 in a replay. failed_checks: of the step.
+    rate: arrivals per second in an open loop, or None. again: whether the step is measured again.
     """
 
     pool_size: int
@@ -61,7 +64,7 @@ class StepDone:
 
     @classmethod
     def of(cls, step: Step, *, again: bool) -> Self:
-        """Sum up a checked step."""
+        """Return the event of a checked step. again: whether the step is measured again."""
         return cls(
             step.pool_size,
             step.mean_throughput,
@@ -81,7 +84,7 @@ class SweepDone:
 
 @dataclass(frozen=True)
 class SweepFailed:
-    """The sweep ended early, and why; what was measured is stored."""
+    """The sweep ended early; the steps so far are stored. message: the reason. exit_code: of the command line."""
 
     message: str
     exit_code: int
@@ -93,10 +96,10 @@ _EVENT: TypeAdapter[Event] = TypeAdapter(Annotated[Event, Field(discriminator="k
 
 
 def write_event(event: Event) -> bytes:
-    """Return an event as one line of JSON, without the line's end."""
+    """Return an event as a line of JSON, without a newline."""
     return _EVENT.dump_json(event)
 
 
 def read_event(line: bytes) -> Event:
-    """Return the event on one line of JSON."""
+    """Return the event in a line of JSON."""
     return _EVENT.validate_json(line)

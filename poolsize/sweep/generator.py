@@ -1,4 +1,4 @@
-"""The LoadGenerator protocol: whatever can measure one planned step."""
+"""The LoadGenerator protocol: an object that measures planned steps."""
 
 from typing import Protocol
 
@@ -7,12 +7,12 @@ from poolsize.runs.run import Calibration, Step
 
 
 class LoadGenerator(Protocol):
-    """Measures steps, one at a time. notes: what it can't record here, and why."""
+    """Measures steps, one at a time. notes: sentences that name figures it can't record, and why."""
 
     notes: tuple[str, ...]
 
     def calibrate(self) -> Calibration | None:
-        """What making the load costs by itself, or None where that means nothing."""
+        """Return the cost of a worker, or None where it is not known or there is no worker."""
 
     def measure(self, planned: PlannedStep) -> Step:
-        """Measure one pool size once; its checks are not made yet. Raises WorkFailed when it can't."""
+        """Measure one pool size once, and return the step, without checks. Raises WorkFailed when that fails."""

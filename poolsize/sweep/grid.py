@@ -1,17 +1,18 @@
-"""The next step of a grid: every planned size and repeat once, then those whose attempts failed."""
+"""The next step of a grid: every planned size and repeat once, then the steps whose attempts failed."""
 
 import random
 from collections.abc import Sequence
 
-from poolsize.analysis.attempts import Place, attempt_counts, curve_steps, place
+from poolsize.analysis.attempts import attempt_counts, curve_steps, needed_steps, step_key
 from poolsize.runs.plan import PlannedStep, SweepPlan
 from poolsize.runs.run import Step
 
 
 def grid_steps(plan: SweepPlan) -> tuple[PlannedStep, ...]:
-    """Return every step of a grid in the order of measuring: each repeat has all sizes, shuffled by the seed.
+    """Return every step of a grid, in the order to measure them: each repeat has all sizes in a random order.
 
-    The shuffle keeps a drift of the machine (heat, a neighbour's load) from looking like a curve.
+    The plan's seed fixes the order. A random order keeps a drift of the machine (heat, another load) from looking like
+    an effect of the pool size.
     """
     shuffle = random.Random(plan.seed)
     planned = []
@@ -23,15 +24,10 @@ def grid_steps(plan: SweepPlan) -> tuple[PlannedStep, ...]:
 
 
 def missing_steps(plan: SweepPlan, steps: Sequence[Step]) -> tuple[PlannedStep, ...]:
-    """Return what a grid still needs: planned steps without an attempt, then those whose attempts all failed."""
+    """Return the steps that a grid still needs: those without an attempt first, then those whose attempts failed."""
     attempts = attempt_counts(steps)
-    done = {place(step) for step in curve_steps(plan, steps) if not step.retryable}
-
-    def key(planned: PlannedStep) -> Place:
-        return planned.pool_size, planned.repeat, planned.rate
-
-    missing = [step for step in grid_steps(plan) if key(step) not in done and attempts[key(step)] < plan.attempts]
-    return tuple(sorted(missing, key=lambda step: attempts[key(step)]))
+    needed = needed_steps(plan, grid_steps(plan), steps, curve_steps(plan, steps))
+    return tuple(sorted(needed, key=lambda step: attempts[step_key(step)]))
 
 
 def next_of_grid(plan: SweepPlan, steps: Sequence[Step]) -> PlannedStep | None:

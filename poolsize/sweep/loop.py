@@ -1,4 +1,4 @@
-"""The sweep: measure what next_step decides, check it, store it, until nothing is left."""
+"""The sweep loop: measure the step that next_step decides, check and store it, until the run is complete."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -15,35 +15,35 @@ from poolsize.sweep.next_step import is_retried, next_step
 from poolsize.sweep.search import seconds_left
 
 VERIFIED_SIZES = 3
-"""The answer, a size below and a size above; the last two may be missing."""
+"""Sizes that a verification measures at most: the answer, the size below, and the size above."""
 
 
 def sweep(
-    run: Run, notes: tuple[str, ...], generator: LoadGenerator, writer: RunWriter, tell: Callable[[Event], None]
+    run: Run, notes: tuple[str, ...], generator: LoadGenerator, writer: RunWriter, on_event: Callable[[Event], None]
 ) -> Run:
-    """Measure what the run lacks and return the complete run; each step is on disk before the next one starts.
+    """Measure the missing steps of a run, and return the complete run. Each step is on disk before the next begins.
 
-    notes: what the user should know before the first step. tell: takes the events. Raises WorkFailed where a step
-    can't be measured.
+    notes: sentences for the user, before the first step. on_event: called with each event of the sweep.
+    Raises WorkFailed where a step can't be measured.
     """
-    tell(_started(run, str(writer.path), (*notes, *generator.notes)))
+    on_event(_started(run, str(writer.path), (*notes, *generator.notes)))
     if run.calibration is None and (calibration := generator.calibrate()):
-        writer.calibrate(calibration)
+        writer.append_calibration(calibration)
         run = replace(run, calibration=calibration)
     decision = next_step(run)
     while decision is not None:
         if isinstance(decision, SearchEnd):
-            writer.end(decision)
+            writer.append_end(decision)
             run = replace(run, ended=decision)
             decision = next_step(run)
         else:
-            tell(StepStarted(decision.pool_size, decision.rate))
+            on_event(StepStarted(decision.pool_size, decision.rate))
             step = _measured(decision, generator, run.plan.error_budget)
             writer.append(step)
             run = replace(run, steps=(*run.steps, step))
             decision = next_step(run)
-            tell(StepDone.of(step, again=is_retried(run, step, decision)))
-    tell(SweepDone())
+            on_event(StepDone.of(step, again=is_retried(run, step, decision)))
+    on_event(SweepDone())
     return run
 
 

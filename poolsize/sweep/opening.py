@@ -1,4 +1,4 @@
-"""Open a run: the setting and the file of a new run, or an interrupted run to go on with."""
+"""The beginning of a run: the setting and the file of a new run, or an interrupted run to resume."""
 
 import importlib.metadata
 import platform
@@ -31,8 +31,9 @@ def new_setting(
 ) -> Setting:
     """Return the setting of a run that starts now on this machine.
 
-    server: the database, or None in a replay, which has a recording instead. server_options: of a private server.
-    local: whether the database runs on this machine. libraries: whose versions are recorded beside poolsize's.
+    server: the database, or None in a replay. recording: the curve of a replay, as typed, or None.
+    server_options: variable -> value of a private server. local: whether the database runs on this machine.
+    libraries: packages whose versions are recorded beside poolsize's own.
     """
     versions = {name: importlib.metadata.version(name) for name in ("poolsize", *libraries)}
     return Setting(
@@ -53,7 +54,7 @@ def new_setting(
 
 
 def resumed_run(options: SweepOptions, workload: Workload) -> Run | None:
-    """Return the interrupted run to go on with, or None for a new run.
+    """Return the interrupted run that the options resume, or None for a new run.
 
     Raises BadInput for an option that a resumed run has already, and for another workload or recording than the run's.
     """
@@ -74,9 +75,10 @@ def resumed_run(options: SweepOptions, workload: Workload) -> Run | None:
 
 
 def new_file(output: Path | None, workload: Workload) -> Path:
-    """Return the path of a run's file, which does not exist yet: a new one in data/runs where none is named.
+    """Return the path of a new run's file, which does not exist. output: the path to use, or None for a new name.
 
-    Raises BadInput for a file that exists, or in a folder that does not.
+    A new name is in data/runs, from the time and the workload. Raises BadInput for an output that exists, or whose
+    folder does not exist.
     """
     if output is None:
         name = f"{datetime.now():%Y-%m-%dT%H%M%S}-{workload.name}"

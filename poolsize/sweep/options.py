@@ -1,8 +1,8 @@
 """SweepOptions: every option of a sweep, declared once.
 
-A field's declaration makes the option of `poolsize sweep` and of Locust, reads the text into a typed value, writes the
-value again for the line that repeats a run, names the flag in an error, and fills the row of docs/options.md. A field
-has the name and the type of the SweepPlan or Search field that it sets.
+A field's declaration serves every use of the option: the option of `poolsize sweep` and of Locust, the conversion from
+text to a typed value and back, the flag's name in an error, and the row in docs/options.md. A field has the name and
+the type of the SweepPlan or Search field that it sets.
 """
 
 import re
@@ -20,8 +20,8 @@ from poolsize.sweep.workload import DEFAULT_WORKLOAD
 class Option:
     """The declaration of an option.
 
-    flag: as typed, --pool-sizes. text: help. default: for people, or "" where there is none to name.
-    reader, writer: text -> value, and back.
+    flag: name on the command line, e.g. --pool-sizes. text: help. default: in words, or "" for no default.
+    reader: text -> value. writer: value -> text.
     settled: a resumed run has the value in its header, so the option can't be typed again.
     replayed: a replay of a recording understands the option.
     repeatable: typed once for each item of a mapping, which reader and writer handle as (name, value).
@@ -54,16 +54,19 @@ class Option:
         return f"{self.text}  [default: {self.default}]" if self.default else self.text
 
     def read(self, name: str, texts: Sequence[str]) -> Any:
-        """Return the value of the texts, one unless repeatable. Raises BadInput that names the parameter."""
+        """Return the value of an option's texts: of all if repeatable, else of the last.
+
+        name: the parameter's, for the error. Raises BadInput for a text that the reader refuses.
+        """
         values = [read(name, text, self.reader) for text in texts]
         return dict(values) if self.repeatable else values[-1]
 
     def write(self, value: Any) -> tuple[str, ...]:
-        """Return the texts that make the value, one unless repeatable."""
+        """Return the texts that `read` turns into the value: one, or for a repeatable option one for each item."""
         return tuple(map(self.writer, value.items())) if self.repeatable else (self.writer(value),)
 
     def words(self, value: Any) -> list[str]:
-        """Return the words of a command line that make the value."""
+        """Return the words of a command line that set the option to the value."""
         if self.repeatable:
             return [f"{self.flag}={text}" for text in self.write(value)]
         return [self.flag, *self.write(value)]
@@ -71,10 +74,10 @@ class Option:
 
 @dataclass(frozen=True, kw_only=True)
 class SweepOptions:
-    """The options of a sweep as typed values; None where the user leaves the choice to poolsize.
+    """The options of a sweep as typed values; None where poolsize chooses.
 
-    Units are in the names; every other field has the unit of the SweepPlan field of its name.
-    typed: field -> its texts on the command line, which a refusal repeats; empty for a Python caller.
+    Units are in the names; every other field has the unit of the SweepPlan or Search field of its name.
+    typed: field -> its texts on the command line, which an error repeats; empty for a Python caller.
     """
 
     # Unformatted: a declaration is a few lines, not a dozen.
@@ -176,7 +179,10 @@ class SweepOptions:
 
     @classmethod
     def parse(cls, texts: Mapping[str, Any]) -> Self:
-        """Read what a command line parser returned: field -> text, int, list of texts, or None. Raises BadInput."""
+        """Return the options from the result of a command line parser: field -> text, int, list of texts, or None.
+
+        Raises BadInput for a text that has no value.
+        """
         typed: dict[str, tuple[str, ...]] = {}
         for name, option in OPTIONS.items():
             value = texts.get(name)
@@ -186,15 +192,15 @@ class SweepOptions:
 
     @property
     def chosen(self) -> tuple[str, ...]:
-        """The fields that have a value, in the order of the declaration."""
+        """The names of the options that have a value, in the order of the declaration."""
         return tuple(name for name in OPTIONS if getattr(self, name) is not None)
 
     def texts(self, name: str) -> tuple[str, ...]:
-        """Return a chosen option's texts: those typed, else those that make its value."""
+        """Return the texts of an option that has a value: as typed, or else written from the value."""
         return self.typed.get(name) or OPTIONS[name].write(getattr(self, name))
 
     def named(self, name: str) -> str:
-        """Return a chosen option for an error: its parameter in backticks, and its text."""
+        """Return an option that has a value as an error names it: the parameter in backticks, and its text."""
         return f"`{name}` {' '.join(self.texts(name))}"
 
 
@@ -203,12 +209,12 @@ OPTIONS: Mapping[str, Option] = {
     for name, hint in get_type_hints(SweepOptions, include_extras=True).items()
     if get_origin(hint) is Annotated
 }
-"""Field of SweepOptions -> its declaration, in the order of the help."""
+"""Field of SweepOptions -> its declaration, in the order of the help text."""
 
 FLAGS: Mapping[str, str] = {name: option.flag for name, option in OPTIONS.items()} | {
     "headless": "--headless", "run_time": "--run-time", "run": "--run",
 }  # fmt: skip
-"""Parameter that a message may name -> its flag: a sweep's options, two of Locust's, and the run to answer from."""
+"""Parameter that a message may name -> its flag: the options of a sweep, two of Locust's, and `recommend --run`."""
 
 
 def with_flags(message: str, flags: Mapping[str, str] = FLAGS) -> str:
@@ -217,5 +223,5 @@ def with_flags(message: str, flags: Mapping[str, str] = FLAGS) -> str:
 
 
 def words_of(values: Mapping[str, Any]) -> list[str]:
-    """Return the words of a command line that make these values, field -> value, in their order."""
+    """Return the words of a command line that set these options, field -> value, in their order."""
     return [word for name, value in values.items() for word in OPTIONS[name].words(value)]

@@ -1,4 +1,4 @@
-"""SweepOptions -> SweepPlan, and back: the plan that the options amount to, and the options that make a plan again."""
+"""SweepOptions -> SweepPlan, and back: the plan that follows from the options, and the options of a plan."""
 
 from dataclasses import fields
 from math import ceil
@@ -11,13 +11,13 @@ from poolsize.runs.plan import SEARCH_STEP_SECONDS, SEARCH_WARM_UP_SECONDS, Sear
 from poolsize.sweep.options import OPTIONS, SweepOptions
 
 FURTHEST = 8
-"""A search goes no further up than so many times the size that it starts from."""
+"""The largest size of a search, as a multiple of the size that it starts from."""
 SEARCH_DEFAULTS = {"warm_up_seconds": SEARCH_WARM_UP_SECONDS, "step_seconds": SEARCH_STEP_SECONDS}
-"""Fields of the plan whose default is another one in a search."""
+"""Fields of the plan that have another default in a search."""
 
 
 def plan_for(options: SweepOptions, workload: str, recorded: tuple[int, int] | None = None) -> SweepPlan:
-    """Return the plan that the options amount to, before the server's limits are known.
+    """Return the plan that follows from the options; the server's limits are not considered.
 
     workload: its name. recorded: smallest and largest pool size of the recording in a replay, else None.
     Raises BadInput for options that contradict each other or that no sweep can have.
@@ -36,10 +36,9 @@ def plan_for(options: SweepOptions, workload: str, recorded: tuple[int, int] | N
 
 
 def options_of(plan: SweepPlan) -> dict[str, Any]:
-    """Return the options, field of SweepOptions -> value, that make the plan again on the same machine.
+    """Return the options, field of SweepOptions -> value, that lead to the same plan on the same machine.
 
-    Options that a sweep has by itself are left out, but for what identifies the plan: its sizes or its search, and its
-    users.
+    Defaults are left out, except the sizes or the search, and the users.
     """
     values: dict[str, Any] = {}
     defaults = {field.name: field.default for field in fields(plan)} | {"workload": plan.workload}
@@ -55,29 +54,32 @@ def options_of(plan: SweepPlan) -> dict[str, Any]:
 
 
 def enough_users(options: SweepOptions, largest: int) -> int:
-    """Return twice as many users as the largest pool has connections, in every worker's share of the pool."""
+    """Return twice as many users as the largest pool has connections, rounded up to the same number for each worker."""
     processes = options.processes or options.expect_workers or 1
     return 2 * processes * ceil(largest / processes)
 
 
 def cores_of(options: SweepOptions) -> int:
-    """Return the physical cores of the database's host; this machine's where none were named."""
+    """Return the physical cores of the database's host, by default those that this process may use."""
     return this_machine().usable_cores if options.cores is None else options.cores
 
 
 def disks_of(options: SweepOptions) -> int:
-    """Return the number of disks of the database's host; 1 where none were named."""
+    """Return the number of disks of the database's host, by default 1."""
     return 1 if options.disks is None else options.disks
 
 
 def _values(options: SweepOptions, record: type) -> dict[str, Any]:
-    """Return the chosen options that are fields of a record."""
+    """Return the options with a value that are fields of a record: name -> value."""
     names = {field.name for field in fields(record)}
     return {name: getattr(options, name) for name in options.chosen if name in names}
 
 
 def _search(options: SweepOptions, start: int, recorded: tuple[int, int] | None) -> Search:
-    """Return a search around the formula, as far as users can fill a pool, or the recording reaches."""
+    """Return a search around the formula's size.
+
+    Its bounds are those of the recording; without a recording, the users must be able to fill the largest pool.
+    """
     largest = FURTHEST * start if options.users is None else min(FURTHEST * start, max(1, options.users // 2))
     smallest, largest = recorded or (1, largest)
     return Search(

@@ -1,4 +1,4 @@
-"""Text <-> value: how options of the command line are read, and how their values are written again.
+"""Text <-> value: readers of the command line's options, and writers of their values.
 
 A reader returns the value of a text and raises ValueError with the way out; `read` adds the parameter's name to that.
 A writer is the inverse of the reader of the same name: `seconds(write_seconds(value)) == value`.
@@ -16,12 +16,12 @@ T = TypeVar("T")
 MILLISECONDS = {"ms": 1.0, "s": 1000.0, "m": 60_000.0, "": 1000.0}
 """Milliseconds in each unit of a duration; a duration without a unit is in seconds."""
 SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "": 1.0}
-"""Seconds in each unit; a table of its own, so that whatever was written in seconds is read again to the last digit."""
+"""Seconds in each unit; a table of its own, so that a written number of seconds is read again to the last digit."""
 RESERVED = {
     "basedir", "bind_address", "datadir", "init_file", "max_connections", "pid_file", "port", "skip_grant_tables",
     "skip_name_resolve", "skip_networking", "socket", "user",
 }  # fmt: skip
-"""Server variables that keep a private server private; no option may set them."""
+"""Server variables that poolsize itself sets on a private server; no option may set them."""
 
 
 def read(name: str, text: str, reader: Callable[[str], T]) -> T:
@@ -30,6 +30,11 @@ def read(name: str, text: str, reader: Callable[[str], T]) -> T:
         return reader(text)
     except ValueError as error:
         raise BadInput(f"`{name}` {text}: {error}") from None
+
+
+def read_optional(name: str, text: str | None, reader: Callable[[str], T]) -> T | None:
+    """Return the value of a parameter's text, or None without a text. Raises BadInput as `read` does."""
+    return None if text is None else read(name, text, reader)
 
 
 def milliseconds(text: str) -> float:

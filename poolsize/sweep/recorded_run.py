@@ -1,4 +1,4 @@
-"""A whole recording as a run: what `poolsize import` and the notebooks make of other tools' measurements."""
+"""Recording -> Run: other tools' measurements as a run, for `poolsize import` and the notebooks."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -16,14 +16,13 @@ from poolsize.sweep.workload import workload_of
 
 
 def recorded_run(recording: Recording, name: str, cores: int | None = None, disks: int | None = None) -> Run:
-    """Return a recording as a run with a step for each size: all of its seconds, with the warm-up cut by rule.
+    """Return a recording as a run with a step for each size, which has all of its seconds.
 
-    name: the recording's file or published name. cores, disks: of the database's host, None for this machine's and 1.
+    The warm-up is found by rule (MSER-5). name: the recording's file or published name. cores, disks: of the database's
+    host; None for this machine's cores, and 1 disk.
     """
     length = min(len(seconds.throughput) for seconds in recording.by_size.values())
-    options = SweepOptions(
-        sizes=recording.sizes, step_seconds=length, warm_up_seconds=0, cores=cores, disks=disks
-    )  # fmt: skip
+    options = SweepOptions(sizes=recording.sizes, step_seconds=length, warm_up_seconds=0, cores=cores, disks=disks)
     path = Path(name)
     workload = workload_of(path)
     plan = replace(plan_for(options, workload.name), users=recording.users or recording.sizes[-1])

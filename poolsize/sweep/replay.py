@@ -13,9 +13,9 @@ from poolsize.runs.run import Calibration, Run, Step
 
 
 class ReplayGenerator:
-    """Cuts a window from a random place of the recording for each step; a LoadGenerator.
+    """A LoadGenerator whose steps are windows of a recording, each from a random second on.
 
-    Between two recorded sizes it cuts one from each and goes straight from one to the other on log2 of the size.
+    Between two recorded sizes, a step is a weighted mean of two windows, linear over log2 of the size.
     """
 
     notes: tuple[str, ...] = ()
@@ -27,11 +27,14 @@ class ReplayGenerator:
         self._now = datetime.fromisoformat(run.setting.created) + passed
 
     def calibrate(self) -> Calibration | None:
-        """Nothing: a recording costs nothing to replay."""
+        """Return None: a replay has no workers."""
         return None
 
     def measure(self, planned: PlannedStep) -> Step:
-        """The window as a step; time passes virtually. Its place is fixed by the plan's seed and the step's order."""
+        """Return a window of the recording as a step. The plan's seed and the step's order determine the window.
+
+        No time passes but in the steps' start times.
+        """
         length = self._plan.warm_up_seconds + self._plan.step_seconds
         random = np.random.default_rng([self._plan.seed, planned.order])
         window = sum(
@@ -63,7 +66,7 @@ class ReplayGenerator:
 
 
 def _weights(sizes: tuple[int, ...], size: int) -> list[tuple[int, float]]:
-    """The recorded sizes that make up this one, and how much of it each is."""
+    """Return the recorded sizes from which a size is interpolated, each with its weight; the weights add up to 1."""
     if size in sizes:
         return [(size, 1.0)]
     below, above = next((low, high) for low, high in pairwise(sizes) if low < size < high)
@@ -72,6 +75,9 @@ def _weights(sizes: tuple[int, ...], size: int) -> list[tuple[int, float]]:
 
 
 def _window(seconds: Seconds, length: int, random: np.random.Generator) -> NDArray[np.float64]:
-    """Two rows, throughput and p95, from a random second on; the recording's end is followed by its beginning."""
+    """Return throughput per second and p95 in ms from a random second on, shape (2, length).
+
+    At its end, the recording continues with its beginning.
+    """
     places = (random.integers(len(seconds.throughput)) + np.arange(length)) % len(seconds.throughput)
     return np.array([seconds.throughput, seconds.p95_ms])[:, places]

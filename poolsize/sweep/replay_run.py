@@ -1,4 +1,4 @@
-"""`poolsize sweep --replay`: the sweep of a recorded curve, stored as a run."""
+"""The sweep of a recorded curve, stored as a run: `poolsize sweep --replay`."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -35,7 +35,7 @@ def replay(options: SweepOptions) -> Path:
         path = new_file(options.output, workload)
     generator = ReplayGenerator(recording, run)
     with RunWriter(path, run.setting, resume=options.resume is not None) as writer:
-        sweep(run, (), generator, writer, _silent)
+        sweep(run, (), generator, writer, _ignore)
     return path
 
 
@@ -50,6 +50,7 @@ def recording_of(path: Path) -> Recording:
 
 
 def _plan(options: SweepOptions, workload: str, recording: Recording) -> SweepPlan:
+    """Return the plan, with the recording's users. Raises BadInput for a size beyond the recorded sizes."""
     smallest, largest = recording.sizes[0], recording.sizes[-1]
     plan = plan_for(options, workload, (smallest, largest))
     for size in plan.sizes:
@@ -67,5 +68,5 @@ def _refuse_what_needs_a_server(options: SweepOptions) -> None:
             raise BadInput(f"{options.named(name)}: a recording can't be asked for that; leave it out with `replay`")
 
 
-def _silent(_: Event) -> None:
-    """Show nothing: a replay is over before a line of progress could be read."""
+def _ignore(_: Event) -> None:
+    """Show nothing: a replay is over before a user could read a line of progress."""

@@ -1,9 +1,9 @@
 """The next step of a search for the pool size: bracket, extend, refine, confirm.
 
-Bracket: measure the size to start from, half of it and twice. Extend: follow the curve up or down as long as the best
-size, or the plateau's start, may well lie outside of what was measured. Refine: inside, measure where one more step
-reduces most the variance of two outcomes, the throughput loss of the answer and the start of the plateau. Confirm:
-when both are known as well as the plan asks, every size that the answer hangs on is measured twice.
+Bracket: measure the size to start from, half of it, and twice. Extend: measure larger or smaller sizes as long as the
+best size, or the plateau's start, probably lies beyond the measured sizes. Refine: between the measured sizes, measure
+where one more step most reduces the variance of two outcomes, the throughput loss at the answer and the start of the
+plateau. Confirm: when both are as certain as the plan requires, measure every decisive size twice.
 """
 
 from collections import Counter
@@ -24,22 +24,23 @@ from poolsize.runs.plan import PlannedStep, Search, SearchEnd, SweepPlan
 from poolsize.runs.run import Step
 
 WORTH_GOING = 0.03
-"""A share of throughput: a smaller gain is not worth extending the search."""
+"""The search extends up only for a gain of more than this share of throughput."""
 MAY_GAIN, MAY_BEGIN = 0.12, 0.15
 """Probabilities: the search extends up where a gain, down where the plateau's start is more likely than this."""
 CLEARLY_BELOW = 0.05
 """Doublings of the pool size by which the plateau must start below the smallest measured size."""
 FEWEST_STEPS, CONFIRMED = 6, 2
-"""Valid steps in all, and of each size that the answer hangs on, before a search may end."""
+"""Valid steps in all, and of each decisive size, before a search may end."""
 CROSSING_WEIGHT = 0.02
 """Weight of the variance of the plateau's start (in doublings) against the variance of the loss (a logarithm)."""
 LEAST_SHARE = 0.05
+"""A lower share of the best throughput counts as this share, so that its logarithm stays finite."""
 TWO_SIDES = 1.96
-"""Standard deviations on either side that hold 95 %."""
+"""95 % of a normal distribution lie within so many standard deviations on either side."""
 
 
 def next_of_search(plan: SweepPlan, search: Search, steps: Sequence[Step]) -> PlannedStep | SearchEnd:
-    """Return the step to measure next, or why the search ends. steps: all measured ones, failed attempts included."""
+    """Return the step to measure next, or the reason why the search ends. steps: all so far, failed attempts included."""
     if _is_spent(plan, steps):
         return SearchEnd.BUDGET
     measured = [step for step in steps if step.rate == plan.rate]
@@ -54,21 +55,21 @@ def next_of_search(plan: SweepPlan, search: Search, steps: Sequence[Step]) -> Pl
 
 
 def seconds_left(plan: SweepPlan, steps: Sequence[Step]) -> int | None:
-    """Return what is left of a search's budget, in seconds of load; None for a grid."""
+    """Return the rest of a search's budget, in seconds of load; None for a grid."""
     if plan.search is None:
         return None
     return plan.search.budget_seconds - sum(len(step.throughput) for step in steps if step.rate == plan.rate)
 
 
 def _is_spent(plan: SweepPlan, steps: Sequence[Step]) -> bool:
-    """Whether one more step would exceed the budget; the first step may."""
+    """Return whether one more step would exceed the budget. The first step may exceed it."""
     left = seconds_left(plan, steps)
     return bool(steps) and left is not None and left < plan.warm_up_seconds + plan.step_seconds
 
 
 @dataclass(frozen=True)
 class Progress:
-    """What a search knows so far. steps: all that it measured, failed attempts included."""
+    """The state of a search. steps: all measured so far, failed attempts included."""
 
     plan: SweepPlan
     search: Search
@@ -76,7 +77,7 @@ class Progress:
 
     @cached_property
     def valid(self) -> tuple[Step, ...]:
-        """The steps that may enter the curve."""
+        """The valid steps of the curve."""
         return valid_steps(curve_steps(self.plan, self.steps))
 
     @cached_property
@@ -91,24 +92,27 @@ class Progress:
 
     @cached_property
     def given_up(self) -> frozenset[int]:
-        """Pool sizes at which as many attempts failed as the plan allows."""
+        """Pool sizes that are not measured again, because as many attempts failed as the plan allows."""
         failed = Counter(step.pool_size for step in self.steps if step.retryable)
         return frozenset(size for size, number in failed.items() if number >= self.plan.attempts)
 
     @cached_property
     def unconfirmed(self) -> frozenset[int]:
-        """Pool sizes with fewer valid steps than a confirmation takes, and not given up."""
+        """Pool sizes with fewer valid steps than a confirmation takes, without those given up."""
         confirmed = Counter(step.pool_size for step in self.valid)
         return frozenset(size for size in self.measured if confirmed[size] < CONFIRMED) - self.given_up
 
     @property
     def beginning(self) -> tuple[int, ...]:
-        """The sizes that bracket the start."""
+        """The sizes to begin with: the start, half of it, and twice."""
         return self.search.start, max(1, self.search.start // 2), self.search.start * 2
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
-        """Pool sizes that were measured, and those that may be: users can fill them, and they were not given up."""
+        """The measured pool sizes and those that may be measured, ascending.
+
+        A size may be measured if users can fill the pool and the size was not given up.
+        """
         unfilled = {
             step.pool_size
             for step in self.steps
@@ -122,7 +126,7 @@ class Progress:
 
     @cached_property
     def curve(self) -> FittedCurve:
-        """The curve fitted over all sizes, measured or not."""
+        """The curve fitted to the valid steps, over all of `sizes`."""
         return fit_curve([Observation.of(step) for step in self.valid], self.sizes)
 
     @cached_property
@@ -132,12 +136,12 @@ class Progress:
 
     @cached_property
     def plateau(self) -> Plateau:
-        """The answer so far."""
+        """The plateau by the steps so far."""
         return plateau(self.inside)
 
     @property
     def is_certain(self) -> bool:
-        """Whether the answer's range is as narrow as the plan asks, and its throughput loss known as well."""
+        """Whether the answer's range is as narrow, and its throughput loss as certain, as the plan requires."""
         answer, sizes = self.plateau, self.inside.sizes
         position = sizes.index(answer.pool_size)
         adjacent = position == 0 or answer.low >= sizes[position - 1]
@@ -146,7 +150,7 @@ class Progress:
 
 
 def _bracket(progress: Progress) -> int | None:
-    """The start, half of it and twice, as far as they may be measured."""
+    """Return the first size to begin with that is not measured; None when all are."""
     if not progress.sizes:
         return None
     first = (_nearest(progress.sizes, size) for size in progress.beginning)
@@ -154,7 +158,10 @@ def _bracket(progress: Progress) -> int | None:
 
 
 def _extend(progress: Progress) -> int | None:
-    """A size beyond those measured, where the best size or the plateau's start may well lie there."""
+    """Return a size beyond the measured sizes if the best size or the plateau's start probably lies there, or None.
+
+    Before a smaller size is measured, the best size must be confirmed.
+    """
     above = _above(progress)
     if above is not None:
         return above
@@ -165,7 +172,11 @@ def _extend(progress: Progress) -> int | None:
 
 
 def _above(progress: Progress) -> int | None:
-    """Twice the largest size; halfway on a logarithmic scale where users did not fill a larger pool."""
+    """Return a size above the measured sizes, or None where throughput hardly gains there.
+
+    It is twice the largest measured size. Where users could not fill a larger pool, it is halfway to the largest size
+    that they can fill, on a logarithmic scale.
+    """
     curve, high = progress.curve, max(progress.measured)
     sizes = np.array(curve.sizes)
     if high == sizes[-1]:
@@ -177,7 +188,7 @@ def _above(progress: Progress) -> int | None:
 
 
 def _below(progress: Progress) -> int | None:
-    """Half of the smallest size, unless the plateau hardly starts below it."""
+    """Return half of the smallest measured size, or None where the plateau hardly starts below the smallest."""
     curve, low = progress.curve, min(progress.measured)
     sizes = np.array(curve.sizes)
     if low == sizes[0]:
@@ -188,7 +199,7 @@ def _below(progress: Progress) -> int | None:
 
 
 def _refine(progress: Progress) -> int | None:
-    """The size between those measured at which one more step reduces uncertainty most; None when certain."""
+    """Return the size at which one more step reduces uncertainty most; None when the answer is certain."""
     if len(progress.valid) >= FEWEST_STEPS and progress.is_certain:
         return None
     curve = progress.inside
@@ -199,7 +210,10 @@ def _refine(progress: Progress) -> int | None:
 
 
 def _confirm(progress: Progress) -> int | None:
-    """A size that the answer hangs on and that was not measured twice."""
+    """Return a decisive size that has too few valid steps, or None.
+
+    Decisive are the answer, the next smaller measured size, the best size, and the largest measured size.
+    """
     if not progress.is_certain:
         return None
     answer = progress.plateau.pool_size
@@ -210,17 +224,21 @@ def _confirm(progress: Progress) -> int | None:
 
 
 def _losses(curve: FittedCurve, size: int) -> Vector:
-    """For each sample, the logarithm of the size's share of the sample's own best throughput."""
+    """Return for each sample the logarithm of the throughput at a size, as a share of the sample's own maximum."""
     shares = curve.samples[:, curve.sizes.index(size)] / curve.samples.max(axis=1)
     return np.asarray(np.log(np.maximum(shares, LEAST_SHARE)))
 
 
 def _expected_reduction(curve: FittedCurve, outcome: Vector) -> Vector:
-    """For each size, by how much one more step there is expected to reduce the outcome's variance over the samples."""
+    """Return for each size the expected reduction of an outcome's variance by one more step at that size.
+
+    outcome: one value a posterior sample.
+    """
     deviations = curve.samples - curve.mean
     covariance = deviations.T @ (outcome - outcome.mean()) / len(outcome)
     return np.asarray(covariance**2 / ((deviations**2).mean(axis=0) + curve.noise**2))
 
 
 def _nearest(sizes: Sequence[int] | NDArray[np.int64], target: float) -> int:
+    """Return the size that is nearest to the target on a logarithmic scale."""
     return int(min(sizes, key=lambda size: abs(np.log(size / target))))

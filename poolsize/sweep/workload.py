@@ -1,4 +1,4 @@
-"""Workload: which transactions a sweep measures."""
+"""The workload of a sweep: the locustfile with the transactions to measure."""
 
 import hashlib
 from dataclasses import dataclass
@@ -25,20 +25,20 @@ class Workload:
 
 
 def workload_of(locustfile: Path, own_path: str | None = None) -> Workload:
-    """Return the workload in a locustfile, or the recording in a file or of a published name."""
+    """Return the workload of a locustfile or of a recording. locustfile: its path, or a published curve's name."""
     content = locustfile.read_bytes() if locustfile.is_file() else locustfile.name.encode()
     return Workload(locustfile.stem, own_path, hashlib.sha256(content).hexdigest())
 
 
 def typed_workload(typed: str) -> Workload:
-    """Return the workload of a locustfile's path as typed, which may be the path of one that comes with poolsize."""
+    """Return the workload of a path as typed. The path may be that of a locustfile that comes with poolsize."""
     locustfile = Path(typed)
     shipped = workloads().get(locustfile.stem)
     return workload_of(locustfile, None if shipped and shipped.samefile(locustfile) else typed)
 
 
 def find_locustfile(workload: str) -> Path:
-    """Return the locustfile of a workload's name or path. Raises BadInput for neither."""
+    """Return the locustfile of a workload. workload: a shipped workload's name, or a path. Raises BadInput for neither."""
     known = workloads()
     if workload in known:
         return known[workload]

@@ -12,7 +12,7 @@ import pymysql
 from gevent.event import Event
 from sqlalchemy import URL
 
-from poolsize.facts.status import over_a_second, read_status
+from poolsize.facts.status import increases_per_second, read_status
 from poolsize.target.connection import connect, is_local
 from poolsize.target.private_server import NAMES
 
@@ -74,7 +74,7 @@ class ServerSampler:
             before, before_at = self._read(), started
             while not self._stopping.wait(max(0.0, started + len(self._samples) + 1 - monotonic())):
                 after, after_at = self._read(), monotonic()
-                self._samples.append(over_a_second(before, after, after_at - before_at))
+                self._samples.append(increases_per_second(before, after, after_at - before_at))
                 before, before_at = after, after_at
 
     def _read(self) -> dict[str, float]:

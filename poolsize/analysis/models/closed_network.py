@@ -1,8 +1,8 @@
 """A closed queueing network: connections circulate between the load generator's processor and the server's.
 
-A connection in use is at a station, or in a delay without a queue. The throughput of such a network with n
-connections is a ratio of normalising constants (Gordon and Newell, 1967), X(n) = G(n - 1) / G(n), which convolution
-computes (Buzen, 1973).
+A connection in use is at a station, or in a delay without a queue. The throughput with n connections is a ratio of
+normalising constants, X(n) = G(n - 1) / G(n) (Gordon and Newell, 1967). Convolution computes the constants (Buzen,
+1973).
 """
 
 from collections.abc import Sequence
@@ -22,10 +22,11 @@ NEGLIGIBLE = 1e-12
 
 @dataclass(frozen=True)
 class Station:
-    """A queue with equal servers. demand_ms: service demand of one transaction. servers: how many.
+    """A queue with equal servers.
 
+    demand_ms: service demand of one transaction, in ms. servers: number of servers.
     slowdown: share by which service gets longer for each connection beyond the servers.
-    scaling: n busy servers work n**scaling times as fast as 1; a scaling of 1 means that they don't interfere.
+    scaling: n busy servers work n**scaling times as fast as 1 server; with a scaling of 1 they don't interfere.
     """
 
     demand_ms: float
@@ -35,17 +36,17 @@ class Station:
 
 
 def throughputs(stations: Sequence[Station], delay_ms: float, population: int) -> Vector:
-    """Return the transactions per millisecond with 1, 2, ... population connections in the network.
+    """Return the transactions per millisecond with 1, 2, ..., population connections in the network.
 
-    delay_ms: time of a transaction without a queue. At least one demand or the delay must be above 0.
+    delay_ms: time of a transaction in the delay, in ms. At least one demand or the delay must be above 0.
     """
     return throughputs_at(stations, delay_ms, range(1, population + 1))
 
 
 def throughputs_at(stations: Sequence[Station], delay_ms: float, populations: Sequence[int]) -> Vector:
-    """Return the same for these numbers of connections only, which is much quicker for a few large ones.
+    """Return the transactions per millisecond with these numbers of connections in the network, one value for each.
 
-    Shape: as many values as populations.
+    For a few large numbers this is much quicker than `throughputs`. delay_ms: as there. populations: 1 or more each.
     """
     most = max(populations)
     used = [station for station in stations if station.demand_ms]
@@ -63,14 +64,14 @@ def throughputs_at(stations: Sequence[Station], delay_ms: float, populations: Se
 
 
 def _weights(station: Station, slowest: float, numbers: NDArray[np.int64]) -> Vector:
-    """Return the logarithms of a station's weights with 0, 1, ... connections at the station."""
+    """Return the logarithms of a station's factors in the normalising constants, with 0, 1, ... connections there."""
     speed = np.minimum(np.maximum(numbers, 1), station.servers) ** station.scaling
     slowdown = 1 + station.slowdown * np.maximum(numbers - station.servers, 0)
     return np.asarray(numbers * np.log(station.demand_ms / slowest) - np.cumsum(np.log(speed / slowdown)))
 
 
 def _convolved(left: Vector, right: Vector, places: NDArray[np.int64]) -> Vector:
-    """Return the logarithms of two series' convolution at these places; left and right are logarithms too."""
+    """Return the logarithms of a convolution at these indices. left, right: logarithms of the two series."""
     highest = left.max(), right.max()
     quick = np.convolve(np.exp(left - highest[0]), np.exp(right - highest[1]))[: len(left)]
     if quick.min() > SMALLEST:

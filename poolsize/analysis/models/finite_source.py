@@ -1,10 +1,10 @@
-"""A finite source: users in front of a pool, who think, wait for a connection, or use it.
+"""A finite source: a fixed number of users who think, wait for a connection of a pool, or use a connection.
 
-The machine repairman with a load-dependent server. A fixed number of users think, then want a connection. While n of
-them want or have a connection, min(n, pool size) connections are in use, and transactions end at the closed network's
-rate for that many. The process is a birth-death process, so its solution is exact. Beyond the pool size the
-probabilities have a closed form with a single peak. Only those around the peak are computed, so that a million users
-cost hardly more time than a thousand.
+This is the machine repairman model with a load-dependent server. While n users wait for or have a connection,
+min(n, pool size) connections are in use. Transactions end at the closed network's rate for these connections. The
+model is a birth-death process, so its solution is exact. Beyond the pool size the probabilities have a closed form
+with a single peak. Only the probabilities around the peak are computed, so a million users take hardly more time than
+a thousand.
 """
 
 from dataclasses import dataclass
@@ -27,9 +27,9 @@ CLASSES = 200
 
 @dataclass(frozen=True)
 class FiniteSource:
-    """Means of the solved model.
+    """The solution of the model.
 
-    throughput: transactions per millisecond. connections_in_use: of the pool. waiting_users: for a connection.
+    throughput: transactions per millisecond. connections_in_use, waiting_users: mean numbers.
     waits_ms: CLASSES equally likely wait times, ascending.
     """
 
@@ -50,11 +50,12 @@ class FiniteSource:
 
 
 def finite_source(rates: Vector, users: int, think_ms: float, variability: float = 1.0) -> FiniteSource:
-    """Return the solution for users who think for think_ms (0: not at all) between transactions.
+    """Return the solution for a number of users with a mean think time of think_ms; 0 for no think time.
 
-    rates: transactions per millisecond with 1, 2, ... connections in use, one value a connection of the pool.
-    variability: squared coefficient of variation of a usage time. Wait times are exact at 1 (exponential usage times);
-    otherwise the time between two departures from the queue is approximated by one of that variability.
+    rates: transactions per millisecond with 1, 2, ... connections in use, one value for each connection of the pool.
+    variability: squared coefficient of variation of usage times. Wait times are exact at 1 (exponential usage times).
+    At other values the time between two departures from the queue is a gamma distribution of that variability, an
+    approximation.
     """
     pool = len(rates)
     inside, probabilities = _inside_users(rates, users, think_ms)
@@ -68,7 +69,7 @@ def finite_source(rates: Vector, users: int, think_ms: float, variability: float
 
 
 def _inside_users(rates: Vector, users: int, think_ms: float) -> tuple[NDArray[np.int64], Vector]:
-    """Return the numbers of users who want or have a connection, and the probability of each number.
+    """Return the possible numbers of users who wait for or have a connection, and the probability of each number.
 
     Numbers of negligible probability are left out.
     """
@@ -90,9 +91,10 @@ def _inside_users(rates: Vector, users: int, think_ms: float) -> tuple[NDArray[n
 
 
 def _waits(ahead: NDArray[np.int64], probabilities: Vector, rate: float, variability: float) -> Vector:
-    """Return CLASSES equally likely wait times: with k users ahead, the time of k + 1 departures at the full pool.
+    """Return CLASSES equally likely wait times in ms: with k users ahead, the time of k + 1 departures.
 
-    ahead: users ahead in the queue, below 0 where a connection is free. rate: departures per millisecond.
+    ahead: numbers of users ahead in the queue; below 0 a connection is free. probabilities: of these numbers.
+    rate: departures per millisecond with the pool full.
     """
     waiting = (ahead >= 0) & (probabilities > NEGLIGIBLE)
     levels = (np.arange(CLASSES) + 0.5) / CLASSES

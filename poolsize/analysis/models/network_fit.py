@@ -1,8 +1,9 @@
-"""A closed network fitted to a throughput curve: a measured client, a server that slows down, and a delay.
+"""A closed network fitted to a throughput curve: the load generator, the database's servers, and a delay.
 
-A connection in use is at the client's processor, at one of the database's parallel servers, or in a delay without a
-queue (the network, a commit's disk). Busy servers may interfere with each other (scaling). With more connections than
-servers, each further connection makes service longer by a fixed share (slowdown).
+A connection in use is at the load generator's processor, at a server of the database, or in a delay. The delay, such
+as the network or a commit's disk, has no queue. Busy servers may interfere with each other (scaling). Each connection
+beyond the servers makes service longer by a fixed share (slowdown). The load generator's service demand is measured;
+the other parameters are fitted.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,12 +17,14 @@ from scipy.optimize import least_squares
 from poolsize.analysis.models.closed_network import Station, throughputs_at
 from poolsize.analysis.vector import Vector
 
-FEWEST = 4
-"""Sizes: four parameters need as many."""
+FEWEST_SIZES = 4
+"""Four parameters need four sizes or more."""
 SERVERS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
+"""Numbers of servers that are tried."""
 PATIENCE = 4
-"""The search over SERVERS ends after so many numbers in a row that fit worse than the best."""
+"""The search over SERVERS ends after this many numbers in a row that fit worse than the best."""
 NO_CLIENT = Station(0.0)
+"""A load generator without a service demand of its own."""
 LEAST_ERROR = 0.01
 """The lowest standard error of a point, a share: the model itself is not more exact."""
 USUAL_SCALING = 0.2
@@ -33,10 +36,12 @@ NO_COVARIANCE: Vector = np.zeros((4, 4))
 
 @dataclass(frozen=True)
 class FittedNetwork:
-    """A fit. servers: the database's parallel servers. service_ms: of a transaction at a server. delay_ms: elsewhere.
+    """A fitted closed network.
 
-    slowdown, scaling: see Station. client: the station of the load generator. covariance: of the logarithms of
-    service and delay, of slowdown and of scaling, shape (4, 4).
+    servers: number of the database's servers. service_ms: service demand of a transaction there, in ms.
+    delay_ms: time of a transaction in the delay, in ms. slowdown, scaling: of the servers, see Station.
+    client: the load generator's station. covariance: of the fitted parameters (logarithm of service_ms, logarithm of
+    delay_ms, slowdown, scaling), shape (4, 4).
     """
 
     servers: int
@@ -49,15 +54,15 @@ class FittedNetwork:
 
     @property
     def stations(self) -> tuple[Station, Station]:
-        """The two stations with a queue: the client's processor and the database's servers."""
+        """The two stations with a queue: the load generator's processor and the database's servers."""
         return self.client, Station(self.service_ms, self.servers, self.slowdown, self.scaling)
 
     def throughput(self, sizes: Sequence[int]) -> Vector:
-        """Return the transactions per second with full pools of these sizes; one value a size."""
+        """Return the transactions per second with full pools of these sizes, one value a size."""
         return 1000 * throughputs_at(self.stations, self.delay_ms, sizes)
 
     def samples(self, number: int) -> "list[FittedNetwork]":
-        """Return that many networks that the measurements allow as well, the same at every call."""
+        """Return a number of networks sampled from the fit's uncertainty, the same at every call."""
         best = [log(self.service_ms), log(self.delay_ms), self.slowdown, self.scaling]
         sampled = np.random.default_rng(0).multivariate_normal(best, self.covariance, number, method="eigh")
         return [_network(np.clip(parameters, LOWEST, HIGHEST), self.servers, self.client) for parameters in sampled]
@@ -66,13 +71,13 @@ class FittedNetwork:
 def fit_network(
     sizes: Sequence[int], throughput: Sequence[float], errors: Sequence[float], client: Station = NO_CLIENT
 ) -> FittedNetwork | None:
-    """Return the best fit, weighted by the standard errors; None with fewer than 4 sizes or a throughput of 0.
+    """Return the network that fits best, weighted by the standard errors; None with fewer than 4 sizes.
 
-    sizes: ascending. throughput, errors: means and standard errors at the sizes, per second. client: service demand
-    at the load generator; without it the load generator's part is in the delay.
+    None, too, with a throughput of 0. sizes: ascending. throughput, errors: means and their standard errors at the
+    sizes, per second. client: service demand at the load generator; without it the fitted delay contains that demand.
     """
     rates = np.asarray(throughput, float)
-    if len(sizes) < FEWEST or not (rates > 0).all():
+    if len(sizes) < FEWEST_SIZES or not (rates > 0).all():
         return None
     weights = 1 / np.maximum(np.asarray(errors, float) / rates, LEAST_ERROR)
 
@@ -95,6 +100,7 @@ def fit_network(
 
 
 def _fit(residuals: Callable[[Vector, int], Vector], servers: int, sizes: Sequence[int], rates: Vector) -> Any:
+    """Return SciPy's result of the fit with a number of servers; it starts from the rates' two asymptotes."""
     service_ms = 1000 * servers / float(rates.max())
     lone_ms = 1000 * float((np.asarray(sizes) / rates).min())
     start = [log(service_ms), log(max(lone_ms - service_ms, 0.1 * service_ms)), 1e-3, 0.95]

@@ -19,13 +19,16 @@ from poolsize.analysis.vector import Vector
 
 SAMPLES = 2000
 """Sampled parameters, from which the peak's range is read."""
-FEWEST = 4
-"""Sizes: with fewer, three parameters leave no residual to estimate their uncertainty from."""
+FEWEST_SIZES = 4
+"""With fewer sizes, three parameters leave no residual from which to estimate their uncertainty."""
 
 
 @dataclass(frozen=True)
 class Usl:
-    """A fit. lambda_: per second. peak: N*, infinite with kappa = 0. low, high: the 95 % range of the peak."""
+    """A fitted law. lambda_: per second. sigma, kappa: shares. peak: N* in connections, infinite with kappa = 0.
+
+    low, high: the 95 % range of the peak.
+    """
 
     lambda_: float
     sigma: float
@@ -40,13 +43,13 @@ class Usl:
 
 
 def fit_usl(sizes: Sequence[float], throughput: Sequence[float], errors: Sequence[float] | None = None) -> Usl | None:
-    """Return the least-squares fit; None with fewer than 4 sizes or a throughput of 0.
+    """Return the law fitted by least squares; None with fewer than 4 sizes or a throughput of 0.
 
-    throughput, errors: means and their standard errors at the sizes, per second; errors, where known, are the weights.
-    Bounds: 0 <= sigma <= 1 and 0 <= kappa, outside of which the law has no meaning.
+    throughput: means at the sizes, per second. errors: their standard errors, by which the fit is weighted; None for
+    equal weights. Bounds: 0 <= sigma <= 1 and 0 <= kappa, outside of which the law has no meaning.
     """
     numbers, rates = np.asarray(sizes, float), np.asarray(throughput, float)
-    if len(set(sizes)) < FEWEST or not (rates > 0).all():
+    if len(set(sizes)) < FEWEST_SIZES or not (rates > 0).all():
         return None
     weights = np.ones_like(rates) if errors is None else 1 / np.maximum(np.asarray(errors, float), 1e-3 * rates)
 

@@ -2,8 +2,8 @@
 
 Neighbouring seconds of a database's throughput are correlated (lag-1 about 0.5 on real servers), so an interval for
 independent seconds is too narrow. Here a series is modelled as first-order autoregressive. Its lag-1 correlation,
-corrected for the bias of short series (Marriott and Pope, 1954), gives the number of independent seconds that it is
-worth. Student's t with that many gives the interval.
+corrected for the bias of short series (Marriott and Pope, 1954), gives the equivalent number of independent seconds.
+The interval is Student's t for that number.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,9 @@ from scipy.special import stdtrit
 from poolsize.analysis.vector import Vector
 
 CONFIDENCE = 0.95
+"""Probability of every interval and range."""
 TAILS = ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)
+"""Quantiles at the ends of a 95 % range."""
 BIAS_SLOPE = 8
 """Slope b of the bias correction (1 + b r) / n of a correlation r of n values.
 
@@ -24,6 +26,7 @@ Marriott and Pope's 4 is right on average. With 8 the interval also pays for the
 underestimated: in simulation it then contains the true mean 95 times of 100 (tests/unit/test_confidence.py).
 """
 FEWEST_SECONDS = 4
+"""With fewer seconds, no standard error is estimated."""
 FEWEST_FREEDOM = 2.0
 """Degrees of freedom of Student's t, at least."""
 UNKNOWN_ERROR = 0.2
@@ -66,7 +69,7 @@ def standard_error(series: Sequence[Sequence[float]]) -> tuple[float, float]:
 
 
 def _mean(series: Sequence[Sequence[float]]) -> tuple[float, float, float]:
-    """Return the mean, its standard error, and the number of independent seconds; 0 with too few seconds."""
+    """Return the mean, its standard error, and the equivalent number of independent seconds: 0 for too few seconds."""
     repeats = [np.asarray(repeat, float) for repeat in series if len(repeat)]
     seconds = np.concatenate(repeats) if repeats else np.zeros(0)
     mean = float(seconds.mean()) if seconds.size else 0.0

@@ -20,16 +20,19 @@ from poolsize.analysis.stats.confidence import CONFIDENCE
 from poolsize.analysis.vector import Matrix, Vector
 
 USUAL, WEIGHT = 0.025, 4
-"""Usual between-step noise of a ratio of two steps (standard deviation), and the differences that it counts as."""
-FEWEST = 4
-"""Sizes: from so many on the scatter around a line, without the furthest, can be estimated."""
+"""Usual between-step noise of a ratio of two steps (standard deviation), and its weight, in measured differences."""
+FEWEST_SIZES = 4
+"""With fewer sizes, the scatter around a line without the furthest difference can't be estimated."""
 SIMULATED = 2000
-"""Simulated sets of differences, from which the effect of leaving out the furthest is known."""
+"""Simulated sets of differences, which show how much leaving out the furthest difference reduces the scatter."""
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two steps of one size. log_ratio: natural logarithm of second / first. standard_error: by the steps' seconds."""
+    """Two steps of one pool size, one from each run.
+
+    log_ratio: natural logarithm of second / first. standard_error: of log_ratio, from the seconds of the steps.
+    """
 
     pool_size: int
     log_ratio: float
@@ -38,7 +41,10 @@ class Pair:
 
 @dataclass(frozen=True)
 class Difference:
-    """The second's difference from the first, a share (0.05 is 5 % more), with its 95 % interval."""
+    """The relative difference of the second run from the first, with its 95 % interval.
+
+    mean, low, high: shares of the first run's value; 0.05 is 5 % more.
+    """
 
     mean: float
     low: float
@@ -51,15 +57,15 @@ class Difference:
 
     @classmethod
     def of(cls, log_ratio: float, half: float) -> "Difference":
-        """Return the difference of a log ratio and half the width of its interval."""
+        """Return the difference that a log ratio means. half: half the width of the log ratio's interval."""
         return cls(exp(log_ratio) - 1, exp(log_ratio - half) - 1, exp(log_ratio + half) - 1)
 
 
 def paired(pairs: Sequence[Pair]) -> tuple[Difference, Mapping[int, Difference]]:
-    """Return the mean difference over the sizes, and the difference at each size.
+    """Return the mean difference over the sizes, and size -> difference.
 
-    The intervals at the sizes hold for all sizes at once (Bonferroni). They hold for a between-step noise of up to
-    3 %. pairs: at least one.
+    The intervals at the sizes hold for all sizes at once (Bonferroni). They contain the true difference as promised if
+    the between-step noise is at most 3 %. pairs: at least one.
     """
     groups: dict[int, list[Pair]] = {}
     for pair in sorted(pairs, key=lambda pair: pair.pool_size):
@@ -81,9 +87,10 @@ def paired(pairs: Sequence[Pair]) -> tuple[Difference, Mapping[int, Difference]]
 def _between_step_variance(
     groups: Mapping[int, Sequence[Pair]], means: Vector, numbers: NDArray[np.int64], own: Vector
 ) -> tuple[float, float]:
-    """Return the variance of a log ratio by between-step noise, and the estimate's degrees of freedom.
+    """Return the variance that between-step noise adds to a log ratio, and the estimate's degrees of freedom.
 
-    means: of each group's log ratios. numbers: pairs of each group. own: variance of each group by its seconds.
+    groups: pool size -> its pairs. One value a group: means of the log ratios; numbers of pairs; own, the mean variance
+    of a log ratio from the steps' seconds.
     """
     squares, freedom = WEIGHT * USUAL**2, float(WEIGHT)
     expected = float(np.median(own))
@@ -91,7 +98,7 @@ def _between_step_variance(
     if (of_repeats := len(deviations) - len(groups)) > 0:
         squares += max(0.0, float(np.sum(np.square(deviations))) - of_repeats * expected)
         freedom += of_repeats
-    if len(groups) >= FEWEST:
+    if len(groups) >= FEWEST_SIZES:
         of_sizes = len(groups) - 3
         scatter = _scatter(np.log2(list(groups)), means, np.sqrt(numbers))
         squares += of_sizes * max(0.0, scatter - expected)
@@ -122,7 +129,7 @@ def _trimmed_squares(design: Matrix, rows: Matrix) -> Vector:
 
 @lru_cache(maxsize=64)
 def _share_left(log_sizes: tuple[float, ...], roots: tuple[float, ...]) -> float:
-    """Return the share of the variance that is left without the furthest value, on average over pure noise."""
+    """Return the share of pure noise's variance that is left, on average, without the furthest value."""
     noise = np.random.default_rng(0).standard_normal((SIMULATED, len(log_sizes)))
     squares = _trimmed_squares(_design(np.array(log_sizes), np.array(roots)), noise)
     return float(squares.mean() / (len(log_sizes) - 3))

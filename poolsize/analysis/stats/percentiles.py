@@ -12,6 +12,7 @@ from poolsize.analysis.stats.confidence import Interval, mean_interval
 from poolsize.errors import BadInput
 
 HIGHEST_US = 3_600_000_000
+"""The longest time that a histogram records: one hour, in us."""
 DIGITS = 3
 """Significant digits of a recorded value."""
 QUANTILES = {"p50": 50.0, "p75": 75.0, "p90": 90.0, "p95": 95.0, "p99": 99.0, "p99_9": 99.9}
@@ -40,7 +41,7 @@ def empty_histogram() -> HdrHistogram:
 
 
 def merged(encoded: Iterable[str]) -> HdrHistogram:
-    """Return the sum of encoded histograms, without loss: the counts of equal classes are added.
+    """Return the sum of encoded histograms; it is exact, because all histograms have the same classes.
 
     Raises BadInput for a text that is not an encoded histogram.
     """
@@ -54,9 +55,9 @@ def merged(encoded: Iterable[str]) -> HdrHistogram:
 
 
 def recorded(histogram: HdrHistogram) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return the classes that have values, ascending: lowest value, width and count of each, three equal shapes.
+    """Return the lowest value, the width and the count of each class that has values; three arrays, ascending.
 
-    Reads the histogram's own layout at once; the library's iterator over the classes is a thousand times slower.
+    The function reads the histogram's layout directly: the library's iterator is a thousand times slower.
     """
     counts = np.ctypeslib.as_array(histogram.counts).astype(np.int64)
     index = np.flatnonzero(counts)
@@ -68,9 +69,9 @@ def recorded(histogram: HdrHistogram) -> tuple[NDArray[np.int64], NDArray[np.int
 
 
 def quantiles(histogram: HdrHistogram, shares: Sequence[float]) -> NDArray[np.float64]:
-    """Return the values below which these shares (0 to 1) of the histogram's values lie, in the histogram's unit.
+    """Return the quantiles of a histogram, in the histogram's unit, one value a share.
 
-    histogram: not empty. Shape: as many values as shares.
+    histogram: not empty. shares: from 0 to 1; that share of the histogram's values is at most the quantile.
     """
     lowest, width, counts = recorded(histogram)
     ranks = np.maximum(1, np.floor(np.asarray(shares) * counts.sum() + 0.5))
@@ -90,7 +91,7 @@ def percentiles(histogram: HdrHistogram) -> Percentiles:
 
 
 def mean_ms(encoded: Iterable[str]) -> float:
-    """Return the mean of encoded histograms of microseconds together, in milliseconds; 0 without transactions.
+    """Return the mean, in milliseconds, over several encoded histograms of microseconds; 0 without transactions.
 
     Raises BadInput for a text that is not an encoded histogram.
     """
@@ -100,9 +101,9 @@ def mean_ms(encoded: Iterable[str]) -> float:
 def quantile_interval(value: float, sections: Sequence[Sequence[float]]) -> Interval:
     """Return a quantile with its 95 % interval, in the quantile's unit.
 
-    value: the quantile over all the time. sections: the quantile in sections of the time, one series a repeat.
-    Sectioning (Asmussen and Glynn, 2007): the sections give the width, the whole gives the middle, because a quantile
-    of a few transactions is biased.
+    value: the quantile over the whole time. sections: the quantile in each section of the time, one series a repeat.
+    Source: sectioning (Asmussen and Glynn, 2007). The sections determine the interval's width. The whole time
+    determines its middle, because a quantile of the few transactions of a section is biased.
     """
     spread = mean_interval(sections)
     half = spread.high - spread.mean

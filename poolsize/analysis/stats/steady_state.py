@@ -1,7 +1,7 @@
 """Steady state: where the warm-up of a series ends, and whether the remaining seconds drift.
 
 MSER-5 (White, 1997; Spratt, 1998): cut the leading batches of five seconds whose removal makes the standard error of
-the remaining mean smallest. The cut is not beyond the middle: a minimum there means that the series never settled.
+the remaining mean smallest. The cut is never beyond the middle: a minimum there means that the series never settled.
 """
 
 from collections.abc import Sequence
@@ -13,22 +13,22 @@ BATCH = 5
 DRIFT = 0.1
 """Share of the mean: two halves that differ by more, and by more than chance, are not in one steady state."""
 HEAD = 0.05
-"""Leading seconds are no warm-up if their mean is within this share of the remaining seconds' mean."""
+"""Leading seconds are cut only if their mean differs by more than this share from the remaining seconds' mean."""
 JUMP = 0.25
 """Share of the mean: two halves that differ by more, and by more than their seconds scatter, are two states.
 
 A straight line through such seconds would take the jump for noise around the line.
 """
 CERTAIN = 4.0
-"""Standard errors beyond which a change is not chance; many, for few seconds estimate their correlation badly."""
+"""A change of more standard errors is not chance. The number is high: few seconds estimate their correlation badly."""
 FEWEST_SECONDS = 4
 
 
 def warm_up_seconds(series: Sequence[float], floor: int) -> int:
-    """Return the number of leading seconds not to count, at least floor.
+    """Return the number of leading seconds that are warm-up, at least floor.
 
-    series: one value a second. Batches are laid from the end, so that the last seconds always count. The leading
-    seconds must differ from the others by 5 %: with few batches the rule alone would cut noise.
+    series: one value a second. Batches are counted from the end, so the last seconds always count. The leading
+    seconds must differ from the others by more than 5 %: with few batches, MSER-5 alone would cut noise.
     """
     seconds = np.asarray(series, float)
     batches = len(seconds) // BATCH
@@ -46,10 +46,10 @@ def warm_up_seconds(series: Sequence[float], floor: int) -> int:
 
 
 def drift(counted: Sequence[float]) -> float:
-    """Return the change from the first half of the seconds to the second, a share of the mean; 0 within chance.
+    """Return the change from the first half of the seconds to the second, a share of the mean; 0 if it may be chance.
 
-    Halves that are far apart are compared directly, others by a straight line through the seconds. The standard
-    error of the line's slope respects the lag-1 correlation of the residuals.
+    Halves with a jump between them are compared by their means; all others by a straight line through the seconds.
+    The standard error of the line's slope respects the lag-1 correlation of the residuals.
     """
     seconds = np.asarray(counted, float)
     if len(seconds) < FEWEST_SECONDS or not seconds.any():

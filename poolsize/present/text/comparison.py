@@ -50,7 +50,7 @@ def runs_table(comparison: Comparison) -> Table:
         low, high = answer.range or (0, 0)
         between = "" if low == high else f" ({low}-{high})"
         size = f"{answer.pool_size}{between}" if answer.pool_size else "none"
-        rows.append((run.value, size, answer.verdict or "", per_second(plateau.best), run.name))
+        rows.append((run.value, size, answer.verdict or "", per_second(plateau.capacity), run.name))
     return Table((comparison.field or "run", "connections", "verdict", "best", "file"), tuple(rows))
 
 
