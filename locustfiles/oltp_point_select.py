@@ -1,4 +1,4 @@
-"""sysbench's oltp_point_select: one row by its primary key."""
+"""sysbench's oltp_point_select: read one row by its primary key."""
 
 from typing import Any
 
@@ -6,8 +6,8 @@ from poolsize.locust.sysbench import OltpUser
 
 
 class OltpPointSelect(OltpUser):
-    """The shortest useful query."""
+    """Reads one row, the shortest useful query."""
 
     def transaction(self, cursor: Any) -> None:
-        """1 query, outside a transaction."""
+        """Execute 1 query, without BEGIN and COMMIT."""
         self.point_selects(cursor, 1)

@@ -1,4 +1,4 @@
-"""sysbench's oltp_read_only: ten point selects and four ranges in a transaction."""
+"""sysbench's oltp_read_only: ten point selects and four range selects in one transaction."""
 
 from typing import Any
 
@@ -6,10 +6,10 @@ from poolsize.locust.sysbench import OltpUser
 
 
 class OltpReadOnly(OltpUser):
-    """Reads only."""
+    """Reads rows and ranges of rows, and writes nothing."""
 
     def transaction(self, cursor: Any) -> None:
-        """16 queries: BEGIN, 14 reads, COMMIT."""
+        """Execute 16 queries: BEGIN, 14 reads, COMMIT."""
         cursor.execute("BEGIN")
         self.point_selects(cursor)
         self.ranges(cursor)

@@ -1,4 +1,4 @@
-"""sysbench's oltp_write_only: two updates, a delete and an insert in a transaction."""
+"""sysbench's oltp_write_only: two updates, a delete and an insert in one transaction."""
 
 from typing import Any
 
@@ -6,10 +6,10 @@ from poolsize.locust.sysbench import OltpUser
 
 
 class OltpWriteOnly(OltpUser):
-    """Writes only."""
+    """Writes rows, and reads nothing."""
 
     def transaction(self, cursor: Any) -> None:
-        """6 queries: BEGIN, 4 writes, COMMIT."""
+        """Execute 6 queries: BEGIN, 4 writes, COMMIT."""
         cursor.execute("BEGIN")
         self.writes(cursor)
         cursor.execute("COMMIT")

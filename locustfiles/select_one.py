@@ -1,4 +1,4 @@
-"""SELECT 1: the round trip and nothing else."""
+"""SELECT 1: the transaction is a round trip, and hardly anything else."""
 
 from typing import Any
 
@@ -6,9 +6,9 @@ from poolsize.locust import PoolUser
 
 
 class SelectOne(PoolUser):
-    """What a statement costs before it does anything."""
+    """Executes the smallest statement, which shows the cost of every statement."""
 
     def transaction(self, cursor: Any) -> None:
-        """One round trip."""
+        """Execute SELECT 1 and fetch its row."""
         cursor.execute("SELECT 1")
         cursor.fetchone()

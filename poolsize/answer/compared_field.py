@@ -1,4 +1,4 @@
-"""In which field runs differ: one may be compared, any further one would explain the result as well."""
+"""The field in which compared runs differ; a second differing field would explain the result as well."""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,16 +7,16 @@ from poolsize.runs.run import Run
 from poolsize.units import count, number
 
 FACTS = ("thread_handling", "innodb_buffer_pool_size", "innodb_flush_log_at_trx_commit")
-"""Settings that the server reports itself, so that its options add nothing."""
+"""Settings that the server itself reports; a private server's options of these names add nothing."""
 
 Fields = Mapping[str, str]
-"""Everything that a result may depend on: name -> value for people."""
+"""Field that the result may depend on -> its value as text."""
 
 
 def fields(run: Run) -> Fields:
-    """Return everything that the result may depend on.
+    """Return every field of a run that its result may depend on.
 
-    Left out are the length, the order and the pool sizes of the steps: they decide how certain the result is.
+    Length, order and pool sizes of the steps are left out: they determine only how certain the result is.
     """
     setting, plan = run.setting, run.plan
     client = setting.client
@@ -35,10 +35,11 @@ def fields(run: Run) -> Fields:
 
 
 def compared_field(runs: Mapping[str, Run], across: str | None = None) -> str | None:
-    """Return the one field in which runs differ, or None where they know of no difference.
+    """Return the only field in which runs differ, or None where no recorded field differs.
 
-    runs: by the names that people know them by, two or more. across: the field it must be. Raises BadInput naming every
-    further field and two of its values.
+    runs: name, as the user knows the run, -> run; two or more. across: the field that the user expects to differ, or
+    None. Raises BadInput where `across` does not differ or is no field, and where more than one field differs; the
+    error names every further field and two of its values.
     """
     by_run = {name: fields(run) for name, run in runs.items()}
     names = dict.fromkeys(field for values in by_run.values() for field in values)
@@ -75,14 +76,14 @@ def _refusal(by_run: Mapping[str, Fields], further: Sequence[str], across: str |
 
 
 def _two_values(by_run: Mapping[str, Fields], field: str) -> str:
-    """The first value, and the first that is another, each with its run."""
+    """Return the first run's value of a field, and the first differing value, each with its run's name."""
     (first, value), *others = [(name, values.get(field, "not set")) for name, values in by_run.items()]
     other, other_value = next((name, text) for name, text in others if text != value)
     return f"{value} in {first} and {other_value} in {other}"
 
 
 def _server(run: Run) -> dict[str, str]:
-    """What the server is, where, on what hardware, and how it is set."""
+    """Return the fields of a run's server: its version, host and settings; none for a replay."""
     setting = run.setting
     server = setting.server
     if server is None:

@@ -1,6 +1,6 @@
-"""Two runs or more beside each other: how much they differ, and whether that is significant.
+"""The comparison of two or more runs: how much they differ from the first, and whether that is significant.
 
-A change of the machine between the runs is part of the difference, and can't be told apart from it.
+A change of the machine between the runs is part of the difference; no figure separates the two.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,12 +19,15 @@ from poolsize.sweep.next_step import remaining
 from poolsize.units import count
 
 MACHINE = 0.1
-"""A worker whose own loop costs by this share more or less ran on a machine of another speed."""
+"""The machine has another speed if the CPU time of a worker's own loop differs by more than this share."""
 
 
 @dataclass(frozen=True)
 class ComparedRun:
-    """One of the runs. name: as people know it. value: of the compared field. answer: the run's own."""
+    """A compared run.
+
+    name: as the user knows the run. value: of the compared field, as text. answer: the run's recommendation.
+    """
 
     name: str
     value: str
@@ -34,9 +37,9 @@ class ComparedRun:
 
 @dataclass(frozen=True)
 class SizeDifference:
-    """One pool size, second run against the first, with intervals that hold at all sizes at once.
+    """The difference of a run from the first at one pool size; the intervals hold for all sizes at once.
 
-    throughput: None at a fixed rate. p95: of the total time; None where it is not known.
+    throughput: None at a fixed rate. p95: of the total time; None where a run does not know it.
     """
 
     pool_size: int
@@ -46,11 +49,13 @@ class SizeDifference:
 
 @dataclass(frozen=True)
 class Against:
-    """One run against the first. throughput, p95: on average over the sizes; None as in SizeDifference.
+    """The difference of a run from the first.
 
-    sizes: those with valid steps in both runs, ascending. left_out: every other measured size.
-    apart_seconds: between the beginnings of the runs. longer_loop: by what share a turn of a worker's loop took longer,
-    by the calibration of each run; None where a run has none.
+    throughput, p95: mean differences over the sizes; None as in SizeDifference.
+    sizes: the sizes with valid steps in both runs, ascending. left_out: every other measured size, ascending.
+    apart_seconds: from the beginning of the first run to the beginning of this run.
+    longer_loop: share by which a worker's loop takes more CPU time, by the calibration of each run; None where a run
+    has no calibration.
     """
 
     run: ComparedRun
@@ -63,22 +68,23 @@ class Against:
 
     @property
     def significant_sizes(self) -> Mapping[int, Difference]:
-        """The sizes at which throughput differs significantly, and by how much."""
+        """Pool size -> difference of throughput, for the sizes at which throughput differs significantly."""
         return {
             size.pool_size: size.throughput for size in self.sizes if size.throughput and size.throughput.significant
         }
 
     @property
     def other_machine(self) -> bool:
-        """Whether the machine was another, or of another speed."""
+        """Whether the machine of the load generator has another speed than in the first run."""
         return self.longer_loop is not None and abs(self.longer_loop) > MACHINE
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """The compared runs.
+    """The comparison of runs with the first.
 
-    field: in which the runs differ, or None where they know of no difference. first: what the others are compared with.
+    field: the field in which the runs differ, or None where no recorded field differs. first: the run that every other
+    run is compared with. others: their differences from it.
     """
 
     field: str | None
@@ -92,10 +98,11 @@ class Comparison:
 
 
 def compare(analyses: Mapping[str, Analysis], across: str | None = None) -> Comparison:
-    """Return the comparison of runs with the first of them. analyses: by the runs' names, two or more.
+    """Return the comparison of runs with the first.
 
-    Raises BadInput for fewer, and for runs that differ in more than one field or have no size in common; WorkFailed for
-    a run that is incomplete or has no valid step.
+    analyses: name of a run -> its analysis, two or more. across: the field that may differ; None for any one field.
+    Raises BadInput for fewer runs, and for runs that differ in more than one field or have no size in common. Raises
+    WorkFailed for a run that is incomplete or has no valid step.
     """
     if len(analyses) < 2:
         raise BadInput(f"{count(len(analyses), 'run')} to compare: give two or more, each by a name of its own")
@@ -113,27 +120,28 @@ def compare(analyses: Mapping[str, Analysis], across: str | None = None) -> Comp
 
 
 def _against(first: ComparedRun, other: ComparedRun) -> Against:
-    ours, theirs = first.analysis, other.analysis
-    sizes = [size for size in _valid_sizes(ours) if size in _valid_sizes(theirs)]
+    before, after = first.analysis, other.analysis
+    sizes = [size for size in _valid_sizes(before) if size in _valid_sizes(after)]
     if not sizes:
         raise BadInput(
-            f"{first.name} measured {_listed(ours)} connections and {other.name} {_listed(theirs)}, no size in both: "
+            f"{first.name} measured {_listed(before)} connections and {other.name} {_listed(after)}, no size in both: "
             "measure one of them with `sizes` of the other"
         )
-    closed = ours.setting.plan.rate is None and theirs.setting.plan.rate is None
-    throughput_pairs = [pair for size in sizes for pair in _pairs(ours.by_size.steps[size], theirs.by_size.steps[size])]
-    p95_pairs = [pair for size in sizes if (pair := _p95_pair(ours, theirs, size))]
+    closed = before.setting.plan.rate is None and after.setting.plan.rate is None
+    steps_at = [(before.by_size.steps[size], after.by_size.steps[size]) for size in sizes]
+    throughput_pairs = [pair for steps in steps_at for pair in _throughput_pairs(*steps)]
+    p95_pairs = [pair for size in sizes if (pair := _p95_pair(before, after, size))]
     throughput, throughput_at = paired(throughput_pairs) if closed and throughput_pairs else (None, {})
     p95, p95_at = paired(p95_pairs) if p95_pairs else (None, {})
-    measured = {size.pool_size for analysis in (ours, theirs) for size in analysis.sizes}
+    measured = {size.pool_size for analysis in (before, after) for size in analysis.sizes}
     return Against(
         other,
         throughput,
         p95,
         tuple(SizeDifference(size, throughput_at.get(size), p95_at.get(size)) for size in sizes),
         tuple(sorted(measured.difference(sizes))),
-        _seconds_apart(ours.run, theirs.run),
-        _longer_loop(ours.run, theirs.run),
+        _seconds_apart(before.run, after.run),
+        _longer_loop(before.run, after.run),
     )
 
 
@@ -141,10 +149,10 @@ def _valid_sizes(analysis: Analysis) -> list[int]:
     return [size.pool_size for size in analysis.valid_sizes]
 
 
-def _pairs(ours: Sequence[Step], theirs: Sequence[Step]) -> list[Pair]:
-    """The ratios at one size, repeat by repeat; of a run with more repeats, several of its steps make one."""
-    number = min(len(ours), len(theirs))
-    observed = [(_mean(ours[place::number]), _mean(theirs[place::number])) for place in range(number)]
+def _throughput_pairs(before: Sequence[Step], after: Sequence[Step]) -> list[Pair]:
+    """Return a pair for each repeat at one size. In the run with more repeats, a pair has the mean of several steps."""
+    number = min(len(before), len(after))
+    observed = [(_mean(before[place::number]), _mean(after[place::number])) for place in range(number)]
     return [
         Pair(
             first.pool_size,
@@ -160,22 +168,23 @@ def _mean(steps: Sequence[Step]) -> Observation:
     return Observation.mean([Observation.of(step) for step in steps])
 
 
-def _p95_pair(ours: Analysis, theirs: Analysis, size: int) -> Pair | None:
-    intervals = [analysis.at(size).intervals.get("total", {}).get("p95") for analysis in (ours, theirs)]
+def _p95_pair(before: Analysis, after: Analysis, size: int) -> Pair | None:
+    """Return the pair of the p95 of the total time at one size, or None where a run does not know its interval."""
+    intervals = [analysis.at(size).intervals.get("total", {}).get("p95") for analysis in (before, after)]
     known = [
         interval for interval in intervals if interval is not None and isfinite(interval.high) and interval.mean > 0
     ]
     if len(known) < 2:
         return None
-    before, after = known
-    # an interval reaches about two errors far
+    first, second = known
+    # half of a 95 % interval is about two standard errors
     errors = [(interval.high - interval.mean) / interval.mean / 2 for interval in known]
-    return Pair(size, log(after.mean / before.mean), hypot(*errors))
+    return Pair(size, log(second.mean / first.mean), hypot(*errors))
 
 
 def _seconds_apart(first: Run, other: Run) -> float:
-    ours, theirs = (datetime.fromisoformat(run.setting.created) for run in (first, other))
-    return (theirs - ours).total_seconds()
+    before, after = (datetime.fromisoformat(run.setting.created) for run in (first, other))
+    return (after - before).total_seconds()
 
 
 def _longer_loop(first: Run, other: Run) -> float | None:

@@ -1,4 +1,4 @@
-"""Finding: one thing worth saying about an answer, as a code with figures; `present.text` makes the sentence."""
+"""Finding: a reason, a warning or a refusal, as a code with figures; `present.text` words the sentence."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from typing import Any
 
 
 class Severity(StrEnum):
-    """REASON: why the answer is what it is. WARNING: what limits its use. REFUSAL: why there is no answer."""
+    """Kinds of findings. REASON explains an answer, WARNING limits its use, REFUSAL explains why there is no answer."""
 
     REASON = "reason"
     WARNING = "warning"
@@ -15,7 +15,7 @@ class Severity(StrEnum):
 
 
 class Code(StrEnum):
-    """What a finding says; the values are printed in JSON."""
+    """The codes of all findings; the values are printed in JSON."""
 
     # of the formula
     CORES = "cores"
@@ -78,7 +78,7 @@ class Code(StrEnum):
 
 
 class Remedy(StrEnum):
-    """What to do about a finding; `present.text` adds the options that do it."""
+    """The actions that improve an answer; `present.text` adds the options for each."""
 
     MEASURE_LONGER = "measure_longer"
     SEARCH_LONGER = "search_longer"
@@ -91,7 +91,7 @@ class Remedy(StrEnum):
 
 @dataclass(frozen=True)
 class WayOut:
-    """What to do about a finding. values: the figures to do it with, by names with units."""
+    """An action that improves an answer. values: the figures of the action, by names with units."""
 
     remedy: Remedy
     values: Mapping[str, Any] = field(default_factory=dict)
@@ -99,7 +99,10 @@ class WayOut:
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing worth saying. values: its figures by names with units; shares are fractions. way_out: None for none."""
+    """A reason, a warning or a refusal.
+
+    values: its figures by names with units; shares are fractions. way_out: an action that improves the answer, or None.
+    """
 
     code: Code
     severity: Severity
@@ -108,15 +111,15 @@ class Finding:
 
 
 def reason(code: Code, **values: object) -> Finding:
-    """Return a finding that says why the answer is what it is."""
+    """Return a finding that explains the answer. values: its figures."""
     return Finding(code, Severity.REASON, values)
 
 
 def warning(code: Code, way_out: WayOut | None = None, **values: object) -> Finding:
-    """Return a finding that limits the answer's use."""
+    """Return a finding that limits the answer's use. values: its figures."""
     return Finding(code, Severity.WARNING, values, way_out)
 
 
 def refusal(code: Code, way_out: WayOut | None = None, **values: object) -> Finding:
-    """Return a finding that forbids an answer."""
+    """Return a finding that explains why there is no answer. values: its figures."""
     return Finding(code, Severity.REFUSAL, values, way_out)

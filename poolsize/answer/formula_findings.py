@@ -1,11 +1,11 @@
-"""What the formula's answer rests on, and what limits its use."""
+"""The findings of the formula's answer: the facts behind it, and the limits of its use."""
 
 from poolsize.answer.finding import Code, Finding, reason, warning
 from poolsize.formula import StartingPoint
 
 
 def formula_findings(start: StartingPoint) -> tuple[Finding, ...]:
-    """Return the reasons and warnings of a starting point."""
+    """Return the reasons of a starting point, then its warnings."""
     return (*_reasons(start), *_warnings(start))
 
 

@@ -1,4 +1,4 @@
-"""The pool size that keeps a latency limit."""
+"""The pool size within the latency limits."""
 
 from dataclasses import dataclass
 from math import isnan
@@ -15,14 +15,14 @@ if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
 
 @dataclass(frozen=True)
 class LatencyLimits:
-    """Longest total times that the user accepts, in milliseconds; None for no limit."""
+    """Limits of the total time's p95 and p99, in milliseconds; None for no limit."""
 
     max_p95_ms: float | None = None
     max_p99_ms: float | None = None
 
     @property
     def by_quantile(self) -> dict[str, float]:
-        """Quantile -> its limit in ms."""
+        """Quantile ("p95", "p99") -> its limit in ms; empty without limits."""
         limits_ms = {"p95": self.max_p95_ms, "p99": self.max_p99_ms}
         return {quantile: limit_ms for quantile, limit_ms in limits_ms.items() if limit_ms is not None}
 
@@ -32,18 +32,18 @@ NO_LIMITS = LatencyLimits()
 
 @dataclass(frozen=True)
 class LimitedSize:
-    """The pool size under the latency limits. finding: what the limits changed; None without limits."""
+    """The pool size within the latency limits. finding: the effect of the limits; None without limits."""
 
     pool_size: int
     finding: Finding | None = None
 
 
 def within_limits(analysis: "Analysis", plateau: "Plateau", limits: LatencyLimits) -> LimitedSize:
-    """Return the plateau's size if it keeps the latency limits, else the best of the sizes that do.
+    """Return the plateau's size if its latencies are within the limits, else the best size within the limits.
 
-    That is the smallest within the tolerance of the highest throughput that the limits allow; sizes between measured
-    ones count. Where no size keeps them, the plateau's size stays, with a warning. Raises BadInput for a latency that
-    the run does not know.
+    The best size is the smallest whose throughput is within the tolerance of the highest within the limits. Sizes
+    between measured sizes count. Where no size is within the limits, the plateau's size stays, with a warning.
+    Raises BadInput for a quantile that the run does not know.
     """
     limits_ms = limits.by_quantile
     if not limits_ms:
@@ -53,17 +53,17 @@ def within_limits(analysis: "Analysis", plateau: "Plateau", limits: LatencyLimit
             name = f"max_{quantile}_ms"
             raise BadInput(f"`{name}` {limit_ms:g}ms: the run does not know its {quantile}: leave it out")
     sizes = analysis.curve.sizes if analysis.curve else [size.pool_size for size in analysis.valid_sizes]
-    keeping = [
+    within = [
         size
         for size in sizes
         if all(analysis.by_size.latency_ms(quantile, size) <= limit_ms for quantile, limit_ms in limits_ms.items())
     ]
-    if not keeping:
+    if not within:
         return LimitedSize(plateau.pool_size, _broken(analysis, limits_ms))
-    if plateau.pool_size in keeping:
+    if plateau.pool_size in within:
         return LimitedSize(plateau.pool_size, reason(Code.LIMIT_KEPT, limits_ms=limits_ms))
-    most = max(map(analysis.throughput_at, keeping))
-    size = next(size for size in keeping if analysis.throughput_at(size) >= (1 - plateau.tolerance) * most)
+    highest = max(map(analysis.throughput_at, within))
+    size = next(size for size in within if analysis.throughput_at(size) >= (1 - plateau.tolerance) * highest)
     loss = price(analysis, size).throughput_loss - price(analysis, plateau.pool_size).throughput_loss
     finding = reason(
         Code.LIMIT_DECIDES, limits_ms=limits_ms, plateau_size=plateau.pool_size, throughput_loss=max(0.0, loss)
@@ -72,7 +72,7 @@ def within_limits(analysis: "Analysis", plateau: "Plateau", limits: LatencyLimit
 
 
 def _broken(analysis: "Analysis", limits_ms: dict[str, float]) -> Finding:
-    """No size keeps the limits: how near the limit that is missed furthest comes."""
+    """Return the warning that no size is within the limits, with the lowest value of the quantile missed furthest."""
     lowest_ms = {
         quantile: min(
             (analysis.by_size.latency_ms(quantile, size.pool_size), size.pool_size) for size in analysis.valid_sizes

@@ -1,4 +1,7 @@
-"""What if: the fitted closed network with other cores, another round trip, other users."""
+"""The prediction of a run's throughput and latencies with other cores, another round trip, or other users.
+
+It rests on the closed network fitted to the run, and on a finite source of users in front of it.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -16,19 +19,20 @@ from poolsize.analysis.vector import Vector
 from poolsize.answer.finding import Code, Finding, reason, warning
 from poolsize.errors import BadInput, WorkFailed
 
-MOST_USERS = 1_000_000
-LARGEST = 10_000
+MOST_USERS, LARGEST = 1_000_000, 10_000
+"""The largest number of users, and the largest pool size, that are predicted."""
 BEYOND = 4
-"""Sizes are predicted up to so many times the largest measured."""
+"""Sizes are predicted up to this multiple of the largest measured size."""
 
 
 @dataclass(frozen=True)
 class WhatIf:
-    """What differs from the run; None for no difference.
+    """The differences from the run; None for no difference.
 
-    cores: of the database's host. round_trip_ms: of one statement. think_time_ms: between a user's transactions.
-    users: of all instances together. instances: of the application, each with its share of the users and of the pool,
-    and with workers like the run's. Raises BadInput for impossible values.
+    cores: physical cores of the database's host. round_trip_ms: of one statement. think_time_ms: mean pause of a user
+    between transactions. users: of all instances together.
+    instances: number of instances of the application. Each has an equal share of the users and of the pool, and workers
+    like the run's.
     """
 
     cores: int | None = None
@@ -49,10 +53,10 @@ class WhatIf:
 
 @dataclass(frozen=True)
 class PredictedSize:
-    """One pool size, all instances together. throughput: per second. at_work: mean connections in use.
+    """The prediction for one pool size, all instances together.
 
-    wait, usage, total: milliseconds. measured: throughput per second as measured, where nothing differs from the run;
-    else None.
+    throughput: transactions per second. at_work: mean connections in use. wait, usage, total: milliseconds.
+    measured: transactions per second as measured; None where anything differs from the run, or without a valid step.
     """
 
     pool_size: int
@@ -66,10 +70,11 @@ class PredictedSize:
 
 @dataclass(frozen=True)
 class Prediction:
-    """Predicted pool sizes.
+    """The prediction for several pool sizes.
 
-    network: as fitted, changed by what differs from the run. sizes: ascending. error: of the fit at the measured sizes,
-    a share (root mean square). findings: what the figures rest on.
+    network: the fitted network, with the differences from the run. users: of all instances together.
+    think_time_ms: mean pause of a user between transactions. sizes: as listed by the caller, else ascending.
+    error: root mean square error, a share, of the fitted network at the measured sizes. findings: basis and limits.
     """
 
     network: FittedNetwork
@@ -81,9 +86,10 @@ class Prediction:
 
 
 def predict(analysis: Analysis, what_if: WhatIf, sizes: Sequence[int] | None = None) -> Prediction:
-    """Return predicted pool sizes. sizes: those to predict, or None for sizes around the measured ones.
+    """Return the prediction for a run with differences. sizes: pool sizes, or None for the measured sizes and beyond.
 
-    Raises WorkFailed where no network could be fitted, and BadInput for what the run does not know.
+    Raises WorkFailed where no network can be fitted. Raises BadInput for sizes or users that can't be shared evenly,
+    and for differences that need figures the run does not have.
     """
     network = analysis.models.network
     if network is None:
@@ -100,8 +106,8 @@ def predict(analysis: Analysis, what_if: WhatIf, sizes: Sequence[int] | None = N
     _require_possible(pool_sizes, users, what_if.instances)
     shape = _usage_shape(analysis)
     rates = throughputs(changed.stations, changed.delay_ms, max(pool_sizes))
-    same = what_if == WhatIf(users=what_if.users if what_if.users == plan.users else None)
-    measured = {size.pool_size: size.throughput.mean for size in analysis.valid_sizes} if same else {}
+    as_measured = what_if == WhatIf(users=what_if.users if what_if.users == plan.users else None)
+    measured = {size.pool_size: size.throughput.mean for size in analysis.valid_sizes} if as_measured else {}
     predicted = tuple(
         _predicted(rates, size, users, think_ms, what_if.instances, shape, measured.get(size)) for size in pool_sizes
     )
@@ -116,14 +122,14 @@ def predict(analysis: Analysis, what_if: WhatIf, sizes: Sequence[int] | None = N
 
 
 def _error(analysis: Analysis, network: FittedNetwork) -> float:
-    """Root mean square of the network's error at the measured sizes, a share."""
+    """Return the root mean square of the network's relative errors at the measured sizes."""
     fitted = network.throughput([size.pool_size for size in analysis.valid_sizes])
     errors = fitted / np.array([size.throughput.mean for size in analysis.valid_sizes]) - 1
     return float(np.sqrt(np.mean(errors**2)))
 
 
 def _findings(analysis: Analysis, what_if: WhatIf, users: int, largest: int) -> tuple[Finding, ...]:
-    """What the figures rest on."""
+    """Return the basis of the figures and the limits of their use. largest: the largest predicted size."""
     as_measured = analysis.models.usage_histogram is not None
     findings = [reason(Code.USAGE_AS_MEASURED if as_measured else Code.USAGE_EXPONENTIAL)]
     limit = analysis.bottleneck.name if analysis.bottleneck else BottleneckName.UNKNOWN
@@ -138,6 +144,7 @@ def _findings(analysis: Analysis, what_if: WhatIf, users: int, largest: int) -> 
 
 
 def _require_possible(sizes: Sequence[int], users: int, instances: int) -> None:
+    """Raise BadInput for fewer users than instances, and for sizes that they can't share or that are too large."""
     if users < instances:
         raise BadInput(f"`users` {users}: fewer than the {instances} instances that share them")
     for size in sizes:
@@ -148,7 +155,7 @@ def _require_possible(sizes: Sequence[int], users: int, instances: int) -> None:
 
 
 def _changed(analysis: Analysis, network: FittedNetwork, what_if: WhatIf) -> FittedNetwork:
-    """The network with other cores, another round trip and the workers of all instances."""
+    """Return the network with other cores, another round trip, and the workers of all instances."""
     servers, delay_ms = network.servers, network.delay_ms
     if what_if.cores is not None:
         servers = max(1, round(network.servers * what_if.cores / analysis.setting.cores))
@@ -166,7 +173,7 @@ def _changed(analysis: Analysis, network: FittedNetwork, what_if: WhatIf) -> Fit
 
 
 def _sizes(analysis: Analysis, users: int, instances: int) -> tuple[int, ...]:
-    """The measured sizes, and doublings beyond while there are users for them; multiples of the instances."""
+    """Return the measured sizes, and doublings beyond as far as users can fill the pool, as multiples of instances."""
     measured = [size.pool_size for size in analysis.valid_sizes]
     most = min(BEYOND * measured[-1], max(measured[-1], users))
     further = [measured[-1] * 2**place for place in range(1, BEYOND)]
@@ -176,7 +183,10 @@ def _sizes(analysis: Analysis, users: int, instances: int) -> tuple[int, ...]:
 def _predicted(
     rates: Vector, size: int, users: int, think_ms: float, instances: int, shape: Vector, measured: float | None
 ) -> PredictedSize:
-    """One size. All instances are alike, so one is solved, at its share of the throughput of all together."""
+    """Return the prediction for one size. Instances are alike, so one instance is solved, with its share of the rates.
+
+    rates: transactions per millisecond of the network with 1, 2, ... connections. shape: see _usage_shape.
+    """
     share, own_users = size // instances, ceil(users / instances)
     own_rates = rates[np.arange(1, share + 1) * instances - 1] / instances
     source = finite_source(own_rates, own_users, think_ms, float(shape.var()))
@@ -194,7 +204,10 @@ def _predicted(
 
 
 def _usage_shape(analysis: Analysis) -> Vector:
-    """Equally likely usage times as multiples of their mean: as measured at the plateau, else exponential."""
+    """Return CLASSES equally likely usage times, as multiples of their mean.
+
+    They are measured at the plateau; without a measurement they are exponential.
+    """
     levels = (np.arange(CLASSES) + 0.5) / CLASSES
     usage = analysis.models.usage_histogram
     shape = -np.log1p(-levels) if usage is None else quantiles(usage, levels.tolist())

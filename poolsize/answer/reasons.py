@@ -1,4 +1,4 @@
-"""Why a measured answer is that size."""
+"""The reasons of a measured answer."""
 
 from dataclasses import asdict
 from typing import TYPE_CHECKING
@@ -10,17 +10,20 @@ if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
     from poolsize.analysis.plateau import Plateau
 
 QUEUES_INSIDE = 1.2
-"""A usage time longer by this factor means that connections queue in the database."""
+"""Transactions queue in the database if the usage time at the largest size is longer by more than this factor."""
 DISAGREE = 2.0
-"""Estimators whose sizes differ by this factor disagree."""
+"""Estimators disagree if their largest size is this multiple of their smallest, or more."""
 
 
 def reasons(analysis: "Analysis", size: int, formula_size: int) -> tuple[Finding, ...]:
-    """Return why the answer is that size, the most important reason first. formula_size: the formula's connections."""
+    """Return the reasons why the answer is a pool size, the most important first.
+
+    size: the answer, a size of the plateau or within the latency limits. formula_size: the formula's connections.
+    """
     assert analysis.plateau is not None
-    reach = _plateau if analysis.setting.plan.rate is None else _carries_rate
+    reaches_goal = _plateau if analysis.setting.plan.rate is None else _carries_rate
     findings = [
-        reach(analysis, analysis.plateau),
+        reaches_goal(analysis, analysis.plateau),
         _wait_and_usage(analysis, size),
         _bottleneck(analysis),
         *_verified(analysis),
@@ -97,7 +100,7 @@ def _verified(analysis: "Analysis") -> list[Finding]:
 
 def _queue_in_database(analysis: "Analysis", size: int) -> Finding | None:
     nearest, largest = analysis.by_size.nearest(size), analysis.valid_sizes[-1]
-    open_loop = analysis.setting.plan.rate is not None  # then nobody needs to queue
+    open_loop = analysis.setting.plan.rate is not None  # arrivals below capacity need no queue
     if open_loop or not largest.usage.mean > QUEUES_INSIDE * nearest.usage.mean:
         return None
     return reason(
@@ -109,7 +112,7 @@ def _queue_in_database(analysis: "Analysis", size: int) -> Finding | None:
 
 
 def _database_size(analysis: "Analysis", size: int) -> Finding | None:
-    """The size that saturates the database alone beside what this client needs, and why they differ."""
+    """Return the pool size that saturates the database alone, with the service demands that explain the difference."""
     database, demands = analysis.models.database_sizes, analysis.by_size.nearest(size).demands
     if database is None or demands is None:
         return None

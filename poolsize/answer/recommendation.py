@@ -1,4 +1,4 @@
-"""Analysis or StartingPoint -> Recommendation: a pool size, its range, its price, and how far it can be trusted."""
+"""Analysis or StartingPoint -> Recommendation: a pool size, its range, a verdict on it, findings and a price table."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from poolsize.answer.formula_findings import formula_findings
 from poolsize.answer.latency_limit import NO_LIMITS, LatencyLimits, within_limits
 from poolsize.answer.price import Price, current_size, prices
 from poolsize.answer.reasons import reasons
-from poolsize.answer.verdict import Verdict, judge, refuse
+from poolsize.answer.verdict import Verdict, verdict_on_size, verdict_without_size
 from poolsize.answer.warnings import warnings
 from poolsize.answer.way_out import sizes_beyond
 from poolsize.errors import BadInput, WorkFailed
@@ -32,7 +32,7 @@ class Formula:
 
 @dataclass(frozen=True)
 class PoolOfTwo:
-    """One of two pools, for the short or for the long transactions; pool_size: its part of the whole."""
+    """One of two pools, for short or for long transactions. pool_size: its connections. kind: its transactions."""
 
     pool_size: int
     kind: "Mode"
@@ -42,14 +42,17 @@ class PoolOfTwo:
 class Recommendation:
     """The answer.
 
-    basis: "formula" before anything was measured, else "measured".
+    basis: "formula" for a starting point, "measured" for a run.
     pool_size: connections for all clients of the database together; None where the verdict forbids a number.
-    range: 95 % range of the plateau's start; for a formula, the sizes to look at first.
-    verdict: how far a measured size can be trusted; None for a formula.
+    range: lowest and highest pool size. Of a plateau, the 95 % range of its start; of a size that a latency limit
+        decides, the size itself; for a formula, half of pool_size and twice. None where pool_size is None.
+    formula: the formula's answer for the database's host.
+    verdict: whether a measured size is usable, and if not, why; None for a formula.
     findings: reasons, warnings and refusals, in the order to read them.
     throughput: transactions per second at pool_size; None for a formula.
     database_size: the pool size that saturates the database when no client adds time: a bound, never what to
-        configure; None where no processor is the bottleneck. database_range: its lowest and highest over all sizes.
+        configure; None where no processor is the bottleneck.
+    database_range: lowest and highest database_size over the measured sizes; None where database_size is None.
     two_pools: for short and for long transactions, where usage times are bimodal; else empty.
     estimates: estimator -> its pool size. regret: the price table, ascending in pool size.
     sweep_sizes: sizes worth measuring next.
@@ -71,7 +74,7 @@ class Recommendation:
 
 
 def from_formula(start: StartingPoint) -> Recommendation:
-    """Return the starting point as a recommendation; its range is from half of it to twice."""
+    """Return the recommendation of a starting point, with a range from half of its pool size to twice."""
     return Recommendation(
         basis="formula",
         pool_size=start.pool_size,
@@ -84,16 +87,17 @@ def from_formula(start: StartingPoint) -> Recommendation:
 
 
 def recommend(analysis: "Analysis", limits: LatencyLimits = NO_LIMITS, current: int | None = None) -> Recommendation:
-    """Return the plateau of a complete run, or the pool size that keeps the latency limits.
+    """Return the recommendation of a complete run: its plateau's size, or the best size within the latency limits.
 
-    current: the user's pool size today, to be priced. Raises WorkFailed for an incomplete run, and BadInput for a
-    limit on a latency that the run does not know, or a current size below 1.
+    limits: of the total time. current: the user's pool size today, to compare with, or None.
+    Raises WorkFailed for an incomplete run. Raises BadInput for a limit of a quantile that the run does not know, and
+    for a current size below 1.
     """
     if current is not None and current < 1:
         raise BadInput(f"`current` {current}: a pool has at least 1 connection")
-    require_complete(analysis)
+    _require_complete(analysis)
     start = starting_point(analysis.setting.cores, disks=analysis.setting.disks)
-    if refused := refuse(analysis):
+    if refused := verdict_without_size(analysis):
         verdict, finding = refused
         return Recommendation(
             "measured",
@@ -104,12 +108,12 @@ def recommend(analysis: "Analysis", limits: LatencyLimits = NO_LIMITS, current: 
             (finding, *warnings(analysis)),
             estimates={"plateau": None},
         )
-    assert analysis.plateau is not None  # else it was refused
+    assert analysis.plateau is not None  # a run without a plateau has a verdict without a size
     return _measured(analysis, analysis.plateau, start, limits, current)
 
 
-def require_complete(analysis: "Analysis") -> None:
-    """Raises WorkFailed for a run that has steps left to measure."""
+def _require_complete(analysis: "Analysis") -> None:
+    """Raise WorkFailed for a run that has steps left to measure."""
     from poolsize.sweep.next_step import remaining
 
     if left := remaining(analysis.run):
@@ -121,12 +125,13 @@ def _measured(
 ) -> Recommendation:
     limited = within_limits(analysis, plateau, limits)
     size, limit_finding = limited.pool_size, limited.finding
-    verdict, advice = judge(analysis)
-    first, *others = reasons(analysis, size, start.connections)
-    kept = limit_finding if limit_finding and limit_finding.severity == "reason" else None
-    broken = limit_finding if limit_finding and limit_finding.severity == "warning" else None
-    priced = None if current is None else current_size(analysis, size, current)
-    findings = (first, kept, priced, *others, broken, advice, *warnings(analysis))
+    verdict, verdict_warning = verdict_on_size(analysis)
+    first_reason, *further_reasons = reasons(analysis, size, start.connections)
+    limit_reason = limit_finding if limit_finding and limit_finding.severity == "reason" else None
+    limit_warning = limit_finding if limit_finding and limit_finding.severity == "warning" else None
+    current_reason = None if current is None else current_size(analysis, size, current)
+    all_reasons = (first_reason, limit_reason, current_reason, *further_reasons)
+    findings = (*all_reasons, limit_warning, verdict_warning, *warnings(analysis))
     database = analysis.models.database_sizes
     return Recommendation(
         basis="measured",

@@ -1,4 +1,4 @@
-"""Whether a measured size may be used as an answer; if not, the finding says what would make it one."""
+"""The verdict on a measured size: whether it is usable, and if not, the reason and the way out."""
 
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -11,17 +11,16 @@ if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
     from poolsize.analysis.analysis import Analysis
 
 RISING, HALF_A_DOUBLING = 0.01, 2**0.5
-"""A curve that gains more than that share over half a doubling has not gone flat."""
+"""A curve still rises if throughput gains more than this share over half a doubling of the pool size."""
 NOISY_SPAN = 8
-"""A range whose ends are further apart than this factor is no answer."""
+"""A measurement is too noisy if the upper end of the 95 % range is more than this multiple of the lower end."""
 
 
 class Verdict(StrEnum):
-    """How far a measured size can be trusted.
+    """Whether a measured size is usable.
 
-    MEASURED: as it stands. EDGE: the best size lies at the end of what was swept. USERS_LIMITED: the curve went flat
-    because users ran out. GENERATOR_LIMITED: a worker was the bottleneck. NOISY: the sizes can't be told apart, so
-    there is no number.
+    MEASURED: usable. EDGE: the best size may lie beyond the measured sizes. USERS_LIMITED: larger pools had too few
+    users to fill them. GENERATOR_LIMITED: a worker was the bottleneck. NOISY: the measurement determines no size.
     """
 
     MEASURED = "measured"
@@ -31,8 +30,8 @@ class Verdict(StrEnum):
     NOISY = "noisy"
 
 
-def refuse(analysis: "Analysis") -> tuple[Verdict, Finding] | None:
-    """Return what forbids a number, or None where nothing does."""
+def verdict_without_size(analysis: "Analysis") -> tuple[Verdict, Finding] | None:
+    """Return the verdict and the refusal of a run that determines no size; None for a run that determines a size."""
     plateau = analysis.plateau
     if plateau is None or plateau.high > NOISY_SPAN * plateau.low:
         return _failed_everywhere(analysis) or (Verdict.NOISY, _noisy(analysis))
@@ -42,19 +41,23 @@ def refuse(analysis: "Analysis") -> tuple[Verdict, Finding] | None:
     return None
 
 
-def judge(analysis: "Analysis") -> tuple[Verdict, Finding | None]:
-    """Return the verdict on the plateau of a run that has one, and what to do about it (None when all is well)."""
+def verdict_on_size(analysis: "Analysis") -> tuple[Verdict, Finding | None]:
+    """Return the verdict on the plateau's size, and a warning with the way out; None where the size is usable.
+
+    analysis: of a run with a plateau.
+    """
     assert analysis.plateau is not None
     size = analysis.plateau.pool_size
     if _is_generator_limited(analysis):
         way_out = more_workers(analysis.by_size.nearest(size))
         return Verdict.GENERATOR_LIMITED, warning(Code.GENERATOR_LIMITED, way_out, pool_size=size)
     if any(other.pool_size < size and other.failed(Check.ARRIVALS) for other in analysis.sizes):
-        return Verdict.MEASURED, None  # smaller pools were seen not to carry the rate
+        return Verdict.MEASURED, None  # smaller pools did not serve the rate, so no smaller size can be the answer
     return _at_an_end(analysis, size) or (Verdict.MEASURED, None)
 
 
 def _failed_everywhere(analysis: "Analysis") -> tuple[Verdict, Finding] | None:
+    """Return the verdict and the refusal of a run with a check that failed at every size, or None."""
     plan, recorded = analysis.setting.plan, analysis.setting.recording is not None
 
     def everywhere(check: Check) -> bool:
@@ -80,7 +83,7 @@ def _noisy(analysis: "Analysis") -> Finding:
 
 
 def _at_an_end(analysis: "Analysis", size: int) -> tuple[Verdict, Finding] | None:
-    """Whether the answer lies at an end of the measured sizes, or the curve still rises at its end."""
+    """Return the verdict and the warning where the answer is at an end of the sizes or the curve still rises there."""
     users, recorded = analysis.setting.plan.users, analysis.setting.recording is not None
     smallest, largest = analysis.valid_sizes[0].pool_size, analysis.valid_sizes[-1].pool_size
     rising = size == largest or (2 * size > largest and _is_still_rising(analysis, largest))
@@ -98,7 +101,7 @@ def _at_an_end(analysis: "Analysis", size: int) -> tuple[Verdict, Finding] | Non
 
 
 def _is_still_rising(analysis: "Analysis", largest: int) -> bool:
-    """Whether the curve ends at its best and has not gone flat before."""
+    """Return whether the curve is highest at its end and rises over the half doubling before."""
     if analysis.best_size != largest:
         return False
     before = max(analysis.valid_sizes[0].pool_size, round(largest / HALF_A_DOUBLING))

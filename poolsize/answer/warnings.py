@@ -1,4 +1,4 @@
-"""What limits the use of a measured answer."""
+"""The warnings of a measured answer: what limits its use."""
 
 from typing import TYPE_CHECKING
 
@@ -11,11 +11,11 @@ if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
     from poolsize.analysis.analysis import Analysis
 
 WIDE = 4
-"""A range whose ends are further apart than this factor needs a longer measurement."""
+"""A 95 % range is wide if its upper end is this multiple of the lower end, or more."""
 
 
 def warnings(analysis: "Analysis") -> tuple[Finding, ...]:
-    """Return what limits the answer's use, the gravest first."""
+    """Return the warnings of a run's answer, the most serious first."""
     findings = [
         *_failed_checks(analysis),
         _wide_range(analysis),
@@ -30,7 +30,7 @@ def warnings(analysis: "Analysis") -> tuple[Finding, ...]:
 
 
 def _failed_checks(analysis: "Analysis") -> list[Finding]:
-    """One finding for each check that failed anywhere: where, and its figures at the largest size."""
+    """Return a warning for each check that failed at any size, with its figures at the largest of these sizes."""
     return [
         warning(Code.CHECK_FAILED, check=check, sizes=list(results), values=dict(results[max(results)].values))
         for check, results in analysis.failures.items()

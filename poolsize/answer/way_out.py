@@ -1,4 +1,4 @@
-"""What to do for a better answer: measure longer, further, with more users or with more workers."""
+"""The ways to a better answer: measure longer, beyond the measured sizes, or with more workers."""
 
 from itertools import pairwise
 from math import ceil
@@ -11,15 +11,15 @@ if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
     from poolsize.analysis.size_summary import SizeSummary
 
 ROOM = 1.25
-"""How much more than the server the load generator must be able to do, so as not to be what is measured."""
+"""The load generator's throughput must exceed the server's by this factor, so that the server is the bottleneck."""
 FAR_APART = 3
-"""A larger ratio between neighbouring sizes of a grid leaves the answer to what lies between."""
+"""Neighbouring sizes with this ratio or more leave a gap in which the plateau may start anywhere."""
 LONGER = 4
-"""A range gets half as wide by this factor of load."""
+"""This multiple of the load makes a range half as wide."""
 
 
 def measure_longer(analysis: "Analysis") -> WayOut:
-    """Return what narrows the answer's range."""
+    """Return the way to a narrower range: fill a gap between the measured sizes, or measure longer."""
     plan = analysis.setting.plan
     if gap := _gap(analysis):
         return WayOut(Remedy.FILL_GAP, {"below": gap[0], "above": gap[1]})
@@ -29,7 +29,7 @@ def measure_longer(analysis: "Analysis") -> WayOut:
 
 
 def sweep_beyond(analysis: "Analysis") -> WayOut:
-    """Return how to measure beyond the end at which the answer lies."""
+    """Return the way to measure beyond the end of the measured sizes at which the answer lies."""
     if analysis.setting.recording is not None:
         return WayOut(Remedy.SWEEP_RECORDING_BEYOND)
     sizes = sizes_beyond(analysis)
@@ -38,7 +38,7 @@ def sweep_beyond(analysis: "Analysis") -> WayOut:
 
 
 def sizes_beyond(analysis: "Analysis") -> tuple[int, ...]:
-    """Return the sizes worth measuring next where the answer lies at an end of the measured ones."""
+    """Return the sizes worth measuring next, ascending, where the answer lies at an end of the measured sizes."""
     assert analysis.plateau is not None
     size, sizes = analysis.plateau.pool_size, [summary.pool_size for summary in analysis.valid_sizes]
     if size == sizes[0] and len(sizes) > 1:
@@ -47,7 +47,11 @@ def sizes_beyond(analysis: "Analysis") -> tuple[int, ...]:
 
 
 def more_workers(size: "SizeSummary") -> WayOut:
-    """Return how many workers make the database the limit again, from the service demands at a pool size."""
+    """Return the way out of a saturated load generator: more workers.
+
+    size: the summary whose service demands show how many workers make the database the bottleneck. The number is left
+    out where the service demands are not known, or where the run has that many workers already.
+    """
     demands = size.demands
     if demands is None or demands.inferred or not demands.server_ms:
         return WayOut(Remedy.MORE_WORKERS)
@@ -57,7 +61,7 @@ def more_workers(size: "SizeSummary") -> WayOut:
 
 
 def _gap(analysis: "Analysis") -> tuple[int, int] | None:
-    """The widest gap between measured sizes in the answer's range, if it is wide."""
+    """Return the sizes on both sides of the widest gap in the answer's range; None where no gap is wide."""
     assert analysis.plateau is not None
     sizes, plateau = [size.pool_size for size in analysis.valid_sizes], analysis.plateau
     inside = [

@@ -1,4 +1,4 @@
-"""The command line: one file a command, each parses, calls and renders; errors become text and exit code here."""
+"""The command line: a file for each command; here errors become text and exit codes."""
 
 import os
 import sys
@@ -23,18 +23,18 @@ COMMANDS = {
 
 
 MODULES = {"import": "import_logs"}
-"""Where a command's name is a word of Python's own."""
+"""Command -> its module, where the command's name is a keyword of Python."""
 
 
 class LazyGroup(click.Group):
-    """Imports a command's module when it is called, so that a quick command starts quickly."""
+    """A group that imports a command's module when the command is called, so that a quick command starts quickly."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 (click's signature)
-        """Every command, in the order of a user's way through them."""
+        """Return the names of all commands, in the order in which a user needs them."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 (click's signature)
-        """Import one command."""
+        """Return a command, imported from its module; None for an unknown name."""
         if cmd_name not in COMMANDS:
             return None
         name = MODULES.get(cmd_name, cmd_name)
@@ -47,7 +47,7 @@ class LazyGroup(click.Group):
             formatter.write_dl(list(COMMANDS.items()))
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command; an error that names parameters names their flags instead."""
+        """Run a command. Raises its PoolsizeError again, with flags in place of the parameters in backticks."""
         try:
             return super().invoke(ctx)
         except PoolsizeError as error:
@@ -64,8 +64,8 @@ def cli() -> None:
 
 
 def main() -> None:
-    """Run a command; whatever poolsize can explain becomes one line on standard error and its exit code."""
-    # The matrices here are small: threads would cost more than they bring, and take cores from what is measured.
+    """Run a command; an error becomes a line on standard error and an exit code."""
+    # The matrices here are small: threads would cost more than they save, and take cores from the load.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a terminal without the letters that draw a curve shows others
@@ -82,5 +82,6 @@ def main() -> None:
 
 
 def _end(message: str, code: int) -> None:
+    """Print an error and exit. code: exit code."""
     click.echo(f"poolsize: error: {message}", err=True)
     sys.exit(code)

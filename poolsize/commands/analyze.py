@@ -1,4 +1,4 @@
-"""`poolsize analyze`: a table of what was measured, and its picture."""
+"""`poolsize analyze`: a run's figures by pool size, as a table and a plot."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""`poolsize compare`: runs beside each other, and whether they differ."""
+"""`poolsize compare`: the differences between runs, and whether they are significant."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -26,7 +26,7 @@ def compare(runs: tuple[str, ...], across: str | None, plot: Path | None, as_jso
 
     They may differ in one field, such as server, workload, users or thread_handling.
     """
-    comparison = compared(runs, across)
+    comparison = compare_files(runs, across)
     click.echo(comparison_json(comparison) if as_json else comparison_text(comparison))
     if plot:
         from poolsize.present.plots import comparison_figure, save_figure
@@ -35,8 +35,12 @@ def compare(runs: tuple[str, ...], across: str | None, plot: Path | None, as_jso
         click.echo(f"poolsize: drew {plot}", err=True)
 
 
-def compared(runs: Sequence[str], across: str | None = None) -> Comparison:
-    """Compare files. Raises BadInput for fewer than two, or one that is named twice, in whatever spelling."""
+def compare_files(runs: Sequence[str], across: str | None = None) -> Comparison:
+    """Return the comparison of runs, by the paths of their files, with the first.
+
+    across: the field that may differ; None for any one field. Raises BadInput for fewer than two files, and for a file
+    that is named twice, also by different paths.
+    """
     if len(runs) < 2:
         raise BadInput(f"compare: {count(len(runs), 'run')} given: name two or more, the first to compare others with")
     files = [Path(run).resolve() for run in runs]

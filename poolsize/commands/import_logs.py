@@ -1,4 +1,4 @@
-"""`poolsize import`: a curve to replay, or a run to analyze, out of other load tools' files."""
+"""`poolsize import`: a recorded curve to replay, or a run to analyze, from files of other load tools."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""`poolsize notebook`: copies the analysis notebook, or the comparing notebook, and opens the copy in JupyterLab."""
+"""`poolsize notebook`: a copy of the notebook for one run, or of the notebook for several, opened in JupyterLab."""
 
 import json
 import os
@@ -8,13 +8,13 @@ from pathlib import Path
 
 import click
 
-from poolsize.commands.compare import compared
+from poolsize.commands.compare import compare_files
 from poolsize.commands.run_file import complete_run
 from poolsize.errors import BadInput
 from poolsize.shipped import shipped
 
 MODULES = ("jupyterlab", "ipywidgets", "nbformat", "pandas")
-"""What this command and the notebooks import from the extra `notebook`."""
+"""Modules that this command and the notebooks import from the extra `notebook`."""
 
 
 @click.command()
@@ -47,21 +47,21 @@ def _require_modules() -> None:
 
 
 def _runs_shown(runs: tuple[str, ...]) -> dict[str, str]:
-    """Return the environment variable that names the runs to the notebook; none for the notebook's own example.
+    """Return the environment variable that names the runs to the notebook; empty without runs, for its example.
 
-    Raises BadInput or WorkFailed for runs that the notebook can't show, so that no cell has to.
+    Raises BadInput or WorkFailed for runs that the notebook can't show.
     """
     if not runs:
         return {}
     if len(runs) == 1:
         complete_run(runs[0])
         return {"POOLSIZE_RUN": str(Path(runs[0]).resolve())}
-    compared(runs)
+    compare_files(runs)
     return {"POOLSIZE_RUNS": json.dumps([str(Path(run).resolve()) for run in runs])}
 
 
 def _copy(source: Path, target: Path, *, keep_outputs: bool) -> None:
-    """Copy a notebook. Without `keep_outputs` the copy has no outputs: they show the examples, not the user's runs."""
+    """Copy a notebook. keep_outputs: whether to copy its outputs, which show the examples and no other run."""
     import nbformat
 
     notebook = nbformat.read(source, as_version=nbformat.NO_CONVERT)

@@ -56,6 +56,7 @@ def recommend(
 
 
 def _measured(run_path: str, limits: LatencyLimits, current: int | None) -> Recommendation:
+    """Return the recommendation of a run. Raises BadInput for an option that describes a host: the run has its own."""
     from poolsize.answer.recommendation import recommend as recommend_from
 
     ctx = click.get_current_context()
@@ -68,6 +69,10 @@ def _measured(run_path: str, limits: LatencyLimits, current: int | None) -> Reco
 
 
 def _from_formula(facts: dict[str, object]) -> tuple[Recommendation, str | None]:
+    """Return the recommendation of the formula, and a note where it takes this machine's cores.
+
+    facts: parameter of starting_point -> value of its option.
+    """
     note = None
     if facts["cores"] is None:
         from poolsize.facts.machine import this_machine

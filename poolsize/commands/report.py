@@ -1,4 +1,4 @@
-"""`poolsize report`: a run as one page to send to the team."""
+"""`poolsize report`: a run's answer, reasons, plots and facts as one file."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A run that a command was given, with its name in whatever is wrong with it."""
+"""A complete run from a file, for the commands that need one."""
 
 from typing import TYPE_CHECKING
 
@@ -9,7 +9,10 @@ if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
 
 
 def complete_run(path: str) -> "Analysis":
-    """Load and analyze a run that is finished. Raises WorkFailed for another, and BadInput for what is no run."""
+    """Return the analysis of a complete run in a file.
+
+    Raises WorkFailed for an incomplete run, with the command that finishes it; BadInput for a file that is no run.
+    """
     from poolsize.analysis.analysis import analyze
     from poolsize.runs.store import load_run
     from poolsize.sweep.next_step import remaining

@@ -1,4 +1,4 @@
-"""`poolsize sweep`: start the Locust sweep, show its progress, end with the recommendation."""
+"""`poolsize sweep`: a sweep of a server, by Locust, or of a recorded curve; then the recommendation."""
 
 import os
 import platform
@@ -26,7 +26,7 @@ from poolsize.sweep.workload import DEFAULT_WORKLOAD, find_locustfile
 
 
 def _sweep_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add every option of a sweep to a command, which gets each by its field's name."""
+    """Decorate a command with every option of a sweep; the parameters have the names of SweepOptions' fields."""
     for name, option in reversed(tuple(OPTIONS.items())):
         command = click.option(
             option.flag,
@@ -66,7 +66,7 @@ def sweep(current: int | None, max_p95_ms: str | None, max_p99_ms: str | None, a
 
 
 def _replay(options: SweepOptions) -> Path:
-    """Sweep a recorded curve, within a second; returns the run's path."""
+    """Sweep a recorded curve, and return the path of the run's file."""
     if options.workload:
         raise BadInput(f"--workload {options.workload}: a recording has its own; leave it out with --replay")
     source = click.get_current_context().get_parameter_source("url")
@@ -76,9 +76,9 @@ def _replay(options: SweepOptions) -> Path:
 
 
 def _measure(options: SweepOptions, resumed: Setting | None) -> Path:
-    """Sweep a server; returns the run's path. A resumed run has its workload already."""
-    known = (resumed.own_workload or resumed.plan.workload) if resumed else DEFAULT_WORKLOAD
-    locustfile = find_locustfile(options.workload or known)
+    """Sweep a server, and return the path of the run's file. resumed: the setting of the run to resume, or None."""
+    default_workload = (resumed.own_workload or resumed.plan.workload) if resumed else DEFAULT_WORKLOAD
+    locustfile = find_locustfile(options.workload or default_workload)
     require_processes(options)
     if options.expect_workers:
         _show_workers(options.expect_workers, locustfile)
@@ -89,7 +89,7 @@ def _measure(options: SweepOptions, resumed: Setting | None) -> Path:
 
 
 def _show_workers(number: int, locustfile: Path) -> None:
-    """Say how the workers on other machines are started."""
+    """Print how to start the workers on other machines. number: of workers."""
     click.echo(
         f"poolsize: waiting for {number} of these, each started with the database's URL in POOLSIZE_URL and this "
         f"locustfile, wherever it is on that machine:\n"

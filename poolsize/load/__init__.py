@@ -1,1 +1,1 @@
-"""The load of one worker in one step: the pool, the loops of its users, and the record of their transactions."""
+"""The load of one worker in one step: its pool, the loops of its users, and the record of their transactions."""

@@ -1,4 +1,4 @@
-"""The record of a step, put together from the reports of its workers and the server's counters."""
+"""Reports of the workers, seconds and server counters -> Step."""
 
 from collections.abc import Mapping, Sequence
 
@@ -22,9 +22,10 @@ def assemble(
     server: Mapping[str, tuple[float | None, ...]],
     server_connections: int,
 ) -> Step:
-    """Return the step, its checks not yet made.
+    """Return the step, without checks.
 
-    started: UTC, ISO 8601. shares: worker -> connections, of the workers that began the step.
+    planned: the step's place in the plan. started: UTC, ISO 8601. seconds: the step's seconds over all workers.
+    ending: which seconds count. shares: worker -> connections, of the workers that began the step.
     reports: worker -> report, of the workers that stayed to the end.
     server: counter -> value in each second. server_connections: connections of the pool that the server counted.
     """
@@ -61,18 +62,19 @@ def _workers(shares: Mapping[str, int], reports: Mapping[str, WorkerReport]) -> 
 
 
 def _gap_ms(reports: Sequence[WorkerReport], transactions: int) -> float:
-    """Return the mean time between a user's transactions, or 0 without any."""
+    """Return the mean time in ms between a user's transactions; 0 without transactions."""
     gap_seconds = sum(report.gap_seconds for report in reports)
     return 1000 * gap_seconds / transactions if transactions else 0.0
 
 
 def _errors(seconds: Sequence[StepSecond]) -> dict[str, tuple[int, ...]]:
+    """Return error kind -> failed transactions in each second."""
     kinds = sorted({kind for second in seconds for kind in second.errors})
     return {kind: tuple(second.errors[kind] for second in seconds) for kind in kinds}
 
 
 def _sections(latency: str, reports: Sequence[WorkerReport]) -> list[HdrHistogram]:
-    """Return the histogram of one latency over all workers, for each section of the counted time."""
+    """Return one histogram of a latency, over all workers, for each section of the counted time."""
     number = min((len(report.sections) for report in reports), default=0)
     return [merged(report.sections[place][latency] for report in reports) for place in range(number)]
 

@@ -1,4 +1,4 @@
-"""The cost of the load generator itself, measured before the first step."""
+"""The cost of one worker, measured before the first step."""
 
 import statistics
 from collections.abc import Callable
@@ -15,17 +15,17 @@ from poolsize.load.pool import open_pool
 from poolsize.load.transaction import Load
 from poolsize.runs.run import Calibration
 
-CONNECTIONS = 2
-USERS = 4
-SECONDS = 0.2
-SETTLE_SECONDS = 0.03
+CONNECTIONS, USERS = 2, 4
+"""Of the loop whose CPU time is measured; more users than connections, so that users wait for each other."""
+SECONDS, SETTLE_SECONDS = 0.2, 0.03
+"""Length of a measurement, and of the load before it that is not counted."""
 TIMEOUT_SECONDS = 30.0
 
 
 def calibrate(url: URL) -> Calibration:
-    """Measure the users' loop with connections that do nothing, then with the smallest statement; under a second.
+    """Return the cost of one worker: of the users' loop without a server, and of the smallest statement.
 
-    Raises WorkFailed when the server does not give the connections.
+    It takes less than a second. url: the database. Raises WorkFailed when the server does not admit the connections.
     """
     creator: Any = IdleConnection  # the loop uses no more of a connection than this class has
     idle_pool = FairQueuePool(creator, pool_size=CONNECTIONS, max_overflow=0, reset_on_return=None)
@@ -42,7 +42,7 @@ def calibrate(url: URL) -> Calibration:
 
 
 class IdleConnection:
-    """A connection, and its cursor, that do nothing."""
+    """A connection that does nothing, and is its own cursor."""
 
     def cursor(self) -> "IdleConnection":
         """Return the connection itself."""
@@ -61,7 +61,7 @@ def _smallest_statement(cursor: Any) -> None:
 
 
 def _measure(pool: Pool, users: int, transaction: Callable[[Any], None]) -> tuple[float, float]:
-    """Return the CPU time of a transaction and its median usage time, both in microseconds."""
+    """Return a transaction's CPU time in this process and its median usage time, both in microseconds."""
     load = Load(pool.connect)
     loop = ClosedLoop(load, think_seconds=0.0)
     greenlets = [gevent.spawn(loop.run_user, transaction) for _ in range(users)]

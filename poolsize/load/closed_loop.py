@@ -9,7 +9,7 @@ from poolsize.load.transaction import Load, Transaction, transact
 
 
 class ClosedLoop:
-    """The loop of a step whose users decide when a transaction starts. backlog: always 0, as nothing arrives."""
+    """The loop of a step whose users decide when a transaction starts. backlog: always 0, as no transaction is due."""
 
     backlog = 0
 
@@ -19,12 +19,12 @@ class ClosedLoop:
         self._think_seconds = think_seconds
 
     def begin(self) -> None:
-        """Do nothing: the users bring the load."""
+        """Do nothing: the users start the transactions."""
 
     def run_user(self, transaction: Transaction) -> None:
         """Run one user's transactions until the loop ends.
 
-        The time of a failed transaction belongs to the gap before the next.
+        The time of a failed transaction counts as part of the gap before the next transaction.
         """
         load, think_seconds = self._load, self._think_seconds
         load.users += 1

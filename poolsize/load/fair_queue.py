@@ -1,4 +1,4 @@
-"""The pool's queue for greenlets: a returned connection goes to the user that waited longest.
+"""The pool's queue for greenlets: a returned connection goes to the user that has waited longest.
 
 SQLAlchemy's own queue wakes a waiter, which then competes for the connection. Among greenlets the user that returned
 the connection always wins, and the others starve: 64 users of 1 connection showed a p50 of 0.8 ms where Little's law
@@ -19,13 +19,14 @@ if TYPE_CHECKING:
     from greenlet import greenlet
 
 WATCH_SECONDS = 0.1
+"""The longest time between two looks at the first waiter's timeout."""
 
 
 class FairQueue(QueueCommon[Any]):
     """A queue for the greenlets of one thread, first come, first served.
 
-    All waiters of a pool have the same timeout, so the first in line is the first to give up. A single greenlet that
-    watches the first waiter costs less than a timer for each waiter.
+    All waiters of a pool have the same timeout, so the first in line is the first whose timeout ends. A single greenlet
+    that watches the first waiter costs less than a timer for each waiter.
     """
 
     def __init__(self, maxsize: int = 0, use_lifo: bool = False) -> None:
@@ -37,7 +38,7 @@ class FairQueue(QueueCommon[Any]):
         self._watcher: gevent.Greenlet[..., None] | None = None
 
     def qsize(self) -> int:
-        """Return the number of items that no waiter takes."""
+        """Return the number of stored items."""
         return len(self._items)
 
     def empty(self) -> bool:
@@ -72,13 +73,13 @@ class FairQueue(QueueCommon[Any]):
             return self._hub.switch()
         except Empty:
             raise
-        except BaseException:  # the greenlet was killed, for example: it leaves the line
+        except BaseException:  # the greenlet was killed, for example
             waiter = gevent.getcurrent()
             self._waiters = deque(place for place in self._waiters if place[0] is not waiter)
             raise
 
     def _watch(self) -> None:
-        """Raise Empty in waiters whose time is up, until none waits."""
+        """Raise Empty in every waiter whose timeout ends, until no greenlet waits."""
         while self._waiters:
             waiter, deadline = self._waiters[0]
             remaining = deadline - monotonic()

@@ -1,8 +1,8 @@
 """An open loop: transactions arrive at a rate, whether or not earlier ones have ended.
 
-Their latency counts from the moment they were due. A closed loop can't show that: when the server stalls, its users
-stall too and start nothing, so the transactions that would have suffered are never measured. Tene calls that
-coordinated omission; see also Schroeder, Wierman and Harchol-Balter, "Open versus closed: a cautionary tale" (2006).
+A transaction's latency counts from the moment it is due. In a closed loop, the users of a stalled server start no
+transactions, so the latencies that other arrivals would suffer are never measured. Gil Tene calls this coordinated
+omission; see also Schroeder, Wierman and Harchol-Balter, "Open versus closed: a cautionary tale" (2006).
 """
 
 import random
@@ -26,7 +26,7 @@ class OpenLoop:
 
     @property
     def backlog(self) -> int:
-        """Transactions that are due and that no user is free to run."""
+        """Number of transactions that are due and that no user is free to run."""
         return self._due.qsize()
 
     def begin(self) -> None:
@@ -34,7 +34,7 @@ class OpenLoop:
         self._arrivals.start()
 
     def run_user(self, transaction: Transaction) -> None:
-        """Run transactions as they arrive, as one user, until the loop ends."""
+        """Run one user: take the transactions that are due, in order, until the loop ends."""
         load, next_due = self._load, self._due.get
         load.users += 1
         try:
@@ -44,7 +44,7 @@ class OpenLoop:
             load.users -= 1
 
     def end(self) -> None:
-        """Let no more transactions arrive, drop those that are due, and end the loop of every user."""
+        """Stop the arrivals, drop the transactions that are due, and end the loop of every user."""
         self._load.running = False
         self._arrivals.kill()
         while not self._due.empty():

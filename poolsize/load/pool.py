@@ -1,4 +1,4 @@
-"""A connection pool whose connections are all open."""
+"""A worker's connection pool, with all its connections open."""
 
 import pymysql
 from sqlalchemy import URL, Engine, PoolProxiedConnection, create_engine
@@ -10,12 +10,12 @@ from poolsize.target.connection import SCHEMA
 
 
 def open_pool(url: URL, size: int, timeout_seconds: float) -> Engine:
-    """Return a QueuePool of size connections (max_overflow 0) in poolsize's schema, every connection open.
+    """Return an engine whose pool has `size` open connections in poolsize's schema, and max_overflow 0.
 
-    Connections commit by themselves, as sysbench's do; a workload that needs a transaction sends BEGIN and COMMIT.
-    So a returned connection has nothing to reset, and the pool sends no ROLLBACK of its own.
+    Connections autocommit, as sysbench's do; a workload that needs a transaction executes BEGIN and COMMIT. So a
+    returned connection has nothing to reset, and the pool sends no ROLLBACK of its own.
     size: 0 for a worker without a share, whose pool is never used. timeout_seconds: how long a user waits for a
-    connection. Raises WorkFailed when the server does not give that many connections.
+    connection. Raises WorkFailed when the server does not admit that many connections.
     """
     engine = create_engine(
         url.set(database=SCHEMA),

@@ -23,8 +23,8 @@ Counts = dict[int, int]
 class WorkerSecond:
     """One second of one worker.
 
-    transactions: those that ended in this second. gap_seconds: the sum of the gaps before these transactions.
-    wait, usage, total: their times, as coarse as the histogram that stores them. errors: kind -> failed transactions.
+    transactions: number that ended in this second. gap_seconds: sum of the gaps before these transactions.
+    wait, usage, total: their times, rounded as the stored histograms round. errors: kind -> failed transactions.
     """
 
     transactions: int
@@ -36,10 +36,9 @@ class WorkerSecond:
 
 
 class Recorder:
-    """Records the times of transactions at the lowest cost, and sums them up each second.
+    """Records the times of transactions, and sums them up once a second.
 
-    Recording a transaction appends three numbers to an array; everything else happens once a second.
-    seconds: the seconds that have ended.
+    To cost little, recording a transaction only appends three numbers to an array. seconds: the seconds that ended.
     """
 
     def __init__(self) -> None:
@@ -49,11 +48,11 @@ class Recorder:
 
     @property
     def record(self) -> Any:
-        """Function that records one transaction from (gap_ns, wait_ns, usage_ns)."""
+        """The function that records one transaction; its argument is (gap_ns, wait_ns, usage_ns)."""
         return self._times.extend
 
     def failed(self, kind: str) -> None:
-        """Count one failed transaction."""
+        """Count one failed transaction. kind: of the error."""
         self._errors[kind] += 1
 
     def end_second(self) -> WorkerSecond:
@@ -75,7 +74,7 @@ class Recorder:
 
 
 def histogram(counts: Sequence[Counts]) -> HdrHistogram:
-    """Return the histogram, in microseconds, of one latency's counts in some seconds."""
+    """Return the histogram, in microseconds, of a latency over several seconds. counts: one a second."""
     total: defaultdict[int, int] = defaultdict(int)
     for second in counts:
         for time_us, number in second.items():
@@ -87,7 +86,7 @@ def histogram(counts: Sequence[Counts]) -> HdrHistogram:
 
 
 def _counts(times_ns: NDArray[np.int64]) -> Counts:
-    """Count times, rounded as the histogram would: to 11 binary digits of whole microseconds."""
+    """Return the counts of times, rounded as the histogram rounds: to 11 binary digits of whole microseconds."""
     times_us = np.clip(times_ns // 1000, 1, HIGHEST_US)
     shift = np.maximum(np.frexp(times_us)[1] - SUB_BUCKET_BITS, 0)
     rounded_us, numbers = np.unique(times_us >> shift << shift, return_counts=True)

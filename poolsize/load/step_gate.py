@@ -11,17 +11,17 @@ if TYPE_CHECKING:
 
 
 class StepGate:
-    """Holds back a worker's users until a step begins. A step opens the gate at its beginning, and shuts it."""
+    """Holds back a worker's users between steps. A step opens the gate when it begins, and shuts it when it ends."""
 
     def __init__(self) -> None:
         self._step: AsyncResult[WorkerStep] = AsyncResult()
 
     def take_part(self, transaction: Transaction) -> None:
-        """Wait for a step, and run one user's transactions in it until the step ends."""
+        """Wait for a step, and run one user's transactions until the step ends."""
         self._step.get().run_user(transaction)  # type: ignore[union-attr]  # the only value that is ever set is a step
 
     def open(self, step: "WorkerStep") -> None:
-        """Let the users that wait, and those that come, take part in a step."""
+        """Let all users take part in a step, also those that come later."""
         self._step.set(step)
 
     def shut(self) -> None:

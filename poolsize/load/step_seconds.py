@@ -1,4 +1,4 @@
-"""The seconds of a step as they pass, put together from the messages of its workers."""
+"""The seconds of a step, summed over its workers as their messages arrive."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -10,8 +10,8 @@ from typing import Any
 class StepSecond:
     """One second of a step, summed over the workers.
 
-    reported_by: the workers whose part is in. transactions: those that ended. backlog: those that were due and that no
-    user was free to run. errors: kind -> failed transactions. total_us: total time in us -> transactions.
+    reported_by: the workers that are in the sum. transactions: number that ended. backlog: number that were due and
+    that no user was free to run. errors: kind -> failed transactions. total_us: total time in us -> transactions.
     """
 
     reported_by: set[str] = field(default_factory=set)
@@ -22,7 +22,7 @@ class StepSecond:
 
     @property
     def p95_ms(self) -> float:
-        """95th percentile of the total time of this second's transactions; 0 without any."""
+        """95th percentile of the total time of this second's transactions, in ms; 0 without any."""
         remaining = 0.95 * self.total_us.total()
         for total_us, number in sorted(self.total_us.items()):
             remaining -= number
@@ -32,7 +32,10 @@ class StepSecond:
 
 
 class StepSeconds:
-    """Collects the seconds of a step. workers: those still at work. complete: the seconds that all of them reported."""
+    """Collects the seconds of a step.
+
+    workers: the workers that are not lost. complete: the seconds that all of them have reported, in order.
+    """
 
     def __init__(self, workers: Iterable[str]) -> None:
         self.workers = set(workers)
@@ -40,7 +43,7 @@ class StepSeconds:
         self._incomplete: list[StepSecond] = []
 
     def add(self, message: Mapping[str, Any]) -> None:
-        """Add one worker's part of one second (messages.SECOND). Messages of lost workers are ignored."""
+        """Add one worker's part of one second. message: the fields of messages.SECOND; a lost worker's is ignored."""
         if message["worker"] not in self.workers:
             return
         place = message["index"] - len(self.complete)
@@ -56,7 +59,7 @@ class StepSeconds:
         self._move_complete()
 
     def lose(self, worker: str) -> None:
-        """Wait no longer for a worker that is gone."""
+        """Wait no longer for the seconds of a lost worker."""
         self.workers.discard(worker)
         self._move_complete()
 

@@ -1,4 +1,4 @@
-"""When a step ends: after its length, when it is steady and precise enough, or early when it can't succeed."""
+"""The end of a step: once it is long, steady and precise enough; early when it can't succeed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,13 +10,14 @@ from poolsize.runs.plan import SweepPlan
 from poolsize.runs.run import Stopped, StopReason
 
 FEWEST_FAILURES = 20
-BACKLOG_SECONDS = 5.0
-LARGEST_BACKLOG = 100_000
-"""A backlog of this many transactions, or of the arrivals of so many seconds, is no hiccup: it grows without end."""
+"""With fewer failed transactions a step goes on, whatever its error budget is."""
+BACKLOG_SECONDS, LARGEST_BACKLOG = 5.0, 100_000
+"""A backlog of the arrivals of so many seconds, or of so many transactions, only grows: the server is overloaded."""
 LOOKS = (1, 2, 4)
-"""Lengths at which a step with a precision looks at its interval, in planned step lengths.
+"""Counted lengths, in planned lengths of a step, at which a step with a precision may end.
 
-A step that looks every second ends when its interval happens to be narrow, and its interval is then too narrow."""
+A step that might end at any second would end when its interval happens to be too narrow.
+"""
 
 
 @dataclass(frozen=True)
@@ -29,10 +30,13 @@ class Ending:
 
 
 def ending(plan: SweepPlan, seconds: Sequence[StepSecond], rate: float | None) -> Ending | None:
-    """Return where the step ends, or None while it must go on. rate: arrivals per second in an open loop, or None."""
+    """Return the step's ending, or None while the step must go on.
+
+    seconds: all complete seconds so far, warm-up included. rate: arrivals per second in an open loop, or None.
+    """
     last = len(seconds)
-    if reason := _early_end(plan, seconds, rate):
-        return Ending(min(plan.warm_up_seconds, last), last, reason)
+    if stopped := _early_end(plan, seconds, rate):
+        return ending_now(plan, last, stopped)
     if last < plan.warm_up_seconds + plan.step_seconds:
         return None
     throughput = [second.transactions for second in seconds]
@@ -42,7 +46,13 @@ def ending(plan: SweepPlan, seconds: Sequence[StepSecond], rate: float | None) -
     return Ending(first, last, None) if enough or last >= plan.longest_seconds else None
 
 
+def ending_now(plan: SweepPlan, last: int, stopped: Stopped | None) -> Ending:
+    """Return the ending of a step after `last` seconds, with the planned warm-up. stopped: reason of an early end."""
+    return Ending(min(plan.warm_up_seconds, last), last, stopped)
+
+
 def _precise(plan: SweepPlan, counted: Sequence[int]) -> bool:
+    """Return whether the interval of throughput is as narrow as the plan requires; only the LOOKS may show that."""
     if plan.precision is None:
         return True
     if len(counted) not in [plan.step_seconds * times for times in LOOKS]:
@@ -52,7 +62,7 @@ def _precise(plan: SweepPlan, counted: Sequence[int]) -> bool:
 
 
 def _early_end(plan: SweepPlan, seconds: Sequence[StepSecond], rate: float | None) -> Stopped | None:
-    """Return why the step must end before its length, or None."""
+    """Return the reason why the step must end now, or None."""
     counted = seconds[plan.warm_up_seconds :]
     failed = sum(second.errors.total() for second in counted)
     succeeded = sum(second.transactions for second in counted)

@@ -1,4 +1,4 @@
-"""One transaction through the pool, timed: the wait for a connection, and its usage."""
+"""One transaction through the pool, with its wait time and its usage time."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -15,6 +15,7 @@ from poolsize.load.recorder import Recorder
 from poolsize.target.connection import error_kind
 
 PAUSE_AFTER_LOSS_SECONDS = 0.05
+"""A user's pause after it could not connect."""
 
 Transaction = Callable[[Any], None]
 """A workload's transaction: a function of a PyMySQL cursor."""
@@ -24,8 +25,8 @@ Transaction = Callable[[Any], None]
 class Load:
     """The state that the users of one worker share during one step.
 
-    checkout: takes a connection from the pool. recorder: takes the transactions' times.
-    running: whether users begin further transactions. users: how many users are in the loop now.
+    checkout: the function that takes a connection from the pool. recorder: the record of the transactions.
+    running: whether users begin further transactions. users: number of users in the loop now.
     """
 
     checkout: Callable[[], PoolProxiedConnection]
@@ -35,12 +36,12 @@ class Load:
 
 
 def transact(load: Load, transaction: Transaction, due_ns: int, gap_ns: int) -> int | None:
-    """Run and record one transaction; return its end in ns of perf_counter, or None if it did not succeed.
+    """Run and record one transaction, and return its end in ns of perf_counter; None if it did not succeed.
 
     due_ns: moment at which the transaction was due, in ns of perf_counter; its wait time begins there.
     gap_ns: time since the end of the user's previous transaction.
-    Database errors are counted by kind; any other exception is raised.
-    A transaction whose user still waited for a connection at the step's end is neither run nor recorded.
+    Database errors are counted by kind, and not raised; any other exception is raised.
+    A transaction whose user gets its connection after the step's end is neither run nor recorded.
     """
     try:
         connection = load.checkout()

@@ -1,4 +1,4 @@
-"""The cost of making load, second by second: a worker's CPU time, and the lateness of its event loop."""
+"""The cost of a worker, second by second: its CPU time, its wait for a core, and the lateness of its event loop."""
 
 from contextlib import suppress
 from dataclasses import dataclass
@@ -13,9 +13,10 @@ RUN_QUEUE = Path("/proc/thread-self/schedstat")
 
 @dataclass(frozen=True)
 class Cost:
-    """The cost of some seconds of load. The fields are those of run.Worker.
+    """The cost of a worker in some seconds, with the fields of run.Worker.
 
-    cpu, cpu_wait: cores used, and cores that the worker was ready to use and did not get. loop_lag_ms: 99th percentile.
+    cpu: cores used. cpu_wait: cores that the worker was ready to use and did not get.
+    loop_lag_ms: 99th percentile of the delay of the event loop's timers.
     """
 
     cpu: float
@@ -24,7 +25,7 @@ class Cost:
 
 
 class WorkerCost:
-    """Measures the cost of this process from begin to end."""
+    """Measures the cost of this process, from `begin` to `end`."""
 
     def __init__(self) -> None:
         self._cpu_seconds: list[float] = []
@@ -67,7 +68,7 @@ class WorkerCost:
 
 
 def _run_queue_seconds() -> float:
-    """Return how long this thread was ready to run without a core so far; 0 where the system does not count it."""
+    """Return the seconds that this thread has waited for a core so far; 0 where the system does not count them."""
     with suppress(OSError, ValueError, IndexError):
         return int(RUN_QUEUE.read_text().split()[1]) / 1e9
     return 0.0

@@ -10,15 +10,15 @@ from poolsize.load.worker_cost import Cost
 from poolsize.runs.run import LATENCIES
 
 SECTIONS = 8
-"""Equal parts of the counted seconds that are stored apart, to tell how certain a percentile is."""
+"""Equal parts of the counted seconds that are stored apart; a percentile's interval follows from their scatter."""
 
 
 @dataclass(frozen=True)
 class WorkerReport:
     """The measurements of one worker in the counted seconds of a step, as plain values that can cross a network.
 
-    users: users that took part. gap_seconds: summed over the transactions.
-    sections: for each equal part of the time, the encoded histograms of wait, usage and total.
+    users: number of users that took part. gap_seconds: sum of the gaps before the transactions.
+    sections: for each equal part of the time, latency (wait, usage, total) -> encoded histogram.
     cpu, cpu_wait, loop_lag_ms: as in run.Worker.
     """
 
@@ -31,7 +31,7 @@ class WorkerReport:
 
     @classmethod
     def of(cls, users: int, counted: Sequence[WorkerSecond], cost: Cost) -> Self:
-        """Sum up the counted seconds."""
+        """Return the report of the counted seconds. users: number of users that took part. cost: of the worker."""
         return cls(
             users=users,
             gap_seconds=sum(second.gap_seconds for second in counted),
@@ -43,7 +43,7 @@ class WorkerReport:
 
 
 def _sections(seconds: Sequence[WorkerSecond]) -> list[Sequence[WorkerSecond]]:
-    """Cut the seconds into SECTIONS parts, as equal as whole seconds can be; fewer parts for fewer seconds."""
+    """Return the seconds in SECTIONS parts, as equal as whole seconds can be; fewer parts for fewer seconds."""
     number = min(SECTIONS, len(seconds))
     bounds = [round(len(seconds) * place / number) for place in range(number + 1)] if number else [0]
     return [seconds[start:end] for start, end in pairwise(bounds)]

@@ -20,6 +20,7 @@ from poolsize.load.worker_cost import WorkerCost
 from poolsize.load.worker_report import WorkerReport
 
 DRAIN_SECONDS = 60
+"""The longest time that users may take to finish their transactions after a step."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class WorkerShare:
 class WorkerStep:
     """One step of one worker: its pool, its users' loop, its clock and its cost.
 
-    Use as a context manager: entering does nothing, leaving stops the load and closes the pool.
+    A context manager: leaving it stops the load and closes the pool.
     """
 
     def __init__(
@@ -54,10 +55,11 @@ class WorkerStep:
     ) -> None:
         """Open every connection of the share.
 
-        gate: where the worker's users wait. on_second: called as each second ends, with its index, its transactions,
-        and the number of transactions that were due and that no user was free to run.
+        gate: the gate at which the worker's users wait.
+        on_second: called at the end of each second with its index, its record, and the backlog. The backlog is the
+        number of transactions that are due and that no user is free to run.
         on_failure: called with the reason when the step can't go on.
-        Raises WorkFailed when the server does not give that many connections.
+        Raises WorkFailed when the server does not admit that many connections.
         """
         self._admits_users = share.connections > 0
         self._gate = gate
@@ -78,7 +80,7 @@ class WorkerStep:
         self.close()
 
     def begin(self) -> None:
-        """Let the users start, and count the seconds from now on."""
+        """Let the users start, and begin the first second."""
         self._loop.begin()
         self._cost.begin()
         if self._admits_users:
@@ -86,7 +88,7 @@ class WorkerStep:
         self._clock.start()
 
     def run_user(self, transaction: Transaction) -> None:
-        """Run one user's transactions until the step ends. An exception of the workload ends the step."""
+        """Run one user's transactions until the step ends. An exception in the workload ends the step for all users."""
         try:
             self._loop.run_user(transaction)
         except Exception as error:
@@ -94,9 +96,10 @@ class WorkerStep:
             self._on_failure(f"the workload's transaction failed: {type(error).__name__}: {error}")
 
     def finish(self, first: int, last: int) -> WorkerReport:
-        """Stop the load, wait until every user has returned its connection, and report.
+        """Stop the load, wait until every user has returned its connection, and return the report.
 
-        The report covers the seconds from first until before last. Raises WorkFailed when a user hangs.
+        The report covers the seconds from first until before last. Raises WorkFailed when a transaction does not end
+        within DRAIN_SECONDS.
         """
         users = self._load.users
         self._stop()

@@ -1,4 +1,4 @@
-"""Start Locust in a process of its own, follow the sweep that it runs, and end it. Imports no Locust itself."""
+"""Starts Locust in a process of its own, follows the sweep that it runs, and ends it; imports no Locust itself."""
 
 import os
 import signal
@@ -17,7 +17,10 @@ from poolsize.sweep.options import OPTIONS, SweepOptions
 
 
 def require_processes(options: SweepOptions) -> None:
-    """Raise BadInput for a number of workers below 1, workers both here and elsewhere, or elsewhere without a URL."""
+    """Raise BadInput for numbers of workers that no sweep can have.
+
+    These are numbers below 1, workers both on this machine and on others, and workers on others without a URL.
+    """
     for name in ("processes", "expect_workers"):
         number = getattr(options, name)
         if number is not None and number < 1:
@@ -29,23 +32,24 @@ def require_processes(options: SweepOptions) -> None:
 
 
 def run_locust(locustfile: Path, options: SweepOptions, show: Callable[[Event], None]) -> Path:
-    """Run the sweep in a Locust process and return the run's path.
+    """Run the sweep in a Locust process, and return the path of the run's file.
 
-    show: takes the messages of the sweep's progress. Raises BadInput or WorkFailed for what the sweep failed with.
+    show: called with each event of the sweep. Raises BadInput for options or a locustfile that the sweep refuses, and
+    WorkFailed when the sweep fails or is interrupted.
     """
     run_path = ""
     failure: SweepFailed | None = None
     with tempfile.TemporaryFile() as log, _child(_command(locustfile, options), _environment(options), log) as child:
-        locust, messages = child
+        locust, lines = child
         try:
-            for line in messages:
-                message = read_event(line)
-                match message:
+            for line in lines:
+                event = read_event(line)
+                match event:
                     case SweepStarted(run=path):
                         run_path = path
                     case SweepFailed():
-                        failure = message
-                show(message)
+                        failure = event
+                show(event)
             code = locust.wait()
         except KeyboardInterrupt:
             locust.terminate()
@@ -87,10 +91,10 @@ def _environment(options: SweepOptions) -> dict[str, str]:
 def _child(
     command: list[str], environment: dict[str, str], log: IO[bytes]
 ) -> Iterator[tuple["subprocess.Popen[bytes]", IO[bytes]]]:
-    """Start Locust with a pipe for the messages of its progress.
+    """Start Locust, and yield its process and the pipe on which it sends its events.
 
-    Locust gets a session of its own, so that Ctrl-C reaches only this process, which ends Locust in good order. A kill
-    of this process breaks the pipe, which ends Locust as well.
+    Locust gets a session of its own. So Ctrl-C reaches only this process, which lets Locust clean up. When this process
+    is killed, the pipe breaks, and that ends Locust as well.
     """
     reading, writing = os.pipe()
     locust = subprocess.Popen(
@@ -100,8 +104,8 @@ def _child(
     os.close(writing)
     signal.signal(signal.SIGTERM, _as_interrupt)
     try:
-        with os.fdopen(reading, "rb") as messages:
-            yield locust, messages
+        with os.fdopen(reading, "rb") as lines:
+            yield locust, lines
     finally:
         if locust.poll() is None:
             locust.terminate()
@@ -113,20 +117,21 @@ def _as_interrupt(*_: object) -> None:
 
 
 def _error(failure: SweepFailed, run_path: str) -> PoolsizeError:
+    """Return the error that the sweep ended with."""
     if failure.exit_code == BadInput.exit_code:
         return BadInput(failure.message)
     return WorkFailed(_with_hint(failure.message, run_path))
 
 
 def _with_hint(message: str, run_path: str) -> str:
-    """Return the message, followed by the command that goes on with the run."""
+    """Return the message, followed by the command that resumes the run."""
     if not run_path:
         return f"{message} before the first step"
     return f"{message}; what was measured is kept: poolsize sweep --resume {run_path}"
 
 
 def _complaint(log: IO[bytes]) -> str:
-    """Return why Locust ended, from the last words of its log."""
+    """Return the reason why Locust ended, from its log."""
     log.seek(0)
     lines = log.read().decode(errors="replace").strip().splitlines() or ["it said nothing"]
     if any("Socket bind failure" in line for line in lines):

@@ -1,4 +1,4 @@
-"""The LoadGenerator that measures with Locust's workers, here or on other machines, through Locust's messages."""
+"""The LoadGenerator that measures with Locust's workers, on this machine or on others, through Locust's messages."""
 
 from collections.abc import Callable, Mapping
 from contextlib import closing
@@ -17,7 +17,7 @@ from poolsize.errors import WorkFailed
 from poolsize.facts.server import connections_in
 from poolsize.load.assemble import assemble
 from poolsize.load.step_seconds import StepSeconds
-from poolsize.load.stopping import Ending, ending
+from poolsize.load.stopping import Ending, ending, ending_now
 from poolsize.load.worker_report import WorkerReport
 from poolsize.load.worker_step import WorkerShare
 from poolsize.locust import messages
@@ -30,12 +30,13 @@ from poolsize.target.connection import SCHEMA, connect, error_kind
 from poolsize.target.sampler import ServerSampler
 
 GRACE_SECONDS = 90
+"""The longest time to wait for a worker's reply, or for the next second of a step."""
 LOOK_SECONDS = 0.5
-"""How often to look whether a worker is gone."""
+"""The longest time between two looks whether a worker is lost."""
 
 
 class LocustGenerator:
-    """Measures planned steps with every worker that is connected. notes: what it can't record here, and why."""
+    """Measures planned steps with all connected workers. notes: names of figures that it can't record, and why."""
 
     def __init__(
         self,
@@ -47,7 +48,7 @@ class LocustGenerator:
     ) -> None:
         """Connect to the server, and begin to listen to the workers.
 
-        before_step: brings the workload's tables into the state in which every step starts.
+        url: the database from here. before_step: called before each step, to restore the workload's tables.
         Raises BadInput when the server can't be reached.
         """
         self._runner = runner
@@ -65,7 +66,7 @@ class LocustGenerator:
             runner.register_message(kind, self._on_message)
 
     def calibrate(self) -> Calibration | None:
-        """Return what one worker costs, or None when the worker could not measure it."""
+        """Return the cost of one worker, or None when the worker could not measure it."""
         worker = self._workers()[0]
         self._number += 1
         self._send(messages.CALIBRATE, {"private_url": self._private_url}, worker)
@@ -76,9 +77,9 @@ class LocustGenerator:
         return Calibration(**replies[worker]["calibration"]) if replies else None
 
     def measure(self, planned: PlannedStep) -> Step:
-        """Measure one pool size once, with all workers. The loss of a worker ends the step early.
+        """Measure one pool size once, with all workers, and return the step, without checks.
 
-        Raises WorkFailed when a worker, or the server, fails.
+        The loss of a worker ends the step early. Raises WorkFailed when a worker, or the server, fails.
         """
         try:
             self._before_step()
@@ -111,9 +112,9 @@ class LocustGenerator:
             pass
 
     def _open(self, planned: PlannedStep) -> dict[str, int]:
-        """Let every worker open its share of the pool; again without the workers that are lost meanwhile.
+        """Let every worker open its share of the pool, and return worker -> connections.
 
-        Returns worker -> connections.
+        If a worker is lost meanwhile, the others open new shares.
         """
         while True:
             connections = split(planned.pool_size, self._workers())
@@ -131,9 +132,9 @@ class LocustGenerator:
             self._redistribute_users()
 
     def _follow(self, seconds: StepSeconds, planned: PlannedStep) -> Ending:
-        """Collect the seconds of the step as they pass, until it may end; return its ending.
+        """Collect the seconds of the step as they pass, until the step may end, and return its ending.
 
-        Raises WorkFailed when the workers fall silent.
+        Raises WorkFailed when no second arrives for GRACE_SECONDS.
         """
         shown = 0
         progressed_at = monotonic()
@@ -141,20 +142,19 @@ class LocustGenerator:
             if (message := self._next_message(seconds.workers)) and message[0] == messages.SECOND:
                 seconds.add(message[1])
             for second in seconds.complete[shown:]:
-                self._progress.tell(SecondPassed(second.transactions, second.p95_ms))
+                self._progress.send(SecondPassed(second.transactions, second.p95_ms))
                 shown, progressed_at = shown + 1, monotonic()
             if lost := seconds.workers - set(self._workers()):
                 for worker in lost:
                     seconds.lose(worker)
-                last = len(seconds.complete)
-                return Ending(min(self._plan.warm_up_seconds, last), last, None)
+                return ending_now(self._plan, len(seconds.complete), None)
             if end := ending(self._plan, seconds.complete, planned.rate):
                 return end
             if monotonic() > progressed_at + GRACE_SECONDS:
                 raise WorkFailed(f"no load process has told anything for {GRACE_SECONDS} s")
 
     def _workers(self) -> list[str]:
-        """Return the names of the workers that have users. Raises WorkFailed when there are none."""
+        """Return the names of the workers that have users, ascending. Raises WorkFailed when no worker is left."""
         if isinstance(self._runner, MasterRunner):
             clients = [*self._runner.clients.running, *self._runner.clients.spawning]
             workers = sorted(client.id for client in clients if client.user_count)
@@ -164,7 +164,7 @@ class LocustGenerator:
         return [worker_name(self._runner)]
 
     def _redistribute_users(self) -> None:
-        """Give the users of lost workers to the others. Raises WorkFailed when they do not take them."""
+        """Give the users of lost workers to the others. Raises WorkFailed when the others do not start these users."""
         users = self._plan.users
         self._runner.start(users, spawn_rate=users)
         deadline = monotonic() + GRACE_SECONDS
@@ -180,10 +180,10 @@ class LocustGenerator:
         self._inbox.put((msg.type, msg.data))
 
     def _next_message(self, workers: set[str]) -> tuple[str, dict[str, Any]] | None:
-        """Return the next message that one of these workers sent in this conversation, as (kind, fields).
+        """Return the next message of this conversation from one of these workers, as (kind, fields).
 
-        Returns None after LOOK_SECONDS without a message, or for a message that does not count.
-        Raises WorkFailed when the worker failed.
+        Return None after LOOK_SECONDS without a message, or for a message of another worker or conversation.
+        Raises WorkFailed for a message that the worker failed.
         """
         try:
             kind, data = self._inbox.get(timeout=LOOK_SECONDS)
@@ -196,7 +196,7 @@ class LocustGenerator:
         return kind, data
 
     def _collect(self, kind: str, workers: set[str]) -> dict[str, dict[str, Any]]:
-        """Wait for a reply of every worker that is not lost meanwhile; return worker -> the reply's fields.
+        """Wait for a reply of every worker that is not lost meanwhile, and return worker -> the reply's fields.
 
         Raises WorkFailed when a worker fails or does not reply.
         """
@@ -211,7 +211,7 @@ class LocustGenerator:
 
 
 def split(pool_size: int, workers: list[str]) -> dict[str, int]:
-    """Split a pool over the workers, as equally as whole numbers can be; the parts add up to exactly pool_size."""
+    """Return worker -> its connections, as equal as whole numbers can be; they add up to exactly pool_size."""
     base, larger = divmod(pool_size, len(workers))
     return {worker: base + (place < larger) for place, worker in enumerate(workers)}
 

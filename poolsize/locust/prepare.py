@@ -1,4 +1,4 @@
-"""Ready to sweep: the server found or started, the plan cut to what it admits, a run to go on with."""
+"""The preparation of a sweep: its server, its plan within the server's limits, and its run, new or resumed."""
 
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
@@ -20,8 +20,8 @@ from poolsize.units import count
 
 LIBRARIES = ("sqlalchemy", "pymysql", "locust", "gevent", "hdrhistogram")
 """Libraries whose versions a run records."""
-OUR_OWN_CONNECTIONS = 4
-"""One holds the schema's lock, one counts connections, one reads counters, and one readies the tables before a step."""
+OWN_CONNECTIONS = 4
+"""They hold the schema's lock, count connections, read counters, and restore the tables before a step."""
 ROOM = 20
 """Connections that a private server admits beyond the largest pool."""
 
@@ -30,7 +30,8 @@ ROOM = 20
 class Prepared:
     """A sweep that can begin.
 
-    url: where the server is reached. run: all steps so far. path: the run's file. notes: what the user should know.
+    url: of the server, with the password. run: the run so far, without a step if it is new. path: of the run's file.
+    notes: sentences for the user.
     """
 
     url: URL
@@ -40,10 +41,10 @@ class Prepared:
 
 
 def prepare(options: SweepOptions, workload: Workload, closing_stack: ExitStack) -> Prepared:
-    """Reach the server, or start a private server, and settle the plan.
+    """Connect to the server, or start a private server, and decide the plan.
 
-    What was started ends with the stack. Raises BadInput for options that contradict each other, the server or the run
-    to resume.
+    closing_stack: takes the private server, and ends it when the stack closes. Raises BadInput for options that
+    contradict each other, the server's limits, or the run to resume.
     """
     resumed = resumed_run(options, workload)
     path = options.resume or new_file(options.output, workload)
@@ -53,19 +54,19 @@ def prepare(options: SweepOptions, workload: Workload, closing_stack: ExitStack)
         _refuse_private_options(options)
         url = database_url(options.url)
     else:
-        server = closing_stack.enter_context(private_server(options.mysqld, server_options, plan.largest + ROOM))
-        url = database_url(server.url)
+        private = closing_stack.enter_context(private_server(options.mysqld, server_options, plan.largest + ROOM))
+        url = database_url(private.url)
     with closing(connect(url)) as connection, connection.cursor() as cursor:
-        facts, other_connections = read_server(cursor), open_connections(cursor) - 1
-    free = facts.free_connections(other_connections, OUR_OWN_CONNECTIONS)
+        server, other_connections = read_server(cursor), open_connections(cursor) - 1
+    free = server.free_connections(other_connections, OWN_CONNECTIONS)
     if resumed:
-        _require_same(options, resumed, facts)
-        _require_room(plan, facts, free)
+        _require_same(options, resumed, server)
+        _require_room(plan, server, free)
         return Prepared(url, resumed, path, ())
-    plan, notes = (plan, ()) if options.sizes else _cut_to(plan, options, facts, free)
-    _require_room(plan, facts, free)
+    plan, notes = (plan, ()) if options.sizes else _limited_to(plan, options, server, free)
+    _require_room(plan, server, free)
     setting = new_setting(
-        options, plan, workload, server=facts, server_options=server_options, local=is_local(url), libraries=LIBRARIES
+        options, plan, workload, server=server, server_options=server_options, local=is_local(url), libraries=LIBRARIES
     )
     return Prepared(url, Run(setting, ()), path, (*notes, *_assumptions(setting)))
 
@@ -78,8 +79,11 @@ def _refuse_private_options(options: SweepOptions) -> None:
             )
 
 
-def _cut_to(plan: SweepPlan, options: SweepOptions, server: Server, free: int) -> tuple[SweepPlan, tuple[str, ...]]:
-    """Leave out those of poolsize's own sizes that the server would turn away, and say so."""
+def _limited_to(plan: SweepPlan, options: SweepOptions, server: Server, free: int) -> tuple[SweepPlan, tuple[str, ...]]:
+    """Return the plan without the sizes that the server does not admit, and a note of that.
+
+    The sizes are poolsize's own; if every size is too large, the plan stays as it is. free: connections for a pool.
+    """
     if plan.largest <= free or free < 1:
         return plan, ()
     limit = count(server.max_connections, "connection")
@@ -107,7 +111,7 @@ def _assumptions(setting: Setting) -> tuple[str, ...]:
 
 
 def _require_same(options: SweepOptions, run: Run, server: Server) -> None:
-    """Raise BadInput where the rest of a run would be measured on another server than its beginning."""
+    """Raise BadInput where the server is not the one on which the run began."""
     resume = options.named("resume")
     if run.setting.private != (options.url is None):
         began = "a private server" if run.setting.private else "a server given by its URL"

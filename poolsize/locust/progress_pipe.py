@@ -1,4 +1,4 @@
-"""The pipe on which a sweep reports its progress to the process that started it, one JSON line a message."""
+"""The pipe on which a sweep sends its events, one line of JSON each, to the process that started it."""
 
 import os
 import signal
@@ -11,24 +11,24 @@ DESCRIPTOR = "POOLSIZE_PROGRESS_FD"
 
 
 class ProgressPipe:
-    """Sends messages to the process that started this process, or drops them where none listens."""
+    """Sends events to the process that started this process; drops the events where no process listens."""
 
     def __init__(self, descriptor: int | None) -> None:
-        """descriptor: of the pipe's writing end, or None to drop every message."""
+        """descriptor: of the pipe's writing end, or None to drop every event."""
         self._descriptor = descriptor
 
     @classmethod
     def from_environment(cls) -> Self:
-        """Return the pipe that the starting process left open, or a pipe that drops every message."""
+        """Return the pipe that the starting process left open, or a pipe that drops every event."""
         descriptor = os.environ.get(DESCRIPTOR)
         return cls(int(descriptor) if descriptor else None)
 
-    def tell(self, message: Event) -> None:
-        """Send a message. When the listening process is gone, end this process as if by SIGTERM."""
+    def send(self, event: Event) -> None:
+        """Send an event. When the listening process is gone, end this process as by SIGTERM."""
         if self._descriptor is None:
             return
         try:
-            os.write(self._descriptor, write_event(message) + b"\n")
+            os.write(self._descriptor, write_event(event) + b"\n")
         except BrokenPipeError:
             self._descriptor = None
             signal.raise_signal(signal.SIGTERM)

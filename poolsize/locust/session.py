@@ -1,4 +1,4 @@
-"""The sweep as a Locust run: its options, and one long run that steps through the pool sizes."""
+"""The sweep as a Locust run: its options on Locust's command line, and one Locust run for all its steps."""
 
 import logging
 import signal
@@ -26,7 +26,7 @@ from poolsize.sweep.events import Event, StepDone, SweepFailed
 from poolsize.sweep.loop import sweep
 from poolsize.sweep.options import OPTIONS, SweepOptions, with_flags
 from poolsize.sweep.workload import Workload, typed_workload
-from poolsize.target.connection import lost
+from poolsize.target.connection import is_server_gone
 from poolsize.target.schema import SweepSchema
 from poolsize.units import count, milliseconds, per_second
 
@@ -38,7 +38,7 @@ logging.getLogger(FairQueuePool.__module__).setLevel(logging.WARNING)  # a pool 
 
 
 def register() -> None:
-    """Give Locust the sweep's options and start the sweep with its run; done once, by importing PoolUser."""
+    """Give Locust the sweep's options, and start the sweep with Locust's run. Importing PoolUser calls this once."""
     events.init_command_line_parser.add_listener(_add_options)
     events.init.add_listener(_on_init)
 
@@ -60,7 +60,7 @@ def _add_options(parser: LocustArgumentParser) -> None:
 
 
 def _on_init(environment: Environment, **_: Any) -> None:
-    """Set this process up for its part: making the load, leading the sweep, or both."""
+    """Set this process up as a worker, as the master that leads the sweep, or as both."""
     progress = ProgressPipe.from_environment()
     closing_stack = ExitStack()
     signal.signal(signal.SIGTERM, _stop_setting_up)  # Locust sets its own when the run begins
@@ -96,8 +96,8 @@ def _set_up(environment: Environment, progress: ProgressPipe, closing_stack: Exi
     prepared = prepare(options, workload, closing_stack)
     workspace = closing_stack.enter_context(SweepSchema(prepared.url))
     if not isinstance(runner, MasterRunner):
-        here = prepared.url.render_as_string(hide_password=False)
-        worker = _begin_worker(environment, user_class, workload, here)
+        url_with_password = prepared.url.render_as_string(hide_password=False)
+        worker = _begin_worker(environment, user_class, workload, url_with_password)
         closing_stack.callback(worker.close)
     _make_tables(environment, user_class, workspace)
     plan = prepared.run.plan
@@ -116,16 +116,16 @@ def _set_up(environment: Environment, progress: ProgressPipe, closing_stack: Exi
 def _begin_worker(
     environment: Environment, user_class: "type[PoolUser]", workload: Workload, url: str | None
 ) -> LocustWorker:
-    """Let this process make load. Its users wait at the worker's gate."""
+    """Return this process's worker, at whose gate its users wait. url: the database from here, or None."""
     worker = LocustWorker(environment, user_class.__name__, workload.sha256, url)
     user_class.step_gate = worker.gate
     return worker
 
 
 def _make_tables(environment: Environment, user_class: "type[PoolUser]", workspace: SweepSchema) -> None:
-    """Prepare the workload and try one transaction, so that a mistake shows before anything is measured."""
+    """Make the workload's tables and run one transaction, so that a mistake shows before the first step."""
 
-    def try_it(cursor: Any) -> None:
+    def run_once(cursor: Any) -> None:
         user_class.before_step(cursor)
         user = user_class(environment)
         user.on_start()
@@ -133,11 +133,11 @@ def _make_tables(environment: Environment, user_class: "type[PoolUser]", workspa
 
     try:
         workspace.make_tables(user_class.prepare)
-        workspace.work(try_it)
+        workspace.work(run_once)
     except PoolsizeError:
         raise
     except Exception as error:
-        if isinstance(error, pymysql.MySQLError) and lost(error):
+        if isinstance(error, pymysql.MySQLError) and is_server_gone(error):
             raise WorkFailed(f"the server went away: {error.args[-1]}") from error
         raise BadInput(f"workload {user_class.__name__}: {type(error).__name__}: {error}") from error
 
@@ -151,24 +151,21 @@ def _lead(
     progress: ProgressPipe,
     closing_stack: ExitStack,
 ) -> None:
-    """Run the sweep in a greenlet of its own once the users are there; clean up when Locust quits."""
-    users_are_there = Flag()
+    """Run the sweep in a greenlet of its own once Locust has started the users; clean up when Locust quits."""
+    users_started = Flag()
 
-    def tell(message: Event) -> None:
-        progress.tell(message)
-        if isinstance(message, StepDone):
-            load, rate = count(message.pool_size, "connection"), per_second(message.throughput)
-            failed = f", failed: {', '.join(message.failed_checks)}" if message.failed_checks else ""
-            logger.info("%s: %s, p95 %s%s", load, rate, milliseconds(message.p95_ms), failed)
+    def on_event(event: Event) -> None:
+        progress.send(event)
+        _log(event)
 
     def run_sweep() -> None:
-        users_are_there.wait()
+        users_started.wait()
         try:
-            sweep(prepared.run, prepared.notes, generator, writer, tell)
+            sweep(prepared.run, prepared.notes, generator, writer, on_event)
             environment.process_exit_code = 0
             logger.info(with_flags("Answer: poolsize recommend `run` %s"), writer.path)
         except PoolsizeError as error:
-            _fail(progress, WorkFailed(str(error)))  # what was asked for was fine; it was the work that failed
+            _fail(progress, WorkFailed(str(error)))  # the options were valid: what failed is the work
         except Exception as error:
             logger.exception("sweep failed")
             _fail(progress, WorkFailed(f"{type(error).__name__}: {error}"))
@@ -176,18 +173,27 @@ def _lead(
             runner.quit()
 
     sweeping = gevent.spawn(run_sweep)
-    closing = BoundedSemaphore()
+    cleanup_lock = BoundedSemaphore()
 
     def on_quitting(**_: Any) -> None:
-        with closing:  # a signal and the sweep's own end may both come here; the second waits for the first
+        with cleanup_lock:  # a signal and the sweep's own end may both come here; the second waits for the first
             sweeping.kill()
             closing_stack.close()
 
-    environment.events.spawning_complete.add_listener(lambda **_: users_are_there.set())
+    environment.events.spawning_complete.add_listener(lambda **_: users_started.set())
     environment.events.quitting.add_listener(on_quitting)
 
 
+def _log(event: Event) -> None:
+    """Log a step that is stored, for users who start the sweep by Locust."""
+    if isinstance(event, StepDone):
+        load, rate = count(event.pool_size, "connection"), per_second(event.throughput)
+        failed = f", failed: {', '.join(event.failed_checks)}" if event.failed_checks else ""
+        logger.info("%s: %s, p95 %s%s", load, rate, milliseconds(event.p95_ms), failed)
+
+
 def _user_class(environment: Environment) -> "type[PoolUser]":
+    """Return the locustfile's workload. Raises BadInput unless there is exactly one, a subclass of PoolUser."""
     from poolsize.locust.user import PoolUser
 
     classes = environment.user_classes
@@ -203,7 +209,7 @@ def _user_class(environment: Environment) -> "type[PoolUser]":
 
 
 def _options(environment: Environment) -> SweepOptions:
-    """Return the options of Locust's command line, some of which are Locust's own. Raises BadInput."""
+    """Return the sweep's options from Locust's command line, Locust's own options included. Raises BadInput."""
     parsed = environment.parsed_options
     return SweepOptions.parse(
         {name: getattr(parsed, option.locusts_own or name) for name, option in OPTIONS.items() if option.in_locust}
@@ -211,11 +217,12 @@ def _options(environment: Environment) -> SweepOptions:
 
 
 def _workload(environment: Environment) -> Workload:
-    """Return the workload of Locust's -f."""
+    """Return the workload of Locust's option -f."""
     (typed, *_) = environment.parsed_locustfiles or [""]
     return typed_workload(typed)
 
 
 def _fail(progress: ProgressPipe, error: PoolsizeError) -> None:
-    progress.tell(SweepFailed(str(error), error.exit_code))
+    """Report an error that ends the sweep, to the process that started the sweep and on standard error."""
+    progress.send(SweepFailed(str(error), error.exit_code))
     sys.stderr.write(f"poolsize: error: {with_flags(str(error))}\n")

@@ -12,7 +12,10 @@ METHOD = "pool"
 
 
 def report(environment: Environment, workload: str, second: WorkerSecond) -> None:
-    """Add one second of transactions to Locust's statistics. Locust's response time is the total time."""
+    """Add one second of transactions to Locust's statistics, with the total time as Locust's response time.
+
+    workload: the name under which Locust shows the transactions.
+    """
     entry = StatsEntry(environment.stats, workload, METHOD)
     now = time.time()
     entry.num_requests = second.transactions

@@ -1,4 +1,4 @@
-"""PoolUser: the base of every workload; a Locust user that calls the database through the pool."""
+"""PoolUser: the base class of every workload, a Locust user whose transactions go through the pool."""
 
 from typing import Any, ClassVar
 
@@ -13,10 +13,10 @@ session.register()
 
 
 class PoolUser(User):
-    """One concurrent client of the database. A workload subclasses PoolUser and defines `transaction`.
+    """One user of the database. A workload is a subclass of PoolUser that defines `transaction`.
 
-    Connections commit by themselves; a workload that needs a transaction of several statements executes BEGIN and
-    COMMIT. `cursor` is a PyMySQL cursor, its current schema is poolsize's own.
+    Connections autocommit; a workload that needs a transaction of several statements executes BEGIN and COMMIT.
+    Every `cursor` is a PyMySQL cursor in poolsize's own schema. step_gate: where this worker's users wait for a step.
     """
 
     abstract = True
@@ -25,17 +25,17 @@ class PoolUser(User):
 
     @classmethod
     def prepare(cls, cursor: Any) -> None:
-        """Make the tables that the transaction needs, in an empty schema; called once a sweep."""
+        """Make the tables that the transaction needs; called once a sweep, with an empty schema."""
 
     @classmethod
     def before_step(cls, cursor: Any) -> None:
-        """Bring the tables into the state in which every step starts; does nothing by default."""
+        """Restore the tables to the state in which every step starts; does nothing by default."""
 
     def transaction(self, cursor: Any) -> None:
-        """Do one unit of the application's work. Its duration is the connection's usage time."""
+        """Run one transaction. Its duration is the connection's usage time."""
         raise NotImplementedError(f"{type(self).__name__} needs a method transaction(self, cursor)")
 
     @task
     def run_transactions(self) -> None:
-        """Wait for the next step, and take part in it until it ends."""
+        """Wait for the next step, and run this user's transactions until the step ends."""
         self.step_gate.take_part(self.transaction)

@@ -1,4 +1,4 @@
-"""A worker's side of the conversation with the master of the sweep."""
+"""The worker's side of the conversation with the master."""
 
 from dataclasses import asdict
 from typing import Any, NamedTuple
@@ -32,16 +32,19 @@ class Order(NamedTuple):
 
 
 class Superseded(Exception):
-    """The master began another conversation before this one was over."""
+    """The master began another conversation before the current conversation ended."""
 
 
 class LocustWorker:
-    """Carries out the master's orders, one conversation after another. gate: where this worker's users wait."""
+    """Carries out the master's orders, one conversation after another.
+
+    gate: the gate at which this worker's users wait for a step.
+    """
 
     def __init__(self, environment: Environment, workload: str, workload_sha256: str, own_url: str | None) -> None:
-        """Begin to listen.
+        """Begin to listen to the master.
 
-        workload: the workload's name in Locust's statistics. workload_sha256: of the locustfile's text.
+        workload: the workload's name in Locust's statistics. workload_sha256: hash of the locustfile's text.
         own_url: the database's URL from here; None where the master sends the URL of its private server.
         """
         assert environment.runner is not None
@@ -67,7 +70,7 @@ class LocustWorker:
         self._orders.put(Order(msg.type, data.pop("number"), data))
 
     def _serve(self) -> None:
-        """Carry out the orders in a greenlet of its own, so that Locust goes on listening."""
+        """Carry out orders for ever; runs in a greenlet of its own, so that Locust goes on listening."""
         while True:
             order = self._orders.get()
             self._number = order.number
@@ -102,7 +105,10 @@ class LocustWorker:
         self._reply(messages.FINISHED, report=asdict(report))
 
     def _wait_for(self, kind: str) -> dict[str, Any]:
-        """Return the fields of the next order, which is of this kind. Raises Superseded for another conversation."""
+        """Wait for the next order of this conversation, and return its fields.
+
+        Raises Superseded when the next order is of another conversation or kind.
+        """
         order = self._orders.peek()
         if (order.number, order.kind) != (self._number, kind):
             raise Superseded
@@ -120,6 +126,7 @@ class LocustWorker:
         )
 
     def _url(self, private_url: str | None) -> URL:
+        """Return the database's URL from here. Raises WorkFailed when neither master nor worker has a URL."""
         if not (url := private_url or self._own_url):
             raise WorkFailed(f"the load process {self._name} has no URL: set POOLSIZE_URL where it runs")
         return database_url(url)

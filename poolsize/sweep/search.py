@@ -40,7 +40,10 @@ TWO_SIDES = 1.96
 
 
 def next_of_search(plan: SweepPlan, search: Search, steps: Sequence[Step]) -> PlannedStep | SearchEnd:
-    """Return the step to measure next, or the reason why the search ends. steps: all so far, failed attempts included."""
+    """Return the step to measure next, or the reason why the search ends.
+
+    steps: all steps of the run so far, failed attempts included.
+    """
     if _is_spent(plan, steps):
         return SearchEnd.BUDGET
     measured = [step for step in steps if step.rate == plan.rate]

@@ -38,7 +38,7 @@ def typed_workload(typed: str) -> Workload:
 
 
 def find_locustfile(workload: str) -> Path:
-    """Return the locustfile of a workload. workload: a shipped workload's name, or a path. Raises BadInput for neither."""
+    """Return the locustfile of a shipped workload's name, or of a path. Raises BadInput for neither."""
     known = workloads()
     if workload in known:
         return known[workload]

@@ -1,4 +1,4 @@
-"""The database under test: its URL, connections outside any pool, and names for its errors."""
+"""Connections to the database under test, outside any pool: its URL, and the kinds of its errors."""
 
 from typing import Any
 
@@ -12,9 +12,9 @@ SCHEMA = "poolsize"
 DRIVER = "mysql+pymysql"
 ACCEPTED = ("mysql", "mariadb", "mysql+pymysql", "mariadb+pymysql")
 SESSION_SETTINGS = "SET SESSION wait_timeout = 604800, lock_wait_timeout = 30"
-"""poolsize's own connections are idle through whole steps, and must not wait long for another's open transaction."""
+"""poolsize's own connections are idle during steps, and must not wait long for locks of another transaction."""
 ACCESS_DENIED = {1044, 1045, 1698}
-CAN_T_CONNECT = {2002, 2003}
+CANNOT_CONNECT = {2002, 2003}
 ERROR_KINDS = {
     1040: "too_many_connections",
     1203: "too_many_connections",
@@ -28,7 +28,10 @@ ERROR_KINDS = {
 
 
 def database_url(text: str) -> URL:
-    """Return the URL of a MySQL or MariaDB server, for PyMySQL and without a schema. Raises BadInput."""
+    """Return the URL of a MySQL or MariaDB server, for PyMySQL and without a schema.
+
+    Raises BadInput for a text that is no URL, and for another database; the error does not show the password.
+    """
     try:
         url = make_url(text)
     except (ArgumentError, ValueError):
@@ -47,12 +50,12 @@ def database_url(text: str) -> URL:
 
 
 def is_local(url: URL) -> bool:
-    """Return whether the URL's address is this machine's."""
+    """Return whether the URL names a server on this machine: by a socket, localhost, or a loopback address."""
     return "unix_socket" in url.query or url.host in {None, "localhost", "127.0.0.1", "::1"}
 
 
 def connect(url: URL, schema: str | None = None) -> Any:
-    """Return an autocommitting PyMySQL connection outside any pool.
+    """Return a new PyMySQL connection that autocommits. schema: the current schema, or None.
 
     Raises BadInput when the server can't be reached or refuses the account.
     """
@@ -65,13 +68,13 @@ def connect(url: URL, schema: str | None = None) -> Any:
         raise BadInput(f"`url`: PyMySQL does not take its options: {error}") from None
 
 
-def lost(error: BaseException) -> bool:
+def is_server_gone(error: BaseException) -> bool:
     """Return whether the error means that the server, or the connection to it, is gone."""
     return error_kind(error) == "server_gone"
 
 
 def error_kind(error: BaseException) -> str:
-    """Return a short name for a failed transaction: deadlock, server_gone, mysql_1146, ..."""
+    """Return the kind of a failed transaction's error: "deadlock", "server_gone", "mysql_1146", ..."""
     number = error.args[0] if error.args and isinstance(error.args[0], int) else None
     if number is None:
         return type(error).__name__
@@ -79,11 +82,11 @@ def error_kind(error: BaseException) -> str:
 
 
 def _refused(url: URL, error: pymysql.MySQLError) -> BadInput:
-    """Return why the server refused the connection, and the way out, without the password."""
+    """Return the error that names why the server refused the connection, and the way out, without the password."""
     account = f"{url.username or 'nobody'}@{url.host or 'localhost'}:{url.port or 3306}"
     number, text = (*error.args, "", "")[:2]
     if number in ACCESS_DENIED:
         return BadInput(f"`url`: the server refuses {account} ({text}): check the user and the password")
-    if number in CAN_T_CONNECT:
+    if number in CANNOT_CONNECT:
         return BadInput(f"`url`: no server answers at {account} ({text}): check host and port, and that it runs")
     return BadInput(f"`url`: connecting as {account} failed: {text or error}")

@@ -19,17 +19,18 @@ from poolsize.errors import BadInput, WorkFailed
 
 ON_DISK = Path("/var/tmp")  # noqa: S108 (on a disk, unlike /tmp at times; the directory made in it is private)
 START_SECONDS = 120
-NAMES = ("mariadbd", "mysqld")
+"""The longest time to wait until the server answers."""
+SERVER_PROGRAMS = ("mariadbd", "mysqld")
 USUAL_PLACES = ("/usr/sbin", "/usr/local/sbin", "/usr/libexec", "/opt/homebrew/bin", "/usr/local/mysql/bin")
 ACCOUNT = "poolsize"
 
 
 @dataclass(frozen=True)
 class PrivateServer:
-    """A running server.
+    """A running private server.
 
-    url: with the random password, for this process and its children only. pid: the server's process.
-    directory: holds its data, and goes with it.
+    url: with its random password, for this process and its children only. pid: of the server's process.
+    directory: of the server's files; it is removed when the server ends.
     """
 
     url: str
@@ -39,11 +40,11 @@ class PrivateServer:
 
 @contextmanager
 def private_server(mysqld: Path | None, options: Mapping[str, str], max_connections: int) -> Iterator[PrivateServer]:
-    """Start a private server, and end it with the block, or with this process, however the process ends.
+    """Start a private server; it ends with the block, or with this process, however the process ends.
 
     mysqld: the server program, or None to search for it. options: server variables beside poolsize's own settings.
-    max_connections: connections that the server must admit. Raises BadInput when there is no server program or it
-    does not start with these options, WorkFailed when it does not answer.
+    max_connections: connections that the server must admit. Raises BadInput when there is no server program, or the
+    server does not start with these options; WorkFailed when the server does not answer.
     """
     program = mysqld or find_mysqld()
     mariadb = _is_mariadb(program)
@@ -72,9 +73,9 @@ def private_server(mysqld: Path | None, options: Mapping[str, str], max_connecti
 
 
 def find_mysqld() -> Path:
-    """Return the server program of this machine. Raises BadInput, with the packages to install, when there is none."""
+    """Return the path of this machine's server program. Raises BadInput, with the packages to install, without any."""
     path = os.pathsep.join([os.environ.get("PATH", ""), *USUAL_PLACES])
-    for name in NAMES:
+    for name in SERVER_PROGRAMS:
         if program := shutil.which(name, path=path):
             return Path(program)
     raise BadInput(
@@ -111,7 +112,10 @@ def _settings(directory: Path, port: int, max_connections: int, *, mariadb: bool
 
 
 def _installer(program: Path) -> str:
-    """Return MariaDB's script that makes a data directory. Raises BadInput when it is neither near nor on the PATH."""
+    """Return MariaDB's script that makes a data directory, from near the program or from the PATH.
+
+    Raises BadInput without a script.
+    """
     near = [program.resolve().parent, program.resolve().parent.parent]
     folders = [*(str(folder / part) for folder in near for part in ("", "bin", "scripts")), os.environ.get("PATH", "")]
     for name in ("mariadb-install-db", "mysql_install_db"):
@@ -123,7 +127,7 @@ def _installer(program: Path) -> str:
 def _install_command(program: Path, installer: str | None, directory: Path) -> list[str]:
     """Return the command that makes the data directory: MariaDB's installer, or MySQL's server itself.
 
-    Nobody else can connect as root. MariaDB's root may use only the socket, whose directory is closed to others.
+    No other account can connect as root. MariaDB's root may use only the socket, whose directory is closed to others.
     MySQL's root may connect only from localhost, which matches no address with skip_name_resolve.
     The installer needs its option force on a host whose own name can't be looked up; this server never looks it up.
     """
@@ -148,7 +152,7 @@ def _as_root() -> list[str]:
 
 
 def _start_watchdog(**request: object) -> "subprocess.Popen[bytes]":
-    """Start the process that makes the server and its files, and removes them at the end."""
+    """Start the process that makes the server's files, runs the server, and removes the files at the end."""
     watchdog = subprocess.Popen(
         [sys.executable, "-m", "poolsize.target.watchdog"], stdin=subprocess.PIPE, start_new_session=True
     )
@@ -159,7 +163,10 @@ def _start_watchdog(**request: object) -> "subprocess.Popen[bytes]":
 
 
 def _wait_until_up(directory: Path, port: int, password: str, watchdog: "subprocess.Popen[bytes]") -> int:
-    """Wait until the server answers; return its process id."""
+    """Wait until the server answers, and return its process id.
+
+    Raises BadInput when the server ends by itself, WorkFailed when it does not answer within START_SECONDS.
+    """
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline:
         if watchdog.poll() is not None:

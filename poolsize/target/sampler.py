@@ -1,4 +1,4 @@
-"""Samples the server's counters once a second, and its process's counters where that runs on this machine."""
+"""Samples the server's counters once a second; where the server runs on this machine, also its process's counters."""
 
 from collections.abc import Callable, Iterable
 from contextlib import closing, suppress
@@ -14,10 +14,10 @@ from sqlalchemy import URL
 
 from poolsize.facts.status import increases_per_second, read_status
 from poolsize.target.connection import connect, is_local
-from poolsize.target.private_server import NAMES
+from poolsize.target.private_server import SERVER_PROGRAMS
 
-BEGINNING = 4
-"""Leading words of a command line, among which the server program is even if a loader started it."""
+LEADING_WORDS = 4
+"""The server's program is among so many leading words of the process's command line, even if a loader started it."""
 MOST_THREADS = 30
 """Context switches are read thread by thread, 50 us each; reading more threads would delay the load."""
 
@@ -28,7 +28,7 @@ BUSY = ("user", "nice", "system", "irq", "softirq", "steal")
 class ServerSampler:
     """Samples counters in the background between start and stop.
 
-    A counter that can't be read is left out. notes: sentences that name such counters, and why.
+    A counter that can't be read is left out. notes: sentences that name such counters, and the reason.
     """
 
     def __init__(self, url: URL) -> None:
@@ -41,7 +41,7 @@ class ServerSampler:
         self.notes = self._notes(local=is_local(url))
 
     def start(self) -> None:
-        """Read the counters now, and once a second from now on."""
+        """Drop earlier samples, and read the counters now and then once a second."""
         self.stop()
         self._samples = []
         self._stopping.clear()
@@ -56,7 +56,7 @@ class ServerSampler:
     def series(self, seconds: int) -> dict[str, tuple[float | None, ...]]:
         """Return counter -> its value in each of the first seconds since start; None where it was not read.
 
-        Values are increases per second, but for facts.status.GAUGES.
+        Values are increases per second; gauges (facts.status.GAUGES) have their value at the second's end.
         """
         names = sorted({name for sample in self._samples for name in sample})
         samples = [*self._samples, *[{}] * seconds][:seconds]
@@ -110,16 +110,16 @@ class ServerSampler:
 
 
 def server_process(url: URL) -> "psutil.Process | None":
-    """Return the process of a server on this machine.
+    """Return the process of the server at a URL, if the server runs on this machine.
 
-    A server with a port is the process that listens on it; a server with a socket, the only server process.
-    Returns None for a server elsewhere, not visible to this account, or not certain.
+    For a URL with a port it is the server process that listens on the port; for a URL with a socket, the only server
+    process. None for a server on another machine, for a process that this account can't see, and in case of doubt.
     """
     if not is_local(url):
         return None
     processes = list(psutil.process_iter())
-    servers = [process for process in processes if _name(process) in NAMES]
-    servers = servers or [process for process in processes if _beginning(process).intersection(NAMES)]
+    servers = [process for process in processes if _name(process) in SERVER_PROGRAMS]
+    servers = servers or [process for process in processes if _leading_words(process).intersection(SERVER_PROGRAMS)]
     if "unix_socket" not in url.query:
         servers = [process for process in servers if (url.port or 3306) in _ports(process)]
     return servers[0] if len(servers) == 1 else None
@@ -132,10 +132,10 @@ def _name(process: psutil.Process) -> str:
         return ""
 
 
-def _beginning(process: psutil.Process) -> set[str]:
-    """Return the leading words of the command line, without folders. A loader names the program after itself."""
+def _leading_words(process: psutil.Process) -> set[str]:
+    """Return the leading words of the process's command line, each without its folder."""
     try:
-        return {Path(word).name for word in process.cmdline()[:BEGINNING]}
+        return {Path(word).name for word in process.cmdline()[:LEADING_WORDS]}
     except psutil.Error:
         return set()
 

@@ -1,4 +1,4 @@
-"""The schema that a sweep uses: made, marked, and dropped again; poolsize touches no other schema."""
+"""The schema that a sweep uses; poolsize touches no other schema."""
 
 import logging
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from poolsize.target.connection import SCHEMA, connect
 MARK = "made_by_poolsize"
 """Table that lists the names of poolsize's own tables in the schema, and the two entries below."""
 THE_SCHEMA, BEING_MADE = "*schema*", "*being made*"
-"""Listed when poolsize made the schema itself; listed while a workload makes its tables."""
+"""Entries: poolsize made the schema itself; a workload is making its tables."""
 NOT_THERE = {1049, 1146}
 NOT_ALLOWED = {1044, 1045, 1142, 1227}
 
@@ -55,7 +55,7 @@ class SweepSchema:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Drop what was made. When the server is gone, the next sweep does."""
+        """Drop poolsize's tables and schema. When the server is gone, the next sweep drops them."""
         self._lock.close()
         try:
             with closing(connect(self.url)) as connection, connection.cursor() as cursor:
@@ -64,7 +64,7 @@ class SweepSchema:
             logger.warning("the schema %s could not be cleared; the next sweep will: %s", SCHEMA, failure)
 
     def make_tables(self, prepare: Callable[[Any], None]) -> None:
-        """Call a workload's function that makes its tables, and list the tables as poolsize's."""
+        """Call a workload's function that makes its tables, and list these tables as poolsize's own."""
 
         def make(cursor: Any) -> None:
             cursor.execute(f"INSERT INTO {MARK} VALUES (%s)", (BEING_MADE,))
@@ -76,7 +76,7 @@ class SweepSchema:
         self.work(make)
 
     def work(self, task: Callable[[Any], None]) -> None:
-        """Call a function with a cursor in the schema, on a connection that is closed afterwards."""
+        """Call a function with a cursor in the schema, on a new connection that is closed afterwards."""
         with closing(connect(self.url, SCHEMA)) as connection, connection.cursor() as cursor:
             task(cursor)
 
@@ -124,6 +124,7 @@ def _tables(cursor: Any) -> list[str]:
 
 
 def _explained(error: pymysql.MySQLError) -> PoolsizeError:
+    """Return the error that explains why the schema can't be made."""
     if error.args[0] in NOT_ALLOWED:
         return BadInput(
             f"the account can't work in the schema {SCHEMA} ({error.args[-1]}): GRANT ALL ON {SCHEMA}.* TO it"

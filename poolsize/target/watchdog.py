@@ -1,11 +1,11 @@
 """Runs a server for a parent process and ends it, and its files, as soon as the parent is gone.
 
-Started as ``python -m poolsize.target.watchdog`` with a pipe as standard input. Its first line is a JSON
-object {"directory": ..., "files": {name: text}, "commands": [[...], ...]}. The watchdog makes the directory with these
-files and an empty directory for the data, and runs the commands one after another, each in a session of its own. The
-last command is the server. The parent keeps the pipe open as long as it needs the server. However the parent ends,
-kill -9 included, the operating system closes the pipe; the watchdog then kills the running command and removes the
-directory. This needs no signal, and works beyond Linux.
+The parent starts ``python -m poolsize.target.watchdog`` with a pipe as standard input. The first line in the pipe is a
+JSON object {"directory": ..., "files": {name: text}, "commands": [[...], ...]}. The watchdog makes the directory with
+these files and an empty directory for the data. Then it runs the commands one after another, each in a session of its
+own. The last command is the server. The parent keeps the pipe open as long as it needs the server. However the parent
+ends, kill -9 included, the operating system closes the pipe. The watchdog then kills the running command and removes
+the directory. This needs no signal, and works beyond Linux.
 
 A command that fails or a server that ends by itself leaves its exit code in DIRECTORY/exited.
 """
