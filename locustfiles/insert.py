@@ -1,4 +1,4 @@
-"""Insert one row with a random, unique id: each transaction commits, so the redo log is written to the disk."""
+"""Insert one task by a random, unique id: a commit, and so a write to the disk, for each."""
 
 from secrets import token_hex
 from typing import Any
@@ -7,7 +7,7 @@ from poolsize.locust import PoolUser
 
 
 class Insert(PoolUser):
-    """Inserts a task, as the service in the Druid connection pool article does."""
+    """The task service of the Druid connection pool article; its table is emptied before each step."""
 
     @classmethod
     def prepare(cls, cursor: Any) -> None:
@@ -19,7 +19,7 @@ class Insert(PoolUser):
 
     @classmethod
     def before_step(cls, cursor: Any) -> None:
-        """Empty the table, so that every step inserts into an equal table."""
+        """Empty it, so that every step inserts into the same table."""
         cursor.execute("TRUNCATE TABLE task")
 
     def transaction(self, cursor: Any) -> None:

@@ -1,4 +1,4 @@
-"""sysbench's oltp_point_select: read one row by its primary key."""
+"""sysbench's oltp_point_select: one row by its primary key."""
 
 from typing import Any
 
@@ -6,8 +6,8 @@ from poolsize.locust.sysbench import OltpUser
 
 
 class OltpPointSelect(OltpUser):
-    """Reads one row, the shortest useful query."""
+    """The shortest useful query."""
 
     def transaction(self, cursor: Any) -> None:
-        """Execute 1 query, without BEGIN and COMMIT."""
+        """1 query, outside a transaction."""
         self.point_selects(cursor, 1)

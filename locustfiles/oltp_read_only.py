@@ -1,4 +1,4 @@
-"""sysbench's oltp_read_only: ten point selects and four range selects in one transaction."""
+"""sysbench's oltp_read_only: ten point selects and four ranges in a transaction."""
 
 from typing import Any
 
@@ -6,10 +6,10 @@ from poolsize.locust.sysbench import OltpUser
 
 
 class OltpReadOnly(OltpUser):
-    """Reads rows and ranges of rows, and writes nothing."""
+    """Reads only."""
 
     def transaction(self, cursor: Any) -> None:
-        """Execute 16 queries: BEGIN, 14 reads, COMMIT."""
+        """16 queries: BEGIN, 14 reads, COMMIT."""
         cursor.execute("BEGIN")
         self.point_selects(cursor)
         self.ranges(cursor)

@@ -1,4 +1,4 @@
-"""sysbench's oltp_write_only: two updates, a delete and an insert in one transaction."""
+"""sysbench's oltp_write_only: two updates, a delete and an insert in a transaction."""
 
 from typing import Any
 
@@ -6,10 +6,10 @@ from poolsize.locust.sysbench import OltpUser
 
 
 class OltpWriteOnly(OltpUser):
-    """Writes rows, and reads nothing."""
+    """Writes only."""
 
     def transaction(self, cursor: Any) -> None:
-        """Execute 6 queries: BEGIN, 4 writes, COMMIT."""
+        """6 queries: BEGIN, 4 writes, COMMIT."""
         cursor.execute("BEGIN")
         self.writes(cursor)
         cursor.execute("COMMIT")

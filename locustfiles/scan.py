@@ -1,4 +1,4 @@
-"""Hash every row of a small table: the transaction needs the server's CPU, and hardly anything else."""
+"""Count hashed rows by their content: the server's CPU and nothing else."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ ROWS = 10_000
 
 
 class Scan(PoolUser):
-    """Keeps one core of the server busy per connection; the plateau starts at the number of its cores."""
+    """Its plateau is the number of cores that the server may use: one busy connection keeps one core busy."""
 
     @classmethod
     def prepare(cls, cursor: Any) -> None:
@@ -18,6 +18,6 @@ class Scan(PoolUser):
         cursor.execute(f"INSERT INTO hashed VALUES {values}")
 
     def transaction(self, cursor: Any) -> None:
-        """Hash every row again, and count the hashes that begin with two zeros."""
+        """Hash every row again and count those that begin with zeros."""
         cursor.execute("SELECT COUNT(*) FROM hashed WHERE SHA2(REPEAT(hash, 20), 512) LIKE '00%'")
         cursor.fetchone()

@@ -1,4 +1,4 @@
-"""SELECT 1: the transaction is a round trip, and hardly anything else."""
+"""SELECT 1: the round trip and nothing else."""
 
 from typing import Any
 
@@ -6,9 +6,9 @@ from poolsize.locust import PoolUser
 
 
 class SelectOne(PoolUser):
-    """Executes the smallest statement, which shows the cost of every statement."""
+    """What a statement costs before it does anything."""
 
     def transaction(self, cursor: Any) -> None:
-        """Execute SELECT 1 and fetch its row."""
+        """One round trip."""
         cursor.execute("SELECT 1")
         cursor.fetchone()
