@@ -7,6 +7,7 @@ import click
 
 from poolsize.answer.comparison import Comparison
 from poolsize.answer.comparison import compare as compare_runs
+from poolsize.commands.outputs import json_option, plot_option, save_plot
 from poolsize.commands.run_file import complete_run
 from poolsize.errors import BadInput
 from poolsize.present.json.comparison import comparison_json
@@ -19,8 +20,8 @@ from poolsize.units import count
 @click.option(
     "--across", metavar="FIELD", help="The one field that may differ, e.g. server.  [default: found by itself]"
 )
-@click.option("--plot", type=click.Path(path_type=Path), metavar="FILE", help="Also draw it, to a .png or .svg.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@plot_option
+@json_option
 def compare(runs: tuple[str, ...], across: str | None, plot: Path | None, as_json: bool) -> None:
     """Compare runs with the first of them: a thread pool on and off, two servers, before and after.
 
@@ -29,10 +30,9 @@ def compare(runs: tuple[str, ...], across: str | None, plot: Path | None, as_jso
     comparison = compare_files(runs, across)
     click.echo(comparison_json(comparison) if as_json else comparison_text(comparison))
     if plot:
-        from poolsize.present.plots import comparison_figure, save_figure
+        from poolsize.present.plots import comparison_figure
 
-        save_figure(comparison_figure(comparison), plot)
-        click.echo(f"poolsize: drew {plot}", err=True)
+        save_plot(comparison_figure(comparison), plot)
 
 
 def compare_files(runs: Sequence[str], across: str | None = None) -> Comparison:

@@ -8,6 +8,7 @@ import click
 from poolsize.analysis.analysis import analyze
 from poolsize.answer.prediction import WhatIf
 from poolsize.answer.prediction import predict as predict_from
+from poolsize.commands.outputs import json_option, plot_option, save_plot
 from poolsize.present.json.prediction import prediction_json
 from poolsize.present.text.prediction import prediction_text
 from poolsize.runs.store import load_run
@@ -32,8 +33,8 @@ from poolsize.sweep.readers import milliseconds, pool_sizes, read, read_optional
     "sizes",
     help="Sizes to predict, e.g. 8,16,32.  [default: those measured, and up to 4 times the largest]",
 )
-@click.option("--plot", type=click.Path(path_type=Path), metavar="FILE", help="Also draw it, to a .png or .svg.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@plot_option
+@json_option
 def predict(run: str, sizes: str | None, plot: Path | None, as_json: bool, **different: Any) -> None:
     """Predict throughput and latencies of RUN's workload where something is different.
 
@@ -51,7 +52,6 @@ def predict(run: str, sizes: str | None, plot: Path | None, as_json: bool, **dif
     prediction = predict_from(analyze(load_run(run)), what_if, predicted_sizes)
     click.echo(prediction_json(prediction) if as_json else prediction_text(prediction))
     if plot:
-        from poolsize.present.plots import prediction_figure, save_figure
+        from poolsize.present.plots import prediction_figure
 
-        save_figure(prediction_figure(prediction), plot)
-        click.echo(f"poolsize: drew {plot}", err=True)
+        save_plot(prediction_figure(prediction), plot)

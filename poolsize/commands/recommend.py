@@ -5,6 +5,7 @@ import click
 from poolsize.answer.latency_limit import NO_LIMITS, LatencyLimits
 from poolsize.answer.recommendation import Recommendation, from_formula
 from poolsize.commands.limits import LIMITS, limit_options, limits_of
+from poolsize.commands.outputs import json_option
 from poolsize.commands.run_file import complete_run
 from poolsize.errors import BadInput
 from poolsize.formula import starting_point
@@ -33,7 +34,7 @@ ASSUMED = (
 @click.option("--connections-per-thread", type=int, help="Connections that each of them holds at once.")
 @click.option("--run", "run_path", metavar="RUN", help="Answer from this measured run instead.")
 @limit_options
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option
 def recommend(
     run_path: str | None,
     current: int | None,

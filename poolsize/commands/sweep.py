@@ -12,6 +12,7 @@ import click
 from poolsize.analysis.analysis import analyze
 from poolsize.answer.recommendation import recommend
 from poolsize.commands.limits import limit_options, limits_of
+from poolsize.commands.outputs import json_option
 from poolsize.errors import BadInput
 from poolsize.locust.launch import require_processes, run_locust
 from poolsize.present.json.recommendation import recommendation_json
@@ -43,7 +44,7 @@ def _sweep_options(command: Callable[..., None]) -> Callable[..., None]:
 @click.command()
 @_sweep_options
 @limit_options
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option
 def sweep(current: int | None, max_p95_ms: str | None, max_p99_ms: str | None, as_json: bool, **texts: Any) -> None:
     """Measure pool sizes on a real server and recommend one.
 
