@@ -50,8 +50,8 @@ class BimodalUsage:
 def bimodal_usage(usage: HdrHistogram) -> BimodalUsage | None:
     """Return the short and the long mode of usage times, or None where the usage times are not bimodal.
 
-    usage: histogram of microseconds. They are bimodal where a deep valley separates 2 to 50 % of long transactions
-    from short ones, and the mean usage times differ by a factor of 4 or more. None with fewer than 200 transactions.
+    usage: histogram of microseconds. Usage times are bimodal if a deep valley separates long from short transactions,
+    2 to 50 % of all are long, and the two means differ by a factor of 4 or more. None with fewer than 200 transactions.
     """
     lowest, _, counts = recorded(usage)
     values, numbers = lowest.astype(float), counts.astype(float)

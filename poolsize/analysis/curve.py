@@ -71,8 +71,8 @@ class FittedCurve:
     def efficiency(self) -> Matrix:
         """Return throughput as a share of the best size's on the same sample: shape (samples, sizes).
 
-        Values exceed 1 where another size is better on that sample. The reference is not each sample's own maximum,
-        because the maximum of many uncertain values is biased upwards, on a flat top by more than the tolerance.
+        Values exceed 1 where another size is better on that sample. The reference is not each sample's own maximum: the
+        maximum of many uncertain values is biased upwards, on a flat top by more than the tolerance.
         """
         return np.asarray(self.samples / self.samples[:, [self.sizes.index(self.best_size)]])
 

@@ -32,8 +32,8 @@ class Search:
 
     start: the pool size to begin around. smallest, largest: bounds of the pool sizes.
     budget_seconds: seconds of load, warm-ups included.
-    interval, loss: the search may end when the upper end of the answer's 95 % range is at most `interval` times the
-    lower, and the throughput loss at the answer is known within `loss`, a share of capacity, on either side.
+    interval, loss: the search may end when both goals are reached. The upper end of the answer's 95 % range is at most
+    `interval` times the lower. The throughput loss at the answer is known within `loss`, a share, on either side.
     """
 
     start: int

@@ -1,9 +1,9 @@
 """The next step of a search for the pool size: bracket, extend, refine, confirm.
 
 Bracket: measure the size to start from, half of it, and twice. Extend: measure larger or smaller sizes as long as the
-best size, or the plateau's start, probably lies beyond the measured sizes. Refine: between the measured sizes, measure
-where one more step most reduces the variance of two outcomes, the throughput loss at the answer and the start of the
-plateau. Confirm: when both are as certain as the plan requires, measure every decisive size twice.
+best size, or the plateau's start, may lie beyond the measured sizes. Refine: between the measured sizes, measure where
+one more step most reduces the variance of two outcomes. These are the throughput loss at the answer and the start of
+the plateau. Confirm: when both are as certain as the plan requires, measure every decisive size twice.
 """
 
 from collections import Counter
@@ -161,7 +161,7 @@ def _bracket(progress: Progress) -> int | None:
 
 
 def _extend(progress: Progress) -> int | None:
-    """Return a size beyond the measured sizes if the best size or the plateau's start probably lies there, or None.
+    """Return a size beyond the measured sizes if the best size or the plateau's start may lie there, or None.
 
     Before a smaller size is measured, the best size must be confirmed.
     """

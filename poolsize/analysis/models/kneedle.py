@@ -1,9 +1,9 @@
 """Kneedle: the knee of a curve, on the scale of the measured range.
 
 Satopaa, Albrecht, Irwin and Raghavan (2011), "Finding a 'Kneedle' in a Haystack". Both axes are scaled to 0..1. The
-knee is the point furthest above the diagonal, if the curve then falls towards the diagonal by the mean distance
-between two sizes (sensitivity 1). The knee depends on the range: it moves when more sizes are measured. A straight
-line has no knee.
+knee is the point furthest above the diagonal. The curve must then fall towards the diagonal by the mean distance of
+two sizes (sensitivity 1). The knee depends on the range: it moves when more sizes are measured. A straight line has no
+knee.
 """
 
 from collections.abc import Sequence
