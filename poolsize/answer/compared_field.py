@@ -22,7 +22,7 @@ def fields(run: Run) -> Fields:
     client = setting.client
     of_load = {
         "workload": plan.workload,
-        "locustfile": setting.workload_sha256[:12],
+        "locustfile": setting.workload_sha256[:12] if setting.own_workload or setting.recording else "poolsize's own",
         "users": str(plan.users) if not setting.recording else "as recorded",
         "think_time": f"{number(plan.think_time_ms)} ms",
         "rate": "as fast as it goes" if plan.rate is None else f"{number(plan.rate)}/s",

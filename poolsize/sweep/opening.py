@@ -3,6 +3,7 @@
 import importlib.metadata
 import platform
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import chain, count
 from pathlib import Path
@@ -64,6 +65,8 @@ def resumed_run(options: SweepOptions, workload: Workload) -> Run | None:
         if OPTIONS[name].settled:
             raise BadInput(f"{options.named(name)}: a resumed run keeps its plan; leave `{name}` out")
     run = load_run(options.resume, torn_end=True)
+    if _is_shipped(run.setting, workload, options):  # another version of poolsize may have other words in the file
+        return replace(run, setting=replace(run.setting, workload_sha256=workload.sha256))
     if run.setting.workload_sha256 != workload.sha256:
         raise BadInput(
             f"{options.named('resume')}: that run is not of {options.replay}: name its own recording"
@@ -72,6 +75,12 @@ def resumed_run(options: SweepOptions, workload: Workload) -> Run | None:
             "name that one with `workload`, or start a new run"
         )
     return run
+
+
+def _is_shipped(setting: Setting, workload: Workload, options: SweepOptions) -> bool:
+    """Return whether run and options name the same workload of poolsize's own."""
+    own = setting.own_workload is None and workload.own_path is None and options.replay is None
+    return own and setting.plan.workload == workload.name
 
 
 def new_file(output: Path | None, workload: Workload) -> Path:

@@ -203,3 +203,12 @@ def test_the_command_refuses_what_it_can_not_compare(poolsize_here: Command) -> 
         done = poolsize_here("compare", *arguments)
         assert done.returncode == 2
         assert said in done.stderr
+
+
+def test_a_shipped_locustfile_with_other_words_is_no_difference() -> None:
+    """A docstring that changed with an upgrade must not keep runs apart; a user's own file is compared by its text."""
+    first = a_run(CURVE)
+    later = with_setting(first, workload_sha256="1" * 64)
+    assert compared_field({"first": first, "later": later}) is None
+    own = [with_setting(run, own_workload="shop.py") for run in (first, later)]
+    assert compared_field({"first": own[0], "later": own[1]}) == "locustfile"
