@@ -110,7 +110,7 @@ def compare(analyses: Mapping[str, Analysis], across: str | None = None) -> Comp
         if left := remaining(analysis.run):
             raise WorkFailed(f"{name} is incomplete: {left}")
         if analysis.plateau is None:
-            raise WorkFailed(f"{name} tells nothing: no size passed the checks that an estimate needs")
+            raise WorkFailed(f"{name} has no answer: no pool size passed the checks that an estimate needs")
     field = compared_field({name: analysis.run for name, analysis in analyses.items()}, across)
     first, *others = (
         ComparedRun(name, fields(analysis.run).get(field, "not set") if field else name, analysis, recommend(analysis))

@@ -46,7 +46,7 @@ class WhatIf:
         if self.cores is not None and self.cores < 1:
             raise BadInput(f"`cores` {self.cores}: a database host has at least 1 core; try `cores` 8")
         if self.users is not None and not 1 <= self.users <= MOST_USERS:
-            raise BadInput(f"`users` {self.users}: give 1 to {MOST_USERS:,} callers")
+            raise BadInput(f"`users` {self.users}: give 1 to {MOST_USERS:,} users")
         if self.instances < 1:
             raise BadInput(f"`instances` {self.instances}: give at least 1")
 
@@ -98,7 +98,7 @@ def predict(analysis: Analysis, what_if: WhatIf, sizes: Sequence[int] | None = N
         )
     plan = analysis.setting.plan
     if what_if.users is None and analysis.setting.recording:
-        raise BadInput("the run is of a recording, and predicts nothing for its own callers: give `users`")
+        raise BadInput("the run replays a recording, which does not know its users: give `users`")
     users = what_if.users or plan.users
     think_ms = plan.think_time_ms if what_if.think_time_ms is None else what_if.think_time_ms
     changed = _changed(analysis, network, what_if)

@@ -108,6 +108,7 @@ def _queue_in_database(analysis: "Analysis", size: int) -> Finding | None:
         largest=largest.pool_size,
         throughput=largest.throughput.mean,
         usage_ms=largest.usage.mean,
+        answer_usage_ms=nearest.usage.mean,
     )
 
 

@@ -13,12 +13,12 @@ from poolsize.errors import BadInput, PoolsizeError
 COMMANDS = {
     "recommend": "Recommend a pool size: from the formula, or from a measured run.",
     "sweep": "Measure pool sizes on a real server and recommend one.",
-    "analyze": "Show what a run says, and draw it.",
-    "compare": "Compare runs, and tell what is real from what is chance.",
-    "report": "Write a run's answer and reasons as one page.",
-    "predict": "Predict a run's workload with other cores, distance or callers.",
-    "import": "Make a curve or a run out of sysbench's logs or a Locust history.",
-    "notebook": "Open a notebook on a run, or on several.",
+    "analyze": "Show the figures of a run by pool size, and plot them.",
+    "compare": "Compare runs, and show which differences are significant.",
+    "report": "Write a run's answer, reasons and plots as one page.",
+    "predict": "Predict throughput and latency with other cores, round trips or users.",
+    "import": "Convert sysbench logs or a Locust history to a curve or a run.",
+    "notebook": "Open a notebook on one run or several.",
 }
 
 

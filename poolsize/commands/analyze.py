@@ -17,7 +17,7 @@ from poolsize.sweep.next_step import remaining
 @plot_option
 @json_option
 def analyze(run: str, plot: Path | None, as_json: bool) -> None:
-    """Show what a run says, one line a pool size, and draw it."""
+    """Show the figures of RUN, one line per pool size, with the estimates and the bottleneck."""
     analysis = summarize(load_run(run))
     if left := remaining(analysis.run):
         click.echo(f"poolsize: {left}; finish it with: poolsize sweep --resume {run}", err=True)

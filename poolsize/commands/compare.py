@@ -18,7 +18,9 @@ from poolsize.units import count
 @click.command()
 @click.argument("runs", nargs=-1, metavar="RUN RUN...")
 @click.option(
-    "--across", metavar="FIELD", help="The one field that may differ, e.g. server.  [default: found by itself]"
+    "--across",
+    metavar="FIELD",
+    help="The one field that may differ, e.g. server.  [default: the field in which they differ]",
 )
 @plot_option
 @json_option

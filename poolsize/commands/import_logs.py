@@ -14,7 +14,7 @@ from poolsize.sweep.recorded_run import recorded_run
 @click.command("import")
 @click.argument("logs", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--cores", type=int, help="Physical cores of the database's host, for a run.")
-@click.option("--disks", type=int, help="Disks that hold its data, for a run.")
+@click.option("--disks", type=int, help="Disks of the database's host, for a run.")
 @click.option(
     "--output", required=True, type=click.Path(path_type=Path), help="A curve (.csv, .csv.gz) or a run (.jsonl)."
 )

@@ -15,9 +15,9 @@ LIMITS = ("current", "max_p95_ms", "max_p99_ms")
 def limit_options(command: Callable[..., None]) -> Callable[..., None]:
     """Decorate a command with the three options."""
     options: list[Callable[[Any], Any]] = [
-        click.option("--current", type=int, help="Your pool's size today, to be told what it costs."),
-        click.option("--max-p95", "max_p95_ms", help="Longest p95 of wait and usage together, e.g. 20ms."),
-        click.option("--max-p99", "max_p99_ms", help="Longest p99 of wait and usage together, e.g. 50ms."),
+        click.option("--current", type=int, help="Your pool size today: adds its price to the answer."),
+        click.option("--max-p95", "max_p95_ms", help="Latency limit: highest p95 of the total time, e.g. 20ms."),
+        click.option("--max-p99", "max_p99_ms", help="Latency limit: highest p99 of the total time, e.g. 50ms."),
     ]
     for option in reversed(options):
         command = option(command)

@@ -19,14 +19,14 @@ from poolsize.sweep.readers import milliseconds, pool_sizes, read, read_optional
 @click.argument("run")
 @click.option("--cores", type=int, help="Physical cores of the database's host.")
 @click.option("--round-trip", "round_trip_ms", help="Network round trip of one statement, e.g. 5ms.")
-@click.option("--think-time", "think_time_ms", help="Mean pause of a caller between transactions, e.g. 550ms.")
-@click.option("--users", type=int, help="Callers of all instances together, up to 1000000.")
+@click.option("--think-time", "think_time_ms", help="Mean pause of a user between transactions, e.g. 550ms.")
+@click.option("--users", type=int, help="Users of all instances together, up to 1000000.")
 @click.option(
     "--instances",
     type=int,
     default=1,
     show_default=True,
-    help="Of the application, which share callers and pool evenly.",
+    help="Instances of the application; they share users and pool evenly.",
 )
 @click.option(
     "--pool-sizes",

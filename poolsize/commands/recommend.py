@@ -31,8 +31,8 @@ ASSUMED = (
     help="Hyper-threads per core, if --cores counts logical CPUs.",
 )
 @click.option("--app-threads", type=int, help="Threads of one application process that use its pool.")
-@click.option("--connections-per-thread", type=int, help="Connections that each of them holds at once.")
-@click.option("--run", "run_path", metavar="RUN", help="Answer from this measured run instead.")
+@click.option("--connections-per-thread", type=int, help="Connections that each thread holds at once.")
+@click.option("--run", "run_path", metavar="RUN", help="Answer from this measured run.")
 @limit_options
 @json_option
 def recommend(

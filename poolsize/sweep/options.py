@@ -83,7 +83,7 @@ class SweepOptions:
     # Unformatted: a declaration is a few lines, not a dozen.
     # fmt: off
     workload: Annotated[str | None, Option(
-        "--workload", "One of poolsize's, or your own locustfile.", DEFAULT_WORKLOAD, str, settled=False,
+        "--workload", "Name of a shipped workload, or your own locustfile.", DEFAULT_WORKLOAD, str, settled=False,
         in_locust=False,
     )] = None
     replay: Annotated[Path | None, Option(
@@ -95,15 +95,16 @@ class SweepOptions:
         readers.optional_text, settled=False, variable="POOLSIZE_URL",
     )] = None
     users: Annotated[int | None, Option(
-        "--users", "Concurrent callers.", "twice the largest size that may be measured", readers.whole_number,
+        "--users", "Concurrent users.", "twice the largest size that may be measured", readers.whole_number,
         locusts_own="num_users",
     )] = None
     processes: Annotated[int | None, Option(
-        "--processes", "Load processes on this machine.", "1", readers.whole_number, settled=False,
+        "--processes", "Workers on this machine (processes that generate load).", "1", readers.whole_number,
+        settled=False,
         locusts_own="processes",
     )] = None
     expect_workers: Annotated[int | None, Option(
-        "--expect-workers", "Load processes on other machines to wait for.", "none", readers.whole_number,
+        "--expect-workers", "Workers on other machines to wait for.", "none", readers.whole_number,
         settled=False, locusts_own="expect_workers",
     )] = None
     sizes: Annotated[tuple[int, ...] | None, Option(
@@ -111,64 +112,65 @@ class SweepOptions:
         readers.pool_sizes, readers.write_whole_numbers, replayed=True,
     )] = None
     budget_seconds: Annotated[int | None, Option(
-        "--budget", "How long a search may make load, e.g. 5m; its last step may end later.", "10m",
+        "--budget", "Longest load of a search, e.g. 5m; its last step may end later.", "10m",
         readers.whole_seconds, readers.write_seconds, replayed=True,
     )] = None
     interval: Annotated[float | None, Option(
-        "--interval", "A search may end when its range's upper end is at most so many times its lower.", "1.5",
+        "--interval", "Ratio of the 95 % range's ends at which a search may end.", "1.5",
         readers.decimal, readers.write_decimal, replayed=True,
     )] = None
     think_time_ms: Annotated[float | None, Option(
-        "--think-time", "Mean pause of a caller between transactions, e.g. 50ms.", "none", readers.milliseconds,
+        "--think-time", "Mean pause of a user between transactions, e.g. 50ms.", "none", readers.milliseconds,
         readers.write_milliseconds,
     )] = None
     warm_up_seconds: Annotated[int | None, Option(
-        "--warm-up", "Beginning of each step that is not counted.", "3s, in a search 2s", readers.whole_seconds,
-        readers.write_seconds, replayed=True,
+        "--warm-up", "Beginning of each step that is measured and not counted.", "3s, in a search 2s",
+        readers.whole_seconds, readers.write_seconds, replayed=True,
     )] = None
     step_seconds: Annotated[int | None, Option(
         "--step-time", "Counted time of each step.", "15s, in a search 8s", readers.whole_seconds,
         readers.write_seconds, replayed=True,
     )] = None
     precision: Annotated[float | None, Option(
-        "--precision", "Let a step run on until its throughput is known within, e.g. 2%.", "none", readers.share,
+        "--precision", "Extend a step until its throughput is known to this share, e.g. 2%.", "none", readers.share,
     )] = None
     rate: Annotated[float | None, Option(
-        "--rate", "Transactions that arrive per second, by the clock (open loop).", "none: callers take turns",
+        "--rate", "Arrival rate in transactions per second (open loop).", "none: a closed loop",
         readers.decimal,
     )] = None
     pool_timeout_seconds: Annotated[float | None, Option(
-        "--pool-timeout", "How long a caller waits for a connection.", "30s", readers.seconds, readers.write_seconds,
+        "--pool-timeout", "Longest wait for a connection.", "30s", readers.seconds, readers.write_seconds,
     )] = None
     error_budget: Annotated[float | None, Option(
-        "--error-budget", "Share of transactions that may fail before a step is ended.", "1%", readers.share,
+        "--error-budget", "Share of failed transactions that ends a step early.", "1%", readers.share,
     )] = None
     verify: Annotated[tuple[int, ...] | None, Option(
-        "--verify", "Then measure the answer at these percentages of its capacity, e.g. 70,80,90.", "none",
+        "--verify", "After the sweep, measure the answer at these percentages of its capacity, e.g. 70,80,90.", "none",
         readers.percentages, readers.write_whole_numbers,
     )] = None
     repeats: Annotated[int | None, Option(
         "--repeats", "How often each of the --pool-sizes is measured.", "1", readers.whole_number, replayed=True,
     )] = None
     seed: Annotated[int | None, Option(
-        "--seed", "Fixes the order of a grid's steps, and the windows of a replay.", "1", readers.whole_number,
+        "--seed", "Seed of a grid's random order and of a replay's windows.", "1", readers.whole_number,
         replayed=True,
     )] = None
     cores: Annotated[int | None, Option(
         "--cores", "Physical cores of the database's host.", "this machine's", readers.whole_number, replayed=True,
     )] = None
     disks: Annotated[int | None, Option(
-        "--disks", "Disks that hold its data.", "1", readers.whole_number, replayed=True,
+        "--disks", "Disks of the database's host.", "1", readers.whole_number, replayed=True,
     )] = None
     output: Annotated[Path | None, Option(
         "--output", "File for the run.", "a new one in data/runs", Path, replayed=True,
     )] = None
     resume: Annotated[Path | None, Option(
-        "--resume", "Interrupted run to finish; it keeps its plan.", "none", readers.optional_path, settled=False,
+        "--resume", "Interrupted run to go on with; it keeps its plan.", "none", readers.optional_path, settled=False,
         replayed=True,
     )] = None
     mysqld: Annotated[Path | None, Option(
-        "--mysqld", "Program of the private server.", "found by itself", readers.optional_path, settled=False,
+        "--mysqld", "Program of the private server.", "the first found on this machine", readers.optional_path,
+        settled=False,
     )] = None
     server_options: Annotated[Mapping[str, str] | None, Option(
         "--server-option", "Variable of the private server, NAME=VALUE.", "none", readers.server_variable,

@@ -91,8 +91,7 @@ def _refuse_mixture(options: SweepOptions, search: Search | None) -> None:
     """Raise BadInput for repeats of a search, and for the budget or the interval of a grid."""
     if search is not None and options.repeats is not None:
         raise BadInput(
-            f"{options.named('repeats')}: without `sizes` it is the search that repeats, where that tells most: "
-            "name `sizes`, or give a `budget_seconds`"
+            f"{options.named('repeats')}: a search chooses its repeats itself: name `sizes`, or give a `budget_seconds`"
         )
     for name in ("budget_seconds", "interval"):
         if search is None and getattr(options, name) is not None:

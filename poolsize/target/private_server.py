@@ -184,7 +184,7 @@ def _first_error(log: Path) -> str:
     """Return the first error in the server's log, or the log's last line."""
     lines = log.read_text(errors="replace").splitlines() if log.exists() else []
     errors = [line for line in lines if "[ERROR]" in line or "FATAL ERROR" in line]
-    return (errors or lines[-1:] or ["it said nothing"])[0].strip()
+    return (errors or lines[-1:] or ["its log is empty"])[0].strip()
 
 
 def free_port() -> int:

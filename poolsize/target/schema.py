@@ -113,7 +113,9 @@ def _clear(cursor: Any) -> None:
     cursor.execute(f"DROP TABLE {SCHEMA}.{MARK}")
     if THE_SCHEMA in marked:
         if remaining := _tables(cursor):
-            logger.warning("the schema %s is kept: it holds tables of somebody else (%s)", SCHEMA, ", ".join(remaining))
+            logger.warning(
+                "the schema %s is kept: it holds tables that poolsize did not make (%s)", SCHEMA, ", ".join(remaining)
+            )
         else:
             cursor.execute(f"DROP DATABASE {SCHEMA}")
 

@@ -85,7 +85,7 @@ def _answer(analysis: Analysis, answer: Recommendation) -> str:
     if answer.pool_size != analysis.plateau.pool_size:
         return f"{size_and_rate}, for the latency limit; for throughput alone it would be {analysis.plateau.pool_size}."
     low, high = answer.range or (answer.pool_size, answer.pool_size)
-    between = "" if low == high else f"; anything from {low} to {high} can't be told apart from it"
+    between = "" if low == high else f"; 95 % range {low} to {high}"
     return f"{size_and_rate}, within {percent(analysis.plateau.tolerance)} of the best{between}."
 
 

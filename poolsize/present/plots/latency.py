@@ -39,7 +39,7 @@ def plot_latency(ax: Axes, source: Analysis | Prediction) -> Axes:
         times_ms = [getattr(size.total, name) for size in source.sizes]
         if not np.isnan(times_ms).all():
             ax.plot(sizes, times_ms, color=colour, marker="o", label=name)
-    milliseconds_axis(ax, "wait + usage (ms)")
+    milliseconds_axis(ax, "total time (ms)")
     legend_above(ax, 3)
     return pool_size_axis(ax, sizes)
 
@@ -50,8 +50,8 @@ def plot_wait_and_usage(ax: Axes, analysis: Analysis) -> Axes:
         ax,
         [size.pool_size for size in analysis.sizes],
         [
-            ("usage: holding a connection", BLUE, [size.usage.mean for size in analysis.sizes]),
-            ("wait: for a connection", ORANGE, [size.wait.mean for size in analysis.sizes]),
+            ("usage time", BLUE, [size.usage.mean for size in analysis.sizes]),
+            ("wait time", ORANGE, [size.wait.mean for size in analysis.sizes]),
         ],
         "mean (ms)",
         columns=1,
@@ -80,7 +80,7 @@ def plot_distribution(ax: Axes, analysis: Analysis, latency: str = "total") -> A
     ticks = {label: nines for label, nines in ticks.items() if nines <= most_nines}
     ax.set_xticks(list(ticks.values()), list(ticks))
     ax.set_xlabel("percentile")
-    milliseconds_axis(ax, f"{'wait + usage' if latency == 'total' else latency} (ms)")
+    milliseconds_axis(ax, f"{f'{latency} time'} (ms)")
     if not ax.lines:
         return ax
     ax.legend(title="pool size", loc="center left", bbox_to_anchor=(1, 0.5), borderpad=0)

@@ -29,9 +29,9 @@ def plot_published(ax: Axes, names: Sequence[str]) -> Axes:
             ax.axvline(curve.recording.users, color=colour, linestyle=":")
     ax.set_ylim(0, 1.05)
     ax.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
-    ax.set_ylabel("share of its best throughput")
+    ax.set_ylabel("share of the highest throughput")
     legend_above(ax, 1)
-    return pool_size_axis(ax, sorted(sizes), "connections, or callers that have one each")
+    return pool_size_axis(ax, sorted(sizes), "connections, or users with a connection each")
 
 
 def plot_survey(ax: Axes, test: str) -> Axes:

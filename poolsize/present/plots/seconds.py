@@ -27,9 +27,7 @@ def plot_seconds(ax: Axes, run: Run) -> Axes:
     seconds_a_point = int(-(-edges[-1] // MOST_POINTS))
     _draw_steps(ax, run, edges, seconds_a_point)
     warm_ups = [(start, step.warm_up_seconds) for step, start in zip(run.steps, edges, strict=False)]
-    ax.broken_barh(
-        warm_ups, (0, 1), transform=ax.get_xaxis_transform(), facecolor=LIGHT, alpha=0.45, label="dropped as warm-up"
-    )
+    ax.broken_barh(warm_ups, (0, 1), transform=ax.get_xaxis_transform(), facecolor=LIGHT, alpha=0.45, label="warm-up")
     labelled = len(run.steps) <= MOST_LABELS
     if labelled:
         _label_steps(ax, run.steps, edges)
@@ -45,7 +43,7 @@ def plot_seconds(ax: Axes, run: Run) -> Axes:
 def _draw_steps(ax: Axes, run: Run, edges: Sequence[int], seconds_a_point: int) -> None:
     """Draw a line a step. edges: the second at which each step starts, and the last step's end."""
     retried = {id(step) for step in retried_steps(run)}
-    for is_retried, colour, label in ((False, BLUE, "each second"), (True, ORANGE, "void, measured again")):
+    for is_retried, colour, label in ((False, BLUE, "each second"), (True, ORANGE, "failed, measured again")):
         lines = [
             _line(step.throughput, start, seconds_a_point)
             for step, start in zip(run.steps, edges, strict=False)

@@ -21,9 +21,9 @@ def plot_processors(ax: Axes, analysis: Analysis) -> Axes:
     load = [analysis.by_size.worker_cores(size) for size in sizes]
     server = [analysis.by_size.counter("process_cpu", size) for size in sizes]
     machine = [analysis.by_size.counter("machine_cpu", size) for size in sizes]
-    parts: list[Part] = [("making the load", ORANGE, load)]
+    parts: list[Part] = [("load generator", ORANGE, load)]
     if None not in server:
-        parts.insert(0, ("the server", BLUE, _known(server)))
+        parts.insert(0, ("server", BLUE, _known(server)))
     if None not in machine and None not in server:
         other = np.maximum(0.0, np.subtract(_known(machine), _known(server)) - load)
         parts.append(("other programs", LIGHT, other.tolist()))
@@ -39,7 +39,7 @@ def plot_threads(ax: Axes, analysis: Analysis) -> Axes:
     sizes = [size.pool_size for size in analysis.sizes]
     ax.plot(sizes, sizes, color=GREY, linestyle=":", label="as many as connections")
     running = [analysis.by_size.counter("Threads_running", size) for size in sizes]
-    ax.plot(sizes, _known(running), color=BLUE, marker="o", label="ran at a time")
+    ax.plot(sizes, _known(running), color=BLUE, marker="o", label="running")
     ax.set_yscale("log", base=2)
     ax.yaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
     ax.set_ylabel("threads running")

@@ -23,8 +23,8 @@ def plot_throughput(ax: Axes, analysis: Analysis, marks: Mapping[str, int] | Non
     """
     sizes = [size.pool_size for size in analysis.sizes]
     if analysis.curve:
-        band(ax, analysis.curve, BLUE, "95 % of curves")
-        ax.plot(analysis.curve.sizes, analysis.curve.mean, color=BLUE, label="through all steps")
+        band(ax, analysis.curve, BLUE, "95 % of posterior samples")
+        ax.plot(analysis.curve.sizes, analysis.curve.mean, color=BLUE, label="fitted curve")
     for passed, face, label in ((True, BLUE, "measured"), (False, "white", "a check failed")):
         shown = [size for size in analysis.sizes if size.passed_all_checks is passed]
         if shown:
@@ -33,8 +33,8 @@ def plot_throughput(ax: Axes, analysis: Analysis, marks: Mapping[str, int] | Non
                 linestyle="none", marker="o", markerfacecolor=face, markeredgecolor=BLUE, label=label,
             )  # fmt: skip
     if plateau := analysis.plateau:
-        ax.axhline(plateau.threshold, color=GREY, linestyle=":", label=f"{percent(1 - plateau.tolerance)} of the best")
-        ax.axvspan(plateau.low, plateau.high, color=ORANGE, alpha=0.15, linewidth=0, label="plateau's range")
+        ax.axhline(plateau.threshold, color=GREY, linestyle=":", label=f"{percent(1 - plateau.tolerance)} of capacity")
+        ax.axvspan(plateau.low, plateau.high, color=ORANGE, alpha=0.15, linewidth=0, label="95 % range")
         ax.axvline(plateau.pool_size, color=ORANGE)
         _mark(ax, (sizes[0], sizes[-1]), estimator_sizes(analysis), marks or {})
     rate_axis(ax)

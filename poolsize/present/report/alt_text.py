@@ -14,11 +14,11 @@ def of_throughput(analysis: Analysis, marks: Mapping[str, int]) -> str:
     marks: name -> pool size marked beside the estimators' sizes.
     """
     best = max(analysis.sizes, key=lambda size: size.throughput.mean)
-    text = f"Throughput against pool size: {_course(analysis)}; the most is {per_second(best.throughput.mean)} at "
+    text = f"Throughput against pool size: {_course(analysis)}; the highest is {per_second(best.throughput.mean)} at "
     text += f"{best.pool_size}."
     if plateau := analysis.plateau:
-        text += f" The plateau begins at {count(plateau.pool_size, 'connection')}, "
-        text += f"between {plateau.low} and {plateau.high}."
+        text += f" The plateau starts at {count(plateau.pool_size, 'connection')}, "
+        text += f"95 % range {plateau.low} to {plateau.high}."
     marked = ", ".join(f"{name} {size}" for name, size in {**estimator_sizes(analysis), **marks}.items())
     return f"{text} Marked below: {marked}."
 
@@ -30,17 +30,17 @@ def of_latency(analysis: Analysis) -> str:
     def describe(size: SizeSummary) -> str:
         return ", ".join(f"{level} {milliseconds(getattr(size.total, level))}" for level in levels)
 
-    return f"Percentiles of wait and usage together against pool size: {_at_landmarks(analysis, describe)}."
+    return f"Percentiles of the total time against pool size: {_at_landmarks(analysis, describe)}."
 
 
 def of_wait_and_usage(analysis: Analysis) -> str:
     """Return the alternative text of the plot of mean wait and usage time."""
 
     def describe(size: SizeSummary) -> str:
-        return f"{milliseconds(size.wait.mean)} of wait and {milliseconds(size.usage.mean)} of usage"
+        return f"{milliseconds(size.wait.mean)} wait time and {milliseconds(size.usage.mean)} usage time"
 
     figures = _at_landmarks(analysis, describe)
-    return f"Mean wait for a connection and mean usage of it, stacked, one bar a pool size: {figures}."
+    return f"Mean wait time and mean usage time, stacked, one bar a pool size: {figures}."
 
 
 def of_distribution(analysis: Analysis) -> str:
@@ -51,7 +51,7 @@ def of_distribution(analysis: Analysis) -> str:
         return f"p50 is {milliseconds(size.total.p50)}, {longest}"
 
     figures = _at_landmarks(analysis, describe)
-    return f"The whole distribution of wait and usage together, one line a pool size: {figures}."
+    return f"The distribution of the total time, one line a pool size: {figures}."
 
 
 def of_users(analysis: Analysis) -> str:

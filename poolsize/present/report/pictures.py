@@ -72,23 +72,23 @@ def _throughput_picture(analysis: Analysis, answer: Recommendation, current: int
 def _throughput_caption(analysis: Analysis, answer: Recommendation) -> str:
     plateau = analysis.plateau
     if plateau is None:
-        return "No size passed the checks that an answer needs."
+        return "No pool size passed the checks that an answer needs."
     if analysis.curve is None:
-        return "Transactions arrived at a fixed rate: the smallest pool that carried it is the answer."
-    others = "Below stand the sizes that other methods give."
+        return "Transactions arrive at a fixed rate. The answer is the smallest pool that carries the rate."
+    others = "The marks below are the pool sizes of other methods."
     if is_latency_limited(analysis, answer):
-        return f"The line is where throughput alone would put the pool; the answer keeps the latency limit. {others}"
+        return f"The line is the answer without the latency limit. {others}"
     return (
-        f"The line is the smallest size that is likely to reach {percent(1 - plateau.tolerance)} of the best (dotted); "
-        f"by what was measured the shaded sizes can't be told apart. {others}"
+        f"The line is the smallest pool size that probably reaches {percent(1 - plateau.tolerance)} of capacity "
+        f"(dotted). The shaded sizes are its 95 % range. {others}"
     )
 
 
 def _latency_picture(analysis: Analysis) -> Picture:
     return _picture(
-        "What callers see",
-        "Percentiles of wait and usage together. Too few connections make callers wait for one, too many make "
-        "them wait inside the database.",
+        "Latency",
+        "Percentiles of the total time. With too few connections users wait for a connection; with too many, "
+        "transactions wait inside the database.",
         alt_text.of_latency(analysis),
         lambda ax: plot_latency(ax, analysis),
     )
@@ -96,8 +96,8 @@ def _latency_picture(analysis: Analysis) -> Picture:
 
 def _wait_and_usage_picture(analysis: Analysis) -> Picture:
     return _picture(
-        "Wait and usage",
-        "A larger pool moves time from the pool's queue (wait) into the database (usage).",
+        "Wait and usage time",
+        "A larger pool moves time from the queue of the pool (wait) into the database (usage).",
         alt_text.of_wait_and_usage(analysis),
         lambda ax: plot_wait_and_usage(ax, analysis),
     )
@@ -105,9 +105,9 @@ def _wait_and_usage_picture(analysis: Analysis) -> Picture:
 
 def _distribution_picture(analysis: Analysis) -> Picture:
     return _picture(
-        "The slowest callers",
-        "Every further nine has equal room, so the few slowest show as well as the many usual ones."
-        + (" Of many sizes eight are drawn." if len(analysis.sizes) > MOST_LINES else ""),
+        "The slowest transactions",
+        "The axis gives every further nine equal room, so that the few slowest transactions are visible."
+        + (" Eight of the pool sizes are drawn." if len(analysis.sizes) > MOST_LINES else ""),
         alt_text.of_distribution(analysis),
         lambda ax: plot_distribution(ax, analysis),
     )
@@ -116,7 +116,7 @@ def _distribution_picture(analysis: Analysis) -> Picture:
 def _users_picture(analysis: Analysis) -> Picture:
     return _picture(
         "Where the users queue",
-        "When the database is busy, a larger pool serves nobody more at a time: it moves the queue into it.",
+        "When the database is saturated, a larger pool only moves the queue into the database.",
         alt_text.of_users(analysis),
         lambda ax: plot_users(ax, analysis),
     )
@@ -124,16 +124,16 @@ def _users_picture(analysis: Analysis) -> Picture:
 
 def _processors_picture(analysis: Analysis) -> Picture:
     if analysis.by_size.counter("process_cpu", analysis.sizes[-1].pool_size) is None:
-        caption = "Of the server's own processor time nothing is known here."
+        caption = "The server's own CPU time is not known."
     else:
-        caption = "Where all bars together reach the machine's cores, more connections can't help."
-    return _picture("Processors", caption, alt_text.of_processors(analysis), lambda ax: plot_processors(ax, analysis))
+        caption = "Where the bars reach the number of cores, more connections can't help."
+    return _picture("CPU", caption, alt_text.of_processors(analysis), lambda ax: plot_processors(ax, analysis))
 
 
 def _seconds_picture(analysis: Analysis) -> Picture:
     return _picture(
         "Every second",
-        "A step that is not level was disturbed, or had not settled.",
+        "A step that is not level was disturbed, or was not in a steady state.",
         alt_text.of_seconds(analysis),
         lambda ax: plot_seconds(ax, analysis.run),
     )

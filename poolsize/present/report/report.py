@@ -145,5 +145,5 @@ def _range_sentence(analysis: Analysis, answer: Recommendation) -> str:
         return ""
     low, high = answer.range
     if low == high:
-        return f"It is {low} on 95 of 100 curves that the measurements allow."
-    return f"Anything from {low} to {high} can't be told apart from it."
+        return f"95 % range: {low}"
+    return f"95 % range {low} to {high}"

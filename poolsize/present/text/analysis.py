@@ -36,7 +36,7 @@ def run_title(analysis: Analysis) -> str:
 def excluded_steps(analysis: Analysis) -> tuple[str, ...]:
     """Return a line for each step that no figure is made of, with the checks that failed."""
     return tuple(
-        f"Void, and measured again: {count(step.pool_size, 'connection')}; "
+        f"A step that does not count, {count(step.pool_size, 'connection')}: "
         + "; ".join(f"{result.check}: {check_sentence(result)}" for result in step.failed_checks)
         for step in analysis.excluded
     )
@@ -45,11 +45,11 @@ def excluded_steps(analysis: Analysis) -> tuple[str, ...]:
 def _estimates(analysis: Analysis) -> str:
     plateau = analysis.plateau
     if plateau is None:
-        return "No size passed the checks that an estimate needs."
-    wide = " That is too wide for an answer." if plateau.high > NOISY_SPAN * plateau.low else ""
+        return "No pool size passed the checks that an estimate needs."
+    wide = " The range is too wide for an answer." if plateau.high > NOISY_SPAN * plateau.low else ""
     return (
-        f"Plateau: {count(plateau.pool_size, 'connection')}, the smallest size within {percent(plateau.tolerance)} "
-        f"of the best throughput; it may begin anywhere from {plateau.low} to {plateau.high}.{wide}"
+        f"Plateau: {count(plateau.pool_size, 'connection')}, the smallest pool size within "
+        f"{percent(plateau.tolerance)} of capacity (95 % range {plateau.low} to {plateau.high}).{wide}"
     )
 
 
@@ -58,14 +58,14 @@ def _bottleneck(analysis: Analysis) -> str:
     if analysis.bottleneck is None or analysis.plateau is None:
         return ""
     name, values = analysis.bottleneck.name, analysis.bottleneck.values
-    text = f"Held by: {name}; {bottleneck_evidence(name, values)}."
+    text = f"Bottleneck: {name} ({bottleneck_evidence(name, values)})."
     nearest = analysis.by_size.nearest(analysis.plateau.pool_size)
     demands = nearest.demands
     if demands is not None:
-        whose = "everything else" if demands.inferred else "the server's"
+        place = "everywhere else" if demands.inferred else "on the server"
         text += (
-            f"\nA transaction takes {milliseconds(demands.client_ms)} of the client's processor and "
-            f"{milliseconds(demands.server_ms)} of {whose} at {count(nearest.pool_size, 'connection')}."
+            f"\nService demands at {count(nearest.pool_size, 'connection')}: "
+            f"{milliseconds(demands.client_ms)} of CPU time on the client, {milliseconds(demands.server_ms)} {place}."
         )
     return text
 
@@ -74,4 +74,4 @@ def _verified(analysis: Analysis) -> str:
     if not analysis.verified:
         return ""
     table = verified_table(analysis).as_text()
-    return f"At a part of its own capacity, with transactions that arrive by the clock:\n\n{table}"
+    return f"At a part of its own capacity, open loop:\n\n{table}"

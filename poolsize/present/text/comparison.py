@@ -38,7 +38,7 @@ def comparison_title(comparison: Comparison) -> str:
     equal = ", ".join(value for field, value in same.items() if field != comparison.field)
     if comparison.field:
         return f"{comparison.field} compared: {equal}"
-    return f"Runs of one and the same setting: {equal}"
+    return f"Runs with the same setting: {equal}"
 
 
 def runs_table(comparison: Comparison) -> Table:
@@ -69,7 +69,7 @@ def differences_table(comparison: Comparison, other: Against) -> Table:
             )
         )
     return Table(
-        ("pool", "first", "this", "more", "95 % interval", "first p95", "this p95", "more", "95 % interval"),
+        ("pool", "first", "this", "change", "95 % interval", "first p95", "this p95", "change", "95 % interval"),
         tuple(rows),
     )
 
@@ -92,19 +92,19 @@ def difference_sentences(comparison: Comparison, other: Against) -> list[str]:
 def _verdict(other: Against, first: str) -> str:
     quantity, difference = ("throughput", other.throughput) if other.throughput else ("p95", other.p95)
     if difference is None:
-        return "Neither throughput nor latencies can be compared: at a fixed rate, and without percentiles."
+        return "Neither throughput nor latencies can be compared: the rate is fixed, and percentiles are missing."
     span = f"on average over {count(len(other.sizes), 'size')} ({_interval(difference)})"
     percent = f"{100 * abs(difference.mean):.1f} %"
     if not difference.significant:
         return (
-            f"Between {other.run.value} and {first} no difference in {quantity} is to be seen {span}. To find a "
-            "smaller one, measure both longer, or with --repeats 3."
+            f"No significant difference in {quantity} between {other.run.value} and {first} {span}. To find a smaller "
+            "difference, measure both longer, or with --repeats 3."
         )
     if quantity == "throughput":
-        effect = f"does {percent} {'more' if difference.mean > 0 else 'less'}"
+        effect = f"has {percent} {'higher' if difference.mean > 0 else 'lower'} throughput"
     else:
         effect = f"has a p95 that is {percent} {'longer' if difference.mean > 0 else 'shorter'}"
-    return f"{other.run.value} {effect} than {first} {span}: a real difference."
+    return f"{other.run.value} {effect} than {first} {span}: a significant difference."
 
 
 def _where(other: Against) -> list[str]:
@@ -113,9 +113,8 @@ def _where(other: Against) -> list[str]:
         return []
     sizes = ", ".join(map(str, other.significant_sizes))
     furthest, difference = max(other.significant_sizes.items(), key=lambda item: abs(item[1].mean))
-    beginning = "With" if other.throughput and other.throughput.significant else "But with"
-    most = f"furthest with {furthest}: {_signed(difference.mean)} ({_interval(difference)})"
-    return [f"{beginning} {sizes} connections by themselves it is real; {most}."]
+    most = f"largest at {furthest}: {_signed(difference.mean)} ({_interval(difference)})"
+    return [f"The difference is significant at the pool sizes {sizes}; {most}."]
 
 
 def _latency(other: Against) -> list[str]:
@@ -124,7 +123,7 @@ def _latency(other: Against) -> list[str]:
     if p95 is None or not p95.significant or other.throughput is None:
         return []
     longer = f"{100 * abs(p95.mean):.1f} % {'longer' if p95.mean > 0 else 'shorter'}"
-    return [f"Its p95 is {longer} on average ({_interval(p95)}): a real difference."]
+    return [f"Its p95 is {longer} on average ({_interval(p95)}): a significant difference."]
 
 
 def _machine(other: Against) -> list[str]:
@@ -132,8 +131,8 @@ def _machine(other: Against) -> list[str]:
     if not other.other_machine or other.longer_loop is None:
         return []
     longer = f"{100 * abs(other.longer_loop):.0f} % {'longer' if other.longer_loop > 0 else 'less time'}"
-    slowdown = f"The machine itself was not the same: a turn of the load's own loop took {longer}"
-    return [f"{slowdown}. What follows may be its doing; measure both again, right after each other."]
+    slowdown = f"The machine had another speed: a turn of a worker's own loop took {longer}"
+    return [f"{slowdown}. That may explain every difference below; measure both again, right after each other."]
 
 
 def _sizes(first: ComparedRun, other: ComparedRun) -> list[str]:
@@ -141,16 +140,16 @@ def _sizes(first: ComparedRun, other: ComparedRun) -> list[str]:
     for run in (first, other):
         if run.answer.verdict in NO_SIZE:
             why = NO_SIZE[run.answer.verdict]
-            return [f"Which pool each wants can't be compared: the answer of {run.value} is {why}."]
+            return [f"The pool sizes can't be compared: the answer of {run.value} is {why}."]
     ours, theirs = first.answer, other.answer
     if not (ours.pool_size and theirs.pool_size and ours.range and theirs.range):
         return []
     if ours.pool_size == theirs.pool_size:
-        return [f"Both want the same pool: {count(ours.pool_size, 'connection')}."]
-    wants = f"{other.value} wants {count(theirs.pool_size, 'connection')} instead of {ours.pool_size}"
+        return [f"Both need the same pool size: {count(ours.pool_size, 'connection')}."]
+    wants = f"{other.value} needs {count(theirs.pool_size, 'connection')} instead of {ours.pool_size}"
     if ours.range[0] > theirs.range[1] or theirs.range[0] > ours.range[1]:
-        return [f"{wants}, and their ranges are apart."]
-    return [f"{wants}; chance may make that, for their ranges overlap."]
+        return [f"{wants}: a significant difference, for their 95 % ranges do not overlap."]
+    return [f"{wants}: not significant, for their 95 % ranges overlap."]
 
 
 def _doubts(first: ComparedRun, other: Against) -> list[str]:
@@ -160,17 +159,17 @@ def _doubts(first: ComparedRun, other: Against) -> list[str]:
     busy = [size for size in compared if any(analysis.at(size).failed(Check.GENERATOR) for analysis in both)]
     if busy:
         doubts.append(
-            f"With {', '.join(map(str, busy))} connections the load process itself was busy or late (generator): what "
-            "the database can do there may differ by more, or by less."
+            f"At {', '.join(map(str, busy))} connections a worker was saturated or late (generator): the difference of the "
+            "database alone may be larger or smaller there."
         )
     if other.left_out:
         doubts.append(
-            f"Not compared, as only one run has them, or a check voids them: {', '.join(map(str, other.left_out))}."
+            f"Not compared, because one run lacks them or a check failed: {', '.join(map(str, other.left_out))}."
         )
     if other.apart_seconds:
         doubts.append(
-            f"The runs began {minutes(abs(other.apart_seconds))} apart: what else changed in between is in the "
-            "difference."
+            f"The runs began {minutes(abs(other.apart_seconds))} apart: every change of the machine in between is part "
+            "of the difference."
         )
     return doubts
 

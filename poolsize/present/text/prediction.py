@@ -13,16 +13,12 @@ NEGLIGIBLE = 0.001
 def prediction_text(prediction: Prediction) -> str:
     """Return the users, a table with one row a pool size, and the assumptions behind the figures."""
     network = prediction.network
-    title = (
-        f"{count(prediction.users, 'user')} who think for {milliseconds(prediction.think_time_ms)} between transactions"
-    )
-    parts = [
-        f"{milliseconds(network.service_ms)} of service on {count(network.servers, 'parallel server')} of the model"
-    ]
+    title = f"{count(prediction.users, 'user')}, think time {milliseconds(prediction.think_time_ms)}"
+    parts = [f"{milliseconds(network.service_ms)} at a station with {count(network.servers, 'server')}"]
     if network.client.demand_ms:
-        parts.append(f"{milliseconds(network.client.demand_ms)} of the client's processor")
+        parts.append(f"{milliseconds(network.client.demand_ms)} of CPU time on the client")
     if network.delay_ms > NEGLIGIBLE * network.service_ms:
-        parts.append(f"{milliseconds(network.delay_ms)} that nobody queues for")
+        parts.append(f"{milliseconds(network.delay_ms)} of delay without a queue")
     columns = ("pool", "throughput", "measured", "in use", "wait p50", "p95", "usage p50", "p95", "total p95", "p99")
     rows = tuple(
         (
@@ -35,6 +31,6 @@ def prediction_text(prediction: Prediction) -> str:
         )
         for size in prediction.sizes
     )
-    error = f"At the sizes that were measured the network is {percent(prediction.error)} off."
-    notes = (f"A transaction takes {', '.join(parts)}.", error, *map(sentence, prediction.findings))
+    error = f"At the measured sizes the model is off by {percent(prediction.error)}."
+    notes = (f"Service demands in the model: {', '.join(parts)}.", error, *map(sentence, prediction.findings))
     return f"{title}\n\n{Table(columns, rows).as_text()}\n\n{bullets(filter(None, notes))}"

@@ -91,8 +91,8 @@ class ProgressBar:
             self._bar.update(self._task, completed=max(0.0, total - self._seconds_left()), now=now)
 
     def _print(self, step: StepDone) -> None:
-        of_rate = "" if step.rate is None else f"  of {per_second(step.rate)} by the clock"
-        again = ", to be measured again" if step.again else ""
+        of_rate = "" if step.rate is None else f"  of {per_second(step.rate)} arrivals"
+        again = ", will be retried" if step.again else ""
         failed = f"  failed: {', '.join(step.failed_checks)}{again}" if step.failed_checks else ""
         self._console.print(
             f"{self._steps_done:>3}{self._total()}  {count(step.pool_size, 'connection'):>16}  "

@@ -17,7 +17,7 @@ def recommendation_text(answer: Recommendation) -> str:
     if answer.regret:
         parts.append(price_table(answer).as_text())
     if warnings:
-        parts.append("Be careful:\n" + bullets(warnings))
+        parts.append("Caution:\n" + bullets(warnings))
     if answer.basis == "measured" and answer.pool_size:
         parts.append(_engines(answer))
     if answer.basis == "formula":
@@ -39,9 +39,9 @@ def _headline(answer: Recommendation) -> str:
     if answer.basis == "formula":
         return f"Start with {count(answer.pool_size, 'connection')}."
     low, high = answer.range or (answer.pool_size, answer.pool_size)
-    within = "" if low == high else f" (anything from {low} to {high} can't be told apart from it)"
+    interval = "" if low == high else f" (95 % range {low} to {high})"
     doubt = "" if answer.verdict == "measured" else f"  [{answer.verdict}]"
-    return f"Pool size: {count(answer.pool_size, 'connection')}{within}{doubt}"
+    return f"Pool size: {count(answer.pool_size, 'connection')}{interval}{doubt}"
 
 
 def engine_lines(answer: Recommendation) -> tuple[str, ...]:
@@ -58,7 +58,7 @@ def _engines(answer: Recommendation) -> str:
     lines = engine_lines(answer)
     if len(lines) == 1:
         return f"For one process: {lines[0]}"
-    return "\n".join(["For one process, by how long a transaction takes:", *(f"  {line}" for line in lines)])
+    return "\n".join(["For one process, by the length of a transaction:", *(f"  {line}" for line in lines)])
 
 
 def _formula_line(answer: Recommendation) -> str:

@@ -67,11 +67,11 @@ def estimators_table(analysis: "Analysis") -> Table:
     The last column shows how far the size moves when the largest pool size is left out; "!" marks an unstable size.
     """
     return Table(
-        ("estimator", "size", "95 % range", "error at sizes left out", "moves without the largest"),
+        ("estimator", "size", "95 % range", "error at left-out sizes", "change without the largest"),
         tuple(
             (
                 name,
-                "none inside" if estimate.pool_size is None else str(estimate.pool_size),
+                "none" if estimate.pool_size is None else str(estimate.pool_size),
                 "" if estimate.low is None else f"{estimate.low}-{estimate.high}",
                 "" if estimate.error is None else percent(estimate.error),
                 "" if estimate.moved is None else f"{estimate.moved:+.0%}" + (" !" if estimate.unstable else ""),
@@ -84,7 +84,7 @@ def estimators_table(analysis: "Analysis") -> Table:
 def verified_table(analysis: "Analysis") -> Table:
     """Return the verification steps: pool sizes in an open loop at a share of their capacity, one row a step."""
     return Table(
-        ("pool", "load", "due", "done", "wait p95", "total p50", "p95", "p99", "checks"),
+        ("pool", "load", "arrivals", "throughput", "wait p95", "total p50", "p95", "p99", "checks"),
         tuple(
             (
                 str(step.pool_size),
@@ -122,17 +122,22 @@ def price_table(answer: Recommendation) -> Table:
     """
     sizes = [price.pool_size for price in answer.regret]
     return Table(
-        ("pool", "throughput", "p95 (wait + usage)"),
+        ("pool", "throughput", "p95 total"),
         tuple(
             (
                 str(price.pool_size),
-                f"{'-' if price.throughput_loss else ''}{percent(price.throughput_loss)}",
+                _loss(price.throughput_loss),
                 milliseconds(nan if price.p95_ms is None else price.p95_ms),
             )
             for price in answer.regret
         ),
         chosen=sizes.index(answer.pool_size) if answer.pool_size in sizes else None,
     )
+
+
+def _loss(share: float) -> str:
+    """Return a throughput loss in whole percent, which is as much as its noise supports; "±0" below 1 %."""
+    return f"-{100 * share:.0f} %" if share >= 0.01 else "±0"
 
 
 def interval_text(interval: "Interval") -> str:

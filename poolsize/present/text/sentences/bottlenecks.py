@@ -21,56 +21,55 @@ def _generator(values: Values) -> str:
 
 
 def _server_cpu(values: Values) -> str:
-    return f"the server used {number(values['busy_cores'])} of the {values['cores']:g} cores it may run on"
+    return f"{number(values['busy_cores'])} of {values['cores']:g} cores used"
 
 
 def _shared_cpu(values: Values) -> str:
     return (
-        f"of this machine's {values['cores']:g} cores {number(values['busy_cores'])} were busy, "
-        f"{number(values['server_cores'])} with the server and {number(values['load_cores'])} with making the load"
+        f"{number(values['busy_cores'])} of this machine's {values['cores']:g} cores used: "
+        f"{number(values['server_cores'])} by the server, {number(values['load_cores'])} by the load generator"
     )
 
 
 def _row_locks(values: Values) -> str:
     return (
-        f"connections spent {percent(values['share'])} of their time waiting for row locks, "
-        f"{per_second(values['waits_per_second'])}"
+        f"connections spent {percent(values['share'])} of their time in row lock waits "
+        f"({per_second(values['waits_per_second'])})"
     )
 
 
 def _disk_reads(values: Values) -> str:
     missed, disks = values["missed_share"], values["disks"]
     return (
-        f"{percent(missed)} of the pages were not in the buffer pool, {per_second(values['reads_per_second'])} were "
-        f"read from disk; of {disks} disks the formula then wants effective_disks = {number(disks * missed)} "
+        f"{percent(missed)} of the page requests missed the buffer pool, {per_second(values['reads_per_second'])} were "
+        f"read from disk; for the formula that is effective_disks = {number(disks * missed)} of {disks} "
         f"(--cache-hit-rate {1 - missed:.3f})"
     )
 
 
 def _thread_pool(values: Values) -> str:
     running = number(values["running_threads"])
-    return f"with {values['pool_size']} connections at work the server let {running} run at a time"
+    return f"the server ran {running} of {values['pool_size']} connections at a time"
 
 
 def _redo_log(values: Values) -> str:
     throughput, syncs = values["throughput"], values["syncs_per_second"]
     return (
-        f"the server used {number(values['server_cores'])} cores and had more; {per_second(throughput)} wrote "
-        f"{number(values['written_bytes_per_second'] / 1e6)} MB/s of redo log in {number(syncs)} fsyncs a second, "
-        f"{number(throughput / syncs)} transactions to one"
+        f"the server used only {number(values['server_cores'])} cores; {per_second(throughput)} wrote "
+        f"{number(values['written_bytes_per_second'] / 1e6)} MB/s of redo log in {number(syncs)} fsyncs per second, "
+        f"{number(throughput / syncs)} transactions per fsync"
     )
 
 
 def _round_trip(values: Values) -> str:
     return (
-        f"a transaction of {number(values['statements'])} statements held its connection for "
-        f"{milliseconds(values['usage_ms'])}, of which {milliseconds(values['travelling_ms'])} are round trips of "
-        f"{number(values['round_trip_us'])} us"
+        f"{milliseconds(values['travelling_ms'])} of the {milliseconds(values['usage_ms'])} usage time is spent on the "
+        f"network: {number(values['statements'])} statements of {number(values['round_trip_us'])} us"
     )
 
 
 def _unknown(_: Values) -> str:
-    return "nothing that was recorded is full, and nothing that was recorded is waited for"
+    return "no recorded resource is saturated"
 
 
 EVIDENCE: Mapping[BottleneckName, Callable[[Values], str]] = {

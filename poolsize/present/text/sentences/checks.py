@@ -30,27 +30,25 @@ def stop_sentence(values: Values) -> str:
                 f"{values['failed']} of {values['transactions']} transactions failed, more than the error budget allows"
             )
         case StopReason.BACKLOG:
-            return (
-                f"the queue grew to {values['backlog']} transactions that were due: more arrive than this pool serves"
-            )
+            return f"the backlog grew to {values['backlog']} transactions: more arrive than this pool size serves"
         case _:
-            return f"lost {values['lost']} of {values['workers']} load processes"
+            return f"lost {values['lost']} of {values['workers']} workers"
 
 
 def _littles_law(values: Values) -> str:
     return (
-        f"{values['users']} users, of whom throughput x (total + gap) accounts for {values['accounted_users']:.1f} "
+        f"throughput x (total + gap) accounts for {values['accounted_users']:.1f} of {values['users']} users "
         f"({values['deviation']:+.1%})"
     )
 
 
 def _arrivals(values: Values) -> str:
     stopped = f": {stop_sentence(values)}" if "stopped" in values else ""
-    return f"{values['due_per_second']:.1f}/s were due and {values['throughput']:.1f}/s were done{stopped}"
+    return f"{values['due_per_second']:.1f}/s arrived and {values['throughput']:.1f}/s were done{stopped}"
 
 
 def _connections(values: Values) -> str:
-    return f"the server counted {values['server_connections']} connections of {values['pool_size']}"
+    return f"the server counted {values['server_connections']} of {values['pool_size']} connections"
 
 
 def _errors(values: Values) -> str:
@@ -59,35 +57,35 @@ def _errors(values: Values) -> str:
 
 
 def _steady_state(values: Values) -> str:
-    return f"the second half of the time had {values['change']:+.1%} throughput against the first"
+    return f"throughput changed by {values['change']:+.1%} from the first half of the step to the second"
 
 
 def _workers(values: Values) -> str:
-    return f"load processes with {values['connections']} of {values['pool_size']} connections stayed to the end"
+    return f"workers with {values['connections']} of {values['pool_size']} connections stayed to the end of the step"
 
 
 def _quiet(values: Values) -> str:
     if not values:
-        return "what else this machine did is not known"
+        return "other programs on this machine are not known"
     return (
-        f"other programs used {values['other_cores']:.2f} of this machine's {values['cores']:g} cores, "
-        f"{values['busy_cores']:.2f} of which were busy"
+        f"other programs used {values['other_cores']:.2f} of this machine's {values['cores']:g} cores; "
+        f"{values['busy_cores']:.2f} cores were busy in all"
     )
 
 
 def _generator(values: Values) -> str:
     return (
-        f"the busiest load process wanted {values['worker_cores']:.0%} of a core, its event loop was up to "
+        f"the busiest worker needed {values['worker_cores']:.0%} of a core; its event loop was up to "
         f"{values['loop_lag_ms']:.1f} ms late"
     )
 
 
 def _users_limited(values: Values) -> str:
     if "wanting_users" not in values:
-        return f"{values['pool_size']} connections for {values['users'] or 'an unknown number of'} callers"
+        return f"{values['pool_size']} connections for {values['users'] or 'an unknown number of'} users"
     return (
-        f"{values['pool_size']} connections for {values['wanting_users']:.1f} callers at a time that had or wanted "
-        f"one, of {values['users']}"
+        f"{values['pool_size']} connections; {values['wanting_users']:.1f} of {values['users']} users held or wanted a "
+        f"connection at a time"
     )
 
 

@@ -15,13 +15,13 @@ def _cores(finding: Finding) -> str:
 
 
 def _no_disks(_: Finding) -> str:
-    return "effective_disks = 0: no disk to wait for"
+    return "effective_disks = 0: the data needs no disk"
 
 
 def _disks_uncached(finding: Finding) -> str:
     return (
-        f"effective_disks = {finding.values['disks']}: as if no read came from memory; "
-        "it falls to 0 as the active data fits the cache (--cache-hit-rate)"
+        f"effective_disks = {finding.values['disks']}: the number of disks, as if every read missed the cache; "
+        "with --cache-hit-rate it falls towards 0"
     )
 
 
@@ -29,38 +29,35 @@ def _disks_cached(finding: Finding) -> str:
     values = finding.values
     return (
         f"effective_disks = {values['effective_disks']:g}: {values['disks']} x the {values['miss_share']:.0%} "
-        "of reads that miss memory"
+        "of reads that miss the cache"
     )
 
 
 def _deadlock_floor(finding: Finding) -> str:
     floor, connections = finding.values["deadlock_floor"], finding.values["connections"]
-    above = f", and here it is above the formula's {connections}" if floor > connections else ""
+    above = f", and it is above the formula's {connections}" if floor > connections else ""
     return (
-        f"deadlock floor = {floor}: with fewer, callers that each hold several connections "
-        f"can wait for one another for ever; a minimum, not an optimum{above}"
+        f"deadlock floor = {floor}: with fewer connections, threads that each hold several can block each other for "
+        f"ever; it is a minimum, not an optimum{above}"
     )
 
 
 def _starting_point(_: Finding) -> str:
-    return "This is a place to start measuring, not an answer: sweep around it."
+    return "This is a starting point, not an answer: sweep pool sizes around it."
 
 
 def _served_at_once(_: Finding) -> str:
     return (
-        "It counts what the database serves at once, for all clients together: "
-        "divide it over your application's instances and processes."
+        "It is the total for all clients of the database: divide it among your application's instances and processes."
     )
 
 
 def _ssd(_: Finding) -> str:
-    return (
-        "The formula was never analysed for SSDs; fewer waits mean fewer connections, so look below this number first."
-    )
+    return "The formula was never analysed for SSDs. Fewer waits mean fewer connections: sweep smaller sizes first."
 
 
 def _floor_above_formula(_: Finding) -> str:
-    return "The deadlock floor is above what the hardware asks for: let a caller hold fewer connections at once."
+    return "The deadlock floor is above the formula's size: let each thread hold fewer connections at once."
 
 
 FORMULA: Mapping[Code, Callable[[Finding], str]] = {

@@ -7,24 +7,24 @@ from poolsize.answer.finding import Code, Finding
 
 def _cores_may_not_help(finding: Finding) -> str:
     name = finding.values["bottleneck"]
-    return f"What held the run was not seen to be the server's processor ({name}): more cores may not help."
+    return f"The run's bottleneck is not the server's CPU ({name}): more cores may not help."
 
 
 def _users_rounded_up(finding: Finding) -> str:
-    return f"Every instance has {finding.values['users_per_instance']} callers, which is a few more in all."
+    return f"Every instance has {finding.values['users_per_instance']} users, a few more than asked for in all."
 
 
 def _extrapolated(finding: Finding) -> str:
     largest = finding.values["largest_measured"]
-    return f"Beyond {largest} connections nothing was measured: there the network is all there is."
+    return f"Above {largest} connections the prediction is an extrapolation: nothing was measured there."
 
 
 def _usage_as_measured(_: Finding) -> str:
-    return "Usage times are spread around their mean as they were at the plateau."
+    return "Usage times vary around their mean as measured at the plateau."
 
 
 def _usage_exponential(_: Finding) -> str:
-    return "Usage times are taken for exponentially distributed: the run does not know them."
+    return "Usage times are assumed to be exponentially distributed: the run does not know them."
 
 
 PREDICTIONS: Mapping[Code, Callable[[Finding], str]] = {

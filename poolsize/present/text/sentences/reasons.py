@@ -13,24 +13,27 @@ SAME_LATENCY = 1.1
 
 def _plateau(finding: Finding) -> str:
     values = finding.values
-    size, tolerance = values["pool_size"], percent(values["tolerance"])
-    beginning = f"By the curve through all steps, {count(size, 'connection')} make{'s' if size == 1 else ''} "
-    beginning += f"{per_second(values['throughput'])}, "
-    between, certainty = "", f"{percent(values['probability'])} sure"
-    if values["measured_below"] is not None:
-        between = f" It lies between {values['measured_below']} and {values['measured_above']}, which were measured."
+    size, capacity = values["pool_size"], values["capacity"]
+    reached = f"{count(size, 'connection')} reach{'es' if size == 1 else ''} {per_second(values['throughput'])}"
     if size == values["best_size"]:
-        return f"{beginning}its best; no smaller size is {certainty} to come within {tolerance} of it.{between}"
-    return (
-        f"{beginning}within {tolerance} of its best, {per_second(values['capacity'])} with {values['best_size']}; no "
-        f"smaller size is {certainty} to come as near.{between}"
+        reached += ", the capacity."
+    else:
+        share = f"{100 * values['throughput'] / capacity:.0f} %"
+        reached += f", {share} of capacity ({per_second(capacity)} at {values['best_size']})."
+    smallest = (
+        f"It is the smallest pool size within {percent(values['tolerance'])} of capacity with at least "
+        f"{percent(values['probability'])} probability."
     )
+    if values["measured_below"] is None:
+        return f"{reached} {smallest}"
+    between = f"It lies between the measured sizes {values['measured_below']} and {values['measured_above']}."
+    return f"{reached} {smallest} {between}"
 
 
 def _carries_rate(finding: Finding) -> str:
     values, smaller = finding.values, finding.values["smaller_sizes"]
-    than = f"smaller pools ({', '.join(map(str, smaller))}) did not" if smaller else "nothing smaller was measured"
-    return f"{count(values['pool_size'], 'connection')} carried {per_second(values['rate'])}; {than}."
+    others = f"smaller pools ({', '.join(map(str, smaller))}) do not" if smaller else "no smaller pool was measured"
+    return f"{count(values['pool_size'], 'connection')} carry the arrival rate {per_second(values['rate'])}; {others}."
 
 
 def limits_text(limits_ms: Mapping[str, float]) -> str:
@@ -39,15 +42,15 @@ def limits_text(limits_ms: Mapping[str, float]) -> str:
 
 
 def _limit_kept(finding: Finding) -> str:
-    return f"It keeps {limits_text(finding.values['limits_ms'])}."
+    return f"It keeps the latency limit: {limits_text(finding.values['limits_ms'])}."
 
 
 def _limit_decides(finding: Finding) -> str:
     values = finding.values
-    more = f", which does {percent(values['throughput_loss'])} more" if values["throughput_loss"] > 0 else ""
+    loss = f" The limit costs {percent(values['throughput_loss'])} throughput." if values["throughput_loss"] > 0 else ""
     return (
-        f"It is what keeps {limits_text(values['limits_ms'])}: for throughput alone it would be "
-        f"{values['plateau_size']}{more}."
+        f"It keeps the latency limit: {limits_text(values['limits_ms'])}. Without the limit the pool size would be "
+        f"{values['plateau_size']}.{loss}"
     )
 
 
@@ -55,96 +58,97 @@ def _current_size(finding: Finding) -> str:
     values = finding.values
     current, size, loss, ratio = (values[key] for key in ("current", "pool_size", "throughput_loss", "p95_ratio"))
     if current == size:
-        return f"Your {current} is the recommended size."
+        return f"Your current size, {current}, is the recommended size."
     throughput = f"costs {percent(loss)} throughput" if loss >= 0 else f"gains {percent(-loss)} throughput"
     if ratio is None:
-        return f"Your {current} {throughput} against {size}."
+        return f"Your current size, {current}, {throughput} against {size}."
     latency = f"{ratio:.2g}x p95" if not 1 / SAME_LATENCY < ratio < SAME_LATENCY else "about the same p95"
-    return f"Your {current} {throughput} and has {latency} against {size}."
+    return f"Your current size, {current}, {throughput} and has {latency} against {size}."
 
 
 def _current_not_measured(finding: Finding) -> str:
     values = finding.values
     return (
-        f"Your {values['current']} lies outside of the sizes measured ({values['low']} to {values['high']}), so its "
-        f"cost is not known: measure it with --pool-sizes {values['pool_size']},{values['current']}."
+        f"Your current size, {values['current']}, is outside of the measured sizes ({values['low']} to "
+        f"{values['high']}), so its price is not known. Measure it: --pool-sizes "
+        f"{values['pool_size']},{values['current']}."
     )
 
 
 def _wait_and_usage(finding: Finding) -> str:
     values, measured = finding.values, finding.values["measured_size"]
-    user = "A caller" if measured == values["pool_size"] else f"With {measured}, the nearest measured, a caller"
+    place = "" if measured == values["pool_size"] else f" at {measured}, the nearest measured size"
     return (
-        f"{user} waited {milliseconds(values['wait_ms'])} for a connection and held it for "
-        f"{milliseconds(values['usage_ms'])} on average."
+        f"Mean wait time {milliseconds(values['wait_ms'])}, mean usage time {milliseconds(values['usage_ms'])}{place}."
     )
 
 
 def _bottleneck(finding: Finding) -> str:
     name = finding.values["name"]
-    return f"What holds it there: {name}; {bottleneck_evidence(name, finding.values['values'])}."
+    return f"Bottleneck: {name} ({bottleneck_evidence(name, finding.values['values'])})."
 
 
 def _verified(finding: Finding) -> str:
     values = finding.values
     return (
-        f"At {percent(values['load'])} of what it can do, {per_second(values['rate'])} by the clock, a caller waited "
-        f"{milliseconds(values['wait_p95_ms'])} and was served within {milliseconds(values['total_p95_ms'])} "
-        "(p95 of each)."
+        f"At {percent(values['load'])} of its capacity ({per_second(values['rate'])}, open loop), the p95 wait time is "
+        f"{milliseconds(values['wait_p95_ms'])} and the p95 total time {milliseconds(values['total_p95_ms'])}."
     )
 
 
 def _queue_in_database(finding: Finding) -> str:
     values = finding.values
+    usage = f"from {milliseconds(values['answer_usage_ms'])} to {milliseconds(values['usage_ms'])}"
     return (
-        f"With {count(values['largest'], 'connection')} it was {per_second(values['throughput'])}, and each "
-        f"was held for {milliseconds(values['usage_ms'])}: callers queue in the database instead of in the pool."
+        f"With {count(values['largest'], 'connection')}, throughput is {per_second(values['throughput'])} and usage "
+        f"time rises {usage}: transactions queue in the database instead of in the pool."
     )
 
 
 def _database_size(finding: Finding) -> str:
     values: Mapping[str, Any] = finding.values
     alone, low, high = values["database_size"], values["low"], values["high"]
-    about = f"about {alone}" if low == high else f"about {alone} ({low} to {high})"
+    about = f"About {alone}" if low == high else f"About {alone} ({low} to {high})"
     server = f"{milliseconds(values['server_ms'])} on {count(values['server_cores'], 'core')}"
+    text = f"{about} would saturate the database alone: its service demand is {server} per transaction."
     if alone >= values["pool_size"]:
-        return f"The database alone needs {about}: a transaction takes {server} of its processor."
+        return text
     return (
-        f"The database alone needs {about}, inferred from the {server} that a transaction takes of its processor; this "
-        f"client needs {values['pool_size']}, for it holds each connection through "
-        f"{milliseconds(values['client_ms'])} of its own processor's time as well."
+        f"{text} This client needs {values['pool_size']}, because it also holds each connection during "
+        f"{milliseconds(values['client_ms'])} of its own CPU time."
     )
 
 
 def _bimodal(finding: Finding) -> str:
     values = finding.values
+    short = f"{percent(values['short_share'])} of the transactions take {milliseconds(values['short_usage_ms'])}"
+    long = f"{percent(values['long_share'])} take {milliseconds(values['long_usage_ms'])}"
     return (
-        f"There are two kinds of transactions: {percent(values['short_share'])} hold a connection for "
-        f"{milliseconds(values['short_usage_ms'])}, {percent(values['long_share'])} for "
-        f"{milliseconds(values['long_usage_ms'])}. Give each a pool of its own, {values['short_pool_size']} for the "
-        f"short ones and {values['long_pool_size']} for the long ones, so that the short never wait behind the long."
+        f"Usage times are bimodal: {short}, {long}. Use two pools, {values['short_pool_size']} connections for the "
+        f"short transactions and {values['long_pool_size']} for the long ones, so that short transactions never wait "
+        "for long ones."
     )
 
 
 def _job_queue(finding: Finding) -> str:
     values = finding.values
     return (
-        f"With as many callers as connections ({values['users']}) nobody waits for one. If your callers are the "
-        f"workers of a job queue, run {values['pool_size']} of them, as many as the pool has, and let the jobs wait in "
-        "the queue."
+        f"With as many users as connections ({values['users']}) no user waits. If your users are the consumers of a "
+        f"job queue, run {values['pool_size']} consumers, as many as the pool has connections, and let the jobs wait "
+        "in the queue."
     )
 
 
 def _estimators_disagree(finding: Finding) -> str:
     sizes = ", ".join(f"{name} {size if size else 'none'}" for name, size in finding.values["sizes"].items())
-    return f"The estimators disagree ({sizes}): poolsize analyze shows how far each can be trusted."
+    return f"The estimators disagree ({sizes}). `poolsize analyze` shows how far each can be trusted."
 
 
 def _formula(finding: Finding) -> str:
     values = finding.values
     return (
-        f"The formula said {values['connections']} ({values['cores']} cores * 2 + {values['disks']} effective disks): "
-        "where to start, not where to end."
+        f"The formula suggests {values['connections']} ({count(values['cores'], 'core')} x 2 + "
+        f"{count(values['disks'], 'disk')}). The measurement overrides it."
     )
 
 

@@ -16,62 +16,60 @@ def _way_out(finding: Finding) -> str:
 
 def _limit_broken(finding: Finding) -> str:
     values = finding.values
-    callers = "" if values["users"] is None else f" with {count(values['users'], 'caller')}"
+    users = "" if values["users"] is None else f" with {count(values['users'], 'user')}"
     return (
-        f"No size kept {limits_text(values['limits_ms'])}{callers}: the lowest {values['quantile']} was "
-        f"{milliseconds(values['lowest_ms'])}, at {count(values['pool_size'], 'connection')}. A pool's size can't do "
-        "that: it takes fewer callers, or less work in a transaction."
+        f"No pool size keeps the latency limit ({limits_text(values['limits_ms'])}){users}: the lowest "
+        f"{values['quantile']} is {milliseconds(values['lowest_ms'])}, at {count(values['pool_size'], 'connection')}. "
+        "It takes fewer users, or less work in a transaction."
     )
 
 
 def _generator_limited(finding: Finding) -> str:
     size = count(finding.values["pool_size"], "connection")
     return (
-        f"The load process itself was busy or late: {size} is what this client can use, and the database may take "
-        f"more. {_way_out(finding)}"
+        f"A worker was saturated or late: {size} is what this load generator can use, and the database may take more. "
+        f"{_way_out(finding)}"
     )
 
 
 def _users_limited(finding: Finding) -> str:
     values = finding.values
     return (
-        f"Larger pools than {values['largest']} were never full with {count(values['users'], 'user')}, so they say "
-        f"nothing: {_way_out(finding)}."
+        f"Pools larger than {values['largest']} never filled with {count(values['users'], 'user')}, so they show "
+        f"nothing of the database: {_way_out(finding)}."
     )
 
 
 def _one_size(finding: Finding) -> str:
     size = finding.values["pool_size"]
-    return f"Only {size} was measured, so there is nothing to compare it with: {_way_out(finding)}."
+    return f"Only one pool size, {size}, is valid, so there is none to compare it with: {_way_out(finding)}."
 
 
 def _still_rising(finding: Finding) -> str:
     largest = finding.values["largest"]
-    return f"Throughput was still rising at {largest}, the largest size measured: {_way_out(finding)}."
+    return f"Throughput still rises at {largest}, the largest measured size: {_way_out(finding)}."
 
 
 def _smallest_size(finding: Finding) -> str:
-    return f"The smallest size that counts, {finding.values['pool_size']}, is already enough: {_way_out(finding)}."
+    return f"The smallest valid size, {finding.values['pool_size']}, is already enough: {_way_out(finding)}."
 
 
 def _check_failed(finding: Finding) -> str:
     values = finding.values
     sizes = ", ".join(map(str, values["sizes"]))
-    return (
-        f"Check {values['check']} failed with {sizes} connections: {check_detail(values['check'], values['values'])}."
-    )
+    return f"Check {values['check']} failed at {sizes} connections: {check_detail(values['check'], values['values'])}."
 
 
 def _wide_range(finding: Finding) -> str:
     values = finding.values
-    return f"The range is wide, from {values['low']} to {values['high']}; to narrow it, {_way_out(finding)}."
+    return f"The range is wide, from {values['low']} to {values['high']}. To narrow it, {_way_out(finding)}."
 
 
 def _budget_spent(finding: Finding) -> str:
     values = finding.values
     return (
-        f"The search spent its {number(values['budget_seconds'])} s before it was certain: the size gives up between "
-        f"{percent(values['loss_low'])} and {percent(values['loss_high'])} of the throughput; to know it better, "
+        f"The search spent its budget of {number(values['budget_seconds'])} s before it was certain: the throughput "
+        f"loss is between {percent(values['loss_low'])} and {percent(values['loss_high'])}. To know it better, "
         f"{_way_out(finding)}."
     )
 
@@ -79,76 +77,76 @@ def _budget_spent(finding: Finding) -> str:
 def _verification_failed(finding: Finding) -> str:
     values, checks = finding.values, finding.values["checks"]
     return (
-        f"{count(values['pool_size'], 'connection')} at {percent(values['load'])} of what it can do failed its checks "
+        f"{count(values['pool_size'], 'connection')} at {percent(values['load'])} of capacity failed checks "
         f"({', '.join(checks)}): {check_detail(checks[0], values['values'])}."
     )
 
 
 def _nothing_verified(_: Finding) -> str:
-    return "Nothing was verified: the sweep found no size whose capacity could be taken a part of."
+    return "Nothing was verified: no pool size has a known capacity."
 
 
 def _retried(finding: Finding) -> str:
     sizes = ", ".join(map(str, finding.values["sizes"]))
-    return f"Steps that failed a check and were measured again, by their connections: {sizes}; see poolsize analyze."
+    return f"Steps that failed a check and do not count, by pool size: {sizes}. See `poolsize analyze`."
 
 
 def _left_out(finding: Finding) -> str:
     sizes = ", ".join(map(str, finding.values["sizes"]))
-    return f"Left out: {sizes}, pools that {count(finding.values['users'], 'user')} never filled."
+    return f"Left out: {sizes}. {count(finding.values['users'], 'user')} never filled these pools."
 
 
 def _recording(_: Finding) -> str:
-    return "It is a recording of one machine with one load: sweep your own server before you rely on it."
+    return "The run replays a recording of another machine: sweep your own server before you rely on the answer."
 
 
 def _not_durable(_: Finding) -> str:
-    return "The server does not wait for the disk when it commits (innodb_flush_log_at_trx_commit is not 1)."
+    return "Commits do not wait for the disk (innodb_flush_log_at_trx_commit is not 1)."
 
 
 def _cores_assumed(finding: Finding) -> str:
     return (
-        f"The formula assumed that the database's host has {count(finding.values['cores'], 'core')}, as the load's "
-        "machine has: give its --cores."
+        f"The formula assumes that the database's host has {count(finding.values['cores'], 'core')}, like the load "
+        "generator's machine: give its --cores."
     )
 
 
 def _thread_pool(_: Finding) -> str:
-    return "The server's thread pool is on: it flattens the curve's tail."
+    return "The server's thread pool is active: it flattens the tail of the curve."
 
 
 def _total(_: Finding) -> str:
-    return "It is the total for all clients of the database: divide it over instances and processes."
+    return "The size is the total for all clients of the database: divide it among instances and processes."
 
 
 def _rate_not_served(finding: Finding) -> str:
     return (
-        f"No pool that was measured served {per_second(finding.values['rate'])}: sweep larger --pool-sizes, or find "
-        "out what the database can do by leaving --rate out."
+        f"No measured pool carries {per_second(finding.values['rate'])}: sweep larger --pool-sizes, or leave --rate "
+        "out to find the capacity."
     )
 
 
 def _generator_everywhere(finding: Finding) -> str:
-    return f"The load process itself was busy or late at every size. {_way_out(finding)}"
+    return f"A worker was saturated or late at every pool size. {_way_out(finding)}"
 
 
 def _users_limited_everywhere(finding: Finding) -> str:
-    return f"No pool was ever full with {count(finding.values['users'], 'user')}: {_way_out(finding)}."
+    return f"No pool ever filled with {count(finding.values['users'], 'user')}: {_way_out(finding)}."
 
 
 def _nothing_valid(_: Finding) -> str:
-    return "No step passed its checks; see them with poolsize analyze, and measure again."
+    return "No step passed its checks. See them with `poolsize analyze`, and measure again."
 
 
 def _noisy(finding: Finding) -> str:
     values = finding.values
-    return f"Anything from {values['low']} to {values['high']} connections may be right: {_way_out(finding)}."
+    return f"The range is too wide for an answer, {values['low']} to {values['high']} connections: {_way_out(finding)}."
 
 
 def _generator_not_separable(finding: Finding) -> str:
     return (
-        "The load process itself was busy or late, and what a transaction takes of the client and of the server "
-        f"can't be told apart here. {_way_out(finding)}"
+        "A worker was saturated or late, and the service demands of client and server are not known apart. "
+        f"{_way_out(finding)}"
     )
 
 
