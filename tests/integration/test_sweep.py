@@ -11,7 +11,7 @@ from poolsize import analyze, load_run
 from poolsize.runs.run import Run
 from poolsize.target.connection import connect, database_url
 from poolsize.target.private_server import PrivateServer
-from tests.conftest import Command, assert_true_steps, curve_of, locust, may_run_on
+from tests.conftest import Command, assert_true_steps, locust, may_run_on, measured_again
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
 
@@ -25,6 +25,7 @@ def schemas(server: PrivateServer) -> set[str]:
 @pytest.mark.parametrize(
     ("server", "workload"), [("mariadb", "insert"), ("mariadb", "scan"), ("mysql", "insert")], indirect=["server"]
 )
+@measured_again
 def test_poolsize_sweep_measures_and_recommends(
     server: PrivateServer, poolsize: Command, tmp_path: Path, workload: str
 ) -> None:
@@ -44,6 +45,7 @@ def test_poolsize_sweep_measures_and_recommends(
     assert str(password) not in (tmp_path / "a.jsonl").read_text() + done.stdout + done.stderr
 
 
+@measured_again
 def test_plain_locust_does_the_same(server: PrivateServer, tmp_path: Path) -> None:
     done = locust("insert.py", server.url, tmp_path / "a.jsonl", "--pool-sizes=1,4", "--step-time=3s", "--warm-up=1s")
     assert done.returncode == 0, done.stderr
@@ -57,20 +59,14 @@ def test_plain_locust_does_the_same(server: PrivateServer, tmp_path: Path) -> No
 
 @pytest.mark.skipif(sys.platform != "linux" or (os.cpu_count() or 1) < 2, reason="pins to the second core")
 @pytest.mark.parametrize(("server", "cores"), [("mariadb", 1), ("mariadb", 2), ("mysql", 2)], indirect=["server"])
+@measured_again
 def test_the_plateau_of_scan_is_the_number_of_cores(server: PrivateServer, tmp_path: Path, cores: int) -> None:
-    for attempt in range(ATTEMPTS):
-        run = scanned(server, tmp_path / f"{attempt}.jsonl", cores)
-        if steady(run):
-            break
+    run = scanned(server, tmp_path / "a.jsonl", cores)
     assert_true_steps(run)
     found = analyze(run).plateau
     assert found is not None
     assert found.pool_size == cores
     assert not [check for step in run.steps for check in step.failed_checks if check.check == "generator"]
-
-
-ATTEMPTS, STEADY = 3, 1.05
-"""Within 5 % a plateau is known only on a machine that does the same again within as much."""
 
 
 def scanned(server: PrivateServer, path: Path, cores: int) -> Run:
@@ -90,15 +86,8 @@ def scanned(server: PrivateServer, path: Path, cores: int) -> Run:
     return load_run(path)
 
 
-def steady(run: Run) -> bool:
-    """Whether the machine kept its speed: both steps of each size did the same."""
-    rates: dict[int, list[float]] = {}
-    for step in curve_of(run):
-        rates.setdefault(step.pool_size, []).append(step.mean_throughput)
-    return all(max(both) < STEADY * min(both) for both in rates.values())
-
-
 @pytest.mark.parametrize("server", ["mariadb"], indirect=True)  # it is the client that thinks
+@measured_again
 def test_think_time_is_part_of_the_loop(server: PrivateServer, tmp_path: Path) -> None:
     done = locust(
         "select_one.py", server.url, tmp_path / "a.jsonl", "--pool-sizes=4", "--users=40", "--think-time=50ms",

@@ -19,7 +19,7 @@ from poolsize.answer.finding import Remedy
 from poolsize.present.text.sentences.findings import warning_sentences
 from poolsize.runs.run import Run, Step, StopReason
 from poolsize.target.private_server import PrivateServer, private_server
-from tests.conftest import curve_of, locust, may_run_on
+from tests.conftest import curve_of, locust, may_run_on, measured_again
 
 pytestmark = [
     pytest.mark.server,
@@ -100,6 +100,7 @@ class Accounts:
             self.charged.append((time.time(), sum(self._server.cpu_times()[:2]), load))
 
 
+@measured_again
 def test_both_demands_are_the_operating_systems_and_predict_every_size(pinned: PrivateServer, tmp_path: Path) -> None:
     with Accounts(pinned.pid) as accounts:
         run = measured(
@@ -120,6 +121,7 @@ def test_both_demands_are_the_operating_systems_and_predict_every_size(pinned: P
 
 
 @pytest.mark.parametrize("busy_ms", [0, 2, 6, 100])
+@measured_again
 def test_a_slowed_generator_is_caught_and_an_honest_one_is_not(
     pinned: PrivateServer, tmp_path: Path, busy_ms: int
 ) -> None:
@@ -139,6 +141,7 @@ def test_a_slowed_generator_is_caught_and_an_honest_one_is_not(
         assert Remedy.MORE_WORKERS in remedies
 
 
+@measured_again
 def test_starved_callers_are_caught_by_littles_law(pinned: PrivateServer, tmp_path: Path) -> None:
     """SQLAlchemy's own queue, and a loop that yields nowhere: the greenlet that returns a connection takes it again."""
     unfair = "from sqlalchemy.pool import QueuePool\nfrom poolsize.load import pool\npool.FairQueuePool = QueuePool"
@@ -151,6 +154,7 @@ def test_starved_callers_are_caught_by_littles_law(pinned: PrivateServer, tmp_pa
     assert "littles_law" in " ".join(warning_sentences(answer.findings))
 
 
+@measured_again
 def test_a_stall_shows_when_transactions_arrive_by_the_clock(pinned: PrivateServer, tmp_path: Path) -> None:
     """A server that stops for 200 ms every 5 s, at 70 % of its capacity.
 
@@ -184,6 +188,7 @@ def stall(pid: int, over: threading.Event) -> None:
         os.kill(pid, signal.SIGCONT)
 
 
+@measured_again
 def test_more_arrivals_than_a_pool_serves_end_the_step(pinned: PrivateServer, tmp_path: Path) -> None:
     run = measured(
         pinned, workload(tmp_path, SERVER_WORK), tmp_path,
@@ -196,6 +201,7 @@ def test_more_arrivals_than_a_pool_serves_end_the_step(pinned: PrivateServer, tm
     assert 1 < len(step.throughput) < 25
 
 
+@measured_again
 def test_the_answer_is_verified_at_the_load_people_run_at(pinned: PrivateServer, tmp_path: Path) -> None:
     run = measured(
         pinned, workload(tmp_path, SERVER_WORK), tmp_path,
@@ -208,6 +214,7 @@ def test_the_answer_is_verified_at_the_load_people_run_at(pinned: PrivateServer,
     assert [size.pool_size for size in found.sizes] == [1, 4]
 
 
+@measured_again
 def test_callers_that_waited_too_long_are_counted_apart_and_end_the_step(pinned: PrivateServer, tmp_path: Path) -> None:
     run = measured(
         pinned, workload(tmp_path, '        cursor.execute("DO SLEEP(0.1)")'), tmp_path,
@@ -221,6 +228,7 @@ def test_callers_that_waited_too_long_are_counted_apart_and_end_the_step(pinned:
         assert len(step.counted) < 10
 
 
+@measured_again
 def test_row_locks_are_named_as_the_cause(pinned: PrivateServer, tmp_path: Path) -> None:
     prepare = (
         "    @classmethod\n    def prepare(cls, cursor):\n"

@@ -159,8 +159,8 @@ def _doubts(first: ComparedRun, other: Against) -> list[str]:
     busy = [size for size in compared if any(analysis.at(size).failed(Check.GENERATOR) for analysis in both)]
     if busy:
         doubts.append(
-            f"At {', '.join(map(str, busy))} connections a worker was saturated or late (generator): the difference of the "
-            "database alone may be larger or smaller there."
+            f"At {', '.join(map(str, busy))} connections a worker was saturated or late (generator): the difference of "
+            "the database alone may be larger or smaller there."
         )
     if other.left_out:
         doubts.append(
