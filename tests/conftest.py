@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from poolsize.analysis.analysis import Analysis, analyze
 from poolsize.analysis.attempts import curve_steps
@@ -30,6 +31,9 @@ from poolsize.runs.store import load_run
 from poolsize.shipped import shipped
 from poolsize.sweep.next_step import remaining
 from poolsize.target.private_server import PrivateServer, private_server
+
+settings.register_profile("poolsize", deadline=None)  # a busy machine takes its time
+settings.load_profile("poolsize")
 
 ROOT = Path(__file__).parents[1]
 Command = Callable[..., "subprocess.CompletedProcess[str]"]

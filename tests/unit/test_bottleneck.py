@@ -29,11 +29,11 @@ def a_counted_step(counters: Mapping[str, float], cpu: float = 0.2) -> Step:
 @pytest.mark.parametrize(
     ("counters", "named", "evidence"),
     [
-        ({"process_cpu": 3.9, "process_cores": 4.0}, "server CPU", "3.9 of the 4 cores"),
+        ({"process_cpu": 3.9, "process_cores": 4.0}, "server CPU", "3.9 of 4 cores"),
         (
             {"process_cpu": 1.4, "process_cores": 2.0, "machine_cpu": 1.95, "machine_cores": 2.0},
             "shared CPU",
-            "1.4 with the server and 0.2 with making the load",
+            "1.4 by the server, 0.2 by the load generator",
         ),
         ({**IDLE, "Innodb_row_lock_time": 6000.0, "Innodb_row_lock_waits": 90.0}, "row locks", "75 % of their time"),
         (
@@ -44,12 +44,12 @@ def a_counted_step(counters: Mapping[str, float], cpu: float = 0.2) -> Step:
         (
             {**IDLE, "Innodb_os_log_fsyncs": 50.0, "Innodb_os_log_written": 2e6},
             "redo log",
-            "50 fsyncs a second, 2 transactions to one",
+            "50 fsyncs per second, 2 transactions per fsync",
         ),
-        ({**IDLE, "Innodb_os_log_fsyncs": 1.0, "Innodb_os_log_written": 512.0}, "unknown", "nothing that was recorded"),
-        ({"Innodb_os_log_fsyncs": 50.0, "Innodb_os_log_written": 2e6}, "unknown", "nothing that was recorded"),
-        (IDLE, "unknown", "nothing that was recorded"),
-        ({}, "unknown", "nothing that was recorded"),
+        ({**IDLE, "Innodb_os_log_fsyncs": 1.0, "Innodb_os_log_written": 512.0}, "unknown", "no recorded resource"),
+        ({"Innodb_os_log_fsyncs": 50.0, "Innodb_os_log_written": 2e6}, "unknown", "no recorded resource"),
+        (IDLE, "unknown", "no recorded resource"),
+        ({}, "unknown", "no recorded resource"),
     ],
 )
 def test_what_is_full_or_waited_for_is_named(counters: Mapping[str, float], named: str, evidence: str) -> None:

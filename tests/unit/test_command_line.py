@@ -12,6 +12,7 @@ from poolsize.errors import BadInput
 from poolsize.runs.store import RunWriter
 from poolsize.target import private_server
 from tests.conftest import EXAMPLES, ROOT, Command, a_run
+from tests.golden import assert_golden
 
 GOLDEN = ROOT / "tests/golden"
 
@@ -56,7 +57,7 @@ def test_without_cores_it_says_what_it_assumed(poolsize: Command) -> None:
     ],
 )
 def test_the_text_is_the_golden_one(poolsize: Command, name: str, arguments: list[str]) -> None:
-    assert poolsize("recommend", *arguments).stdout == (GOLDEN / f"{name}.txt").read_text()
+    assert_golden(f"{name}.txt", poolsize("recommend", *arguments).stdout)
 
 
 def test_recommend_from_a_run(poolsize_here: Command, tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ def test_other_cores_are_predicted() -> None:
 def test_what_a_recording_does_not_know_is_told() -> None:
     run = recorded_run(published_curves()["cisco"].recording, "cisco", 8)
     assert "does not know" in what_if_text(run, max_p95_ms=10)
-    assert "its own callers" in " ".join(what_if_text(run, cores=16).split())
+    assert "does not know its users" in " ".join(what_if_text(run, cores=16).split())
 
 
 def test_a_slider_that_could_say_nothing_is_not_there() -> None:

@@ -81,12 +81,12 @@ def test_an_image_that_differs_is_noticed(tmp_path: Path) -> None:
 def test_axes_name_what_they_show_and_its_unit(name: str) -> None:
     ax = PLOTS[name](Figure().subplots())
     assert ax.get_xlabel() in {
-        "pool size (connections)", "percentile", "threads", "connections, or callers that have one each",
+        "pool size (connections)", "percentile", "threads", "connections, or users with a connection each",
         "seconds of load; above each step its pool size",
     }  # fmt: skip
     assert ax.get_ylabel() in {
-        "throughput (transactions/s)", "transactions in a second", "wait + usage (ms)", "mean (ms)", "elapsed (ms)",
-        "cores busy", "threads running", "users", "share of its best throughput", "throughput against the first run",
+        "throughput (transactions/s)", "transactions in a second", "total time (ms)", "usage time (ms)", "mean (ms)",
+        "elapsed (ms)", "cores busy", "threads running", "users", "share of the highest throughput", "throughput against the first run",
     }  # fmt: skip
 
 

@@ -137,7 +137,7 @@ def test_what_was_measured_is_predicted() -> None:
             assert size.usage.mean == pytest.approx(measured.usage.mean, rel=0.1)
             assert size.total.p95 == pytest.approx(measured.total.p95, rel=0.15)
     assert [size.pool_size for size in found.sizes] == [1, 2, 4, 8, 16, 32]
-    assert any("Beyond 16" in note for note in map(sentence, found.findings))
+    assert any("Above 16" in note for note in map(sentence, found.findings))
 
 
 def test_more_cores_do_more_and_more_callers_wait_longer() -> None:

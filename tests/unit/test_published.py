@@ -10,6 +10,7 @@ from poolsize.present.text.recommendation import recommendation_text
 from poolsize.recordings.published import published_curves
 from poolsize.sweep.recorded_run import recorded_run
 from tests.conftest import ROOT
+from tests.golden import assert_golden
 
 SEEN = {
     "druid_insert_mysql57": (8, 8, "users-limited", "flat from 50 on, as many as callers; nothing between 8 and 50"),
@@ -47,7 +48,7 @@ def test_the_answer_is_a_person_s(name: str) -> None:
     assert answer.verdict == verdict
     assert (low or 0) <= (answer.pool_size or 0) <= (high or 0)
     text = f"{name}: {curve.server}, {curve.workload}\nWhat the plot shows: {why}.\n\n{recommendation_text(answer)}\n"
-    assert text == (ROOT / f"tests/golden/published/{name}.txt").read_text()
+    assert_golden(f"published/{name}.txt", text)
 
 
 def test_the_figures_are_the_file_s() -> None:

@@ -54,7 +54,7 @@ def test_a_range_too_wide_gives_no_size_but_a_way_to_one() -> None:
 def test_one_size_is_nothing_to_compare() -> None:
     answer = recommend(analyze(a_run({4: 400})))
     assert (answer.pool_size, answer.verdict) == (4, "edge")
-    assert "Only 4 was measured" in warning_sentences(answer.findings)[0]
+    assert "Only one pool size, 4, is valid" in warning_sentences(answer.findings)[0]
 
 
 def test_pools_as_large_as_the_users_give_no_size() -> None:
@@ -140,4 +140,4 @@ def test_at_a_rate_the_smallest_size_that_carries_it_is_the_answer(
 def test_a_rate_that_no_size_carries_is_said_to_be_that() -> None:
     answer = recommend(analyze(at_a_rate({1: False, 2: False})))
     assert answer.pool_size is None
-    assert "No pool that was measured served 500/s" in warning_sentences(answer.findings)[0]
+    assert "No measured pool carries 500/s" in warning_sentences(answer.findings)[0]

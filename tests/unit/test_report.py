@@ -85,10 +85,7 @@ def test_every_picture_has_words_with_figures() -> None:
 def test_the_answer_comes_before_everything_else() -> None:
     _, page = page_of_example("scan-mariadb")
     words = page.text[page.text.index("How many connections should") :]
-    order = [
-        words.index(part)
-        for part in ("2 connections", "Be careful:", "To paste", "Why", "Checks", "What it was measured on")
-    ]
+    order = [words.index(part) for part in ("2 connections", "Caution:", "To paste", "Why", "Checks", "Facts")]
     assert order == sorted(order)
 
 
@@ -99,9 +96,11 @@ def test_a_failed_check_is_as_plain_as_the_result() -> None:
     run = replace(run, steps=(run.steps[0], replace(starved, checks=check_step(starved, 0.01)), *run.steps[2:]))
     _, page = page_of(run)
     assert "A check failed" in page.text
-    assert "littles_law, with 2 connections: 64 users" in page.text
+    assert "littles_law, with 2 connections: throughput x (total + gap) accounts for" in page.text
     analysis = analyze(run)
-    assert "littles_law, with 2 connections: 64 users" in report_markdown(analysis, recommend(analysis))
+    assert "littles_law, with 2 connections: throughput x (total + gap) accounts for" in report_markdown(
+        analysis, recommend(analysis)
+    )
 
 
 def test_where_no_size_can_be_given_it_says_so_first() -> None:
@@ -127,7 +126,7 @@ def test_at_a_fixed_rate_nothing_is_said_of_a_curve() -> None:
     _, page = page_of(run)
     assert "2 connections" in page.text
     assert "told apart" not in page.text.split("What was measured")[0]
-    assert "the smallest pool that carried it is the answer" in page.text
+    assert "The answer is the smallest pool that carries the rate" in page.text
     assert "arrivals, with 1 connection" in page.text
 
 
@@ -138,7 +137,7 @@ def test_under_a_latency_limit_both_sizes_are_told() -> None:
     assert answer.pool_size != analysis.plateau.pool_size
     page = Page(report_html(analysis, answer))
     assert f"{answer.pool_size} connections" in page.text
-    assert "where throughput alone would put the pool" in page.text
+    assert "The line is the answer without the latency limit" in page.text
     alt = next(attributes["alt"] for tag, attributes in page.tags if tag == "img")
     assert alt
     assert f"answer {answer.pool_size}" in alt
@@ -186,7 +185,7 @@ def test_the_command_writes_it(poolsize_here: Command, tmp_path: Path) -> None:
     example = str(EXAMPLES["scan-mariadb"])
     done = poolsize_here("report", example, "--output", "a.html", "--current", "16")
     assert (done.returncode, done.stdout) == (0, "")
-    assert "Your 16" in (tmp_path / "a.html").read_text()
+    assert "Your current size, 16" in (tmp_path / "a.html").read_text()
     for output, said in (("a.pdf", "--output a.pdf"), ("no/where.md", "--output no/where.md can't be written")):
         done = poolsize_here("report", example, "--output", output)
         assert done.returncode == 2
