@@ -9,10 +9,11 @@ The flow; every box is a frozen dataclass, every arrow a function, and the tree 
 
 A stored run is the only bridge between measuring and everything after it::
 
-    from poolsize import load_run, analyze, recommend
+    from poolsize import explain, load_run, recommend
 
-    answer = recommend(analyze(load_run("data/examples/scan-mariadb.jsonl")))
+    answer = recommend(load_run("data/examples/scan-mariadb.jsonl"))
     print(answer.pool_size, answer.range)
+    print(explain(answer))
 """
 
 from importlib import import_module
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from poolsize.answer.comparison import Comparison, compare
     from poolsize.answer.recommendation import Recommendation, recommend
     from poolsize.formula import StartingPoint, starting_point
+    from poolsize.present.text.explain import explain
     from poolsize.runs.run import Run, Step
     from poolsize.runs.store import load_run
 
@@ -35,6 +37,7 @@ __all__ = [
     "Step",
     "analyze",
     "compare",
+    "explain",
     "load_run",
     "recommend",
     "starting_point",
@@ -49,6 +52,7 @@ _HOMES = {
     "Step": "poolsize.runs.run",
     "analyze": "poolsize.analysis.analysis",
     "compare": "poolsize.answer.comparison",
+    "explain": "poolsize.present.text.explain",
     "load_run": "poolsize.runs.store",
     "recommend": "poolsize.answer.recommendation",
     "starting_point": "poolsize.formula",

@@ -1,4 +1,7 @@
-"""The exceptions that poolsize raises on purpose, and the exit code each one means."""
+"""The exceptions that poolsize raises on purpose, the exit code each one means, and the nearest name for a typo."""
+
+import signal
+from collections.abc import Iterable
 
 
 class PoolsizeError(Exception):
@@ -15,3 +18,22 @@ class BadInput(PoolsizeError):
     """An input that poolsize can't use; the message names the value and the way out."""
 
     exit_code = 2
+
+
+class Interrupted(PoolsizeError):
+    """A signal, such as Ctrl-C's, ended the work. The exit code is the shell's: 128 and the signal's number."""
+
+    exit_code = 128 + signal.SIGINT
+
+    def __init__(self, message: str, number: int = signal.SIGINT) -> None:
+        """Set the exit code. number: of the signal."""
+        super().__init__(message)
+        self.exit_code = 128 + number
+
+
+def did_you_mean(typed: str, known: Iterable[str]) -> str:
+    """Return "; did you mean sweep?" with the known name that is nearest to a typed name; "" without a near name."""
+    from difflib import get_close_matches  # a command without a typo starts without it
+
+    nearest = get_close_matches(typed.lower(), list(known), n=1)
+    return f"; did you mean {nearest[0]}?" if nearest else ""

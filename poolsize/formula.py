@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 from poolsize.errors import BadInput
 
+MOST_CORES, MOST_DISKS, MOST_THREADS = 10_000, 100_000, 1_000_000
+"""Larger numbers of cores, of disks, or of threads of an application are typing errors."""
 SWEEP_FACTORS = (1 / 8, 1 / 4, 1 / 2, 1, 2, 4)
 """Multiples of a pool size that are worth measuring around it."""
 
@@ -60,13 +62,18 @@ def starting_point(
     app_threads: threads of one application process. connections_per_thread: connections that each thread holds at once.
     Raises BadInput for values that no host can have.
     """
-    _require(cores >= 1, f"`cores` {cores}: a database host has at least 1 core; try `cores` 8")
-    _require(disks >= 0, f"`disks` {disks}: give the number of disks that hold the data, 0 or more")
+    require_cores(cores)
+    _require(
+        0 <= disks <= MOST_DISKS,
+        f"`disks` {disks}: give the number of disks that hold the data, from 0 to {MOST_DISKS:,}",
+    )
     _require(
         cache_hit_rate is None or 0 <= cache_hit_rate <= 1,
         f"`cache_hit_rate` {cache_hit_rate}: a share of reads served from memory, from 0 to 1, e.g. 0.95",
     )
-    _require(threads_per_core >= 1, f"`threads_per_core` {threads_per_core}: 2 with hyper-threading, 1 without")
+    _require(
+        1 <= threads_per_core <= cores, f"`threads_per_core` {threads_per_core}: 2 with hyper-threading, 1 without"
+    )
     physical = max(1, cores // threads_per_core)
     effective = disks * (1 - (cache_hit_rate or 0.0))
     connections = physical * 2 + round(effective)
@@ -87,6 +94,12 @@ def starting_point(
     )
 
 
+def require_cores(cores: int) -> None:
+    """Raise BadInput for a number of cores that no database host has."""
+    _require(cores >= 1, f"`cores` {cores}: a database host has at least 1 core; try `cores` 8")
+    _require(cores <= MOST_CORES, f"`cores` {cores}: a database host has {MOST_CORES:,} cores at most; try `cores` 8")
+
+
 def deadlock_floor(app_threads: int | None, connections_per_thread: int | None) -> int | None:
     """Return the fewest connections with which threads that hold several connections at once can't deadlock.
 
@@ -98,10 +111,13 @@ def deadlock_floor(app_threads: int | None, connections_per_thread: int | None) 
         return None
     if app_threads is None or connections_per_thread is None:
         raise BadInput("`app_threads` and `connections_per_thread` go together: the floor needs both")
-    _require(app_threads >= 1, f"`app_threads` {app_threads}: an application has at least 1 thread")
     _require(
-        connections_per_thread >= 1,
-        f"`connections_per_thread` {connections_per_thread}: a thread that uses the pool holds at least 1",
+        1 <= app_threads <= MOST_THREADS,
+        f"`app_threads` {app_threads}: an application has 1 to {MOST_THREADS:,} threads",
+    )
+    _require(
+        1 <= connections_per_thread <= MOST_THREADS,
+        f"`connections_per_thread` {connections_per_thread}: a thread that uses the pool holds 1 to {MOST_THREADS:,}",
     )
     return app_threads * (connections_per_thread - 1) + 1
 

@@ -60,7 +60,7 @@ class Analysis:
         return FittedModels(observed, self.plateau, self.bottleneck, self.by_size, of_grid)
 
     def at(self, pool_size: int) -> SizeSummary:
-        """Return the summary of a measured size. Raises KeyError for any other size."""
+        """Return the summary of a measured size. Raises BadInput that names the measured sizes for another size."""
         return self.by_size.at(pool_size)
 
     @property

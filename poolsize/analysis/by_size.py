@@ -12,6 +12,7 @@ from hdrh.histogram import HdrHistogram
 
 from poolsize.analysis.size_summary import SizeSummary
 from poolsize.analysis.stats.percentiles import merged
+from poolsize.errors import BadInput
 from poolsize.runs.run import Step
 
 
@@ -49,7 +50,10 @@ class BySize:
         return {summary.pool_size: summary for summary in self.summaries}
 
     def at(self, pool_size: int) -> SizeSummary:
-        """Return the summary of a measured size. Raises KeyError for any other size."""
+        """Return the summary of a measured size. Raises BadInput that names the measured sizes for another size."""
+        if pool_size not in self._by_pool_size:
+            measured = ", ".join(map(str, self._by_pool_size))
+            raise BadInput(f"`pool_size` {pool_size} was not measured; the measured sizes are {measured}")
         return self._by_pool_size[pool_size]
 
     def nearest(self, pool_size: int) -> SizeSummary:

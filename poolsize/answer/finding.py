@@ -44,6 +44,7 @@ class Code(StrEnum):
     ESTIMATORS_DISAGREE = "estimators_disagree"
     FORMULA = "formula"
     # what limits its use
+    MOSTLY_FAILED = "mostly_failed"
     LIMIT_BROKEN = "limit_broken"
     GENERATOR_LIMITED = "generator_limited"
     USERS_LIMITED = "users_limited"

@@ -18,9 +18,11 @@ from poolsize.analysis.stats.percentiles import QUANTILES, Percentiles, quantile
 from poolsize.analysis.vector import Vector
 from poolsize.answer.finding import Code, Finding, reason, warning
 from poolsize.errors import BadInput, WorkFailed
+from poolsize.formula import require_cores
+from poolsize.runs.plan import MOST_USERS
 
-MOST_USERS, LARGEST = 1_000_000, 10_000
-"""The largest number of users, and the largest pool size, that are predicted."""
+LARGEST = 10_000
+"""The largest pool size that is predicted."""
 BEYOND = 4
 """Sizes are predicted up to this multiple of the largest measured size."""
 
@@ -43,12 +45,12 @@ class WhatIf:
 
     def __post_init__(self) -> None:
         """Raise BadInput for impossible values."""
-        if self.cores is not None and self.cores < 1:
-            raise BadInput(f"`cores` {self.cores}: a database host has at least 1 core; try `cores` 8")
+        if self.cores is not None:
+            require_cores(self.cores)
         if self.users is not None and not 1 <= self.users <= MOST_USERS:
             raise BadInput(f"`users` {self.users}: give 1 to {MOST_USERS:,} users")
-        if self.instances < 1:
-            raise BadInput(f"`instances` {self.instances}: give at least 1")
+        if not 1 <= self.instances <= MOST_USERS:
+            raise BadInput(f"`instances` {self.instances}: give 1 to {MOST_USERS:,}")
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Analysis or StartingPoint -> Recommendation: a pool size, its range, a verdict on it, findings and a price table."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -10,15 +10,17 @@ from poolsize.answer.latency_limit import NO_LIMITS, LatencyLimits, within_limit
 from poolsize.answer.price import Price, current_size, prices
 from poolsize.answer.reasons import reasons
 from poolsize.answer.verdict import Verdict, verdict_on_size, verdict_without_size
-from poolsize.answer.warnings import warnings
+from poolsize.answer.warnings import mostly_failed, warnings
 from poolsize.answer.way_out import sizes_beyond
 from poolsize.errors import BadInput, WorkFailed
 from poolsize.formula import StartingPoint, starting_point
+from poolsize.sweep.readers import LARGEST_POOL
 
 if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
     from poolsize.analysis.analysis import Analysis
     from poolsize.analysis.bimodal import Mode
     from poolsize.analysis.plateau import Plateau
+    from poolsize.runs.run import Run
 
 
 @dataclass(frozen=True)
@@ -86,15 +88,19 @@ def from_formula(start: StartingPoint) -> Recommendation:
     )
 
 
-def recommend(analysis: "Analysis", limits: LatencyLimits = NO_LIMITS, current: int | None = None) -> Recommendation:
+def recommend(
+    analysis: "Analysis | Run", limits: LatencyLimits = NO_LIMITS, current: int | None = None
+) -> Recommendation:
     """Return the recommendation of a complete run: its plateau's size, or the best size within the latency limits.
 
-    limits: of the total time. current: the user's pool size today, to compare with, or None.
-    Raises WorkFailed for an incomplete run. Raises BadInput for a limit of a quantile that the run does not know, and
-    for a current size below 1.
+    analysis: of the run, or the run itself. limits: of the total time.
+    current: the user's pool size today, to compare with, or None.
+    Raises WorkFailed for an incomplete run. Raises BadInput for a limit of a quantile that the run does not know, for a
+    current size that no pool has, and for an argument that is neither an analysis nor a run.
     """
-    if current is not None and current < 1:
-        raise BadInput(f"`current` {current}: a pool has at least 1 connection")
+    analysis = _analysis_of(analysis)
+    if current is not None and not 1 <= current <= LARGEST_POOL:
+        raise BadInput(f"`current` {current}: a pool has 1 to {LARGEST_POOL:,} connections")
     _require_complete(analysis)
     start = starting_point(analysis.setting.cores, disks=analysis.setting.disks)
     if refused := verdict_without_size(analysis):
@@ -105,11 +111,24 @@ def recommend(analysis: "Analysis", limits: LatencyLimits = NO_LIMITS, current: 
             None,
             _formula(start),
             verdict,
-            (finding, *warnings(analysis)),
+            _known((mostly_failed(analysis), finding, *warnings(analysis))),
             estimates={"plateau": None},
         )
     assert analysis.plateau is not None  # a run without a plateau has a verdict without a size
     return _measured(analysis, analysis.plateau, start, limits, current)
+
+
+def _analysis_of(measured: object) -> "Analysis":
+    """Return an analysis as it is, and the analysis of a run. Raises BadInput for anything else."""
+    from poolsize.analysis.analysis import Analysis, analyze
+    from poolsize.runs.run import Run
+
+    if isinstance(measured, Run):
+        return analyze(measured)
+    if not isinstance(measured, Analysis):
+        kind = type(measured).__name__
+        raise BadInput(f"recommend takes an Analysis or a Run, not a {kind}: write recommend(load_run(path))")
+    return measured
 
 
 def _require_complete(analysis: "Analysis") -> None:
@@ -131,7 +150,7 @@ def _measured(
     limit_warning = limit_finding if limit_finding and limit_finding.severity == "warning" else None
     current_reason = None if current is None else current_size(analysis, size, current)
     all_reasons = (first_reason, limit_reason, current_reason, *further_reasons)
-    findings = (*all_reasons, limit_warning, verdict_warning, *warnings(analysis))
+    findings = (mostly_failed(analysis), *all_reasons, limit_warning, verdict_warning, *warnings(analysis))
     database = analysis.models.database_sizes
     return Recommendation(
         basis="measured",
@@ -139,7 +158,7 @@ def _measured(
         range=(min(size, plateau.low), max(size, plateau.high)) if size == plateau.pool_size else (size, size),
         formula=_formula(start),
         verdict=verdict,
-        findings=tuple(finding for finding in findings if finding),
+        findings=_known(findings),
         throughput=plateau.throughput if size == plateau.pool_size else analysis.throughput_at(size),
         database_size=database[0] if database else None,
         database_range=database[1] if database else None,
@@ -148,6 +167,10 @@ def _measured(
         regret=prices(analysis, (size, current)),
         sweep_sizes=sizes_beyond(analysis) if verdict is Verdict.EDGE else (),
     )
+
+
+def _known(findings: Iterable[Finding | None]) -> tuple[Finding, ...]:
+    return tuple(finding for finding in findings if finding)
 
 
 def _formula(start: StartingPoint) -> Formula:

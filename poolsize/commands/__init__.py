@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from poolsize.errors import BadInput, PoolsizeError
+from poolsize.errors import BadInput, Interrupted, PoolsizeError, did_you_mean
 
 COMMANDS = {
     "recommend": "Recommend a pool size: from the formula, or from a measured run.",
@@ -46,6 +46,15 @@ class LazyGroup(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return a command's name, the command and its arguments. Raises BadInput for an unknown name."""
+        if args[0] not in COMMANDS and not args[0].startswith("-") and not ctx.resilient_parsing:
+            way_out = did_you_mean(args[0], COMMANDS) or f": the commands are {', '.join(COMMANDS)}"
+            raise BadInput(f"{args[0]} is no command{way_out}")
+        return super().resolve_command(ctx, args)
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command. Raises its PoolsizeError again, with flags in place of the parameters in backticks."""
         try:
@@ -54,7 +63,8 @@ class LazyGroup(click.Group):
             from poolsize.commands.flags import in_flags
 
             command = self.get_command(ctx, ctx.invoked_subcommand) if ctx.invoked_subcommand else None
-            raise type(error)(in_flags(str(error), command)) from error
+            error.args = (in_flags(str(error), command),)
+            raise
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -78,7 +88,7 @@ def main() -> None:
     except click.ClickException as error:
         _end(" ".join(error.format_message().split()), BadInput.exit_code)
     except (click.Abort, KeyboardInterrupt):
-        _end("interrupted", 1)
+        _end("interrupted", Interrupted.exit_code)
 
 
 def _end(message: str, code: int) -> None:

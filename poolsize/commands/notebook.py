@@ -1,9 +1,12 @@
 """`poolsize notebook`: a copy of the notebook for one run, or of the notebook for several, opened in JupyterLab."""
 
-import json
 import os
+import re
 import sys
+from collections.abc import Sequence
+from functools import partial
 from importlib.util import find_spec
+from itertools import chain, count
 from pathlib import Path
 
 import click
@@ -11,10 +14,19 @@ import click
 from poolsize.commands.compare import compare_files
 from poolsize.commands.run_file import complete_run
 from poolsize.errors import BadInput
+from poolsize.present.text.run_names import run_names
 from poolsize.shipped import shipped
 
 MODULES = ("jupyterlab", "ipywidgets", "nbformat", "pandas")
 """Modules that this command and the notebooks import from the extra `notebook`."""
+
+
+RUN_LINE = re.compile(r"^(RUNS?) = .*$", re.MULTILINE)
+"""The line of a notebook's parameters cell that names its run or its runs."""
+EXAMPLE_LINES = re.compile(r"^(?:from poolsize.shipped .*\n+|EXAMPLES = .*\n)", re.MULTILINE)
+"""Lines of the parameters cell that find the examples, which a notebook of other runs does not need."""
+NAMED_RUNS = 3
+"""The file name of a comparison names at most so many runs."""
 
 
 @click.command()
@@ -22,21 +34,21 @@ MODULES = ("jupyterlab", "ipywidgets", "nbformat", "pandas")
 def notebook(runs: tuple[str, ...]) -> None:
     """Open the analysis notebook on a run, on an example without one; or several runs beside each other.
 
-    The notebook is copied to poolsize-analysis.ipynb here (poolsize-compare.ipynb for several) unless that is there
-    already, so it is yours to change.
+    The notebook is a new file in this folder, yours to change: poolsize-RUN.ipynb, or poolsize-compare-RUN-RUN.ipynb
+    for several runs. Its first code cell names the runs. An older notebook of that name is kept; the new file gets a
+    number.
     """
     _require_modules()
-    runs_shown = _runs_shown(runs)
-    name = "compare" if len(runs) > 1 else "analysis"
-    copy = Path(f"poolsize-{name}.ipynb")
+    _require_complete(runs)
+    copy = _free_name(runs)
     try:
-        if not copy.exists():
-            _copy(shipped(f"notebooks/{name}.ipynb"), copy, keep_outputs=not runs)
+        _copy(shipped(f"notebooks/{'compare' if len(runs) > 1 else 'analysis'}.ipynb"), copy, runs)
     except OSError as error:
         raise BadInput(f"{copy} can't be written here ({error.strerror}): go to a folder of yours") from None
+    click.echo(f"poolsize: wrote {copy}", err=True)
     as_root = ["--allow-root"] if os.geteuid() == 0 else []
     words = [sys.executable, "-m", "jupyter", "lab", str(copy), *as_root]
-    os.execve(sys.executable, words, os.environ | runs_shown)  # noqa: S606 (no shell)
+    os.execv(sys.executable, words)  # noqa: S606 (no shell)
 
 
 def _require_modules() -> None:
@@ -46,26 +58,40 @@ def _require_modules() -> None:
         raise BadInput(f"notebooks need {', '.join(missing)}: pip install 'poolsize[notebook]'")
 
 
-def _runs_shown(runs: tuple[str, ...]) -> dict[str, str]:
-    """Return the environment variable that names the runs to the notebook; empty without runs, for its example.
-
-    Raises BadInput or WorkFailed for runs that the notebook can't show.
-    """
-    if not runs:
-        return {}
+def _require_complete(runs: Sequence[str]) -> None:
+    """Raise BadInput or WorkFailed for runs that the notebook can't show."""
     if len(runs) == 1:
         complete_run(runs[0])
-        return {"POOLSIZE_RUN": str(Path(runs[0]).resolve())}
-    compare_files(runs)
-    return {"POOLSIZE_RUNS": json.dumps([str(Path(run).resolve()) for run in runs])}
+    elif runs:
+        compare_files(runs)
 
 
-def _copy(source: Path, target: Path, *, keep_outputs: bool) -> None:
-    """Copy a notebook. keep_outputs: whether to copy its outputs, which show the examples and no other run."""
+def _free_name(runs: Sequence[str]) -> Path:
+    """Return the name of a notebook that does not exist: the runs', with a number from 2 on where that is taken."""
+    names = [name.replace("/", "-") for name in run_names(runs)] if runs else ["analysis"]
+    if len(runs) > 1:
+        more = [f"{len(names) - NAMED_RUNS}-more"] if len(names) > NAMED_RUNS else []
+        names = ["compare", *names[:NAMED_RUNS], *more]
+    stem = "-".join(["poolsize", *names])
+    paths = (Path(f"{stem}{ending}.ipynb") for ending in chain([""], (f"-{number}" for number in count(2))))
+    return next(path for path in paths if not path.exists())
+
+
+def _copy(source: Path, target: Path, runs: Sequence[str]) -> None:
+    """Copy a notebook, with the runs in its parameters cell. Its outputs, which show an example, stay only without."""
     import nbformat
 
     notebook = nbformat.read(source, as_version=nbformat.NO_CONVERT)
-    for cell in notebook.cells:
-        if cell.cell_type == "code" and not keep_outputs:
+    paths = [str(Path(run).resolve()) for run in runs]
+    for cell in notebook.cells if runs else ():
+        if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
+        if "parameters" in cell.metadata.get("tags", []):
+            name_runs = partial(_run_line, value=paths if len(paths) > 1 else paths[0])
+            cell.source = RUN_LINE.sub(name_runs, EXAMPLE_LINES.sub("", cell.source))
     nbformat.write(notebook, target)
+
+
+def _run_line(example: re.Match[str], value: object) -> str:
+    """Return the line of the parameters cell that names the runs, in place of an example's. value: path or paths."""
+    return f"{example[1]} = {value!r}"

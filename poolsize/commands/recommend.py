@@ -6,7 +6,7 @@ from poolsize.answer.latency_limit import NO_LIMITS, LatencyLimits
 from poolsize.answer.recommendation import Recommendation, from_formula
 from poolsize.commands.limits import LIMITS, limit_options, limits_of
 from poolsize.commands.outputs import json_option
-from poolsize.commands.run_file import complete_run
+from poolsize.commands.run_file import complete_run, end_without_size
 from poolsize.errors import BadInput
 from poolsize.formula import starting_point
 from poolsize.present.json.recommendation import recommendation_json
@@ -54,6 +54,7 @@ def recommend(
     if note:
         click.echo(f"poolsize: {note}", err=True)
     click.echo(recommendation_json(answer) if as_json else recommendation_text(answer))
+    end_without_size(answer)
 
 
 def _measured(run_path: str, limits: LatencyLimits, current: int | None) -> Recommendation:

@@ -6,6 +6,7 @@ import click
 
 from poolsize.answer.recommendation import recommend
 from poolsize.commands.limits import limit_options, limits_of
+from poolsize.commands.outputs import require_writable
 from poolsize.commands.run_file import complete_run
 from poolsize.errors import BadInput
 
@@ -23,8 +24,9 @@ def report(run: str, output: Path, current: int | None, max_p95_ms: str | None, 
 
     The .html page is made for a phone, a desk and paper; print it from a browser for a PDF.
     """
-    if output.suffix not in ENDINGS:
-        raise BadInput(f"--output {output}: name a file that ends in .html or .md (a browser prints the first as PDF)")
+    require_writable(
+        "--output", output, ENDINGS, "a file that ends in .html or .md (a browser prints the first as PDF)"
+    )
     analysis = complete_run(run)
     answer = recommend(analysis, limits_of(max_p95_ms, max_p99_ms), current)
     from poolsize.present.report.report import report_html, report_markdown

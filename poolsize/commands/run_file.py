@@ -1,11 +1,13 @@
-"""A complete run from a file, for the commands that need one."""
+"""A complete run from a file, for the commands that need one, and the exit code of an answer without a size."""
 
+import sys
 from typing import TYPE_CHECKING
 
 from poolsize.errors import WorkFailed
 
 if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
     from poolsize.analysis.analysis import Analysis
+    from poolsize.answer.recommendation import Recommendation
 
 
 def complete_run(path: str) -> "Analysis":
@@ -21,3 +23,9 @@ def complete_run(path: str) -> "Analysis":
     if left := remaining(run):
         raise WorkFailed(f"{path} is incomplete: {left}; finish it with: poolsize sweep --resume {path}")
     return analyze(run)
+
+
+def end_without_size(answer: "Recommendation") -> None:
+    """End the command with the exit code of failed work if the answer, which is printed already, has no pool size."""
+    if answer.pool_size is None:
+        sys.exit(WorkFailed.exit_code)

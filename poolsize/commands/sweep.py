@@ -13,6 +13,7 @@ from poolsize.analysis.analysis import analyze
 from poolsize.answer.recommendation import recommend
 from poolsize.commands.limits import limit_options, limits_of
 from poolsize.commands.outputs import json_option
+from poolsize.commands.run_file import end_without_size
 from poolsize.errors import BadInput
 from poolsize.locust.launch import require_processes, run_locust
 from poolsize.present.json.recommendation import recommendation_json
@@ -64,6 +65,7 @@ def sweep(current: int | None, max_p95_ms: str | None, max_p99_ms: str | None, a
     else:
         click.echo(recommendation_text(answer))
         click.echo(f"\nStored in {run_path}; draw it with: poolsize analyze {run_path} --plot knee.png")
+    end_without_size(answer)
 
 
 def _replay(options: SweepOptions) -> Path:

@@ -19,7 +19,8 @@ class Cursor(Protocol):
 class Server:
     """A MySQL or MariaDB server.
 
-    address: host and port as the server reports them. flavor: "MySQL", "MariaDB" or "Percona Server".
+    address: host and port as the server reports them, an IPv6 address in brackets.
+    flavor: "MySQL", "MariaDB" or "Percona Server".
     version: as the server reports it, e.g. "10.11.6-MariaDB".
     max_connections: connections that the server admits, without the administrator's.
     max_user_connections: connections that each account may have, or 0 for no such limit.
@@ -57,6 +58,11 @@ class Server:
         return max(0, min(free, of_account))
 
 
+def host_and_port(host: str, port: int | str) -> str:
+    """Return HOST:PORT, with an IPv6 address in brackets, as a URL needs it: [::1]:3306."""
+    return f"[{host}]:{port}" if ":" in host and not host.startswith("[") else f"{host}:{port}"
+
+
 def query(name: str) -> str:
     """Return the SQL text of facts/queries/NAME.sql."""
     return resources.files("poolsize.facts").joinpath(f"queries/{name}.sql").read_text("utf-8")
@@ -67,7 +73,7 @@ def read_server(cursor: Cursor) -> Server:
     cursor.execute(query("variables"))
     variables = dict(cursor.fetchall())
     return Server(
-        address=f"{variables.get('hostname', '')}:{variables.get('port', '')}",
+        address=host_and_port(variables.get("hostname", ""), variables.get("port", "")),
         flavor=_flavor(variables),
         version=variables["version"],
         max_connections=int(variables["max_connections"]),

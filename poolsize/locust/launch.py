@@ -10,10 +10,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from poolsize.errors import BadInput, PoolsizeError, WorkFailed
+from poolsize.errors import BadInput, Interrupted, PoolsizeError, WorkFailed
 from poolsize.locust.progress_pipe import DESCRIPTOR
 from poolsize.sweep.events import Event, SweepFailed, SweepStarted, read_event
 from poolsize.sweep.options import OPTIONS, SweepOptions
+
+MOST_WORKERS = 1_000
+"""A larger number of workers is a typing error."""
 
 
 def require_processes(options: SweepOptions) -> None:
@@ -23,8 +26,8 @@ def require_processes(options: SweepOptions) -> None:
     """
     for name in ("processes", "expect_workers"):
         number = getattr(options, name)
-        if number is not None and number < 1:
-            raise BadInput(f"`{name}` {number}: give at least 1")
+        if number is not None and not 1 <= number <= MOST_WORKERS:
+            raise BadInput(f"`{name}` {number}: give 1 to {MOST_WORKERS:,}")
     if options.expect_workers and options.processes:
         raise BadInput("`expect_workers` waits for processes elsewhere, `processes` starts them here: leave one out")
     if options.expect_workers and not options.url:
@@ -34,8 +37,8 @@ def require_processes(options: SweepOptions) -> None:
 def run_locust(locustfile: Path, options: SweepOptions, show: Callable[[Event], None]) -> Path:
     """Run the sweep in a Locust process, and return the path of the run's file.
 
-    show: called with each event of the sweep. Raises BadInput for options or a locustfile that the sweep refuses, and
-    WorkFailed when the sweep fails or is interrupted.
+    show: called with each event of the sweep. Raises BadInput for options or a locustfile that the sweep refuses,
+    WorkFailed when the sweep fails, and Interrupted when a signal ends it.
     """
     run_path = ""
     failure: SweepFailed | None = None
@@ -51,10 +54,10 @@ def run_locust(locustfile: Path, options: SweepOptions, show: Callable[[Event], 
                         failure = event
                 show(event)
             code = locust.wait()
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as error:
             locust.terminate()
             locust.wait()
-            raise WorkFailed(_with_hint("interrupted", run_path)) from None
+            raise Interrupted(_with_hint("interrupted", run_path), *error.args) from None
         if failure:
             raise _error(failure, run_path)
         if code and not run_path:
@@ -112,8 +115,8 @@ def _child(
         locust.wait()
 
 
-def _as_interrupt(*_: object) -> None:
-    raise KeyboardInterrupt
+def _as_interrupt(number: int, _: object) -> None:
+    raise KeyboardInterrupt(number)
 
 
 def _error(failure: SweepFailed, run_path: str) -> PoolsizeError:

@@ -8,6 +8,8 @@ from poolsize.errors import BadInput
 
 SEARCH_STEP_SECONDS, SEARCH_WARM_UP_SECONDS = 8, 2
 """Defaults of a search, in seconds. Between-step noise exceeds within-step noise, so many short steps tell more."""
+MOST_USERS, MOST_REPEATS, MOST_SECONDS = 1_000_000, 1_000, 86_400
+"""Larger numbers of users, of repeats, or of seconds in a step are typing errors."""
 LONGEST = 4
 """The counted time of a step that is not steady or precise enough may grow to this multiple of its planned length."""
 
@@ -98,15 +100,7 @@ class SweepPlan:
 
     def __post_init__(self) -> None:
         """Raise BadInput for a plan that can't be carried out."""
-        for value, name, least in (
-            (self.users, "users", 1),
-            (self.step_seconds, "step_seconds", 1),
-            (self.warm_up_seconds, "warm_up_seconds", 0),
-            (self.repeats, "repeats", 1),
-            (self.think_time_ms, "think_time_ms", 0),
-        ):
-            if value < least:
-                raise BadInput(f"`{name}` {value:g}: give at least {least}")
+        self._require_sane_numbers()
         if not 0 < self.pool_timeout_seconds < inf:
             raise BadInput(f"`pool_timeout_seconds` {self.pool_timeout_seconds:g}s: give more than 0s")
         if self.rate is not None and not 0 < self.rate < inf:
@@ -124,6 +118,20 @@ class SweepPlan:
             raise BadInput("`sizes` is empty: name at least one, e.g. `sizes` 1,4,8,16")
         if self.sizes and min(self.sizes) < 1:
             raise BadInput(f"`sizes` {min(self.sizes)}: a pool has at least 1 connection")
+
+    def _require_sane_numbers(self) -> None:
+        """Raise BadInput for a number that is too small, or so large that it is a typing error."""
+        for value, name, least, most in (
+            (self.users, "users", 1, MOST_USERS),
+            (self.step_seconds, "step_seconds", 1, MOST_SECONDS),
+            (self.warm_up_seconds, "warm_up_seconds", 0, MOST_SECONDS),
+            (self.repeats, "repeats", 1, MOST_REPEATS),
+            (self.think_time_ms, "think_time_ms", 0, 1000 * MOST_SECONDS),
+        ):
+            if value < least:
+                raise BadInput(f"`{name}` {value}: give at least {least}")
+            if value > most:
+                raise BadInput(f"`{name}` {value}: give at most {most:,}")
 
     @property
     def largest(self) -> int:

@@ -15,6 +15,7 @@ class SweepStarted:
     """The sweep begins.
 
     run: path of the run's file. steps: number of planned steps; a search counts only the steps of its verification.
+    to_verify: the part of them that a verification still measures, at most.
     steps_done: number of steps that a resumed run has already. step_seconds: planned length of a step, warm-up
     included. budget_seconds: rest of a search's budget; None for a grid. notes: sentences for the user.
     """
@@ -25,6 +26,7 @@ class SweepStarted:
     step_seconds: float
     budget_seconds: int | None = None
     notes: tuple[str, ...] = ()
+    to_verify: int = 0
     kind: Literal["sweep_started"] = "sweep_started"
 
 

@@ -56,11 +56,13 @@ def _started(run: Run, path: str, notes: tuple[str, ...]) -> SweepStarted:
     plan = run.plan
     planned = 0 if plan.search else len(grid_steps(plan))
     done = len(curve_steps(plan, run.steps)) if plan.search else planned - len(missing_steps(plan, run.steps))
+    to_verify, verified = VERIFIED_SIZES * len(plan.verify), len(verification_steps(run))
     return SweepStarted(
         run=path,
-        steps=planned + VERIFIED_SIZES * len(plan.verify),
-        steps_done=done + len(verification_steps(run)),
+        steps=planned + to_verify,
+        steps_done=done + verified,
         step_seconds=plan.warm_up_seconds + plan.step_seconds,
         budget_seconds=seconds_left(plan, run.steps),
         notes=notes,
+        to_verify=max(0, to_verify - verified),
     )

@@ -9,6 +9,7 @@ from poolsize.facts.machine import this_machine
 from poolsize.formula import starting_point
 from poolsize.runs.plan import SEARCH_STEP_SECONDS, SEARCH_WARM_UP_SECONDS, Search, SweepPlan
 from poolsize.sweep.options import OPTIONS, SweepOptions
+from poolsize.sweep.readers import LARGEST_POOL, write_seconds
 
 FURTHEST = 8
 """The largest size of a search, as a multiple of the size that it starts from."""
@@ -32,7 +33,9 @@ def plan_for(options: SweepOptions, workload: str, recorded: tuple[int, int] | N
     largest = search.largest if search else max(sizes, default=1)
     users = enough_users(options, largest) if options.users is None else options.users
     values = (SEARCH_DEFAULTS if search else {}) | _values(options, SweepPlan)
-    return SweepPlan(**values | {"sizes": sizes, "users": users, "workload": workload, "search": search})
+    plan = SweepPlan(**values | {"sizes": sizes, "users": users, "workload": workload, "search": search})
+    _require_room_for_a_step(options, plan)
+    return plan
 
 
 def options_of(plan: SweepPlan) -> dict[str, Any]:
@@ -80,7 +83,8 @@ def _search(options: SweepOptions, start: int, recorded: tuple[int, int] | None)
 
     Its bounds are those of the recording; without a recording, the users must be able to fill the largest pool.
     """
-    largest = FURTHEST * start if options.users is None else min(FURTHEST * start, max(1, options.users // 2))
+    furthest = min(FURTHEST * start, LARGEST_POOL)
+    largest = furthest if options.users is None else min(furthest, max(1, options.users // 2))
     smallest, largest = recorded or (1, largest)
     return Search(
         start=min(max(start, smallest), largest), smallest=smallest, largest=largest, **_values(options, Search)
@@ -98,3 +102,16 @@ def _refuse_mixture(options: SweepOptions, search: Search | None) -> None:
             raise BadInput(
                 f"{options.named(name)}: it is for a search, and `sizes` or `rate` make a grid: leave one out"
             )
+
+
+def _require_room_for_a_step(options: SweepOptions, plan: SweepPlan) -> None:
+    """Raise BadInput for a search whose budget is shorter than a step."""
+    one_step = plan.warm_up_seconds + plan.step_seconds
+    if plan.search is None or plan.search.budget_seconds >= one_step:
+        return
+    budget = write_seconds(plan.search.budget_seconds)
+    named = options.named("budget_seconds") if options.budget_seconds is not None else f"`budget_seconds` {budget}"
+    raise BadInput(
+        f"{named}: no step fits in it; a step takes {write_seconds(one_step)} (`warm_up_seconds` "
+        f"{plan.warm_up_seconds}s, `step_seconds` {plan.step_seconds}s), and an answer takes several steps"
+    )

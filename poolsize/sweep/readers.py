@@ -4,7 +4,6 @@ A reader returns the value of a text and raises ValueError with the way out; `re
 A writer is the inverse of the reader of the same name: `seconds(write_seconds(value)) == value`.
 """
 
-import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TypeVar
@@ -13,10 +12,15 @@ from poolsize.errors import BadInput
 
 T = TypeVar("T")
 
-MILLISECONDS = {"ms": 1.0, "s": 1000.0, "m": 60_000.0, "": 1000.0}
-"""Milliseconds in each unit of a duration; a duration without a unit is in seconds."""
+MILLISECONDS = {"ms": 1.0, "s": 1000.0, "m": 60_000.0}
+"""Milliseconds in each unit of a duration. The unit is required: people mean ms as often as s."""
 SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "": 1.0}
-"""Seconds in each unit; a table of its own, so that a written number of seconds is read again to the last digit."""
+"""Seconds in each unit; a duration of a step, a search or a timeout without a unit is in seconds.
+
+A table of its own, so that a written number of seconds is read again to the last digit.
+"""
+LARGEST_POOL = 100_000
+"""The largest pool size that a person can mean."""
 RESERVED = {
     "basedir", "bind_address", "datadir", "init_file", "max_connections", "pid_file", "port", "skip_grant_tables",
     "skip_name_resolve", "skip_networking", "socket", "user",
@@ -38,8 +42,10 @@ def read_optional(name: str, text: str | None, reader: Callable[[str], T]) -> T 
 
 
 def milliseconds(text: str) -> float:
-    """Return a duration ("550ms", "15s", "2m" or seconds, "15") in milliseconds. Raises ValueError."""
-    return _duration(text, MILLISECONDS)
+    """Return a duration with its unit ("550ms", "15s", "2m") in milliseconds; 0 needs no unit. Raises ValueError."""
+    if _is_number(text) and float(text):
+        raise ValueError(f"a time needs a unit: write {text.strip()}ms or {text.strip()}s")
+    return 0.0 if _is_number(text) else _duration(text, MILLISECONDS)
 
 
 def positive_milliseconds(text: str) -> float:
@@ -50,7 +56,7 @@ def positive_milliseconds(text: str) -> float:
 
 
 def seconds(text: str) -> float:
-    """Return a duration in seconds. Raises ValueError."""
+    """Return a duration ("550ms", "15s", "2m" or seconds, "15") in seconds. Raises ValueError."""
     return _duration(text, SECONDS)
 
 
@@ -93,7 +99,9 @@ def share(text: str) -> float:
 def pool_sizes(text: str) -> tuple[int, ...]:
     """Return "1,4,8,16" as ascending pool sizes without repetition. Raises ValueError naming the wrong part."""
     return _whole_numbers(
-        text, range(1, sys.maxsize), "a pool size; give whole numbers from 1, separated by commas, e.g. 1,4,8,16"
+        text,
+        range(1, LARGEST_POOL + 1),
+        f"a pool size; give whole numbers from 1 to {LARGEST_POOL:,}, separated by commas, e.g. 1,4,8,16",
     )
 
 
@@ -162,6 +170,14 @@ def _duration(text: str, units: Mapping[str, float]) -> float:
     if not 0 <= value < float("inf"):
         raise ValueError("give a duration such as 550ms, 15s or 2m")
     return value
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _whole_numbers(text: str, accepted: range, meaning: str) -> tuple[int, ...]:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from poolsize.errors import BadInput
+from poolsize.errors import BadInput, Interrupted, did_you_mean
 from poolsize.recordings.published import published_curves
 from poolsize.recordings.recording import Recording, read_recording
 from poolsize.runs.plan import SweepPlan
@@ -22,7 +22,8 @@ from poolsize.units import count
 def replay(options: SweepOptions) -> Path:
     """Sweep the recording that options.replay names, and return the run's path.
 
-    Raises BadInput for an option that needs a server, and for a recording that can't be read.
+    Raises BadInput for an option that needs a server, and for a recording that can't be read. Raises Interrupted for
+    Ctrl-C.
     """
     assert options.replay is not None
     _refuse_what_needs_a_server(options)
@@ -35,7 +36,10 @@ def replay(options: SweepOptions) -> Path:
         path = new_file(options.output, workload)
     generator = ReplayGenerator(recording, run)
     with RunWriter(path, run.setting, resume=options.resume is not None) as writer:
-        sweep(run, (), generator, writer, _ignore)
+        try:
+            sweep(run, (), generator, writer, _ignore)
+        except KeyboardInterrupt:
+            raise Interrupted(f"interrupted; what was measured is kept: poolsize sweep `resume` {path}") from None
     return path
 
 
@@ -45,7 +49,9 @@ def recording_of(path: Path) -> Recording:
         return read_recording(path)
     known = published_curves()
     if str(path) not in known:
-        raise BadInput(f"`replay` {path}: neither a file nor a published curve: {', '.join(known)}")
+        raise BadInput(
+            f"`replay` {path}: neither a file nor a published curve: {', '.join(known)}{did_you_mean(str(path), known)}"
+        )
     return known[str(path)].recording
 
 

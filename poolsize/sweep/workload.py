@@ -4,7 +4,7 @@ import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
-from poolsize.errors import BadInput
+from poolsize.errors import BadInput, did_you_mean
 from poolsize.shipped import workloads
 
 DEFAULT_WORKLOAD = "oltp_read_write"
@@ -44,4 +44,6 @@ def find_locustfile(workload: str) -> Path:
         return known[workload]
     if Path(workload).is_file():
         return Path(workload)
-    raise BadInput(f"`workload` {workload}: neither a locustfile nor one of {', '.join(known)}")
+    raise BadInput(
+        f"`workload` {workload}: neither a locustfile nor one of {', '.join(known)}{did_you_mean(workload, known)}"
+    )

@@ -7,6 +7,7 @@ from sqlalchemy import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
 from poolsize.errors import BadInput
+from poolsize.facts.server import host_and_port
 
 SCHEMA = "poolsize"
 DRIVER = "mysql+pymysql"
@@ -32,6 +33,8 @@ def database_url(text: str) -> URL:
 
     Raises BadInput for a text that is no URL, and for another database; the error does not show the password.
     """
+    if text.strip().lower().startswith("jdbc:"):
+        raise BadInput("`url`: write mysql://USER:PASSWORD@HOST:3306/, without jdbc:")
     try:
         url = make_url(text)
     except (ArgumentError, ValueError):
@@ -83,7 +86,7 @@ def error_kind(error: BaseException) -> str:
 
 def _refused(url: URL, error: pymysql.MySQLError) -> BadInput:
     """Return the error that names why the server refused the connection, and the way out, without the password."""
-    account = f"{url.username or 'nobody'}@{url.host or 'localhost'}:{url.port or 3306}"
+    account = f"{url.username or 'nobody'}@{host_and_port(url.host or 'localhost', url.port or 3306)}"
     number, text = (*error.args, "", "")[:2]
     if number in ACCESS_DENIED:
         return BadInput(f"`url`: the server refuses {account} ({text}): check the user and the password")

@@ -163,7 +163,7 @@ def test_an_interrupted_sweep_keeps_its_steps_and_resumes(
     wait_for_a_step(path)
     sweep.send_signal(ending)
     out, err = sweep.communicate(timeout=30)
-    assert (sweep.returncode, out) == (1, "")
+    assert (sweep.returncode, out) == (128 + ending, "")
     assert "--resume a.jsonl" in err.splitlines()[-1]
     kept = load_run(path).steps
     assert len(kept) == 1

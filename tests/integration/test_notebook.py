@@ -3,6 +3,7 @@
 import base64
 import io
 import json
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -26,12 +27,6 @@ PAIRS = (
     ("insert-mariadb", "insert-mysql"),
     ("oltp_read_write-mariadb", "oltp_read_write-mysql"),
 )
-
-
-@pytest.fixture(autouse=True)
-def no_run_of_the_user_s(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("POOLSIZE_RUN", "POOLSIZE_RUNS"):
-        monkeypatch.delenv(name, raising=False)
 
 
 def executed(name: str, folder: Path, **parameters: object) -> Any:
@@ -97,6 +92,17 @@ def test_the_analysis_runs_on_every_example(tmp_path: Path, name: str) -> None:
     done = executed("analysis", tmp_path, RUN=str(EXAMPLES[name]))
     assert len(images(done)) >= 7
     assert any("Pool size: " in text for text in texts(done))
+
+
+@pytest.mark.long
+def test_a_notebook_of_a_run_shows_it_the_next_day_too(
+    poolsize_here: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Executed by itself, without the command that made it."""
+    monkeypatch.setattr(os, "execv", lambda *_: None)
+    assert poolsize_here("notebook", str(EXAMPLES["scan-mariadb"])).returncode == 0
+    monkeypatch.setitem(NOTEBOOKS, "mine", tmp_path / "poolsize-scan-mariadb.ipynb")
+    assert any("scan on MariaDB" in text or "Pool size: 2" in text for text in texts(executed("mine", tmp_path)))
 
 
 @pytest.mark.long

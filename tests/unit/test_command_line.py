@@ -128,39 +128,47 @@ def test_bad_input_is_one_line_and_no_traceback(
     assert (tmp_path / "half.jsonl").read_bytes() == whole[: len(whole) // 2]
 
 
-def test_a_plot_that_can_not_be_drawn_is_told_after_the_table(poolsize_here: Command, tmp_path: Path) -> None:
-    stored(tmp_path / "a.jsonl")
-    for name in ("no/folder.png", "a.nonsense"):
-        done = poolsize_here("analyze", "a.jsonl", "--plot", name)
-        assert done.returncode == 2
-        assert "Plateau: 4 connections" in done.stdout
-        assert done.stderr.startswith(f"poolsize: error: --plot {name}")
-
-
 def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What would be started in place of this process, and the environment variables that name its runs."""
+    """What would be started in place of this process."""
     started: list[str] = []
-
-    def start(_: str, words: list[str], environment: dict[str, str]) -> None:
-        runs = (f"{name}={environment[name]}" for name in ("POOLSIZE_RUN", "POOLSIZE_RUNS") if name in environment)
-        started.extend([*words, *runs])
-
-    monkeypatch.setattr(os, "execve", start)
+    monkeypatch.setattr(os, "execv", lambda _, words: started.extend(words))
     return started
 
 
-def test_the_notebook_of_a_run_of_yours_shows_nothing_of_the_example(
+def parameters(notebook: Path) -> dict[str, object]:
+    """What the notebook's parameters cell sets, run by itself."""
+    cells = json.loads(notebook.read_text())["cells"]
+    (source,) = ["".join(cell["source"]) for cell in cells if "parameters" in cell["metadata"].get("tags", [])]
+    values: dict[str, object] = {}
+    exec(source, values)  # noqa: S102 (the project's own notebook)
+    return {name: value for name, value in values.items() if name.isupper()}
+
+
+def test_the_notebook_of_a_run_of_yours_names_it_and_shows_nothing_of_the_example(
     poolsize_here: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     words = opened(monkeypatch)
     stored(tmp_path / "a.jsonl")
-    assert poolsize_here("notebook", "a.jsonl").returncode == 0
-    assert "poolsize-analysis.ipynb" in words
-    assert f"POOLSIZE_RUN={tmp_path / 'a.jsonl'}" in words
-    assert "image/png" not in (tmp_path / "poolsize-analysis.ipynb").read_text()
-    (tmp_path / "poolsize-analysis.ipynb").unlink()
+    done = poolsize_here("notebook", "a.jsonl")
+    assert (done.returncode, done.stderr) == (0, "poolsize: wrote poolsize-a.ipynb\n")
+    assert "poolsize-a.ipynb" in words
+    assert parameters(tmp_path / "poolsize-a.ipynb") == {"RUN": str(tmp_path / "a.jsonl"), "CURRENT": None}
+    assert "image/png" not in (tmp_path / "poolsize-a.ipynb").read_text()
     assert poolsize_here("notebook").returncode == 0
     assert "image/png" in (tmp_path / "poolsize-analysis.ipynb").read_text()
+
+
+def test_a_notebook_that_is_there_is_neither_written_over_nor_opened(
+    poolsize_here: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = opened(monkeypatch)
+    stored(tmp_path / "a.jsonl")
+    (tmp_path / "poolsize-a.ipynb").write_text("mine")
+    (tmp_path / "poolsize-a-2.ipynb").write_text("mine too")
+    done = poolsize_here("notebook", "a.jsonl")
+    assert (done.returncode, done.stderr) == (0, "poolsize: wrote poolsize-a-3.ipynb\n")
+    assert "poolsize-a-3.ipynb" in words
+    assert (tmp_path / "poolsize-a.ipynb").read_text() == "mine"
 
 
 def test_what_a_notebook_can_not_show_is_refused_before_it_opens(
@@ -187,9 +195,10 @@ def test_the_notebook_of_several_runs_compares_them(
     words = opened(monkeypatch)
     runs = [str(EXAMPLES[name]) for name in ("scan-mariadb", "scan-mysql")]
     assert poolsize_here("notebook", *runs).returncode == 0
-    assert "poolsize-compare.ipynb" in words
-    assert f"POOLSIZE_RUNS={json.dumps(runs)}" in words
-    assert "image/png" not in (tmp_path / "poolsize-compare.ipynb").read_text()
+    copy = tmp_path / "poolsize-compare-scan-mariadb-scan-mysql.ipynb"
+    assert copy.name in words
+    assert parameters(copy) == {"RUNS": runs, "ACROSS": None}
+    assert "image/png" not in copy.read_text()
 
 
 @pytest.mark.parametrize("missing", [("jupyterlab", "ipywidgets", "nbformat", "pandas"), ("pandas",)], ids=" ".join)

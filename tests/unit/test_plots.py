@@ -86,7 +86,8 @@ def test_axes_name_what_they_show_and_its_unit(name: str) -> None:
     }  # fmt: skip
     assert ax.get_ylabel() in {
         "throughput (transactions/s)", "transactions in a second", "total time (ms)", "usage time (ms)", "mean (ms)",
-        "elapsed (ms)", "cores busy", "threads running", "users", "share of the highest throughput", "throughput against the first run",
+        "elapsed (ms)", "cores busy", "threads running", "users", "share of the highest throughput",
+        "throughput against the first run",
     }  # fmt: skip
 
 

@@ -68,6 +68,28 @@ def test_a_busy_generator_is_said() -> None:
     assert recommend(analyze(a_run({1: 100, 2: 200, 4: 201}, cpu=0.95))).verdict == "generator-limited"
 
 
+def disturbed(run: Run, number: int) -> Run:
+    """The run, after this many attempts at its first step that other programs spoiled."""
+    quiet = CheckResult(Check.QUIET, False, {"other_cores": 1.0, "cores": 2.0, "busy_cores": 2.0})
+    spoiled = replace(run.steps[0], checks=(quiet,))
+    plan = replace(run.plan, attempts=number + 1)
+    return replace(run, setting=replace(run.setting, plan=plan), steps=(*[spoiled] * number, *run.steps))
+
+
+def test_mostly_spoiled_steps_stand_before_the_number() -> None:
+    run = a_run({1: 100, 2: 200, 4: 390, 8: 400})
+    text = recommendation_text(recommend(analyze(disturbed(run, 5))))
+    first, second = text.split("\n\n")[:2]
+    assert " ".join(first.split()).startswith(
+        "5 of 9 measured steps failed a check (quiet 5 times): other programs used"
+    )
+    assert second.startswith("Pool size: 4 connections")
+    assert text.count("5 of 9") == 1
+    assert recommendation_text(recommend(analyze(disturbed(run, 4)))).startswith("Pool size: 4")
+    without_size = recommendation_text(recommend(analyze(disturbed(a_run({64: 900, 100: 905}), 3))))
+    assert without_size.startswith("3 of 5 measured steps")
+
+
 def test_an_incomplete_run_is_refused_with_the_way_on() -> None:
     run = a_run({1: 100, 2: 200, 4: 201})
     analysis = analyze(Run(run.setting, run.steps[:2]))

@@ -16,6 +16,7 @@ from poolsize.answer.recommendation import recommend
 from poolsize.commands.sweep import sweep
 from poolsize.present.report.report import report_html, report_markdown
 from poolsize.present.text.analysis import analysis_text
+from poolsize.present.text.recommendation import recommendation_text
 from poolsize.present.text.repeat_command import repeat_command
 from poolsize.recordings.published import published_curves
 from poolsize.runs.run import Run
@@ -98,9 +99,10 @@ def test_a_failed_check_is_as_plain_as_the_result() -> None:
     assert "A check failed" in page.text
     assert "littles_law, with 2 connections: throughput x (total + gap) accounts for" in page.text
     analysis = analyze(run)
-    assert "littles_law, with 2 connections: throughput x (total + gap) accounts for" in report_markdown(
-        analysis, recommend(analysis)
-    )
+    for text in (page.text, report_markdown(analysis, recommend(analysis))):
+        assert text.count("littles_law, with 2 connections: throughput x") == 1
+        assert text.count("throughput x (total + gap)") == 1
+    assert "throughput x (total + gap)" in recommendation_text(recommend(analysis))
 
 
 def test_where_no_size_can_be_given_it_says_so_first() -> None:
@@ -186,7 +188,7 @@ def test_the_command_writes_it(poolsize_here: Command, tmp_path: Path) -> None:
     done = poolsize_here("report", example, "--output", "a.html", "--current", "16")
     assert (done.returncode, done.stdout) == (0, "")
     assert "Your current size, 16" in (tmp_path / "a.html").read_text()
-    for output, said in (("a.pdf", "--output a.pdf"), ("no/where.md", "--output no/where.md can't be written")):
+    for output, said in (("a.pdf", "--output a.pdf"), ("no/where.md", "--output no/where.md: there is no folder no")):
         done = poolsize_here("report", example, "--output", output)
         assert done.returncode == 2
         assert said in done.stderr

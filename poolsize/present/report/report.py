@@ -11,6 +11,7 @@ import jinja2
 from markupsafe import Markup, escape
 
 from poolsize.analysis.analysis import Analysis
+from poolsize.answer.finding import Code
 from poolsize.answer.recommendation import Recommendation
 from poolsize.present.report.facts import facts
 from poolsize.present.report.pictures import Picture, is_latency_limited, pictures
@@ -32,6 +33,9 @@ from poolsize.units import count, percent
 
 OPTION = re.compile(r"--[a-z][a-z-]*")
 """A long option of a command line, which the page keeps on one line."""
+
+UNDER_CHECKS = {Code.CHECK_FAILED, Code.VERIFICATION_FAILED, Code.RETRIED}
+"""Warnings whose steps and figures stand under Checks, so that the page has them once."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +110,7 @@ def _report(analysis: Analysis, answer: Recommendation, shown: Sequence[Picture]
         size=size,
         range=_range_sentence(analysis, answer),
         verdict=answer.verdict or "",
-        warnings=warning_sentences(answer.findings),
+        warnings=warning_sentences(finding for finding in answer.findings if finding.code not in UNDER_CHECKS),
         failed=_failed(analysis),
         excluded=excluded_steps(analysis),
         reasons=reason_sentences(answer.findings),

@@ -6,6 +6,7 @@ from poolsize.present.text.knee import knee_text
 from poolsize.present.text.sentences.bottlenecks import bottleneck_evidence
 from poolsize.present.text.sentences.checks import check_sentence
 from poolsize.present.text.tables import estimators_table, sizes_table, verified_table
+from poolsize.present.text.width import terminal_width
 from poolsize.units import count, milliseconds, percent
 
 
@@ -16,7 +17,7 @@ def analysis_text(analysis: Analysis) -> str:
     parts = [
         title,
         sizes_table(analysis).as_text(),
-        knee_text(analysis),
+        knee_text(analysis, terminal_width()),
         _estimates(analysis),
         estimators_table(analysis).as_text() if analysis.models.estimates else "",
         _bottleneck(analysis),

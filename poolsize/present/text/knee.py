@@ -11,12 +11,16 @@ if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
     from poolsize.analysis.analysis import Analysis
 
 WIDTH, HEIGHT = 60, 8
+NARROWEST, BESIDE = 14, 26
+"""Columns of the narrowest curve, and of what stands beside a curve: the label on its left, a word on its right."""
 EIGHTHS = " ▁▂▃▄▅▆▇█"
 """A letter for each eighth of a line's height."""
 
 
-def knee_text(analysis: "Analysis") -> str:
+def knee_text(analysis: "Analysis", width: int | None = None) -> str:
     """Return the fitted curve as lines of letters: throughput from 0 over log2 of the pool size.
+
+    width: columns that the lines may have; None for all that the curve needs.
 
     Two lines below the curve show the valid pool sizes, and the plateau's start (^) with its 95 % range (~). Empty for
     a run without a curve, and for a single size.
@@ -27,9 +31,10 @@ def knee_text(analysis: "Analysis") -> str:
     smallest, largest = curve.sizes[0], curve.sizes[-1]
 
     def column(size: float) -> int:
-        return round((WIDTH - 1) * log(size / smallest) / log(largest / smallest))
+        return round((columns - 1) * log(size / smallest) / log(largest / smallest))
 
-    rates = [curve.at(smallest * (largest / smallest) ** (place / (WIDTH - 1))) for place in range(WIDTH)]
+    columns = WIDTH if width is None else min(WIDTH, max(NARROWEST, width - BESIDE))
+    rates = [curve.at(smallest * (largest / smallest) ** (place / (columns - 1))) for place in range(columns)]
     label = per_second(max(rates))
     labels = [label] + [" " * len(label)] * (HEIGHT - 1)
     margin = " " * (len(label) + 2)
@@ -41,9 +46,15 @@ def knee_text(analysis: "Analysis") -> str:
         [
             *(f"{label} |{line}" for label, line in zip(labels, _curve_lines(rates), strict=True)),
             f"{margin}{size_labels}  connections",
-            f"{margin}{marks}  plateau{' and its range' if low < high else ''}",
+            f"{margin}{marks}{_meaning(len(margin) + len(marks), width, is_range=low < high)}",
         ]
     )
+
+
+def _meaning(used: int, width: int | None, *, is_range: bool) -> str:
+    """Return what the marks mean. used: columns of the line before it. width: of the terminal, or None."""
+    text = "  plateau and its range" if is_range else "  plateau"
+    return text if width is None or used + len(text) <= width else "  plateau"
 
 
 def _curve_lines(rates: "Sequence[float]") -> list[str]:

@@ -6,9 +6,13 @@ from typing import Self
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
+from poolsize.present.text.time_left import TimeLeft
 from poolsize.sweep.events import Event, SecondPassed, StepDone, StepStarted, SweepStarted
 from poolsize.sweep.options import with_flags
 from poolsize.units import count, milliseconds, minutes, per_second
+
+LATER = 1.2
+"""A sweep that ends later than announced by this factor has its time announced again."""
 
 
 class ProgressBar:
@@ -26,9 +30,9 @@ class ProgressBar:
         )
         self._task: TaskID | None = None
         self._started = SweepStarted("", 0, 0, 0.0)
+        self._time_left = TimeLeft(self._started)
         self._steps_done = 0
-        self._seconds_of_step = 0
-        self._seconds_of_sweep = 0
+        self._announced_end = 0.0
 
     def __enter__(self) -> Self:
         self._bar.start()
@@ -45,50 +49,56 @@ class ProgressBar:
             case SweepStarted():
                 self._begin(event)
             case StepStarted(pool_size=size, rate=rate):
-                self._seconds_of_step = 0
+                self._time_left.begin_step(verifies=rate is not None and self._started.budget_seconds is not None)
                 load = "" if rate is None else f" at {per_second(rate)}"
                 self._update(
                     f"step {self._steps_done + 1}{self._total()}, {count(size, 'connection')}{load}", "opening"
                 )
             case SecondPassed(transactions=rate, p95_ms=p95_ms):
-                self._seconds_of_step += 1
-                self._seconds_of_sweep += 1
-                self._update(
-                    None, f"{per_second(rate)}, p95 {milliseconds(p95_ms)}, {minutes(self._seconds_left())} left"
-                )
+                self._time_left.pass_second()
+                left = minutes(self._time_left.seconds)
+                self._update(None, f"{per_second(rate)}, p95 {milliseconds(p95_ms)}, {left} left")
             case StepDone():
+                self._time_left.end_step(again=event.again)
                 self._steps_done += not event.again
                 self._print(event)
+                self._correct_announcement()
             case _:
                 pass
 
     def _begin(self, sweep: SweepStarted) -> None:
         self._started, self._steps_done = sweep, sweep.steps_done
+        self._time_left = TimeLeft(sweep)
+        self._announced_end = self._time_left.seconds
+        left = minutes(self._announced_end)
         if sweep.budget_seconds is None:
             steps = count(sweep.steps - sweep.steps_done, "step")
-            work = f"{steps} of {sweep.step_seconds:g} s, about {minutes(self._seconds_left())}"
+            work = f"{steps} of {sweep.step_seconds:g} s, about {left}"
         else:
-            work = f"a search in steps of {sweep.step_seconds:g} s, at most {minutes(self._seconds_left())}"
+            work = f"a search in steps of {sweep.step_seconds:g} s, at most {left}"
         self._console.print(f"{work}; writing {sweep.run}", soft_wrap=True)
         for note in sweep.notes:
             self._console.print(f"poolsize: {with_flags(note)}", soft_wrap=True)
-        self._task = self._bar.add_task("", total=self._seconds_left(), now="")
+        self._task = self._bar.add_task("", total=self._announced_end, now="")
 
     def _total(self) -> str:
         """Return the number of steps for display; empty for a search, which does not know the number."""
         return "" if self._started.budget_seconds is not None else f"/{self._started.steps}"
 
-    def _seconds_left(self) -> float:
-        if self._started.budget_seconds is not None:
-            return max(0.0, self._started.budget_seconds - self._seconds_of_sweep)
-        return max(0.0, (self._started.steps - self._steps_done) * self._started.step_seconds - self._seconds_of_step)
+    def _correct_announcement(self) -> None:
+        """Print the time that is left, where the sweep ends later than announced."""
+        left = self._time_left.seconds
+        end = self._time_left.elapsed + left
+        if left and end > LATER * self._announced_end:
+            self._announced_end = end
+            self._console.print(f"The sweep takes longer than announced: about {minutes(left)} left", soft_wrap=True)
 
     def _update(self, description: str | None, now: str) -> None:
         if self._task is not None:
             if description:
                 self._bar.update(self._task, description=description)
-            total = self._bar.tasks[0].total or 0.0
-            self._bar.update(self._task, completed=max(0.0, total - self._seconds_left()), now=now)
+            elapsed = self._time_left.elapsed
+            self._bar.update(self._task, completed=elapsed, total=elapsed + self._time_left.seconds, now=now)
 
     def _print(self, step: StepDone) -> None:
         of_rate = "" if step.rate is None else f"  of {per_second(step.rate)} arrivals"

@@ -1,16 +1,18 @@
 """A recommendation as text for a terminal."""
 
+from poolsize.answer.finding import Code
 from poolsize.answer.recommendation import Recommendation
-from poolsize.present.text.bullets import bullets
-from poolsize.present.text.sentences.findings import reason_sentences, warning_sentences
+from poolsize.present.text.bullets import bullets, paragraph
+from poolsize.present.text.sentences.findings import reason_sentences, sentence, warning_sentences
 from poolsize.present.text.tables import price_table
 from poolsize.units import count, milliseconds
 
 
 def recommendation_text(answer: Recommendation) -> str:
     """Return the answer, its reasons, the price table, the warnings, and the next command or the line to configure."""
-    parts = [_headline(answer)]
-    warnings = warning_sentences(answer.findings)
+    doubts = tuple(sentence(finding) for finding in answer.findings if finding.code is Code.MOSTLY_FAILED)
+    parts = [*map(paragraph, doubts), _headline(answer)]
+    warnings = warning_sentences(answer.findings)[len(doubts) :]
     if answer.basis == "formula":
         parts.append(_formula_line(answer))
     parts.append(bullets(reason_sentences(answer.findings)))

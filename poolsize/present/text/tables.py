@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
 
 
 def sizes_table(analysis: "Analysis") -> Table:
-    """Return throughput (per second) and main percentiles, one row a pool size, as wide as a terminal."""
+    """Return throughput (per second) and main percentiles, one row a pool size, without unknown columns."""
     columns = (
         "pool", "throughput", "95 % interval", "wait p50", "p95", "usage p50", "p95", "total p95", "checks",
     )  # fmt: skip
@@ -31,7 +31,7 @@ def sizes_table(analysis: "Analysis") -> Table:
             )
             for size in analysis.sizes
         ),
-    )
+    ).without_unknown()
 
 
 def throughput_table(analysis: "Analysis") -> Table:
@@ -39,7 +39,7 @@ def throughput_table(analysis: "Analysis") -> Table:
     return Table(
         ("pool", "per second", "95 % interval", "checks"),
         tuple((*_throughput(size), failed_names(size.failed_checks)) for size in analysis.sizes),
-    )
+    ).without_unknown()
 
 
 def latency_table(analysis: "Analysis") -> Table:
@@ -58,7 +58,7 @@ def latency_table(analysis: "Analysis") -> Table:
             )
             for size in analysis.sizes
         ),
-    )  # fmt: skip
+    ).without_unknown()  # fmt: skip
 
 
 def estimators_table(analysis: "Analysis") -> Table:
@@ -132,7 +132,7 @@ def price_table(answer: Recommendation) -> Table:
             for price in answer.regret
         ),
         chosen=sizes.index(answer.pool_size) if answer.pool_size in sizes else None,
-    )
+    ).without_unknown()
 
 
 def _loss(share: float) -> str:

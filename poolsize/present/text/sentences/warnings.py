@@ -6,6 +6,7 @@ from poolsize.answer.finding import Code, Finding
 from poolsize.present.text.sentences.checks import check_detail
 from poolsize.present.text.sentences.reasons import limits_text
 from poolsize.present.text.sentences.ways_out import way_out_sentence
+from poolsize.runs.check import Check
 from poolsize.units import count, milliseconds, number, per_second, percent
 
 
@@ -150,7 +151,17 @@ def _generator_not_separable(finding: Finding) -> str:
     )
 
 
+def _mostly_failed(finding: Finding) -> str:
+    values = finding.values
+    checks = ", ".join(f"{check} {number} times" for check, number in values["checks"].items())
+    begin = f"{values['failed']} of {count(values['attempts'], 'measured step')} failed a check ({checks}): "
+    if Check.QUIET in values["checks"]:
+        return f"{begin}other programs used this machine. End them and measure again before you use this result."
+    return f"{begin}measure again before you use this result; poolsize analyze shows the checks."
+
+
 WARNINGS: Mapping[Code, Callable[[Finding], str]] = {
+    Code.MOSTLY_FAILED: _mostly_failed,
     Code.LIMIT_BROKEN: _limit_broken,
     Code.GENERATOR_LIMITED: _generator_limited,
     Code.USERS_LIMITED: _users_limited,

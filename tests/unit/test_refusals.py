@@ -1,0 +1,172 @@
+"""Inputs that a new user gets wrong: each is refused with a line that names the way out, before anything is done."""
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import pymysql
+import pytest
+
+from poolsize import analyze, commands, explain, load_run, recommend
+from poolsize.errors import BadInput, Interrupted, did_you_mean
+from poolsize.facts.server import host_and_port, read_server
+from poolsize.present.text.recommendation import recommendation_text
+from poolsize.runs.store import RunWriter
+from poolsize.sweep import replay_run
+from poolsize.target.connection import connect, database_url
+from tests.conftest import EXAMPLES, Command, a_run
+
+SCAN = str(EXAMPLES["scan-mariadb"])
+DIGITS = "9" * 20
+
+
+def stored(path: Path, users: int = 64) -> Path:
+    run = a_run({1: 100, 2: 200, 4: 390, 8: 400}, users=users)
+    with RunWriter(path, run.setting) as writer:
+        for step in run.steps:
+            writer.append(step)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        # a time without a unit
+        (["recommend", "--run", SCAN, "--max-p95", "20"], "--max-p95 20: a time needs a unit: write 20ms or 20s"),
+        (["report", SCAN, "--output", "a.md", "--max-p99", "0.5"], "--max-p99 0.5: a time needs a unit"),
+        (["sweep", "--replay", "cisco", "--max-p95", "20"], "write 20ms or 20s"),
+        (["sweep", "--think-time", "50"], "--think-time 50: a time needs a unit: write 50ms or 50s"),
+        (["predict", SCAN, "--round-trip", "5"], "--round-trip 5: a time needs a unit: write 5ms or 5s"),
+        (["predict", SCAN, "--think-time", "1"], "--think-time 1: a time needs a unit"),
+        # typos
+        (["swep"], "swep is no command; did you mean sweep?"),
+        (["Recomend"], "did you mean recommend?"),
+        (["frobnicate"], "the commands are recommend, sweep"),
+        (["sweep", "--workload", "oltp_read_wirte"], "did you mean oltp_read_write?"),
+        (["sweep", "--replay", "cisko"], "did you mean cisco?"),
+        # a Java URL
+        (
+            ["sweep", "--url", "jdbc:mysql://u:secret@h:3306/shop"],
+            "write mysql://USER:PASSWORD@HOST:3306/, without jdbc:",
+        ),
+        # numbers that nobody means
+        (["recommend", "--cores", DIGITS], f"--cores {DIGITS}: a database host has 10,000 cores at most"),
+        (["recommend", "--cores", "999999999999"], "--cores 999999999999"),
+        (["recommend", "--cores", "8", "--disks", "1000000000"], "--disks 1000000000"),
+        (["recommend", "--cores", "8", "--app-threads", DIGITS, "--connections-per-thread", "2"], "--app-threads"),
+        (["recommend", "--run", SCAN, "--current", "99999999"], "--current 99999999: a pool has 1 to 100,000"),
+        (["predict", SCAN, "--cores", DIGITS], f"--cores {DIGITS}"),
+        (["predict", SCAN, "--instances", DIGITS], f"--instances {DIGITS}"),
+        (["sweep", "--replay", "cisco", "--cores", DIGITS], f"--cores {DIGITS}"),
+        (["sweep", "--replay", "cisco", "--pool-sizes", DIGITS], "from 1 to 100,000"),
+        (["sweep", "--replay", "cisco", "--pool-sizes", "4", "--repeats", DIGITS], f"--repeats {DIGITS}"),
+        (["sweep", "--replay", "cisco", "--step-time", "99999999999"], "--step-time 99999999999: give at most"),
+        (["sweep", "--users", "1000001", "--pool-sizes", "4"], "--users 1000001: give at most 1,000,000"),
+        (["sweep", "--processes", DIGITS], f"--processes {DIGITS}: give 1 to 1,000"),
+        # a budget in which no step fits
+        (["sweep", "--replay", "cisco", "--budget", "1s"], "--budget 1s: no step fits in it; a step takes 10s"),
+        (["sweep", "--replay", "cisco", "--step-time", "700s"], "--budget 600s: no step fits in it"),
+        # files that can't be written
+        (["analyze", SCAN, "--plot", "nodir/a.png"], "--plot nodir/a.png: there is no folder nodir"),
+        (["analyze", SCAN, "--plot", "a.pdf"], "--plot a.pdf: name a .png or an .svg file"),
+        (["compare", SCAN, SCAN, "--plot", "nodir/a.png"], "--plot nodir/a.png"),
+        (["predict", SCAN, "--plot", "nodir/a.svg"], "--plot nodir/a.svg"),
+        (["report", SCAN, "--output", "nodir/a.html"], "--output nodir/a.html: there is no folder nodir"),
+        (["report", "unread.jsonl", "--output", "a.pdf"], "--output a.pdf: name a file that ends in .html or .md"),
+    ],
+    ids=lambda value: " ".join(value[-2:]) if isinstance(value, list) else "",
+)
+def test_it_is_refused_in_one_line_and_nothing_is_printed(
+    poolsize_here: Command, tmp_path: Path, arguments: list[str], said: str
+) -> None:
+    done = poolsize_here(*arguments)
+    assert (done.returncode, done.stdout) == (2, ""), done.stderr
+    assert done.stderr.startswith("poolsize: error: ")
+    assert done.stderr.count("\n") == 1
+    assert said in done.stderr
+    assert "secret" not in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_durations_of_steps_may_be_plain_seconds_and_no_think_time_needs_no_unit(poolsize_here: Command) -> None:
+    done = poolsize_here("sweep", "--replay", "cisco", "--pool-sizes", "1,8,27", "--step-time", "10", "--warm-up", "0")
+    assert "--" not in done.stderr
+    assert done.stdout.startswith("Pool size: ")
+    assert poolsize_here("predict", SCAN, "--think-time", "0").returncode == 0
+
+
+def test_a_name_that_is_near_to_nothing_gets_no_guess() -> None:
+    assert did_you_mean("xyzzy", ("sweep", "report")) == ""
+
+
+def test_no_pool_size_is_work_that_failed_and_its_json_is_printed_all_the_same(
+    poolsize_here: Command, tmp_path: Path
+) -> None:
+    stored(tmp_path / "a.jsonl", users=1)
+    for arguments in (("--json",), ()):
+        done = poolsize_here("recommend", "--run", "a.jsonl", *arguments)
+        assert (done.returncode, done.stderr) == (1, "")
+        assert '"pool_size": null' in done.stdout or "No pool size can be recommended" in done.stdout
+    seconds = [f"{size},{second},{100 + second % 3},5,1" for size in (2, 4, 8) for second in range(20)]
+    (tmp_path / "one-user.csv").write_text("\n".join(["pool_size,second,throughput,p95_ms,users", *seconds]))
+    swept = poolsize_here("sweep", "--replay", "one-user.csv", "--json", "--output", "b.jsonl")
+    assert (swept.returncode, '"pool_size": null' in swept.stdout) == (1, True)
+
+
+def test_ctrl_c_ends_with_the_shell_s_code_for_it(poolsize_here: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(commands.LazyGroup, "invoke", interrupt)
+    done = poolsize_here("recommend", "--cores", "8")
+    assert (done.returncode, done.stderr) == (130, "\npoolsize: error: interrupted\n")
+
+
+def test_an_interrupted_replay_says_how_to_resume(poolsize_here: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(replay_run, "sweep", interrupt)
+        done = poolsize_here("sweep", "--replay", "cisco", "--output", "a.jsonl")
+    assert done.returncode == 130
+    assert done.stderr == ("poolsize: error: interrupted; what was measured is kept: poolsize sweep --resume a.jsonl\n")
+    assert poolsize_here("sweep", "--resume", "a.jsonl").returncode == 0
+
+
+def test_another_signal_has_its_own_code() -> None:
+    assert (Interrupted("stop").exit_code, Interrupted("stop", 15).exit_code) == (130, 143)
+
+
+def test_an_ipv6_address_is_printed_in_brackets(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert [host_and_port(host, 3306) for host in ("::1", "[::1]", "db", "10.0.0.1")] == [
+        "[::1]:3306", "[::1]:3306", "db:3306", "10.0.0.1:3306",
+    ]  # fmt: skip
+
+    def refuse(**_: object) -> None:
+        raise pymysql.OperationalError(2003, "refused")
+
+    monkeypatch.setattr(pymysql, "connect", refuse)
+    with pytest.raises(BadInput, match=r"me@\[2001:db8::7\]:3307 \(refused\)"):
+        connect(database_url("mysql://me:secret@[2001:db8::7]:3307/"))
+    rows = (("hostname", "fe80::1"), ("port", "3306"), ("version", "8.0"), ("max_connections", "9"))
+    cursor = SimpleNamespace(execute=lambda _: None, fetchall=lambda: rows)
+    assert read_server(cursor).address == "[fe80::1]:3306"
+
+
+def test_in_python_recommend_takes_a_run_and_explain_words_the_answer() -> None:
+    run = load_run(SCAN)
+    answer = recommend(run)
+    assert answer == recommend(analyze(run))
+    assert explain(answer) == recommendation_text(answer)
+    with pytest.raises(BadInput, match=r"recommend takes an Analysis or a Run, not a str: write recommend\(load_run"):
+        recommend(SCAN)  # type: ignore[arg-type]  # the mistake
+
+
+def test_a_size_that_was_not_measured_names_those_that_were() -> None:
+    with pytest.raises(BadInput, match="`pool_size` 3 was not measured; the measured sizes are 1, 2, 4, 8, 16"):
+        analyze(load_run(SCAN)).at(3)
+
+
+def test_help_is_no_typo(poolsize_here: Command) -> None:
+    done = poolsize_here("sweep", "--help")
+    assert (done.returncode, "--pool-sizes" in done.stdout) == (0, True)

@@ -1,0 +1,96 @@
+"""The time left of a sweep: as planned at first, then by what its steps really take."""
+
+import io
+from dataclasses import dataclass
+
+import pytest
+from rich.console import Console
+
+from poolsize.present.text import time_left
+from poolsize.present.text.progress_bar import ProgressBar
+from poolsize.present.text.time_left import TimeLeft
+from poolsize.runs.check import Check
+from poolsize.sweep.events import SecondPassed, StepDone, StepStarted, SweepStarted
+
+
+@dataclass
+class Clock:
+    """Seconds that pass when the test says so."""
+
+    now: float = 0.0
+
+    def __call__(self) -> float:
+        """Return the time."""
+        return self.now
+
+
+def steps(
+    left: TimeLeft, clock: Clock, number: int, seconds: int, *, again: bool = False, verifies: bool = False
+) -> None:
+    for _ in range(number):
+        left.begin_step(verifies=verifies)
+        for _ in range(seconds):
+            clock.now += 1
+            left.pass_second()
+        left.end_step(again=again)
+
+
+def test_a_sweep_that_goes_as_planned_keeps_its_time() -> None:
+    clock = Clock()
+    left = TimeLeft(SweepStarted("a.jsonl", 10, 0, 18.0), clock)
+    assert left.seconds == 180
+    steps(left, clock, 4, 18)
+    assert left.seconds == pytest.approx(108)
+    clock.now += 8
+    assert left.seconds == pytest.approx(100)
+
+
+def test_steps_that_run_on_or_are_measured_again_make_it_longer() -> None:
+    clock = Clock()
+    prolonged, retried = (TimeLeft(SweepStarted("a.jsonl", 10, 0, 18.0), clock) for _ in range(2))
+    steps(prolonged, clock, 4, 36)
+    assert 1.5 * 108 < prolonged.seconds < 2 * 108
+    for _ in range(4):
+        steps(retried, clock, 1, 18, again=True)
+        steps(retried, clock, 1, 18)
+    assert 1.5 * 108 < retried.seconds < 2 * 108
+
+
+def test_a_search_counts_its_budget_and_the_steps_of_its_verification() -> None:
+    clock = Clock()
+    left = TimeLeft(SweepStarted("a.jsonl", 6, 0, 10.0, budget_seconds=600, to_verify=6), clock)
+    assert left.seconds == 660
+    steps(left, clock, 30, 10)
+    assert left.seconds == pytest.approx(300 + 60)
+    steps(left, clock, 2, 10, verifies=True)  # the search ended early
+    assert left.seconds == pytest.approx(40)
+
+
+def test_time_between_steps_counts_as_well() -> None:
+    clock = Clock()
+    left = TimeLeft(SweepStarted("a.jsonl", 0, 0, 10.0, budget_seconds=600), clock)
+    for _ in range(30):
+        left.begin_step(verifies=False)
+        clock.now += 10
+        for _ in range(10):
+            clock.now += 1
+            left.pass_second()
+        left.end_step(again=False)
+    assert left.seconds == pytest.approx(2 * 300, rel=0.05)
+
+
+def test_the_announcement_is_corrected_as_it_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock()
+    monkeypatch.setattr(time_left, "monotonic", clock)
+    written = io.StringIO()
+    with ProgressBar(Console(file=written, width=200)) as bar:
+        bar.show(SweepStarted("a.jsonl", 4, 0, 10.0))
+        for again in (True, True, False):
+            bar.show(StepStarted(8))
+            for _ in range(20):
+                clock.now += 1
+                bar.show(SecondPassed(100, 5.0))
+            bar.show(StepDone(8, 100.0, 5.0, (Check.QUIET,) if again else (), again=again))
+    first, *_ = lines = written.getvalue().splitlines()
+    assert first == "4 steps of 10 s, about 40 s; writing a.jsonl"
+    assert any("takes longer than announced: about" in line for line in lines[2:])

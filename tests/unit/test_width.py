@@ -1,0 +1,87 @@
+"""Texts follow the terminal's width, and are the same as ever in a file."""
+
+import re
+import sys
+
+import pytest
+
+from poolsize.analysis.analysis import analyze
+from poolsize.answer.recommendation import recommend
+from poolsize.present.text.analysis import analysis_text
+from poolsize.present.text.recommendation import recommendation_text
+from poolsize.present.text.table import Table
+from poolsize.present.text.tables import price_table, sizes_table
+from poolsize.present.text.width import terminal_width
+from poolsize.recordings.published import published_curves
+from poolsize.sweep.recorded_run import recorded_run
+from tests.conftest import EXAMPLES, example
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> int:
+    """A terminal of so many columns."""
+    columns: int = request.param
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", str(columns))
+    return columns
+
+
+def blocks(text: str) -> list[list[str]]:
+    """The parts of a text between empty lines, each as lines."""
+    return [part.splitlines() for part in re.split(r"\n\n+", text)]
+
+
+@pytest.mark.parametrize("terminal", [20, 40, 77, 120, 300], indirect=True)
+def test_the_width_is_the_terminal_s_between_40_and_120(terminal: int) -> None:
+    assert terminal_width() == min(120, max(40, terminal))
+
+
+def test_a_file_has_no_width(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "50")
+    assert terminal_width() is None
+
+
+@pytest.mark.parametrize("terminal", [40, 60, 80, 120], indirect=True)
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_no_table_and_no_bullet_is_wider_than_the_terminal(terminal: int, name: str) -> None:
+    analysis = example(name)
+    texts = analysis_text(analysis), recommendation_text(recommend(analysis))
+    for text in texts:
+        for lines in blocks(text):
+            is_prose = len(lines) == 1 or lines[0].startswith(("Held by", "For one process", "Bottleneck"))
+            if not is_prose:
+                assert max(map(len, lines)) <= terminal, "\n".join(lines)
+
+
+@pytest.mark.parametrize("terminal", [40], indirect=True)
+def test_a_folded_table_has_every_cell_and_repeats_the_first_column(terminal: int) -> None:
+    table = sizes_table(example("scan-mariadb"))
+    text = table.as_text()
+    assert max(map(len, text.splitlines())) <= terminal
+    words = text.split()
+    for row in table.rows:
+        for cell in row[1:]:
+            assert set(cell.split()) <= set(words)
+        assert sum(line.split()[:1] == [row[0]] for line in text.splitlines()) == len(blocks(text))
+
+
+@pytest.mark.usefixtures("terminal")
+@pytest.mark.parametrize("terminal", [40], indirect=True)
+def test_a_p95_stays_beside_the_p50_that_it_belongs_to() -> None:
+    columns = ("pool", "throughput", "wait p50", "p95", "usage p50", "p95", "total p95", "p99")
+    text = Table(columns, (("1", *["1,000 ms"] * 7),)).as_text()
+    for block in blocks(text):
+        heads = " ".join(" ".join(block[:-1]).split())
+        assert not re.match(r"pool p9", heads)
+
+
+def test_columns_that_no_row_knows_are_left_out() -> None:
+    table = Table(("pool", "wait p50", "total p95"), (("1", "?", "2 ms"), ("2", "?", "?")), chosen=1)
+    assert table.without_unknown() == Table(("pool", "total p95"), (("1", "2 ms"), ("2", "?")), chosen=1)
+    assert Table(("pool",), ()).without_unknown() == Table(("pool",), ())
+
+
+def test_a_replay_shows_no_question_marks() -> None:
+    analysis = analyze(recorded_run(published_curves()["cisco"].recording, "cisco", 8))
+    assert "?" not in sizes_table(analysis).as_text()
+    assert "?" not in price_table(recommend(analysis)).as_text()
