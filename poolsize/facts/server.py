@@ -90,11 +90,10 @@ def open_connections(cursor: Cursor) -> int:
     return int(dict(cursor.fetchall())["Threads_connected"])
 
 
-def connections_in(cursor: Cursor, schema: str) -> int:
-    """Return the number of connections whose current schema is this schema, as far as the account may see them."""
+def connection_ids(cursor: Cursor) -> set[int]:
+    """Return the server's ids of the open connections that the account may see."""
     cursor.execute(query("connections"))
-    database_column = 3
-    return sum(row[database_column] == schema for row in cursor.fetchall())
+    return {int(row[0]) for row in cursor.fetchall()}
 
 
 def _flavor(variables: dict[str, str]) -> str:

@@ -22,15 +22,17 @@ SECONDS, SETTLE_SECONDS = 0.2, 0.03
 TIMEOUT_SECONDS = 30.0
 
 
-def calibrate(url: URL) -> Calibration:
+def calibrate(url: URL, schema: str) -> Calibration:
     """Return the cost of one worker: of the users' loop without a server, and of the smallest statement.
 
-    It takes less than a second. url: the database. Raises WorkFailed when the server does not admit the connections.
+    It takes less than a second. Both use the fair pool, whichever pool the sweep measures, so that the figures of all
+    runs compare. url: the database. schema: the schema that the connections use.
+    Raises WorkFailed when the server does not admit the connections.
     """
     creator: Any = IdleConnection  # the loop uses no more of a connection than this class has
     idle_pool = FairQueuePool(creator, pool_size=CONNECTIONS, max_overflow=0, reset_on_return=None)
     loop_us, _ = _measure(idle_pool, USERS, _nothing)
-    engine = open_pool(url, CONNECTIONS, TIMEOUT_SECONDS)
+    engine = open_pool(url, schema, CONNECTIONS, TIMEOUT_SECONDS).engine
     try:
         _, usage_us = _measure(engine.pool, 1, _smallest_statement)
     finally:

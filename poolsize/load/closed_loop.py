@@ -27,6 +27,7 @@ class ClosedLoop:
         The time of a failed transaction counts as part of the gap before the next transaction.
         """
         load, think_seconds = self._load, self._think_seconds
+        yields = load.yields and not think_seconds
         load.users += 1
         try:
             ended_ns = perf_counter_ns()
@@ -35,6 +36,8 @@ class ClosedLoop:
                 ended_ns = transact(load, transaction, due_ns, due_ns - ended_ns) or ended_ns
                 if think_seconds:
                     gevent.sleep(random.expovariate(1 / think_seconds))
+                elif yields:
+                    gevent.sleep(0)
         finally:
             load.users -= 1
 

@@ -9,17 +9,23 @@ costs half as much CPU time. Everything else about the pool is SQLAlchemy's Queu
 from collections import deque
 from math import inf
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import gevent
 from sqlalchemy.pool import QueuePool
 from sqlalchemy.util.queue import Empty, Full, QueueCommon
 
-if TYPE_CHECKING:
-    from greenlet import greenlet
-
 WATCH_SECONDS = 0.1
 """The longest time between two looks at the first waiter's timeout."""
+
+Place = list[Any]
+"""A waiter's place in line: [greenlet, deadline in seconds of monotonic, callback that wakes it, item on its way].
+
+The callback is None while the waiter stands in line. A list costs a sixth of the time of an object.
+"""
+GREENLET, DEADLINE, CALLBACK, ITEM = range(4)
+NO_ITEM = object()
+"""On its way to a waiter whose timeout ends."""
 
 
 class FairQueue(QueueCommon[Any]):
@@ -33,7 +39,7 @@ class FairQueue(QueueCommon[Any]):
         self.maxsize = maxsize
         self.use_lifo = use_lifo
         self._items: deque[Any] = deque()
-        self._waiters: deque[tuple[greenlet, float]] = deque()
+        self._waiters: deque[Place] = deque()
         self._hub = gevent.get_hub()
         self._watcher: gevent.Greenlet[..., None] | None = None
 
@@ -51,11 +57,11 @@ class FairQueue(QueueCommon[Any]):
 
     def put(self, item: Any, block: bool = True, timeout: float | None = None) -> None:  # noqa: ARG002 (the pool's interface; it never waits to put)
         """Give the item to the longest waiter, or store it. Raises Full beyond maxsize."""
-        while self._waiters:
-            waiter, _ = self._waiters.popleft()
-            if not waiter.dead:
-                self._hub.loop.run_callback(waiter.switch, item)
-                return
+        if self._waiters:
+            place = self._waiters.popleft()
+            place[ITEM] = item
+            place[CALLBACK] = self._hub.loop.run_callback(place[GREENLET].switch, item)
+            return
         if self.full():
             raise Full
         self._items.append(item)
@@ -66,7 +72,8 @@ class FairQueue(QueueCommon[Any]):
             return self._items.pop() if self.use_lifo else self._items.popleft()
         if not block:
             raise Empty
-        self._waiters.append((gevent.getcurrent(), monotonic() + timeout if timeout else inf))
+        place = [gevent.getcurrent(), monotonic() + timeout if timeout else inf, None, NO_ITEM]
+        self._waiters.append(place)
         if timeout and not self._watcher:
             self._watcher = gevent.spawn(self._watch)
         try:
@@ -74,21 +81,28 @@ class FairQueue(QueueCommon[Any]):
         except Empty:
             raise
         except BaseException:  # the greenlet was killed, for example
-            waiter = gevent.getcurrent()
-            self._waiters = deque(place for place in self._waiters if place[0] is not waiter)
+            self._leave(place)
             raise
+
+    def _leave(self, place: Place) -> None:
+        """Take a waiter that was interrupted out of the line, and pass on the item that is on its way to it."""
+        if place[CALLBACK] is None:
+            self._waiters = deque(other for other in self._waiters if other is not place)
+            return
+        place[CALLBACK].stop()  # it has not run: the waiter would have returned
+        if place[ITEM] is not NO_ITEM:
+            self.put(place[ITEM])
 
     def _watch(self) -> None:
         """Raise Empty in every waiter whose timeout ends, until no greenlet waits."""
         while self._waiters:
-            waiter, deadline = self._waiters[0]
-            remaining = deadline - monotonic()
+            place = self._waiters[0]
+            remaining = place[DEADLINE] - monotonic()
             if remaining > 0:
                 gevent.sleep(min(remaining, WATCH_SECONDS))
             else:
                 self._waiters.popleft()
-                if not waiter.dead:
-                    self._hub.loop.run_callback(waiter.throw, Empty)
+                place[CALLBACK] = self._hub.loop.run_callback(place[GREENLET].throw, Empty)
         self._watcher = None
 
     def put_nowait(self, item: Any) -> None:

@@ -40,6 +40,8 @@ class OpenLoop:
         try:
             while (due_ns := next_due()) is not None:
                 transact(load, transaction, due_ns, 0)
+                if load.yields:
+                    gevent.sleep(0)
         finally:
             load.users -= 1
 

@@ -1,31 +1,63 @@
 """A worker's connection pool, with all its connections open."""
 
+from dataclasses import dataclass
+from typing import Any
+
 import pymysql
-from sqlalchemy import URL, Engine, PoolProxiedConnection, create_engine
+from sqlalchemy import URL, Engine, PoolProxiedConnection, create_engine, event
 from sqlalchemy.exc import DBAPIError
+from sqlalchemy.pool import QueuePool
 
 from poolsize.errors import WorkFailed
 from poolsize.load.fair_queue import FairQueuePool
-from poolsize.target.connection import SCHEMA
+from poolsize.runs.plan import PoolKind
 
 
-def open_pool(url: URL, size: int, timeout_seconds: float) -> Engine:
-    """Return an engine whose pool has `size` open connections in poolsize's schema, and max_overflow 0.
+@dataclass(frozen=True)
+class OpenPool:
+    """A pool whose connections are open.
+
+    connection_ids: the server's id of every connection that the pool has opened, later ones and closed ones included.
+    """
+
+    engine: Engine
+    connection_ids: list[int]
+
+
+def open_pool(
+    url: URL, schema: str, size: int, timeout_seconds: float, kind: PoolKind | str = PoolKind.FAIR
+) -> OpenPool:
+    """Return a pool with `size` open connections in a schema, and max_overflow 0.
 
     Connections autocommit, as sysbench's do; a workload that needs a transaction executes BEGIN and COMMIT. So a
-    returned connection has nothing to reset, and the pool sends no ROLLBACK of its own.
+    returned connection has nothing to reset, and the fair pool sends no ROLLBACK of its own. SQLAlchemy's own pool
+    keeps its defaults, as applications run it: a ROLLBACK at each return, which is a round trip to the server and part
+    of the usage time, and connections taken in the order in which they came back.
     size: 0 for a worker without a share, whose pool is never used. timeout_seconds: how long a user waits for a
     connection. Raises WorkFailed when the server does not admit that many connections.
     """
+    fair = kind == PoolKind.FAIR
     engine = create_engine(
-        url.set(database=SCHEMA),
-        poolclass=FairQueuePool,
+        url.set(database=schema),
+        poolclass=FairQueuePool if fair else QueuePool,
         pool_size=size,
         max_overflow=0,
         pool_timeout=timeout_seconds,
-        pool_reset_on_return=None,
+        pool_reset_on_return=None if fair else "rollback",
         connect_args={"autocommit": True},
     )
+    pool = OpenPool(engine, [])
+    event.listen(engine, "connect", lambda connection, _: pool.connection_ids.append(_id(connection)))
+    _open_all(engine, size)
+    return pool
+
+
+def _id(connection: Any) -> int:
+    """Return the server's id of a PyMySQL connection."""
+    return int(connection.thread_id())
+
+
+def _open_all(engine: Engine, size: int) -> None:
     connections: list[PoolProxiedConnection] = []
     failure = None
     try:
@@ -37,4 +69,3 @@ def open_pool(url: URL, size: int, timeout_seconds: float) -> Engine:
     if failure is not None:
         engine.dispose()
         raise WorkFailed(f"the server gave {len(connections)} of {size} connections: {failure}")
-    return engine

@@ -26,10 +26,15 @@ class Load:
     """The state that the users of one worker share during one step.
 
     checkout: the function that takes a connection from the pool. recorder: the record of the transactions.
+    yields: whether a user lets the other greenlets run before its next transaction. SQLAlchemy's own queue needs that:
+    it wakes a waiter, but the user that has just returned the connection would take the connection again.
+    Of several connections that are returned at once, a user that was not waiting may still take one; the waiter that
+    was woken for it then goes to the end of the line. So the longest wait exceeds that of the fair pool.
     running: whether users begin further transactions. users: number of users in the loop now.
     """
 
     checkout: Callable[[], PoolProxiedConnection]
+    yields: bool = False
     recorder: Recorder = field(default_factory=Recorder)
     running: bool = True
     users: int = 0

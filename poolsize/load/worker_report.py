@@ -17,12 +17,14 @@ SECTIONS = 8
 class WorkerReport:
     """The measurements of one worker in the counted seconds of a step, as plain values that can cross a network.
 
-    users: number of users that took part. gap_seconds: sum of the gaps before the transactions.
+    users: number of users that took part. connection_ids: as in pool.OpenPool.
+    gap_seconds: sum of the gaps before the transactions.
     sections: for each equal part of the time, latency (wait, usage, total) -> encoded histogram.
     cpu, cpu_wait, loop_lag_ms: as in run.Worker.
     """
 
     users: int
+    connection_ids: list[int]
     gap_seconds: float
     sections: list[dict[str, str]]
     cpu: float
@@ -30,10 +32,11 @@ class WorkerReport:
     loop_lag_ms: float
 
     @classmethod
-    def of(cls, users: int, counted: Sequence[WorkerSecond], cost: Cost) -> Self:
-        """Return the report of the counted seconds. users: number of users that took part. cost: of the worker."""
+    def of(cls, users: int, connection_ids: list[int], counted: Sequence[WorkerSecond], cost: Cost) -> Self:
+        """Return the report of the counted seconds. users, connection_ids: as in the report. cost: of the worker."""
         return cls(
             users=users,
+            connection_ids=connection_ids,
             gap_seconds=sum(second.gap_seconds for second in counted),
             sections=[_encoded(section) for section in _sections(counted)],
             cpu=cost.cpu,

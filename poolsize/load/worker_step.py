@@ -18,6 +18,8 @@ from poolsize.load.step_gate import StepGate
 from poolsize.load.transaction import Load, Transaction
 from poolsize.load.worker_cost import WorkerCost
 from poolsize.load.worker_report import WorkerReport
+from poolsize.runs.plan import PoolKind
+from poolsize.sweep.readers import OWN_SCHEMA
 
 DRAIN_SECONDS = 60
 """The longest time that users may take to finish their transactions after a step."""
@@ -31,12 +33,15 @@ class WorkerShare:
     rate: transactions that arrive at this worker per second (open loop), or None in a closed loop.
     think_seconds: mean pause of a user between transactions (closed loop).
     timeout_seconds: how long a user waits for a connection.
+    pool: the kind of pool, a PoolKind. schema: the schema in which the workload runs.
     """
 
     connections: int
     rate: float | None
     think_seconds: float
     timeout_seconds: float
+    pool: str = PoolKind.FAIR
+    schema: str = OWN_SCHEMA
 
 
 class WorkerStep:
@@ -65,11 +70,16 @@ class WorkerStep:
         self._gate = gate
         self._on_second = on_second
         self._on_failure = on_failure
-        self._engine = open_pool(url, share.connections, share.timeout_seconds)
-        self._load = Load(self._engine.pool.connect)
+        self._pool = open_pool(url, share.schema, share.connections, share.timeout_seconds, share.pool)
+        self._load = Load(self._pool.engine.pool.connect, yields=share.pool == PoolKind.SQLALCHEMY)
         self._loop = OpenLoop(self._load, share.rate) if share.rate else ClosedLoop(self._load, share.think_seconds)
         self._cost = WorkerCost()
         self._clock = gevent.Greenlet(self._tick)
+
+    @property
+    def connection_ids(self) -> list[int]:
+        """The server's ids of the connections that the pool has opened."""
+        return self._pool.connection_ids
 
     def __enter__(self) -> Self:
         return self
@@ -104,12 +114,13 @@ class WorkerStep:
         users = self._load.users
         self._stop()
         self._drain()
-        return WorkerReport.of(users, self._load.recorder.seconds[first:last], self._cost.over(first, last))
+        counted = self._load.recorder.seconds[first:last]
+        return WorkerReport.of(users, self.connection_ids, counted, self._cost.over(first, last))
 
     def close(self) -> None:
         """Stop the load, and close the pool's connections."""
         self._stop()
-        self._engine.dispose()
+        self._pool.engine.dispose()
 
     def _tick(self) -> None:
         started, seconds = monotonic(), self._load.recorder.seconds

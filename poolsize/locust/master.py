@@ -14,7 +14,7 @@ from locust.runners import MasterRunner, Runner
 from sqlalchemy import URL
 
 from poolsize.errors import WorkFailed
-from poolsize.facts.server import connections_in
+from poolsize.facts.server import connection_ids
 from poolsize.load.assemble import assemble
 from poolsize.load.step_seconds import StepSeconds
 from poolsize.load.stopping import Ending, ending, ending_now
@@ -26,7 +26,8 @@ from poolsize.locust.worker import worker_name
 from poolsize.runs.plan import PlannedStep, SweepPlan
 from poolsize.runs.run import Calibration, Setting, Step, Stopped, StopReason
 from poolsize.sweep.events import SecondPassed
-from poolsize.target.connection import SCHEMA, connect, error_kind
+from poolsize.sweep.readers import OWN_SCHEMA
+from poolsize.target.connection import connect, error_kind
 from poolsize.target.sampler import ServerSampler
 
 GRACE_SECONDS = 90
@@ -45,17 +46,21 @@ class LocustGenerator:
         setting: Setting,
         progress: ProgressPipe,
         before_step: Callable[[], None],
+        load_connections: set[int],
     ) -> None:
         """Connect to the server, and begin to listen to the workers.
 
         url: the database from here. before_step: called before each step, to restore the workload's tables.
+        load_connections: a set that holds the server's ids of the workers' connections while a step is measured.
         Raises BadInput when the server can't be reached.
         """
         self._runner = runner
         self._plan = setting.plan
+        self._schema = setting.schema or OWN_SCHEMA
         self._private_url = url.render_as_string(hide_password=False) if setting.private else None
         self._progress = progress
         self._before_step = before_step
+        self._load_connections = load_connections
         self._workload_sha256 = setting.workload_sha256
         self._number = 0
         self._inbox: Queue[tuple[str, dict[str, Any]]] = Queue()
@@ -69,7 +74,7 @@ class LocustGenerator:
         """Return the cost of one worker, or None when the worker could not measure it."""
         worker = self._workers()[0]
         self._number += 1
-        self._send(messages.CALIBRATE, {"private_url": self._private_url}, worker)
+        self._send(messages.CALIBRATE, {"private_url": self._private_url, "schema": self._schema}, worker)
         try:
             replies = self._collect(messages.CALIBRATED, {worker})
         except WorkFailed:
@@ -90,14 +95,18 @@ class LocustGenerator:
             seconds = StepSeconds(shares)
             end = self._follow(seconds, planned)
             with self._monitor.cursor() as cursor:
-                server_connections = connections_in(cursor, SCHEMA)
+                open_connections = connection_ids(cursor)
             self._send(messages.FINISH, {"first": end.first, "last": end.last})
             replies = self._collect(messages.FINISHED, set(seconds.workers))
+            self._load_connections.clear()
         except pymysql.MySQLError as error:
             raise WorkFailed(f"the server failed ({error_kind(error)}): {error.args[-1]}") from None
         finally:
             self._sampler.stop()
         reports = {worker: WorkerReport(**reply["report"]) for worker, reply in replies.items()}
+        # Other clients may work in the same schema, so the workers' own connections are counted, by the server's ids.
+        own = {identifier for report in reports.values() for identifier in report.connection_ids}
+        server_connections = len(own & open_connections)
         if lost := set(shares) - set(reports):
             stopped = Stopped(StopReason.WORKER_LOST, {"lost": len(lost), "workers": len(shares)})
             end = Ending(end.first, end.last, stopped)
@@ -122,12 +131,14 @@ class LocustGenerator:
             self._send(
                 messages.OPEN,
                 {
-                    "shares": worker_shares(self._plan, planned, connections),
+                    "shares": worker_shares(self._plan, self._schema, planned, connections),
                     "private_url": self._private_url,
                     "workload_sha256": self._workload_sha256,
                 },
             )
-            if set(self._collect(messages.OPENED, set(connections))) == set(connections):
+            opened = self._collect(messages.OPENED, set(connections))
+            self._load_connections.update(*(reply["connection_ids"] for reply in opened.values()))
+            if set(opened) == set(connections):
                 return connections
             self._redistribute_users()
 
@@ -216,7 +227,9 @@ def split(pool_size: int, workers: list[str]) -> dict[str, int]:
     return {worker: base + (place < larger) for place, worker in enumerate(workers)}
 
 
-def worker_shares(plan: SweepPlan, planned: PlannedStep, connections: Mapping[str, int]) -> dict[str, dict[str, Any]]:
+def worker_shares(
+    plan: SweepPlan, schema: str, planned: PlannedStep, connections: Mapping[str, int]
+) -> dict[str, dict[str, Any]]:
     """Return worker -> the fields of its WorkerShare. Arrivals are split like the connections."""
     return {
         worker: asdict(
@@ -225,6 +238,8 @@ def worker_shares(plan: SweepPlan, planned: PlannedStep, connections: Mapping[st
                 rate=None if planned.rate is None else planned.rate * part / planned.pool_size,
                 think_seconds=plan.think_time_ms / 1000,
                 timeout_seconds=plan.pool_timeout_seconds,
+                pool=plan.pool,
+                schema=schema,
             )
         )
         for worker, part in connections.items()

@@ -1,8 +1,8 @@
 """The conversation between the master, which leads the sweep, and the workers, as kinds of Locust messages.
 
     master                                            worker
-    CALIBRATE {private_url}                       ->  CALIBRATED {calibration}
-    OPEN {shares, private_url, workload_sha256}   ->  OPENED {}
+    CALIBRATE {private_url, schema}               ->  CALIBRATED {calibration}
+    OPEN {shares, private_url, workload_sha256}   ->  OPENED {connection_ids}
     START {}                                      ->  SECOND {index, ...}, each second, until
     FINISH {first, last}                          ->  FINISHED {report}
                                                       FAILED {error}, at any time

@@ -8,6 +8,7 @@ from sqlalchemy import URL
 
 from poolsize.errors import BadInput
 from poolsize.facts.server import Server, open_connections, read_server
+from poolsize.locust.chosen_schema import chosen_schema
 from poolsize.runs.plan import SweepPlan
 from poolsize.runs.run import Run, Setting
 from poolsize.sweep.opening import new_file, new_setting, resumed_run
@@ -30,8 +31,8 @@ ROOM = 20
 class Prepared:
     """A sweep that can begin.
 
-    url: of the server, with the password. run: the run so far, without a step if it is new. path: of the run's file.
-    notes: sentences for the user.
+    url: of the server, with the password, without a schema. run: the run so far, without a step if it is new.
+    path: of the run's file. notes: sentences for the user.
     """
 
     url: URL
@@ -49,6 +50,7 @@ def prepare(options: SweepOptions, workload: Workload, closing_stack: ExitStack)
     resumed = resumed_run(options, workload)
     path = options.resume or new_file(options.output, workload)
     plan = resumed.plan if resumed else plan_for(options, workload.name)
+    schema = chosen_schema(options, workload, resumed)
     server_options = (resumed.setting.server_options if resumed else options.server_options) or {}
     if options.url:
         _refuse_private_options(options)
@@ -68,6 +70,7 @@ def prepare(options: SweepOptions, workload: Workload, closing_stack: ExitStack)
     setting = new_setting(
         options, plan, workload, server=server, server_options=server_options, local=is_local(url), libraries=LIBRARIES
     )
+    setting = replace(setting, schema=schema)
     return Prepared(url, Run(setting, ()), path, (*notes, *_assumptions(setting)))
 
 

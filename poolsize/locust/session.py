@@ -21,13 +21,13 @@ from poolsize.locust.master import LocustGenerator
 from poolsize.locust.prepare import Prepared, prepare
 from poolsize.locust.progress_pipe import ProgressPipe
 from poolsize.locust.worker import LocustWorker
+from poolsize.locust.workspace import Workspace, workspace_of
 from poolsize.runs.store import RunWriter
 from poolsize.sweep.events import Event, StepDone, SweepFailed
 from poolsize.sweep.loop import sweep
 from poolsize.sweep.options import OPTIONS, SweepOptions, with_flags
 from poolsize.sweep.workload import Workload, typed_workload
 from poolsize.target.connection import is_server_gone
-from poolsize.target.schema import SweepSchema
 from poolsize.units import count, milliseconds, per_second
 
 if TYPE_CHECKING:
@@ -94,7 +94,13 @@ def _set_up(environment: Environment, progress: ProgressPipe, closing_stack: Exi
             f"`run_time` {parsed.run_time}: leave it out, a sweep ends with its last step; see `step_seconds`"
         )
     prepared = prepare(options, workload, closing_stack)
-    workspace = closing_stack.enter_context(SweepSchema(prepared.url))
+    load_connections: set[int] = set()
+    workspace = workspace_of(
+        prepared, user_class.before_step, load_connections, lambda why: _fail(progress, WorkFailed(why))
+    )
+    closing_stack.enter_context(workspace)
+    if isinstance(runner, MasterRunner) and prepared.run.setting.schema:
+        closing_stack.callback(runner.quit)  # the workers end before the tables are restored
     if not isinstance(runner, MasterRunner):
         url_with_password = prepared.url.render_as_string(hide_password=False)
         worker = _begin_worker(environment, user_class, workload, url_with_password)
@@ -102,8 +108,9 @@ def _set_up(environment: Environment, progress: ProgressPipe, closing_stack: Exi
     _make_tables(environment, user_class, workspace)
     plan = prepared.run.plan
     generator = LocustGenerator(
-        runner, prepared.url, prepared.run.setting, progress, lambda: workspace.work(user_class.before_step)
-    )
+        runner, prepared.url, prepared.run.setting, progress, lambda: workspace.work(user_class.before_step),
+        load_connections,
+    )  # fmt: skip
     closing_stack.callback(generator.close)
     writer = closing_stack.enter_context(
         RunWriter(prepared.path, prepared.run.setting, resume=options.resume is not None)
@@ -122,7 +129,7 @@ def _begin_worker(
     return worker
 
 
-def _make_tables(environment: Environment, user_class: "type[PoolUser]", workspace: SweepSchema) -> None:
+def _make_tables(environment: Environment, user_class: "type[PoolUser]", workspace: Workspace) -> None:
     """Make the workload's tables and run one transaction, so that a mistake shows before the first step."""
 
     def run_once(cursor: Any) -> None:

@@ -15,7 +15,7 @@ from poolsize.load.recorder import WorkerSecond
 from poolsize.load.step_gate import StepGate
 from poolsize.load.worker_step import WorkerShare, WorkerStep
 from poolsize.locust import messages, stats
-from poolsize.target.connection import database_url
+from poolsize.target.connection import database_url, schema_in
 
 
 def worker_name(runner: Runner) -> str:
@@ -86,8 +86,8 @@ class LocustWorker:
             except Exception as error:
                 self._fail(f"{type(error).__name__}: {error}")
 
-    def _calibrate(self, private_url: str | None) -> None:
-        self._reply(messages.CALIBRATED, calibration=asdict(calibrate(self._url(private_url))))
+    def _calibrate(self, private_url: str | None, schema: str) -> None:
+        self._reply(messages.CALIBRATED, calibration=asdict(calibrate(self._url(private_url, schema), schema)))
 
     def _measure(self, shares: dict[str, dict[str, Any]], private_url: str | None, workload_sha256: str) -> None:
         """Measure one step, from OPEN to FINISHED."""
@@ -96,8 +96,8 @@ class LocustWorker:
                 f"the load process {self._name} has another workload: start it with the leader's locustfile"
             )
         share = WorkerShare(**shares[self._name])
-        with WorkerStep(self._url(private_url), share, self.gate, self._on_second, self._fail) as step:
-            self._reply(messages.OPENED)
+        with WorkerStep(self._url(private_url, share.schema), share, self.gate, self._on_second, self._fail) as step:
+            self._reply(messages.OPENED, connection_ids=step.connection_ids)
             self._wait_for(messages.START)
             step.begin()
             report = step.finish(**self._wait_for(messages.FINISH))
@@ -125,10 +125,18 @@ class LocustWorker:
             backlog=backlog,
         )
 
-    def _url(self, private_url: str | None) -> URL:
-        """Return the database's URL from here. Raises WorkFailed when neither master nor worker has a URL."""
+    def _url(self, private_url: str | None, schema: str) -> URL:
+        """Return the database's URL from here.
+
+        Raises WorkFailed when neither master nor worker has a URL, and when the worker's URL names another schema.
+        """
         if not (url := private_url or self._own_url):
             raise WorkFailed(f"the load process {self._name} has no URL: set POOLSIZE_URL where it runs")
+        if (named := schema_in(url)) not in {None, schema}:
+            raise WorkFailed(
+                f"the URL of the load process {self._name} names the schema {named}, and the sweep uses {schema}: "
+                "leave it out of POOLSIZE_URL where that process runs"
+            )
         return database_url(url)
 
     def _fail(self, reason: str) -> None:

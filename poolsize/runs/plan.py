@@ -61,6 +61,13 @@ class SearchEnd(StrEnum):
     FAILED = "failed"
 
 
+class PoolKind(StrEnum):
+    """The pool that is measured: with a queue that serves users in order of arrival, or SQLAlchemy's own QueuePool."""
+
+    FAIR = "fair"
+    SQLALCHEMY = "sqlalchemy"
+
+
 @dataclass(frozen=True)
 class SweepPlan:
     """The plan of a sweep.
@@ -75,6 +82,7 @@ class SweepPlan:
     side. It ends at the latest after LONGEST times its length. None: every step has its planned length.
     rate: arrivals per second at random moments (open loop), whether or not earlier transactions have ended; None for
     a closed loop.
+    pool: the kind of pool through which the users share the connections.
     pool_timeout_seconds: how long a user waits for a connection before the transaction fails.
     error_budget: share of transactions that may fail; a step with more failures ends early and is disqualified.
     verify: percentages of its own throughput at which the answer is measured again after the sweep.
@@ -97,6 +105,7 @@ class SweepPlan:
     attempts: int = 3
     seed: int = 1
     search: Search | None = None
+    pool: PoolKind = PoolKind.FAIR
 
     def __post_init__(self) -> None:
         """Raise BadInput for a plan that can't be carried out."""

@@ -173,6 +173,7 @@ class Setting:
     private: whether poolsize starts the server. server_options: variable -> value of a private server.
     recording: the curve that is replayed in place of a server, as typed, else None.
     versions: library -> version, poolsize's own included.
+    schema: the user's own schema that the workload runs in, or None for poolsize's schema and for a replay.
     """
 
     created: str
@@ -188,6 +189,7 @@ class Setting:
     server_options: Mapping[str, str]
     versions: Mapping[str, str]
     recording: str | None = None
+    schema: str | None = None
 
     @property
     def subject(self) -> str:

@@ -13,7 +13,7 @@ from poolsize.runs.plan import SearchEnd
 from poolsize.runs.run import Calibration, Run, Setting, Step
 from poolsize.runs.upgrade import upgrade
 
-FORMAT = 4
+FORMAT = 5
 """The format's version, and its history:
 
 1: header {format, setting}, then {step} lines.
@@ -22,6 +22,7 @@ FORMAT = 4
 3: an {ended} line. In plan: search. In setting: recording. A replay has no server, latencies or server_connections.
 4: checks and stopped hold figures in place of a sentence: {check, passed, values} and {reason, values}.
    In calibration: no statement_us. In step.server: fewer counters.
+5: In plan: pool. In setting: schema.
 """
 
 _SETTING = TypeAdapter(Setting)

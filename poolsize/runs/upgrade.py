@@ -25,7 +25,7 @@ STOP_SENTENCES = {
 
 
 def upgrade(header: dict[str, Any], records: list[dict[str, Any]]) -> None:
-    """Change the header and the records of a run of format 1, 2 or 3 to format 4, in place.
+    """Change the header and the records of a run of format 1 to 4 to format 5, in place.
 
     A newer poolsize may have added steps to an older run; their fields stay as they are.
     """
@@ -34,6 +34,7 @@ def upgrade(header: dict[str, Any], records: list[dict[str, Any]]) -> None:
     for record in records:
         if isinstance(step := record.get("step"), dict):
             _upgrade_3(step)
+    _upgrade_4(header)
 
 
 def _upgrade_1(header: dict[str, Any], records: list[dict[str, Any]]) -> None:
@@ -56,6 +57,14 @@ def _upgrade_3(step: dict[str, Any]) -> None:
             if match := re.fullmatch(pattern, sentence):
                 values = {name: int(text) for name, text in match.groupdict().items() if text}
                 step["stopped"] = {"reason": reason, "values": values}
+
+
+def _upgrade_4(header: dict[str, Any]) -> None:
+    """Add the pool and the schema: up to format 4, every sweep used the fair pool and poolsize's own schema."""
+    if isinstance(setting := header.get("setting"), dict):
+        setting.setdefault("schema", None)
+        if isinstance(setting.get("plan"), dict):
+            setting["plan"].setdefault("pool", "fair")
 
 
 def _check(check: Any) -> Any:

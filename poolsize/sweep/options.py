@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Self, get_origin, get_type_hints
 
+from poolsize.runs.plan import PoolKind
 from poolsize.sweep import readers
 from poolsize.sweep.readers import read
 from poolsize.sweep.workload import DEFAULT_WORKLOAD
@@ -94,6 +95,10 @@ class SweepOptions:
         "--url", "Database, mysql://USER:PASSWORD@HOST:3306/.", "a private server on this machine",
         readers.optional_text, settled=False, variable="POOLSIZE_URL",
     )] = None
+    schema: Annotated[str | None, Option(
+        "--schema", "Existing schema with your own data, for your own locustfile.",
+        "poolsize's own, which it makes and drops", readers.schema_name,
+    )] = None
     users: Annotated[int | None, Option(
         "--users", "Concurrent users.", "twice the largest size that may be measured", readers.whole_number,
         locusts_own="num_users",
@@ -137,6 +142,10 @@ class SweepOptions:
     rate: Annotated[float | None, Option(
         "--rate", "Arrival rate in transactions per second (open loop).", "none: a closed loop",
         readers.decimal,
+    )] = None
+    pool: Annotated[PoolKind | None, Option(
+        "--pool", "Pool to measure: fair serves users in order of arrival; sqlalchemy is SQLAlchemy's own QueuePool.",
+        "fair", readers.pool_kind,
     )] = None
     pool_timeout_seconds: Annotated[float | None, Option(
         "--pool-timeout", "Longest wait for a connection.", "30s", readers.seconds, readers.write_seconds,

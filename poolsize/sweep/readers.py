@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from poolsize.errors import BadInput
+from poolsize.runs.plan import PoolKind
 
 T = TypeVar("T")
 
@@ -26,6 +27,11 @@ RESERVED = {
     "skip_name_resolve", "skip_networking", "socket", "user",
 }  # fmt: skip
 """Server variables that poolsize itself sets on a private server; no option may set them."""
+
+OWN_SCHEMA = "poolsize"
+"""The schema that a sweep makes and drops, where it uses no schema of the user's."""
+RESERVED_SCHEMAS = {"information_schema", "mysql", "performance_schema", "sys"}
+LONGEST_SCHEMA = 64
 
 
 def read(name: str, text: str, reader: Callable[[str], T]) -> T:
@@ -123,6 +129,25 @@ def server_variable(text: str) -> tuple[str, str]:
     if name in RESERVED:
         raise ValueError(f"{name} is poolsize's own to set; leave it out")
     return name, value
+
+
+def pool_kind(text: str) -> PoolKind:
+    """Return "fair" or "sqlalchemy" as a kind of pool. Raises ValueError."""
+    try:
+        return PoolKind(text)
+    except ValueError:
+        raise ValueError(f"give {' or '.join(PoolKind)}") from None
+
+
+def schema_name(text: str) -> str | None:
+    """Return the name of a schema that holds a user's own data, or None for an empty text. Raises ValueError."""
+    if text in RESERVED_SCHEMAS:
+        raise ValueError("that schema is the server's own; name a schema that holds your data")
+    if text == OWN_SCHEMA:
+        raise ValueError(f"a sweep uses poolsize's schema {OWN_SCHEMA} by itself; leave it out")
+    if len(text) > LONGEST_SCHEMA or "`" in text:
+        raise ValueError(f"a schema's name has up to {LONGEST_SCHEMA} characters and no backtick")
+    return text or None
 
 
 def optional_text(text: str) -> str | None:

@@ -9,7 +9,6 @@ from sqlalchemy.exc import ArgumentError
 from poolsize.errors import BadInput
 from poolsize.facts.server import host_and_port
 
-SCHEMA = "poolsize"
 DRIVER = "mysql+pymysql"
 ACCEPTED = ("mysql", "mariadb", "mysql+pymysql", "mariadb+pymysql")
 SESSION_SETTINGS = "SET SESSION wait_timeout = 604800, lock_wait_timeout = 30"
@@ -33,6 +32,16 @@ def database_url(text: str) -> URL:
 
     Raises BadInput for a text that is no URL, and for another database; the error does not show the password.
     """
+    url = _parsed(text)
+    return URL.create(DRIVER, url.username, url.password, url.host, url.port, None, url.query)
+
+
+def schema_in(text: str) -> str | None:
+    """Return the schema that the text of a URL names, or None. Raises BadInput as database_url does."""
+    return _parsed(text).database or None
+
+
+def _parsed(text: str) -> URL:
     if text.strip().lower().startswith("jdbc:"):
         raise BadInput("`url`: write mysql://USER:PASSWORD@HOST:3306/, without jdbc:")
     try:
@@ -49,7 +58,7 @@ def database_url(text: str) -> URL:
             f"`url` {url.render_as_string(hide_password=True)}: poolsize measures MySQL and MariaDB through "
             "PyMySQL; write mysql://USER:PASSWORD@HOST:3306/"
         )
-    return URL.create(DRIVER, url.username, url.password, url.host, url.port, None, url.query)
+    return url
 
 
 def is_local(url: URL) -> bool:

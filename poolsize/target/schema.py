@@ -1,4 +1,4 @@
-"""The schema that a sweep uses; poolsize touches no other schema."""
+"""poolsize's own schema on a server, which a sweep makes and drops; existing_schema is the user's."""
 
 import logging
 from collections.abc import Callable
@@ -10,7 +10,8 @@ import pymysql
 from sqlalchemy import URL
 
 from poolsize.errors import BadInput, PoolsizeError, WorkFailed
-from poolsize.target.connection import SCHEMA, connect
+from poolsize.sweep.readers import OWN_SCHEMA
+from poolsize.target.connection import connect
 
 MARK = "made_by_poolsize"
 """Table that lists the names of poolsize's own tables in the schema, and the two entries below."""
@@ -61,7 +62,7 @@ class SweepSchema:
             with closing(connect(self.url)) as connection, connection.cursor() as cursor:
                 _clear(cursor)
         except (PoolsizeError, pymysql.MySQLError) as failure:
-            logger.warning("the schema %s could not be cleared; the next sweep will: %s", SCHEMA, failure)
+            logger.warning("the schema %s could not be cleared; the next sweep will: %s", OWN_SCHEMA, failure)
 
     def make_tables(self, prepare: Callable[[Any], None]) -> None:
         """Call a workload's function that makes its tables, and list these tables as poolsize's own."""
@@ -77,29 +78,29 @@ class SweepSchema:
 
     def work(self, task: Callable[[Any], None]) -> None:
         """Call a function with a cursor in the schema, on a new connection that is closed afterwards."""
-        with closing(connect(self.url, SCHEMA)) as connection, connection.cursor() as cursor:
+        with closing(connect(self.url, OWN_SCHEMA)) as connection, connection.cursor() as cursor:
             task(cursor)
 
 
 def _make(cursor: Any) -> None:
     """Mark the schema as in use; make it where it is missing. Raises BadInput when it holds tables of others."""
-    missing = not cursor.execute(f"SHOW DATABASES LIKE '{SCHEMA}'")
+    missing = not cursor.execute(f"SHOW DATABASES LIKE '{OWN_SCHEMA}'")
     if missing:
-        cursor.execute(f"CREATE DATABASE {SCHEMA} CHARACTER SET utf8mb4")
+        cursor.execute(f"CREATE DATABASE {OWN_SCHEMA} CHARACTER SET utf8mb4")
     elif foreign := _tables(cursor):
         raise BadInput(
-            f"the schema {SCHEMA} holds tables that poolsize did not make ({', '.join(foreign[:3])}): "
+            f"the schema {OWN_SCHEMA} holds tables that poolsize did not make ({', '.join(foreign[:3])}): "
             "move them elsewhere, poolsize needs this schema for itself"
         )
-    cursor.execute(f"CREATE TABLE {SCHEMA}.{MARK} (name VARCHAR(64) PRIMARY KEY)")
+    cursor.execute(f"CREATE TABLE {OWN_SCHEMA}.{MARK} (name VARCHAR(64) PRIMARY KEY)")
     if missing:
-        cursor.execute(f"INSERT INTO {SCHEMA}.{MARK} VALUES (%s)", (THE_SCHEMA,))
+        cursor.execute(f"INSERT INTO {OWN_SCHEMA}.{MARK} VALUES (%s)", (THE_SCHEMA,))
 
 
 def _clear(cursor: Any) -> None:
     """Drop the tables that the mark lists, the mark, and the schema if poolsize made it and it is empty then."""
     try:
-        cursor.execute(f"SELECT name FROM {SCHEMA}.{MARK}")
+        cursor.execute(f"SELECT name FROM {OWN_SCHEMA}.{MARK}")
     except pymysql.MySQLError as error:
         if error.args[0] in NOT_THERE | NOT_ALLOWED:
             return
@@ -108,20 +109,22 @@ def _clear(cursor: Any) -> None:
     cursor.execute("SET SESSION foreign_key_checks = 0")
     for table in _tables(cursor):
         if table != MARK and (table in marked or BEING_MADE in marked):
-            cursor.execute(f"DROP TABLE IF EXISTS {SCHEMA}.`{table}`")
-            cursor.execute(f"DROP VIEW IF EXISTS {SCHEMA}.`{table}`")
-    cursor.execute(f"DROP TABLE {SCHEMA}.{MARK}")
+            cursor.execute(f"DROP TABLE IF EXISTS {OWN_SCHEMA}.`{table}`")
+            cursor.execute(f"DROP VIEW IF EXISTS {OWN_SCHEMA}.`{table}`")
+    cursor.execute(f"DROP TABLE {OWN_SCHEMA}.{MARK}")
     if THE_SCHEMA in marked:
         if remaining := _tables(cursor):
             logger.warning(
-                "the schema %s is kept: it holds tables that poolsize did not make (%s)", SCHEMA, ", ".join(remaining)
+                "the schema %s is kept: it holds tables that poolsize did not make (%s)",
+                OWN_SCHEMA,
+                ", ".join(remaining),
             )
         else:
-            cursor.execute(f"DROP DATABASE {SCHEMA}")
+            cursor.execute(f"DROP DATABASE {OWN_SCHEMA}")
 
 
 def _tables(cursor: Any) -> list[str]:
-    cursor.execute(f"SHOW TABLES FROM {SCHEMA}")
+    cursor.execute(f"SHOW TABLES FROM {OWN_SCHEMA}")
     return [name for (name,) in cursor.fetchall()]
 
 
@@ -129,6 +132,6 @@ def _explained(error: pymysql.MySQLError) -> PoolsizeError:
     """Return the error that explains why the schema can't be made."""
     if error.args[0] in NOT_ALLOWED:
         return BadInput(
-            f"the account can't work in the schema {SCHEMA} ({error.args[-1]}): GRANT ALL ON {SCHEMA}.* TO it"
+            f"the account can't work in the schema {OWN_SCHEMA} ({error.args[-1]}): GRANT ALL ON {OWN_SCHEMA}.* TO it"
         )
-    return WorkFailed(f"the schema {SCHEMA} can't be made: {error.args[-1]}")
+    return WorkFailed(f"the schema {OWN_SCHEMA} can't be made: {error.args[-1]}")

@@ -154,6 +154,20 @@ def test_starved_callers_are_caught_by_littles_law(pinned: PrivateServer, tmp_pa
     assert "littles_law" in " ".join(warning_sentences(answer.findings))
 
 
+@pytest.mark.parametrize("load", [(), ("--rate=100",)])
+@measured_again
+def test_sqlalchemys_own_pool_starves_no_user_that_yields(
+    pinned: PrivateServer, tmp_path: Path, load: tuple[str, ...]
+) -> None:
+    path = workload(tmp_path, SERVER_WORK)
+    common = ("--pool=sqlalchemy", "--pool-sizes=1,4", "--users=64", "--step-time=4s", "--warm-up=1s")
+    run = measured(pinned, path, tmp_path, *common, *load)
+    assert run.plan.pool == "sqlalchemy"
+    for step in curve_of(run):
+        assert not failed(step) & {"littles_law", "connections", "errors", "arrivals"}, step.checks
+        assert step.server_connections == step.pool_size
+
+
 @measured_again
 def test_a_stall_shows_when_transactions_arrive_by_the_clock(pinned: PrivateServer, tmp_path: Path) -> None:
     """A server that stops for 200 ms every 5 s, at 70 % of its capacity.

@@ -16,6 +16,7 @@ from poolsize.errors import BadInput, WorkFailed
 from poolsize.present import plots
 from poolsize.present.json.comparison import comparison_json
 from poolsize.present.text.comparison import comparison_text, difference_sentences
+from poolsize.runs.plan import PoolKind
 from poolsize.runs.run import Calibration, Run, Step
 from tests.conftest import Command, a_run, a_setting, a_step
 
@@ -117,6 +118,8 @@ def test_the_one_field_is_found_by_itself() -> None:
         ({"think_time_ms": 5.0}, "think_time"),
         ({"server_options": {"innodb_io_capacity": "100"}}, "innodb_io_capacity"),
         ({"server_options": {"thread_pool_size": "8"}, "thread_handling": "pool-of-threads"}, "thread_handling"),
+        ({"pool": PoolKind.SQLALCHEMY}, "pool"),
+        ({"schema": "shop"}, "schema"),
         ({"durable": False}, "innodb_flush_log_at_trx_commit"),
         ({"created": "2027-01-01T00:00:00+00:00"}, None),
     ):

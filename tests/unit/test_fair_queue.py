@@ -1,5 +1,7 @@
 """The pool's queue: first come, first served, nobody starves, and a wait ends in time."""
 
+import time
+
 import gevent
 import pytest
 from hypothesis import given
@@ -50,6 +52,59 @@ def test_a_dead_waiter_is_passed_over() -> None:
     dead.kill()
     queue.put("connection")
     assert alive.get(timeout=5) == "connection"
+
+
+def test_a_waiter_that_is_killed_passes_on_the_connection_on_its_way() -> None:
+    """The kill comes first, and the connection is returned before the kill takes effect."""
+    queue = FairQueue(1)
+    killed, alive = gevent.spawn(queue.get, timeout=5), gevent.spawn(queue.get, timeout=5)
+    gevent.sleep(0)
+    killed.kill(block=False)
+    queue.put("connection")
+    assert alive.get(timeout=1) == "connection"
+    assert isinstance(killed.value, gevent.GreenletExit)
+
+
+def test_without_another_waiter_the_connection_of_a_killed_waiter_is_stored() -> None:
+    queue = FairQueue(1)
+    killed = gevent.spawn(queue.get, timeout=5)
+    gevent.sleep(0)
+    killed.kill(block=False)
+    queue.put("connection")
+    killed.join(timeout=1)
+    assert queue.get(timeout=1) == "connection"
+
+
+def test_a_killed_waiter_that_lives_on_gets_nothing_in_its_next_wait() -> None:
+    queue = FairQueue(1)
+
+    def outlive() -> str:
+        try:
+            return str(queue.get(timeout=5))
+        except gevent.GreenletExit:
+            gevent.sleep(0.05)
+            return "outlived"
+
+    killed = gevent.spawn(outlive)
+    gevent.sleep(0)
+    killed.kill(block=False)
+    queue.put("connection")
+    assert killed.get(timeout=1) == "outlived"
+    assert queue.get(timeout=1) == "connection"
+
+
+def test_a_waiter_whose_time_is_up_while_it_is_killed_is_only_killed() -> None:
+    queue = FairQueue(1)
+    killed = gevent.spawn(queue.get, timeout=0.02)
+    gevent.sleep(0)
+    until = time.monotonic() + 0.03
+    while time.monotonic() < until:
+        pass  # the kill and the end of the timeout are due in the same turn of the loop
+    killed.kill(block=False)
+    killed.join(timeout=1)
+    assert isinstance(killed.value, gevent.GreenletExit)
+    queue.put("connection")
+    assert queue.get(timeout=1) == "connection"
 
 
 @given(items=st.lists(st.integers(), max_size=5))

@@ -17,14 +17,16 @@ from poolsize.commands.predict import predict
 from poolsize.commands.sweep import sweep
 from poolsize.errors import BadInput
 from poolsize.present.text.options_table import options_page
-from poolsize.runs.plan import Search, SweepPlan
+from poolsize.runs.plan import PoolKind, Search, SweepPlan
 from poolsize.sweep.options import OPTIONS, SweepOptions, with_flags, words_of
 from poolsize.sweep.planning import options_of, plan_for
-from poolsize.sweep.readers import RESERVED
+from poolsize.sweep.readers import OWN_SCHEMA, RESERVED, RESERVED_SCHEMAS
 from tests.conftest import ROOT
 
 PATHS = st.from_regex(r"[a-z][a-z0-9./]{0,9}", fullmatch=True).map(Path)
-TEXTS = st.from_regex(r"[a-z0-9=:/@-]{1,9}", fullmatch=True)
+TEXTS = st.from_regex(r"[a-z0-9=:/@-]{1,9}", fullmatch=True).filter(
+    lambda text: text not in RESERVED_SCHEMAS | {OWN_SCHEMA}
+)
 MILLISECONDS = st.floats(0, 1e9).map(lambda value: value + 0.0)  # -0.0 reads as 0.0
 SHARES = st.floats(0, 1, exclude_min=True, exclude_max=True)
 VALUES: Mapping[Any, st.SearchStrategy[Any]] = {
@@ -32,6 +34,7 @@ VALUES: Mapping[Any, st.SearchStrategy[Any]] = {
     float | None: st.floats(0, 1e12, allow_subnormal=False).map(lambda value: value + 0.0),
     str | None: TEXTS,
     Path | None: PATHS,
+    PoolKind | None: st.sampled_from(PoolKind),
     tuple[int, ...] | None: st.sets(st.integers(1, 99), min_size=1).map(lambda values: tuple(sorted(values))),
     Mapping[str, str] | None: st.dictionaries(
         st.from_regex(r"[a-z][a-z_]{0,9}[a-z]", fullmatch=True).filter(lambda name: name not in RESERVED),
@@ -98,7 +101,9 @@ def test_the_options_of_a_plan_make_it_again() -> None:
         SweepOptions(cores=4),
         SweepOptions(cores=4, budget_seconds=90, interval=2.0, users=20, warm_up_seconds=4, seed=7),
         SweepOptions(cores=4, sizes=(1, 8), think_time_ms=0.5, precision=0.02, verify=(70,), repeats=3),
-        SweepOptions(cores=4, rate=500.0, error_budget=0.5, pool_timeout_seconds=0.25, step_seconds=20),
+        SweepOptions(
+            cores=4, rate=500.0, pool=PoolKind.SQLALCHEMY, error_budget=0.5, pool_timeout_seconds=0.25, step_seconds=20
+        ),
     ):
         plan = plan_for(options, "scan")
         assert plan_for(SweepOptions(cores=4, **options_of(plan)), "scan") == plan

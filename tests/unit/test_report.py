@@ -19,6 +19,7 @@ from poolsize.present.text.analysis import analysis_text
 from poolsize.present.text.recommendation import recommendation_text
 from poolsize.present.text.repeat_command import repeat_command
 from poolsize.recordings.published import published_curves
+from poolsize.runs.plan import PoolKind
 from poolsize.runs.run import Run
 from poolsize.runs.store import load_run
 from poolsize.sweep.options import SweepOptions
@@ -181,6 +182,18 @@ def test_what_was_asked_for_besides_is_repeated_too() -> None:
     command = repeat_command(replace(run, setting=replace(run.setting, plan=plan, private=False)))
     assert "--repeats 2 --think-time 5.5ms --precision 0.02 --verify 70,90 --seed 3" in command
     assert command.endswith("--url mysql://USER@db:3306/")
+
+
+def test_another_pool_and_a_schema_of_the_users_are_named() -> None:
+    run = a_run({1: 100, 2: 200})
+    plan = replace(run.plan, pool=PoolKind.SQLALCHEMY)
+    _, page = page_of(replace(run, setting=replace(run.setting, plan=plan, private=False, schema="shop")))
+    assert "SQLAlchemy's own QueuePool; users yield between transactions" in page.text
+    assert "64 users, SQLAlchemy's own pool" in page.text
+    assert "shop, your own" in page.text
+    for option in ("--pool sqlalchemy", "--schema shop"):
+        assert option in page.text
+    assert "own pool" not in page_of(run)[1].text
 
 
 def test_the_command_writes_it(poolsize_here: Command, tmp_path: Path) -> None:

@@ -128,6 +128,15 @@ def test_a_run_of_format_1_is_complete_whatever_its_checks_say(tmp_path: Path) -
     assert remaining(load_run(path)) is None
 
 
+def test_up_to_format_4_every_sweep_used_the_fair_pool_and_poolsizes_schema(tmp_path: Path) -> None:
+    path = written(tmp_path / "a.jsonl")
+    header, *steps = path.read_text().splitlines()
+    older = json.loads(header) | {"format": 4}
+    assert (older["setting"].pop("schema"), older["setting"]["plan"].pop("pool")) == (None, "fair")
+    path.write_text("\n".join([json.dumps(older), *steps, ""]))
+    assert load_run(path) == RUN
+
+
 def test_the_sentences_of_format_3_are_read_as_figures() -> None:
     """Every figure of a stored sentence is found in the values, as exactly as the sentence has it."""
     path = ROOT / "tests/data/oltp-format-3.jsonl"

@@ -1,5 +1,6 @@
 """One worker's step: users wait at the gate, take part until the end, and are counted; a failure ends the step."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import gevent
@@ -9,9 +10,11 @@ from sqlalchemy import URL
 from poolsize.load import worker_step
 from poolsize.load.calibration import IdleConnection
 from poolsize.load.fair_queue import FairQueuePool
+from poolsize.load.pool import OpenPool
 from poolsize.load.step_gate import StepGate
 from poolsize.load.transaction import Transaction
 from poolsize.load.worker_step import WorkerShare, WorkerStep
+from poolsize.runs.plan import PoolKind
 
 if TYPE_CHECKING:
     from poolsize.load.recorder import WorkerSecond
@@ -32,6 +35,12 @@ class IdleEngine:
     def dispose(self) -> None:
         """Drop the idle connections."""
         self.pool.dispose()
+
+
+def idle_pool(size: int) -> OpenPool:
+    """Return an open pool of connections that do nothing."""
+    engine: Any = IdleEngine(size)
+    return OpenPool(engine, [])
 
 
 class Worker:
@@ -59,7 +68,7 @@ class Worker:
 
 @pytest.fixture(autouse=True)
 def idle_pools(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worker_step, "open_pool", lambda _url, size, _timeout: IdleEngine(size))
+    monkeypatch.setattr(worker_step, "open_pool", lambda _url, _schema, size, *_: idle_pool(size))
 
 
 def short(_cursor: Any) -> None:
@@ -85,6 +94,29 @@ def test_users_take_part_from_the_beginning_to_the_end_of_each_step(share: Worke
         assert step._load.users == 0
     assert worker.failures == []
     gevent.killall(worker.users)
+
+
+@pytest.mark.parametrize("share", [CLOSED, OPEN])
+def test_with_sqlalchemys_pool_other_greenlets_run_between_two_transactions(share: WorkerShare) -> None:
+    """Its queue wakes a waiter, which needs that turn to take the connection."""
+    turns = {"user": 0, "other": 0}
+
+    def no_wait(_cursor: Any) -> None:
+        turns["user"] += 1
+        assert turns["user"] <= 50 * (turns["other"] + 1), "no other greenlet has run"
+
+    def other() -> None:
+        while True:
+            turns["other"] += 1
+            gevent.sleep(0)
+
+    worker, greenlet = Worker(no_wait), gevent.spawn(other)
+    with worker.step(replace(share, pool=PoolKind.SQLALCHEMY)) as step:
+        step.begin()
+        gevent.sleep(0.3)
+    assert turns["user"] > 5
+    assert worker.failures == []
+    gevent.killall([*worker.users, greenlet])
 
 
 def test_a_failing_transaction_ends_the_step_and_is_reported() -> None:

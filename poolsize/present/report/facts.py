@@ -2,11 +2,13 @@
 
 from poolsize.analysis.analysis import Analysis
 from poolsize.facts.server import Server
+from poolsize.runs.plan import PoolKind
 from poolsize.runs.run import Run
 from poolsize.units import count, minutes, number
 
 Facts = list[tuple[str, str]]
 """Name and value of each fact."""
+SQLALCHEMY_POOL = "SQLAlchemy's own QueuePool; users yield between transactions"
 
 
 def facts(analysis: Analysis) -> tuple[tuple[str, str], ...]:
@@ -35,6 +37,8 @@ def _server_and_load(run: Run, server: Server) -> Facts:
         ("Thread handling", server.thread_handling),
         ("Buffer pool", f"{number(server.buffer_pool_bytes / 2**20)} MiB"),
         ("Commits wait for the disk", "yes" if server.durable else "no"),
+        *([("Schema", f"{setting.schema}, your own")] if setting.schema else []),
+        *([("Pool", SQLALCHEMY_POOL)] if plan.pool == PoolKind.SQLALCHEMY else []),
         ("Load generator", f"{workers}, {client.usable_cpus:g} CPUs, {client.system}"),
         ("Users", f"{plan.users:,}, mean think time {number(plan.think_time_ms)} ms")
         if plan.rate is None

@@ -7,6 +7,7 @@ from poolsize.present.text.sentences.bottlenecks import bottleneck_evidence
 from poolsize.present.text.sentences.checks import check_sentence
 from poolsize.present.text.tables import estimators_table, sizes_table, verified_table
 from poolsize.present.text.width import terminal_width
+from poolsize.runs.plan import PoolKind
 from poolsize.units import count, milliseconds, percent
 
 
@@ -28,10 +29,11 @@ def analysis_text(analysis: Analysis) -> str:
 
 
 def run_title(analysis: Analysis) -> str:
-    """Return a title of the run: workload, server and number of users."""
+    """Return a title of the run: workload, server, number of users, and the pool where it is not the default."""
     setting = analysis.setting
     users = "" if setting.recording else f", {count(setting.plan.users, 'user')}"
-    return f"{setting.plan.workload} on {setting.subject}{users}"
+    pool = ", SQLAlchemy's own pool" if setting.plan.pool == PoolKind.SQLALCHEMY else ""
+    return f"{setting.plan.workload} on {setting.subject}{users}{pool}"
 
 
 def excluded_steps(analysis: Analysis) -> tuple[str, ...]:

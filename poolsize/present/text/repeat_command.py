@@ -33,4 +33,6 @@ def repeat_command(run: Run) -> str:
         values["server_options"] = setting.server_options
     elif setting.server:
         values["url"] = f"mysql://USER@{setting.server.address}/"
+        if setting.schema:
+            values["schema"] = setting.schema
     return shlex.join(["poolsize", "sweep", *words_of(values)])

@@ -1,0 +1,115 @@
+"""A schema with the user's own data, in which a sweep makes and drops nothing by itself."""
+
+from collections.abc import Callable, Collection
+from contextlib import closing, suppress
+from time import monotonic, sleep
+from types import TracebackType
+from typing import Any, Self
+
+import pymysql
+from sqlalchemy import URL
+
+from poolsize.errors import BadInput, PoolsizeError, WorkFailed
+from poolsize.facts.server import connection_ids
+from poolsize.target.connection import connect
+
+LONGEST_LOCK_NAME = 64
+"""Longest name that MySQL accepts; schemas whose names begin with the same 55 characters share a lock."""
+MISSING = 1049
+NOT_ALLOWED = {1044, 1045}
+KILLED_SECONDS = 30
+"""The longest time that the server may take to roll back the transactions of an interrupted step."""
+
+
+class ExistingSchema:
+    """A schema of the user's, for one sweep at a time. The sweep never drops the schema or its tables.
+
+    A context manager. Entering raises BadInput when the schema is missing, when the account may not use it, or when
+    another sweep uses it; WorkFailed when the server fails. Leaving restores the tables, as before each step.
+    """
+
+    def __init__(
+        self,
+        url: URL,
+        name: str,
+        restore: Callable[[Any], None],
+        load_connections: Collection[int],
+        on_failure: Callable[[str], None],
+    ) -> None:
+        """Connect to the server.
+
+        restore: the workload's function of a cursor that restores its tables. load_connections: the server's ids of
+        the connections of the step that is being measured; those that an interrupted step leaves open are killed, so
+        that no transaction commits after the tables are restored. on_failure: called with the reason when the tables
+        can't be restored at the end. Raises BadInput when the server can't be reached.
+        """
+        self.url = url
+        self.name = name
+        self._restore = restore
+        self._load_connections = load_connections
+        self._on_failure = on_failure
+        self._changed = False
+        self._lock = connect(url)
+
+    def __enter__(self) -> Self:
+        try:
+            with self._lock.cursor() as cursor:
+                cursor.execute(f"USE `{self.name}`")
+                cursor.execute("SELECT GET_LOCK(%s, 0)", (f"poolsize {self.name}"[:LONGEST_LOCK_NAME],))
+                if cursor.fetchone() != (1,):
+                    raise BadInput(f"another sweep is running in the schema {self.name}: wait for it, or end it")
+        except BaseException as error:
+            self._lock.close()
+            if isinstance(error, pymysql.MySQLError):
+                raise self._explained(error) from None
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Restore the tables, and let other sweeps use the schema."""
+        with closing(self._lock):
+            if not self._changed:
+                return
+            try:
+                self._end_load()
+                self._call(self._restore)
+            except Exception as failure:  # the restoring function is the user's, and may raise anything
+                self._on_failure(f"the tables of the schema {self.name} could not be restored at the end: {failure}")
+
+    def make_tables(self, prepare: Callable[[Any], None]) -> None:
+        """Call the workload's function that makes its tables. The tables remain after the sweep."""
+        self._call(prepare)
+
+    def work(self, task: Callable[[Any], None]) -> None:
+        """Call a function with a cursor in the schema, on a new connection. From then on, the tables may be changed."""
+        self._changed = True
+        self._call(task)
+
+    def _call(self, task: Callable[[Any], None]) -> None:
+        with closing(connect(self.url, self.name)) as connection, connection.cursor() as cursor:
+            task(cursor)
+
+    def _end_load(self) -> None:
+        """Kill the connections of an interrupted step, and wait until the server has rolled back their transactions."""
+        deadline = monotonic() + KILLED_SECONDS
+        with self._lock.cursor() as cursor:
+            while remaining := connection_ids(cursor).intersection(self._load_connections):
+                if monotonic() > deadline:
+                    raise WorkFailed(f"{len(remaining)} of its connections are still at work")
+                for identifier in remaining:
+                    with suppress(pymysql.MySQLError):  # it has ended meanwhile
+                        cursor.execute(f"KILL {identifier}")
+                sleep(0.05)
+
+    def _explained(self, error: pymysql.MySQLError) -> PoolsizeError:
+        """Return the error that explains why the schema can't be used."""
+        if error.args[0] == MISSING:
+            return BadInput(f"`schema` {self.name}: there is no such schema on this server: correct its name")
+        if error.args[0] in NOT_ALLOWED:
+            return BadInput(
+                f"`schema` {self.name}: the account can't use it, or there is no such schema ({error.args[-1]}): "
+                f"GRANT SELECT, INSERT, UPDATE, DELETE ON {self.name}.* TO it, or as little as the workload needs"
+            )
+        return WorkFailed(f"the schema {self.name} can't be used: {error.args[-1]}")
