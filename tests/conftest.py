@@ -103,9 +103,9 @@ def example(name: str) -> Analysis:
     return analyze(load_run(EXAMPLES[name]))
 
 
-def readme_line(beginning: str, option: str) -> list[str]:
-    """The words of the README's command that begins like this and has this option."""
-    lines = (ROOT / "README.md").read_text().splitlines()
+def page_line(page: str, beginning: str, option: str) -> list[str]:
+    """The words of the command on a page that begins like this and has this option."""
+    lines = (ROOT / page).read_text().splitlines()
     (line,) = [line for line in lines if line.startswith(beginning) and option in line.split()]
     return shlex.split(line)
 

@@ -40,6 +40,8 @@ def littles_law(step: Step) -> CheckResult:
     """Check in a closed loop that users = throughput x (mean total time + mean gap), within 5 % (Little, 1961).
 
     Starved users finish no transaction, so the right side lacks them: then the percentiles are wrong.
+
+    Figures: `users`; `accounted_users`, throughput x (total + gap); `deviation` of these users, a share.
     """
     accounted = step.mean_throughput * (mean_total_ms(step) + step.gap_ms) / 1000
     deviation = accounted / step.users - 1 if step.users else -1.0
@@ -51,6 +53,8 @@ def arrivals(step: Step) -> CheckResult:
     """Check in an open loop that throughput equals the arrival rate, within 5 % or the rate's own chance.
 
     Otherwise a queue grows, and no percentile shows how long transactions in it wait.
+
+    Figures: `due_per_second`; `throughput` per second; after an early end also `stopped`, the reason, and its values.
     """
     due = step.rate or 0.0
     chance = 3 * sqrt(due / max(1, len(step.counted)))  # standard deviations of a Poisson count's mean
@@ -69,13 +73,19 @@ def mean_total_ms(step: Step) -> float:
 
 
 def connections(step: Step) -> CheckResult:
-    """Check that the server counts exactly as many connections as the pool has."""
+    """Check that the server counts exactly as many connections as the pool has.
+
+    Figures: `server_connections` by the server's count; `pool_size`.
+    """
     values = {"server_connections": step.server_connections, "pool_size": step.pool_size}
     return CheckResult(Check.CONNECTIONS, step.server_connections == step.pool_size, values)
 
 
 def errors(step: Step, budget: float) -> CheckResult:
-    """Check that at most a share `budget` of the transactions failed: a failed transaction does less work."""
+    """Check that at most a share `budget` of the transactions failed: a failed transaction does less work.
+
+    Figures: `share` of the transactions that failed; `failed`, kind of error -> number.
+    """
     by_kind = {kind: sum(series[step.warm_up_seconds :]) for kind, series in sorted(step.errors.items())}
     failed = {kind: number for kind, number in by_kind.items() if number}
     share = step.error_count / max(1, step.error_count + sum(step.counted))
@@ -83,13 +93,19 @@ def errors(step: Step, budget: float) -> CheckResult:
 
 
 def steady_state(step: Step) -> CheckResult:
-    """Check that throughput does not drift: the second half of the counted time is like the first."""
+    """Check that throughput does not drift: the second half of the counted time is like the first.
+
+    Figures: `change` of throughput from the first half to the second, a share; 0 where it may be chance.
+    """
     change = drift(step.counted)
     return CheckResult(Check.STEADY_STATE, not change, {"change": change})
 
 
 def workers(step: Step) -> CheckResult:
-    """Check that every worker stayed to the end of the step, by the connections of those that did."""
+    """Check that every worker stayed to the end of the step, by the connections of those that did.
+
+    Figures: `connections` of the workers that stayed to the end; `pool_size`.
+    """
     shares = sum(worker.share for worker in step.workers)
     return CheckResult(Check.WORKERS, shares == step.pool_size, {"connections": shares, "pool_size": step.pool_size})
 
@@ -98,6 +114,8 @@ def quiet(step: Step) -> CheckResult:
     """Check that no other program needs the last cores of a machine that runs both server and load.
 
     Where the server runs on another machine, the check passes without figures: its programs are not visible.
+
+    Figures: `other_cores` that other programs used; `busy_cores` of the machine's `cores`.
     """
     busy, cores, server = map(step.counter, ("machine_cpu", "machine_cores", "process_cpu"))
     if busy is None or server is None or not cores:
@@ -111,6 +129,8 @@ def generator(step: Step) -> CheckResult:
     """Check that no worker needs 90 % of a core or has an event loop 50 ms late; such a worker measures itself.
 
     The time that a worker was ready to run and had no core counts as needed: other programs used the core.
+
+    Figures: `worker_cores` that the busiest worker needed; `loop_lag_ms` of the latest event loop, ms.
     """
     busiest = max((worker.cpu + worker.cpu_wait for worker in step.workers), default=0.0)
     latest_ms = max((worker.loop_lag_ms for worker in step.workers), default=0.0)
@@ -122,7 +142,10 @@ def generator(step: Step) -> CheckResult:
 
 
 def recorded_users(step: Step) -> CheckResult:
-    """Check that the pool of a replayed step is smaller than the number of users, where the recording knows it."""
+    """Check that the pool of a replayed step is smaller than the number of users, where the recording knows it.
+
+    Figures: `pool_size`; `users`.
+    """
     return CheckResult(
         Check.USERS_LIMITED,
         not step.users or step.pool_size < step.users,
@@ -135,6 +158,8 @@ def pool_can_fill(step: Step) -> CheckResult:
 
     A pool that never fills says nothing about the database. The number of these users is throughput x mean total time
     (Little's law); with think time it can be far below `users`. An open loop passes: its rate decides the load.
+
+    Figures: `pool_size`; `wanting_users` who held or wanted a connection, on average; `users`.
     """
     wanting_users = step.mean_throughput * mean_total_ms(step) / 1000
     return CheckResult(

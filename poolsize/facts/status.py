@@ -13,12 +13,29 @@ GAUGES = frozenset(
         "machine_cores",
     }
 )
-"""Counters whose value is a level. Every other counter is stored as its increase per second.
+"""Counters whose value is a level. Every other counter is stored as its increase per second."""
 
-Counters of the server's process, where the server runs on this machine: process_cpu (seconds of CPU time),
-process_cores (cores that it may run on), process_context_switches (with up to 30 threads), process_written_bytes (to
-the disk). machine_cpu (seconds) and machine_cores are the whole machine's. All other counters are the server's status
-variables (queries/status.sql).
+COUNTERS: Mapping[str, str] = {
+    "Threads_running": "Threads that execute a statement.",
+    "Questions": "Statements that clients sent.",
+    "Innodb_buffer_pool_read_requests": "Pages that InnoDB needed.",
+    "Innodb_buffer_pool_reads": "Pages that were not in the buffer pool, so that InnoDB read them from disk.",
+    "Innodb_row_lock_waits": "Waits for a row lock.",
+    "Innodb_row_lock_time": "Time spent in waits for row locks, ms.",
+    "Innodb_os_log_written": "Redo log written, bytes.",
+    "Innodb_os_log_fsyncs": "Fsyncs of the redo log.",
+    "Innodb_data_fsyncs": "Fsyncs of data files.",
+    "Threadpool_threads": "Threads of the thread pool (MariaDB).",
+    "Threadpool_idle_threads": "Idle threads of the thread pool (MariaDB).",
+    "process_cpu": "CPU time of the server's process, in seconds: the number of cores that it kept busy.",
+    "process_cores": "Cores that the server's process may run on.",
+    "process_context_switches": "Context switches of its threads; not read with more than 30 threads.",
+    "process_written_bytes": "Bytes that the server's process caused to be written to disk.",
+    "machine_cpu": "CPU time of the whole machine, in seconds: the number of busy cores.",
+    "machine_cores": "Cores of the whole machine.",
+}
+"""Counter -> its meaning. Names with a capital letter are status variables of the server (queries/status.sql); the
+others come from the operating system, where the server runs on this machine.
 """
 
 

@@ -79,7 +79,7 @@ class SweepPlan:
     repeats: how often each size of a grid is measured.
     think_time_ms: mean pause of a user between transactions, exponentially distributed.
     precision: a step goes on until the 95 % interval of its throughput is this narrow: a share of the mean, on either
-    side. It ends at the latest after LONGEST times its length. None: every step has its planned length.
+    side. It ends at the latest after LONGEST (4) times its length. None: every step has its planned length.
     rate: arrivals per second at random moments (open loop), whether or not earlier transactions have ended; None for
     a closed loop.
     pool: the kind of pool through which the users share the connections.

@@ -30,7 +30,8 @@ class Latencies:
 class Worker:
     """One worker in one step.
 
-    share: its part of the pool, in connections. users: concurrent users that it ran.
+    name: in Locust's log. share: its part of the pool, in connections.
+    users: concurrent users that it ran.
     cpu: CPU time per second of the counted time; 1.0 is one core kept busy.
     cpu_wait: time per second that the worker was ready to run and had no core (Linux's run queue; 0 elsewhere).
     loop_lag_ms: 99th percentile of the delay of its event loop's timers.
@@ -66,11 +67,12 @@ class StopReason(StrEnum):
 
 @dataclass(frozen=True)
 class Stopped:
-    """An early end of a step, with the figures of its reason in `values`.
+    """An early end of a step.
 
-    TOO_MANY_ERRORS: failed (transactions), transactions (all, the failed ones included).
-    BACKLOG: backlog (transactions that were due and that no user was free to run).
-    WORKER_LOST: lost, workers (numbers of workers; older runs have neither).
+    reason: why the step ended early.
+    values: the figures of the reason. TOO_MANY_ERRORS: `failed` transactions of all `transactions`. BACKLOG: `backlog`,
+    transactions that were due and that no user was free to run. WORKER_LOST: `lost` of all `workers`; older runs have
+    neither.
     """
 
     reason: StopReason
@@ -81,7 +83,8 @@ class Stopped:
 class Step:
     """One pool size measured once.
 
-    repeat, order: as planned, see PlannedStep. started: UTC, ISO 8601.
+    pool_size: connections of the pool. repeat: number of the repeat of that size, from 0.
+    order: position in the run, from 0. started: UTC, ISO 8601.
     users: concurrent users; 0 in a replay that does not know them.
     rate: arrivals per second in an open loop, or None in a closed loop.
     warm_up_seconds: leading seconds that are not counted.

@@ -1,8 +1,8 @@
 """SweepOptions: every option of a sweep, declared once.
 
 A field's declaration serves every use of the option: in `poolsize sweep` and in Locust, in the conversion from text to
-a typed value and back, in errors, and in docs/options.md. A field has the name and the type of the SweepPlan or Search
-field that it sets.
+a typed value and back, in errors, and in docs/reference/options.md. A field has the name and the type of the SweepPlan
+or Search field that it sets.
 """
 
 import re

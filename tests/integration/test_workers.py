@@ -19,11 +19,12 @@ from poolsize.sweep.next_step import remaining
 from poolsize.target import private_server as servers
 from poolsize.target.connection import connect, database_url
 from poolsize.target.private_server import PrivateServer, private_server
-from tests.conftest import ROOT, Command, assert_true_steps, curve_of, measured_again, readme_line
+from tests.conftest import ROOT, Command, assert_true_steps, curve_of, measured_again, page_line
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
 POOLSIZE = str(Path(sys.executable).with_name("poolsize"))
 IP = shutil.which("ip") or ""
+PAGE = "docs/how-to/distributed-load.md"
 PLATEAU = 2
 """Of `scan` on a server with two cores, whoever makes the load (test_sweep shows it for one process)."""
 
@@ -139,7 +140,7 @@ def test_two_load_machines_find_the_same_plateau(tmp_path: Path) -> None:
             return os.environ | {"POOLSIZE_URL": f"mysql://loader:remote@{host}:{port}/"}
 
         lead = replaced(
-            readme_line("poolsize sweep", "--expect-workers"), {"poolsize": POOLSIZE, "oltp_read_write": "scan"}
+            page_line(PAGE, "poolsize sweep", "--expect-workers"), {"poolsize": POOLSIZE, "oltp_read_write": "scan"}
         )
         sweep = subprocess.Popen(
             [*lead,
@@ -148,7 +149,7 @@ def test_two_load_machines_find_the_same_plateau(tmp_path: Path) -> None:
         )  # fmt: skip
         workers = [
             subprocess.Popen(
-                [IP, "netns", "exec", name, *replaced(readme_line("locust", "--worker"), {
+                [IP, "netns", "exec", name, *replaced(page_line(PAGE, "locust", "--worker"), {
                     "locust": str(Path(sys.executable).with_name("locust")),
                     "locustfiles/oltp_read_write.py": str(ROOT / "locustfiles/scan.py"),
                     "leader.example.com": address,

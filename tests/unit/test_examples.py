@@ -13,8 +13,8 @@ from poolsize.sweep.next_step import remaining
 from tests.conftest import EXAMPLES, ROOT, example
 from tests.golden import PIXELS
 
-FREE = {"server_options", "errors", "failed"}
-"""Objects whose keys are the user's or the server's."""
+FREE = {"server_options", "errors", "failed", "versions"}
+"""Objects whose keys are the user's, the server's or the libraries'."""
 
 
 def keys(value: Any) -> set[str]:
@@ -36,10 +36,11 @@ def test_it_is_of_this_version_small_and_whole(path: Path) -> None:
 
 @pytest.mark.parametrize("path", EXAMPLES.values(), ids=EXAMPLES)
 def test_every_field_of_it_is_explained(path: Path) -> None:
-    text = (path.parent / "README.md").read_text()
+    examples = (path.parent / "README.md").read_text()
+    text = "".join((ROOT / f"docs/reference/{page}.md").read_text() for page in ("run-format", "checks"))
     found = {key for line in path.read_text().splitlines() for key in keys(json.loads(line))}
     assert sorted(key for key in found if f"`{key}`" not in text) == []
-    assert f"`{path.name}`" in text
+    assert f"`{path.name}`" in examples
 
 
 def test_they_show_both_servers_and_a_thread_pool() -> None:

@@ -16,7 +16,6 @@ from poolsize.commands.flags import in_flags
 from poolsize.commands.predict import predict
 from poolsize.commands.sweep import sweep
 from poolsize.errors import BadInput
-from poolsize.present.text.options_table import options_page
 from poolsize.runs.plan import PoolKind, Search, SweepPlan
 from poolsize.sweep.options import OPTIONS, SweepOptions, with_flags, words_of
 from poolsize.sweep.planning import options_of, plan_for
@@ -68,15 +67,6 @@ def test_locust_has_every_option_that_it_should() -> None:
     for name, option in OPTIONS.items():
         expected = (option.locusts_own or name, str(option.locusts_own is None)) if option.in_locust else None
         assert actions.get(option.flag) == expected
-
-
-def test_the_reference_page_is_the_declarations() -> None:
-    page = (ROOT / "docs/options.md").read_text()
-    assert page == options_page(), "run: python -m poolsize.present.text.options_table > docs/options.md"
-    for name, option in OPTIONS.items():
-        (row,) = [line for line in page.splitlines() if line.startswith(f"| `{option.flag}` |")]
-        assert option.text in row
-        assert row.endswith(f"| `{name}` |")
 
 
 @pytest.mark.parametrize("name", OPTIONS)

@@ -1,0 +1,74 @@
+"""The generated pages of docs/reference; the page of the commands comes from click's declarations.
+
+To write them into a checkout's docs: python -m poolsize.commands.reference FOLDER
+"""
+
+import inspect
+import re
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import click
+
+from poolsize.commands import COMMANDS, cli
+from poolsize.present.reference.checks import checks_page
+from poolsize.present.reference.markdown import GENERATED, table
+from poolsize.present.reference.options import options_page
+from poolsize.present.reference.run_format import run_format_page
+
+INTRODUCTION = """
+# Commands
+
+`poolsize COMMAND --help` prints the same in a terminal. Results go to standard output; progress, warnings and errors go
+to standard error. The exit code is 0 after success, and 1 when the work failed: the server went away, for example, or
+the run is incomplete. It is 2 for bad input.
+
+"""
+
+
+def commands_page() -> str:
+    """Return the page as Markdown: a list of the commands, and a section for each."""
+    summary = table(("Command", "What it does"), [(f"[`{name}`](#{name})", text) for name, text in COMMANDS.items()])
+    header = GENERATED.format(source="poolsize/commands")
+    return header + INTRODUCTION + summary + "".join(map(_section, COMMANDS))
+
+
+PAGES: Mapping[str, Callable[[], str]] = {
+    "commands.md": commands_page,
+    "options.md": options_page,
+    "run-format.md": run_format_page,
+    "checks.md": checks_page,
+}
+"""File in docs/reference -> function that returns its text."""
+
+
+def _section(name: str) -> str:
+    context = click.Context(cli, info_name="poolsize")
+    command = cli.get_command(context, name)
+    assert command is not None
+    usage = " ".join(["poolsize", name, *command.collect_usage_pieces(context)])
+    rows = [_row(option) for option in command.params if isinstance(option, click.Option)]
+    text = inspect.cleandoc(command.help or "")
+    return f"\n## {name}\n\n    {usage}\n\n{text}\n\n" + table(("Option", "Meaning", "Default"), rows)
+
+
+def _row(option: click.Option) -> tuple[str, str, str]:
+    """Return the cells of an option; its default is in its help, or click's."""
+    text, _, default = re.sub(r"\]$", "", option.help or "").partition("  [default: ")
+    if not default and option.required:
+        default = "required"
+    elif not default and option.show_default:
+        default = str(option.default)
+    placeholder = "" if option.is_flag else f" {option.metavar or option.type.name.upper()}"
+    return f"`{option.opts[0]}{placeholder}`", text, default
+
+
+def main(folder: Path) -> None:
+    """Write every page into a folder."""
+    for name, page in PAGES.items():
+        (folder / name).write_text(page(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,73 @@
+"""The page docs/reference/checks.md: every check of a step, from its function's docstring."""
+
+import inspect
+import re
+from collections.abc import Callable
+
+from poolsize.analysis import checks
+from poolsize.present.reference.markdown import GENERATED, table
+from poolsize.runs.check import Check, CheckResult
+
+FUNCTIONS: dict[Check, Callable[..., CheckResult]] = {
+    Check.LITTLES_LAW: checks.littles_law,
+    Check.ARRIVALS: checks.arrivals,
+    Check.CONNECTIONS: checks.connections,
+    Check.ERRORS: checks.errors,
+    Check.STEADY_STATE: checks.steady_state,
+    Check.WORKERS: checks.workers,
+    Check.QUIET: checks.quiet,
+    Check.GENERATOR: checks.generator,
+    Check.USERS_LIMITED: checks.pool_can_fill,
+}
+INTRODUCTION = """
+# Checks of a step
+
+Every step must pass these checks before its figures count. `poolsize analyze` shows `ok`, or the names of the checks
+that failed.
+
+- **Retried**: the step is measured again, up to two more times. Earlier attempts stay in the file, and no estimate uses
+  them.
+- **Disqualified**: a step that fails the check is not valid, and no estimate uses it.
+
+A failed `generator` or `steady_state` check does not disqualify. A saturated load generator still measures a true
+throughput, and the verdict `generator-limited` names the bottleneck. A drift widens the step's interval by itself.
+
+"""
+FIGURES = "Figures: "
+"""Begins the paragraph of a docstring that explains the figures in `values`."""
+
+
+def checks_page() -> str:
+    """Return the page as Markdown: a table of all checks, and a section for each."""
+    rows = (
+        (f"[`{check}`](#{check})", _summary(check), _yes(check.retryable), _yes(check.disqualifies)) for check in Check
+    )
+    summary = table(("Check", "What must hold", "Retried", "Disqualified"), rows)
+    header = GENERATED.format(source="poolsize/analysis/checks.py and poolsize/runs/check.py")
+    return header + INTRODUCTION + summary + "".join(map(_section, Check))
+
+
+def figures(check: Check) -> str:
+    """Return the explanation of a check's figures."""
+    return next(text.removeprefix(FIGURES) for text in _paragraphs(check) if text.startswith(FIGURES))
+
+
+def _section(check: Check) -> str:
+    explanation = [text for text in _paragraphs(check)[1:] if not text.startswith(FIGURES)]
+    parts = [f"\n## {check} {{ #{check} }}", _summary(check), *explanation, f"Figures in `values`: {figures(check)}"]
+    return "\n\n".join(parts) + "\n"
+
+
+def _summary(check: Check) -> str:
+    """Return the first sentence: what must hold."""
+    sentence = re.sub(r"^Check (in an? \w+ loop)? ?that ", r"\1, ", _paragraphs(check)[0]).removeprefix(", ")
+    return sentence[0].upper() + sentence[1:]
+
+
+def _paragraphs(check: Check) -> list[str]:
+    text = inspect.getdoc(FUNCTIONS[check]) or ""
+    return [" ".join(paragraph.split()) for paragraph in text.split("\n\n")]
+
+
+def _yes(fact: bool) -> str:
+    return "yes" if fact else "no"
