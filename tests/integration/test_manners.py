@@ -14,7 +14,7 @@ from poolsize import load_run
 from poolsize.sweep.next_step import remaining
 from poolsize.target.connection import connect, database_url
 from poolsize.target.private_server import PrivateServer, private_server
-from tests.conftest import Command, mysqld
+from tests.conftest import Command, assert_swept, mysqld
 
 pytestmark = pytest.mark.server
 SHORT = (
@@ -96,7 +96,7 @@ def test_an_empty_schema_made_for_it_is_used_and_left_empty(
     done = poolsize(
         "sweep", *SHORT, "--output", "a.jsonl", url=url_of(server, username="guest", password="of the house")
     )
-    assert done.returncode == 0, done.stderr
+    assert_swept(done)
     cursor.execute("SHOW TABLES FROM poolsize")
     assert cursor.fetchall() == ()
 
@@ -118,7 +118,7 @@ def test_leftovers_of_a_killed_sweep_are_cleared(server: PrivateServer, poolsize
     cursor.execute("INSERT INTO poolsize.made_by_poolsize VALUES ('*schema*'), ('task')")
     cursor.execute("CREATE TABLE poolsize.task (id INT)")
     done = poolsize("sweep", *SHORT, "--output", "a.jsonl", url=server.url)
-    assert done.returncode == 0, done.stderr
+    assert_swept(done)
     cursor.execute("SHOW DATABASES LIKE 'poolsize'")
     assert cursor.fetchall() == ()
 
@@ -177,7 +177,7 @@ def test_an_interrupted_sweep_keeps_its_steps_and_resumes(
     refused = poolsize("sweep", "--resume", "a.jsonl", "--pool-sizes", "1,2", url=server.url)
     assert (refused.returncode, "keeps its plan" in refused.stderr) == (2, True)
     done = poolsize("sweep", "--resume", "a.jsonl", url=server.url)
-    assert done.returncode == 0, done.stderr
+    assert_swept(done)
     run = load_run(path)
     assert run.steps[: len(kept)] == kept
     assert remaining(run) is None

@@ -16,7 +16,7 @@ import pytest
 
 from poolsize.answer.comparison import compare
 from poolsize.present.text.comparison import difference_sentences
-from tests.conftest import EXAMPLES, ROOT, Command, example, measured_again
+from tests.conftest import EXAMPLES, ROOT, Command, assert_swept, example, measured_again
 from tests.golden import PIXELS
 
 NOTEBOOKS = {path.stem: path for path in sorted((ROOT / "notebooks").glob("*.ipynb"))}
@@ -128,7 +128,7 @@ def test_the_comparison_runs_on_pairs_of_examples(tmp_path: Path, pair: tuple[st
 def test_both_run_on_what_was_just_measured(poolsize: Command, tmp_path: Path) -> None:
     short = ("--pool-sizes", "1,2,4", "--users", "16", "--step-time", "3s", "--warm-up", "1s")
     done = poolsize("sweep", "--workload", "select_one", *short, "--output", "a.jsonl")
-    assert done.returncode == 0, done.stderr
+    assert_swept(done)
     shutil.copyfile(tmp_path / "a.jsonl", tmp_path / "b.jsonl")
     runs = [str(tmp_path / name) for name in ("a.jsonl", "b.jsonl")]
     assert len(images(executed("analysis", tmp_path, RUN=runs[0], CURRENT=2))) >= 7

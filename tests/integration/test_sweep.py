@@ -11,7 +11,7 @@ from poolsize import analyze, load_run
 from poolsize.runs.run import Run
 from poolsize.target.connection import connect, database_url
 from poolsize.target.private_server import PrivateServer
-from tests.conftest import Command, assert_true_steps, locust, may_run_on, measured_again
+from tests.conftest import Command, assert_swept, assert_true_steps, locust, may_run_on, measured_again
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
 
@@ -34,7 +34,7 @@ def test_poolsize_sweep_measures_and_recommends(
         "sweep", "--workload", workload, "--pool-sizes", "1,4", "--step-time", "3s", "--warm-up", "1s",
         "--output", "a.jsonl", "--json", url=server.url,
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    assert_swept(done)
     answer = json.loads(done.stdout)
     run = load_run(tmp_path / "a.jsonl")
     assert (answer["basis"], answer["run"], answer["steps"]) == ("measured", "a.jsonl", len(run.steps))

@@ -19,7 +19,7 @@ from poolsize.sweep.next_step import remaining
 from poolsize.target import private_server as servers
 from poolsize.target.connection import connect, database_url
 from poolsize.target.private_server import PrivateServer, private_server
-from tests.conftest import ROOT, Command, assert_true_steps, curve_of, measured_again, page_line
+from tests.conftest import ROOT, Command, assert_swept, assert_true_steps, curve_of, measured_again, page_line
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
 POOLSIZE = str(Path(sys.executable).with_name("poolsize"))
@@ -52,7 +52,7 @@ def test_four_processes_find_the_plateau_that_one_finds(poolsize: Command, tmp_p
         "sweep", "--workload", "scan", "--processes", "4", "--pool-sizes", "1,2,6", "--users", "40",
         "--step-time", "4s", "--warm-up", "1s", "--output", "a.jsonl",
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    assert_swept(done)
     run = load_run(tmp_path / "a.jsonl")
     assert_true_steps(run)
     assert_shared_exactly(run, 4)
@@ -74,8 +74,8 @@ def test_a_load_process_that_is_killed_costs_at_most_its_step(tmp_path: Path) ->
         time.sleep(1.5)
         (leader,) = psutil.Process(sweep.pid).children()
         leader.children()[0].kill()
-        _, err = sweep.communicate(timeout=120)
-    assert sweep.returncode == 0, err
+        out, err = sweep.communicate(timeout=120)
+    assert_swept(subprocess.CompletedProcess([], sweep.returncode, out, err))
     run = load_run(path)
     assert remaining(run) is None
     lost = [step for step in retried_steps(run) if "workers" in {check.check for check in step.failed_checks}]
@@ -158,10 +158,10 @@ def test_two_load_machines_find_the_same_plateau(tmp_path: Path) -> None:
             )
             for name, address in machines
         ]  # fmt: skip
-        _, err = sweep.communicate(timeout=120)
+        out, err = sweep.communicate(timeout=120)
         for worker in workers:
             worker.wait(timeout=20)
-    assert sweep.returncode == 0, err
+    assert_swept(subprocess.CompletedProcess([], sweep.returncode, out, err))
     assert "poolsize0" not in err
     run = load_run(path)
     assert_true_steps(run)

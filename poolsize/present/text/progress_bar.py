@@ -11,7 +11,7 @@ from poolsize.sweep.events import Event, SecondPassed, StepDone, StepStarted, Sw
 from poolsize.sweep.options import with_flags
 from poolsize.units import count, milliseconds, minutes, per_second
 
-LATER = 1.2
+LATER = 1.3
 """A sweep that ends later than announced by this factor has its time announced again."""
 
 
