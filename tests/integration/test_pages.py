@@ -168,12 +168,12 @@ def test_the_sweeps_of_a_page_work_with_the_account_it_makes(
         words = shlex.split(line.split(" > ", maxsplit=1)[0])[2:]
         options = [*shortened(words), "--output", f"{place}.jsonl"]
         done = poolsize("sweep", *options, url=None if "--server-option" in options else url)
-        no_size = done.stdout.startswith("No pool size")
+        no_size = "No pool size" in done.stdout
         assert done.returncode == 0 or no_size, f"{line}: {done.stderr}"
         if "--json" in options:
             assert "pool_size" in json.loads(done.stdout)
         else:
-            assert done.stdout.startswith("Pool size: ") or no_size, line
+            assert "Pool size: " in done.stdout or no_size, line
 
 
 @pytest.mark.server
