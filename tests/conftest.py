@@ -216,6 +216,7 @@ def a_step(pool_size: int, throughput: Sequence[int], users: int = 64, order: in
         gap_ms=0.0,
         latencies=Latencies(**latencies),
         sections={},
+        kinds={},
         server={},
         server_connections=pool_size,
         workers=(Worker("local", pool_size, users, cpu, 0.0, 0.5),),

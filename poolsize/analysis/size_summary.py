@@ -19,11 +19,26 @@ from poolsize.runs.run import LATENCIES, Step
 
 
 @dataclass(frozen=True)
+class KindSummary:
+    """The figures of one kind of transaction at one pool size.
+
+    transactions: number that succeeded. share: of all transactions that succeeded. wait, usage, total: milliseconds.
+    """
+
+    transactions: int
+    share: float
+    wait: Percentiles
+    usage: Percentiles
+    total: Percentiles
+
+
+@dataclass(frozen=True)
 class SizeSummary:
     """The figures of one pool size, from its valid steps, or from all its steps where none is valid.
 
     repeats: number of these steps. throughput: transactions per second with its 95 % interval.
     wait, usage, total: milliseconds; in a replay all NaN but total.p95, the mean of the p95 of each second.
+    kinds: kind of transaction -> its figures; empty for a workload with one kind.
     intervals: latency -> quantile -> its 95 % interval in milliseconds; empty for runs without sections.
     errors: failed transactions. failed_checks: of all these steps.
     demands: service demands of a transaction; None where they are not known.
@@ -35,6 +50,7 @@ class SizeSummary:
     wait: Percentiles
     usage: Percentiles
     total: Percentiles
+    kinds: Mapping[str, KindSummary]
     intervals: Mapping[str, Mapping[str, Interval]]
     errors: int
     failed_checks: tuple[CheckResult, ...]
@@ -63,6 +79,7 @@ def size_summary(steps: Sequence[Step], demands: ServiceDemands | None) -> SizeS
         repeats=len(steps),
         throughput=mean_interval([step.counted for step in steps]),
         **latencies,
+        kinds=_kinds(steps),
         intervals={
             name: {
                 quantile: quantile_interval(
@@ -77,6 +94,25 @@ def size_summary(steps: Sequence[Step], demands: ServiceDemands | None) -> SizeS
         failed_checks=tuple(result for step in steps for result in step.failed_checks),
         demands=demands,
     )
+
+
+def _kinds(steps: Sequence[Step]) -> dict[str, KindSummary]:
+    """Return kind of transaction -> its figures over all steps."""
+    names = dict.fromkeys(name for step in steps for name in step.kinds)
+    stored = {name: [step.kinds[name] for step in steps if name in step.kinds] for name in names}
+    transactions = {name: sum(kind.transactions for kind in kinds) for name, kinds in stored.items()}
+    every = sum(transactions.values())
+    return {
+        name: KindSummary(
+            transactions=transactions[name],
+            share=transactions[name] / every if every else 0.0,
+            **{
+                latency: percentiles(merged(getattr(kind.latencies, latency) for kind in kinds))
+                for latency in LATENCIES
+            },
+        )
+        for name, kinds in stored.items()
+    }
 
 
 def _latencies(steps: Sequence[Step]) -> dict[str, Percentiles]:

@@ -24,7 +24,7 @@ def fields(run: Run) -> Fields:
         "workload": plan.workload,
         "locustfile": setting.workload_sha256[:12] if setting.own_workload or setting.recording else "poolsize's own",
         "users": str(plan.users) if not setting.recording else "as recorded",
-        "think_time": f"{number(plan.think_time_ms)} ms",
+        "think_time": "the locustfile's wait_time" if setting.own_wait_time else f"{number(plan.think_time_ms)} ms",
         "rate": "as fast as it goes" if plan.rate is None else f"{number(plan.rate)}/s",
         "pool": plan.pool,
         "pool_timeout": f"{number(plan.pool_timeout_seconds)} s",

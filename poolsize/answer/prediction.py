@@ -102,7 +102,7 @@ def predict(analysis: Analysis, what_if: WhatIf, sizes: Sequence[int] | None = N
     if what_if.users is None and analysis.setting.recording:
         raise BadInput("the run replays a recording, which does not know its users: give `users`")
     users = what_if.users or plan.users
-    think_ms = plan.think_time_ms if what_if.think_time_ms is None else what_if.think_time_ms
+    think_ms = analysis.run.think_time_ms if what_if.think_time_ms is None else what_if.think_time_ms
     changed = _changed(analysis, network, what_if)
     pool_sizes = tuple(sizes) if sizes else _sizes(analysis, users, what_if.instances)
     _require_possible(pool_sizes, users, what_if.instances)

@@ -9,7 +9,7 @@ from poolsize.load.step_seconds import StepSecond
 from poolsize.load.stopping import Ending
 from poolsize.load.worker_report import WorkerReport
 from poolsize.runs.plan import PlannedStep
-from poolsize.runs.run import LATENCIES, Latencies, Step, Worker
+from poolsize.runs.run import LATENCIES, Kind, Latencies, Step, Worker
 
 
 def assemble(
@@ -46,6 +46,7 @@ def assemble(
         gap_ms=_gap_ms(list(reports.values()), histograms["total"].get_total_count()),
         latencies=Latencies(**{name: str(histograms[name].encode(), "ascii") for name in LATENCIES}),
         sections={name: _quantiles(sections[name]) for name in LATENCIES},
+        kinds=_kinds(list(reports.values())),
         server=server,
         server_connections=server_connections,
         workers=_workers(shares, reports),
@@ -71,6 +72,24 @@ def _errors(seconds: Sequence[StepSecond]) -> dict[str, tuple[int, ...]]:
     """Return error kind -> failed transactions in each second."""
     kinds = sorted({kind for second in seconds for kind in second.errors})
     return {kind: tuple(second.errors[kind] for second in seconds) for kind in kinds}
+
+
+def _kinds(reports: Sequence[WorkerReport]) -> dict[str, Kind]:
+    """Return kind of transaction -> its part of the step, over all workers; empty for a workload with one kind."""
+    names = dict.fromkeys(name for report in reports for name in report.kinds)
+    parts = {name: [report.kinds[name] for report in reports if name in report.kinds] for name in names}
+    return {
+        name: Kind(
+            sum(part.transactions for part in kind),
+            Latencies(
+                **{
+                    latency: str(merged(part.latencies[latency] for part in kind).encode(), "ascii")
+                    for latency in LATENCIES
+                }
+            ),
+        )
+        for name, kind in parts.items()
+    }
 
 
 def _sections(latency: str, reports: Sequence[WorkerReport]) -> list[HdrHistogram]:

@@ -1,7 +1,6 @@
 """The cost of one worker, measured before the first step."""
 
 import statistics
-from collections.abc import Callable
 from time import monotonic, process_time
 from typing import Any
 
@@ -9,9 +8,11 @@ import gevent
 from sqlalchemy import URL
 from sqlalchemy.pool import Pool
 
+from poolsize.load.behavior import Behavior, Transaction
 from poolsize.load.closed_loop import ClosedLoop
 from poolsize.load.fair_queue import FairQueuePool
 from poolsize.load.pool import open_pool
+from poolsize.load.recorder import StepRecorder
 from poolsize.load.transaction import Load
 from poolsize.runs.run import Calibration
 
@@ -62,11 +63,12 @@ def _smallest_statement(cursor: Any) -> None:
     cursor.execute("DO 1")
 
 
-def _measure(pool: Pool, users: int, transaction: Callable[[Any], None]) -> tuple[float, float]:
+def _measure(pool: Pool, users: int, transaction: Transaction) -> tuple[float, float]:
     """Return a transaction's CPU time in this process and its median usage time, both in microseconds."""
-    load = Load(pool.connect)
+    kind = "calibration"
+    load = Load(pool.connect, StepRecorder([kind]))
     loop = ClosedLoop(load, think_seconds=0.0)
-    greenlets = [gevent.spawn(loop.run_user, transaction) for _ in range(users)]
+    greenlets = [gevent.spawn(loop.run_user, Behavior(((kind, transaction),))) for _ in range(users)]
     gevent.sleep(SETTLE_SECONDS)
     load.recorder.end_second()
     cpu_seconds, until = process_time(), monotonic() + SECONDS

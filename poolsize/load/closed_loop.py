@@ -4,8 +4,13 @@ import random
 from time import perf_counter_ns
 
 import gevent
+from gevent.event import Event
 
-from poolsize.load.transaction import Load, Transaction, transact
+from poolsize.load.behavior import Behavior
+from poolsize.load.transaction import Load, transact
+
+LONG_PAUSE_SECONDS = 1.0
+"""The end of the step interrupts a longer pause. A shorter one is slept, which costs less CPU time."""
 
 
 class ClosedLoop:
@@ -17,25 +22,31 @@ class ClosedLoop:
         """think_seconds: mean pause after a transaction, exponentially distributed; 0 for no pause."""
         self._load = load
         self._think_seconds = think_seconds
+        self._ended = Event()
 
     def begin(self) -> None:
         """Do nothing: the users start the transactions."""
 
-    def run_user(self, transaction: Transaction) -> None:
+    def run_user(self, behavior: Behavior) -> None:
         """Run one user's transactions until the loop ends.
 
         The time of a failed transaction counts as part of the gap before the next transaction.
         """
-        load, think_seconds = self._load, self._think_seconds
-        yields = load.yields and not think_seconds
+        load, pause = self._load, behavior.pause or (self._think if self._think_seconds else None)
+        yields = load.yields and not pause
+        tasks = [(load.recorder.of(kind), transaction) for kind, transaction in behavior.tasks]
+        recorder, transaction = tasks[0]
+        several = len(tasks) > 1
         load.users += 1
         try:
             ended_ns = perf_counter_ns()
             while load.running:
+                if several:
+                    recorder, transaction = random.choice(tasks)
                 due_ns = perf_counter_ns()
-                ended_ns = transact(load, transaction, due_ns, due_ns - ended_ns) or ended_ns
-                if think_seconds:
-                    gevent.sleep(random.expovariate(1 / think_seconds))
+                ended_ns = transact(load, recorder, transaction, due_ns, due_ns - ended_ns) or ended_ns
+                if pause:
+                    self._rest(pause())
                 elif yields:
                     gevent.sleep(0)
         finally:
@@ -44,3 +55,13 @@ class ClosedLoop:
     def end(self) -> None:
         """Let no user begin another transaction."""
         self._load.running = False
+        self._ended.set()
+
+    def _think(self) -> float:
+        return random.expovariate(1 / self._think_seconds)
+
+    def _rest(self, seconds: float) -> None:
+        if seconds > LONG_PAUSE_SECONDS:
+            self._ended.wait(seconds)
+        else:
+            gevent.sleep(seconds)

@@ -11,7 +11,8 @@ from time import perf_counter_ns
 import gevent
 from gevent.queue import Queue
 
-from poolsize.load.transaction import Load, Transaction, transact
+from poolsize.load.behavior import Behavior
+from poolsize.load.transaction import Load, transact
 
 
 class OpenLoop:
@@ -33,13 +34,15 @@ class OpenLoop:
         """Let transactions arrive from now on."""
         self._arrivals.start()
 
-    def run_user(self, transaction: Transaction) -> None:
+    def run_user(self, behavior: Behavior) -> None:
         """Run one user: take the transactions that are due, in order, until the loop ends."""
         load, next_due = self._load, self._due.get
+        tasks = [(load.recorder.of(kind), transaction) for kind, transaction in behavior.tasks]
         load.users += 1
         try:
             while (due_ns := next_due()) is not None:
-                transact(load, transaction, due_ns, 0)
+                recorder, transaction = random.choice(tasks)
+                transact(load, recorder, transaction, due_ns, 0)
                 if load.yields:
                     gevent.sleep(0)
         finally:

@@ -1,10 +1,11 @@
 """A worker's record of its transactions: counted by the second, timed in microseconds."""
 
 from array import array
-from collections import Counter, defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TypeVar
 
 import numpy as np
 from hdrh.histogram import HdrHistogram
@@ -12,11 +13,16 @@ from numpy.typing import NDArray
 
 from poolsize.analysis.stats.percentiles import HIGHEST_US, empty_histogram
 
+Key = TypeVar("Key")
 SUB_BUCKET_BITS = 11
 """An HdrHistogram of three digits distinguishes 2**11 values in each doubling."""
 
 Counts = dict[int, int]
 """A time in microseconds -> how many transactions took it."""
+Times = tuple[int, int, int]
+"""The times of one transaction in ns: the gap before it, its wait time and its usage time."""
+Observer = Callable[[str, int, Exception | None], None]
+"""Called with each transaction's kind, total time in ns, and database error; None for success."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +30,9 @@ class WorkerSecond:
     """One second of one worker.
 
     transactions: number that ended in this second. gap_seconds: sum of the gaps before these transactions.
-    wait, usage, total: their times, rounded as the stored histograms round. errors: kind -> failed transactions.
+    wait, usage, total: their times, rounded as the stored histograms round.
+    errors: kind of error -> failed transactions.
+    kinds: kind of transaction -> its part of the second; empty for a workload with one kind.
     """
 
     transactions: int
@@ -33,27 +41,32 @@ class WorkerSecond:
     usage: Counts
     total: Counts
     errors: dict[str, int]
+    kinds: Mapping[str, "WorkerSecond"] = field(default_factory=dict)
 
 
 class Recorder:
-    """Records the times of transactions, and sums them up once a second.
+    """Records the times of one kind of transaction, and sums them up once a second.
 
-    To cost little, recording a transaction only appends three numbers to an array. seconds: the seconds that ended.
+    record: the function that records one transaction. To cost little, it only appends three numbers to an array.
     """
 
-    def __init__(self) -> None:
-        self.seconds: list[WorkerSecond] = []
+    def __init__(self, observe: Callable[[int, Exception | None], None] | None = None) -> None:
+        """observe: called with each transaction's total time in ns and its error; None to call nothing."""
         self._times: array[int] = array("q")
         self._errors: Counter[str] = Counter()
+        self._observe = observe
+        self.record: Callable[[Times], None] = self._times.extend if observe is None else self._record_observed
 
-    @property
-    def record(self) -> Any:
-        """The function that records one transaction; its argument is (gap_ns, wait_ns, usage_ns)."""
-        return self._times.extend
-
-    def failed(self, kind: str) -> None:
-        """Count one failed transaction. kind: of the error."""
+    def failed(self, kind: str, error: Exception, total_ns: int) -> None:
+        """Count one failed transaction. kind: of the error. total_ns: time until it failed."""
         self._errors[kind] += 1
+        if self._observe is not None:
+            self._observe(total_ns, error)
+
+    def _record_observed(self, times: Times) -> None:
+        self._times.extend(times)
+        assert self._observe is not None
+        self._observe(times[1] + times[2], None)
 
     def end_second(self) -> WorkerSecond:
         """End the current second, and return its record."""
@@ -69,20 +82,56 @@ class Recorder:
             errors=dict(self._errors),
         )
         self._errors.clear()
+        return second
+
+
+class StepRecorder:
+    """Records the transactions of one worker in one step, each kind apart. seconds: the seconds that ended."""
+
+    def __init__(self, kinds: Sequence[str], observe: Observer | None = None) -> None:
+        """kinds: names of all kinds of the workload. observe: called with each transaction; None to call nothing."""
+        self.seconds: list[WorkerSecond] = []
+        self._recorders = {kind: Recorder(partial(observe, kind) if observe else None) for kind in kinds}
+
+    def of(self, kind: str) -> Recorder:
+        """Return the recorder of a kind of transaction."""
+        return self._recorders[kind]
+
+    def end_second(self) -> WorkerSecond:
+        """End the current second of every kind, and return its record."""
+        kinds = {kind: recorder.end_second() for kind, recorder in self._recorders.items()}
+        second = next(iter(kinds.values())) if len(kinds) == 1 else _sum(kinds)
         self.seconds.append(second)
         return second
 
 
 def histogram(counts: Sequence[Counts]) -> HdrHistogram:
     """Return the histogram, in microseconds, of a latency over several seconds. counts: one a second."""
-    total: defaultdict[int, int] = defaultdict(int)
-    for second in counts:
-        for time_us, number in second.items():
-            total[time_us] += number
     result = empty_histogram()
-    for time_us, number in total.items():
+    for time_us, number in _merged(counts).items():
         result.record_value(time_us, number)
     return result
+
+
+def _sum(kinds: Mapping[str, WorkerSecond]) -> WorkerSecond:
+    """Return the second of all kinds together."""
+    seconds = kinds.values()
+    return WorkerSecond(
+        transactions=sum(second.transactions for second in seconds),
+        gap_seconds=sum(second.gap_seconds for second in seconds),
+        wait=_merged(second.wait for second in seconds),
+        usage=_merged(second.usage for second in seconds),
+        total=_merged(second.total for second in seconds),
+        errors=_merged(second.errors for second in seconds),
+        kinds=kinds,
+    )
+
+
+def _merged(counts: Iterable[dict[Key, int]]) -> dict[Key, int]:
+    total: Counter[Key] = Counter()
+    for part in counts:
+        total.update(part)
+    return dict(total)
 
 
 def _counts(times_ns: NDArray[np.int64]) -> Counts:

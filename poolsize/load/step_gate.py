@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from gevent.event import AsyncResult
 
-from poolsize.load.transaction import Transaction
+from poolsize.load.behavior import Behavior
 
 if TYPE_CHECKING:
     from poolsize.load.worker_step import WorkerStep
@@ -16,9 +16,9 @@ class StepGate:
     def __init__(self) -> None:
         self._step: AsyncResult[WorkerStep] = AsyncResult()
 
-    def take_part(self, transaction: Transaction) -> None:
+    def take_part(self, behavior: Behavior) -> None:
         """Wait for a step, and run one user's transactions until the step ends."""
-        self._step.get().run_user(transaction)  # type: ignore[union-attr]  # the only value that is ever set is a step
+        self._step.get().run_user(behavior)  # type: ignore[union-attr]  # the only value that is ever set is a step
 
     def open(self, step: "WorkerStep") -> None:
         """Let all users take part in a step, also those that come later."""

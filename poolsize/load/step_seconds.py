@@ -1,9 +1,22 @@
 """The seconds of a step, summed over its workers as their messages arrive."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+
+
+@dataclass(frozen=True)
+class ReportedSecond:
+    """One worker's part of one second of a step, as plain values that can cross a network.
+
+    index: of the second, from 0. The other fields are as in StepSecond.
+    """
+
+    index: int
+    transactions: int
+    backlog: int
+    errors: dict[str, int]
+    total_us: dict[int, int]
 
 
 @dataclass
@@ -42,20 +55,19 @@ class StepSeconds:
         self.complete: list[StepSecond] = []
         self._incomplete: list[StepSecond] = []
 
-    def add(self, message: Mapping[str, Any]) -> None:
-        """Add one worker's part of one second. message: the fields of messages.SECOND; a lost worker's is ignored."""
-        if message["worker"] not in self.workers:
+    def add(self, worker: str, reported: ReportedSecond) -> None:
+        """Add one worker's part of one second; a lost worker's is ignored."""
+        if worker not in self.workers:
             return
-        place = message["index"] - len(self.complete)
+        place = reported.index - len(self.complete)
         while len(self._incomplete) <= place:
             self._incomplete.append(StepSecond())
         second = self._incomplete[place]
-        second.reported_by.add(message["worker"])
-        second.transactions += message["transactions"]
-        second.backlog += message["backlog"]
-        second.errors.update(message["errors"])
-        for total_us, number in zip(*message["total_us"], strict=True):
-            second.total_us[total_us] += number
+        second.reported_by.add(worker)
+        second.transactions += reported.transactions
+        second.backlog += reported.backlog
+        second.errors.update(reported.errors)
+        second.total_us.update(reported.total_us)
         self._move_complete()
 
     def lose(self, worker: str) -> None:

@@ -1,9 +1,8 @@
 """One transaction through the pool, with its wait time and its usage time."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from time import perf_counter_ns
-from typing import Any
 
 import gevent
 import pymysql
@@ -11,14 +10,12 @@ from sqlalchemy import PoolProxiedConnection
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from poolsize.load.recorder import Recorder
+from poolsize.load.behavior import Transaction
+from poolsize.load.recorder import Recorder, StepRecorder
 from poolsize.target.connection import error_kind
 
 PAUSE_AFTER_LOSS_SECONDS = 0.05
 """A user's pause after it could not connect."""
-
-Transaction = Callable[[Any], None]
-"""A workload's transaction: a function of a PyMySQL cursor."""
 
 
 @dataclass
@@ -34,15 +31,16 @@ class Load:
     """
 
     checkout: Callable[[], PoolProxiedConnection]
+    recorder: StepRecorder
     yields: bool = False
-    recorder: Recorder = field(default_factory=Recorder)
     running: bool = True
     users: int = 0
 
 
-def transact(load: Load, transaction: Transaction, due_ns: int, gap_ns: int) -> int | None:
+def transact(load: Load, recorder: Recorder, transaction: Transaction, due_ns: int, gap_ns: int) -> int | None:
     """Run and record one transaction, and return its end in ns of perf_counter; None if it did not succeed.
 
+    recorder: of the transaction's kind.
     due_ns: moment at which the transaction was due, in ns of perf_counter; its wait time begins there.
     gap_ns: time since the end of the user's previous transaction.
     Database errors are counted by kind, and not raised; any other exception is raised.
@@ -50,11 +48,11 @@ def transact(load: Load, transaction: Transaction, due_ns: int, gap_ns: int) -> 
     """
     try:
         connection = load.checkout()
-    except PoolTimeout:
-        load.recorder.failed("pool_timeout")
+    except PoolTimeout as error:
+        recorder.failed("pool_timeout", error, perf_counter_ns() - due_ns)
         return None
     except (pymysql.MySQLError, DBAPIError) as error:
-        load.recorder.failed(error_kind(error))
+        recorder.failed(error_kind(error), error, perf_counter_ns() - due_ns)
         gevent.sleep(PAUSE_AFTER_LOSS_SECONDS)  # reconnecting in a tight loop would flood a server that restarts
         return None
     obtained_ns = perf_counter_ns()
@@ -67,11 +65,12 @@ def transact(load: Load, transaction: Transaction, due_ns: int, gap_ns: int) -> 
         cursor.close()
         connection.close()
     except pymysql.MySQLError as error:
-        load.recorder.failed(error_kind(error))
+        failed_ns = perf_counter_ns()
         _recover(connection)
+        recorder.failed(error_kind(error), error, failed_ns - due_ns)
         return None
     ended_ns = perf_counter_ns()
-    load.recorder.record((gap_ns, obtained_ns - due_ns, ended_ns - obtained_ns))
+    recorder.record((gap_ns, obtained_ns - due_ns, ended_ns - obtained_ns))
     return ended_ns
 
 

@@ -14,12 +14,24 @@ SECTIONS = 8
 
 
 @dataclass(frozen=True)
+class KindReport:
+    """One kind of transaction in the counted seconds of a step.
+
+    transactions: number that succeeded. latencies: latency (wait, usage, total) -> encoded histogram.
+    """
+
+    transactions: int
+    latencies: dict[str, str]
+
+
+@dataclass(frozen=True)
 class WorkerReport:
     """The measurements of one worker in the counted seconds of a step, as plain values that can cross a network.
 
     users: number of users that took part. connection_ids: as in pool.OpenPool.
     gap_seconds: sum of the gaps before the transactions.
     sections: for each equal part of the time, latency (wait, usage, total) -> encoded histogram.
+    kinds: kind of transaction -> its part; empty for a workload with one kind.
     cpu, cpu_wait, loop_lag_ms: as in run.Worker.
     """
 
@@ -27,6 +39,7 @@ class WorkerReport:
     connection_ids: list[int]
     gap_seconds: float
     sections: list[dict[str, str]]
+    kinds: dict[str, KindReport]
     cpu: float
     cpu_wait: float
     loop_lag_ms: float
@@ -39,6 +52,7 @@ class WorkerReport:
             connection_ids=connection_ids,
             gap_seconds=sum(second.gap_seconds for second in counted),
             sections=[_encoded(section) for section in _sections(counted)],
+            kinds=_kinds(counted),
             cpu=cost.cpu,
             cpu_wait=cost.cpu_wait,
             loop_lag_ms=cost.loop_lag_ms,
@@ -50,6 +64,12 @@ def _sections(seconds: Sequence[WorkerSecond]) -> list[Sequence[WorkerSecond]]:
     number = min(SECTIONS, len(seconds))
     bounds = [round(len(seconds) * place / number) for place in range(number + 1)] if number else [0]
     return [seconds[start:end] for start, end in pairwise(bounds)]
+
+
+def _kinds(seconds: Sequence[WorkerSecond]) -> dict[str, KindReport]:
+    names = seconds[0].kinds if seconds else ()
+    parts = {name: [second.kinds[name] for second in seconds] for name in names}
+    return {name: KindReport(sum(part.transactions for part in kind), _encoded(kind)) for name, kind in parts.items()}
 
 
 def _encoded(seconds: Sequence[WorkerSecond]) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """One step of one worker, from its open connections to its report."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from time import monotonic
 from types import TracebackType
@@ -10,12 +10,14 @@ import gevent
 from sqlalchemy import URL
 
 from poolsize.errors import WorkFailed
+from poolsize.load.behavior import Behavior
 from poolsize.load.closed_loop import ClosedLoop
 from poolsize.load.open_loop import OpenLoop
 from poolsize.load.pool import open_pool
-from poolsize.load.recorder import WorkerSecond
+from poolsize.load.recorder import Observer, StepRecorder, WorkerSecond
+from poolsize.load.source_line import located
 from poolsize.load.step_gate import StepGate
-from poolsize.load.transaction import Load, Transaction
+from poolsize.load.transaction import Load
 from poolsize.load.worker_cost import WorkerCost
 from poolsize.load.worker_report import WorkerReport
 from poolsize.runs.plan import PoolKind
@@ -23,6 +25,21 @@ from poolsize.sweep.readers import OWN_SCHEMA
 
 DRAIN_SECONDS = 60
 """The longest time that users may take to finish their transactions after a step."""
+
+
+@dataclass(frozen=True)
+class Reporting:
+    """The functions by which a step reports.
+
+    on_second: called at the end of each second with its index, its record, and the backlog. The backlog is the
+    number of transactions that are due and that no user is free to run.
+    on_failure: called with the reason when the step can't go on.
+    observe: called with each transaction; None to call nothing.
+    """
+
+    on_second: Callable[[int, WorkerSecond, int], None]
+    on_failure: Callable[[str], None]
+    observe: Observer | None = None
 
 
 @dataclass(frozen=True)
@@ -55,23 +72,20 @@ class WorkerStep:
         url: URL,
         share: WorkerShare,
         gate: StepGate,
-        on_second: Callable[[int, WorkerSecond, int], None],
-        on_failure: Callable[[str], None],
+        kinds: Sequence[str],
+        reporting: Reporting,
     ) -> None:
         """Open every connection of the share.
 
-        gate: the gate at which the worker's users wait.
-        on_second: called at the end of each second with its index, its record, and the backlog. The backlog is the
-        number of transactions that are due and that no user is free to run.
-        on_failure: called with the reason when the step can't go on.
+        gate: the gate at which the worker's users wait. kinds: names of the workload's kinds of transactions.
         Raises WorkFailed when the server does not admit that many connections.
         """
         self._admits_users = share.connections > 0
         self._gate = gate
-        self._on_second = on_second
-        self._on_failure = on_failure
+        self._reporting = reporting
         self._pool = open_pool(url, share.schema, share.connections, share.timeout_seconds, share.pool)
-        self._load = Load(self._pool.engine.pool.connect, yields=share.pool == PoolKind.SQLALCHEMY)
+        recorder = StepRecorder(kinds, reporting.observe)
+        self._load = Load(self._pool.engine.pool.connect, recorder, yields=share.pool == PoolKind.SQLALCHEMY)
         self._loop = OpenLoop(self._load, share.rate) if share.rate else ClosedLoop(self._load, share.think_seconds)
         self._cost = WorkerCost()
         self._clock = gevent.Greenlet(self._tick)
@@ -97,13 +111,16 @@ class WorkerStep:
             self._gate.open(self)
         self._clock.start()
 
-    def run_user(self, transaction: Transaction) -> None:
+    def run_user(self, behavior: Behavior) -> None:
         """Run one user's transactions until the step ends. An exception in the workload ends the step for all users."""
         try:
-            self._loop.run_user(transaction)
+            self._loop.run_user(behavior)
+        except WorkFailed as error:
+            self._stop()
+            self._reporting.on_failure(str(error))
         except Exception as error:
             self._stop()
-            self._on_failure(f"the workload's transaction failed: {type(error).__name__}: {error}")
+            self._reporting.on_failure(f"the workload's transaction failed: {located(error)}")
 
     def finish(self, first: int, last: int) -> WorkerReport:
         """Stop the load, wait until every user has returned its connection, and return the report.
@@ -128,7 +145,7 @@ class WorkerStep:
             index = len(seconds)
             gevent.sleep(max(0.0, started + index + 1 - monotonic()))
             self._cost.end_second()
-            self._on_second(index, self._load.recorder.end_second(), self._loop.backlog)
+            self._reporting.on_second(index, self._load.recorder.end_second(), self._loop.backlog)
 
     def _stop(self) -> None:
         self._gate.shut()
@@ -142,6 +159,6 @@ class WorkerStep:
             gevent.sleep(0.005)
         if self._load.users:
             raise WorkFailed(
-                f"{self._load.users} callers had not finished their transaction {DRAIN_SECONDS} s after the step's "
+                f"{self._load.users} users had not finished their transaction {DRAIN_SECONDS} s after the step's "
                 "end: the server hangs, or the workload's transaction is that long"
             )

@@ -9,9 +9,15 @@ __all__ = ["PoolUser"]
 
 
 def __getattr__(name: str) -> Any:
-    """Import PoolUser on its first use: Locust patches the standard library, and `launch` must not."""
+    """Import PoolUser on its first use, and let Locust know of sweeps.
+
+    Locust patches the standard library, so `launch` must not import it.
+    """
     if name != "PoolUser":
         raise AttributeError(f"module 'poolsize.locust' has no attribute {name!r}")
+    from poolsize.locust.session import register
     from poolsize.locust.user import PoolUser
 
+    register()
+    globals()[name] = PoolUser  # so that Python asks, and Locust registers, only once
     return PoolUser

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import IO
 
 from poolsize.errors import BadInput, Interrupted, PoolsizeError, WorkFailed
+from poolsize.load.source_line import located_in
 from poolsize.locust.progress_pipe import DESCRIPTOR
 from poolsize.sweep.events import Event, SweepFailed, SweepStarted, read_event
 from poolsize.sweep.options import OPTIONS, SweepOptions
@@ -141,4 +142,4 @@ def _complaint(log: IO[bytes]) -> str:
         return "the port 5557, at which load processes elsewhere find this one, is taken: end the other sweep first"
     if "unrecognized arguments" in lines[-1] or "No User class" in lines[-1]:
         return "it defines no workload: subclass poolsize.locust.PoolUser"
-    return lines[-1]
+    return located_in(lines) + lines[-1]

@@ -2,10 +2,9 @@
 
 from collections.abc import Callable, Mapping
 from contextlib import closing
-from dataclasses import asdict
 from datetime import UTC, datetime
 from time import monotonic
-from typing import Any
+from typing import Any, TypeVar
 
 import gevent
 import pymysql
@@ -18,9 +17,24 @@ from poolsize.facts.server import connection_ids
 from poolsize.load.assemble import assemble
 from poolsize.load.step_seconds import StepSeconds
 from poolsize.load.stopping import Ending, ending, ending_now
-from poolsize.load.worker_report import WorkerReport
 from poolsize.load.worker_step import WorkerShare
-from poolsize.locust import messages
+from poolsize.locust.messages import (
+    REPLIES,
+    Calibrate,
+    Calibrated,
+    Failed,
+    Finish,
+    Finished,
+    Message,
+    Open,
+    Opened,
+    Order,
+    Second,
+    Start,
+    UserFailed,
+    decode,
+    encode,
+)
 from poolsize.locust.progress_pipe import ProgressPipe
 from poolsize.locust.worker import worker_name
 from poolsize.runs.plan import PlannedStep, SweepPlan
@@ -36,6 +50,13 @@ LOOK_SECONDS = 0.5
 """The longest time between two looks whether a worker is lost."""
 
 
+R = TypeVar("R", Calibrated, Opened, Finished)
+
+
+class UserGone(WorkFailed):
+    """A user failed as it started or stopped, so the sweep has fewer users than planned."""
+
+
 class LocustGenerator:
     """Measures planned steps with all connected workers. notes: names of figures that it can't record, and why."""
 
@@ -45,12 +66,14 @@ class LocustGenerator:
         url: URL,
         setting: Setting,
         progress: ProgressPipe,
+        kinds: tuple[str, ...],
         before_step: Callable[[], None],
         load_connections: set[int],
     ) -> None:
         """Connect to the server, and begin to listen to the workers.
 
-        url: the database from here. before_step: called before each step, to restore the workload's tables.
+        url: the database from here. kinds: names of the workload's kinds of transactions.
+        before_step: called before each step, to restore the workload's tables.
         load_connections: a set that holds the server's ids of the workers' connections while a step is measured.
         Raises BadInput when the server can't be reached.
         """
@@ -59,27 +82,30 @@ class LocustGenerator:
         self._schema = setting.schema or OWN_SCHEMA
         self._private_url = url.render_as_string(hide_password=False) if setting.private else None
         self._progress = progress
+        self._kinds = kinds
         self._before_step = before_step
         self._load_connections = load_connections
         self._workload_sha256 = setting.workload_sha256
         self._number = 0
-        self._inbox: Queue[tuple[str, dict[str, Any]]] = Queue()
+        self._inbox: Queue[Message] = Queue()
         self._monitor = connect(url)
         self._sampler = ServerSampler(url)
         self.notes = self._sampler.notes
-        for kind in messages.REPLIES:
+        for kind in REPLIES:
             runner.register_message(kind, self._on_message)
 
     def calibrate(self) -> Calibration | None:
         """Return the cost of one worker, or None when the worker could not measure it."""
         worker = self._workers()[0]
         self._number += 1
-        self._send(messages.CALIBRATE, {"private_url": self._private_url, "schema": self._schema}, worker)
+        self._send(Calibrate(self._private_url, self._schema), worker)
         try:
-            replies = self._collect(messages.CALIBRATED, {worker})
+            replies = self._collect(Calibrated, {worker})
+        except UserGone:
+            raise
         except WorkFailed:
             return None
-        return Calibration(**replies[worker]["calibration"]) if replies else None
+        return replies[worker].calibration if replies else None
 
     def measure(self, planned: PlannedStep) -> Step:
         """Measure one pool size once, with all workers, and return the step, without checks.
@@ -91,19 +117,19 @@ class LocustGenerator:
             shares = self._open(planned)
             started = datetime.now(UTC).isoformat(timespec="seconds")
             self._sampler.start()
-            self._send(messages.START, {})
+            self._send(Start())
             seconds = StepSeconds(shares)
             end = self._follow(seconds, planned)
             with self._monitor.cursor() as cursor:
                 open_connections = connection_ids(cursor)
-            self._send(messages.FINISH, {"first": end.first, "last": end.last})
-            replies = self._collect(messages.FINISHED, set(seconds.workers))
+            self._send(Finish(end.first, end.last))
+            replies = self._collect(Finished, set(seconds.workers))
             self._load_connections.clear()
         except pymysql.MySQLError as error:
             raise WorkFailed(f"the server failed ({error_kind(error)}): {error.args[-1]}") from None
         finally:
             self._sampler.stop()
-        reports = {worker: WorkerReport(**reply["report"]) for worker, reply in replies.items()}
+        reports = {worker: reply.report for worker, reply in replies.items()}
         # Other clients may work in the same schema, so the workers' own connections are counted, by the server's ids.
         own = {identifier for report in reports.values() for identifier in report.connection_ids}
         server_connections = len(own & open_connections)
@@ -113,6 +139,11 @@ class LocustGenerator:
             self._redistribute_users()
         counters = self._sampler.series(end.last)
         return assemble(planned, started, seconds.complete, end, shares, reports, counters, server_connections)
+
+    def require_users(self) -> None:
+        """Raise WorkFailed when a user failed as it stopped."""
+        while not self._inbox.empty():
+            self._next_message(set())
 
     def close(self) -> None:
         """Close the connections that watch the server."""
@@ -128,16 +159,10 @@ class LocustGenerator:
         while True:
             connections = split(planned.pool_size, self._workers())
             self._number += 1
-            self._send(
-                messages.OPEN,
-                {
-                    "shares": worker_shares(self._plan, self._schema, planned, connections),
-                    "private_url": self._private_url,
-                    "workload_sha256": self._workload_sha256,
-                },
-            )
-            opened = self._collect(messages.OPENED, set(connections))
-            self._load_connections.update(*(reply["connection_ids"] for reply in opened.values()))
+            shares = worker_shares(self._plan, self._schema, planned, connections)
+            self._send(Open(shares, self._private_url, self._workload_sha256, self._kinds))
+            opened = self._collect(Opened, set(connections))
+            self._load_connections.update(*(reply.connection_ids for reply in opened.values()))
             if set(opened) == set(connections):
                 return connections
             self._redistribute_users()
@@ -150,8 +175,9 @@ class LocustGenerator:
         shown = 0
         progressed_at = monotonic()
         while True:
-            if (message := self._next_message(seconds.workers)) and message[0] == messages.SECOND:
-                seconds.add(message[1])
+            message = self._next_message(seconds.workers)
+            if message and isinstance(message.content, Second):
+                seconds.add(message.worker, message.content.second)
             for second in seconds.complete[shown:]:
                 self._progress.send(SecondPassed(second.transactions, second.p95_ms))
                 shown, progressed_at = shown + 1, monotonic()
@@ -184,40 +210,43 @@ class LocustGenerator:
                 raise WorkFailed("the remaining load processes did not take over the users of one that is gone")
             gevent.sleep(0.1)
 
-    def _send(self, kind: str, data: dict[str, Any], worker: str | None = None) -> None:
-        self._runner.send_message(kind, {"number": self._number, **data}, worker)
+    def _send(self, order: Order, worker: str | None = None) -> None:
+        self._runner.send_message(*encode(Message(self._number, "", order)), worker)
 
     def _on_message(self, msg: Any, **_: Any) -> None:
-        self._inbox.put((msg.type, msg.data))
+        self._inbox.put(decode(msg.type, msg.data))
 
-    def _next_message(self, workers: set[str]) -> tuple[str, dict[str, Any]] | None:
-        """Return the next message of this conversation from one of these workers, as (kind, fields).
+    def _next_message(self, workers: set[str]) -> Message | None:
+        """Return the next message of this conversation from one of these workers.
 
         Return None after LOOK_SECONDS without a message, or for a message of another worker or conversation.
-        Raises WorkFailed for a message that the worker failed.
+        Raises WorkFailed for a message that the worker failed, and UserGone for a failed user of any worker.
         """
         try:
-            kind, data = self._inbox.get(timeout=LOOK_SECONDS)
+            message = self._inbox.get(timeout=LOOK_SECONDS)
         except Empty:
             return None
-        if data["worker"] not in workers or data["number"] != self._number:
+        if isinstance(message.content, UserFailed):
+            raise UserGone(message.content.error)
+        if message.worker not in workers or message.number != self._number:
             return None
-        if kind == messages.FAILED:
-            raise WorkFailed(data["error"])
-        return kind, data
+        if isinstance(message.content, Failed):
+            raise WorkFailed(message.content.error)
+        return message
 
-    def _collect(self, kind: str, workers: set[str]) -> dict[str, dict[str, Any]]:
-        """Wait for a reply of every worker that is not lost meanwhile, and return worker -> the reply's fields.
+    def _collect(self, kind: type[R], workers: set[str]) -> dict[str, R]:
+        """Wait for a reply of every worker that is not lost meanwhile, and return worker -> its reply.
 
         Raises WorkFailed when a worker fails or does not reply.
         """
-        replies: dict[str, dict[str, Any]] = {}
+        replies: dict[str, R] = {}
         deadline = monotonic() + GRACE_SECONDS
         while missing := (workers & set(self._workers())) - set(replies):
             if monotonic() > deadline:
                 raise WorkFailed(f"{len(missing)} of {len(workers)} load processes did not answer")
-            if (message := self._next_message(workers)) and message[0] == kind:
-                replies[message[1]["worker"]] = message[1]
+            message = self._next_message(workers)
+            if message and isinstance(message.content, kind):
+                replies[message.worker] = message.content
         return replies
 
 
@@ -229,18 +258,16 @@ def split(pool_size: int, workers: list[str]) -> dict[str, int]:
 
 def worker_shares(
     plan: SweepPlan, schema: str, planned: PlannedStep, connections: Mapping[str, int]
-) -> dict[str, dict[str, Any]]:
-    """Return worker -> the fields of its WorkerShare. Arrivals are split like the connections."""
+) -> dict[str, WorkerShare]:
+    """Return worker -> its share. Arrivals are split like the connections."""
     return {
-        worker: asdict(
-            WorkerShare(
-                connections=part,
-                rate=None if planned.rate is None else planned.rate * part / planned.pool_size,
-                think_seconds=plan.think_time_ms / 1000,
-                timeout_seconds=plan.pool_timeout_seconds,
-                pool=plan.pool,
-                schema=schema,
-            )
+        worker: WorkerShare(
+            connections=part,
+            rate=None if planned.rate is None else planned.rate * part / planned.pool_size,
+            think_seconds=plan.think_time_ms / 1000,
+            timeout_seconds=plan.pool_timeout_seconds,
+            pool=plan.pool,
+            schema=schema,
         )
         for worker, part in connections.items()
     }

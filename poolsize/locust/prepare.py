@@ -1,6 +1,7 @@
 """The preparation of a sweep: its server, its plan within the server's limits, and its run, new or resumed."""
 
-from contextlib import ExitStack, closing
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -41,37 +42,52 @@ class Prepared:
     notes: tuple[str, ...]
 
 
-def prepare(options: SweepOptions, workload: Workload, closing_stack: ExitStack) -> Prepared:
-    """Connect to the server, or start a private server, and decide the plan.
+@contextmanager
+def prepared(options: SweepOptions, workload: Workload, *, own_wait_time: bool) -> Iterator[Prepared]:
+    """Connect to the server, or start a private server, decide the plan, and yield the sweep that can begin.
 
-    closing_stack: takes the private server, and ends it when the stack closes. Raises BadInput for options that
-    contradict each other, the server's limits, or the run to resume.
+    own_wait_time: whether the user classes set a wait_time. Leaving ends the private server.
+    Raises BadInput for options that contradict each other, the server's limits, or the run to resume.
     """
     resumed = resumed_run(options, workload)
     path = options.resume or new_file(options.output, workload)
     plan = resumed.plan if resumed else plan_for(options, workload.name)
     schema = chosen_schema(options, workload, resumed)
     server_options = (resumed.setting.server_options if resumed else options.server_options) or {}
+    with _server_url(options, server_options, plan.largest) as url:
+        with closing(connect(url)) as connection, connection.cursor() as cursor:
+            server, other_connections = read_server(cursor), open_connections(cursor) - 1
+        free = server.free_connections(other_connections, OWN_CONNECTIONS)
+        if resumed:
+            _require_same(options, resumed, server)
+            _require_room(plan, server, free)
+            yield Prepared(url, resumed, path, ())
+            return
+        plan, notes = (plan, ()) if options.sizes else _limited_to(plan, options, server, free)
+        _require_room(plan, server, free)
+        setting = replace(
+            new_setting(
+                options, plan, workload, server=server, server_options=server_options, local=is_local(url),
+                libraries=LIBRARIES,
+            ),
+            schema=schema,
+            own_wait_time=own_wait_time,
+        )  # fmt: skip
+        yield Prepared(url, Run(setting, ()), path, (*notes, *_assumptions(setting)))
+
+
+@contextmanager
+def _server_url(options: SweepOptions, server_options: Mapping[str, str], largest: int) -> Iterator[URL]:
+    """Yield the URL of the user's server, or of a private server that ends with the context.
+
+    largest: the largest pool size that may be measured.
+    """
     if options.url:
         _refuse_private_options(options)
-        url = database_url(options.url)
+        yield database_url(options.url)
     else:
-        private = closing_stack.enter_context(private_server(options.mysqld, server_options, plan.largest + ROOM))
-        url = database_url(private.url)
-    with closing(connect(url)) as connection, connection.cursor() as cursor:
-        server, other_connections = read_server(cursor), open_connections(cursor) - 1
-    free = server.free_connections(other_connections, OWN_CONNECTIONS)
-    if resumed:
-        _require_same(options, resumed, server)
-        _require_room(plan, server, free)
-        return Prepared(url, resumed, path, ())
-    plan, notes = (plan, ()) if options.sizes else _limited_to(plan, options, server, free)
-    _require_room(plan, server, free)
-    setting = new_setting(
-        options, plan, workload, server=server, server_options=server_options, local=is_local(url), libraries=LIBRARIES
-    )
-    setting = replace(setting, schema=schema)
-    return Prepared(url, Run(setting, ()), path, (*notes, *_assumptions(setting)))
+        with private_server(options.mysqld, server_options, largest + ROOM) as private:
+            yield database_url(private.url)
 
 
 def _refuse_private_options(options: SweepOptions) -> None:

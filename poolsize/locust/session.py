@@ -4,34 +4,30 @@ import logging
 import signal
 import sys
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import gevent
-import pymysql
 from gevent.event import Event as Flag
 from gevent.lock import BoundedSemaphore
 from locust import events
 from locust.argument_parser import LocustArgumentParser
 from locust.env import Environment
-from locust.runners import MasterRunner, Runner, WorkerRunner
+from locust.runners import WorkerRunner
 
-from poolsize.errors import BadInput, PoolsizeError, WorkFailed
+from poolsize.errors import PoolsizeError, WorkFailed
 from poolsize.load.fair_queue import FairQueuePool
-from poolsize.locust.master import LocustGenerator
-from poolsize.locust.prepare import Prepared, prepare
+from poolsize.load.source_line import located
 from poolsize.locust.progress_pipe import ProgressPipe
+from poolsize.locust.refusals import refuse_ignored, refuse_two_pauses, with_host
+from poolsize.locust.set_up import ReadySweep, set_up
+from poolsize.locust.tasks import tasks_of
+from poolsize.locust.user import PoolUser
 from poolsize.locust.worker import LocustWorker
-from poolsize.locust.workspace import Workspace, workspace_of
-from poolsize.runs.store import RunWriter
 from poolsize.sweep.events import Event, StepDone, SweepFailed
 from poolsize.sweep.loop import sweep
 from poolsize.sweep.options import OPTIONS, SweepOptions, with_flags
 from poolsize.sweep.workload import Workload, typed_workload
-from poolsize.target.connection import is_server_gone
 from poolsize.units import count, milliseconds, per_second
-
-if TYPE_CHECKING:
-    from poolsize.locust.user import PoolUser
 
 logger = logging.getLogger("poolsize")
 logging.getLogger(FairQueuePool.__module__).setLevel(logging.WARNING)  # a pool ends with every step; no news
@@ -79,86 +75,26 @@ def _stop_setting_up(*_: object) -> NoReturn:
 
 
 def _set_up(environment: Environment, progress: ProgressPipe, closing_stack: ExitStack) -> None:
-    user_class = _user_class(environment)
-    options, workload = _options(environment), _workload(environment)
+    tasks = tasks_of(environment)
+    options, workload = with_host(_options(environment), environment), _workload(environment)
+    if isinstance(environment.runner, WorkerRunner):
+        PoolUser.load_worker = LocustWorker(environment, tasks, workload.sha256, options.url)
+        return
+    refuse_ignored(environment)
+    refuse_two_pauses(options, tasks)
+    ready = closing_stack.enter_context(
+        set_up(environment, options, workload, tasks, progress, lambda why: _fail(progress, WorkFailed(why)))
+    )
+    _lead(environment, ready, progress, closing_stack)
+
+
+def _lead(environment: Environment, ready: ReadySweep, progress: ProgressPipe, closing_stack: ExitStack) -> None:
+    """Run the sweep in a greenlet of its own once Locust has started the users; clean up when Locust quits."""
     runner, parsed = environment.runner, environment.parsed_options
     assert runner is not None
     assert parsed is not None
-    if isinstance(runner, WorkerRunner):
-        _begin_worker(environment, user_class, workload, options.url)
-        return
-    if not parsed.headless:
-        raise BadInput("add `headless`: a sweep runs by itself, from the first step to the last")
-    if parsed.run_time:
-        raise BadInput(
-            f"`run_time` {parsed.run_time}: leave it out, a sweep ends with its last step; see `step_seconds`"
-        )
-    prepared = prepare(options, workload, closing_stack)
-    load_connections: set[int] = set()
-    workspace = workspace_of(
-        prepared, user_class.before_step, load_connections, lambda why: _fail(progress, WorkFailed(why))
-    )
-    closing_stack.enter_context(workspace)
-    if isinstance(runner, MasterRunner) and prepared.run.setting.schema:
-        closing_stack.callback(runner.quit)  # the workers end before the tables are restored
-    if not isinstance(runner, MasterRunner):
-        url_with_password = prepared.url.render_as_string(hide_password=False)
-        worker = _begin_worker(environment, user_class, workload, url_with_password)
-        closing_stack.callback(worker.close)
-    _make_tables(environment, user_class, workspace)
-    plan = prepared.run.plan
-    generator = LocustGenerator(
-        runner, prepared.url, prepared.run.setting, progress, lambda: workspace.work(user_class.before_step),
-        load_connections,
-    )  # fmt: skip
-    closing_stack.callback(generator.close)
-    writer = closing_stack.enter_context(
-        RunWriter(prepared.path, prepared.run.setting, resume=options.resume is not None)
-    )
-    parsed.num_users = parsed.spawn_rate = plan.users
+    parsed.num_users = parsed.spawn_rate = ready.prepared.run.plan.users
     environment.process_exit_code = 1  # until the last step is stored
-    _lead(environment, runner, prepared, generator, writer, progress, closing_stack)
-
-
-def _begin_worker(
-    environment: Environment, user_class: "type[PoolUser]", workload: Workload, url: str | None
-) -> LocustWorker:
-    """Return this process's worker, at whose gate its users wait. url: the database from here, or None."""
-    worker = LocustWorker(environment, user_class.__name__, workload.sha256, url)
-    user_class.step_gate = worker.gate
-    return worker
-
-
-def _make_tables(environment: Environment, user_class: "type[PoolUser]", workspace: Workspace) -> None:
-    """Make the workload's tables and run one transaction, so that a mistake shows before the first step."""
-
-    def run_once(cursor: Any) -> None:
-        user_class.before_step(cursor)
-        user = user_class(environment)
-        user.on_start()
-        user.transaction(cursor)
-
-    try:
-        workspace.make_tables(user_class.prepare)
-        workspace.work(run_once)
-    except PoolsizeError:
-        raise
-    except Exception as error:
-        if isinstance(error, pymysql.MySQLError) and is_server_gone(error):
-            raise WorkFailed(f"the server went away: {error.args[-1]}") from error
-        raise BadInput(f"workload {user_class.__name__}: {type(error).__name__}: {error}") from error
-
-
-def _lead(
-    environment: Environment,
-    runner: Runner,
-    prepared: Prepared,
-    generator: LocustGenerator,
-    writer: RunWriter,
-    progress: ProgressPipe,
-    closing_stack: ExitStack,
-) -> None:
-    """Run the sweep in a greenlet of its own once Locust has started the users; clean up when Locust quits."""
     users_started = Flag()
 
     def on_event(event: Event) -> None:
@@ -168,14 +104,16 @@ def _lead(
     def run_sweep() -> None:
         users_started.wait()
         try:
-            sweep(prepared.run, prepared.notes, generator, writer, on_event)
+            sweep(ready.prepared.run, ready.prepared.notes, ready.generator, ready.writer, on_event)
+            runner.stop()
+            ready.generator.require_users()
             environment.process_exit_code = 0
-            logger.info(with_flags("Answer: poolsize recommend `run` %s"), writer.path)
+            logger.info(with_flags("Answer: poolsize recommend `run` %s"), ready.writer.path)
         except PoolsizeError as error:
             _fail(progress, WorkFailed(str(error)))  # the options were valid: what failed is the work
         except Exception as error:
             logger.exception("sweep failed")
-            _fail(progress, WorkFailed(f"{type(error).__name__}: {error}"))
+            _fail(progress, WorkFailed(located(error)))
         finally:
             runner.quit()
 
@@ -197,22 +135,6 @@ def _log(event: Event) -> None:
         load, rate = count(event.pool_size, "connection"), per_second(event.throughput)
         failed = f", failed: {', '.join(event.failed_checks)}" if event.failed_checks else ""
         logger.info("%s: %s, p95 %s%s", load, rate, milliseconds(event.p95_ms), failed)
-
-
-def _user_class(environment: Environment) -> "type[PoolUser]":
-    """Return the locustfile's workload. Raises BadInput unless there is exactly one, a subclass of PoolUser."""
-    from poolsize.locust.user import PoolUser
-
-    classes = environment.user_classes
-    if len(classes) != 1:
-        names = ", ".join(sorted(user_class.__name__ for user_class in classes))
-        raise BadInput(f"a sweep runs one workload, and this locustfile has {len(classes)} ({names}): name one")
-    (user_class,) = classes
-    if not issubclass(user_class, PoolUser):
-        raise BadInput(
-            f"{user_class.__name__} is no PoolUser: a workload is a subclass with a transaction(self, cursor)"
-        )
-    return user_class
 
 
 def _options(environment: Environment) -> SweepOptions:

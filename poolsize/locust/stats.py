@@ -11,12 +11,16 @@ from poolsize.load.recorder import WorkerSecond
 METHOD = "pool"
 
 
-def report(environment: Environment, workload: str, second: WorkerSecond) -> None:
+def report(environment: Environment, name: str, second: WorkerSecond) -> None:
     """Add one second of transactions to Locust's statistics, with the total time as Locust's response time.
 
-    workload: the name under which Locust shows the transactions.
+    name: of the kind of transaction. A second of several kinds is added kind by kind, under their own names.
     """
-    entry = StatsEntry(environment.stats, workload, METHOD)
+    if second.kinds:
+        for kind, part in second.kinds.items():
+            report(environment, kind, part)
+        return
+    entry = StatsEntry(environment.stats, name, METHOD)
     now = time.time()
     entry.num_requests = second.transactions
     entry.num_reqs_per_sec[int(now)] = second.transactions
@@ -33,8 +37,8 @@ def report(environment: Environment, workload: str, second: WorkerSecond) -> Non
         entry.num_none_requests += number
         entry.num_failures += number
         entry.num_fail_per_sec[int(now)] += number
-        key = StatsError.create_key(METHOD, workload, kind)
-        error = environment.stats.errors.setdefault(key, StatsError(METHOD, workload, kind))
+        key = StatsError.create_key(METHOD, name, kind)
+        error = environment.stats.errors.setdefault(key, StatsError(METHOD, name, kind))
         error.occurrences += number
-    environment.stats.get(workload, METHOD).extend(entry)
+    environment.stats.get(name, METHOD).extend(entry)
     environment.stats.total.extend(entry)

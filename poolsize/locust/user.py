@@ -1,32 +1,36 @@
 """PoolUser: the base class of every workload, a Locust user whose transactions go through the pool."""
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from locust import User, constant, task
+from gevent import GreenletExit
+from locust import User, constant
+from locust.user.task import LOCUST_STATE_WAITING, DefaultTaskSet
 
-from poolsize.load.step_gate import StepGate
-from poolsize.locust import session
+from poolsize.load.source_line import located
+
+if TYPE_CHECKING:
+    from poolsize.locust.worker import LocustWorker
 
 __all__ = ["PoolUser"]
 
-session.register()
-
 
 class PoolUser(User):
-    """One user of the database. A workload is a subclass of PoolUser that defines `transaction`.
+    """One user of the database. A workload is a subclass of PoolUser that defines `transaction`, or weighted tasks.
 
+    A task is a method with Locust's @task that takes a cursor; each transaction runs a random task by weight.
     Connections autocommit; a workload that needs a transaction of several statements executes BEGIN and COMMIT.
     Every `cursor` is a PyMySQL cursor in poolsize's own schema, or in the schema of the user's that the sweep names.
-    step_gate: where this worker's users wait for a step.
+    wait_time: the pause of a user between transactions, as in every locustfile.
+    load_worker: the worker of this process, which runs the users.
     """
 
     abstract = True
     wait_time = constant(0)
-    step_gate: ClassVar[StepGate]
+    load_worker: ClassVar["LocustWorker"]
 
     @classmethod
     def prepare(cls, cursor: Any) -> None:
-        """Make the tables that the transaction needs; called once a sweep, with an empty schema or the user's own.
+        """Make the tables that the transactions need; called once a sweep, with an empty schema or the user's own.
 
         In the user's own schema, the sweep drops nothing that `prepare` makes.
         """
@@ -42,7 +46,22 @@ class PoolUser(User):
         """Run one transaction. Its duration is the connection's usage time."""
         raise NotImplementedError(f"{type(self).__name__} needs a method transaction(self, cursor)")
 
-    @task
-    def run_transactions(self) -> None:
-        """Wait for the next step, and run this user's transactions until the step ends."""
-        self.step_gate.take_part(self.transaction)
+    def on_stop(self) -> None:
+        """End what on_start began; Locust calls both once for each user. Does nothing by default."""
+
+    def run(self) -> None:  # type: ignore[misc]  # final for mypy alone: Locust's own PytestUser overrides it too
+        """Start, take part in every step, and stop; Locust calls this once for each user.
+
+        Locust's own loop would wait for wait_time after each step, and swallow errors.
+        """
+        self._state = LOCUST_STATE_WAITING  # Locust stops a waiting user at once: between steps nothing is running
+        self._taskset_instance = DefaultTaskSet(self)
+        try:
+            try:
+                self.on_start()
+                self.load_worker.run_user(self)
+            except GreenletExit:
+                self.on_stop()
+        except Exception as error:
+            self.environment.events.user_error.fire(user_instance=self, exception=error, tb=error.__traceback__)
+            self.load_worker.user_failed(f"a user of {type(self).__name__} failed: {located(error)}")

@@ -1,7 +1,7 @@
 """The worker's side of the conversation with the master."""
 
-from dataclasses import asdict
-from typing import Any, NamedTuple
+from types import MethodType
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import gevent
 from gevent.queue import Queue
@@ -10,12 +10,38 @@ from locust.runners import Runner, WorkerRunner
 from sqlalchemy import URL
 
 from poolsize.errors import WorkFailed
+from poolsize.load.behavior import Behavior
 from poolsize.load.calibration import calibrate
 from poolsize.load.recorder import WorkerSecond
 from poolsize.load.step_gate import StepGate
-from poolsize.load.worker_step import WorkerShare, WorkerStep
-from poolsize.locust import messages, stats
+from poolsize.load.step_seconds import ReportedSecond
+from poolsize.load.worker_step import Reporting, WorkerStep
+from poolsize.locust import stats
+from poolsize.locust.listeners import request_observer
+from poolsize.locust.messages import (
+    ORDERS,
+    Calibrate,
+    Calibrated,
+    Failed,
+    Finish,
+    Finished,
+    Message,
+    Open,
+    Opened,
+    Reply,
+    Second,
+    Start,
+    UserFailed,
+    decode,
+    encode,
+)
+from poolsize.locust.tasks import Tasks, kinds_of, sets_wait_time
 from poolsize.target.connection import database_url, schema_in
+
+if TYPE_CHECKING:
+    from poolsize.locust.user import PoolUser
+
+Ordered = TypeVar("Ordered", Start, Finish)
 
 
 def worker_name(runner: Runner) -> str:
@@ -23,41 +49,31 @@ def worker_name(runner: Runner) -> str:
     return runner.client_id if isinstance(runner, WorkerRunner) else "local"
 
 
-class Order(NamedTuple):
-    """A message of the master: its kind (messages.ORDERS), the number of its conversation, and its other fields."""
-
-    kind: str
-    number: int
-    data: dict[str, Any]
-
-
 class Superseded(Exception):
     """The master began another conversation before the current conversation ended."""
 
 
 class LocustWorker:
-    """Carries out the master's orders, one conversation after another.
+    """Carries out the master's orders, one conversation after another, and runs the users of this process."""
 
-    gate: the gate at which this worker's users wait for a step.
-    """
-
-    def __init__(self, environment: Environment, workload: str, workload_sha256: str, own_url: str | None) -> None:
+    def __init__(self, environment: Environment, tasks: Tasks, workload_sha256: str, own_url: str | None) -> None:
         """Begin to listen to the master.
 
-        workload: the workload's name in Locust's statistics. workload_sha256: hash of the locustfile's text.
+        tasks: of the user classes. workload_sha256: hash of the locustfile's text.
         own_url: the database's URL from here; None where the master sends the URL of its private server.
         """
         assert environment.runner is not None
-        self.gate = StepGate()
         self._environment = environment
         self._runner = environment.runner
-        self._workload = workload
+        self._tasks = tasks
+        self._kinds = kinds_of(tasks)
         self._workload_sha256 = workload_sha256
         self._own_url = own_url
         self._name = worker_name(environment.runner)
+        self._gate = StepGate()
         self._number = 0
-        self._orders: Queue[Order] = Queue()
-        for kind in messages.ORDERS:
+        self._orders: Queue[Message] = Queue()
+        for kind in ORDERS:
             self._runner.register_message(kind, self._on_message)
         self._serving = gevent.spawn(self._serve)
 
@@ -65,20 +81,31 @@ class LocustWorker:
         """End the conversation, and with it the step that is being measured."""
         self._serving.kill()
 
+    def run_user(self, user: "PoolUser") -> NoReturn:
+        """Let a user take part in every step, until Locust kills its greenlet."""
+        tasks = tuple((kind, MethodType(task, user)) for kind, task in self._tasks[type(user)])
+        behavior = Behavior(tasks, user.wait_time if sets_wait_time(type(user)) else None)
+        while True:
+            self._gate.take_part(behavior)
+
+    def user_failed(self, error: str) -> None:
+        """Report a user that failed as it started or stopped. error: the reason."""
+        self._reply(UserFailed(error))
+
     def _on_message(self, msg: Any, **_: Any) -> None:
-        data = dict(msg.data)
-        self._orders.put(Order(msg.type, data.pop("number"), data))
+        self._orders.put(decode(msg.type, msg.data))
 
     def _serve(self) -> None:
         """Carry out orders for ever; runs in a greenlet of its own, so that Locust goes on listening."""
         while True:
-            order = self._orders.get()
-            self._number = order.number
+            message = self._orders.get()
+            self._number = message.number
             try:
-                if order.kind == messages.CALIBRATE:
-                    self._calibrate(**order.data)
-                elif order.kind == messages.OPEN and self._name in order.data["shares"]:
-                    self._measure(**order.data)
+                match message.content:
+                    case Calibrate(private_url, schema):
+                        self._reply(Calibrated(calibrate(self._url(private_url, schema), schema)))
+                    case Open() as order if self._name in order.shares:
+                        self._measure(order)
             except Superseded:
                 continue
             except WorkFailed as error:
@@ -86,44 +113,41 @@ class LocustWorker:
             except Exception as error:
                 self._fail(f"{type(error).__name__}: {error}")
 
-    def _calibrate(self, private_url: str | None, schema: str) -> None:
-        self._reply(messages.CALIBRATED, calibration=asdict(calibrate(self._url(private_url, schema), schema)))
-
-    def _measure(self, shares: dict[str, dict[str, Any]], private_url: str | None, workload_sha256: str) -> None:
-        """Measure one step, from OPEN to FINISHED."""
-        if workload_sha256 != self._workload_sha256:
+    def _measure(self, order: Open) -> None:
+        """Measure one step, from Open to Finished."""
+        if order.workload_sha256 != self._workload_sha256:
+            raise WorkFailed(f"the worker {self._name} has another workload: start it with the master's locustfile")
+        if order.kinds != self._kinds:
             raise WorkFailed(
-                f"the load process {self._name} has another workload: start it with the leader's locustfile"
+                f"the worker {self._name} runs {', '.join(self._kinds)}, and the master "
+                f"{', '.join(order.kinds)}: start it with the master's user classes, `tags` and `exclude_tags`"
             )
-        share = WorkerShare(**shares[self._name])
-        with WorkerStep(self._url(private_url, share.schema), share, self.gate, self._on_second, self._fail) as step:
-            self._reply(messages.OPENED, connection_ids=step.connection_ids)
-            self._wait_for(messages.START)
+        reporting = Reporting(self._on_second, self._fail, request_observer(self._environment))
+        share = order.shares[self._name]
+        url = self._url(order.private_url, share.schema)
+        with WorkerStep(url, share, self._gate, self._kinds, reporting) as step:
+            self._reply(Opened(step.connection_ids))
+            self._wait_for(Start)
             step.begin()
-            report = step.finish(**self._wait_for(messages.FINISH))
+            finish = self._wait_for(Finish)
+            report = step.finish(finish.first, finish.last)
         # Only now, with the pool closed, has the server room for the next step's connections.
-        self._reply(messages.FINISHED, report=asdict(report))
+        self._reply(Finished(report))
 
-    def _wait_for(self, kind: str) -> dict[str, Any]:
-        """Wait for the next order of this conversation, and return its fields.
+    def _wait_for(self, kind: type[Ordered]) -> Ordered:
+        """Wait for the next order of this conversation, and return it.
 
         Raises Superseded when the next order is of another conversation or kind.
         """
-        order = self._orders.peek()
-        if (order.number, order.kind) != (self._number, kind):
+        message = self._orders.peek()
+        if message.number != self._number or not isinstance(message.content, kind):
             raise Superseded
-        return self._orders.get().data
+        self._orders.get()
+        return message.content
 
     def _on_second(self, index: int, second: WorkerSecond, backlog: int) -> None:
-        stats.report(self._environment, self._workload, second)
-        self._reply(
-            messages.SECOND,
-            index=index,
-            transactions=second.transactions,
-            errors=second.errors,
-            total_us=[list(second.total), list(second.total.values())],
-            backlog=backlog,
-        )
+        stats.report(self._environment, self._kinds[0], second)
+        self._reply(Second(ReportedSecond(index, second.transactions, backlog, second.errors, second.total)))
 
     def _url(self, private_url: str | None, schema: str) -> URL:
         """Return the database's URL from here.
@@ -131,16 +155,16 @@ class LocustWorker:
         Raises WorkFailed when neither master nor worker has a URL, and when the worker's URL names another schema.
         """
         if not (url := private_url or self._own_url):
-            raise WorkFailed(f"the load process {self._name} has no URL: set POOLSIZE_URL where it runs")
+            raise WorkFailed(f"the worker {self._name} has no URL: set POOLSIZE_URL where it runs")
         if (named := schema_in(url)) not in {None, schema}:
             raise WorkFailed(
-                f"the URL of the load process {self._name} names the schema {named}, and the sweep uses {schema}: "
+                f"the URL of the worker {self._name} names the schema {named}, and the sweep uses {schema}: "
                 "leave it out of POOLSIZE_URL where that process runs"
             )
         return database_url(url)
 
     def _fail(self, reason: str) -> None:
-        self._reply(messages.FAILED, error=reason)
+        self._reply(Failed(reason))
 
-    def _reply(self, kind: str, **data: Any) -> None:
-        self._runner.send_message(kind, {"worker": self._name, "number": self._number, **data})
+    def _reply(self, content: Reply) -> None:
+        self._runner.send_message(*encode(Message(self._number, self._name, content)))

@@ -27,6 +27,17 @@ class Latencies:
 
 
 @dataclass(frozen=True)
+class Kind:
+    """One kind of transaction in one step, by its task's name; counted seconds only.
+
+    transactions: number that succeeded. latencies: their times.
+    """
+
+    transactions: int
+    latencies: Latencies
+
+
+@dataclass(frozen=True)
 class Worker:
     """One worker in one step.
 
@@ -95,6 +106,7 @@ class Step:
     latencies: of the counted seconds; None in a replay, which has only p95_ms.
     sections: latency (wait, usage, total) -> quantile -> its value in ms in each of a few equal parts of the
     counted seconds.
+    kinds: kind of transaction -> its part of the step; empty for a workload with one kind.
     server: counter -> its increase over each second, or its value for a gauge (facts.status), warm-up included;
     None where it was not read.
     server_connections: the pool's connections by the server's count, or None in a replay.
@@ -115,6 +127,7 @@ class Step:
     gap_ms: float
     latencies: Latencies | None
     sections: Mapping[str, Mapping[str, tuple[float, ...]]]
+    kinds: Mapping[str, Kind]
     server: Mapping[str, tuple[float | None, ...]]
     server_connections: int | None
     workers: tuple[Worker, ...]
@@ -168,7 +181,7 @@ class Setting:
 
     created: UTC, ISO 8601. plan: the steps to measure.
     own_workload: the user's locustfile as typed, or None for a workload that comes with poolsize.
-    workload_sha256: hash of the locustfile's text.
+    workload_sha256: hash of the locustfile's text. own_wait_time: whether its user classes set a wait_time.
     cores: physical cores of the database's host. disks: its disks.
     cores_from: source of `cores`: "given" by the user; "this machine", on which the database runs; or "assumed", where
     the database runs elsewhere and its host is taken to be like this machine.
@@ -193,6 +206,7 @@ class Setting:
     versions: Mapping[str, str]
     recording: str | None = None
     schema: str | None = None
+    own_wait_time: bool = False
 
     @property
     def subject(self) -> str:
@@ -217,6 +231,12 @@ class Run:
     def plan(self) -> SweepPlan:
         """The plan of the sweep."""
         return self.setting.plan
+
+    @property
+    def think_time_ms(self) -> float:
+        """Mean pause of a user between transactions in ms: the plan's, or the measured gap under a wait_time."""
+        gaps_ms = [step.gap_ms for step in self.steps if step.rate is None]
+        return sum(gaps_ms) / len(gaps_ms) if self.setting.own_wait_time and gaps_ms else self.plan.think_time_ms
 
     @property
     def load_seconds(self) -> int:

@@ -22,7 +22,7 @@ FORMAT = 5
 3: an {ended} line. In plan: search. In setting: recording. A replay has no server, latencies or server_connections.
 4: checks and stopped hold figures in place of a sentence: {check, passed, values} and {reason, values}.
    In calibration: no statement_us. In step.server: fewer counters.
-5: In plan: pool. In setting: schema.
+5: In plan: pool. In setting: schema and own_wait_time. In step: kinds.
 """
 
 _SETTING = TypeAdapter(Setting)

@@ -34,6 +34,7 @@ def upgrade(header: dict[str, Any], records: list[dict[str, Any]]) -> None:
     for record in records:
         if isinstance(step := record.get("step"), dict):
             _upgrade_3(step)
+            step.setdefault("kinds", {})
     _upgrade_4(header)
 
 

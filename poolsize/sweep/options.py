@@ -223,9 +223,10 @@ OPTIONS: Mapping[str, Option] = {
 """Field of SweepOptions -> its declaration, in the order of the help text."""
 
 FLAGS: Mapping[str, str] = {name: option.flag for name, option in OPTIONS.items()} | {
-    "headless": "--headless", "run_time": "--run-time", "run": "--run",
+    "headless": "--headless", "run_time": "--run-time", "spawn_rate": "--spawn-rate", "host": "--host",
+    "tags": "--tags", "exclude_tags": "--exclude-tags", "run": "--run",
 }  # fmt: skip
-"""Parameter that a message may name -> its flag: the options of a sweep, two of Locust's, and `recommend --run`."""
+"""Parameter that a message may name -> its flag: the options of a sweep, some of Locust's, and `recommend --run`."""
 
 
 def with_flags(message: str, flags: Mapping[str, str] = FLAGS) -> str:

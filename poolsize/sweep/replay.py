@@ -57,6 +57,7 @@ class ReplayGenerator:
             gap_ms=0.0,
             latencies=None,
             sections={},
+            kinds={},
             server={},
             server_connections=None,
             workers=(),

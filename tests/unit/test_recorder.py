@@ -50,7 +50,7 @@ def test_histograms_merge_without_loss() -> None:
 
 def test_errors_are_counted_by_kind_and_second() -> None:
     recorder = Recorder()
-    recorder.failed("deadlock")
-    recorder.failed("deadlock")
+    recorder.failed("deadlock", ValueError(), 1)
+    recorder.failed("deadlock", ValueError(), 1)
     assert recorder.end_second().errors == {"deadlock": 2}
     assert recorder.end_second().errors == {}

@@ -10,7 +10,7 @@ import pytest
 from scipy.signal import lfilter
 
 from poolsize.analysis.stats.confidence import mean_interval
-from poolsize.load.step_seconds import StepSecond, StepSeconds
+from poolsize.load.step_seconds import ReportedSecond, StepSecond, StepSeconds
 from poolsize.load.stopping import Ending, ending
 from poolsize.runs.plan import SweepPlan
 from poolsize.runs.run import Stopped, StopReason
@@ -67,23 +67,20 @@ def test_a_queue_without_end_ends_it() -> None:
     assert seconds_until(replace(PLAN, rate=100.0), [50] * 20, backlog=499).stopped is None
 
 
-def second_of(worker: str, index: int, values: Sequence[int]) -> dict[str, object]:
-    return {
-        "worker": worker, "index": index, "transactions": len(values), "errors": {"deadlock": 1}, "backlog": 2,
-        "total_us": [list(values), [1] * len(values)],
-    }  # fmt: skip
+def second_of(index: int, values: Sequence[int]) -> ReportedSecond:
+    return ReportedSecond(index, len(values), 2, {"deadlock": 1}, dict(Counter(values)))
 
 
 def test_a_second_is_complete_when_every_worker_has_reported_it() -> None:
     seconds = StepSeconds(["first", "second"])
-    seconds.add(second_of("first", 0, [1000] * 19))
-    seconds.add(second_of("first", 1, [1000]))
+    seconds.add("first", second_of(0, [1000] * 19))
+    seconds.add("first", second_of(1, [1000]))
     assert seconds.complete == []
-    seconds.add(second_of("second", 0, [9000]))
+    seconds.add("second", second_of(0, [9000]))
     (first,) = seconds.complete
     assert (first.transactions, first.errors, first.backlog, first.p95_ms) == (20, {"deadlock": 2}, 4, 1.0)
     seconds.lose("second")
-    seconds.add(second_of("second", 2, [9000]))
+    seconds.add("second", second_of(2, [9000]))
     assert [complete.transactions for complete in seconds.complete] == [20, 1]
 
 

@@ -1,5 +1,6 @@
 """One worker's step: users wait at the gate, take part until the end, and are counted; a failure ends the step."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -8,12 +9,12 @@ import pytest
 from sqlalchemy import URL
 
 from poolsize.load import worker_step
+from poolsize.load.behavior import Behavior, Transaction
 from poolsize.load.calibration import IdleConnection
 from poolsize.load.fair_queue import FairQueuePool
 from poolsize.load.pool import OpenPool
 from poolsize.load.step_gate import StepGate
-from poolsize.load.transaction import Transaction
-from poolsize.load.worker_step import WorkerShare, WorkerStep
+from poolsize.load.worker_step import Reporting, WorkerShare, WorkerStep
 from poolsize.runs.plan import PoolKind
 
 if TYPE_CHECKING:
@@ -46,23 +47,28 @@ def idle_pool(size: int) -> OpenPool:
 class Worker:
     """A worker of four users, as Locust runs them: each goes back to the gate when a step ends."""
 
-    def __init__(self, transaction: Transaction) -> None:
+    def __init__(self, *transactions: Transaction, pause: Callable[[], float] | None = None) -> None:
         self.gate = StepGate()
         self.seconds: list[WorkerSecond] = []
         self.failures: list[str] = []
-        self.transaction = transaction
+        self.seen: list[tuple[str, Exception | None]] = []
+        self.behavior = Behavior(tuple((task.__name__, task) for task in transactions), pause)
         self.users = [gevent.spawn(self._run) for _ in range(USERS)]
 
     def step(self, share: WorkerShare) -> WorkerStep:
         """Return a step of this worker, its pool open."""
         url = URL.create("mysql+pymysql")
-        return WorkerStep(
-            url, share, self.gate, lambda _, second, __: self.seconds.append(second), self.failures.append
+        kinds = list(dict.fromkeys(kind for kind, _ in self.behavior.tasks))
+        reporting = Reporting(
+            lambda _, second, __: self.seconds.append(second),
+            self.failures.append,
+            lambda kind, _, error: self.seen.append((kind, error)),
         )
+        return WorkerStep(url, share, self.gate, kinds, reporting)
 
     def _run(self) -> None:
         while True:
-            self.gate.take_part(self.transaction)
+            self.gate.take_part(self.behavior)
             gevent.sleep(0)
 
 
@@ -127,7 +133,9 @@ def test_a_failing_transaction_ends_the_step_and_is_reported() -> None:
     with worker.step(CLOSED) as step:
         step.begin()
         gevent.sleep(0.1)
-        assert worker.failures[0] == "the workload's transaction failed: ValueError: wrong"
+        line = fail.__code__.co_firstlineno + 1
+        assert worker.failures[0].startswith("the workload's transaction failed: ")
+        assert worker.failures[0].endswith(f"test_worker_step.py:{line}: ValueError: wrong")
         assert step._load.users == 0
     gevent.killall(worker.users)
 
@@ -148,3 +156,46 @@ def test_a_step_that_never_began_can_be_closed() -> None:
         pass
     assert worker.seconds == []
     gevent.killall(worker.users)
+
+
+@pytest.mark.parametrize("share", [CLOSED, OPEN])
+def test_weighted_tasks_are_kinds_that_add_up(share: WorkerShare) -> None:
+    def browse(_cursor: Any) -> None:
+        gevent.sleep(0.001)
+
+    def buy(_cursor: Any) -> None:
+        gevent.sleep(0.002)
+
+    worker = Worker(browse, browse, browse, buy)
+    with worker.step(share) as step:
+        step.begin()
+        gevent.sleep(1.1)
+        report = step.finish(0, 1)
+    (second,) = worker.seconds
+    assert second.transactions == sum(kind.transactions for kind in second.kinds.values())
+    assert sum(second.total.values()) == second.transactions
+    assert 0.55 < second.kinds["browse"].transactions / second.transactions < 0.95
+    assert {name: kind.transactions for name, kind in report.kinds.items()} == {
+        name: kind.transactions for name, kind in second.kinds.items()
+    }
+    assert {kind for kind, _ in worker.seen} == {"browse", "buy"}
+    gevent.killall(worker.users)
+
+
+def test_the_pause_of_a_user_is_in_its_gap_and_the_end_of_the_step_interrupts_a_long_one() -> None:
+    worker = Worker(short, pause=lambda: 0.05)
+    with worker.step(CLOSED) as step:
+        step.begin()
+        gevent.sleep(1.1)
+        report = step.finish(0, 1)
+    (second,) = worker.seconds
+    assert 0.85 * USERS * 20 < second.transactions <= USERS * 20
+    assert 0.8 < report.gap_seconds / USERS <= 1
+    gevent.killall(worker.users)
+    patient = Worker(short, pause=lambda: 1000.0)
+    with patient.step(CLOSED) as step:
+        step.begin()
+        gevent.sleep(1.1)
+        assert step.finish(0, 1).users == USERS
+        assert step._load.users == 0
+    gevent.killall(patient.users)

@@ -8,7 +8,7 @@ from typing import Any
 
 from poolsize.analysis.analysis import Analysis
 from poolsize.analysis.bottleneck import Bottleneck
-from poolsize.analysis.size_summary import SizeSummary
+from poolsize.analysis.size_summary import KindSummary, SizeSummary
 from poolsize.analysis.stats.confidence import Interval
 from poolsize.analysis.stats.percentiles import Percentiles
 from poolsize.analysis.verified_step import VerifiedStep
@@ -55,10 +55,21 @@ def _size(size: SizeSummary) -> dict[str, Any]:
             name: {quantile: _ends(interval) for quantile, interval in quantiles.items()}
             for name, quantiles in size.intervals.items()
         },
+        "kinds": {name: _kind(kind) for name, kind in size.kinds.items()},
         "demands": asdict(size.demands) if size.demands else None,
         "errors": size.errors,
         "valid": size.passed_all_checks,
         "checks": _checks(size.failed_checks),
+    }
+
+
+def _kind(kind: KindSummary) -> dict[str, Any]:
+    return {
+        "transactions": kind.transactions,
+        "share": kind.share,
+        "wait_ms": _percentiles(kind.wait),
+        "usage_ms": _percentiles(kind.usage),
+        "total_ms": _percentiles(kind.total),
     }
 
 

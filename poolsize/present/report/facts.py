@@ -40,7 +40,7 @@ def _server_and_load(run: Run, server: Server) -> Facts:
         *([("Schema", f"{setting.schema}, your own")] if setting.schema else []),
         *([("Pool", SQLALCHEMY_POOL)] if plan.pool == PoolKind.SQLALCHEMY else []),
         ("Load generator", f"{workers}, {client.usable_cpus:g} CPUs, {client.system}"),
-        ("Users", f"{plan.users:,}, mean think time {number(plan.think_time_ms)} ms")
+        ("Users", f"{plan.users:,}, mean think time {number(run.think_time_ms)} ms")
         if plan.rate is None
         else ("Arrival rate", f"{number(plan.rate)}/s (open loop), at most {plan.users:,} transactions at once"),
     ]

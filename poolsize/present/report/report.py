@@ -24,6 +24,7 @@ from poolsize.present.text.sentences.findings import reason_sentences, warning_s
 from poolsize.present.text.table import Table
 from poolsize.present.text.tables import (
     estimators_table,
+    kinds_table,
     latency_table,
     price_table,
     throughput_table,
@@ -45,7 +46,8 @@ class Report:
     subject: workload, server and users. size: the answer with its unit. range: its 95 % range as a sentence, or "".
     verdict: "" for none. failed: each failed check with its pool sizes. excluded: each excluded step with its checks.
     prices: the price table. engines: lines for the application's code. curve: the fitted curve in letters.
-    latency: None where the run knows none. verified: the verification steps. facts: name and value of each.
+    latency: None where the run knows none. kinds: of transactions; without rows for one kind.
+    verified: the verification steps. facts: name and value of each.
     repeat: the command that measures the run again, or "".
     """
 
@@ -64,6 +66,7 @@ class Report:
     curve: str
     throughput: Table
     latency: Table | None
+    kinds: Table
     estimators: Table
     verified: Table
     facts: tuple[tuple[str, str], ...]
@@ -120,6 +123,7 @@ def _report(analysis: Analysis, answer: Recommendation, shown: Sequence[Picture]
         curve=knee_text(analysis),
         throughput=throughput_table(analysis),
         latency=latency_table(analysis) if analysis.knows_p95 else None,
+        kinds=kinds_table(analysis),
         estimators=estimators_table(analysis),
         verified=verified_table_in_ms(analysis),
         facts=facts(analysis),

@@ -5,7 +5,7 @@ from poolsize.answer.verdict import NOISY_SPAN
 from poolsize.present.text.knee import knee_text
 from poolsize.present.text.sentences.bottlenecks import bottleneck_evidence
 from poolsize.present.text.sentences.checks import check_sentence
-from poolsize.present.text.tables import estimators_table, sizes_table, verified_table
+from poolsize.present.text.tables import estimators_table, kinds_table, sizes_table, verified_table
 from poolsize.present.text.width import terminal_width
 from poolsize.runs.plan import PoolKind
 from poolsize.units import count, milliseconds, percent
@@ -18,6 +18,7 @@ def analysis_text(analysis: Analysis) -> str:
     parts = [
         title,
         sizes_table(analysis).as_text(),
+        _kinds(analysis),
         knee_text(analysis, terminal_width()),
         _estimates(analysis),
         estimators_table(analysis).as_text() if analysis.models.estimates else "",
@@ -43,6 +44,11 @@ def excluded_steps(analysis: Analysis) -> tuple[str, ...]:
         + "; ".join(f"{result.check}: {check_sentence(result)}" for result in step.failed_checks)
         for step in analysis.excluded
     )
+
+
+def _kinds(analysis: Analysis) -> str:
+    table = kinds_table(analysis)
+    return f"Each kind of transaction; times in milliseconds:\n\n{table.as_text()}" if table.rows else ""
 
 
 def _estimates(analysis: Analysis) -> str:

@@ -61,6 +61,23 @@ def latency_table(analysis: "Analysis") -> Table:
     ).without_unknown()  # fmt: skip
 
 
+def kinds_table(analysis: "Analysis") -> Table:
+    """Return share and times (ms) of each kind of transaction, one row a pool size and kind; no rows for one kind."""
+    return Table(
+        ("pool", "kind", "share", "usage p50", "usage p95", "total p95"),
+        tuple(
+            (
+                str(size.pool_size),
+                name,
+                percent(kind.share),
+                *map(number, (kind.usage.p50, kind.usage.p95, kind.total.p95)),
+            )
+            for size in analysis.sizes
+            for name, kind in size.kinds.items()
+        ),
+    )
+
+
 def estimators_table(analysis: "Analysis") -> Table:
     """Return each estimator's pool size, its range, and its two tests, one row an estimator.
 

@@ -1,0 +1,21 @@
+"""What a user does: its transactions, and its pause between them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+Transaction = Callable[[Any], None]
+"""A workload's transaction: a function of a PyMySQL cursor."""
+
+
+@dataclass(frozen=True)
+class Behavior:
+    """What a user does.
+
+    tasks: pairs of a kind's name and its transaction. Each transaction is of a random pair, and a pair that stands
+    three times is three times as frequent.
+    pause: returns the seconds until the user's next transaction in a closed loop; None for the plan's think time.
+    """
+
+    tasks: tuple[tuple[str, Transaction], ...]
+    pause: Callable[[], float] | None = None

@@ -1,0 +1,46 @@
+"""The line of the user's own code from which an error comes."""
+
+import os
+import re
+import sysconfig
+from collections.abc import Iterable
+from pathlib import Path
+from traceback import extract_tb
+
+import poolsize
+
+FOREIGN = tuple(
+    f"{folder}{os.sep}"
+    for folder in (*map(sysconfig.get_path, ("stdlib", "purelib", "platlib")), Path(poolsize.__file__).parent)
+)
+"""Folders of Python, of libraries and of poolsize: an error's line there tells a workload's author nothing."""
+TRACEBACK_LINE = re.compile(r' *File "(.+)", line (\d+)')
+
+
+def located(error: BaseException) -> str:
+    """Return an error with the innermost line of the user's own code: "checkout.py:12: NameError: ..."."""
+    frames = extract_tb(error.__traceback__)
+    place = _innermost((frame.filename, frame.lineno or 0) for frame in frames)
+    return f"{place}{type(error).__name__}: {error}"
+
+
+def located_in(lines: Iterable[str]) -> str:
+    """Return the place of the innermost line of the user's own code in a printed traceback, "checkout.py:12: ".
+
+    The place is empty when the lines hold no traceback of the user's code.
+    """
+    matches = map(TRACEBACK_LINE.match, lines)
+    return _innermost((match[1], int(match[2])) for match in matches if match)
+
+
+def _innermost(places: Iterable[tuple[str, int]]) -> str:
+    own = [(path, line) for path, line in places if not path.startswith((*FOREIGN, "<"))]
+    if not own:
+        return ""
+    path, line = own[-1]
+    return f"{_short(Path(path))}:{line}: "
+
+
+def _short(path: Path) -> Path:
+    """Return the path as seen from the current folder where the file is below that folder."""
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path

@@ -1,0 +1,70 @@
+"""Refusals of what Locust offers and a sweep can't honour, each with what to use instead."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from locust.env import Environment
+
+from poolsize.errors import BadInput
+from poolsize.locust.tasks import sets_wait_time
+from poolsize.locust.user import PoolUser
+from poolsize.sweep.options import SweepOptions
+from poolsize.target.connection import database_url, schema_in
+
+
+def with_host(options: SweepOptions, environment: Environment) -> SweepOptions:
+    """Return the options with Locust's own option for the host as the database's URL, where no URL is there.
+
+    Locust forgets the host, whose password its reports would show. Raises BadInput for a host that is no database.
+    """
+    host = environment.host
+    if not host:
+        return options
+    try:
+        url = database_url(host)
+    except BadInput:
+        raise BadInput("`host` is no MySQL database: name one by `url` mysql://USER:PASSWORD@HOST:3306/") from None
+    if options.url and (database_url(options.url) != url or schema_in(host) not in {None, schema_in(options.url)}):
+        raise BadInput("`host` and `url` (or POOLSIZE_URL) name two databases: leave `host` out")
+    environment.host = None
+    if environment.parsed_options:
+        environment.parsed_options.host = None
+    return replace(options, url=options.url or host)
+
+
+def refuse_ignored(environment: Environment) -> None:
+    """Raise BadInput for options and classes of Locust that would have no effect on a sweep."""
+    parsed: Any = environment.parsed_options
+    if not parsed.headless:
+        raise BadInput("add `headless`: a sweep runs by itself, from the first step to the last")
+    if parsed.run_time:
+        raise BadInput(
+            f"`run_time` {parsed.run_time}: leave it out, a sweep ends with its last step; see `step_seconds`"
+        )
+    if parsed.spawn_rate is not None:
+        raise BadInput(
+            f"`spawn_rate` {parsed.spawn_rate:g}: leave it out, all users start before the first step; see `users`"
+        )
+    if environment.shape_class:
+        name = type(environment.shape_class).__name__
+        raise BadInput(f"{name} is a LoadTestShape, and a sweep keeps its users: remove it, and give `users`")
+
+
+def refuse_two_pauses(options: SweepOptions, user_classes: Iterable[type[PoolUser]]) -> None:
+    """Raise BadInput for a wait_time of a class beside a think time, or in an open loop."""
+    for name in (user_class.__name__ for user_class in user_classes if sets_wait_time(user_class)):
+        if options.think_time_ms is not None:
+            raise BadInput(f"{options.named('think_time_ms')} and the wait_time of {name} are both pauses: drop one")
+        if options.rate is not None:
+            raise BadInput(
+                f"{options.named('rate')} makes an open loop, in which users do not pause, and {name} has a "
+                "wait_time: leave one out"
+            )
+
+
+def refuse_too_few_users(users: int, user_classes: Iterable[type[PoolUser]]) -> None:
+    """Raise BadInput where the fixed counts of the classes exceed the users."""
+    fixed = sum(user_class.fixed_count for user_class in user_classes)
+    if fixed > users:
+        raise BadInput(f"`users` {users}: the fixed_count of the user classes adds up to {fixed}; give at least that")

@@ -1,0 +1,121 @@
+"""The set-up of a sweep on the master: its server, its schema with the workload's tables, its workers and its file."""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import pymysql
+from locust.env import Environment
+from locust.runners import MasterRunner
+
+from poolsize.errors import BadInput, PoolsizeError, WorkFailed
+from poolsize.load.source_line import located
+from poolsize.locust.master import LocustGenerator
+from poolsize.locust.prepare import Prepared, prepared
+from poolsize.locust.progress_pipe import ProgressPipe
+from poolsize.locust.refusals import refuse_too_few_users
+from poolsize.locust.tasks import Tasks, kinds_of, sets_wait_time
+from poolsize.locust.user import PoolUser
+from poolsize.locust.worker import LocustWorker
+from poolsize.locust.workspace import Workspace, workspace_of
+from poolsize.runs.store import RunWriter
+from poolsize.sweep.options import SweepOptions
+from poolsize.sweep.workload import Workload
+from poolsize.target.connection import is_server_gone
+
+
+@dataclass(frozen=True)
+class ReadySweep:
+    """A sweep whose users may start. prepared: its server and its run so far. writer: of the run's file."""
+
+    prepared: Prepared
+    generator: LocustGenerator
+    writer: RunWriter
+
+
+@contextmanager
+def set_up(
+    environment: Environment,
+    options: SweepOptions,
+    workload: Workload,
+    tasks: Tasks,
+    progress: ProgressPipe,
+    on_failure: Callable[[str], None],
+) -> Iterator[ReadySweep]:
+    """Yield a sweep whose users may start; leaving ends all that it holds, the private server last.
+
+    Every task is tried once, so that a mistake shows before the first step. on_failure: called with the reason when
+    the tables of the user's schema can't be restored at the end. Raises BadInput for options or a workload that can't
+    be measured.
+    """
+    runner = environment.runner
+    assert runner is not None
+    own_wait_time = any(map(sets_wait_time, tasks))
+    load_connections: set[int] = set()
+
+    def restore(cursor: Any) -> None:
+        _call_each("before_step", tasks, cursor)
+
+    with ExitStack() as stack:
+        ready = stack.enter_context(prepared(options, workload, own_wait_time=own_wait_time))
+        refuse_too_few_users(ready.run.plan.users, tasks)
+        workspace = workspace_of(ready, restore, load_connections, on_failure)
+        stack.enter_context(workspace)
+        if not isinstance(runner, MasterRunner):
+            stack.enter_context(closing(_own_worker(environment, tasks, workload, ready)))
+        elif ready.run.setting.schema:
+            stack.callback(runner.quit)  # the workers end before the tables are restored
+        _make_tables(environment, tasks, workspace, restore)
+        generator = LocustGenerator(
+            runner, ready.url, ready.run.setting, progress, kinds_of(tasks), lambda: workspace.work(restore),
+            load_connections,
+        )  # fmt: skip
+        stack.enter_context(closing(generator))
+        writer = RunWriter(ready.path, ready.run.setting, resume=options.resume is not None)
+        yield ReadySweep(ready, generator, stack.enter_context(writer))
+
+
+def _own_worker(environment: Environment, tasks: Tasks, workload: Workload, ready: Prepared) -> LocustWorker:
+    """Return the worker of a process that is master and worker, at which its users wait for a step."""
+    url_with_password = ready.url.render_as_string(hide_password=False)
+    PoolUser.load_worker = LocustWorker(environment, tasks, workload.sha256, url_with_password)
+    return PoolUser.load_worker
+
+
+def _make_tables(environment: Environment, tasks: Tasks, workspace: Workspace, restore: Callable[[Any], None]) -> None:
+    """Make the tables of every user class; then one user of each class starts, tries each task, and stops."""
+
+    def try_out(cursor: Any) -> None:
+        for user_class, pairs in tasks.items():
+            with _blaming(user_class):
+                user = user_class(environment)
+                user.on_start()
+                for task in dict.fromkeys(task for _, task in pairs):
+                    task(user, cursor)
+                user.on_stop()
+
+    workspace.make_tables(lambda cursor: _call_each("prepare", tasks, cursor))
+    workspace.work(restore)
+    workspace.work(try_out)
+
+
+def _call_each(name: str, user_classes: Iterable[type[PoolUser]], cursor: Any) -> None:
+    """Call a class method of every user class; classes that inherit the same method share the tables, and one call."""
+    methods = {getattr(user_class, name).__func__: user_class for user_class in reversed(list(user_classes))}
+    for user_class in reversed(list(methods.values())):
+        with _blaming(user_class):
+            getattr(user_class, name)(cursor)
+
+
+@contextmanager
+def _blaming(user_class: type[PoolUser]) -> Iterator[None]:
+    """Turn an exception of the workload into BadInput with its line, and of a lost server into WorkFailed."""
+    try:
+        yield
+    except PoolsizeError:
+        raise
+    except Exception as error:
+        if isinstance(error, pymysql.MySQLError) and is_server_gone(error):
+            raise WorkFailed(f"the server went away: {error.args[-1]}") from error
+        raise BadInput(f"workload {user_class.__name__}: {located(error)}") from error

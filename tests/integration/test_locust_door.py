@@ -1,0 +1,263 @@
+"""What a Locust user expects of a locustfile: honoured, or refused in a line that says what to use instead."""
+
+import csv
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from poolsize import load_run
+from poolsize.analysis.stats.percentiles import mean_ms
+from poolsize.runs.run import Run
+from poolsize.target.private_server import PrivateServer
+from tests.conftest import Command, assert_true_steps, locust
+
+if TYPE_CHECKING:
+    import subprocess
+
+pytestmark = pytest.mark.server
+HEAD = "import time\nfrom locust import between, constant, events, tag, task, SequentialTaskSet, TaskSet\n"
+HEAD += "from poolsize.locust import PoolUser\n"
+SHOP = """
+import json, random
+from collections import Counter
+
+seen, ran, started, stopped = Counter(), Counter(), Counter(), Counter()
+
+class Shop(PoolUser):
+    wait_time = between(0.05, 0.15)
+
+    @classmethod
+    def prepare(cls, cursor):
+        cursor.execute("CREATE TABLE item (id INT PRIMARY KEY, pieces INT NOT NULL)")
+        cursor.executemany("INSERT INTO item VALUES (%s, 1000)", [(item,) for item in range(100)])
+
+    def on_start(self):
+        started["Shop"] += 1
+
+    def on_stop(self):
+        stopped["Shop"] += 1
+
+    @task(3)
+    def browse(self, cursor):
+        cursor.execute("SELECT pieces FROM item WHERE id = %s", (random.randrange(100),))
+        ran["browse"] += 1
+
+    @task
+    def buy(self, cursor):
+        cursor.execute("SELECT SLEEP(0.004)")
+        ran["buy"] += 1
+
+@events.request.add_listener
+def on_request(request_type, name, response_time, response_length, exception, context, **_):
+    assert (request_type, response_length, exception, context) == ("pool", 0, None, {})
+    assert response_time > 0
+    seen[name] += 1
+
+@events.quitting.add_listener
+def on_quitting(environment, **_):
+    with open("counts.json", "w") as file:
+        json.dump([seen, ran, started, stopped], file)
+"""
+
+
+def locustfile(folder: Path, text: str) -> Path:
+    path = folder / "mine.py"
+    path.write_text(HEAD + text)
+    return path
+
+
+def quickly(*options: str) -> tuple[str, ...]:
+    return "--pool-sizes=2", "--users=4", "--step-time=1s", "--warm-up=0s", *options
+
+
+@pytest.mark.slow
+def test_a_locustfile_with_tasks_wait_time_on_start_and_a_listener(
+    server: PrivateServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = locust(
+        locustfile(tmp_path, SHOP), server.url, tmp_path / "a.jsonl", "--pool-sizes=2,4", "--users=40",
+        "--step-time=15s", "--warm-up=2s",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    run = load_run(tmp_path / "a.jsonl")
+    assert_true_steps(run)
+    assert run.setting.own_wait_time
+    for step in run.steps:
+        assert step.latencies is not None
+        assert step.users == 40
+        possible = 40 / ((mean_ms([step.latencies.total]) + 100) / 1000)
+        assert abs(step.mean_throughput / possible - 1) < 0.05
+        assert list(step.kinds) == ["browse", "buy"]
+        transactions = sum(kind.transactions for kind in step.kinds.values())
+        assert transactions == sum(step.counted)
+        assert abs(step.kinds["browse"].transactions / transactions - 0.75) < 0.03
+        assert mean_ms([step.kinds["buy"].latencies.usage]) > 4
+        assert mean_ms([step.kinds["browse"].latencies.usage]) < 4
+    seen, ran, started, stopped = json.loads((tmp_path / "counts.json").read_text())
+    assert seen == {kind: number - 1 for kind, number in ran.items()}, "one user tries each task before the first step"
+    assert sum(seen.values()) >= sum(sum(step.throughput) for step in run.steps)
+    assert started == stopped == {"Shop": 41}
+
+
+TWO = """
+class Reader(PoolUser):
+    weight = 3
+    def transaction(self, cursor):
+        cursor.execute("SELECT SLEEP(0.02)")
+
+class Writer(PoolUser):
+    @classmethod
+    def prepare(cls, cursor):
+        cursor.execute("CREATE TABLE own (id INT)")
+    @tag("light")
+    @task
+    def peek(self, cursor):
+        cursor.execute("SELECT SLEEP(0.02)")
+    @tag("heavy")
+    @task
+    def count(self, cursor):
+        cursor.execute("SELECT SLEEP(0.02) FROM (SELECT COUNT(*) FROM own) AS counted")
+"""
+
+
+def kinds(run: Run) -> dict[str, int]:
+    return {name: kind.transactions for step in run.steps for name, kind in step.kinds.items()}
+
+
+def test_two_classes_share_the_users_by_weight(server: PrivateServer, tmp_path: Path, poolsize: Command) -> None:
+    locustfile(tmp_path, TWO)
+    done = poolsize(
+        "sweep", "--workload", "mine.py", "--pool-sizes", "8", "--users", "8", "--step-time", "2s", "--warm-up", "0s",
+        "--processes", "2", "--output", "a.jsonl", url=server.url,
+    )  # fmt: skip
+    assert done.returncode in {0, 1}, done.stderr  # 1: its only step was disturbed, as on a busy machine
+    transactions = kinds(load_run(tmp_path / "a.jsonl"))
+    assert list(transactions) == ["Reader", "Writer.peek", "Writer.count"]
+    assert 0.65 < transactions["Reader"] / sum(transactions.values()) < 0.85
+
+
+def test_locust_names_classes_and_tags(server: PrivateServer, tmp_path: Path) -> None:
+    path = locustfile(tmp_path, TWO)
+    run = tmp_path / "a.jsonl"
+    report, table = tmp_path / "a.html", tmp_path / "a"
+    done = locust(
+        path, server.url, run, *quickly("--exclude-tags", "heavy", f"--html={report}", f"--csv={table}"),
+        "Reader", "Writer",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    transactions = kinds(load_run(run))
+    assert list(transactions) == ["Reader", "Writer.peek"]
+    rows = {row["Name"]: row for row in csv.DictReader((tmp_path / "a_stats.csv").open())}
+    for name, number in transactions.items():
+        assert rows[name]["Type"] == "pool"
+        assert int(rows[name]["Request Count"]) >= number > 0
+        assert name in report.read_text()
+    alone = locust(path, server.url, tmp_path / "b.jsonl", *quickly("--tags", "light", "--", "Writer"))
+    assert alone.returncode == 0, alone.stderr
+    assert kinds(load_run(tmp_path / "b.jsonl")) == {}, "a single kind needs no table of kinds"
+
+
+def test_a_host_is_the_databases_url(server: PrivateServer, tmp_path: Path) -> None:
+    path = locustfile(tmp_path, "class Mine(PoolUser):\n    def transaction(self, cursor):\n        time.sleep(0.01)\n")
+    report = tmp_path / "a.html"
+    options = quickly("--host", server.url, f"--html={report}")
+    done = locust(path, "", tmp_path / "a.jsonl", *options)
+    assert done.returncode == 0, done.stderr
+    assert not load_run(tmp_path / "a.jsonl").setting.private
+    assert server.url not in report.read_text()
+
+
+ONE = "class Mine(PoolUser):\n    {}def transaction(self, cursor):\n        cursor.execute('DO 1')\n"
+SHAPE = "from locust import LoadTestShape\nclass Ramp(LoadTestShape):\n    def tick(self):\n        return None\n"
+TASK = "    @task\n    def browse(self, cursor):\n        cursor.execute('DO 1')\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "refusal"),
+    [
+        (ONE.format("wait_time = between(1, 2)\n    "), ["--think-time=5ms"],
+         "--think-time 5ms and the wait_time of Mine are both pauses: drop one"),
+        (ONE.format("wait_time = between(1, 2)\n    "), ["--rate=5"], "--rate 5 makes an open loop"),
+        (ONE.format("") + TASK, [], "Mine has a transaction and tasks"),
+        ("class Mine(PoolUser):\n    pass\n", [], "Mine has nothing to run: write transaction(self, cursor), or"),
+        ("class Mine(PoolUser):\n    @task\n    class Set(TaskSet):\n        pass\n", [], "Mine has the TaskSet Set"),
+        ("class Mine(PoolUser):\n    @task\n    def browse(self):\n        pass\n", [], "Mine.browse takes no cursor"),
+        ("class Mine(PoolUser):\n    min_wait = 5\n" + TASK, [], "min_wait, which a sweep does not use: use wait_time"),
+        ("class Mine(PoolUser):\n    host = 'http://a'\n" + TASK, [], "a sweep does not use: use --url"),
+        ("class Mine(PoolUser):\n    fixed_count = 9\n" + TASK, [], "--users 4: the fixed_count"),
+        ("class Mine(PoolUser):\n" + TASK, ["--tags", "none"], "the --tags and --exclude-tags leave none"),
+        (ONE.format(""), ["-r", "5"], "--spawn-rate 5: leave it out"),
+        (ONE.format(""), ["-t", "5"], "--run-time 5: leave it out"),
+        (ONE.format(""), ["--host", "https://example.com"], "--host is no MySQL database"),
+        (ONE.format(""), ["--host", "mysql://u:secret@other/"], "--host and --url (or POOLSIZE_URL) name two"),
+        (ONE.format("") + SHAPE, [], "Ramp is a LoadTestShape"),
+        (ONE.format("").replace("'DO 1'", "wrong"), [], "mine.py:6: NameError: name 'wrong' is not defined"),
+        (ONE.format("") + "    def on_start(self):\n        wrong()\n", [], "mine.py:8: NameError"),
+        (ONE.format("") + "    def on_stop(self):\n        wrong()\n", [], "mine.py:8: NameError"),
+        (ONE.format("") + "    @classmethod\n    def prepare(cls, cursor):\n        cursor.execute('x')\n", [],
+         "mine.py:9: ProgrammingError"),
+    ],
+)  # fmt: skip
+def test_what_a_sweep_cant_honour_is_refused(
+    server: PrivateServer, tmp_path: Path, text: str, options: list[str], refusal: str
+) -> None:
+    done = locust(locustfile(tmp_path, text), server.url, tmp_path / "a.jsonl", *quickly(*options))
+    errors = [line for line in done.stderr.splitlines() if line.startswith("poolsize: error: ")]
+    assert (done.returncode, len(errors)) == (2, 1), done.stderr
+    assert refusal in errors[0]
+    assert "secret" not in errors[0]
+    assert not (tmp_path / "a.jsonl").exists()
+
+
+LATER = """
+calls = 0
+
+class Mine(PoolUser):
+    def transaction(self, cursor):
+        cursor.execute('DO 1')
+    def {}(self):
+        global calls
+        calls += 1
+        if calls > {}:
+            wrong()
+"""
+LISTENER = ONE.format("") + "@events.request.add_listener\ndef listen(**_):\n    wrong()\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        (LATER.format("on_start", 1), "a user of Mine failed: mine.py:14: NameError"),
+        (LATER.format("on_stop", 1), "a user of Mine failed: mine.py:14: NameError"),
+        (LISTENER, "a listener on events.request failed: mine.py:9: NameError"),
+        (ONE.format("").replace("cursor.execute('DO 1')", "time.time() % 1 > 0.5 and self.environment.wrong"),
+         "mine.py:6: AttributeError"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("processes", ["1", "2"])
+def test_an_error_after_the_first_step_began_names_its_line(
+    server: PrivateServer, tmp_path: Path, poolsize: Command, text: str, error: str, processes: str
+) -> None:
+    locustfile(tmp_path, text)
+    arguments = ("--workload", "mine.py", "--processes", processes, "--output", "a.jsonl", *quickly())
+    done = poolsize("sweep", *arguments, url=server.url)
+    assert done.returncode in {1, 2}
+    assert error in done.stderr.splitlines()[-1]
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [("wrong()\n", "mine.py:4: NameError"), ("class Mine(\n", "mine.py:4: SyntaxError: '(' was never closed")],
+)
+def test_a_locustfile_that_cant_be_loaded_names_its_line(
+    tmp_path: Path, poolsize: Command, text: str, error: str
+) -> None:
+    locustfile(tmp_path, text)
+    done: subprocess.CompletedProcess[str] = poolsize("sweep", "--workload", "mine.py", "--pool-sizes", "1")
+    assert done.returncode == 2
+    assert error in done.stderr
+    assert done.stderr.count("\n") == 1
