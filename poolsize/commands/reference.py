@@ -22,8 +22,8 @@ INTRODUCTION = """
 
 `poolsize COMMAND --help` prints the same in a terminal. Results go to standard output; progress, warnings and errors go
 to standard error. The exit code is 0 after success. It is 1 when the work failed (the server went away, the run is
-incomplete) or when no pool size can be recommended; the text or JSON is printed all the same. It is 2 for bad input, 130
-after Ctrl-C, and 143 after SIGTERM.
+incomplete) or when no pool size can be recommended; the text or JSON is printed all the same. It is 2 for bad input,
+130 after Ctrl-C, and 143 after SIGTERM.
 
 """
 
