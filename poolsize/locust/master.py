@@ -1,15 +1,14 @@
 """The LoadGenerator that measures with Locust's workers, on this machine or on others, through Locust's messages."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import closing
 from datetime import UTC, datetime
 from time import monotonic
 from typing import Any, TypeVar
 
-import gevent
 import pymysql
 from gevent.queue import Empty, Queue
-from locust.runners import MasterRunner, Runner
+from locust.runners import Runner
 from sqlalchemy import URL
 
 from poolsize.errors import WorkFailed
@@ -17,7 +16,6 @@ from poolsize.facts.server import connection_ids
 from poolsize.load.assemble import assemble
 from poolsize.load.step_seconds import StepSeconds
 from poolsize.load.stopping import Ending, ending, ending_now
-from poolsize.load.worker_step import WorkerShare
 from poolsize.locust.messages import (
     REPLIES,
     Calibrate,
@@ -36,8 +34,9 @@ from poolsize.locust.messages import (
     encode,
 )
 from poolsize.locust.progress_pipe import ProgressPipe
-from poolsize.locust.worker import worker_name
-from poolsize.runs.plan import PlannedStep, SweepPlan
+from poolsize.locust.shares import split, worker_shares
+from poolsize.locust.workers import Workers
+from poolsize.runs.plan import PlannedStep
 from poolsize.runs.run import Calibration, Setting, Step, Stopped, StopReason
 from poolsize.sweep.events import SecondPassed
 from poolsize.sweep.readers import OWN_SCHEMA
@@ -63,6 +62,7 @@ class LocustGenerator:
     def __init__(
         self,
         runner: Runner,
+        workers: Workers,
         url: URL,
         setting: Setting,
         progress: ProgressPipe,
@@ -72,12 +72,13 @@ class LocustGenerator:
     ) -> None:
         """Connect to the server, and begin to listen to the workers.
 
-        url: the database from here. kinds: names of the workload's kinds of transactions.
+        workers: those of the runner. url: the database from here. kinds: names of the workload's kinds of transactions.
         before_step: called before each step, to restore the workload's tables.
         load_connections: a set that holds the server's ids of the workers' connections while a step is measured.
         Raises BadInput when the server can't be reached.
         """
         self._runner = runner
+        self._workers = workers
         self._plan = setting.plan
         self._schema = setting.schema or OWN_SCHEMA
         self._private_url = url.render_as_string(hide_password=False) if setting.private else None
@@ -96,7 +97,7 @@ class LocustGenerator:
 
     def calibrate(self) -> Calibration | None:
         """Return the cost of one worker, or None when the worker could not measure it."""
-        worker = self._workers()[0]
+        worker = self._workers.names()[0]
         self._number += 1
         self._send(Calibrate(self._private_url, self._schema), worker)
         try:
@@ -136,7 +137,7 @@ class LocustGenerator:
         if lost := set(shares) - set(reports):
             stopped = Stopped(StopReason.WORKER_LOST, {"lost": len(lost), "workers": len(shares)})
             end = Ending(end.first, end.last, stopped)
-            self._redistribute_users()
+            self._workers.redistribute_users()
         counters = self._sampler.series(end.last)
         return assemble(planned, started, seconds.complete, end, shares, reports, counters, server_connections)
 
@@ -157,7 +158,7 @@ class LocustGenerator:
         If a worker is lost meanwhile, the others open new shares.
         """
         while True:
-            connections = split(planned.pool_size, self._workers())
+            connections = split(planned.pool_size, self._workers.names())
             self._number += 1
             shares = worker_shares(self._plan, self._schema, planned, connections)
             self._send(Open(shares, self._private_url, self._workload_sha256, self._kinds))
@@ -165,7 +166,7 @@ class LocustGenerator:
             self._load_connections.update(*(reply.connection_ids for reply in opened.values()))
             if set(opened) == set(connections):
                 return connections
-            self._redistribute_users()
+            self._workers.redistribute_users()
 
     def _follow(self, seconds: StepSeconds, planned: PlannedStep) -> Ending:
         """Collect the seconds of the step as they pass, until the step may end, and return its ending.
@@ -181,34 +182,14 @@ class LocustGenerator:
             for second in seconds.complete[shown:]:
                 self._progress.send(SecondPassed(second.transactions, second.p95_ms))
                 shown, progressed_at = shown + 1, monotonic()
-            if lost := seconds.workers - set(self._workers()):
+            if lost := seconds.workers - set(self._workers.names()):
                 for worker in lost:
                     seconds.lose(worker)
                 return ending_now(self._plan, len(seconds.complete), None)
             if end := ending(self._plan, seconds.complete, planned.rate):
                 return end
             if monotonic() > progressed_at + GRACE_SECONDS:
-                raise WorkFailed(f"no load process has told anything for {GRACE_SECONDS} s")
-
-    def _workers(self) -> list[str]:
-        """Return the names of the workers that have users, ascending. Raises WorkFailed when no worker is left."""
-        if isinstance(self._runner, MasterRunner):
-            clients = [*self._runner.clients.running, *self._runner.clients.spawning]
-            workers = sorted(client.id for client in clients if client.user_count)
-            if not workers:
-                raise WorkFailed("every load process is gone; do they run the same locustfile as this one?")
-            return workers
-        return [worker_name(self._runner)]
-
-    def _redistribute_users(self) -> None:
-        """Give the users of lost workers to the others. Raises WorkFailed when the others do not start these users."""
-        users = self._plan.users
-        self._runner.start(users, spawn_rate=users)
-        deadline = monotonic() + GRACE_SECONDS
-        while self._runner.user_count < users:
-            if monotonic() > deadline:
-                raise WorkFailed("the remaining load processes did not take over the users of one that is gone")
-            gevent.sleep(0.1)
+                raise WorkFailed(f"no worker has reported for {GRACE_SECONDS} s")
 
     def _send(self, order: Order, worker: str | None = None) -> None:
         self._runner.send_message(*encode(Message(self._number, "", order)), worker)
@@ -241,33 +222,10 @@ class LocustGenerator:
         """
         replies: dict[str, R] = {}
         deadline = monotonic() + GRACE_SECONDS
-        while missing := (workers & set(self._workers())) - set(replies):
+        while missing := (workers & set(self._workers.names())) - set(replies):
             if monotonic() > deadline:
-                raise WorkFailed(f"{len(missing)} of {len(workers)} load processes did not answer")
+                raise WorkFailed(f"{len(missing)} of {len(workers)} workers did not reply")
             message = self._next_message(workers)
             if message and isinstance(message.content, kind):
                 replies[message.worker] = message.content
         return replies
-
-
-def split(pool_size: int, workers: list[str]) -> dict[str, int]:
-    """Return worker -> its connections, as equal as whole numbers can be; they add up to exactly pool_size."""
-    base, larger = divmod(pool_size, len(workers))
-    return {worker: base + (place < larger) for place, worker in enumerate(workers)}
-
-
-def worker_shares(
-    plan: SweepPlan, schema: str, planned: PlannedStep, connections: Mapping[str, int]
-) -> dict[str, WorkerShare]:
-    """Return worker -> its share. Arrivals are split like the connections."""
-    return {
-        worker: WorkerShare(
-            connections=part,
-            rate=None if planned.rate is None else planned.rate * part / planned.pool_size,
-            think_seconds=plan.think_time_ms / 1000,
-            timeout_seconds=plan.pool_timeout_seconds,
-            pool=plan.pool,
-            schema=schema,
-        )
-        for worker, part in connections.items()
-    }

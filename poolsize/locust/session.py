@@ -104,6 +104,7 @@ def _lead(environment: Environment, ready: ReadySweep, progress: ProgressPipe, c
     def run_sweep() -> None:
         users_started.wait()
         try:
+            ready.workers.wait_for_users()
             sweep(ready.prepared.run, ready.prepared.notes, ready.generator, ready.writer, on_event)
             runner.stop()
             ready.generator.require_users()

@@ -18,6 +18,7 @@ from poolsize.locust.refusals import refuse_too_few_users
 from poolsize.locust.tasks import Tasks, kinds_of, sets_wait_time
 from poolsize.locust.user import PoolUser
 from poolsize.locust.worker import LocustWorker
+from poolsize.locust.workers import Workers
 from poolsize.locust.workspace import Workspace, workspace_of
 from poolsize.runs.store import RunWriter
 from poolsize.sweep.options import SweepOptions
@@ -30,6 +31,7 @@ class ReadySweep:
     """A sweep whose users may start. prepared: its server and its run so far. writer: of the run's file."""
 
     prepared: Prepared
+    workers: Workers
     generator: LocustGenerator
     writer: RunWriter
 
@@ -67,13 +69,14 @@ def set_up(
         elif ready.run.setting.schema:
             stack.callback(runner.quit)  # the workers end before the tables are restored
         _make_tables(environment, tasks, workspace, restore)
+        workers = Workers(runner, ready.run.plan.users)
         generator = LocustGenerator(
-            runner, ready.url, ready.run.setting, progress, kinds_of(tasks), lambda: workspace.work(restore),
+            runner, workers, ready.url, ready.run.setting, progress, kinds_of(tasks), lambda: workspace.work(restore),
             load_connections,
         )  # fmt: skip
         stack.enter_context(closing(generator))
         writer = RunWriter(ready.path, ready.run.setting, resume=options.resume is not None)
-        yield ReadySweep(ready, generator, stack.enter_context(writer))
+        yield ReadySweep(ready, workers, generator, stack.enter_context(writer))
 
 
 def _own_worker(environment: Environment, tasks: Tasks, workload: Workload, ready: Prepared) -> LocustWorker:

@@ -1,0 +1,50 @@
+"""The workers that have users, as Locust's runner knows them."""
+
+from time import monotonic
+
+import gevent
+from locust.runners import MasterRunner, Runner
+
+from poolsize.errors import WorkFailed
+from poolsize.locust.worker import worker_name
+
+PATIENCE_SECONDS = 90
+"""The longest time to wait until the workers have started their users."""
+
+
+class Workers:
+    """The workers of a sweep, on this machine or on others."""
+
+    def __init__(self, runner: Runner, users: int) -> None:
+        """users: of all workers together."""
+        self._runner = runner
+        self._users = users
+
+    def names(self) -> list[str]:
+        """Return the names of the workers that have users, ascending. Raises WorkFailed when no worker is left."""
+        if not isinstance(self._runner, MasterRunner):
+            return [worker_name(self._runner)]
+        clients = [*self._runner.clients.running, *self._runner.clients.spawning]
+        names = sorted(client.id for client in clients if client.user_count)
+        if not names:
+            raise WorkFailed("every worker is gone; do they run the same locustfile as this process?")
+        return names
+
+    def wait_for_users(self) -> None:
+        """Wait until every user has started. Raises WorkFailed when the workers do not start them.
+
+        Locust announces the users before a busy worker has reported its own.
+        """
+        self._wait("the workers did not start the users; do they run the same locustfile as this process?")
+
+    def redistribute_users(self) -> None:
+        """Give the users of lost workers to the others. Raises WorkFailed when the others do not start these users."""
+        self._runner.start(self._users, spawn_rate=self._users)
+        self._wait("the remaining workers did not take over the users of a lost worker")
+
+    def _wait(self, problem: str) -> None:
+        deadline = monotonic() + PATIENCE_SECONDS
+        while self._runner.user_count < self._users:
+            if monotonic() > deadline:
+                raise WorkFailed(problem)
+            gevent.sleep(0.1)
