@@ -2,14 +2,15 @@
 
 import os
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from poolsize.errors import BadInput
 
-if TYPE_CHECKING:  # Matplotlib stays out of a command without --plot
+if TYPE_CHECKING:  # Matplotlib and pathlib stay out of a command without --plot
+    from pathlib import Path
+
     from matplotlib.figure import Figure
 
 PLOT_ENDINGS = (".png", ".svg")
@@ -19,6 +20,8 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print one JS
 
 def plot_option(command: Callable[..., None]) -> Callable[..., None]:
     """Decorate a command with --plot, which refuses a file that can't be written before the command begins."""
+    from pathlib import Path
+
     return click.option(
         "--plot",
         type=click.Path(path_type=Path),
@@ -28,7 +31,7 @@ def plot_option(command: Callable[..., None]) -> Callable[..., None]:
     )(command)
 
 
-def save_plot(figure: "Figure", path: Path) -> None:
+def save_plot(figure: "Figure", path: "Path") -> None:
     """Write a figure to the file of --plot, and print that. Raises BadInput for a file that can't be written."""
     from poolsize.present.plots import save_figure
 
@@ -36,7 +39,7 @@ def save_plot(figure: "Figure", path: Path) -> None:
     click.echo(f"poolsize: drew {path}", err=True)
 
 
-def require_writable(flag: str, path: Path, endings: Sequence[str], expected: str) -> None:
+def require_writable(flag: str, path: "Path", endings: Sequence[str], expected: str) -> None:
     """Raise BadInput for another ending, a folder that does not exist, and a file that may not be written.
 
     expected: the end of the sentence "name ...".
@@ -49,7 +52,7 @@ def require_writable(flag: str, path: Path, endings: Sequence[str], expected: st
         raise BadInput(f"{flag} {path} can't be written: name another file")
 
 
-def _checked_plot(_: click.Context, parameter: click.Parameter, path: Path | None) -> Path | None:
+def _checked_plot(_: click.Context, parameter: click.Parameter, path: "Path | None") -> "Path | None":
     if path is not None:
         require_writable(parameter.opts[0], path, PLOT_ENDINGS, "a .png or an .svg file")
     return path

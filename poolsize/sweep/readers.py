@@ -5,11 +5,13 @@ A writer is the inverse of the reader of the same name: `seconds(write_seconds(v
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from poolsize.errors import BadInput
 from poolsize.runs.plan import PoolKind
+
+if TYPE_CHECKING:  # pathlib stays out of `poolsize recommend --cores 8`
+    from pathlib import Path
 
 T = TypeVar("T")
 
@@ -155,8 +157,10 @@ def optional_text(text: str) -> str | None:
     return text or None
 
 
-def optional_path(text: str) -> Path | None:
+def optional_path(text: str) -> "Path | None":
     """Return the path, or None where the text is empty."""
+    from pathlib import Path
+
     return Path(text) if text else None
 
 

@@ -1,6 +1,5 @@
 """The width of the terminal that a text is printed to."""
 
-import shutil
 import sys
 
 NARROWEST, WIDEST = 40, 120
@@ -15,4 +14,6 @@ def terminal_width() -> int | None:
     """
     if not sys.stdout.isatty():
         return None
+    import shutil  # text that goes to a file or to another program starts without it
+
     return min(WIDEST, max(NARROWEST, shutil.get_terminal_size().columns))
