@@ -17,7 +17,6 @@ from poolsize.commands.run_file import end_without_size
 from poolsize.errors import BadInput
 from poolsize.locust.launch import require_processes, run_locust
 from poolsize.present.json.recommendation import recommendation_json
-from poolsize.present.text.progress_bar import ProgressBar
 from poolsize.present.text.recommendation import recommendation_text
 from poolsize.runs.run import Setting
 from poolsize.runs.store import load_run
@@ -80,6 +79,8 @@ def _replay(options: SweepOptions) -> Path:
 
 def _measure(options: SweepOptions, resumed: Setting | None) -> Path:
     """Sweep a server, and return the path of the run's file. resumed: the setting of the run to resume, or None."""
+    from poolsize.present.text.progress_bar import ProgressBar  # a replay starts without rich
+
     default_workload = (resumed.own_workload or resumed.plan.workload) if resumed else DEFAULT_WORKLOAD
     locustfile = find_locustfile(options.workload or default_workload)
     require_processes(options)
