@@ -25,7 +25,7 @@ class Analysis:
     """The analysis of a run.
 
     steps: the steps of the throughput curve, in the order they were measured, failed attempts left out.
-    sizes: one summary a pool size, ascending.
+    sizes: one summary per pool size, ascending.
     curve: fitted to the valid steps; None at a fixed rate, and without a valid step that did a transaction.
     plateau: of the fitted curve; at a fixed rate, the smallest size that served the rate; None without a valid step.
     bottleneck: what limits throughput from the plateau on; None at a fixed rate, in a replay, and without a plateau.

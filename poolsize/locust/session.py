@@ -20,6 +20,7 @@ from poolsize.load.source_line import located
 from poolsize.locust.progress_pipe import ProgressPipe
 from poolsize.locust.refusals import refuse_ignored, refuse_two_pauses, with_host
 from poolsize.locust.set_up import ReadySweep, set_up
+from poolsize.locust.stats import wait_for_csv
 from poolsize.locust.tasks import tasks_of
 from poolsize.locust.user import PoolUser
 from poolsize.locust.worker import LocustWorker
@@ -125,6 +126,7 @@ def _lead(environment: Environment, ready: ReadySweep, progress: ProgressPipe, c
         with cleanup_lock:  # a signal and the sweep's own end may both come here; the second waits for the first
             sweeping.kill()
             closing_stack.close()
+            wait_for_csv(environment)
 
     environment.events.spawning_complete.add_listener(lambda **_: users_started.set())
     environment.events.quitting.add_listener(on_quitting)

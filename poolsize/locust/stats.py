@@ -2,6 +2,7 @@
 
 import time
 
+import gevent
 from locust import stats
 from locust.env import Environment
 from locust.stats import StatsEntry, StatsError
@@ -42,3 +43,12 @@ def report(environment: Environment, name: str, second: WorkerSecond) -> None:
         error.occurrences += number
     environment.stats.get(name, METHOD).extend(entry)
     environment.stats.total.extend(entry)
+
+
+def wait_for_csv(environment: Environment) -> None:
+    """Wait until the files of Locust's --csv hold the last transactions too.
+
+    Locust writes the files once a second from a greenlet of its own, and not again at its end.
+    """
+    if environment.parsed_options and environment.parsed_options.csv_prefix:
+        gevent.sleep(2 * stats.CSV_STATS_INTERVAL_SEC)

@@ -49,12 +49,12 @@ def main() -> float:
         for round_ in range(ROUNDS):
             bare.append(_bare())
             pooled.append(_pooled(Path(folder) / f"{round_}.jsonl"))
-    one, other = statistics.median(bare) * 1e6, statistics.median(pooled) * 1e6
+    bare_us, pooled_us = statistics.median(bare) * 1e6, statistics.median(pooled) * 1e6
     print(
-        f"client CPU per point select: bare PyMySQL {one:.1f} us, pooled and recorded {other:.1f} us, "
-        f"ratio {other / one:.2f} (bar {BAR})"
+        f"client CPU per point select: bare PyMySQL {bare_us:.1f} us, pooled and recorded {pooled_us:.1f} us, "
+        f"ratio {pooled_us / bare_us:.2f} (bar {BAR})"
     )
-    return other / one
+    return pooled_us / bare_us
 
 
 def _prepare(url: str) -> None:
