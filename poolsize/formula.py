@@ -105,7 +105,8 @@ def deadlock_floor(app_threads: int | None, connections_per_thread: int | None) 
 
     ``app_threads * (connections_per_thread - 1) + 1``: 3 threads with 4 connections each need 10. With one connection
     fewer, every thread can wait for its last connection at once. None where both arguments are None.
-    Raises BadInput where exactly one argument is None, or a value is below 1.
+    Raises BadInput where exactly one argument is None, or a value is outside of 1 to 1,000,000.
+    Source: HikariCP, "About Pool Sizing".
     """
     if app_threads is None and connections_per_thread is None:
         return None

@@ -29,6 +29,16 @@ def per_second(rate: float) -> str:
     return f"{number(rate)}/s"
 
 
+def signed_percent(fraction: float) -> str:
+    """Return a fraction as a percentage with its sign and one decimal: -0.059 -> -5.9 %."""
+    return f"{100 * fraction:+.1f} %"
+
+
+def loss_text(share: float) -> str:
+    """Return a share of throughput in whole percent, which is as much as its noise supports."""
+    return f"{100 * share:.0f} % of throughput" if share >= 0.01 else "no measurable throughput"
+
+
 def percent(fraction: float) -> str:
     """Return a fraction as a percentage: 0.034 -> 3.4 %."""
     return f"{number(fraction * 100)} %"

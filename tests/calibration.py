@@ -56,7 +56,7 @@ def coverage_and_width(runs: Iterable[Case], prior: Prior = PRIOR) -> tuple[floa
     """Return how often the plateau's range holds the truth, and the range's mean width in doublings."""
     inside, widths = [], []
     for run in runs:
-        estimate = plateau(run.fit(prior))
+        estimate = plateau(run.fit(prior), of_grid=False)
         inside.append(estimate.low <= run.truth <= estimate.high)
         widths.append(np.log2(estimate.high / estimate.low))
     return fmean(inside), fmean(widths)
@@ -93,7 +93,7 @@ def _held(runs: Iterable[Case]) -> list[float]:
     inside = []
     for run in runs:
         curve = run.fit()
-        answer = plateau(curve).pool_size
+        answer = plateau(curve, of_grid=False).pool_size
         ends = [plateau_range(curve, quantiles=quantiles) for quantiles in RANGES]
         inside.append([min(answer, low) <= run.truth <= max(answer, high) for low, high in ends])
     return [float(share) for share in np.mean(inside, axis=0)]
@@ -113,7 +113,7 @@ def certainty_table() -> str:
     ]
     fine = np.geomspace(SIZES[0], SIZES[-1], 2000)
     for certainty in CERTAINTIES:
-        sizes = np.array([plateau(curve, certainty=certainty).pool_size for _, curve in curves])
+        sizes = np.array([plateau(curve, of_grid=False, certainty=certainty).pool_size for _, curve in curves])
         within = [
             float(run.shape(np.array(float(size)))) >= 0.95 * run.shape(fine).max()
             for (run, _), size in zip(curves, sizes, strict=True)

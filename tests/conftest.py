@@ -88,8 +88,8 @@ def poolsize_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytes
             main()
         except SystemExit as ended:
             code = int(ended.code or 0)
-        told = capsys.readouterr()
-        return subprocess.CompletedProcess(arguments, code, told.out, told.err)
+        output = capsys.readouterr()
+        return subprocess.CompletedProcess(arguments, code, output.out, output.err)
 
     return run
 
@@ -194,7 +194,7 @@ def a_setting(sizes: Sequence[int], users: int = 64, repeats: int = 1) -> Settin
 
 
 def a_step(pool_size: int, throughput: Sequence[int], users: int = 64, order: int = 0, cpu: float = 0.2) -> Step:
-    """A step in which Little's law holds: callers wait and work for as long as their throughput makes them."""
+    """A step in which Little's law holds: users wait and work for as long as their throughput makes them."""
     counted = list(throughput)
     total_us = round(1e6 * users / (sum(counted) / len(counted)))
     usage_us = max(1, round(total_us * min(1.0, pool_size / users)))

@@ -23,10 +23,10 @@ def assert_golden(name: str, text: str) -> None:
     assert text == (GOLDEN / name).read_text()
 
 
-def assert_golden_image(name: str, drawn: Figure, folder: Path) -> None:
+def assert_golden_image(name: str, figure: Figure, folder: Path) -> None:
     """The figure looks like the file, within PIXELS."""
     path = folder / name
-    drawn.savefig(path, dpi=80)
+    figure.savefig(path, dpi=80)
     if WRITE:
         shutil.copyfile(path, GOLDEN / "plots" / name)
     difference = compare_images(str(GOLDEN / "plots" / name), str(path), PIXELS)

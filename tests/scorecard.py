@@ -47,7 +47,7 @@ class Truth:
     @classmethod
     def of(cls, recording: Recording) -> "Truth":
         """Of all seconds recorded."""
-        return cls(recording.sizes, [float(np.mean(one.throughput)) for one in recording.by_size.values()])
+        return cls(recording.sizes, [float(np.mean(steps.throughput)) for steps in recording.by_size.values()])
 
     def efficiency(self, size: float) -> float:
         """Throughput at a size as a share of the best."""
@@ -100,16 +100,16 @@ def scores_of(job: tuple[Path, int, bool]) -> dict[str, Score]:
     load = sum(len(step.throughput) for step in run.steps)
     analysis = analyze(run)
     assert analysis.plateau is not None
-    found = {"plateau": score(analysis.plateau.pool_size, load)}
+    by_estimator = {"plateau": score(analysis.plateau.pool_size, load)}
     if alone:
-        return found
-    found |= {one: score(size, load) for one, size in analysis.models.sizes.items() if size is not None}
-    found["formula"] = score(min(max(2 * cores + 1, recording.sizes[0]), recording.sizes[-1]), 0)
+        return by_estimator
+    by_estimator |= {name: score(size, load) for name, size in analysis.models.sizes.items() if size is not None}
+    by_estimator["formula"] = score(min(max(2 * cores + 1, recording.sizes[0]), recording.sizes[-1]), 0)
     random = np.random.default_rng(seed)
-    rates = [_mean_of_window(one.throughput, random) for one in recording.by_size.values()]
+    rates = [_mean_of_window(recorded.throughput, random) for recorded in recording.by_size.values()]
     grid = Truth(recording.sizes, rates).plateau
-    found[f"grid of {len(rates)} x {GRID_SECONDS} s"] = score(grid, GRID_SECONDS * len(rates))
-    return found
+    by_estimator[f"grid of {len(rates)} x {GRID_SECONDS} s"] = score(grid, GRID_SECONDS * len(rates))
+    return by_estimator
 
 
 def _mean_of_window(throughput: Sequence[float], random: np.random.Generator) -> float:
@@ -122,8 +122,8 @@ def score_all(paths: Iterable[Path], seeds: Sequence[int] = SEEDS, *, alone: boo
     jobs = [(path, seed, alone) for path in paths for seed in seeds]
     together: dict[str, list[Score]] = {}
     with ProcessPoolExecutor() as workers:
-        for found in workers.map(scores_of, jobs, chunksize=8):
-            for name, score in found.items():
+        for by_estimator in workers.map(scores_of, jobs, chunksize=8):
+            for name, score in by_estimator.items():
                 together.setdefault(name, []).append(score)
     return together
 
@@ -131,11 +131,11 @@ def score_all(paths: Iterable[Path], seeds: Sequence[int] = SEEDS, *, alone: boo
 def table(scores: Mapping[str, list[Score]]) -> str:
     """One line an estimator."""
     lines = [f"{'':>16}  answers  efficiency: mean  >= 0.93   worst  size: median  90th pc.  load: median"]
-    for name, found in scores.items():
-        efficiency, ratio = np.array([one.efficiency for one in found]), np.array([one.ratio for one in found])
-        load = float(np.median([one.load_seconds for one in found]))
+    for name, rows in scores.items():
+        efficiency, ratio = np.array([score.efficiency for score in rows]), np.array([score.ratio for score in rows])
+        load = float(np.median([score.load_seconds for score in rows]))
         lines.append(
-            f"{name:>16}  {len(found):>7}  {efficiency.mean():>16.3f}  {(efficiency >= 0.93).mean():>7.1%}"
+            f"{name:>16}  {len(rows):>7}  {efficiency.mean():>16.3f}  {(efficiency >= 0.93).mean():>7.1%}"
             f"  {efficiency.min():>6.3f}  {np.median(ratio):>12.2f}  {np.quantile(ratio, 0.9):>8.2f}  {load:>10.0f} s"
         )
     return "\n".join(lines)
@@ -143,7 +143,7 @@ def table(scores: Mapping[str, list[Score]]) -> str:
 
 def main() -> None:
     """Print the table."""
-    folders = [Path(one) for one in sys.argv[1:]] or [RECORDINGS]
+    folders = [Path(folder) for folder in sys.argv[1:]] or [RECORDINGS]
     paths = sorted(path for folder in folders for path in folder.glob("*.csv*"))
     what = f"{len(paths)} recordings, {CORES} cores"
     if not paths:

@@ -29,7 +29,7 @@ class Analysis:
     curve: fitted to the valid steps; None at a fixed rate, and without a valid step that did a transaction.
     plateau: of the fitted curve; at a fixed rate, the smallest size that served the rate; None without a valid step.
     bottleneck: what limits throughput from the plateau on; None at a fixed rate, in a replay, and without a plateau.
-    verified: the steps that measured the answer at parts of its own throughput, if the plan has any.
+    verified: the steps that measured the answer, and the sizes next to it, at parts of their own throughput.
 
     `by_size` looks a pool size up; `models` fits the models that the plateau does not need.
     """
@@ -111,7 +111,7 @@ class Analysis:
 
     @property
     def statements(self) -> float | None:
-        """Mean statements of one transaction, by the server's own count; None where the count was not read."""
+        """Mean statements of one transaction by the server's count, other clients' included; None without the count."""
         counts = [(step.counter("Questions"), step.mean_throughput) for step in valid_steps(self.steps)]
         per_transaction = [questions / throughput for questions, throughput in counts if questions and throughput]
         return fmean(per_transaction) if per_transaction else None
@@ -148,7 +148,10 @@ def analyze(run: Run, tolerance: float = TOLERANCE) -> Analysis:
 
 
 def observations(steps: Sequence[Step]) -> Sequence[Observation]:
-    """Return an observation of each valid step, ascending in pool size."""
+    """Return an observation of each valid step, ascending in pool size.
+
+    With more than 64 sizes, neighbouring sizes have a common size (see group_neighbouring_sizes).
+    """
     ascending = sorted(valid_steps(steps), key=lambda step: step.pool_size)
     return group_neighbouring_sizes([Observation.of(step) for step in ascending])
 

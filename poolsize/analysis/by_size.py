@@ -20,8 +20,8 @@ def steps_by_size(steps: Sequence[Step]) -> Iterator[tuple[int, tuple[Step, ...]
     """Yield each pool size, ascending, with its valid steps, or with all of them where none is valid."""
     ascending = sorted(steps, key=lambda step: step.pool_size)
     for pool_size, group in groupby(ascending, key=lambda step: step.pool_size):
-        attempts = tuple(group)
-        yield pool_size, tuple(step for step in attempts if step.valid) or attempts
+        repeats = tuple(group)
+        yield pool_size, tuple(step for step in repeats if step.valid) or repeats
 
 
 def mean_counter(steps: Sequence[Step], name: str) -> float | None:
@@ -34,7 +34,7 @@ def mean_counter(steps: Sequence[Step], name: str) -> float | None:
 class BySize:
     """An index of the measured pool sizes.
 
-    summaries: one a pool size, ascending. steps: pool size -> the steps that its summary combines.
+    summaries: one per pool size, ascending. steps: pool size -> the steps that its summary combines.
     """
 
     summaries: tuple[SizeSummary, ...]

@@ -39,7 +39,7 @@ def check_step(step: Step, error_budget: float) -> tuple[CheckResult, ...]:
 def littles_law(step: Step) -> CheckResult:
     """Check in a closed loop that users = throughput x (mean total time + mean gap), within 5 % (Little, 1961).
 
-    Starved users finish no transaction, so the right side lacks them: then the percentiles are wrong.
+    Starved users finish no transaction. They are missing on the right side, and the percentiles are wrong.
 
     Figures: `users`; `accounted_users`, throughput x (total + gap); `deviation` of these users, a share.
     """
@@ -50,7 +50,7 @@ def littles_law(step: Step) -> CheckResult:
 
 
 def arrivals(step: Step) -> CheckResult:
-    """Check in an open loop that throughput equals the arrival rate, within 5 % or the rate's own chance.
+    """Check in an open loop that throughput equals the arrival rate, within 5 % or the arrivals' random variation.
 
     Otherwise a queue grows, and no percentile shows how long transactions in it wait.
 
@@ -82,7 +82,7 @@ def connections(step: Step) -> CheckResult:
 
 
 def errors(step: Step, budget: float) -> CheckResult:
-    """Check that at most a share `budget` of the transactions failed: a failed transaction does less work.
+    """Check that the share of failed transactions is within the error budget: a failed transaction does less work.
 
     Figures: `share` of the transactions that failed; `failed`, kind of error -> number.
     """
@@ -95,14 +95,14 @@ def errors(step: Step, budget: float) -> CheckResult:
 def steady_state(step: Step) -> CheckResult:
     """Check that throughput does not drift: the second half of the counted time is like the first.
 
-    Figures: `change` of throughput from the first half to the second, a share; 0 where it may be chance.
+    Figures: `change` of throughput from the first half to the second, a share; 0 if the change is not significant.
     """
     change = drift(step.counted)
     return CheckResult(Check.STEADY_STATE, not change, {"change": change})
 
 
 def workers(step: Step) -> CheckResult:
-    """Check that every worker stayed to the end of the step, by the connections of those that did.
+    """Check that every worker stayed to the end of the step: the remaining connections add up to the pool size.
 
     Figures: `connections` of the workers that stayed to the end; `pool_size`.
     """
@@ -111,9 +111,9 @@ def workers(step: Step) -> CheckResult:
 
 
 def quiet(step: Step) -> CheckResult:
-    """Check that no other program needs the last cores of a machine that runs both server and load.
+    """Check that other programs leave free cores, where server and load generator share a machine.
 
-    Where the server runs on another machine, the check passes without figures: its programs are not visible.
+    Where the server's process is not visible (on another machine, for example), the check passes without figures.
 
     Figures: `other_cores` that other programs used; `busy_cores` of the machine's `cores`.
     """
@@ -126,9 +126,9 @@ def quiet(step: Step) -> CheckResult:
 
 
 def generator(step: Step) -> CheckResult:
-    """Check that no worker needs 90 % of a core or has an event loop 50 ms late; such a worker measures itself.
+    """Check that no worker needs 90 % of a core or has an event loop 50 ms late; it would measure its own delay.
 
-    The time that a worker was ready to run and had no core counts as needed: other programs used the core.
+    Time in which a worker was ready to run but had no core counts as needed CPU time.
 
     Figures: `worker_cores` that the busiest worker needed; `loop_lag_ms` of the latest event loop, ms.
     """

@@ -108,7 +108,7 @@ class ClosedNetworkEstimator(Estimator):
     """The plateau of the closed network fitted to the observations."""
 
     def estimate(self, observations: Sequence[Observation]) -> SizeRange:
-        """Return the smallest size within the tolerance; its range comes from SAMPLES networks that fit as well."""
+        """Return the smallest size within the tolerance; its range comes from SAMPLES samples of the fit."""
         network = fitted_network(observations, self.client)
         if network is None:
             return NO_ANSWER

@@ -6,7 +6,7 @@ from functools import cached_property
 
 from hdrh.histogram import HdrHistogram
 
-from poolsize.analysis.bimodal import BimodalUsage, bimodal_usage
+from poolsize.analysis.bimodal import BimodalUsage, Mode, bimodal_usage
 from poolsize.analysis.bottleneck import Bottleneck
 from poolsize.analysis.by_size import BySize
 from poolsize.analysis.estimates import PLATEAU, Estimate, answers, estimates
@@ -60,6 +60,17 @@ class FittedModels:
         if usage is None or self._plateau_size is None or self._plateau_size.failed(Check.GENERATOR):
             return None  # a saturated load generator makes usage times bimodal by itself
         return bimodal_usage(usage)
+
+    def two_pools(self, connections: int) -> tuple[tuple[int, Mode], tuple[int, Mode]] | None:
+        """Return the pool size and the mode of a pool for short and of a pool for long transactions.
+
+        connections: of both pools together. None where usage times are not bimodal, and for a single connection.
+        """
+        modes = self.bimodal
+        if modes is None or connections < 2:
+            return None
+        short_size, long_size = modes.pools(connections)
+        return (short_size, modes.short), (long_size, modes.long)
 
     @cached_property
     def usage_histogram(self) -> HdrHistogram | None:

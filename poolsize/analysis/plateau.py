@@ -8,7 +8,7 @@ import numpy as np
 
 from poolsize.analysis.curve import FittedCurve
 from poolsize.analysis.stats.confidence import TAILS
-from poolsize.analysis.vector import Matrix
+from poolsize.analysis.vector import Vector
 
 TOLERANCE = 0.05
 CERTAINTY = 0.75
@@ -29,13 +29,16 @@ They are wider apart than 0.025 and 0.975, because the posterior samples vary sl
 class Plateau:
     """The start of the plateau.
 
-    pool_size: the smallest size within the tolerance of capacity with a probability of CERTAINTY.
+    pool_size: the smallest size within the tolerance of capacity with a probability of CERTAINTY. On a user's grid, a
+    measured size with a probability of 1/2 may replace a larger size that was not measured.
+    probability: that throughput at pool_size is within the tolerance of capacity.
     low, high: the 95 % range of the plateau's start. threshold: (1 - tolerance) x capacity, per second.
     tolerance: share of capacity by which throughput may be lower. throughput: at pool_size, per second.
     loss_low, loss_high: 95 % range of the throughput loss at pool_size, shares of capacity.
     """
 
     pool_size: int
+    probability: float
     low: int
     high: int
     threshold: float
@@ -54,7 +57,7 @@ def plateau(
     curve: FittedCurve,
     tolerance: float = TOLERANCE,
     *,
-    of_grid: bool = False,
+    of_grid: bool,
     certainty: float = CERTAINTY,
 ) -> Plateau:
     """Return the plateau of a fitted curve; its start may lie between two measured sizes.
@@ -63,13 +66,15 @@ def plateau(
     certainty: probability with which pool_size must be within the tolerance.
     """
     efficiency = curve.efficiency()
-    place = _answer(curve, efficiency, tolerance, certainty, of_grid=of_grid)
+    probability = (efficiency >= 1 - tolerance).mean(axis=0)
+    place = _answer(curve, probability, certainty, of_grid=of_grid)
     size = curve.sizes[place]
     first, last = plateau_range(curve, tolerance)
     losses = np.maximum(0, np.quantile(1 - efficiency[:, place], TAILS))
     mean = curve.mean
     return Plateau(
         pool_size=size,
+        probability=float(probability[place]),
         low=min(size, first),
         high=max(size, last),
         threshold=(1 - tolerance) * float(mean[curve.sizes.index(curve.best_size)]),
@@ -88,14 +93,13 @@ def plateau_range(
     return ceil(first - ROUNDING), ceil(last - ROUNDING)
 
 
-def _answer(curve: FittedCurve, efficiency: Matrix, tolerance: float, certainty: float, *, of_grid: bool) -> int:
-    """Return the index of the smallest size that is within the tolerance with enough probability.
+def _answer(curve: FittedCurve, probability: Vector, certainty: float, *, of_grid: bool) -> int:
+    """Return the index of the smallest size with enough probability to be within the tolerance.
 
-    On a user's grid, the smallest measured size below is preferred if its own probability is at least 1/2. Its
-    probability is lower mostly because the curve between two measured sizes is uncertain.
+    On a user's grid, the answer is the smallest measured size below with a probability of at least 1/2, if there is
+    such a size. Its probability is lower mostly because the curve between two measured sizes is uncertain.
     """
-    probability = (efficiency >= 1 - tolerance).mean(axis=0)
-    place = int(np.argmax(probability >= min(certainty, float(probability.max()))))
+    place = int(np.argmax(probability >= certainty))
     if not of_grid or curve.sizes[place] in curve.measured:
         return place
     below = (smaller for smaller in range(place) if curve.sizes[smaller] in curve.measured)
@@ -108,4 +112,4 @@ def open_loop_plateau(sizes: Sequence[int], rate: float, tolerance: float = TOLE
     Throughput above the rate is chance, so larger sizes are no better.
     sizes: the sizes that served the rate, ascending, not empty. rate: arrivals per second.
     """
-    return Plateau(sizes[0], sizes[0], sizes[0], (1 - tolerance) * rate, tolerance, rate, 0.0, 0.0)
+    return Plateau(sizes[0], 1.0, sizes[0], sizes[0], (1 - tolerance) * rate, tolerance, rate, 0.0, 0.0)

@@ -48,7 +48,7 @@ class SizeDifference:
 
 
 @dataclass(frozen=True)
-class Against:
+class RunDifference:
     """The difference of a run from the first.
 
     throughput, p95: mean differences over the sizes; None as in SizeDifference.
@@ -74,7 +74,7 @@ class Against:
         }
 
     @property
-    def other_machine(self) -> bool:
+    def has_other_speed(self) -> bool:
         """Whether the machine of the load generator has another speed than in the first run."""
         return self.longer_loop is not None and abs(self.longer_loop) > MACHINE
 
@@ -89,7 +89,7 @@ class Comparison:
 
     field: str | None
     first: ComparedRun
-    others: tuple[Against, ...]
+    others: tuple[RunDifference, ...]
 
     @property
     def runs(self) -> tuple[ComparedRun, ...]:
@@ -119,7 +119,7 @@ def compare(analyses: Mapping[str, Analysis], across: str | None = None) -> Comp
     return Comparison(field, first, tuple(_against(first, other) for other in others))
 
 
-def _against(first: ComparedRun, other: ComparedRun) -> Against:
+def _against(first: ComparedRun, other: ComparedRun) -> RunDifference:
     before, after = first.analysis, other.analysis
     sizes = [size for size in _valid_sizes(before) if size in _valid_sizes(after)]
     if not sizes:
@@ -134,7 +134,7 @@ def _against(first: ComparedRun, other: ComparedRun) -> Against:
     throughput, throughput_at = paired(throughput_pairs) if closed and throughput_pairs else (None, {})
     p95, p95_at = paired(p95_pairs) if p95_pairs else (None, {})
     measured = {size.pool_size for analysis in (before, after) for size in analysis.sizes}
-    return Against(
+    return RunDifference(
         other,
         throughput,
         p95,

@@ -75,7 +75,7 @@ class Prediction:
     """The prediction for several pool sizes.
 
     network: the fitted network, with the differences from the run. users: of all instances together.
-    think_time_ms: mean pause of a user between transactions. sizes: as listed by the caller, else ascending.
+    think_time_ms: mean pause of a user between transactions. sizes: in the order of the argument, else ascending.
     error: root mean square error, a share, of the fitted network at the measured sizes. findings: basis and limits.
     """
 
@@ -90,17 +90,15 @@ class Prediction:
 def predict(analysis: Analysis, what_if: WhatIf, sizes: Sequence[int] | None = None) -> Prediction:
     """Return the prediction for a run with differences. sizes: pool sizes, or None for the measured sizes and beyond.
 
-    Raises WorkFailed where no network can be fitted. Raises BadInput for sizes or users that can't be shared evenly,
-    and for differences that need figures the run does not have.
+    Raises WorkFailed where no network can be fitted. Raises BadInput for fewer users than instances, for a size that
+    the instances can't share evenly or that exceeds 10,000, and for differences that need figures the run lacks.
     """
     network = analysis.models.network
     if network is None:
-        raise WorkFailed(
-            "a network is fitted to 4 sizes or more that passed their checks, without `rate`: sweep more `sizes`"
-        )
+        raise WorkFailed("a prediction needs 4 valid sizes, measured without `rate`: sweep more `sizes`")
     plan = analysis.setting.plan
-    if what_if.users is None and analysis.setting.recording:
-        raise BadInput("the run replays a recording, which does not know its users: give `users`")
+    if what_if.users is None and analysis.setting.recording and not any(step.users for step in analysis.run.steps):
+        raise BadInput("the recording does not contain its number of users: give `users`")
     users = what_if.users or plan.users
     think_ms = analysis.run.think_time_ms if what_if.think_time_ms is None else what_if.think_time_ms
     changed = _changed(analysis, network, what_if)
@@ -178,7 +176,7 @@ def _sizes(analysis: Analysis, users: int, instances: int) -> tuple[int, ...]:
     """Return the measured sizes, and doublings beyond as far as users can fill the pool, as multiples of instances."""
     measured = [size.pool_size for size in analysis.valid_sizes]
     most = min(BEYOND * measured[-1], max(measured[-1], users))
-    further = [measured[-1] * 2**place for place in range(1, BEYOND)]
+    further = [factor * measured[-1] for factor in (2, BEYOND)]
     return tuple(sorted({instances * ceil(size / instances) for size in (*measured, *further) if size <= most}))
 
 

@@ -4,6 +4,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from poolsize.answer.finding import Code, Finding, reason
+from poolsize.runs.check import Check
 
 if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
     from poolsize.analysis.analysis import Analysis
@@ -49,14 +50,15 @@ def _plateau(analysis: "Analysis", plateau: "Plateau") -> Finding:
         capacity=plateau.capacity,
         best_size=analysis.best_size,
         tolerance=plateau.tolerance,
-        probability=CERTAINTY,
+        probability=CERTAINTY if plateau.probability >= CERTAINTY else 0.5,
         measured_below=below,
         measured_above=above,
     )
 
 
 def _carries_rate(analysis: "Analysis", plateau: "Plateau") -> Finding:
-    smaller = [size.pool_size for size in analysis.sizes if size.pool_size < plateau.pool_size]
+    failed = [size.pool_size for size in analysis.sizes if size.failed(Check.ARRIVALS)]
+    smaller = [size for size in failed if size < plateau.pool_size]
     return reason(
         Code.CARRIES_RATE, pool_size=plateau.pool_size, rate=analysis.setting.plan.rate or 0.0, smaller_sizes=smaller
     )
@@ -131,18 +133,18 @@ def _database_size(analysis: "Analysis", size: int) -> Finding | None:
 
 
 def _bimodal(analysis: "Analysis", size: int) -> Finding | None:
-    modes = analysis.models.bimodal
-    if modes is None or size < 2:
+    pools = analysis.models.two_pools(size)
+    if pools is None:
         return None
-    short_pool, long_pool = modes.pools(size)
+    (short_size, short), (long_size, long) = pools
     return reason(
         Code.BIMODAL,
-        short_share=modes.short.share,
-        short_usage_ms=modes.short.usage_ms,
-        short_pool_size=short_pool,
-        long_share=modes.long.share,
-        long_usage_ms=modes.long.usage_ms,
-        long_pool_size=long_pool,
+        short_share=short.share,
+        short_usage_ms=short.usage_ms,
+        short_pool_size=short_size,
+        long_share=long.share,
+        long_usage_ms=long.usage_ms,
+        long_pool_size=long_size,
     )
 
 

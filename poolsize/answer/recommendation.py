@@ -33,8 +33,11 @@ class Formula:
 
 
 @dataclass(frozen=True)
-class PoolOfTwo:
-    """One of two pools, for short or for long transactions. pool_size: its connections. kind: its transactions."""
+class TransactionPool:
+    """One of two pools, for short or for long transactions.
+
+    pool_size: its connections. kind: share and mean usage time of its transactions.
+    """
 
     pool_size: int
     kind: "Mode"
@@ -47,7 +50,8 @@ class Recommendation:
     basis: "formula" for a starting point, "measured" for a run.
     pool_size: connections for all clients of the database together; None where the verdict forbids a number.
     range: lowest and highest pool size. Of a plateau, the 95 % range of its start; of a size that a latency limit
-        decides, the size itself; for a formula, half of pool_size and twice. None where pool_size is None.
+        decides, the size itself; for a formula, half of pool_size (at least the deadlock floor) and
+        twice pool_size. None where pool_size is None.
     formula: the formula's answer for the database's host.
     verdict: whether a measured size is usable, and if not, why; None for a formula.
     findings: reasons, warnings and refusals, in the order to read them.
@@ -56,7 +60,7 @@ class Recommendation:
         configure; None where no processor is the bottleneck.
     database_range: lowest and highest database_size over the measured sizes; None where database_size is None.
     two_pools: for short and for long transactions, where usage times are bimodal; else empty.
-    estimates: estimator -> its pool size. regret: the price table, ascending in pool size.
+    estimates: estimator -> its pool size. prices: the price table, ascending in pool size.
     sweep_sizes: sizes worth measuring next.
     """
 
@@ -69,14 +73,17 @@ class Recommendation:
     throughput: float | None = None
     database_size: int | None = None
     database_range: tuple[int, int] | None = None
-    two_pools: tuple[PoolOfTwo, ...] = ()
+    two_pools: tuple[TransactionPool, ...] = ()
     estimates: Mapping[str, int | None] | None = None
-    regret: tuple[Price, ...] = ()
+    prices: tuple[Price, ...] = ()
     sweep_sizes: tuple[int, ...] = ()
 
 
 def from_formula(start: StartingPoint) -> Recommendation:
-    """Return the recommendation of a starting point, with a range from half of its pool size to twice."""
+    """Return the recommendation of a starting point, with a range from half of its pool size to twice.
+
+    The range begins at the deadlock floor or above.
+    """
     return Recommendation(
         basis="formula",
         pool_size=start.pool_size,
@@ -111,7 +118,7 @@ def recommend(
             None,
             _formula(start),
             verdict,
-            _known((mostly_failed(analysis), finding, *warnings(analysis))),
+            _known((mostly_failed(analysis), finding, *warnings(analysis, has_size=False))),
             estimates={"plateau": None},
         )
     assert analysis.plateau is not None  # a run without a plateau has a verdict without a size
@@ -150,12 +157,13 @@ def _measured(
     limit_warning = limit_finding if limit_finding and limit_finding.severity == "warning" else None
     current_reason = None if current is None else current_size(analysis, size, current)
     all_reasons = (first_reason, limit_reason, current_reason, *further_reasons)
-    findings = (mostly_failed(analysis), *all_reasons, limit_warning, verdict_warning, *warnings(analysis))
+    all_warnings = (limit_warning, verdict_warning, *warnings(analysis, has_size=True))
+    findings = (mostly_failed(analysis), *all_reasons, *all_warnings)
     database = analysis.models.database_sizes
     return Recommendation(
         basis="measured",
         pool_size=size,
-        range=(min(size, plateau.low), max(size, plateau.high)) if size == plateau.pool_size else (size, size),
+        range=(plateau.low, plateau.high) if size == plateau.pool_size else (size, size),
         formula=_formula(start),
         verdict=verdict,
         findings=_known(findings),
@@ -164,7 +172,7 @@ def _measured(
         database_range=database[1] if database else None,
         two_pools=_two_pools(analysis, size),
         estimates=analysis.models.sizes,
-        regret=prices(analysis, (size, current)),
+        prices=prices(analysis, (size, current)),
         sweep_sizes=sizes_beyond(analysis) if verdict is Verdict.EDGE else (),
     )
 
@@ -177,9 +185,6 @@ def _formula(start: StartingPoint) -> Formula:
     return Formula(start.cores, start.effective_disks, start.connections)
 
 
-def _two_pools(analysis: "Analysis", size: int) -> tuple[PoolOfTwo, ...]:
-    modes = analysis.models.bimodal
-    if modes is None or size < 2:
-        return ()
-    short_pool, long_pool = modes.pools(size)
-    return PoolOfTwo(short_pool, modes.short), PoolOfTwo(long_pool, modes.long)
+def _two_pools(analysis: "Analysis", size: int) -> tuple[TransactionPool, ...]:
+    pools = analysis.models.two_pools(size)
+    return tuple(TransactionPool(pool_size, mode) for pool_size, mode in pools) if pools else ()

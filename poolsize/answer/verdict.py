@@ -69,8 +69,8 @@ def _failed_everywhere(analysis: "Analysis") -> tuple[Verdict, Finding] | None:
         return Verdict.GENERATOR_LIMITED, refusal(Code.GENERATOR_EVERYWHERE, more_workers(analysis.sizes[-1]))
     if everywhere(Check.USERS_LIMITED):
         smaller = analysis.sizes[0].pool_size > 1 or recorded
-        users = {} if recorded else {"users": 4 * max(plan.users, analysis.sizes[-1].pool_size)}
-        way_out = WayOut(Remedy.MORE_USERS, {**users, "smaller_sizes": smaller})
+        values = {} if recorded else {"users": _enough_users(analysis)}
+        way_out = WayOut(Remedy.MORE_USERS, {**values, "smaller_sizes": smaller})
         return Verdict.USERS_LIMITED, refusal(Code.USERS_LIMITED_EVERYWHERE, way_out, users=plan.users)
     return None
 
@@ -88,8 +88,8 @@ def _at_an_end(analysis: "Analysis", size: int) -> tuple[Verdict, Finding] | Non
     smallest, largest = analysis.valid_sizes[0].pool_size, analysis.valid_sizes[-1].pool_size
     rising = size == largest or (2 * size > largest and _is_still_rising(analysis, largest))
     if rising and any(other.failed(Check.USERS_LIMITED) for other in analysis.sizes):
-        enough = max(4 * analysis.sizes[-1].pool_size, 2 * users)
-        way_out = sweep_beyond(analysis) if recorded else WayOut(Remedy.MORE_USERS, {"users": enough})
+        more_users = WayOut(Remedy.MORE_USERS, {"users": _enough_users(analysis)})
+        way_out = sweep_beyond(analysis) if recorded else more_users
         return Verdict.USERS_LIMITED, warning(Code.USERS_LIMITED, way_out, largest=largest, users=users)
     if smallest == largest:
         return Verdict.EDGE, warning(Code.ONE_SIZE, sweep_beyond(analysis), pool_size=size)
@@ -98,6 +98,11 @@ def _at_an_end(analysis: "Analysis", size: int) -> tuple[Verdict, Finding] | Non
     if size == smallest and size > 1:
         return Verdict.EDGE, warning(Code.SMALLEST_SIZE, sweep_beyond(analysis), pool_size=size)
     return None
+
+
+def _enough_users(analysis: "Analysis") -> int:
+    """Return a number of users that fills the largest pool, and is larger than the run's."""
+    return max(4 * analysis.sizes[-1].pool_size, 2 * analysis.setting.plan.users)
 
 
 def _is_still_rising(analysis: "Analysis", largest: int) -> bool:

@@ -28,17 +28,17 @@ def mostly_failed(analysis: "Analysis") -> Finding | None:
     return warning(Code.MOSTLY_FAILED, failed=len(failed), attempts=len(attempts), checks=dict(checks.most_common()))
 
 
-def warnings(analysis: "Analysis") -> tuple[Finding, ...]:
-    """Return the warnings of a run's answer, the most serious first."""
+def warnings(analysis: "Analysis", *, has_size: bool) -> tuple[Finding, ...]:
+    """Return the warnings of a run's answer, the most serious first. has_size: whether the answer has a pool size."""
     findings = [
         *_failed_checks(analysis),
-        _wide_range(analysis),
+        _wide_range(analysis) if has_size else None,
         _budget_spent(analysis),
         *_verification(analysis),
         _retried(analysis),
         _left_out(analysis),
         *_of_the_setting(analysis),
-        warning(Code.TOTAL) if analysis.plateau else None,
+        warning(Code.TOTAL) if has_size else None,
     ]
     return tuple(finding for finding in findings if finding)
 

@@ -52,7 +52,7 @@ class LazyGroup(click.Group):
         """Return a command's name, the command and its arguments. Raises BadInput for an unknown name."""
         if args[0] not in COMMANDS and not args[0].startswith("-") and not ctx.resilient_parsing:
             way_out = did_you_mean(args[0], COMMANDS) or f": the commands are {', '.join(COMMANDS)}"
-            raise BadInput(f"{args[0]} is no command{way_out}")
+            raise BadInput(f"{args[0]} is not a command{way_out}")
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -70,7 +70,7 @@ class LazyGroup(click.Group):
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(package_name="poolsize")
 def cli() -> None:
-    """How many connections should my pool have? Measures MySQL and MariaDB, and answers."""
+    """Measure MySQL and MariaDB, and recommend the size of a connection pool."""
 
 
 def main() -> None:

@@ -20,7 +20,7 @@ def analyze(run: str, plot: Path | None, as_json: bool) -> None:
     """Show the figures of RUN, one line per pool size, with the estimates and the bottleneck."""
     analysis = summarize(load_run(run))
     if left := remaining(analysis.run):
-        click.echo(f"poolsize: {left}; finish it with: poolsize sweep --resume {run}", err=True)
+        click.echo(f"poolsize: the run is incomplete ({left}); finish it with: poolsize sweep --resume {run}", err=True)
     click.echo(analysis_json(analysis) if as_json else analysis_text(analysis))
     if plot:
         from poolsize.present.plots import figure

@@ -25,7 +25,7 @@ from poolsize.units import count
 @plot_option
 @json_option
 def compare(runs: tuple[str, ...], across: str | None, plot: Path | None, as_json: bool) -> None:
-    """Compare runs with the first of them: a thread pool on and off, two servers, before and after.
+    """Compare each run with the first run: a thread pool on and off, two servers, before and after a change.
 
     They may differ in one field, such as server, workload, users or thread_handling.
     """
@@ -44,9 +44,9 @@ def compare_files(runs: Sequence[str], across: str | None = None) -> Comparison:
     that is named twice, also by different paths.
     """
     if len(runs) < 2:
-        raise BadInput(f"compare: {count(len(runs), 'run')} given: name two or more, the first to compare others with")
+        raise BadInput(f"compare: {count(len(runs), 'run')} given: name two or more, the reference first")
     files = [Path(run).resolve() for run in runs]
     for run, file in zip(runs, files, strict=True):
         if files.count(file) > 1:
-            raise BadInput(f"compare: {run} is named twice, and does not differ from itself")
+            raise BadInput(f"compare: {run} is named twice; name each run once")
     return compare_runs({run: complete_run(run) for run in runs}, across)

@@ -13,8 +13,8 @@ from poolsize.sweep.recorded_run import recorded_run
 
 @click.command("import")
 @click.argument("logs", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--cores", type=int, help="Physical cores of the database's host, for a run.")
-@click.option("--disks", type=int, help="Disks of the database's host, for a run.")
+@click.option("--cores", type=int, help="Physical cores of the database's host; only for a run.")
+@click.option("--disks", type=int, help="Disks of the database's host; only for a run.")
 @click.option(
     "--output", required=True, type=click.Path(path_type=Path), help="A curve (.csv, .csv.gz) or a run (.jsonl)."
 )
@@ -26,12 +26,12 @@ def import_logs(logs: tuple[Path, ...], cores: int | None, disks: int | None, ou
     have had a connection of its own.
     """
     if output.exists():
-        raise BadInput(f"--output {output} is there already: name another file")
+        raise BadInput(f"--output {output} already exists: name another file")
     is_run = output.suffix == ".jsonl"
     if not is_run and not output.name.endswith((".csv", ".csv.gz")):
-        raise BadInput(f"--output {output}: name a curve, .csv or .csv.gz, or a run, .jsonl")
+        raise BadInput(f"--output {output}: the name must end in .csv or .csv.gz (a curve), or in .jsonl (a run)")
     if not is_run and (cores, disks) != (None, None):
-        raise BadInput("--cores and --disks are for a run: give them when you sweep the curve with --replay")
+        raise BadInput("a curve does not store --cores and --disks: give them to poolsize sweep --replay")
     recording = read_logs(logs)
     if is_run:
         run = recorded_run(recording, logs[0].name, cores, disks)
@@ -43,4 +43,4 @@ def import_logs(logs: tuple[Path, ...], cores: int | None, disks: int | None, ou
         write_recording(recording, output)
         then = f"poolsize sweep --replay {output}"
     sizes = ", ".join(map(str, recording.sizes))
-    click.echo(f"{output} has the sizes {sizes}; go on with: {then}")
+    click.echo(f"{output} contains the pool sizes {sizes}. Next: {then}")

@@ -15,7 +15,7 @@ LIMITS = ("current", "max_p95_ms", "max_p99_ms")
 def limit_options(command: Callable[..., None]) -> Callable[..., None]:
     """Decorate a command with the three options."""
     options: list[Callable[[Any], Any]] = [
-        click.option("--current", type=int, help="Your pool size today: adds its price to the answer."),
+        click.option("--current", type=int, help="The pool size that you use today, to compare with the answer."),
         click.option("--max-p95", "max_p95_ms", help="Latency limit: highest p95 of the total time, e.g. 20ms."),
         click.option("--max-p99", "max_p99_ms", help="Latency limit: highest p99 of the total time, e.g. 50ms."),
     ]

@@ -6,7 +6,6 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 from importlib.util import find_spec
-from itertools import chain, count
 from pathlib import Path
 
 import click
@@ -16,6 +15,7 @@ from poolsize.commands.run_file import complete_run
 from poolsize.errors import BadInput
 from poolsize.present.text.run_names import run_names
 from poolsize.shipped import shipped
+from poolsize.sweep.opening import free_path
 
 MODULES = ("jupyterlab", "ipywidgets", "nbformat", "pandas")
 """Modules that this command and the notebooks import from the extra `notebook`."""
@@ -32,9 +32,9 @@ NAMED_RUNS = 3
 @click.command()
 @click.argument("runs", nargs=-1, metavar="[RUN]...")
 def notebook(runs: tuple[str, ...]) -> None:
-    """Open the analysis notebook on a run, on an example without one; or several runs beside each other.
+    """Open a notebook that analyses one run or compares several runs. Without RUN, it shows an example.
 
-    The notebook is a new file in this folder, yours to change: poolsize-RUN.ipynb, or poolsize-compare-RUN-RUN.ipynb
+    The notebook is a new file in this folder, which you can edit: poolsize-RUN.ipynb, or poolsize-compare-RUN-RUN.ipynb
     for several runs. Its first code cell names the runs. An older notebook of that name is kept; the new file gets a
     number.
     """
@@ -44,7 +44,8 @@ def notebook(runs: tuple[str, ...]) -> None:
     try:
         _copy(shipped(f"notebooks/{'compare' if len(runs) > 1 else 'analysis'}.ipynb"), copy, runs)
     except OSError as error:
-        raise BadInput(f"{copy} can't be written here ({error.strerror}): go to a folder of yours") from None
+        way_out = "change to a folder in which you may write"
+        raise BadInput(f"{copy} can't be written here ({error.strerror}): {way_out}") from None
     click.echo(f"poolsize: wrote {copy}", err=True)
     as_root = ["--allow-root"] if os.geteuid() == 0 else []
     words = [sys.executable, "-m", "jupyter", "lab", str(copy), *as_root]
@@ -55,7 +56,7 @@ def _require_modules() -> None:
     """Raise BadInput, which names the extra, unless all of its modules are installed."""
     missing = [module for module in MODULES if find_spec(module) is None]
     if missing:
-        raise BadInput(f"notebooks need {', '.join(missing)}: pip install 'poolsize[notebook]'")
+        raise BadInput(f"notebooks need {', '.join(missing)}: install them with pip install 'poolsize[notebook]'")
 
 
 def _require_complete(runs: Sequence[str]) -> None:
@@ -73,8 +74,7 @@ def _free_name(runs: Sequence[str]) -> Path:
         more = [f"{len(names) - NAMED_RUNS}-more"] if len(names) > NAMED_RUNS else []
         names = ["compare", *names[:NAMED_RUNS], *more]
     stem = "-".join(["poolsize", *names])
-    paths = (Path(f"{stem}{ending}.ipynb") for ending in chain([""], (f"-{number}" for number in count(2))))
-    return next(path for path in paths if not path.exists())
+    return free_path(Path(stem), ".ipynb")
 
 
 def _copy(source: Path, target: Path, runs: Sequence[str]) -> None:

@@ -27,7 +27,7 @@ def plot_option(command: Callable[..., None]) -> Callable[..., None]:
         type=click.Path(path_type=Path),
         metavar="FILE",
         callback=_checked_plot,
-        help="Also draw it, to a .png or .svg.",
+        help="Also write a plot to this .png or .svg file.",
     )(command)
 
 

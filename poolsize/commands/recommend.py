@@ -13,8 +13,8 @@ from poolsize.present.json.recommendation import recommendation_json
 from poolsize.present.text.recommendation import recommendation_text
 
 ASSUMED = (
-    "No --cores given: took this machine's {cores}, which assumes that the database runs here. "
-    "The formula counts the database host's cores."
+    "no --cores given: the formula uses this machine's {cores}, as if the database runs here. "
+    "Set --cores to the cores of the database's host"
 )
 
 
@@ -49,7 +49,7 @@ def recommend(
     """
     limits = limits_of(max_p95_ms, max_p99_ms)
     if not run_path and (current is not None or limits != NO_LIMITS):
-        raise BadInput("--current, --max-p95 and --max-p99 ask what was measured: name a run with --run")
+        raise BadInput("--current, --max-p95 and --max-p99 need a measured run: name it with --run")
     answer, note = (_measured(run_path, limits, current), None) if run_path else _from_formula(facts)
     if note:
         click.echo(f"poolsize: {note}", err=True)
@@ -66,7 +66,7 @@ def _measured(run_path: str, limits: LatencyLimits, current: int | None) -> Reco
         if name not in {"run_path", "as_json", *LIMITS} and ctx.get_parameter_source(name) == (
             click.core.ParameterSource.COMMANDLINE
         ):
-            raise BadInput(f"--{name.replace('_', '-')}: a run holds its own facts; leave it out with --run")
+            raise BadInput(f"--{name.replace('_', '-')}: the run contains this value; leave the option out")
     return recommend_from(complete_run(run_path), limits, current)
 
 
@@ -80,9 +80,9 @@ def _from_formula(facts: dict[str, object]) -> tuple[Recommendation, str | None]
         from poolsize.facts.machine import this_machine
 
         if facts["threads_per_core"] != 1:
-            raise BadInput("--threads-per-core needs --cores: without it this machine's physical cores are known")
+            raise BadInput("--threads-per-core needs --cores: without it, this machine's physical cores count")
         machine = this_machine()
         facts["cores"] = machine.usable_cores
-        limit = f" (of {machine.physical_cores}; the rest is closed to this process)" if machine.limited else ""
+        limit = f" (of {machine.physical_cores}; affinity or a quota withholds the others)" if machine.limited else ""
         note = ASSUMED.format(cores=f"{machine.usable_cores} physical cores{limit}")
     return from_formula(starting_point(**facts)), note  # type: ignore[arg-type]  # click has checked the types

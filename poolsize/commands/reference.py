@@ -21,9 +21,9 @@ INTRODUCTION = """
 # Commands
 
 `poolsize COMMAND --help` prints the same in a terminal. Results go to standard output; progress, warnings and errors go
-to standard error. The exit code is 0 after success. It is 1 when the work failed (the server went away, the run is
-incomplete) or when no pool size can be recommended; the text or JSON is printed all the same. It is 2 for bad input,
-130 after Ctrl-C, and 143 after SIGTERM.
+to standard error. The exit code is 0 after success. It is 1 if the work failed (for example, the server stopped, or
+the run is incomplete), or if no pool size can be recommended; in the second case the text or JSON is still printed. It
+is 2 for bad input, 130 after Ctrl-C, and 143 after SIGTERM.
 
 """
 
@@ -51,7 +51,8 @@ def _section(name: str) -> str:
     usage = " ".join(["poolsize", name, *command.collect_usage_pieces(context)])
     rows = [_row(option) for option in command.params if isinstance(option, click.Option)]
     text = inspect.cleandoc(command.help or "")
-    return f"\n## {name}\n\n    {usage}\n\n{text}\n\n" + table(("Option", "Meaning", "Default"), rows)
+    options = "\n" + table(("Option", "Meaning", "Default"), rows) if rows else ""
+    return f"\n## {name}\n\n    {usage}\n\n{text}\n{options}"
 
 
 def _row(option: click.Option) -> tuple[str, str, str]:

@@ -20,12 +20,12 @@ ENDINGS = (".html", ".md")
 )
 @limit_options
 def report(run: str, output: Path, current: int | None, max_p95_ms: str | None, max_p99_ms: str | None) -> None:
-    """Write RUN's answer, reasons, plots and facts as one file that needs nothing beside it.
+    """Write RUN's answer, reasons, plots and facts as one file that loads no other files.
 
-    The .html page is made for a phone, a desk and paper; print it from a browser for a PDF.
+    The .html page fits phones, desktops and paper. For a PDF, print the page from a browser.
     """
     require_writable(
-        "--output", output, ENDINGS, "a file that ends in .html or .md (a browser prints the first as PDF)"
+        "--output", output, ENDINGS, "a file that ends in .html or .md (for a PDF, print the page from a browser)"
     )
     analysis = complete_run(run)
     answer = recommend(analysis, limits_of(max_p95_ms, max_p99_ms), current)

@@ -24,6 +24,7 @@ from poolsize.sweep.options import OPTIONS, SweepOptions
 from poolsize.sweep.planning import plan_for
 from poolsize.sweep.replay_run import replay
 from poolsize.sweep.workload import DEFAULT_WORKLOAD, find_locustfile
+from poolsize.units import count
 
 
 def _sweep_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -49,7 +50,7 @@ def sweep(current: int | None, max_p95_ms: str | None, max_p99_ms: str | None, a
     """Measure pool sizes on a real server and recommend one.
 
     Without --url it starts a private MariaDB or MySQL on this machine and removes it afterwards. Without --pool-sizes
-    it searches for the size, and stops when it knows.
+    it searches for the pool size, and stops when the answer is certain or the budget is spent.
     """
     limits = limits_of(max_p95_ms, max_p99_ms)
     options = SweepOptions.parse(texts)
@@ -70,10 +71,10 @@ def sweep(current: int | None, max_p95_ms: str | None, max_p99_ms: str | None, a
 def _replay(options: SweepOptions) -> Path:
     """Sweep a recorded curve, and return the path of the run's file."""
     if options.workload:
-        raise BadInput(f"--workload {options.workload}: a recording has its own; leave it out with --replay")
+        raise BadInput(f"--workload {options.workload}: a recording has its own workload: leave --workload out")
     source = click.get_current_context().get_parameter_source("url")
     if source == click.core.ParameterSource.COMMANDLINE:  # a URL in the environment is for other sweeps
-        raise BadInput("--url names a server, and --replay a recording in place of one: leave one out")
+        raise BadInput("leave --url out to replay a recording, or --replay to measure a server")
     return replay(replace(options, url=None))
 
 
@@ -95,8 +96,8 @@ def _measure(options: SweepOptions, resumed: Setting | None) -> Path:
 def _show_workers(number: int, locustfile: Path) -> None:
     """Print how to start the workers on other machines. number: of workers."""
     click.echo(
-        f"poolsize: waiting for {number} of these, each started with the database's URL in POOLSIZE_URL and this "
-        f"locustfile, wherever it is on that machine:\n"
+        f"poolsize: waiting for {count(number, 'worker')}. On each load machine, set POOLSIZE_URL to the database's "
+        "URL, and run this command with that machine's path of the same locustfile:\n"
         f"  locust -f {os.path.relpath(locustfile)} --worker --master-host {platform.node()}",
         err=True,
     )

@@ -22,10 +22,10 @@ class Server:
     address: host and port as the server reports them, an IPv6 address in brackets.
     flavor: "MySQL", "MariaDB" or "Percona Server".
     version: as the server reports it, e.g. "10.11.6-MariaDB".
-    max_connections: connections that the server admits, without the administrator's.
+    max_connections: connections that the server admits, without the connection reserved for an administrator.
     max_user_connections: connections that each account may have, or 0 for no such limit.
-    thread_handling: "one-thread-per-connection", or "pool-of-threads" (MariaDB, Percona) or
-        "loaded-dynamically" (MySQL Enterprise, RDS) where a thread pool serves them.
+    thread_handling: "one-thread-per-connection"; with a thread pool, "pool-of-threads" (MariaDB, Percona) or
+        "loaded-dynamically" (MySQL Enterprise, RDS).
     durable: whether a commit waits until the redo log is on the disk. buffer_pool_bytes: size of InnoDB's cache.
     """
 
@@ -47,6 +47,13 @@ class Server:
     def thread_pool(self) -> bool:
         """Whether a thread pool serves the connections."""
         return self.thread_handling in {"pool-of-threads", "loaded-dynamically"}
+
+    @property
+    def limit(self) -> tuple[str, int]:
+        """The variable that limits an account's connections, and its value."""
+        if 0 < self.max_user_connections < self.max_connections:
+            return "max_user_connections", self.max_user_connections
+        return "max_connections", self.max_connections
 
     def free_connections(self, other_connections: int, own_connections: int) -> int:
         """Return how many connections the server admits for a pool, at least 0.

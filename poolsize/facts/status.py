@@ -29,7 +29,7 @@ COUNTERS: Mapping[str, str] = {
     "Threadpool_idle_threads": "Idle threads of the thread pool (MariaDB).",
     "process_cpu": "CPU time of the server's process, in seconds: the number of cores that it kept busy.",
     "process_cores": "Cores that the server's process may run on.",
-    "process_context_switches": "Context switches of its threads; not read with more than 30 threads.",
+    "process_context_switches": "Context switches of the server's threads; not read for more than 30 threads.",
     "process_written_bytes": "Bytes that the server's process caused to be written to disk.",
     "machine_cpu": "CPU time of the whole machine, in seconds: the number of busy cores.",
     "machine_cores": "Cores of the whole machine.",

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from hdrh.histogram import HdrHistogram
 
-from poolsize.analysis.stats.percentiles import QUANTILES, merged, percentiles
+from poolsize.analysis.stats.percentiles import QUANTILES, empty_histogram, encoded, merged, percentiles
 from poolsize.load.step_seconds import StepSecond
 from poolsize.load.stopping import Ending
 from poolsize.load.worker_report import WorkerReport
@@ -44,7 +44,7 @@ def assemble(
         errors=_errors(seconds),
         p95_ms=tuple(second.p95_ms for second in seconds),
         gap_ms=_gap_ms(list(reports.values()), histograms["total"].get_total_count()),
-        latencies=Latencies(**{name: str(histograms[name].encode(), "ascii") for name in LATENCIES}),
+        latencies=Latencies(**{name: encoded(histograms[name]) for name in LATENCIES}),
         sections={name: _quantiles(sections[name]) for name in LATENCIES},
         kinds=_kinds(list(reports.values())),
         server=server,
@@ -81,12 +81,7 @@ def _kinds(reports: Sequence[WorkerReport]) -> dict[str, Kind]:
     return {
         name: Kind(
             sum(part.transactions for part in kind),
-            Latencies(
-                **{
-                    latency: str(merged(part.latencies[latency] for part in kind).encode(), "ascii")
-                    for latency in LATENCIES
-                }
-            ),
+            Latencies(**{latency: encoded(merged(part.latencies[latency] for part in kind)) for latency in LATENCIES}),
         )
         for name, kind in parts.items()
     }
@@ -99,7 +94,7 @@ def _sections(latency: str, reports: Sequence[WorkerReport]) -> list[HdrHistogra
 
 
 def _sum(histograms: Sequence[HdrHistogram]) -> HdrHistogram:
-    total = merged([])
+    total = empty_histogram()
     for histogram in histograms:
         total.add(histogram)
     return total

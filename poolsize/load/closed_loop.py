@@ -10,7 +10,7 @@ from poolsize.load.behavior import Behavior
 from poolsize.load.transaction import Load, transact
 
 LONG_PAUSE_SECONDS = 1.0
-"""The end of the step interrupts a longer pause. A shorter one is slept, which costs less CPU time."""
+"""The end of the step interrupts longer pauses. A shorter pause is a plain sleep, which costs less CPU time."""
 
 
 class ClosedLoop:

@@ -15,7 +15,7 @@ from poolsize.analysis.stats.percentiles import HIGHEST_US, empty_histogram
 
 Key = TypeVar("Key")
 SUB_BUCKET_BITS = 11
-"""An HdrHistogram of three digits distinguishes 2**11 values in each doubling."""
+"""An HdrHistogram of three digits keeps the 11 leading binary digits of a value."""
 
 Counts = dict[int, int]
 """A time in microseconds -> how many transactions took it."""

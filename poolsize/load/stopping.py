@@ -22,7 +22,7 @@ A step that might end at any second would end when its interval happens to be to
 
 @dataclass(frozen=True)
 class Ending:
-    """The counted seconds of a step, from first until before last. stopped: why it ended early, or None."""
+    """The counted seconds of a step, from first (included) to last (excluded). stopped: why it ended early, or None."""
 
     first: int
     last: int

@@ -47,7 +47,7 @@ class WorkerCost:
         self._lags_ms.append([])
 
     def over(self, first: int, last: int) -> Cost:
-        """Return the cost of the seconds from first until before last."""
+        """Return the cost of the seconds from first (included) to last (excluded)."""
         span = self._boundaries[last] - self._boundaries[first]
         lags_ms = sorted(lag for second in self._lags_ms[first:last] for lag in second) or [0.0]
         return Cost(

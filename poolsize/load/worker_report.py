@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Self
 
+from poolsize.analysis.stats.percentiles import encoded
 from poolsize.load.recorder import WorkerSecond, histogram
 from poolsize.load.worker_cost import Cost
 from poolsize.runs.run import LATENCIES
@@ -73,4 +74,4 @@ def _kinds(seconds: Sequence[WorkerSecond]) -> dict[str, KindReport]:
 
 
 def _encoded(seconds: Sequence[WorkerSecond]) -> dict[str, str]:
-    return {name: str(histogram([getattr(second, name) for second in seconds]).encode(), "ascii") for name in LATENCIES}
+    return {name: encoded(histogram([getattr(second, name) for second in seconds])) for name in LATENCIES}

@@ -125,7 +125,7 @@ class WorkerStep:
     def finish(self, first: int, last: int) -> WorkerReport:
         """Stop the load, wait until every user has returned its connection, and return the report.
 
-        The report covers the seconds from first until before last. Raises WorkFailed when a transaction does not end
+        The report covers the seconds from first to before last. Raises WorkFailed when a transaction does not end
         within DRAIN_SECONDS.
         """
         users = self._load.users

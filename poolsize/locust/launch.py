@@ -30,9 +30,11 @@ def require_processes(options: SweepOptions) -> None:
         if number is not None and not 1 <= number <= MOST_WORKERS:
             raise BadInput(f"`{name}` {number}: give 1 to {MOST_WORKERS:,}")
     if options.expect_workers and options.processes:
-        raise BadInput("`expect_workers` waits for processes elsewhere, `processes` starts them here: leave one out")
+        raise BadInput(
+            "`expect_workers` waits for workers on other machines, `processes` starts workers here: leave one out"
+        )
     if options.expect_workers and not options.url:
-        raise BadInput("`expect_workers` needs `url` or POOLSIZE_URL: a private server can't be reached from elsewhere")
+        raise BadInput("`expect_workers` needs `url` or POOLSIZE_URL: workers elsewhere can't reach a private server")
 
 
 def run_locust(locustfile: Path, options: SweepOptions, show: Callable[[Event], None]) -> Path:
@@ -62,9 +64,9 @@ def run_locust(locustfile: Path, options: SweepOptions, show: Callable[[Event], 
         if failure:
             raise _error(failure, run_path)
         if code and not run_path:
-            raise BadInput(f"`workload` {locustfile}: {_complaint(log)}")
+            raise BadInput(f"`workload` {locustfile}: {_reason_of_end(log)}")
         if code:
-            raise WorkFailed(_with_hint(f"the load process ended with exit code {code}: {_complaint(log)}", run_path))
+            raise WorkFailed(_with_hint(f"Locust ended with exit code {code}: {_reason_of_end(log)}", run_path))
     return Path(run_path)
 
 
@@ -128,18 +130,18 @@ def _error(failure: SweepFailed, run_path: str) -> PoolsizeError:
 
 
 def _with_hint(message: str, run_path: str) -> str:
-    """Return the message, followed by the command that resumes the run."""
+    """Return the message, followed by the command that resumes the run, or by the fact that no run exists yet."""
     if not run_path:
         return f"{message} before the first step"
-    return f"{message}; what was measured is kept: poolsize sweep --resume {run_path}"
+    return f"{message}; the measured steps are kept: poolsize sweep --resume {run_path}"
 
 
-def _complaint(log: IO[bytes]) -> str:
+def _reason_of_end(log: IO[bytes]) -> str:
     """Return the reason why Locust ended, from its log."""
     log.seek(0)
-    lines = log.read().decode(errors="replace").strip().splitlines() or ["it said nothing"]
+    lines = log.read().decode(errors="replace").strip().splitlines() or ["its log is empty"]
     if any("Socket bind failure" in line for line in lines):
-        return "the port 5557, at which load processes elsewhere find this one, is taken: end the other sweep first"
+        return "port 5557, on which the master waits for workers elsewhere, is in use: end the other sweep first"
     if "unrecognized arguments" in lines[-1] or "No User class" in lines[-1]:
         return "it defines no workload: subclass poolsize.locust.PoolUser"
     return located_in(lines) + lines[-1]

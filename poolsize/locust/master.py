@@ -1,7 +1,6 @@
 """The LoadGenerator that measures with Locust's workers, on this machine or on others, through Locust's messages."""
 
 from collections.abc import Callable
-from contextlib import closing
 from datetime import UTC, datetime
 from time import monotonic
 from typing import Any, TypeVar
@@ -46,7 +45,7 @@ from poolsize.target.sampler import ServerSampler
 GRACE_SECONDS = 90
 """The longest time to wait for a worker's reply, or for the next second of a step."""
 LOOK_SECONDS = 0.5
-"""The longest time between two looks whether a worker is lost."""
+"""The longest time between two checks for lost workers."""
 
 
 R = TypeVar("R", Calibrated, Opened, Finished)
@@ -57,7 +56,10 @@ class UserGone(WorkFailed):
 
 
 class LocustGenerator:
-    """Measures planned steps with all connected workers. notes: names of figures that it can't record, and why."""
+    """Measures planned steps with all connected workers.
+
+    notes: sentences that name the figures it can't record, and why.
+    """
 
     def __init__(
         self,
@@ -141,7 +143,7 @@ class LocustGenerator:
         counters = self._sampler.series(end.last)
         return assemble(planned, started, seconds.complete, end, shares, reports, counters, server_connections)
 
-    def require_users(self) -> None:
+    def raise_failed_users(self) -> None:
         """Raise WorkFailed when a user failed as it stopped."""
         while not self._inbox.empty():
             self._next_message(set())
@@ -149,8 +151,7 @@ class LocustGenerator:
     def close(self) -> None:
         """Close the connections that watch the server."""
         self._sampler.close()
-        with closing(self._monitor):
-            pass
+        self._monitor.close()
 
     def _open(self, planned: PlannedStep) -> dict[str, int]:
         """Let every worker open its share of the pool, and return worker -> connections.

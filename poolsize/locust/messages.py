@@ -58,7 +58,7 @@ class Start:
 
 @dataclass(frozen=True)
 class Finish:
-    """End the step; its counted seconds are from `first` until before `last`."""
+    """End the step; its counted seconds are from `first` (included) to `last` (excluded)."""
 
     first: int
     last: int

@@ -65,14 +65,11 @@ def prepared(options: SweepOptions, workload: Workload, *, own_wait_time: bool) 
             return
         plan, notes = (plan, ()) if options.sizes else _limited_to(plan, options, server, free)
         _require_room(plan, server, free)
-        setting = replace(
-            new_setting(
-                options, plan, workload, server=server, server_options=server_options, local=is_local(url),
-                libraries=LIBRARIES,
-            ),
-            schema=schema,
-            own_wait_time=own_wait_time,
+        setting = new_setting(
+            options, plan, workload, server=server, server_options=server_options, local=is_local(url),
+            libraries=LIBRARIES,
         )  # fmt: skip
+        setting = replace(setting, schema=schema, own_wait_time=own_wait_time)
         yield Prepared(url, Run(setting, ()), path, (*notes, *_assumptions(setting)))
 
 
@@ -105,8 +102,7 @@ def _limited_to(plan: SweepPlan, options: SweepOptions, server: Server, free: in
     """
     if plan.largest <= free or free < 1:
         return plan, ()
-    limit = count(server.max_connections, "connection")
-    note = f"left out sizes above {free}: the server admits {limit} (max_connections)"
+    note = f"sizes above {free} are left out: the server admits {_limit(server)}"
     search = plan.search and replace(plan.search, start=min(plan.search.start, free), largest=free)
     sizes = tuple(size for size in plan.sizes if size <= free)
     if search is None and not sizes:
@@ -118,15 +114,21 @@ def _limited_to(plan: SweepPlan, options: SweepOptions, server: Server, free: in
 def _require_room(plan: SweepPlan, server: Server, free: int) -> None:
     if plan.largest > free:
         raise BadInput(
-            f"`sizes` {plan.largest}: the server admits {count(server.max_connections, 'connection')} "
-            f"(max_connections), of which {free} are free for the pool; raise it, or sweep no further than {free}"
+            f"`sizes` {plan.largest}: the server admits {_limit(server)}, of which {free} are free for the pool: "
+            f"raise the limit, or sweep no further than {free}"
         )
+
+
+def _limit(server: Server) -> str:
+    variable, connections = server.limit
+    return f"{count(connections, 'connection')} ({variable})"
 
 
 def _assumptions(setting: Setting) -> tuple[str, ...]:
     if setting.cores_from != "assumed":
         return ()
-    return (f"no `cores` given: took the database's host to have {setting.cores}, like this machine",)
+    cores = count(setting.cores, "core")
+    return (f"the database's host is assumed to have {cores}, like this machine: give its `cores`",)
 
 
 def _require_same(options: SweepOptions, run: Run, server: Server) -> None:
@@ -142,6 +144,6 @@ def _require_same(options: SweepOptions, run: Run, server: Server) -> None:
         before, now = getattr(run.setting.server, field), getattr(server, field)
         if before != now:
             raise BadInput(
-                f"{resume}: the run began on a server with {field} {before}, this one has {now}; "
-                "give the same server, or start a new run"
+                f"{resume}: {field} was {before} when the run began, and is {now} on this server: give the same "
+                "server, or start a new run"
             )

@@ -14,7 +14,7 @@ from poolsize.target.connection import database_url, schema_in
 
 
 def with_host(options: SweepOptions, environment: Environment) -> SweepOptions:
-    """Return the options with Locust's own option for the host as the database's URL, where no URL is there.
+    """Return the options; without a URL, Locust's option for the host becomes the database's URL.
 
     Locust forgets the host, whose password its reports would show. Raises BadInput for a host that is no database.
     """

@@ -108,7 +108,7 @@ def _lead(environment: Environment, ready: ReadySweep, progress: ProgressPipe, c
             ready.workers.wait_for_users()
             sweep(ready.prepared.run, ready.prepared.notes, ready.generator, ready.writer, on_event)
             runner.stop()
-            ready.generator.require_users()
+            ready.generator.raise_failed_users()
             environment.process_exit_code = 0
             logger.info(with_flags("Answer: poolsize recommend `run` %s"), ready.writer.path)
         except PoolsizeError as error:

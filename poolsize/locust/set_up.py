@@ -104,7 +104,7 @@ def _make_tables(environment: Environment, tasks: Tasks, workspace: Workspace, r
 
 
 def _call_each(name: str, user_classes: Iterable[type[PoolUser]], cursor: Any) -> None:
-    """Call a class method of every user class; classes that inherit the same method share the tables, and one call."""
+    """Call a class method of every user class; classes that inherit the same method share its call."""
     methods = {getattr(user_class, name).__func__: user_class for user_class in reversed(list(user_classes))}
     for user_class in reversed(list(methods.values())):
         with _blaming(user_class):

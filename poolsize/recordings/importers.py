@@ -63,7 +63,10 @@ def _require_every_second(path: Path, seconds: Iterable[int]) -> None:
 
 
 def _locust(path: Path, text: str) -> Rows:
-    """Return a row for each second, by the growth of the total count: Locust's rate is a mean over ten seconds."""
+    """Return a row for each interval of the history, by the growth of the total count.
+
+    Locust's own rate is a mean over ten seconds.
+    """
     table = csv.DictReader(text.splitlines())
     missing = [column for column in LOCUST_COLUMNS if column not in (table.fieldnames or ())]
     if missing:

@@ -32,10 +32,11 @@ class PlannedStep:
 class Search:
     """A search, which chooses its pool sizes while it measures, in place of a grid.
 
-    start: the pool size to begin around. smallest, largest: bounds of the pool sizes.
+    start: the pool size around which the search begins. smallest, largest: bounds of the pool sizes.
     budget_seconds: seconds of load, warm-ups included.
     interval, loss: the search may end when both goals are reached. The upper end of the answer's 95 % range is at most
-    `interval` times the lower. The throughput loss at the answer is known within `loss`, a share, on either side.
+    `interval` times the lower, or no further size lies within the range. The throughput loss at the answer is known
+    within `loss`, a share, on either side.
     """
 
     start: int
@@ -54,7 +55,11 @@ class Search:
 
 
 class SearchEnd(StrEnum):
-    """Why a search ended: its answer is certain, its budget is spent, or no step could be used."""
+    """Why a search ended.
+
+    CERTAIN: the answer is certain, or no size may be measured again. BUDGET: the budget is spent. FAILED: no step could
+    be used.
+    """
 
     CERTAIN = "certain"
     BUDGET = "budget"
@@ -73,20 +78,24 @@ class SweepPlan:
     """The plan of a sweep.
 
     sizes: pool sizes of a grid, ascending; empty in a search. search: the bounds of a search, or None for a grid.
-    users: concurrent users. In an open loop, so many transactions at most use or await a connection at once.
+    users: concurrent users. In an open loop: the most transactions that hold or wait for a connection at once.
     workload: the locustfile's name, without its folder and ending.
-    warm_up_seconds: beginning of each step that is stored but not counted. step_seconds: counted time after it.
-    repeats: how often each size of a grid is measured.
+    warm_up_seconds: shortest beginning of each step that is stored but not counted.
+    step_seconds: shortest counted time after the warm-up.
+    repeats: number of steps at each size of a grid.
     think_time_ms: mean pause of a user between transactions, exponentially distributed.
     precision: a step goes on until the 95 % interval of its throughput is this narrow: a share of the mean, on either
-    side. It ends at the latest after LONGEST (4) times its length. None: every step has its planned length.
+    side; None for no such goal. With or without it, a step that is not steady goes on as well. A step ends at the
+    latest after 4 times its planned length (LONGEST).
     rate: arrivals per second at random moments (open loop), whether or not earlier transactions have ended; None for
     a closed loop.
     pool: the kind of pool through which the users share the connections.
     pool_timeout_seconds: how long a user waits for a connection before the transaction fails.
-    error_budget: share of transactions that may fail; a step with more failures ends early and is disqualified.
-    verify: percentages of its own throughput at which the answer is measured again after the sweep.
-    attempts: how often a step is measured, at most, if it fails a check that may pass another time.
+    error_budget: share of transactions that may fail; a step with more failures is disqualified, and ends early from
+    20 failures on.
+    verify: percentages of their own throughput at which the answer and the valid sizes next to it are measured again
+    after the sweep.
+    attempts: largest number of attempts at a step that fails a check that may pass another time.
     seed: fixes the random order of a grid's steps within each repeat, and the windows of a replay.
     """
 

@@ -41,7 +41,7 @@ class Kind:
 class Worker:
     """One worker in one step.
 
-    name: in Locust's log. share: its part of the pool, in connections.
+    name: its name in Locust's log. share: its part of the pool, in connections.
     users: concurrent users that it ran.
     cpu: CPU time per second of the counted time; 1.0 is one core kept busy.
     cpu_wait: time per second that the worker was ready to run and had no core (Linux's run queue; 0 elsewhere).
@@ -60,7 +60,7 @@ class Worker:
 class Calibration:
     """The cost of one worker, measured before the first step.
 
-    loop_us: CPU time of one transaction of a user's loop through a pool whose connections do nothing.
+    loop_us: CPU time of a worker for one transaction, measured with connections that do nothing.
     round_trip_us: median time of the smallest statement (DO 1), sent by a single user.
     """
 
@@ -81,9 +81,8 @@ class Stopped:
     """An early end of a step.
 
     reason: why the step ended early.
-    values: the figures of the reason. TOO_MANY_ERRORS: `failed` transactions of all `transactions`. BACKLOG: `backlog`,
-    transactions that were due and that no user was free to run. WORKER_LOST: `lost` of all `workers`; older runs have
-    neither.
+    values: the figures of the reason. `too_many_errors`: `failed` of all `transactions`. `backlog`: `backlog`,
+    transactions that were due while no user was free. `worker_lost`: `lost` of all `workers`; older runs lack both.
     """
 
     reason: StopReason
@@ -106,9 +105,10 @@ class Step:
     latencies: of the counted seconds; None in a replay, which has only p95_ms.
     sections: latency (wait, usage, total) -> quantile -> its value in ms in each of a few equal parts of the
     counted seconds.
-    kinds: kind of transaction -> its part of the step; empty for a workload with one kind.
-    server: counter -> its increase over each second, or its value for a gauge (facts.status), warm-up included;
-    None where it was not read.
+    kinds: kind of transaction -> `transactions`, the number that succeeded, and `latencies`; empty for a workload with
+    one kind.
+    server: counter -> its increase over each second, or its value for a gauge, warm-up included; None where it was not
+    read.
     server_connections: the pool's connections by the server's count, or None in a replay.
     workers: the workers that stayed to the end of the step. stopped: why the step ended early, or None.
     checks: the result of each check.
@@ -181,10 +181,11 @@ class Setting:
 
     created: UTC, ISO 8601. plan: the steps to measure.
     own_workload: the user's locustfile as typed, or None for a workload that comes with poolsize.
-    workload_sha256: hash of the locustfile's text. own_wait_time: whether its user classes set a wait_time.
-    cores: physical cores of the database's host. disks: its disks.
-    cores_from: source of `cores`: "given" by the user; "this machine", on which the database runs; or "assumed", where
-    the database runs elsewhere and its host is taken to be like this machine.
+    workload_sha256: hash of the locustfile's text; in a replay, of the recording or of the published curve's name.
+    own_wait_time: whether the locustfile's user classes set a `wait_time`.
+    cores: physical cores of the database's host. disks: disks of the database's host.
+    cores_from: source of `cores`: "given" by the user; "this machine", on which the database runs; or "assumed": the
+    database runs on another machine, and poolsize assumes that it has as many cores as this machine.
     client: the machine that generates the load. server: the database; None in a replay.
     private: whether poolsize starts the server. server_options: variable -> value of a private server.
     recording: the curve that is replayed in place of a server, as typed, else None.

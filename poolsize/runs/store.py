@@ -51,7 +51,8 @@ class RunWriter:
                 path.parent.mkdir(parents=True, exist_ok=True)
             self._file = path.open("ab" if resume else "xb")
         except OSError as error:
-            raise BadInput(f"{path} can't be written ({error.strerror}): name another `output`") from None
+            way_out = "make the file writable" if resume else "name another `output`"
+            raise BadInput(f"{path} can't be written ({error.strerror}): {way_out}") from None
         if not resume:
             self._append({"format": FORMAT, "setting": _SETTING.dump_python(setting, mode="json")})
             _sync_folder(path.parent)
@@ -69,9 +70,13 @@ class RunWriter:
         self._append({"ended": reason})
 
     def _append(self, record: dict[str, Any]) -> None:
-        self._file.write(json.dumps(record, separators=(",", ":")).encode() + b"\n")
-        self._file.flush()
-        os.fsync(self._file.fileno())
+        """Append a record, and wait until it is on the disk. Raises WorkFailed where the disk does not take it."""
+        try:
+            self._file.write(json.dumps(record, separators=(",", ":")).encode() + b"\n")
+            self._file.flush()
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            raise WorkFailed(f"{self.path} can't be written: {error.strerror}") from None
 
     def __enter__(self) -> Self:
         return self

@@ -13,9 +13,7 @@ from poolsize.sweep.generator import LoadGenerator
 from poolsize.sweep.grid import grid_steps, missing_steps
 from poolsize.sweep.next_step import is_retried, next_step
 from poolsize.sweep.search import seconds_left
-
-VERIFIED_SIZES = 3
-"""Sizes that a verification measures at most: the answer, the size below, and the size above."""
+from poolsize.sweep.verification import VERIFIED_SIZES
 
 
 def sweep(

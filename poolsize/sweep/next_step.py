@@ -1,6 +1,6 @@
 """The next step of a sweep; `next_step` alone decides it, in a grid, a search, a repeat and a verification."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from poolsize.analysis.attempts import attempt_counts, step_key
 from poolsize.runs.plan import PlannedStep, SearchEnd
@@ -20,8 +20,8 @@ def next_step(run: Run) -> PlannedStep | SearchEnd | None:
     else:
         decision = None if run.ended else next_of_search(run.plan, run.plan.search, run.steps)
     if decision is None and (verifying := steps_to_verify(run)):
-        return verifying[0]
-    return decision
+        decision = verifying[0]
+    return replace(decision, order=len(run.steps)) if isinstance(decision, PlannedStep) else decision
 
 
 def is_retried(run: Run, step: Step, decision: PlannedStep | SearchEnd | None) -> bool:
@@ -49,7 +49,7 @@ class Remaining:
     def __str__(self) -> str:
         """Return the missing part in words: "2 of 5 steps are missing"."""
         if self.missing is None:
-            return "its search for the size was cut off"
+            return "the search for the pool size was cut off"
         return f"{self.missing} of {self.planned} steps are missing"
 
 

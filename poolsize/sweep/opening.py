@@ -91,9 +91,7 @@ def new_file(output: Path | None, workload: Workload) -> Path:
     """
     if output is None:
         name = f"{datetime.now():%Y-%m-%dT%H%M%S}-{workload.name}"
-        endings = chain([""], (f"-{number}" for number in count(2)))
-        paths = (Path("data/runs") / f"{name}{ending}.jsonl" for ending in endings)
-        return next(path for path in paths if not path.exists())
+        return free_path(Path("data/runs") / name, ".jsonl")
     if output.exists():
         raise BadInput(
             f"`output` {output} is there already: name another file, or go on with that run by `resume` {output}"
@@ -101,3 +99,10 @@ def new_file(output: Path | None, workload: Workload) -> Path:
     if not output.parent.is_dir():
         raise BadInput(f"`output` {output}: there is no folder {output.parent}; make it, or name a file elsewhere")
     return output
+
+
+def free_path(stem: Path, ending: str) -> Path:
+    """Return stem + ending, with a number from 2 on where that file exists."""
+    numbers = chain([""], (f"-{number}" for number in count(2)))
+    paths = (stem.with_name(f"{stem.name}{number}{ending}") for number in numbers)
+    return next(path for path in paths if not path.exists())

@@ -23,7 +23,7 @@ class Option:
 
     flag: name on the command line, e.g. --pool-sizes. text: help. default: in words, or "" for no default.
     reader: text -> value. writer: value -> text.
-    settled: a resumed run has the value in its header, so the option can't be typed again.
+    settled: a resumed run fixes the value, so the option can't be typed again.
     replayed: a replay of a recording understands the option.
     repeatable: typed once for each item of a mapping, which reader and writer handle as (name, value).
     variable: environment variable that holds the value; launch uses it in place of the command line.
@@ -78,7 +78,7 @@ class SweepOptions:
     """The options of a sweep as typed values; None where poolsize chooses.
 
     Units are in the names; every other field has the unit of the SweepPlan or Search field of its name.
-    typed: field -> its texts on the command line, which an error repeats; empty for a Python caller.
+    typed: field -> its texts on the command line, which an error repeats; empty for options made in Python.
     """
 
     # Unformatted: a declaration is a few lines, not a dozen.
@@ -97,7 +97,7 @@ class SweepOptions:
     )] = None
     schema: Annotated[str | None, Option(
         "--schema", "Existing schema with your own data, for your own locustfile.",
-        "poolsize's own, which it makes and drops", readers.schema_name,
+        "poolsize's own, which it creates and drops", readers.schema_name,
     )] = None
     users: Annotated[int | None, Option(
         "--users", "Concurrent users.", "twice the largest size that may be measured", readers.whole_number,
@@ -117,19 +117,19 @@ class SweepOptions:
         readers.pool_sizes, readers.write_whole_numbers, replayed=True,
     )] = None
     budget_seconds: Annotated[int | None, Option(
-        "--budget", "Longest load of a search, e.g. 5m; its last step may end later.", "10m",
+        "--budget", "Longest time of load of a search, e.g. 5m; the last step may end later.", "10m",
         readers.whole_seconds, readers.write_seconds, replayed=True,
     )] = None
     interval: Annotated[float | None, Option(
-        "--interval", "Ratio of the 95 % range's ends at which a search may end.", "1.5",
-        readers.decimal, readers.write_decimal, replayed=True,
+        "--interval", "A search may end when the upper end of the 95 % range is at most this multiple of the lower.",
+        "1.5", readers.decimal, readers.write_decimal, replayed=True,
     )] = None
     think_time_ms: Annotated[float | None, Option(
         "--think-time", "Mean pause of a user between transactions, e.g. 50ms.", "none", readers.milliseconds,
         readers.write_milliseconds,
     )] = None
     warm_up_seconds: Annotated[int | None, Option(
-        "--warm-up", "Beginning of each step that is measured and not counted.", "3s, in a search 2s",
+        "--warm-up", "Time at the beginning of each step that does not count.", "3s, in a search 2s",
         readers.whole_seconds, readers.write_seconds, replayed=True,
     )] = None
     step_seconds: Annotated[int | None, Option(
@@ -137,7 +137,8 @@ class SweepOptions:
         readers.write_seconds, replayed=True,
     )] = None
     precision: Annotated[float | None, Option(
-        "--precision", "Extend a step until its throughput is known to this share, e.g. 2%.", "none", readers.share,
+        "--precision", "Extend a step until the 95 % interval of its throughput is within this share of it, e.g. 2%.",
+        "none", readers.share,
     )] = None
     rate: Annotated[float | None, Option(
         "--rate", "Arrival rate in transactions per second (open loop).", "none: a closed loop",
@@ -154,11 +155,11 @@ class SweepOptions:
         "--error-budget", "Share of failed transactions that ends a step early.", "1%", readers.share,
     )] = None
     verify: Annotated[tuple[int, ...] | None, Option(
-        "--verify", "After the sweep, measure the answer at these percentages of its capacity, e.g. 70,80,90.", "none",
-        readers.percentages, readers.write_whole_numbers,
+        "--verify", "After the sweep, measure the answer and the sizes next to it in an open loop at these percentages "
+        "of their own throughput, e.g. 70,80,90.", "none", readers.percentages, readers.write_whole_numbers,
     )] = None
     repeats: Annotated[int | None, Option(
-        "--repeats", "How often each of the --pool-sizes is measured.", "1", readers.whole_number, replayed=True,
+        "--repeats", "Number of steps at each of the --pool-sizes.", "1", readers.whole_number, replayed=True,
     )] = None
     seed: Annotated[int | None, Option(
         "--seed", "Seed of a grid's random order and of a replay's windows.", "1", readers.whole_number,
@@ -171,15 +172,15 @@ class SweepOptions:
         "--disks", "Disks of the database's host.", "1", readers.whole_number, replayed=True,
     )] = None
     output: Annotated[Path | None, Option(
-        "--output", "File for the run.", "a new one in data/runs", Path, replayed=True,
+        "--output", "File for the run.", "a new file in data/runs", Path, replayed=True,
     )] = None
     resume: Annotated[Path | None, Option(
-        "--resume", "Interrupted run to go on with; it keeps its plan.", "none", readers.optional_path, settled=False,
-        replayed=True,
+        "--resume", "Interrupted run to finish; its plan does not change.", "none", readers.optional_path,
+        settled=False, replayed=True,
     )] = None
     mysqld: Annotated[Path | None, Option(
-        "--mysqld", "Program of the private server.", "the first found on this machine", readers.optional_path,
-        settled=False,
+        "--mysqld", "Server program (mysqld or mariadbd) of the private server.", "the first program found here",
+        readers.optional_path, settled=False,
     )] = None
     server_options: Annotated[Mapping[str, str] | None, Option(
         "--server-option", "Variable of the private server, NAME=VALUE.", "none", readers.server_variable,

@@ -106,12 +106,12 @@ def _refuse_mixture(options: SweepOptions, search: Search | None) -> None:
 
 def _require_room_for_a_step(options: SweepOptions, plan: SweepPlan) -> None:
     """Raise BadInput for a search whose budget is shorter than a step."""
-    one_step = plan.warm_up_seconds + plan.step_seconds
-    if plan.search is None or plan.search.budget_seconds >= one_step:
+    a_step = plan.warm_up_seconds + plan.step_seconds
+    if plan.search is None or plan.search.budget_seconds >= a_step:
         return
     budget = write_seconds(plan.search.budget_seconds)
     named = options.named("budget_seconds") if options.budget_seconds is not None else f"`budget_seconds` {budget}"
     raise BadInput(
-        f"{named}: no step fits in it; a step takes {write_seconds(one_step)} (`warm_up_seconds` "
+        f"{named}: no step fits in it; a step takes {write_seconds(a_step)} (`warm_up_seconds` "
         f"{plan.warm_up_seconds}s, `step_seconds` {plan.step_seconds}s), and an answer takes several steps"
     )

@@ -1,7 +1,7 @@
 """Text <-> value: readers of the command line's options, and writers of their values.
 
 A reader returns the value of a text and raises ValueError with the way out; `read` adds the parameter's name to that.
-A writer is the inverse of the reader of the same name: `seconds(write_seconds(value)) == value`.
+A writer is the inverse of a reader: `seconds(write_seconds(value)) == value`.
 """
 
 from collections.abc import Callable, Iterable, Mapping

@@ -39,7 +39,7 @@ def replay(options: SweepOptions) -> Path:
         try:
             sweep(run, (), generator, writer, _ignore)
         except KeyboardInterrupt:
-            raise Interrupted(f"interrupted; what was measured is kept: poolsize sweep `resume` {path}") from None
+            raise Interrupted(f"interrupted; the measured steps are kept: poolsize sweep `resume` {path}") from None
     return path
 
 

@@ -23,7 +23,7 @@ from poolsize.runs.check import Check
 from poolsize.runs.plan import PlannedStep, Search, SearchEnd, SweepPlan
 from poolsize.runs.run import Step
 
-WORTH_GOING = 0.03
+LEAST_GAIN = 0.03
 """The search extends up only for a gain of more than this share of throughput."""
 MAY_GAIN, MAY_BEGIN = 0.12, 0.15
 """Probabilities: the search extends up where a gain, down where the plateau's start is more likely than this."""
@@ -35,8 +35,8 @@ CROSSING_WEIGHT = 0.02
 """Weight of the variance of the plateau's start (in doublings) against the variance of the loss (a logarithm)."""
 LEAST_SHARE = 0.05
 """A lower share of the best throughput counts as this share, so that its logarithm stays finite."""
-TWO_SIDES = 1.96
-"""95 % of a normal distribution lie within so many standard deviations on either side."""
+NORMAL_95 = 1.96
+"""Standard deviations on either side of the mean that contain 95 % of a normal distribution."""
 
 
 def next_of_search(plan: SweepPlan, search: Search, steps: Sequence[Step]) -> PlannedStep | SearchEnd:
@@ -94,7 +94,7 @@ class Progress:
         return frozenset(step.pool_size for step in self.valid)
 
     @cached_property
-    def given_up(self) -> frozenset[int]:
+    def exhausted(self) -> frozenset[int]:
         """Pool sizes that are not measured again, because as many attempts failed as the plan allows."""
         failed = Counter(step.pool_size for step in self.steps if step.retryable)
         return frozenset(size for size, number in failed.items() if number >= self.plan.attempts)
@@ -103,7 +103,7 @@ class Progress:
     def unconfirmed(self) -> frozenset[int]:
         """Pool sizes with fewer valid steps than a confirmation takes, without those given up."""
         confirmed = Counter(step.pool_size for step in self.valid)
-        return frozenset(size for size in self.measured if confirmed[size] < CONFIRMED) - self.given_up
+        return frozenset(size for size in self.measured if confirmed[size] < CONFIRMED) - self.exhausted
 
     @property
     def beginning(self) -> tuple[int, ...]:
@@ -125,7 +125,7 @@ class Progress:
         if largest < self.search.smallest:
             return ()
         regular = candidates(self.search.smallest, largest, (*self.beginning, *self.measured))
-        return tuple(size for size in regular if size in self.measured or size not in self.given_up | unfilled)
+        return tuple(size for size in regular if size in self.measured or size not in self.exhausted | unfilled)
 
     @cached_property
     def curve(self) -> FittedCurve:
@@ -140,7 +140,7 @@ class Progress:
     @cached_property
     def plateau(self) -> Plateau:
         """The plateau by the steps so far."""
-        return plateau(self.inside)
+        return plateau(self.inside, of_grid=False)
 
     @property
     def is_certain(self) -> bool:
@@ -149,7 +149,7 @@ class Progress:
         position = sizes.index(answer.pool_size)
         adjacent = position == 0 or answer.low >= sizes[position - 1]
         narrow = answer.high <= self.search.interval * answer.low or (adjacent and answer.high <= answer.pool_size)
-        return narrow and float(_losses(self.inside, answer.pool_size).std()) <= self.search.loss / TWO_SIDES
+        return narrow and float(_log_shares(self.inside, answer.pool_size).std()) <= self.search.loss / NORMAL_95
 
 
 def _bracket(progress: Progress) -> int | None:
@@ -185,7 +185,7 @@ def _above(progress: Progress) -> int | None:
     if high == sizes[-1]:
         return None
     best = progress.inside.samples.max(axis=1)
-    gains = curve.samples[:, sizes > high].max(axis=1) > (1 + WORTH_GOING) * best
+    gains = curve.samples[:, sizes > high].max(axis=1) > (1 + LEAST_GAIN) * best
     target = 2 * high if sizes[-1] == progress.search.largest else (high * sizes[-1]) ** 0.5
     return _nearest(sizes[sizes > high], target) if gains.mean() > MAY_GAIN else None
 
@@ -206,10 +206,10 @@ def _refine(progress: Progress) -> int | None:
     if len(progress.valid) >= FEWEST_STEPS and progress.is_certain:
         return None
     curve = progress.inside
-    losses, starts = _losses(curve, progress.plateau.pool_size), curve.crossing(1 - TOLERANCE)
+    losses, starts = _log_shares(curve, progress.plateau.pool_size), curve.crossing(1 - TOLERANCE)
     value = _expected_reduction(curve, losses) + CROSSING_WEIGHT * _expected_reduction(curve, starts)
     best_first = (curve.sizes[position] for position in np.argsort(-value))
-    return next((size for size in best_first if size not in progress.given_up), None)
+    return next((size for size in best_first if size not in progress.exhausted), None)
 
 
 def _confirm(progress: Progress) -> int | None:
@@ -226,7 +226,7 @@ def _confirm(progress: Progress) -> int | None:
     return next((size for size in decisive if size in progress.unconfirmed | unmeasured), None)
 
 
-def _losses(curve: FittedCurve, size: int) -> Vector:
+def _log_shares(curve: FittedCurve, size: int) -> Vector:
     """Return for each sample the logarithm of the throughput at a size, as a share of the sample's own maximum."""
     shares = curve.samples[:, curve.sizes.index(size)] / curve.samples.max(axis=1)
     return np.asarray(np.log(np.maximum(shares, LEAST_SHARE)))

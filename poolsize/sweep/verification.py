@@ -5,6 +5,9 @@ from poolsize.analysis.attempts import needed_steps, verification_steps
 from poolsize.runs.plan import PlannedStep
 from poolsize.runs.run import Run
 
+VERIFIED_SIZES = 3
+"""Sizes that a verification measures at most: the answer, the size below, and the size above."""
+
 
 def steps_to_verify(run: Run) -> tuple[PlannedStep, ...]:
     """Return the steps of the plan's `verify` that the run still needs.

@@ -1,7 +1,7 @@
 """Samples the server's counters once a second; where the server runs on this machine, also its process's counters."""
 
 from collections.abc import Callable, Iterable
-from contextlib import closing, suppress
+from contextlib import suppress
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -65,8 +65,7 @@ class ServerSampler:
     def close(self) -> None:
         """Stop sampling, and close the connection."""
         self.stop()
-        with closing(self._connection):
-            pass
+        self._connection.close()
 
     def _sample(self) -> None:
         started = monotonic()
@@ -102,11 +101,13 @@ class ServerSampler:
 
     def _notes(self, *, local: bool) -> tuple[str, ...]:
         if self._process is None:
-            reason = "its process can't be seen from this account" if local else "it runs on another machine"
-            return (f"the server's processor time is not recorded: {reason}",)
+            reason = "its process could not be identified from this account" if local else "it runs on another machine"
+            return (f"the server's CPU time is not recorded: {reason}",)
         counters = self._read()
         missing = [name for name, _ in self._process_counters() if name not in counters]
-        return (f"not recorded, as this account may not read it: {', '.join(missing)}",) if missing else ()
+        if not missing:
+            return ()
+        return (f"not recorded, because this account may not read these counters: {', '.join(missing)}",)
 
 
 def server_process(url: URL) -> "psutil.Process | None":

@@ -30,7 +30,7 @@ def main() -> float:
                 began = time.perf_counter()
                 subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
                 seconds[name].append(time.perf_counter() - began)
-    imported, replayed = (statistics.median(one) for one in seconds.values())
+    imported, replayed = (statistics.median(times) for times in seconds.values())
     print(
         f"replay: importing its libraries {imported:.2f} s, a replay {replayed:.2f} s, "
         f"ratio {replayed / imported:.2f} (bar {BAR})"

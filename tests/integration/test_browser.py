@@ -71,17 +71,17 @@ def answered(name: str) -> tuple[Recommendation, str]:
 
 
 def opened(browser: Browser, tmp_path: Path, name: str, size: dict[str, int]) -> tuple[Page, list[str], list[str]]:
-    """The report's page; what its console said; what it asked for beside itself."""
+    """The report's page; the messages of its console; the addresses that it requests besides its own."""
     path = tmp_path / f"{name}.html"
     path.write_text(answered(name)[1], encoding="utf-8")
     page = browser.new_page(viewport=size)  # type: ignore[arg-type]  # its width and height
-    said: list[str] = []
+    console: list[str] = []
     asked: list[str] = []
-    page.on("console", lambda message: said.append(message.text))
-    page.on("pageerror", lambda error: said.append(str(error)))
+    page.on("console", lambda message: console.append(message.text))
+    page.on("pageerror", lambda error: console.append(str(error)))
     page.on("request", lambda request: asked.append(request.url))
     page.goto(path.as_uri(), wait_until="load")
-    return page, said, [url for url in asked if not url.startswith(("data:", path.as_uri()))]
+    return page, console, [url for url in asked if not url.startswith(("data:", path.as_uri()))]
 
 
 @pytest.mark.long
@@ -89,7 +89,7 @@ def opened(browser: Browser, tmp_path: Path, name: str, size: dict[str, int]) ->
 def test_it_is_whole_on_a_phone_a_desk_and_paper(browser: Browser, tmp_path: Path, name: str) -> None:
     SCREENSHOTS.mkdir(parents=True, exist_ok=True)
     for where, size in (("phone", PHONE), ("desk", DESK), ("paper", PAPER)):
-        page, said, asked = opened(browser, tmp_path, name, size)
+        page, console, asked = opened(browser, tmp_path, name, size)
         if where == "phone":
             page.screenshot(path=SCREENSHOTS / f"{name}-first-screen.png")
             assert_first_screen(page, answered(name)[0])
@@ -97,7 +97,7 @@ def test_it_is_whole_on_a_phone_a_desk_and_paper(browser: Browser, tmp_path: Pat
             page.emulate_media(media="print")
             page.pdf(path=SCREENSHOTS / f"{name}.pdf", format="A4")
         page.screenshot(path=SCREENSHOTS / f"{name}-{where}.png", full_page=True)
-        assert said == []
+        assert console == []
         assert asked == []
         assert page.evaluate(CUT_OFF) == []
         pictures = "[...document.images].every(i => i.complete && i.naturalWidth > 0 && i.alt.length > 20)"
@@ -112,8 +112,8 @@ def assert_first_screen(page: Page, answer: Recommendation) -> None:
     wanted = [size, *(page.get_by_text(warning).first for warning in warning_sentences(shown)[:1])]
     if answer.range and answer.range[0] != answer.range[1]:
         wanted.append(page.get_by_text(f"95 % range {answer.range[0]} to {answer.range[1]}").first)
-    for one in wanted:
-        box = one.bounding_box()
+    for control in wanted:
+        box = control.bounding_box()
         assert box is not None
         assert box["y"] >= 0
         assert box["y"] + box["height"] <= PHONE["height"]

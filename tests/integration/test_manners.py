@@ -51,7 +51,7 @@ def url_of(server: PrivateServer, **changes: Any) -> str:
 
 
 @pytest.mark.parametrize(
-    ("changes", "said", "code"),
+    ("changes", "message", "code"),
     [
         ({"password": "wrong"}, "refuses poolsize@127.0.0.1", 2),
         ({"port": 1}, "no server answers at poolsize@127.0.0.1:1", 2),
@@ -59,11 +59,11 @@ def url_of(server: PrivateServer, **changes: Any) -> str:
     ],
 )
 def test_a_wrong_url_is_one_line(
-    server: PrivateServer, poolsize: Command, tmp_path: Path, changes: dict[str, Any], said: str, code: int
+    server: PrivateServer, poolsize: Command, tmp_path: Path, changes: dict[str, Any], message: str, code: int
 ) -> None:
     done = poolsize("sweep", *SHORT, url=url_of(server, **changes))
     assert (done.returncode, done.stdout) == (code, "")
-    assert said in done.stderr
+    assert message in done.stderr
     assert done.stderr.count("\n") == 1
     assert "Traceback" not in done.stderr
     assert not list(tmp_path.iterdir())
@@ -201,14 +201,14 @@ def test_a_server_that_goes_away_fails_the_work_and_keeps_the_steps(tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    ("body", "said"),
+    ("body", "message"),
     [
         ('cursor.execute("SELECT nonsense FROM nowhere")', "nowhere"),
         ("raise ValueError('no such thing')", "ValueError: no such thing"),
     ],
 )
 def test_a_workload_that_fails_is_told_before_anything_is_measured(
-    server: PrivateServer, poolsize: Command, tmp_path: Path, body: str, said: str
+    server: PrivateServer, poolsize: Command, tmp_path: Path, body: str, message: str
 ) -> None:
     (tmp_path / "mine.py").write_text(
         "from poolsize.locust import PoolUser\n"
@@ -217,5 +217,5 @@ def test_a_workload_that_fails_is_told_before_anything_is_measured(
     )
     done = poolsize("sweep", "--workload", "mine.py", "--pool-sizes", "1,2", "--output", "a.jsonl", url=server.url)
     assert done.returncode == 2
-    assert said in done.stderr
+    assert message in done.stderr
     assert "Traceback" not in done.stderr

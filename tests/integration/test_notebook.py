@@ -5,6 +5,7 @@ import io
 import json
 import os
 import shutil
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import nbformat
 import numpy as np
 import papermill
 import pytest
+from traitlets.config import Config
 
 from poolsize.answer.comparison import compare
 from poolsize.present.text.comparison import difference_sentences
@@ -30,20 +32,28 @@ PAIRS = (
 
 
 def executed(name: str, folder: Path, **parameters: object) -> Any:
+    """Run a notebook with these parameters, and return it with its outputs.
+
+    Kernels that start at once may take the same TCP port (jupyter_client issue 487), so each has sockets of its own.
+    """
     done = folder / "out.ipynb"
-    papermill.execute_notebook(NOTEBOOKS[name], done, parameters, cwd=folder, progress_bar=False)
+    with tempfile.TemporaryDirectory() as sockets:
+        own_sockets = Config({"KernelManager": {"transport": "ipc", "ip": f"{sockets}/kernel"}})
+        papermill.execute_notebook(
+            NOTEBOOKS[name], done, parameters, cwd=folder, progress_bar=False, config=own_sockets
+        )
     return nbformat.read(done, as_version=4)
 
 
 def texts(notebook: Any) -> list[str]:
     """What the cells printed or showed as text, widgets left out: their names are new each time."""
-    found = []
+    texts = []
     for output in outputs(notebook):
         if output.get("output_type") == "stream":
-            found.append(output["text"])
+            texts.append(output["text"])
         elif "image/png" not in output.get("data", {}):
-            found.append(output["data"]["text/plain"])
-    return found
+            texts.append(output["data"]["text/plain"])
+    return texts
 
 
 def images(notebook: Any) -> list[np.ndarray[Any, np.dtype[np.float64]]]:
@@ -117,8 +127,8 @@ def test_the_comparison_runs_on_pairs_of_examples(tmp_path: Path, pair: tuple[st
     done = executed("compare", tmp_path, RUNS=[str(EXAMPLES[name]) for name in pair])
     shown = "".join("".join(texts(done)).split())
     comparison = compare({name: example(name) for name in pair})
-    for other in comparison.others:
-        for sentence in difference_sentences(comparison, other):
+    for difference in comparison.others:
+        for sentence in difference_sentences(comparison, difference):
             assert "".join(sentence.split()) in shown
 
 

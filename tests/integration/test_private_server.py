@@ -84,8 +84,10 @@ def test_it_is_durable_local_and_takes_options(flavor: str) -> None:
         assert variables["innodb_flush_log_at_trx_commit"] == "1"
         assert variables["innodb_buffer_pool_size"] == str(64 * 2**20)
         assert variables["max_connections"] == "33"
-        listening = [one for one in psutil.Process(server.pid).net_connections() if one.status == psutil.CONN_LISTEN]
-        assert {one.laddr.ip for one in listening} <= {"127.0.0.1"}
+        listening = [
+            socket for socket in psutil.Process(server.pid).net_connections() if socket.status == psutil.CONN_LISTEN
+        ]
+        assert {socket.laddr.ip for socket in listening} <= {"127.0.0.1"}
         commands = [" ".join(process.cmdline()) for process in psutil.process_iter() if _readable(process)]
         with pytest.raises(pymysql.err.OperationalError):
             pymysql.connect(host="127.0.0.1", port=database_url(server.url).port or 0, user="root", password="")

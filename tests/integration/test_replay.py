@@ -98,7 +98,7 @@ def test_a_published_curve_is_replayed_by_its_name(poolsize: Command) -> None:
     assert 36 <= json.loads(done.stdout)["pool_size"] <= 54
 
 
-def test_a_curve_of_known_callers_says_nothing_beyond_them(poolsize: Command) -> None:
+def test_a_curve_of_known_users_says_nothing_beyond_them(poolsize: Command) -> None:
     done = poolsize("sweep", "--replay", "druid_insert_mysql57", "--json")
     assert done.returncode == 0, done.stderr
     answer = json.loads(done.stdout)
@@ -234,11 +234,11 @@ def test_a_log_that_is_none_is_refused(
 def test_the_answer_is_good_on_every_recorded_curve() -> None:
     """The bars of efficiency, size and load, against each curve's own 900 s means; seeds 1 to 3."""
     scores = score_all(sorted(RECORDINGS.glob("*.csv.gz")), alone=True)["plateau"]
-    efficiency, ratio = np.array([one.efficiency for one in scores]), np.array([one.ratio for one in scores])
+    efficiency, ratio = np.array([score.efficiency for score in scores]), np.array([score.ratio for score in scores])
     assert len(scores) >= 183
     assert efficiency.mean() >= 0.955
     assert (efficiency >= 0.93).mean() >= 0.98
     assert efficiency.min() >= 0.90
     assert np.median(ratio) <= 1.15
     assert np.quantile(ratio, 0.9) <= 1.4
-    assert np.median([one.load_seconds for one in scores]) <= 240
+    assert np.median([score.load_seconds for score in scores]) <= 240

@@ -63,9 +63,9 @@ def test_plain_locust_does_the_same(server: PrivateServer, tmp_path: Path) -> No
 def test_the_plateau_of_scan_is_the_number_of_cores(server: PrivateServer, tmp_path: Path, cores: int) -> None:
     run = scanned(server, tmp_path / "a.jsonl", cores)
     assert_true_steps(run)
-    found = analyze(run).plateau
-    assert found is not None
-    assert found.pool_size == cores
+    plateau = analyze(run).plateau
+    assert plateau is not None
+    assert plateau.pool_size == cores
     assert not [check for step in run.steps for check in step.failed_checks if check.check == "generator"]
 
 

@@ -86,7 +86,7 @@ class Accounts:
         """Processor time a second of the server and of the load in the counted time."""
         began = datetime.fromisoformat(step.started).timestamp() + step.warm_up_seconds + 1
         ended = began - 1 + len(step.counted)
-        within = [one for one in self.charged if began <= one[0] <= ended]
+        within = [charge for charge in self.charged if began <= charge[0] <= ended]
         (first, server, load), (last, server_last, load_last) = within[0], within[-1]
         return (server_last - server) / (last - first), (load_last - load) / (last - first)
 
@@ -142,7 +142,7 @@ def test_a_slowed_generator_is_caught_and_an_honest_one_is_not(
 
 
 @measured_again
-def test_starved_callers_are_caught_by_littles_law(pinned: PrivateServer, tmp_path: Path) -> None:
+def test_starved_users_are_caught_by_littles_law(pinned: PrivateServer, tmp_path: Path) -> None:
     """SQLAlchemy's own queue, and a loop that yields nowhere: the greenlet that returns a connection takes it again."""
     unfair = "from sqlalchemy.pool import QueuePool\nfrom poolsize.load import pool\npool.FairQueuePool = QueuePool"
     path = workload(tmp_path, SERVER_WORK, head=unfair)
@@ -174,7 +174,7 @@ def test_a_stall_shows_when_transactions_arrive_by_the_clock(pinned: PrivateServ
 
     In the fluid limit a transaction that arrives t after the stall's beginning waits 200 ms - 0.3 t: until the stall's
     end, and then for what has queued before it. So the slowest 1 % of 5 s, those of 50 ms, waited 185 ms or more. The
-    closed loop's callers are stopped with the server, and hardly one of its transactions is seen to suffer.
+    closed loop's users are stopped with the server, and hardly one of its transactions is seen to suffer.
     """
     path = workload(tmp_path, SERVER_WORK)
     common = ("--pool-sizes=4", "--users=40", "--warm-up=1s")
@@ -221,15 +221,18 @@ def test_the_answer_is_verified_at_the_load_people_run_at(pinned: PrivateServer,
         pinned, workload(tmp_path, SERVER_WORK), tmp_path,
         "--pool-sizes=1,4", "--step-time=3s", "--warm-up=1s", "--verify=80",
     )  # fmt: skip
-    found = analyze(run)
-    assert [(one.pool_size, round(one.load, 2)) for one in found.verified] == [(1, 0.8), (4, 0.8)]
-    for one in found.verified:
-        assert one.throughput == pytest.approx(one.rate, rel=0.1)
-    assert [size.pool_size for size in found.sizes] == [1, 4]
+    analysis = analyze(run)
+    assert [(verification.pool_size, round(verification.load, 2)) for verification in analysis.verified] == [
+        (1, 0.8),
+        (4, 0.8),
+    ]
+    for verification in analysis.verified:
+        assert verification.throughput == pytest.approx(verification.rate, rel=0.1)
+    assert [size.pool_size for size in analysis.sizes] == [1, 4]
 
 
 @measured_again
-def test_callers_that_waited_too_long_are_counted_apart_and_end_the_step(pinned: PrivateServer, tmp_path: Path) -> None:
+def test_users_that_waited_too_long_are_counted_apart_and_end_the_step(pinned: PrivateServer, tmp_path: Path) -> None:
     run = measured(
         pinned, workload(tmp_path, '        cursor.execute("DO SLEEP(0.1)")'), tmp_path,
         "--pool-sizes=1", "--users=50", "--pool-timeout=500ms", "--step-time=30s", "--warm-up=1s",
@@ -255,6 +258,6 @@ def test_row_locks_are_named_as_the_cause(pinned: PrivateServer, tmp_path: Path)
     )
     path = workload(tmp_path, transaction + prepare)
     run = measured(pinned, path, tmp_path, "--pool-sizes=1,4", "--step-time=3s", "--warm-up=1s")
-    found = analyze(run)
-    assert found.bottleneck is not None
-    assert found.bottleneck.name == "row locks"
+    analysis = analyze(run)
+    assert analysis.bottleneck is not None
+    assert analysis.bottleneck.name == "row locks"

@@ -40,10 +40,10 @@ def assert_shared_exactly(run: Run, processes: int) -> None:
 
 def assert_plateau(run: Run) -> None:
     """Its range holds the true one, and the answer is at most the next size: steps of 4 s leave 5 % of doubt."""
-    found = analyze(run).plateau
-    assert found is not None
-    assert found.low == PLATEAU
-    assert PLATEAU <= found.pool_size <= PLATEAU + 1
+    plateau = analyze(run).plateau
+    assert plateau is not None
+    assert plateau.low == PLATEAU
+    assert PLATEAU <= plateau.pool_size <= PLATEAU + 1
 
 
 @measured_again

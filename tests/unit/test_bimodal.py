@@ -1,4 +1,4 @@
-"""Short and long transactions in one pool, found where they are and not where they aren't."""
+"""Two kinds of transactions in one pool: detected where they are, and not elsewhere."""
 
 import numpy as np
 import pytest
@@ -17,12 +17,12 @@ def usage(*kinds: tuple[int, float, float]) -> BimodalUsage | None:
 
 
 def test_two_separate_heaps_are_found_and_share_the_pool_by_the_time_they_hold_it() -> None:
-    found = usage((9000, 2.0, 0.3), (1000, 100.0, 0.3))
-    assert found is not None
-    assert found.short.share == pytest.approx(0.9, abs=0.01)
-    assert found.long.usage_ms == pytest.approx(100 * np.exp(0.3**2 / 2), rel=0.05)
-    assert found.pools(20) == (3, 17)  # 9 x 2 ms against 1 x 100 ms
-    assert found.pools(2) == (1, 1)
+    modes = usage((9000, 2.0, 0.3), (1000, 100.0, 0.3))
+    assert modes is not None
+    assert modes.short.share == pytest.approx(0.9, abs=0.01)
+    assert modes.long.usage_ms == pytest.approx(100 * np.exp(0.3**2 / 2), rel=0.05)
+    assert modes.pools(20) == (3, 17)  # 9 x 2 ms against 1 x 100 ms
+    assert modes.pools(2) == (1, 1)
 
 
 @pytest.mark.parametrize(

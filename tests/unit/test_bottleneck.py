@@ -53,9 +53,9 @@ def a_counted_step(counters: Mapping[str, float], cpu: float = 0.2) -> Step:
     ],
 )
 def test_what_is_full_or_waited_for_is_named(counters: Mapping[str, float], named: str, evidence: str) -> None:
-    found = shown([a_counted_step(counters)])
-    assert found.name == named
-    assert evidence in bottleneck_evidence(found.name, found.values)
+    bottleneck = shown([a_counted_step(counters)])
+    assert bottleneck.name == named
+    assert evidence in bottleneck_evidence(bottleneck.name, bottleneck.values)
 
 
 def test_a_busy_load_process_is_accused_before_the_server() -> None:
@@ -64,9 +64,9 @@ def test_a_busy_load_process_is_accused_before_the_server() -> None:
 
 
 def test_distance_is_told_from_the_statements_and_the_round_trip() -> None:
-    found = shown([a_counted_step({**IDLE, "Questions": 1200.0})], calibration=FAR)
-    assert found.name == "round trip"
-    assert "12 statements" in bottleneck_evidence(found.name, found.values)
+    bottleneck = shown([a_counted_step({**IDLE, "Questions": 1200.0})], calibration=FAR)
+    assert bottleneck.name == "round trip"
+    assert "12 statements" in bottleneck_evidence(bottleneck.name, bottleneck.values)
 
 
 def test_an_active_thread_pool_is_told_by_how_few_run() -> None:

@@ -45,7 +45,7 @@ def test_the_deadlock_floor_is_named(poolsize: Command) -> None:
 def test_without_cores_it_says_what_it_assumed(poolsize: Command) -> None:
     done = poolsize("recommend")
     assert done.returncode == 0
-    assert "assumes that the database runs here" in done.stderr
+    assert "as if the database runs here" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_analyze_prints_and_draws(poolsize_here: Command, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said", "code"),
+    ("arguments", "message", "code"),
     [
         (["recommend", "--cores", "-3"], "--cores -3", 2),
         (["recommend", "--cores", "many"], "many", 2),
@@ -112,7 +112,7 @@ def test_analyze_prints_and_draws(poolsize_here: Command, tmp_path: Path) -> Non
     ],
 )
 def test_bad_input_is_one_line_and_no_traceback(
-    poolsize_here: Command, tmp_path: Path, arguments: list[str], said: str, code: int
+    poolsize_here: Command, tmp_path: Path, arguments: list[str], message: str, code: int
 ) -> None:
     whole = stored(tmp_path / "a.jsonl").read_bytes()
     (tmp_path / "half.jsonl").write_bytes(whole[: len(whole) // 2])
@@ -122,7 +122,7 @@ def test_bad_input_is_one_line_and_no_traceback(
     assert done.returncode == code
     assert done.stdout == ""
     assert done.stderr.startswith("poolsize: error: ")
-    assert said in done.stderr
+    assert message in done.stderr
     assert done.stderr.count("\n") == 1
     assert "cret" not in done.stderr
     assert (tmp_path / "half.jsonl").read_bytes() == whole[: len(whole) // 2]
@@ -177,7 +177,7 @@ def test_what_a_notebook_can_not_show_is_refused_before_it_opens(
     words = opened(monkeypatch)
     whole = stored(tmp_path / "a.jsonl").read_text().splitlines(keepends=True)
     (tmp_path / "half.jsonl").write_text("".join(whole[:3]))
-    for runs, said, code in (
+    for runs, message, code in (
         (["half.jsonl"], "half.jsonl is incomplete", 1),
         (["a.jsonl", "half.jsonl"], "half.jsonl is incomplete", 1),
         (["a.jsonl", "./a.jsonl"], "is named twice", 2),
@@ -185,7 +185,7 @@ def test_what_a_notebook_can_not_show_is_refused_before_it_opens(
     ):
         done = poolsize_here("notebook", *runs)
         assert done.returncode == code
-        assert said in done.stderr
+        assert message in done.stderr
     assert not words
 
 
@@ -210,7 +210,10 @@ def test_without_the_notebook_extra_one_line_names_it(
         monkeypatch.setitem(sys.modules, module, None)
     done = poolsize_here("notebook")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == f"poolsize: error: notebooks need {', '.join(missing)}: pip install 'poolsize[notebook]'\n"
+    assert (
+        done.stderr
+        == f"poolsize: error: notebooks need {', '.join(missing)}: install them with pip install 'poolsize[notebook]'\n"
+    )
     assert list(tmp_path.iterdir()) == []
     assert not words
 

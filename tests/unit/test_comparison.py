@@ -57,8 +57,8 @@ def with_setting(run: Run, **different: Any) -> Run:
 
 def test_turned_round_every_difference_is_its_inverse() -> None:
     random = np.random.default_rng(6)
-    one, other = noisy(random), noisy(random, 1.1, tail=0.6)
-    (forward,), (back,) = compare({"a": one, "b": other}).others, compare({"b": other, "a": one}).others
+    first, second = noisy(random), noisy(random, 1.1, tail=0.6)
+    (forward,), (back,) = compare({"a": first, "b": second}).others, compare({"b": second, "a": first}).others
     for there, again in ((forward.throughput, back.throughput), (forward.p95, back.p95), *(
         (ours.throughput, theirs.throughput) for ours, theirs in zip(forward.sizes, back.sizes, strict=True)
     )):  # fmt: skip
@@ -74,30 +74,30 @@ def test_every_step_counts_where_one_run_has_more_of_them() -> None:
     again = tuple(replace(step, repeat=1) for step in a_run({1: 130, 2: 260, 4: 507}).steps)
     twice = replace(more, steps=(*more.steps, *again))
     twice = replace(twice, setting=replace(more.setting, plan=replace(more.plan, repeats=2)))
-    (other,) = compare({"once": analyze(once), "twice": analyze(twice)}).others
-    assert other.throughput is not None
-    assert other.throughput.mean == pytest.approx(0.2, abs=1e-3)
+    (difference,) = compare({"once": analyze(once), "twice": analyze(twice)}).others
+    assert difference.throughput is not None
+    assert difference.throughput.mean == pytest.approx(0.2, abs=1e-3)
 
 
 def test_a_known_difference_is_found_and_told() -> None:
     random = np.random.default_rng(3)
     comparison = compare({"before": noisy(random), "after": noisy(random, 1.2)})
-    (other,) = comparison.others
-    assert other.throughput is not None
-    assert other.throughput.low < 0.2 < other.throughput.high
-    assert other.throughput.significant
-    assert other.p95 is not None
-    assert other.p95.high < 0
-    text = difference_sentences(comparison, other)
+    (difference,) = comparison.others
+    assert difference.throughput is not None
+    assert difference.throughput.low < 0.2 < difference.throughput.high
+    assert difference.throughput.significant
+    assert difference.p95 is not None
+    assert difference.p95.high < 0
+    text = difference_sentences(comparison, difference)
     assert text[0].startswith("after has ")
     assert text[0].endswith("a significant difference.")
 
 
 def test_a_difference_at_one_size_is_found_there_and_nowhere_else() -> None:
     random = np.random.default_rng(4)
-    (other,) = compare({"before": noisy(random), "after": noisy(random, tail=0.6)}).others
-    assert list(other.significant_sizes) == [32]
-    assert other.significant_sizes[32].low < -0.4 < other.significant_sizes[32].high
+    (difference,) = compare({"before": noisy(random), "after": noisy(random, tail=0.6)}).others
+    assert list(difference.significant_sizes) == [32]
+    assert difference.significant_sizes[32].low < -0.4 < difference.significant_sizes[32].high
 
 
 def test_equal_runs_do_not_differ() -> None:
@@ -127,7 +127,7 @@ def test_the_one_field_is_found_by_itself() -> None:
 
 
 @pytest.mark.parametrize(
-    ("across", "different", "said"),
+    ("across", "different", "message"),
     [
         (
             None,
@@ -140,10 +140,10 @@ def test_the_one_field_is_found_by_itself() -> None:
     ],
 )
 def test_a_further_difference_is_refused_by_its_name_and_values(
-    across: str | None, different: dict[str, Any], said: str
+    across: str | None, different: dict[str, Any], message: str
 ) -> None:
     run = a_run({1: 100, 2: 200, 4: 390})
-    with pytest.raises(BadInput, match=said.replace("(", r"\(")):
+    with pytest.raises(BadInput, match=message.replace("(", r"\(")):
         compared_field({"a": run, "b": with_setting(run, **different)}, across)
 
 
@@ -153,9 +153,9 @@ def test_at_a_fixed_rate_latencies_are_compared() -> None:
     steps = tuple(with_sections(replace(step, rate=100.0), random) for step in run.steps)
     run = replace(run, setting=replace(run.setting, plan=replace(run.plan, rate=100.0)), steps=steps)
     comparison = compare({"a": analyze(run), "b": analyze(run)})
-    (other,) = comparison.others
-    assert other.throughput is None
-    assert [size.pool_size for size in other.sizes] == [1, 2, 4]
+    (difference,) = comparison.others
+    assert difference.throughput is None
+    assert [size.pool_size for size in difference.sizes] == [1, 2, 4]
     assert "No significant difference in p95" in " ".join(comparison_text(comparison).split())
     assert plots.plot_differences(Figure().subplots(), comparison).get_ylabel() == "p95 against the first run"
     assert json.loads(comparison_json(comparison))["differences"][0]["throughput"] is None
@@ -163,7 +163,7 @@ def test_at_a_fixed_rate_latencies_are_compared() -> None:
 
 def test_what_the_load_itself_limited_is_told() -> None:
     busy = analyze(a_run({1: 100, 2: 200, 4: 390}, cpu=0.99))
-    assert "(generator)" in comparison_text(compare({"a": analyze(a_run({1: 100, 2: 200, 4: 390})), "b": busy}))
+    assert "(check generator)" in comparison_text(compare({"a": analyze(a_run({1: 100, 2: 200, 4: 390})), "b": busy}))
 
 
 def test_a_size_that_a_check_voids_is_left_out_and_told() -> None:
@@ -191,21 +191,21 @@ def with_loop(run: Run, loop_us: float) -> Analysis:
 def test_a_machine_of_another_speed_is_told() -> None:
     run = a_run({1: 100, 2: 200, 4: 390})
 
-    def told(loop_us: float) -> Comparison:
+    def compared(loop_us: float) -> Comparison:
         return compare({"a": with_loop(run, 6.0), "b": with_loop(run, loop_us)})
 
-    assert "The machine had another speed" in comparison_text(told(7.5))
-    assert "The machine itself" not in comparison_text(told(6.2))
+    assert "was slower than in the first run" in comparison_text(compared(7.5))
+    assert "than in the first run" not in comparison_text(compared(6.2))
 
 
 def test_the_command_refuses_what_it_can_not_compare(poolsize_here: Command) -> None:
-    for arguments, said in (
+    for arguments, message in (
         (("a.jsonl",), "1 run given: name two or more"),
         (("a.jsonl", "a.jsonl"), "is named twice"),
     ):
         done = poolsize_here("compare", *arguments)
         assert done.returncode == 2
-        assert said in done.stderr
+        assert message in done.stderr
 
 
 def test_a_shipped_locustfile_with_other_words_is_no_difference() -> None:

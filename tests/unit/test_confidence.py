@@ -25,11 +25,11 @@ def test_a_95_percent_interval_holds_the_truth_in_93_to_97_of_100_runs(
     correlation: float, repeats: int, seconds: int
 ) -> None:
     generator = np.random.default_rng(7)
-    held = 0
+    covering = 0
     for _ in range(1000):
         interval = mean_interval([autocorrelated(generator, seconds, correlation) for _ in range(repeats)])
-        held += interval.low <= TRUTH <= interval.high
-    assert 930 <= held <= 970
+        covering += interval.low <= TRUTH <= interval.high
+    assert 930 <= covering <= 970
 
 
 def test_a_drift_in_a_few_seconds_makes_no_interval_without_end() -> None:
@@ -45,13 +45,13 @@ def test_a_constant_has_no_spread_and_too_little_says_nothing() -> None:
 
 def test_the_interval_of_a_percentile_holds_the_truth() -> None:
     """p95 of log-normal transactions, which is exp(1.645), from 8 sections of 200."""
-    truth, held = float(np.exp(1.6448536)), 0
+    truth, covering = float(np.exp(1.6448536)), 0
     random = np.random.default_rng(7)
     for _ in range(400):
         sections = np.exp(random.standard_normal((8, 200)))
         interval = quantile_interval(float(np.quantile(sections, 0.95)), [np.quantile(sections, 0.95, axis=1).tolist()])
-        held += interval.low <= truth <= interval.high
-    assert 0.92 <= held / 400 <= 0.99
+        covering += interval.low <= truth <= interval.high
+    assert 0.92 <= covering / 400 <= 0.99
 
 
 def test_repeats_of_different_lengths_go_together() -> None:

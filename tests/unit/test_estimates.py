@@ -33,48 +33,50 @@ def network(servers: int, service_ms: float, delay_ms: float, slowdown: float = 
 )
 def test_a_closed_network_is_found_again(servers: int, service_ms: float, delay_ms: float, slowdown: float) -> None:
     rates = network(servers, service_ms, delay_ms, slowdown)
-    found = fit_network(SIZES, rates, [0.01 * rate for rate in rates])
-    assert found is not None
-    assert found.throughput(SIZES) == pytest.approx(rates, rel=0.01)
+    fitted = fit_network(SIZES, rates, [0.01 * rate for rate in rates])
+    assert fitted is not None
+    assert fitted.throughput(SIZES) == pytest.approx(rates, rel=0.01)
     every = list(range(1, 65))
     truth = 1000 * throughputs([Station(service_ms, servers, slowdown)], delay_ms, 64)
-    assert found.throughput(every) == pytest.approx(truth, rel=0.03)
+    assert fitted.throughput(every) == pytest.approx(truth, rel=0.03)
 
 
 def test_the_estimators_agree_on_a_plain_curve() -> None:
-    found = estimates(curve(network(8, 2.0, 3.0)))
-    assert found["plateau"].pool_size in range(19, 33)
-    assert found["closed_network"].pool_size in range(16, 33)
-    assert found["closed_network"].error is not None
-    assert found["closed_network"].error < 0.03
-    assert found["kneedle"].pool_size in {8, 16}
+    answers = estimates(curve(network(8, 2.0, 3.0)))
+    assert answers["plateau"].pool_size in range(19, 33)
+    assert answers["closed_network"].pool_size in range(16, 33)
+    assert answers["closed_network"].error is not None
+    assert answers["closed_network"].error < 0.03
+    assert answers["kneedle"].pool_size in {8, 16}
 
 
 def test_a_curve_without_a_peak_has_none_for_the_usl() -> None:
-    found = estimates(curve([100 * size / (1 + 0.05 * (size - 1)) for size in SIZES]))["usl"]
-    assert found.pool_size is None
-    assert found.error is not None
-    assert found.error < 0.01
+    usl = estimates(curve([100 * size / (1 + 0.05 * (size - 1)) for size in SIZES]))["usl"]
+    assert usl.pool_size is None
+    assert usl.error is not None
+    assert usl.error < 0.01
 
 
 def test_a_peak_inside_is_found_with_its_interval() -> None:
     rates = [100 * size / (1 + 0.02 * (size - 1) + 0.001 * size * (size - 1)) for size in SIZES]
-    found = estimates(curve(rates))["usl"]
-    assert found.pool_size == 31  # sqrt((1 - sigma) / kappa)
-    assert (found.low or 0) <= 31 <= (found.high or 0)
+    usl = estimates(curve(rates))["usl"]
+    assert usl.pool_size == 31  # sqrt((1 - sigma) / kappa)
+    assert (usl.low or 0) <= 31 <= (usl.high or 0)
 
 
 def test_an_estimate_that_moves_with_the_range_says_so() -> None:
     """Throughput that never stops rising: the plateau is wherever the sweep ended."""
-    found = estimates(curve([100 * size**0.7 for size in SIZES]))
-    assert found["plateau"].pool_size in range(54, 65)
-    assert found["plateau"].unstable
+    answers = estimates(curve([100 * size**0.7 for size in SIZES]))
+    assert answers["plateau"].pool_size in range(54, 65)
+    assert answers["plateau"].unstable
 
 
 @settings(max_examples=500)
 @example([(1, 0.0), (2, 0.0), (152, 5538.0), (385, 14175.0)])
 @given(
-    st.lists(st.tuples(st.integers(1, 1000), st.floats(0, 1e5)), min_size=3, max_size=12, unique_by=lambda one: one[0])
+    st.lists(
+        st.tuples(st.integers(1, 1000), st.floats(0, 1e5)), min_size=3, max_size=12, unique_by=lambda point: point[0]
+    )
 )
 def test_kneedle_is_the_library_s(points: list[tuple[int, float]]) -> None:
     """On any points; those without a range have no knee, and the library divides by it."""
@@ -95,8 +97,8 @@ def test_kneedle_finds_the_knee_of_a_published_curve_and_none_in_a_straight_line
 
 
 def test_too_few_sizes_give_no_answer_but_no_error_either() -> None:
-    found = estimates(curve([100.0, 150.0], sizes=[1, 2]))
-    assert found["usl"].pool_size is None
-    assert found["closed_network"].pool_size is None
-    assert found["kneedle"].pool_size is None
-    assert found["plateau"].pool_size == 2
+    answers = estimates(curve([100.0, 150.0], sizes=[1, 2]))
+    assert answers["usl"].pool_size is None
+    assert answers["closed_network"].pool_size is None
+    assert answers["kneedle"].pool_size is None
+    assert answers["plateau"].pool_size == 2

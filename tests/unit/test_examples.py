@@ -19,10 +19,10 @@ FREE = {"server_options", "errors", "failed", "versions"}
 
 def keys(value: Any) -> set[str]:
     if isinstance(value, list):
-        return {key for one in value for key in keys(one)}
+        return {key for item in value for key in keys(item)}
     if not isinstance(value, dict):
         return set()
-    return set(value) | {key for name, one in value.items() if name not in FREE for key in keys(one)}
+    return set(value) | {key for name, item in value.items() if name not in FREE for key in keys(item)}
 
 
 @pytest.mark.parametrize("path", EXAMPLES.values(), ids=EXAMPLES)
@@ -38,8 +38,8 @@ def test_it_is_of_this_version_small_and_whole(path: Path) -> None:
 def test_every_field_of_it_is_explained(path: Path) -> None:
     examples = (path.parent / "README.md").read_text()
     text = "".join((ROOT / f"docs/reference/{page}.md").read_text() for page in ("run-format", "checks"))
-    found = {key for line in path.read_text().splitlines() for key in keys(json.loads(line))}
-    assert sorted(key for key in found if f"`{key}`" not in text) == []
+    stored = {key for line in path.read_text().splitlines() for key in keys(json.loads(line))}
+    assert sorted(key for key in stored if f"`{key}`" not in text) == []
     assert f"`{path.name}`" in examples
 
 

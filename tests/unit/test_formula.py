@@ -33,16 +33,16 @@ def test_three_threads_of_four_connections_need_ten() -> None:
     assert starting_point(8, app_threads=3, connections_per_thread=4).pool_size == 17
 
 
-@given(threads=st.integers(1, 20), held=st.integers(2, 6))
-def test_at_the_floor_some_thread_can_always_finish_and_below_it_all_can_block(threads: int, held: int) -> None:
-    floor = deadlock_floor(threads, held)
+@given(threads=st.integers(1, 20), connections=st.integers(2, 6))
+def test_at_the_floor_some_thread_can_always_finish_and_below_it_all_can_block(threads: int, connections: int) -> None:
+    floor = deadlock_floor(threads, connections)
     assert floor is not None
 
     def all_block(pool: int) -> bool:
         holding = [0] * threads  # taken in turns, the worst order: everybody gets as far as everybody else
         for taken in range(pool):
             holding[taken % threads] += 1
-        return max(holding) < held
+        return max(holding) < connections
 
     assert not all_block(floor)
     assert all_block(floor - 1)

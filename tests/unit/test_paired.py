@@ -11,7 +11,7 @@ SECONDS = 0.021
 """Standard error of a ratio of two steps of 15 s, as their seconds show it."""
 
 
-def drawn(random: np.random.Generator, truth: np.ndarray, steps: float, repeats: int = 1) -> list[Pair]:
+def simulated(random: np.random.Generator, truth: np.ndarray, steps: float, repeats: int = 1) -> list[Pair]:
     """Pairs of steps that differ by `steps` beyond their seconds, which know their own error from six degrees."""
     return [
         Pair(
@@ -24,15 +24,16 @@ def drawn(random: np.random.Generator, truth: np.ndarray, steps: float, repeats:
     ]
 
 
-def held(truth: np.ndarray, steps: float, repeats: int = 1) -> tuple[float, float]:
-    """How often the interval of the average held the truth, and how often those at all sizes did at once."""
+def coverage(truth: np.ndarray, steps: float, repeats: int = 1) -> tuple[float, float]:
+    """Return the share of intervals of the average with the truth, and the share where all sizes have it."""
     random = np.random.default_rng(1)
     average = everywhere = 0
     for _ in range(TIMES):
-        found, by_size = paired(drawn(random, truth, steps, repeats))
-        average += found.low <= np.expm1(truth.mean()) <= found.high
+        average_interval, by_size = paired(simulated(random, truth, steps, repeats))
+        average += average_interval.low <= np.expm1(truth.mean()) <= average_interval.high
         everywhere += all(
-            one.low <= np.expm1(ratio) <= one.high for one, ratio in zip(by_size.values(), truth, strict=True)
+            interval.low <= np.expm1(ratio) <= interval.high
+            for interval, ratio in zip(by_size.values(), truth, strict=True)
         )
     return average / TIMES, everywhere / TIMES
 
@@ -44,27 +45,27 @@ CLIFF, SLOPE = np.array([0, 0, 0, 0, *np.log([0.8] * 3)]), np.linspace(0, -0.3, 
 @pytest.mark.parametrize("truth", [FLAT, FLAT[:4], FLAT[:3], DIP, CLIFF, SLOPE], ids=str)
 @pytest.mark.parametrize("steps", [0.005, 0.015, 0.03])
 def test_intervals_hold_the_truth_where_steps_differ_by_up_to_3_percent(truth: np.ndarray, steps: float) -> None:
-    average, everywhere = held(truth, steps)
+    average, everywhere = coverage(truth, steps)
     assert average >= 0.91
     assert everywhere >= 0.93
 
 
 def test_repeats_tell_how_much_steps_differ_and_make_it_precise() -> None:
-    average, everywhere = held(FLAT, 0.03, repeats=3)
+    average, everywhere = coverage(FLAT, 0.03, repeats=3)
     assert average >= 0.93
     assert everywhere >= 0.93
     random = np.random.default_rng(2)
-    once, thrice = (paired(drawn(random, FLAT, 0.015, repeats))[0] for repeats in (1, 3))
+    once, thrice = (paired(simulated(random, FLAT, 0.015, repeats))[0] for repeats in (1, 3))
     assert thrice.high - thrice.low < 0.7 * (once.high - once.low)
 
 
 @pytest.mark.parametrize(("truth", "place"), [(DIP, 3), (np.array([*FLAT[:6], np.log(0.75)]), 6)], ids=str)
 def test_a_difference_at_one_size_is_found(truth: np.ndarray, place: int) -> None:
     random = np.random.default_rng(3)
-    found = [list(paired(drawn(random, truth, 0.015))[1].values())[place] for _ in range(100)]
-    assert sum(one.significant for one in found) >= 95
+    intervals = [list(paired(simulated(random, truth, 0.015))[1].values())[place] for _ in range(100)]
+    assert sum(interval.significant for interval in intervals) >= 95
 
 
 def test_a_small_difference_everywhere_is_found_on_average() -> None:
     random = np.random.default_rng(4)
-    assert sum(paired(drawn(random, FLAT + np.log(1.05), 0.015))[0].low > 0 for _ in range(100)) >= 90
+    assert sum(paired(simulated(random, FLAT + np.log(1.05), 0.015))[0].low > 0 for _ in range(100)) >= 90

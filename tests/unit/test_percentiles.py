@@ -14,9 +14,9 @@ def test_percentiles_are_the_library_s(values: list[tuple[int, int]]) -> None:
     for value, number in values:
         histogram.record_value(value, number)
     histogram = merged([histogram.encode()])
-    found = percentiles(histogram)
+    result = percentiles(histogram)
     for name, quantile in QUANTILES.items():
-        assert getattr(found, name) == histogram.get_value_at_percentile(quantile) / 1000
-    assert found.mean == pytest.approx(histogram.get_mean_value() / 1000, rel=1e-3)
-    assert found.max == histogram.get_max_value() / 1000
+        assert getattr(result, name) == histogram.get_value_at_percentile(quantile) / 1000
+    assert result.mean == pytest.approx(histogram.get_mean_value() / 1000, rel=1e-3)
+    assert result.max == histogram.get_max_value() / 1000
     assert list(quantiles(histogram, [0.1, 1.0])) == [histogram.get_value_at_percentile(q) for q in (10, 100)]

@@ -62,18 +62,18 @@ PLOTS: dict[str, Callable[[Axes], Axes]] = {
 @pytest.mark.parametrize("name", PLOTS)
 def test_it_looks_as_it_did(name: str, tmp_path: Path) -> None:
     with mpl.rc_context(plots.STYLE):
-        drawn = Figure(figsize=(4.8, 3.3), layout="constrained")
-        ax = drawn.subplots()
+        figure = Figure(figsize=(4.8, 3.3), layout="constrained")
+        ax = figure.subplots()
         assert PLOTS[name](ax) is ax
-        assert_golden_image(f"{name}.png", drawn, tmp_path)
+        assert_golden_image(f"{name}.png", figure, tmp_path)
 
 
 def test_an_image_that_differs_is_noticed(tmp_path: Path) -> None:
     """Without one small mark it is another image."""
     with mpl.rc_context(plots.STYLE):
-        drawn = Figure(figsize=(4.8, 3.3), layout="constrained")
-        plots.plot_throughput(drawn.subplots(), run())
-        drawn.savefig(tmp_path / "without.png", dpi=80)
+        figure = Figure(figsize=(4.8, 3.3), layout="constrained")
+        plots.plot_throughput(figure.subplots(), run())
+        figure.savefig(tmp_path / "without.png", dpi=80)
     assert compare_images(str(GOLDEN / "plots/throughput.png"), str(tmp_path / "without.png"), PIXELS)
 
 
@@ -94,15 +94,15 @@ def test_axes_name_what_they_show_and_its_unit(name: str) -> None:
 @pytest.mark.parametrize("name", PLOTS)
 def test_nothing_reaches_beyond_a_report_s_picture(name: str) -> None:
     with mpl.rc_context(plots.STYLE):
-        drawn = Figure(figsize=(WIDTH, HEIGHT), layout="constrained")
-        ax = PLOTS[name](drawn.subplots())
-        drawn.draw_without_rendering()
+        figure = Figure(figsize=(WIDTH, HEIGHT), layout="constrained")
+        ax = PLOTS[name](figure.subplots())
+        figure.draw_without_rendering()
         legend = ax.get_legend()
         assert legend
         box = legend.get_window_extent()
     assert box.x0 >= -1
-    assert box.x1 <= drawn.bbox.width + 1
-    assert box.y1 <= drawn.bbox.height + 1
+    assert box.x1 <= figure.bbox.width + 1
+    assert box.y1 <= figure.bbox.height + 1
 
 
 @pytest.mark.parametrize("draw", [plots.plot_users, plots.plot_wait_and_usage, plots.plot_distribution])

@@ -1,4 +1,4 @@
-"""Callers in front of a pool against closed forms, and what a run's network predicts against what was measured."""
+"""Users in front of a pool against closed forms, and what a run's network predicts against what was measured."""
 
 import csv
 from dataclasses import dataclass, replace
@@ -33,20 +33,20 @@ def test_many_users_who_seldom_call_are_an_open_queue() -> None:
     servers, service_ms, users = 8, 10.0, 1_000_000
     for load in (0.5, 0.8, 0.9):
         offered = servers * load
-        found = finite_source(np.arange(1, servers + 1) / service_ms, users, users * service_ms / offered)
+        result = finite_source(np.arange(1, servers + 1) / service_ms, users, users * service_ms / offered)
         waiting, left = erlang_c(servers, offered), servers / service_ms - offered / service_ms
-        assert found.throughput == pytest.approx(offered / service_ms, rel=1e-3)
-        assert found.wait_ms == pytest.approx(waiting / left, rel=0.02)
+        assert result.throughput == pytest.approx(offered / service_ms, rel=1e-3)
+        assert result.wait_ms == pytest.approx(waiting / left, rel=0.02)
         p95_ms = max(0.0, np.log(waiting / 0.05) / left)
-        assert np.quantile(found.waits_ms, 0.95) == pytest.approx(p95_ms, rel=0.05, abs=0.15)
+        assert np.quantile(result.waits_ms, 0.95) == pytest.approx(p95_ms, rel=0.05, abs=0.15)
 
 
 def test_the_machine_repairman_waits_as_its_closed_form_says() -> None:
-    found = finite_source(np.array([1 / 5.0]), 3, 10.0)
+    result = finite_source(np.array([1 / 5.0]), 3, 10.0)
     weights = np.array([1, 3 * 0.5, 6 * 0.5**2, 6 * 0.5**3])  # N! / (N - n)! (D / Z)**n
     throughput = (1 - weights[0] / weights.sum()) / 5
-    assert found.throughput == pytest.approx(throughput)
-    assert found.wait_ms == pytest.approx(3 / throughput - 10 - 5, rel=0.01)
+    assert result.throughput == pytest.approx(throughput)
+    assert result.wait_ms == pytest.approx(3 / throughput - 10 - 5, rel=0.01)
 
 
 @given(st.integers(1, 60), st.integers(1, 5000), st.floats(0.1, 1000), st.integers(1, 16), st.floats(0, 0.05))
@@ -54,18 +54,18 @@ def test_little_and_the_interactive_law_hold(
     pool: int, users: int, think_ms: float, servers: int, slowdown: float
 ) -> None:
     rates = throughputs([Station(3.0, servers, slowdown)], 1.0, pool)
-    found = finite_source(rates, users, think_ms)
-    assert found.throughput <= users / (think_ms + found.usage_ms) * (1 + 1e-9)
-    assert found.connections_in_use <= min(pool, users) + 1e-9
-    response_ms = users / found.throughput - think_ms
-    assert found.wait_ms + found.usage_ms == pytest.approx(response_ms, rel=0.02, abs=0.02 * found.usage_ms)
+    result = finite_source(rates, users, think_ms)
+    assert result.throughput <= users / (think_ms + result.usage_ms) * (1 + 1e-9)
+    assert result.connections_in_use <= min(pool, users) + 1e-9
+    response_ms = users / result.throughput - think_ms
+    assert result.wait_ms + result.usage_ms == pytest.approx(response_ms, rel=0.02, abs=0.02 * result.usage_ms)
 
 
-def test_callers_that_never_think_are_all_there() -> None:
-    found = finite_source(np.array([0.1, 0.2]), 10, 0.0)
-    assert found.throughput == pytest.approx(0.2)
-    assert found.connections_in_use == 2
-    assert found.wait_ms == pytest.approx(8 / 0.2, rel=0.01)
+def test_users_that_never_think_are_all_there() -> None:
+    result = finite_source(np.array([0.1, 0.2]), 10, 0.0)
+    assert result.throughput == pytest.approx(0.2)
+    assert result.connections_in_use == 2
+    assert result.wait_ms == pytest.approx(8 / 0.2, rel=0.01)
 
 
 @dataclass(frozen=True)
@@ -129,18 +129,18 @@ def test_the_demonstration_s_users_did_not_wait_for_a_connection() -> None:
 
 
 def test_what_was_measured_is_predicted() -> None:
-    found = predict(SCAN, WhatIf())
-    for size in found.sizes:
+    prediction = predict(SCAN, WhatIf())
+    for size in prediction.sizes:
         if size.measured is not None:
             measured = SCAN.at(size.pool_size)
             assert size.throughput == pytest.approx(size.measured, rel=0.05)
             assert size.usage.mean == pytest.approx(measured.usage.mean, rel=0.1)
             assert size.total.p95 == pytest.approx(measured.total.p95, rel=0.15)
-    assert [size.pool_size for size in found.sizes] == [1, 2, 4, 8, 16, 32]
-    assert any("Above 16" in note for note in map(sentence, found.findings))
+    assert [size.pool_size for size in prediction.sizes] == [1, 2, 4, 8, 16, 32]
+    assert any("Above 16" in note for note in map(sentence, prediction.findings))
 
 
-def test_more_cores_do_more_and_more_callers_wait_longer() -> None:
+def test_more_cores_do_more_and_more_users_wait_longer() -> None:
     as_it_was, cores = (predict(SCAN, WhatIf(cores=cores), [16]).sizes[0] for cores in (None, 8))
     assert cores.throughput == pytest.approx(4 * as_it_was.throughput, rel=0.1)
     few, many = (predict(SCAN, WhatIf(users=users), [2]).sizes[0] for users in (4, 400))
@@ -163,13 +163,13 @@ def test_distance_is_paid_by_every_statement() -> None:
 
 
 def test_instances_share_users_and_pool_and_lose_a_little() -> None:
-    """Ten small pools are never better than one of the same size in all."""
-    one, ten = (
+    """Ten small pools are never better than a single pool of the same size."""
+    at_one, at_ten = (
         predict(SCAN, WhatIf(users=200, think_time_ms=1000.0, instances=number, cores=16), [20]).sizes[0]
         for number in (1, 10)
     )
-    assert ten.wait.mean > one.wait.mean
-    assert ten.throughput == pytest.approx(one.throughput, rel=0.1)
+    assert at_ten.wait.mean > at_one.wait.mean
+    assert at_ten.throughput == pytest.approx(at_one.throughput, rel=0.1)
 
 
 @pytest.mark.parametrize(("option", "value"), [("users", 1_000_001), ("users", 0), ("cores", 0), ("instances", 0)])
@@ -185,7 +185,7 @@ def test_what_a_run_does_not_know_is_refused() -> None:
         predict(SCAN, WhatIf(instances=3, users=2), [9])
     with pytest.raises(BadInput, match="10,000 connections at most"):
         predict(SCAN, WhatIf(), [100_000])
-    with pytest.raises(WorkFailed, match="4 sizes"):
+    with pytest.raises(WorkFailed, match="4 valid sizes"):
         predict(analyze(a_run({1: 100, 2: 200})), WhatIf())
     with pytest.raises(BadInput, match="`round_trip_ms` 5ms"):
         predict(analyze(a_run({1: 100, 2: 200, 4: 390, 8: 400, 16: 401})), WhatIf(round_trip_ms=5.0))
@@ -199,5 +199,7 @@ def test_the_shape_of_usage_times_is_the_measured_one() -> None:
     assert unknown.sizes[0].usage.p95 / unknown.sizes[0].usage.mean == pytest.approx(np.log(20), rel=0.02)
     assert any("exponentially" in note for note in map(sentence, unknown.findings))
     replayed = replace(recorded, setting=replace(recorded.setting, recording="a.csv"))
+    assert predict(analyze(replayed), WhatIf(), [2]).users == SCAN.setting.plan.users
+    without_users = replace(replayed, steps=tuple(replace(step, users=0) for step in replayed.steps))
     with pytest.raises(BadInput, match="give `users`"):
-        predict(analyze(replayed), WhatIf())
+        predict(analyze(without_users), WhatIf())

@@ -25,17 +25,17 @@ def reasons(run: Run, current: int | None = None) -> str:
 
 
 def test_the_current_size_has_its_price() -> None:
-    assert "Your current size, 64, costs 2" in reasons(FALLING, current=64)
-    assert "x p95 against 4" in reasons(FALLING, current=64)
-    assert "Your current size, 4, is the recommended size" in reasons(FALLING, current=4)
+    assert "your current pool size, 64, loses 2" in reasons(FALLING, current=64)
+    assert " times the p95" in reasons(FALLING, current=64)
+    assert "Your current pool size, 4, is the recommended size" in reasons(FALLING, current=4)
     answer = recommend(analyze(FALLING), current=48)
-    (price,) = [other for other in answer.regret if other.pool_size == 48]
+    (price,) = [row for row in answer.prices if row.pool_size == 48]
     assert 0.1 < price.throughput_loss < 0.25
 
 
 def test_what_lies_beyond_the_measured_sizes_has_no_price() -> None:
     assert "is outside of the measured sizes (4 to 64)" in reasons(FALLING, current=100)
-    assert 100 not in [other.pool_size for other in recommend(analyze(FALLING), current=100).regret]
+    assert 100 not in [price.pool_size for price in recommend(analyze(FALLING), current=100).prices]
 
 
 def test_a_latency_limit_is_kept_by_a_size_that_keeps_it() -> None:
@@ -43,7 +43,7 @@ def test_a_latency_limit_is_kept_by_a_size_that_keeps_it() -> None:
     analysis = analyze(FALLING)
     limited = recommend(analysis, LatencyLimits(max_p95_ms=645))
     assert limited.pool_size in range(6, 14)
-    assert "keeps the latency limit: p95 within 645 ms" in "\n".join(reason_sentences(limited.findings))
+    assert "within the latency limit: p95 within 645 ms" in "\n".join(reason_sentences(limited.findings))
     assert recommend(analysis, LatencyLimits(max_p95_ms=700)).pool_size == recommend(analysis).pool_size
     both = recommend(analysis, LatencyLimits(max_p95_ms=700, max_p99_ms=645))
     assert both.pool_size == limited.pool_size
@@ -62,7 +62,7 @@ def test_a_limit_on_what_is_not_known_is_refused() -> None:
         recommend(analyze(recorded), LatencyLimits(max_p99_ms=20))
 
 
-def test_as_many_callers_as_connections_are_a_job_queue() -> None:
+def test_as_many_users_as_connections_are_a_job_queue() -> None:
     run = a_run({2: 200, 4: 390, 8: 400, 16: 401}, users=16)
     assert "consumers of a job queue" in reasons(run)
     assert "consumers of a job queue" not in reasons(FALLING)
@@ -98,22 +98,22 @@ def test_what_the_database_alone_needs_is_told_where_its_processor_holds_it() ->
     assert answer.database_size in {4, 5}
     assert answer.database_range is not None
     assert answer.database_range[0] <= answer.database_size <= answer.database_range[1]
-    assert "would saturate the database alone" in "\n".join(reason_sentences(answer.findings))
+    assert "would saturate the database" in "\n".join(reason_sentences(answer.findings))
 
 
 def test_a_busy_client_that_can_not_be_told_from_the_server_gives_no_size() -> None:
     """Nothing is known of the server's part without its process, or a lone connection."""
     answer = recommend(analyze(a_run({4: 390, 8: 400, 16: 401}, cpu=0.95)))
     assert (answer.pool_size, answer.verdict) == (None, "generator-limited")
-    assert "are not known apart" in warning_sentences(answer.findings)[0]
+    assert "can't be separated" in warning_sentences(answer.findings)[0]
 
 
 def test_a_search_that_spent_its_budget_says_what_is_not_known() -> None:
     plan = replace(FALLING.plan, sizes=(), search=Search(8, 1, 128, budget_seconds=50))
     run = replace(FALLING, setting=replace(FALLING.setting, plan=plan), ended=SearchEnd.BUDGET)
-    told = "\n".join(warning_sentences(recommend(analyze(run)).findings))
-    assert "spent its budget of 50 s" in told
-    assert "--budget" in told
+    text = "\n".join(warning_sentences(recommend(analyze(run)).findings))
+    assert "spent its budget of 50 s" in text
+    assert "--budget" in text
     assert "spent" not in "\n".join(
         warning_sentences(recommend(analyze(replace(run, ended=SearchEnd.CERTAIN))).findings)
     )
@@ -126,7 +126,7 @@ def test_sizes_far_apart_leave_the_answer_between_them_and_say_so() -> None:
 
 
 def test_losses_are_never_negative_and_grow_away_from_the_best() -> None:
-    losses = [other.throughput_loss for other in recommend(analyze(FALLING)).regret]
+    losses = [price.throughput_loss for price in recommend(analyze(FALLING)).prices]
     assert min(losses) == 0
     assert np.diff(losses[2:]).min() > 0
 

@@ -13,8 +13,8 @@ from tests.conftest import ROOT
 from tests.golden import assert_golden
 
 SEEN = {
-    "druid_insert_mysql57": (8, 8, "users-limited", "flat from 50 on, as many as callers; nothing between 8 and 50"),
-    "druid_insert_mysql9": (8, 8, "users-limited", "flat from 50 on, as many as callers; nothing between 8 and 50"),
+    "druid_insert_mysql57": (8, 8, "users-limited", "flat from 50 on, as many as users; nothing between 8 and 50"),
+    "druid_insert_mysql9": (8, 8, "users-limited", "flat from 50 on, as many as users; nothing between 8 and 50"),
     "druid_insert_mysql56": (None, None, "noisy", "four sizes, none between 8 and 100, where it bends"),
     "rds_threadpool_oltp_rw": (32, 32, "measured", "12,700 at 32, then flat: the thread pool holds it"),
     "rds_threadpool_oltp_rw_queries": (32, 32, "measured", "64,000 at 32, then flat: the thread pool holds it"),

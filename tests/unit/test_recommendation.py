@@ -101,7 +101,7 @@ def test_an_incomplete_run_is_refused_with_the_way_on() -> None:
 
 def test_the_price_of_each_size_is_told() -> None:
     answer = recommend(analyze(a_run({1: 100, 2: 200, 4: 400})))
-    losses = {other.pool_size: round(other.throughput_loss, 3) for other in answer.regret}
+    losses = {other.pool_size: round(other.throughput_loss, 3) for other in answer.prices}
     assert losses == pytest.approx({1: 0.75, 2: 0.5, 4: 0.0}, abs=0.01)
 
 
@@ -162,4 +162,4 @@ def test_at_a_rate_the_smallest_size_that_carries_it_is_the_answer(
 def test_a_rate_that_no_size_carries_is_said_to_be_that() -> None:
     answer = recommend(analyze(at_a_rate({1: False, 2: False})))
     assert answer.pool_size is None
-    assert "No measured pool carries 500/s" in warning_sentences(answer.findings)[0]
+    assert "No measured pool size serves 500/s" in warning_sentences(answer.findings)[0]

@@ -13,8 +13,8 @@ TIMES_NS = st.lists(st.tuples(*[st.integers(0, 10**12)] * 3), min_size=1, max_si
 @given(TIMES_NS)
 def test_nothing_is_lost_and_values_keep_three_digits(times: list[tuple[int, int, int]]) -> None:
     recorder = Recorder()
-    for one in times:
-        recorder.record(one)
+    for times_ns in times:
+        recorder.record(times_ns)
     second = recorder.end_second()
     assert second.transactions == len(times) == sum(second.total.values())
     for kept, exact in zip(
@@ -33,17 +33,17 @@ def test_percentiles_agree_with_the_exact_ones() -> None:
     for time_us in times_us:
         recorder.record((0, 0, int(time_us * 1000)))
     second = recorder.end_second()
-    found = percentiles(histogram([second.usage]))
+    result = percentiles(histogram([second.usage]))
     for name, quantile in QUANTILES.items():
         exact_ms = float(np.percentile(times_us, quantile)) / 1000
-        assert abs(getattr(found, name) / exact_ms - 1) < 0.003, name
-    assert abs(found.mean / (times_us.mean() / 1000) - 1) < 0.001
+        assert abs(getattr(result, name) / exact_ms - 1) < 0.003, name
+    assert abs(result.mean / (times_us.mean() / 1000) - 1) < 0.001
 
 
 def test_histograms_merge_without_loss() -> None:
-    one, other = {100: 3, 2_000_000: 1}, {100: 2, 7: 5}
-    both = merged(str(histogram([counts]).encode(), "ascii") for counts in (one, other))
-    together = histogram([one, other])
+    first, second = {100: 3, 2_000_000: 1}, {100: 2, 7: 5}
+    both = merged(str(histogram([counts]).encode(), "ascii") for counts in (first, second))
+    together = histogram([first, second])
     assert both.get_total_count() == 11
     assert percentiles(both) == percentiles(together)
 

@@ -28,7 +28,7 @@ def stored(path: Path, users: int = 64) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         # a time without a unit
         (["recommend", "--run", SCAN, "--max-p95", "20"], "--max-p95 20: a time needs a unit: write 20ms or 20s"),
@@ -38,7 +38,7 @@ def stored(path: Path, users: int = 64) -> Path:
         (["predict", SCAN, "--round-trip", "5"], "--round-trip 5: a time needs a unit: write 5ms or 5s"),
         (["predict", SCAN, "--think-time", "1"], "--think-time 1: a time needs a unit"),
         # typos
-        (["swep"], "swep is no command; did you mean sweep?"),
+        (["swep"], "swep is not a command; did you mean sweep?"),
         (["Recomend"], "did you mean recommend?"),
         (["frobnicate"], "the commands are recommend, sweep"),
         (["sweep", "--workload", "oltp_read_wirte"], "did you mean oltp_read_write?"),
@@ -76,13 +76,13 @@ def stored(path: Path, users: int = 64) -> Path:
     ids=lambda value: " ".join(value[-2:]) if isinstance(value, list) else "",
 )
 def test_it_is_refused_in_one_line_and_nothing_is_printed(
-    poolsize_here: Command, tmp_path: Path, arguments: list[str], said: str
+    poolsize_here: Command, tmp_path: Path, arguments: list[str], message: str
 ) -> None:
     done = poolsize_here(*arguments)
     assert (done.returncode, done.stdout) == (2, ""), done.stderr
     assert done.stderr.startswith("poolsize: error: ")
     assert done.stderr.count("\n") == 1
-    assert said in done.stderr
+    assert message in done.stderr
     assert "secret" not in done.stderr
     assert list(tmp_path.iterdir()) == []
 
@@ -129,7 +129,9 @@ def test_an_interrupted_replay_says_how_to_resume(poolsize_here: Command, monkey
         patched.setattr(replay_run, "sweep", interrupt)
         done = poolsize_here("sweep", "--replay", "cisco", "--output", "a.jsonl")
     assert done.returncode == 130
-    assert done.stderr == ("poolsize: error: interrupted; what was measured is kept: poolsize sweep --resume a.jsonl\n")
+    assert done.stderr == (
+        "poolsize: error: interrupted; the measured steps are kept: poolsize sweep --resume a.jsonl\n"
+    )
     assert poolsize_here("sweep", "--resume", "a.jsonl").returncode == 0
 
 

@@ -28,6 +28,9 @@ from poolsize.sweep.recorded_run import recorded_run
 from tests.conftest import EXAMPLES, Command, a_run, a_step, example
 from tests.golden import assert_golden
 
+LATENCY_CAPTION = "Percentiles of the total time"
+PLATEAU_CAPTION = "the smallest pool size that probably reaches"
+
 
 class Page(HTMLParser):
     """Tags with their attributes, and all text, in order."""
@@ -79,15 +82,20 @@ def test_nothing_in_the_page_lies_outside_of_it() -> None:
 
 def test_every_picture_has_words_with_figures() -> None:
     _, page = page_of_example("oltp_read_write-mariadb")
-    told = [attributes.get("alt") or "" for tag, attributes in page.tags if tag == "img"]
-    assert len(told) == 7
-    assert all(re.search(r"\d", alt) and len(alt) > 60 for alt in told)
+    texts = [attributes.get("alt") or "" for tag, attributes in page.tags if tag == "img"]
+    assert len(texts) == 7
+    assert LATENCY_CAPTION in page.text
+    assert PLATEAU_CAPTION in page.text
+    assert all(re.search(r"\d", alt) and len(alt) > 60 for alt in texts)
 
 
 def test_the_answer_comes_before_everything_else() -> None:
     _, page = page_of_example("scan-mariadb")
     words = page.text[page.text.index("How many connections should") :]
-    order = [words.index(part) for part in ("2 connections", "Caution:", "To paste", "Why", "Checks", "Facts")]
+    order = [
+        words.index(part)
+        for part in ("2 connections", "Caution:", "Code for your application", "Why", "Checks", "Facts")
+    ]
     assert order == sorted(order)
 
 
@@ -98,12 +106,12 @@ def test_a_failed_check_is_as_plain_as_the_result() -> None:
     run = replace(run, steps=(run.steps[0], replace(starved, checks=check_step(starved, 0.01)), *run.steps[2:]))
     _, page = page_of(run)
     assert "A check failed" in page.text
-    assert "littles_law, with 2 connections: throughput x (total + gap) accounts for" in page.text
+    assert "littles_law, with 2 connections: by Little's law, the measured times account for" in page.text
     analysis = analyze(run)
     for text in (page.text, report_markdown(analysis, recommend(analysis))):
-        assert text.count("littles_law, with 2 connections: throughput x") == 1
-        assert text.count("throughput x (total + gap)") == 1
-    assert "throughput x (total + gap)" in recommendation_text(recommend(analysis))
+        assert text.count("littles_law, with 2 connections: by Little's law") == 1
+        assert text.count("the measured times account for") == 1
+    assert "the measured times account for" in " ".join(recommendation_text(recommend(analysis)).split())
 
 
 def test_where_no_size_can_be_given_it_says_so_first() -> None:
@@ -116,7 +124,7 @@ def test_where_no_size_can_be_given_it_says_so_first() -> None:
 def test_a_replay_has_a_report_of_what_it_knows() -> None:
     text, page = page_of(recorded_run(published_curves()["cisco"].recording, "cisco", 8))
     assert len([tag for tag, _ in page.tags if tag == "img"]) == 2  # no percentile is known, and no wait
-    assert "What callers see" not in page.text
+    assert LATENCY_CAPTION not in page.text
     assert "nan" not in page.text
     assert len(text) < 5e6
 
@@ -128,8 +136,8 @@ def test_at_a_fixed_rate_nothing_is_said_of_a_curve() -> None:
     run = replace(run, setting=replace(run.setting, plan=replace(run.plan, rate=100.0)), steps=steps)
     _, page = page_of(run)
     assert "2 connections" in page.text
-    assert "told apart" not in page.text.split("What was measured")[0]
-    assert "The answer is the smallest pool that carries the rate" in page.text
+    assert PLATEAU_CAPTION not in page.text
+    assert "The answer is the smallest measured pool size that serves" in page.text
     assert "arrivals, with 1 connection" in page.text
 
 
@@ -188,7 +196,7 @@ def test_another_pool_and_a_schema_of_the_users_are_named() -> None:
     run = a_run({1: 100, 2: 200})
     plan = replace(run.plan, pool=PoolKind.SQLALCHEMY)
     _, page = page_of(replace(run, setting=replace(run.setting, plan=plan, private=False, schema="shop")))
-    assert "SQLAlchemy's own QueuePool; users yield between transactions" in page.text
+    assert "SQLAlchemy's own QueuePool; users let other users run between transactions" in page.text
     assert "64 users, SQLAlchemy's own pool" in page.text
     assert "shop, your own" in page.text
     for option in ("--pool sqlalchemy", "--schema shop"):
@@ -200,11 +208,14 @@ def test_the_command_writes_it(poolsize_here: Command, tmp_path: Path) -> None:
     example = str(EXAMPLES["scan-mariadb"])
     done = poolsize_here("report", example, "--output", "a.html", "--current", "16")
     assert (done.returncode, done.stdout) == (0, "")
-    assert "Your current size, 16" in (tmp_path / "a.html").read_text()
-    for output, said in (("a.pdf", "--output a.pdf"), ("no/where.md", "--output no/where.md: there is no folder no")):
+    assert "your current pool size, 16" in (tmp_path / "a.html").read_text()
+    for output, message in (
+        ("a.pdf", "--output a.pdf"),
+        ("no/where.md", "--output no/where.md: there is no folder no"),
+    ):
         done = poolsize_here("report", example, "--output", output)
         assert done.returncode == 2
-        assert said in done.stderr
+        assert message in done.stderr
 
 
 def test_an_incomplete_run_has_no_report(poolsize_here: Command, tmp_path: Path) -> None:

@@ -62,9 +62,9 @@ def ended(plan: SweepPlan, steps: tuple[Step, ...]) -> SearchEnd:
 
 
 def answer(steps: tuple[Step, ...], plan: SweepPlan = PLAN) -> int:
-    found = analyze(Run(replace(a_setting((1,)), plan=plan), steps, ended=ended(plan, steps))).plateau
-    assert found is not None
-    return found.pool_size
+    plateau = analyze(Run(replace(a_setting((1,)), plan=plan), steps, ended=ended(plan, steps))).plateau
+    assert plateau is not None
+    return plateau.pool_size
 
 
 def test_it_begins_around_the_formula_then_goes_where_the_curve_leads() -> None:
@@ -135,7 +135,7 @@ def test_a_narrower_interval_takes_more_steps() -> None:
     assert len(searched(saturating, narrow)) > len(searched(saturating))
 
 
-def test_pools_that_callers_can_not_fill_bound_the_search() -> None:
+def test_pools_that_users_can_not_fill_bound_the_search() -> None:
     def limited(step: Step) -> Step:
         return replace(step, checks=(CheckResult(Check.USERS_LIMITED, step.pool_size <= 40, {}),))
 
@@ -161,7 +161,7 @@ def test_a_repeat_that_is_spoiled_takes_nothing_from_the_size() -> None:
 
         def every_second(step: Step, spoil: int = spoil, seen: list[Step] = seen) -> Step:
             seen.append(step)
-            at_it = sum(one.pool_size == spoil for one in seen)
+            at_it = sum(step.pool_size == spoil for step in seen)
             return replace(step, checks=(CheckResult(Check.QUIET, step.pool_size != spoil or at_it % 2 == 1, {}),))
 
         assert answer(searched(saturating, checked=every_second)) in range(19, 30)
@@ -175,7 +175,7 @@ def test_a_size_that_always_drifts_does_not_take_the_whole_budget() -> None:
     assert max(sum(step.pool_size == size for step in steps) for size in (17, 23)) <= PLAN.attempts + 1
 
 
-def test_callers_too_few_for_any_pool_end_the_search() -> None:
+def test_users_too_few_for_any_pool_end_the_search() -> None:
     plan = replace(PLAN, search=replace(SEARCH, start=1, largest=1))
     steps = searched(
         saturating, plan, checked=lambda step: replace(step, checks=(CheckResult(Check.USERS_LIMITED, False, {}),))

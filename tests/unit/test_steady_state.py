@@ -44,8 +44,8 @@ def test_chance_hardly_ever_looks_like_a_drift() -> None:
 
 def test_a_drift_is_seen() -> None:
     fading = 1 - 0.3 * np.arange(30) / 30
-    found = [drift((np.array(series(30, 0, seed)) * fading).tolist()) for seed in range(200)]
-    assert np.mean([one < -0.1 for one in found]) > 0.9
+    drifts = [drift((np.array(series(30, 0, seed)) * fading).tolist()) for seed in range(200)]
+    assert np.mean([share < -0.1 for share in drifts]) > 0.9
 
 
 def test_a_late_jump_is_a_drift() -> None:

@@ -89,11 +89,11 @@ def test_intervals_hold_the_truth_whatever_the_rules_made_of_the_step(lag_one: f
     """600 steps of 30 s of 3 % noise, warm-up cut and all: nearly as often as without the rules (test_confidence)."""
     plan = SweepPlan((4,), 16, "scan", warm_up_seconds=3, step_seconds=30)
     random = np.random.default_rng(5)
-    held = 0
+    covering = 0
     for _ in range(600):
         noise = lfilter([1.0], [1.0, -lag_one], random.normal(0, 30 * np.sqrt(1 - lag_one**2), 300))[150:]
         throughput = [round(1000 + value) for value in noise.tolist()]
         end = seconds_until(plan, throughput)
         interval = mean_interval([throughput[end.first : end.last]])
-        held += interval.low <= 1000 <= interval.high
-    assert held / 600 >= 0.9
+        covering += interval.low <= 1000 <= interval.high
+    assert covering / 600 >= 0.9

@@ -56,7 +56,7 @@ def test_resuming_drops_the_torn_line_and_goes_on(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         (b"", "no complete header"),
         (b'{"format": 1, "sett', "no complete header"),
@@ -66,10 +66,10 @@ def test_resuming_drops_the_torn_line_and_goes_on(tmp_path: Path) -> None:
         (b'{"format": 1, "setting": {}}\n', "damaged"),
     ],
 )
-def test_a_file_that_is_no_run_is_refused(tmp_path: Path, content: bytes, said: str) -> None:
+def test_a_file_that_is_no_run_is_refused(tmp_path: Path, content: bytes, message: str) -> None:
     path = tmp_path / "a.jsonl"
     path.write_bytes(content)
-    with pytest.raises(BadInput, match=said):
+    with pytest.raises(BadInput, match=message):
         load_run(path)
 
 
@@ -104,11 +104,11 @@ def test_a_run_of_format_1_is_read_as_it_was_meant() -> None:
     run = load_run(ROOT / "tests/data/scan-format-1.jsonl")
     assert remaining(run) is None
     assert {step.rate for step in run.steps} == {None}
-    found = analyze(run)
-    assert found.plateau is not None
-    assert found.plateau.low == 2
-    assert found.at(2).throughput.mean == pytest.approx(135.55)
-    assert found.at(2).intervals == {}
+    analysis = analyze(run)
+    assert analysis.plateau is not None
+    assert analysis.plateau.low == 2
+    assert analysis.at(2).throughput.mean == pytest.approx(135.55)
+    assert analysis.at(2).intervals == {}
 
 
 def test_steps_added_to_a_run_of_format_1_keep_what_they_have(tmp_path: Path) -> None:
@@ -138,7 +138,7 @@ def test_up_to_format_4_every_sweep_used_the_fair_pool_and_poolsizes_schema(tmp_
 
 
 def test_the_sentences_of_format_3_are_read_as_figures() -> None:
-    """Every figure of a stored sentence is found in the values, as exactly as the sentence has it."""
+    """Every figure of a stored sentence is in the values, with the same digits."""
     path = ROOT / "tests/data/oltp-format-3.jsonl"
     stored = [
         json.loads(line)["step"]["checks"] for line in path.read_text().splitlines() if "step" in json.loads(line)

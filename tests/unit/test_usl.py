@@ -23,27 +23,27 @@ def published(curve: str) -> tuple[list[float], list[float]]:
 )
 def test_published_fits_come_out(curve: str, lambda_: float, sigma: float, kappa: float, peak: float) -> None:
     """Within 0.1 % of the coefficients that Gunther's and usl4j's documentation give for the same data."""
-    found = fit_usl(*published(curve))
-    assert found is not None
-    assert (found.lambda_, found.sigma, found.kappa) == pytest.approx((lambda_, sigma, kappa), rel=1e-3)
-    assert found.peak == pytest.approx(peak, rel=1e-3)
-    assert found.low < found.peak < found.high
+    usl = fit_usl(*published(curve))
+    assert usl is not None
+    assert (usl.lambda_, usl.sigma, usl.kappa) == pytest.approx((lambda_, sigma, kappa), rel=1e-3)
+    assert usl.peak == pytest.approx(peak, rel=1e-3)
+    assert usl.low < usl.peak < usl.high
 
 
 def test_the_cisco_curve_peaks_at_the_published_throughput() -> None:
-    found = fit_usl(*published("cisco"))
-    assert found is not None
-    assert int(found.peak) == 35
-    assert found.throughput([found.peak])[0] == pytest.approx(12341, rel=1e-3)
+    usl = fit_usl(*published("cisco"))
+    assert usl is not None
+    assert int(usl.peak) == 35
+    assert usl.throughput([usl.peak])[0] == pytest.approx(12341, rel=1e-3)
 
 
 def test_without_coherency_there_is_no_peak_in_sight() -> None:
     sizes = [1, 2, 4, 8, 16, 32]
-    found = fit_usl(sizes, [100 * size / (1 + 0.1 * (size - 1)) for size in sizes])
-    assert found is not None
-    assert found.sigma == pytest.approx(0.1, rel=1e-3)
-    assert found.peak > 1000
-    assert found.lambda_ / found.sigma == pytest.approx(1000, rel=1e-3)
+    usl = fit_usl(sizes, [100 * size / (1 + 0.1 * (size - 1)) for size in sizes])
+    assert usl is not None
+    assert usl.sigma == pytest.approx(0.1, rel=1e-3)
+    assert usl.peak > 1000
+    assert usl.lambda_ / usl.sigma == pytest.approx(1000, rel=1e-3)
 
 
 def test_three_sizes_are_too_few() -> None:

@@ -48,7 +48,7 @@ def test_no_table_and_no_bullet_is_wider_than_the_terminal(terminal: int, name: 
     texts = analysis_text(analysis), recommendation_text(recommend(analysis))
     for text in texts:
         for lines in blocks(text):
-            is_prose = len(lines) == 1 or lines[0].startswith(("Held by", "For one process", "Bottleneck"))
+            is_prose = len(lines) == 1 or lines[0].startswith(("If a single process", "Bottleneck"))
             if not is_prose:
                 assert max(map(len, lines)) <= terminal, "\n".join(lines)
 

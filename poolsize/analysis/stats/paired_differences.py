@@ -64,8 +64,8 @@ class Difference:
 def paired(pairs: Sequence[Pair]) -> tuple[Difference, Mapping[int, Difference]]:
     """Return the mean difference over the sizes, and size -> difference.
 
-    The intervals at the sizes hold for all sizes at once (Bonferroni). They contain the true difference as promised if
-    the between-step noise is at most 3 %. pairs: at least one.
+    The intervals at the sizes hold for all sizes at once (Bonferroni). They contain the true difference with
+    95 % probability if the between-step noise is at most 3 %. pairs: at least one.
     """
     groups: dict[int, list[Pair]] = {}
     for pair in sorted(pairs, key=lambda pair: pair.pool_size):

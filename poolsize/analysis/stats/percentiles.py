@@ -54,6 +54,11 @@ def merged(encoded: Iterable[str]) -> HdrHistogram:
     return histogram
 
 
+def encoded(histogram: HdrHistogram) -> str:
+    """Return a histogram as runs store it; `merged` reads it."""
+    return str(histogram.encode(), "ascii")
+
+
 def recorded(histogram: HdrHistogram) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Return the lowest value, the width and the count of each class that has values; three arrays, ascending.
 

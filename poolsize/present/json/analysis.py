@@ -58,7 +58,7 @@ def _size(size: SizeSummary) -> dict[str, Any]:
         "kinds": {name: _kind(kind) for name, kind in size.kinds.items()},
         "demands": asdict(size.demands) if size.demands else None,
         "errors": size.errors,
-        "valid": size.passed_all_checks,
+        "valid": size.valid,
         "checks": _checks(size.failed_checks),
     }
 

@@ -5,7 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from poolsize.analysis.stats.paired_differences import Difference
-from poolsize.answer.comparison import Against, ComparedRun, Comparison
+from poolsize.answer.comparison import ComparedRun, Comparison, RunDifference
 from poolsize.present.text.comparison import difference_sentences
 
 
@@ -33,7 +33,7 @@ def _run(run: ComparedRun) -> dict[str, Any]:
     }
 
 
-def _against(comparison: Comparison, other: Against) -> dict[str, Any]:
+def _against(comparison: Comparison, other: RunDifference) -> dict[str, Any]:
     return {
         "run": other.run.name,
         "throughput": _difference(other.throughput),

@@ -8,15 +8,17 @@ from poolsize.answer.recommendation import Recommendation
 from poolsize.present.text.sentences.findings import reason_sentences, warning_sentences
 
 MEASURED_ONLY = ("throughput", "database_size", "database_range", "two_pools", "estimates", "regret")
+KEYS = {"prices": "regret"}
+"""Field -> its key, where they differ."""
 
 
 def recommendation_json(answer: Recommendation, **more: Any) -> str:
     """Return a recommendation as a JSON object.
 
-    Keys: the fields of Recommendation, for a formula without the measured fields; reasons and warnings: the findings as
-    sentences. more: further keys and their values.
+    Keys: the fields of Recommendation (KEYS renames), for a formula without the measured fields; reasons and warnings:
+    the findings as sentences. more: further keys and their values.
     """
-    fields = asdict(answer) | {
+    fields = {KEYS.get(name, name): value for name, value in asdict(answer).items()} | {
         "reasons": reason_sentences(answer.findings),
         "warnings": warning_sentences(answer.findings),
     }

@@ -86,7 +86,7 @@ def _answer(analysis: Analysis, answer: Recommendation) -> str:
         return f"{size_and_rate}, for the latency limit; for throughput alone it would be {analysis.plateau.pool_size}."
     low, high = answer.range or (answer.pool_size, answer.pool_size)
     between = "" if low == high else f"; 95 % range {low} to {high}"
-    return f"{size_and_rate}, within {percent(analysis.plateau.tolerance)} of the best{between}."
+    return f"{size_and_rate}, within {percent(analysis.plateau.tolerance)} of capacity{between}."
 
 
 def _with_cores(analysis: Analysis, cores: int, tolerance: float) -> str:
@@ -97,7 +97,8 @@ def _with_cores(analysis: Analysis, cores: int, tolerance: float) -> str:
     size, rate = _smallest_enough(prediction, tolerance)
     return (
         f"With {count(cores, 'core')} the network that was fitted to the run predicts {per_second(rate)} with "
-        f"{count(size, 'connection')}; where it was measured it is {percent(prediction.error)} off."
+        f"{count(size, 'connection')}. At the measured sizes, the network differs from the measurement by "
+        f"{100 * prediction.error:.1f} %."
     )
 
 

@@ -3,7 +3,7 @@
 import pandas as pd
 
 from poolsize.analysis.analysis import Analysis
-from poolsize.answer.comparison import Against, Comparison
+from poolsize.answer.comparison import Comparison, RunDifference
 from poolsize.present.text.tables import failed_names
 
 QUANTILES = ("p50", "p95", "p99")
@@ -59,7 +59,7 @@ def counters_frame(analysis: Analysis) -> pd.DataFrame:
     return pd.DataFrame(rows).set_index("pool_size").dropna(axis=1, how="all").round(2)
 
 
-def differences_frame(comparison: Comparison, other: Against) -> pd.DataFrame:
+def differences_frame(comparison: Comparison, other: RunDifference) -> pd.DataFrame:
     """Return a table with one row a pool size of both runs, ascending, indexed by pool_size.
 
     Columns: throughput per second of the first and of this run; the differences of throughput and p95 total time in
@@ -78,7 +78,7 @@ def differences_frame(comparison: Comparison, other: Against) -> pd.DataFrame:
                     f"{name}_more_percent": round(100 * difference.mean, 1),
                     f"{name}_low": round(100 * difference.low, 1),
                     f"{name}_high": round(100 * difference.high, 1),
-                    f"{name}_real": difference.significant,
+                    f"{name}_significant": difference.significant,
                 }
         rows.append(row)
     return pd.DataFrame(rows).set_index("pool_size")

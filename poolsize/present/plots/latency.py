@@ -80,7 +80,7 @@ def plot_distribution(ax: Axes, analysis: Analysis, latency: str = "total") -> A
     ticks = {label: nines for label, nines in ticks.items() if nines <= most_nines}
     ax.set_xticks(list(ticks.values()), list(ticks))
     ax.set_xlabel("percentile")
-    milliseconds_axis(ax, f"{f'{latency} time'} (ms)")
+    milliseconds_axis(ax, f"{latency} time (ms)")
     if not ax.lines:
         return ax
     ax.legend(title="pool size", loc="center left", bbox_to_anchor=(1, 0.5), borderpad=0)

@@ -22,7 +22,7 @@ FUNCTIONS: dict[Check, Callable[..., CheckResult]] = {
 INTRODUCTION = """
 # Checks of a step
 
-Every step must pass these checks before its figures count. `poolsize analyze` shows `ok`, or the names of the checks
+poolsize applies these checks to every step. `poolsize analyze` shows `ok`, or the names of the checks
 that failed.
 
 - **Retried**: the step is measured again, up to two more times. Earlier attempts stay in the file, and no estimate uses

@@ -11,7 +11,7 @@ The options of `poolsize sweep`. The columns say
 
 - whether `locust -f` accepts the option, or has an option of that name by itself;
 - whether the option applies to a replay of a recording (`--replay`);
-- whether you may type it again when you resume a run (`--resume`), which otherwise keeps its plan;
+- whether you can give it again with `--resume`; all other options keep the values of the run;
 - the field of `SweepOptions` that holds the value in Python.
 
 A duration is a number with a unit: `550ms`, `15s` or `2m`. A share is a percentage, `2%`, or a fraction, `0.02`.

@@ -40,7 +40,7 @@ def of_wait_and_usage(analysis: Analysis) -> str:
         return f"{milliseconds(size.wait.mean)} wait time and {milliseconds(size.usage.mean)} usage time"
 
     figures = _at_landmarks(analysis, describe)
-    return f"Mean wait time and mean usage time, stacked, one bar a pool size: {figures}."
+    return f"Mean wait time and mean usage time, stacked, one bar for each pool size: {figures}."
 
 
 def of_distribution(analysis: Analysis) -> str:
@@ -51,7 +51,7 @@ def of_distribution(analysis: Analysis) -> str:
         return f"p50 is {milliseconds(size.total.p50)}, {longest}"
 
     figures = _at_landmarks(analysis, describe)
-    return f"The distribution of the total time, one line a pool size: {figures}."
+    return f"The distribution of the total time, one line for each pool size: {figures}."
 
 
 def of_users(analysis: Analysis) -> str:
@@ -59,9 +59,9 @@ def of_users(analysis: Analysis) -> str:
 
     def describe(size: SizeSummary) -> str:
         holding, waiting = (size.throughput.mean * time.mean / 1000 for time in (size.usage, size.wait))
-        return f"{number(holding)} hold one and {number(waiting)} wait"
+        return f"{number(holding)} users hold a connection and {number(waiting)} users wait for a connection"
 
-    return f"Where the users are on average, one bar a pool size: {_at_landmarks(analysis, describe)}."
+    return f"Where the users are on average, one bar for each pool size: {_at_landmarks(analysis, describe)}."
 
 
 def of_processors(analysis: Analysis) -> str:
@@ -70,9 +70,9 @@ def of_processors(analysis: Analysis) -> str:
     def describe(size: SizeSummary) -> str:
         busy = analysis.by_size.counter("process_cpu", size.pool_size)
         server = "" if busy is None else f"the server {number(busy)} and "
-        return f"{server}the load {number(analysis.by_size.worker_cores(size.pool_size))}"
+        return f"{server}the load generator {number(analysis.by_size.worker_cores(size.pool_size))}"
 
-    return f"Cores kept busy, one bar a pool size: {_at_landmarks(analysis, describe)}."
+    return f"Busy cores, one bar for each pool size: {_at_landmarks(analysis, describe)}."
 
 
 def of_seconds(analysis: Analysis) -> str:

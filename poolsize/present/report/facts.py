@@ -8,7 +8,7 @@ from poolsize.units import count, minutes, number
 
 Facts = list[tuple[str, str]]
 """Name and value of each fact."""
-SQLALCHEMY_POOL = "SQLAlchemy's own QueuePool; users yield between transactions"
+SQLALCHEMY_POOL = "SQLAlchemy's own QueuePool; users let other users run between transactions"
 
 
 def facts(analysis: Analysis) -> tuple[tuple[str, str], ...]:

@@ -74,8 +74,10 @@ def _throughput_caption(analysis: Analysis, answer: Recommendation) -> str:
     if plateau is None:
         return "No pool size passed the checks that an answer needs."
     if analysis.curve is None:
-        return "Transactions arrive at a fixed rate. The answer is the smallest pool that carries the rate."
-    others = "The marks below are the pool sizes of other methods."
+        return (
+            "Transactions arrive at a fixed rate. The answer is the smallest measured pool size that serves the rate."
+        )
+    others = "The marks below the curve are the pool sizes of the estimators and of the formula."
     if is_latency_limited(analysis, answer):
         return f"The line is the answer without the latency limit. {others}"
     return (
@@ -106,7 +108,7 @@ def _wait_and_usage_picture(analysis: Analysis) -> Picture:
 def _distribution_picture(analysis: Analysis) -> Picture:
     return _picture(
         "The slowest transactions",
-        "The axis gives every further nine equal room, so that the few slowest transactions are visible."
+        "90 %, 99 % and 99.9 % have equal distances on the axis, so that the slowest transactions are visible."
         + (" Eight of the pool sizes are drawn." if len(analysis.sizes) > MOST_LINES else ""),
         alt_text.of_distribution(analysis),
         lambda ax: plot_distribution(ax, analysis),
@@ -133,7 +135,7 @@ def _processors_picture(analysis: Analysis) -> Picture:
 def _seconds_picture(analysis: Analysis) -> Picture:
     return _picture(
         "Every second",
-        "A step that is not level was disturbed, or was not in a steady state.",
+        "In a steady state, the line of a step is level.",
         alt_text.of_seconds(analysis),
         lambda ax: plot_seconds(ax, analysis.run),
     )

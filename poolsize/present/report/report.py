@@ -139,7 +139,7 @@ def _failed(analysis: Analysis) -> tuple[str, ...]:
         for check, results in analysis.failures.items()
     ]
     verified = [
-        f"{result.check}, with {step.pool_size} connections at {percent(step.load)} of their capacity: "
+        f"{result.check}, with {step.pool_size} connections at {percent(step.load)} of their throughput: "
         f"{check_sentence(result)}"
         for step in analysis.verified
         for result in step.failed_checks

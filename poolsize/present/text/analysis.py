@@ -38,9 +38,9 @@ def run_title(analysis: Analysis) -> str:
 
 
 def excluded_steps(analysis: Analysis) -> tuple[str, ...]:
-    """Return a line for each step that no figure is made of, with the checks that failed."""
+    """Return a line for each excluded step, with the checks that failed."""
     return tuple(
-        f"A step that does not count, {count(step.pool_size, 'connection')}: "
+        f"Excluded step, {count(step.pool_size, 'connection')}, failed "
         + "; ".join(f"{result.check}: {check_sentence(result)}" for result in step.failed_checks)
         for step in analysis.excluded
     )
@@ -71,10 +71,11 @@ def _bottleneck(analysis: Analysis) -> str:
     nearest = analysis.by_size.nearest(analysis.plateau.pool_size)
     demands = nearest.demands
     if demands is not None:
-        place = "everywhere else" if demands.inferred else "on the server"
+        place = "outside of it" if demands.inferred else "on the server"
         text += (
             f"\nService demands at {count(nearest.pool_size, 'connection')}: "
-            f"{milliseconds(demands.client_ms)} of CPU time on the client, {milliseconds(demands.server_ms)} {place}."
+            f"{milliseconds(demands.client_ms)} of CPU time in the load generator, "
+            f"{milliseconds(demands.server_ms)} {place}."
         )
     return text
 
@@ -83,4 +84,4 @@ def _verified(analysis: Analysis) -> str:
     if not analysis.verified:
         return ""
     table = verified_table(analysis).as_text()
-    return f"At a part of its own capacity, open loop:\n\n{table}"
+    return f"Verification in an open loop, at percentages of each pool size's throughput:\n\n{table}"

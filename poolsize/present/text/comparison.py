@@ -1,12 +1,12 @@
 """A comparison as text for a terminal."""
 
 from poolsize.analysis.stats.paired_differences import Difference
-from poolsize.answer.comparison import Against, ComparedRun, Comparison
+from poolsize.answer.comparison import ComparedRun, Comparison, RunDifference
 from poolsize.answer.verdict import Verdict
 from poolsize.present.text.bullets import bullets
 from poolsize.present.text.table import Table
 from poolsize.runs.check import Check
-from poolsize.units import count, milliseconds, minutes, per_second
+from poolsize.units import count, milliseconds, minutes, per_second, signed_percent
 
 NO_SIZE = {
     Verdict.EDGE: "at the edge of what was measured",
@@ -51,10 +51,10 @@ def runs_table(comparison: Comparison) -> Table:
         between = "" if low == high else f" ({low}-{high})"
         size = f"{answer.pool_size}{between}" if answer.pool_size else "none"
         rows.append((run.value, size, answer.verdict or "", per_second(plateau.capacity), run.name))
-    return Table((comparison.field or "run", "connections", "verdict", "best", "file"), tuple(rows))
+    return Table((comparison.field or "run", "connections", "verdict", "capacity", "file"), tuple(rows))
 
 
-def differences_table(comparison: Comparison, other: Against) -> Table:
+def differences_table(comparison: Comparison, other: RunDifference) -> Table:
     """Return a table with one row a pool size: throughput, p95 total time, and their differences with intervals."""
     rows = []
     for size in other.sizes:
@@ -69,12 +69,12 @@ def differences_table(comparison: Comparison, other: Against) -> Table:
             )
         )
     return Table(
-        ("pool", "first", "this", "change", "95 % interval", "first p95", "this p95", "change", "95 % interval"),
+        ("pool", "first", "other", "change", "95 % interval", "first p95", "other p95", "change", "95 % interval"),
         tuple(rows),
     )
 
 
-def difference_sentences(comparison: Comparison, other: Against) -> list[str]:
+def difference_sentences(comparison: Comparison, other: RunDifference) -> list[str]:
     """Return sentences on the difference of a run from the first run.
 
     They name its significance, the pool sizes where it is significant, the answers of both runs, and every doubt.
@@ -83,13 +83,13 @@ def difference_sentences(comparison: Comparison, other: Against) -> list[str]:
         *_machine(other),
         _verdict(other, comparison.first.value),
         *_where(other),
-        *_latency(other),
+        *_latency(other, comparison.first.value),
         *_sizes(comparison.first, other.run),
         *_doubts(comparison.first, other),
     ]
 
 
-def _verdict(other: Against, first: str) -> str:
+def _verdict(other: RunDifference, first: str) -> str:
     quantity, difference = ("throughput", other.throughput) if other.throughput else ("p95", other.p95)
     if difference is None:
         return "Neither throughput nor latencies can be compared: the rate is fixed, and percentiles are missing."
@@ -107,32 +107,35 @@ def _verdict(other: Against, first: str) -> str:
     return f"{other.run.value} {effect} than {first} {span}: a significant difference."
 
 
-def _where(other: Against) -> list[str]:
+def _where(other: RunDifference) -> list[str]:
     """Return the pool sizes at which throughput differs significantly, and the largest of the differences."""
     if not other.significant_sizes:
         return []
     sizes = ", ".join(map(str, other.significant_sizes))
     furthest, difference = max(other.significant_sizes.items(), key=lambda item: abs(item[1].mean))
-    most = f"largest at {furthest}: {_signed(difference.mean)} ({_interval(difference)})"
+    most = f"largest at {furthest}: {signed_percent(difference.mean)} ({_interval(difference)})"
     return [f"The difference is significant at the pool sizes {sizes}; {most}."]
 
 
-def _latency(other: Against) -> list[str]:
+def _latency(other: RunDifference, first: str) -> list[str]:
     """Return the difference of the p95, where it is significant and throughput is compared as well."""
     p95 = other.p95
     if p95 is None or not p95.significant or other.throughput is None:
         return []
     longer = f"{100 * abs(p95.mean):.1f} % {'longer' if p95.mean > 0 else 'shorter'}"
-    return [f"Its p95 is {longer} on average ({_interval(p95)}): a significant difference."]
+    value = other.run.value
+    return [f"{value} has a p95 that is {longer} on average than {first} ({_interval(p95)}): a significant difference."]
 
 
-def _machine(other: Against) -> list[str]:
+def _machine(other: RunDifference) -> list[str]:
     """Return a sentence where the machine had another speed, which may explain every other difference."""
-    if not other.other_machine or other.longer_loop is None:
+    if not other.has_other_speed or other.longer_loop is None:
         return []
-    longer = f"{100 * abs(other.longer_loop):.0f} % {'longer' if other.longer_loop > 0 else 'less time'}"
-    slowdown = f"The machine had another speed: a turn of a worker's own loop took {longer}"
-    return [f"{slowdown}. That may explain every difference below; measure both again, right after each other."]
+    slower = other.longer_loop > 0
+    time = f"{100 * abs(other.longer_loop):.0f} % {'more' if slower else 'less'} CPU time"
+    speed = f"The load generator's machine was {'slower' if slower else 'faster'} than in the first run"
+    way_out = "This may explain every difference below. Measure both runs again, one right after the other."
+    return [f"{speed}: a worker's loop took {time}. {way_out}"]
 
 
 def _sizes(first: ComparedRun, other: ComparedRun) -> list[str]:
@@ -146,25 +149,26 @@ def _sizes(first: ComparedRun, other: ComparedRun) -> list[str]:
         return []
     if ours.pool_size == theirs.pool_size:
         return [f"Both need the same pool size: {count(ours.pool_size, 'connection')}."]
-    wants = f"{other.value} needs {count(theirs.pool_size, 'connection')} instead of {ours.pool_size}"
+    need = f"{other.value} needs {count(theirs.pool_size, 'connection')} instead of {ours.pool_size}"
     if ours.range[0] > theirs.range[1] or theirs.range[0] > ours.range[1]:
-        return [f"{wants}: a significant difference, for their 95 % ranges do not overlap."]
-    return [f"{wants}: not significant, for their 95 % ranges overlap."]
+        return [f"{need}: a significant difference, because the 95 % ranges do not overlap."]
+    return [f"{need}: the difference is not significant, because the 95 % ranges overlap."]
 
 
-def _doubts(first: ComparedRun, other: Against) -> list[str]:
+def _doubts(first: ComparedRun, other: RunDifference) -> list[str]:
     doubts = []
     both = (first.analysis, other.run.analysis)
     compared = [size.pool_size for size in other.sizes]
     busy = [size for size in compared if any(analysis.at(size).failed(Check.GENERATOR) for analysis in both)]
     if busy:
         doubts.append(
-            f"At {', '.join(map(str, busy))} connections a worker was saturated or late (generator): the difference of "
-            "the database alone may be larger or smaller there."
+            f"At pool size {', '.join(map(str, busy))} a worker was saturated or late (check generator). The "
+            "difference between the databases themselves may be larger or smaller there."
         )
     if other.left_out:
         doubts.append(
-            f"Not compared, because one run lacks them or a check failed: {', '.join(map(str, other.left_out))}."
+            "These pool sizes are not compared, because one run did not measure them or a check failed: "
+            f"{', '.join(map(str, other.left_out))}."
         )
     if other.apart_seconds:
         doubts.append(
@@ -177,13 +181,8 @@ def _doubts(first: ComparedRun, other: Against) -> list[str]:
 def _with_interval(difference: Difference | None) -> tuple[str, str]:
     if difference is None:
         return "", ""
-    return f"{_signed(difference.mean)}{' !' if difference.significant else ''}", _interval(difference)
+    return f"{signed_percent(difference.mean)}{' !' if difference.significant else ''}", _interval(difference)
 
 
 def _interval(difference: Difference) -> str:
-    return f"{_signed(difference.low)} to {_signed(difference.high)}"
-
-
-def _signed(share: float) -> str:
-    """Return a share as a percentage with its sign: +3.4 %, -12.0 %."""
-    return f"{100 * share:+.1f} %"
+    return f"{signed_percent(difference.low)} to {signed_percent(difference.high)}"

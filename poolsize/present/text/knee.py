@@ -53,7 +53,7 @@ def knee_text(analysis: "Analysis", width: int | None = None) -> str:
 
 def _meaning(used: int, width: int | None, *, is_range: bool) -> str:
     """Return what the marks mean. used: columns of the line before it. width: of the terminal, or None."""
-    text = "  plateau and its range" if is_range else "  plateau"
+    text = "  plateau's start and its 95 % range" if is_range else "  plateau's start"
     return text if width is None or used + len(text) <= width else "  plateau"
 
 

@@ -4,7 +4,7 @@ from poolsize.answer.prediction import Prediction
 from poolsize.present.text.bullets import bullets
 from poolsize.present.text.sentences.findings import sentence
 from poolsize.present.text.table import Table
-from poolsize.units import count, milliseconds, number, per_second, percent
+from poolsize.units import count, milliseconds, number, per_second
 
 NEGLIGIBLE = 0.001
 """A delay below this share of the service time is not named."""
@@ -14,9 +14,10 @@ def prediction_text(prediction: Prediction) -> str:
     """Return the users, a table with one row a pool size, and the assumptions behind the figures."""
     network = prediction.network
     title = f"{count(prediction.users, 'user')}, think time {milliseconds(prediction.think_time_ms)}"
-    parts = [f"{milliseconds(network.service_ms)} at a station with {count(network.servers, 'server')}"]
+    at_once = count(network.servers, "transaction")
+    parts = [f"{milliseconds(network.service_ms)} in the database, which serves {at_once} at a time"]
     if network.client.demand_ms:
-        parts.append(f"{milliseconds(network.client.demand_ms)} of CPU time on the client")
+        parts.append(f"{milliseconds(network.client.demand_ms)} of CPU time in the load generator")
     if network.delay_ms > NEGLIGIBLE * network.service_ms:
         parts.append(f"{milliseconds(network.delay_ms)} of delay without a queue")
     columns = ("pool", "throughput", "measured", "in use", "wait p50", "p95", "usage p50", "p95", "total p95", "p99")
@@ -31,6 +32,6 @@ def prediction_text(prediction: Prediction) -> str:
         )
         for size in prediction.sizes
     )
-    error = f"At the measured sizes the model is off by {percent(prediction.error)}."
-    notes = (f"Service demands in the model: {', '.join(parts)}.", error, *map(sentence, prediction.findings))
+    error = f"At the measured sizes, the model differs from the measurement by {100 * prediction.error:.1f} %."
+    notes = (f"Service demands in the model: {'; '.join(parts)}.", error, *map(sentence, prediction.findings))
     return f"{title}\n\n{Table(columns, rows).as_text()}\n\n{bullets(filter(None, notes))}"

@@ -52,7 +52,8 @@ class ProgressBar:
                 self._time_left.begin_step(verifies=rate is not None and self._started.budget_seconds is not None)
                 load = "" if rate is None else f" at {per_second(rate)}"
                 self._update(
-                    f"step {self._steps_done + 1}{self._total()}, {count(size, 'connection')}{load}", "opening"
+                    f"step {self._steps_done + 1}{self._total()}, {count(size, 'connection')}{load}",
+                    "opening connections",
                 )
             case SecondPassed(transactions=rate, p95_ms=p95_ms):
                 self._time_left.pass_second()
@@ -102,7 +103,7 @@ class ProgressBar:
 
     def _print(self, step: StepDone) -> None:
         of_rate = "" if step.rate is None else f"  of {per_second(step.rate)} arrivals"
-        again = ", will be retried" if step.again else ""
+        again = " (will be retried)" if step.again else ""
         failed = f"  failed: {', '.join(step.failed_checks)}{again}" if step.failed_checks else ""
         self._console.print(
             f"{self._steps_done:>3}{self._total()}  {count(step.pool_size, 'connection'):>16}  "

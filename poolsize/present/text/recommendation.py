@@ -16,16 +16,15 @@ def recommendation_text(answer: Recommendation) -> str:
     if answer.basis == "formula":
         parts.append(_formula_line(answer))
     parts.append(bullets(reason_sentences(answer.findings)))
-    if answer.regret:
+    if answer.prices:
         parts.append(price_table(answer).as_text())
     if warnings:
         parts.append("Caution:\n" + bullets(warnings))
     if answer.basis == "measured" and answer.pool_size:
         parts.append(_engines(answer))
     if answer.basis == "formula":
-        parts.append(
-            f"Measure it:\n  poolsize sweep --url mysql://USER@HOST/ --cores {answer.formula.cores}{_sizes(answer)}"
-        )
+        command = f"poolsize sweep --url mysql://USER@HOST/ --cores {answer.formula.cores}{_sizes(answer)}"
+        parts.append(f"To measure the pool size:\n  {command}")
     return "\n\n".join(part for part in parts if part)
 
 
@@ -50,7 +49,7 @@ def engine_lines(answer: Recommendation) -> tuple[str, ...]:
     """Return the lines for a SQLAlchemy application of one process, one line a pool; empty without a pool size."""
     if answer.two_pools:
         return tuple(
-            f"create_engine(url, pool_size={pool.pool_size}, max_overflow=0)  # {milliseconds(pool.kind.usage_ms)} each"
+            f"create_engine(url, pool_size={pool.pool_size}, max_overflow=0)  # for {milliseconds(pool.kind.usage_ms)}"
             for pool in answer.two_pools
         )
     return (f"create_engine(url, pool_size={answer.pool_size}, max_overflow=0)",) if answer.pool_size else ()
@@ -59,8 +58,13 @@ def engine_lines(answer: Recommendation) -> tuple[str, ...]:
 def _engines(answer: Recommendation) -> str:
     lines = engine_lines(answer)
     if len(lines) == 1:
-        return f"For one process: {lines[0]}"
-    return "\n".join(["For one process, by the length of a transaction:", *(f"  {line}" for line in lines)])
+        return f"If a single process uses the database: {lines[0]}"
+    return "\n".join(
+        [
+            "If a single process uses the database, a pool for each length of transaction:",
+            *(f"  {line}" for line in lines),
+        ]
+    )
 
 
 def _formula_line(answer: Recommendation) -> str:

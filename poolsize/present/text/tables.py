@@ -84,7 +84,7 @@ def estimators_table(analysis: "Analysis") -> Table:
     The last column shows how far the size moves when the largest pool size is left out; "!" marks an unstable size.
     """
     return Table(
-        ("estimator", "size", "95 % range", "error at left-out sizes", "change without the largest"),
+        ("estimator", "size", "95 % range", "error at left-out sizes", "change without the largest size"),
         tuple(
             (
                 name,
@@ -99,7 +99,7 @@ def estimators_table(analysis: "Analysis") -> Table:
 
 
 def verified_table(analysis: "Analysis") -> Table:
-    """Return the verification steps: pool sizes in an open loop at a share of their capacity, one row a step."""
+    """Return the verification steps: pool sizes in an open loop at a share of their throughput, one row per step."""
     return Table(
         ("pool", "load", "arrivals", "throughput", "wait p95", "total p50", "p95", "p99", "checks"),
         tuple(
@@ -137,7 +137,7 @@ def price_table(answer: Recommendation) -> Table:
 
     An arrow points at the answer.
     """
-    sizes = [price.pool_size for price in answer.regret]
+    sizes = [price.pool_size for price in answer.prices]
     return Table(
         ("pool", "throughput", "p95 total"),
         tuple(
@@ -146,7 +146,7 @@ def price_table(answer: Recommendation) -> Table:
                 _loss(price.throughput_loss),
                 milliseconds(nan if price.p95_ms is None else price.p95_ms),
             )
-            for price in answer.regret
+            for price in answer.prices
         ),
         chosen=sizes.index(answer.pool_size) if answer.pool_size in sizes else None,
     ).without_unknown()

@@ -6,7 +6,7 @@ from typing import Any
 from poolsize.analysis.bottleneck import BottleneckName
 from poolsize.present.text.sentences.checks import check_detail
 from poolsize.runs.check import Check
-from poolsize.units import milliseconds, number, per_second, percent
+from poolsize.units import milliseconds, number, percent
 
 Values = Mapping[str, Any]
 
@@ -34,16 +34,16 @@ def _shared_cpu(values: Values) -> str:
 def _row_locks(values: Values) -> str:
     return (
         f"connections spent {percent(values['share'])} of their time in row lock waits "
-        f"({per_second(values['waits_per_second'])})"
+        f"({number(values['waits_per_second'])} lock waits per second)"
     )
 
 
 def _disk_reads(values: Values) -> str:
     missed, disks = values["missed_share"], values["disks"]
     return (
-        f"{percent(missed)} of the page requests missed the buffer pool, {per_second(values['reads_per_second'])} were "
-        f"read from disk; for the formula that is effective_disks = {number(disks * missed)} of {disks} "
-        f"(--cache-hit-rate {1 - missed:.3f})"
+        f"{percent(missed)} of the page requests missed the buffer pool, {number(values['reads_per_second'])} disk "
+        f"reads per second; for the formula, --cache-hit-rate {1 - missed:.3f} gives effective_disks = "
+        f"{number(disks * missed)}"
     )
 
 
@@ -55,16 +55,17 @@ def _thread_pool(values: Values) -> str:
 def _redo_log(values: Values) -> str:
     throughput, syncs = values["throughput"], values["syncs_per_second"]
     return (
-        f"the server used only {number(values['server_cores'])} cores; {per_second(throughput)} wrote "
-        f"{number(values['written_bytes_per_second'] / 1e6)} MB/s of redo log in {number(syncs)} fsyncs per second, "
-        f"{number(throughput / syncs)} transactions per fsync"
+        f"the server used only {number(values['server_cores'])} cores; {number(throughput)} transactions per second "
+        f"wrote {number(values['written_bytes_per_second'] / 1e6)} MB/s of redo log with {number(syncs)} fsyncs per "
+        f"second, {number(throughput / syncs)} transactions per fsync"
     )
 
 
 def _round_trip(values: Values) -> str:
     return (
         f"{milliseconds(values['travelling_ms'])} of the {milliseconds(values['usage_ms'])} usage time is spent on the "
-        f"network: {number(values['statements'])} statements of {number(values['round_trip_us'])} us"
+        f"network: {number(values['statements'])} statements with a round trip of {number(values['round_trip_us'])} us "
+        "each"
     )
 
 

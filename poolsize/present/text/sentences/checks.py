@@ -5,6 +5,7 @@ from typing import Any
 
 from poolsize.runs.check import Check, CheckResult
 from poolsize.runs.run import StopReason
+from poolsize.units import count, signed_percent
 
 Values = Mapping[str, Any]
 
@@ -32,36 +33,43 @@ def stop_sentence(values: Values) -> str:
         case StopReason.BACKLOG:
             return f"the backlog grew to {values['backlog']} transactions: more arrive than this pool size serves"
         case _:
-            return f"lost {values['lost']} of {values['workers']} workers"
+            return f"{values['lost']} of {values['workers']} workers left before the end of the step"
 
 
 def _littles_law(values: Values) -> str:
     return (
-        f"throughput x (total + gap) accounts for {values['accounted_users']:.1f} of {values['users']} users "
-        f"({values['deviation']:+.1%})"
+        f"by Little's law, the measured times account for {values['accounted_users']:.1f} of {values['users']} users "
+        f"({signed_percent(values['deviation'])})"
     )
 
 
 def _arrivals(values: Values) -> str:
     stopped = f": {stop_sentence(values)}" if "stopped" in values else ""
-    return f"{values['due_per_second']:.1f}/s arrived and {values['throughput']:.1f}/s were done{stopped}"
+    return (
+        f"{values['due_per_second']:.1f} transactions per second were due, and {values['throughput']:.1f} per second "
+        f"ended{stopped}"
+    )
 
 
 def _connections(values: Values) -> str:
-    return f"the server counted {values['server_connections']} of {values['pool_size']} connections"
+    counted = count(values["server_connections"], "connection")
+    return f"the server counted {counted}, and the pool has {values['pool_size']}"
 
 
 def _errors(values: Values) -> str:
     kinds = ", ".join(f"{number} {kind}" for kind, number in sorted(values.get("failed", {}).items())) or "none"
-    return f"failed transactions: {kinds} ({values['share']:.2%})"
+    return f"failed transactions: {kinds} ({100 * values['share']:.2f} %)"
 
 
 def _steady_state(values: Values) -> str:
-    return f"throughput changed by {values['change']:+.1%} from the first half of the step to the second"
+    return f"throughput changed by {signed_percent(values['change'])} from the first half of the step to the second"
 
 
 def _workers(values: Values) -> str:
-    return f"workers with {values['connections']} of {values['pool_size']} connections stayed to the end of the step"
+    return (
+        f"the workers that stayed to the end of the step had {values['connections']} of the {values['pool_size']} "
+        "connections"
+    )
 
 
 def _quiet(values: Values) -> str:
@@ -75,7 +83,7 @@ def _quiet(values: Values) -> str:
 
 def _generator(values: Values) -> str:
     return (
-        f"the busiest worker needed {values['worker_cores']:.0%} of a core; its event loop was up to "
+        f"the busiest worker needed {100 * values['worker_cores']:.0f} % of a core; the latest event loop was "
         f"{values['loop_lag_ms']:.1f} ms late"
     )
 
@@ -84,8 +92,8 @@ def _users_limited(values: Values) -> str:
     if "wanting_users" not in values:
         return f"{values['pool_size']} connections for {values['users'] or 'an unknown number of'} users"
     return (
-        f"{values['pool_size']} connections; {values['wanting_users']:.1f} of {values['users']} users held or wanted a "
-        f"connection at a time"
+        f"{values['pool_size']} connections; on average, {values['wanting_users']:.1f} of {values['users']} users held "
+        "or waited for a connection"
     )
 
 

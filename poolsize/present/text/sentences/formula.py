@@ -20,8 +20,8 @@ def _no_disks(_: Finding) -> str:
 
 def _disks_uncached(finding: Finding) -> str:
     return (
-        f"effective_disks = {finding.values['disks']}: the number of disks, as if every read missed the cache; "
-        "with --cache-hit-rate it falls towards 0"
+        f"effective_disks = {finding.values['disks']}: the number of disks, if every read misses the cache; "
+        "a --cache-hit-rate lowers it"
     )
 
 
@@ -35,25 +35,29 @@ def _disks_cached(finding: Finding) -> str:
 
 def _deadlock_floor(finding: Finding) -> str:
     floor, connections = finding.values["deadlock_floor"], finding.values["connections"]
-    above = f", and it is above the formula's {connections}" if floor > connections else ""
+    above = f"; it is above the formula's {connections}" if floor > connections else ""
     return (
-        f"deadlock floor = {floor}: with fewer connections, threads that each hold several can block each other for "
-        f"ever; it is a minimum, not an optimum{above}"
+        f"deadlock floor = {floor}: with fewer connections, threads that hold several connections can deadlock. "
+        f"It is a minimum, not an optimum{above}"
     )
 
 
 def _starting_point(_: Finding) -> str:
-    return "This is a starting point, not an answer: sweep pool sizes around it."
+    return "This is a starting point, not an answer: measure pool sizes around it."
 
 
 def _served_at_once(_: Finding) -> str:
     return (
-        "It is the total for all clients of the database: divide it among your application's instances and processes."
+        "The number is the total for all clients of the database: divide it among your application's instances and "
+        "processes."
     )
 
 
 def _ssd(_: Finding) -> str:
-    return "The formula was never analysed for SSDs. Fewer waits mean fewer connections: sweep smaller sizes first."
+    return (
+        "The formula was never analysed for SSDs. On SSDs, connections wait less for the disk, so fewer connections "
+        "are enough: measure smaller sizes first."
+    )
 
 
 def _floor_above_formula(_: Finding) -> str:

@@ -11,7 +11,10 @@ def _cores_may_not_help(finding: Finding) -> str:
 
 
 def _users_rounded_up(finding: Finding) -> str:
-    return f"Every instance has {finding.values['users_per_instance']} users, a few more than asked for in all."
+    return (
+        f"Every instance has {finding.values['users_per_instance']} users, because the number of users was rounded up "
+        "to a multiple of the instances."
+    )
 
 
 def _extrapolated(finding: Finding) -> str:
@@ -20,11 +23,11 @@ def _extrapolated(finding: Finding) -> str:
 
 
 def _usage_as_measured(_: Finding) -> str:
-    return "Usage times vary around their mean as measured at the plateau."
+    return "The spread of the usage times is the spread measured at the plateau."
 
 
 def _usage_exponential(_: Finding) -> str:
-    return "Usage times are assumed to be exponentially distributed: the run does not know them."
+    return "Usage times are assumed to be exponentially distributed, because the run contains no usage times."
 
 
 PREDICTIONS: Mapping[Code, Callable[[Finding], str]] = {

@@ -5,7 +5,7 @@ from typing import Any
 
 from poolsize.answer.finding import Code, Finding
 from poolsize.present.text.sentences.bottlenecks import bottleneck_evidence
-from poolsize.units import count, milliseconds, per_second, percent
+from poolsize.units import count, loss_text, milliseconds, per_second, percent
 
 SAME_LATENCY = 1.1
 """Latencies within this factor of each other are called about the same."""
@@ -19,21 +19,28 @@ def _plateau(finding: Finding) -> str:
         reached += ", the capacity."
     else:
         share = f"{100 * values['throughput'] / capacity:.0f} %"
-        reached += f", {share} of capacity ({per_second(capacity)} at {values['best_size']})."
+        reached += f", {share} of capacity ({per_second(capacity)} at {count(values['best_size'], 'connection')})."
     smallest = (
-        f"It is the smallest pool size within {percent(values['tolerance'])} of capacity with at least "
+        f"{size} is the smallest pool size within {percent(values['tolerance'])} of capacity with at least "
         f"{percent(values['probability'])} probability."
     )
     if values["measured_below"] is None:
         return f"{reached} {smallest}"
-    between = f"It lies between the measured sizes {values['measured_below']} and {values['measured_above']}."
+    nearest = f"{values['measured_below']} and {values['measured_above']}"
+    between = f"{size} itself was not measured; the nearest measured sizes are {nearest}."
     return f"{reached} {smallest} {between}"
 
 
 def _carries_rate(finding: Finding) -> str:
     values, smaller = finding.values, finding.values["smaller_sizes"]
-    others = f"smaller pools ({', '.join(map(str, smaller))}) do not" if smaller else "no smaller pool was measured"
-    return f"{count(values['pool_size'], 'connection')} carry the arrival rate {per_second(values['rate'])}; {others}."
+    others = (
+        f"smaller pools ({', '.join(map(str, smaller))}) do not"
+        if smaller
+        else "no smaller measured pool is known to fail"
+    )
+    size = values["pool_size"]
+    serves = f"{count(size, 'connection')} serve{'s' if size == 1 else ''}"
+    return f"{serves} the arrival rate {per_second(values['rate'])}; {others}."
 
 
 def limits_text(limits_ms: Mapping[str, float]) -> str:
@@ -42,15 +49,15 @@ def limits_text(limits_ms: Mapping[str, float]) -> str:
 
 
 def _limit_kept(finding: Finding) -> str:
-    return f"It keeps the latency limit: {limits_text(finding.values['limits_ms'])}."
+    return f"This pool size is within the latency limit: {limits_text(finding.values['limits_ms'])}."
 
 
 def _limit_decides(finding: Finding) -> str:
     values = finding.values
-    loss = f" The limit costs {percent(values['throughput_loss'])} throughput." if values["throughput_loss"] > 0 else ""
+    loss = f" The limit loses {loss_text(values['throughput_loss'])}." if values["throughput_loss"] > 0 else ""
     return (
-        f"It keeps the latency limit: {limits_text(values['limits_ms'])}. Without the limit the pool size would be "
-        f"{values['plateau_size']}.{loss}"
+        f"This pool size is within the latency limit: {limits_text(values['limits_ms'])}. Without the limit the pool "
+        f"size would be {values['plateau_size']}.{loss}"
     )
 
 
@@ -58,26 +65,27 @@ def _current_size(finding: Finding) -> str:
     values = finding.values
     current, size, loss, ratio = (values[key] for key in ("current", "pool_size", "throughput_loss", "p95_ratio"))
     if current == size:
-        return f"Your current size, {current}, is the recommended size."
-    throughput = f"costs {percent(loss)} throughput" if loss >= 0 else f"gains {percent(-loss)} throughput"
+        return f"Your current pool size, {current}, is the recommended size."
+    begin = f"Compared with {count(size, 'connection')}, your current pool size, {current},"
+    throughput = f"{'loses' if loss >= 0 else 'gains'} {loss_text(abs(loss))}"
     if ratio is None:
-        return f"Your current size, {current}, {throughput} against {size}."
-    latency = f"{ratio:.2g}x p95" if not 1 / SAME_LATENCY < ratio < SAME_LATENCY else "about the same p95"
-    return f"Your current size, {current}, {throughput} and has {latency} against {size}."
+        return f"{begin} {throughput}."
+    same = 1 / SAME_LATENCY < ratio < SAME_LATENCY
+    return f"{begin} {throughput} and has {'about the same p95' if same else f'{ratio:.2g} times the p95'}."
 
 
 def _current_not_measured(finding: Finding) -> str:
     values = finding.values
     return (
-        f"Your current size, {values['current']}, is outside of the measured sizes ({values['low']} to "
-        f"{values['high']}), so its price is not known. Measure it: --pool-sizes "
+        f"Your current pool size, {values['current']}, is outside of the measured sizes ({values['low']} to "
+        f"{values['high']}), so its price is not known. To measure it, use --pool-sizes "
         f"{values['pool_size']},{values['current']}."
     )
 
 
 def _wait_and_usage(finding: Finding) -> str:
     values, measured = finding.values, finding.values["measured_size"]
-    place = "" if measured == values["pool_size"] else f" at {measured}, the nearest measured size"
+    place = "" if measured == values["pool_size"] else f" (both at {measured}, the nearest measured size)"
     return (
         f"Mean wait time {milliseconds(values['wait_ms'])}, mean usage time {milliseconds(values['usage_ms'])}{place}."
     )
@@ -91,8 +99,9 @@ def _bottleneck(finding: Finding) -> str:
 def _verified(finding: Finding) -> str:
     values = finding.values
     return (
-        f"At {percent(values['load'])} of its capacity ({per_second(values['rate'])}, open loop), the p95 wait time is "
-        f"{milliseconds(values['wait_p95_ms'])} and the p95 total time {milliseconds(values['total_p95_ms'])}."
+        f"At {percent(values['load'])} of the throughput of this pool size ({per_second(values['rate'])}, open loop), "
+        f"the p95 wait time is {milliseconds(values['wait_p95_ms'])} and the p95 total time "
+        f"{milliseconds(values['total_p95_ms'])}."
     )
 
 
@@ -108,14 +117,17 @@ def _queue_in_database(finding: Finding) -> str:
 def _database_size(finding: Finding) -> str:
     values: Mapping[str, Any] = finding.values
     alone, low, high = values["database_size"], values["low"], values["high"]
-    about = f"About {alone}" if low == high else f"About {alone} ({low} to {high})"
-    server = f"{milliseconds(values['server_ms'])} on {count(values['server_cores'], 'core')}"
-    text = f"{about} would saturate the database alone: its service demand is {server} per transaction."
+    about = count(alone, "connection") if low == high else f"{count(alone, 'connection')} ({low} to {high})"
+    server = f"the server's {count(values['server_cores'], 'core')}"
+    text = (
+        f"If the client used no time, about {about} would saturate the database: a transaction takes "
+        f"{milliseconds(values['server_ms'])} of CPU time on {server}."
+    )
     if alone >= values["pool_size"]:
         return text
     return (
-        f"{text} This client needs {values['pool_size']}, because it also holds each connection during "
-        f"{milliseconds(values['client_ms'])} of its own CPU time."
+        f"{text} This load generator needs {values['pool_size']}, because a transaction also holds its connection "
+        f"during {milliseconds(values['client_ms'])} of CPU time in the load generator."
     )
 
 

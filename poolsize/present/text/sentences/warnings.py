@@ -21,23 +21,23 @@ def _limit_broken(finding: Finding) -> str:
     return (
         f"No pool size keeps the latency limit ({limits_text(values['limits_ms'])}){users}: the lowest "
         f"{values['quantile']} is {milliseconds(values['lowest_ms'])}, at {count(values['pool_size'], 'connection')}. "
-        "It takes fewer users, or less work in a transaction."
+        "Use fewer users, or do less work in a transaction."
     )
 
 
 def _generator_limited(finding: Finding) -> str:
     size = count(finding.values["pool_size"], "connection")
     return (
-        f"A worker was saturated or late: {size} is what this load generator can use, and the database may take more. "
-        f"{_way_out(finding)}"
+        f"A worker was saturated or late, so {size} is the answer for this load generator. The database may need "
+        f"another pool size. {_way_out(finding)}"
     )
 
 
 def _users_limited(finding: Finding) -> str:
     values = finding.values
     return (
-        f"Pools larger than {values['largest']} never filled with {count(values['users'], 'user')}, so they show "
-        f"nothing of the database: {_way_out(finding)}."
+        f"With {count(values['users'], 'user')}, pools of more than {count(values['largest'], 'connection')} were "
+        f"never full, so they show nothing of the database: {_way_out(finding)}."
     )
 
 
@@ -52,13 +52,17 @@ def _still_rising(finding: Finding) -> str:
 
 
 def _smallest_size(finding: Finding) -> str:
-    return f"The smallest valid size, {finding.values['pool_size']}, is already enough: {_way_out(finding)}."
+    size = finding.values["pool_size"]
+    return f"The smallest valid size, {size}, is on the plateau, so a smaller size may be too: {_way_out(finding)}."
 
 
 def _check_failed(finding: Finding) -> str:
     values = finding.values
+    *_, largest = values["sizes"]
     sizes = ", ".join(map(str, values["sizes"]))
-    return f"Check {values['check']} failed at {sizes} connections: {check_detail(values['check'], values['values'])}."
+    at_largest = f" At {largest}" if len(values["sizes"]) > 1 else ""
+    detail = check_detail(values["check"], values["values"])
+    return f"Check {values['check']} failed at pool size {sizes}{f'.{at_largest}' if at_largest else ''}: {detail}."
 
 
 def _wide_range(finding: Finding) -> str:
@@ -68,62 +72,71 @@ def _wide_range(finding: Finding) -> str:
 
 def _budget_spent(finding: Finding) -> str:
     values = finding.values
+    loss = f"{percent(values['loss_low'])} and {percent(values['loss_high'])}"
     return (
-        f"The search spent its budget of {number(values['budget_seconds'])} s before it was certain: the throughput "
-        f"loss is between {percent(values['loss_low'])} and {percent(values['loss_high'])}. To know it better, "
-        f"{_way_out(finding)}."
+        f"The search spent its budget of {number(values['budget_seconds'])} s before its answer was certain: the "
+        f"throughput loss at the answer is between {loss}. For a narrower interval, {_way_out(finding)}."
     )
 
 
 def _verification_failed(finding: Finding) -> str:
     values, checks = finding.values, finding.values["checks"]
     return (
-        f"{count(values['pool_size'], 'connection')} at {percent(values['load'])} of capacity failed checks "
+        f"{count(values['pool_size'], 'connection')} at {percent(values['load'])} of its own throughput failed checks "
         f"({', '.join(checks)}): {check_detail(checks[0], values['values'])}."
     )
 
 
 def _nothing_verified(_: Finding) -> str:
-    return "Nothing was verified: no pool size has a known capacity."
+    return "--verify measured nothing, because no step is valid."
 
 
 def _retried(finding: Finding) -> str:
     sizes = ", ".join(map(str, finding.values["sizes"]))
-    return f"Steps that failed a check and do not count, by pool size: {sizes}. See `poolsize analyze`."
+    return f"Steps at these pool sizes failed a check and do not count: {sizes}. See `poolsize analyze`."
 
 
 def _left_out(finding: Finding) -> str:
     sizes = ", ".join(map(str, finding.values["sizes"]))
-    return f"Left out: {sizes}. {count(finding.values['users'], 'user')} never filled these pools."
+    users = count(finding.values["users"], "user")
+    return f"These pool sizes are left out, because {users} never filled the pool: {sizes}."
 
 
 def _recording(_: Finding) -> str:
-    return "The run replays a recording of another machine: sweep your own server before you rely on the answer."
+    return (
+        "The run replays a recording. Unless it is of your server, measure your server before you rely on the answer."
+    )
 
 
 def _not_durable(_: Finding) -> str:
-    return "Commits do not wait for the disk (innodb_flush_log_at_trx_commit is not 1)."
+    return (
+        "Commits do not wait for the disk (innodb_flush_log_at_trx_commit is not 1). The answer holds only for this "
+        "setting."
+    )
 
 
 def _cores_assumed(finding: Finding) -> str:
     return (
-        f"The formula assumes that the database's host has {count(finding.values['cores'], 'core')}, like the load "
-        "generator's machine: give its --cores."
+        f"The formula assumes that the database's host has {count(finding.values['cores'], 'core')}, as many as the "
+        "load generator's machine. Set --cores to the host's number."
     )
 
 
 def _thread_pool(_: Finding) -> str:
-    return "The server's thread pool is active: it flattens the tail of the curve."
+    return "The server's thread pool is active: throughput falls less at pool sizes that are too large."
 
 
 def _total(_: Finding) -> str:
-    return "The size is the total for all clients of the database: divide it among instances and processes."
+    return (
+        "The pool size is the total for all clients of the database: divide it among your application's instances and "
+        "processes."
+    )
 
 
 def _rate_not_served(finding: Finding) -> str:
     return (
-        f"No measured pool carries {per_second(finding.values['rate'])}: sweep larger --pool-sizes, or leave --rate "
-        "out to find the capacity."
+        f"No measured pool size serves {per_second(finding.values['rate'])}: measure larger --pool-sizes, or leave "
+        "--rate out to measure the capacity."
     )
 
 
@@ -132,7 +145,7 @@ def _generator_everywhere(finding: Finding) -> str:
 
 
 def _users_limited_everywhere(finding: Finding) -> str:
-    return f"No pool ever filled with {count(finding.values['users'], 'user')}: {_way_out(finding)}."
+    return f"With {count(finding.values['users'], 'user')}, no pool was ever full: {_way_out(finding)}."
 
 
 def _nothing_valid(_: Finding) -> str:
@@ -146,14 +159,14 @@ def _noisy(finding: Finding) -> str:
 
 def _generator_not_separable(finding: Finding) -> str:
     return (
-        "A worker was saturated or late, and the service demands of client and server are not known apart. "
+        "A worker was saturated or late, and the service demands of load generator and server can't be separated. "
         f"{_way_out(finding)}"
     )
 
 
 def _mostly_failed(finding: Finding) -> str:
     values = finding.values
-    checks = ", ".join(f"{check} {number} times" for check, number in values["checks"].items())
+    checks = ", ".join(f"{check} {count(number, 'time')}" for check, number in values["checks"].items())
     begin = f"{values['failed']} of {count(values['attempts'], 'measured step')} failed a check ({checks}): "
     if Check.QUIET in values["checks"]:
         return f"{begin}other programs used this machine. End them and measure again before you use this result."

@@ -23,16 +23,16 @@ def _search_longer(values: Values) -> str:
 
 
 def _fill_gap(values: Values) -> str:
-    return f"sweep more pool sizes between {values['below']} and {values['above']}"
+    return f"measure more pool sizes between {values['below']} and {values['above']}"
 
 
 def _sweep_beyond(values: Values) -> str:
     users = f" --users {values['users']}" if "users" in values else ""
-    return f"sweep further with --pool-sizes {','.join(map(str, values['pool_sizes']))}{users}"
+    return f"measure --pool-sizes {','.join(map(str, values['pool_sizes']))}{users}"
 
 
 def _sweep_recording_beyond(_: Values) -> str:
-    return "sweep other --pool-sizes, if the recording has them"
+    return "replay other --pool-sizes, if the recording contains them"
 
 
 def _more_users(values: Values) -> str:
@@ -45,14 +45,17 @@ def _more_workers(values: Values) -> str:
     """Return how many workers let the server limit throughput, by the service demands."""
     machine = "Give the load generator a core or a machine of its own."
     if not values:
-        return f"{machine} --processes 2 or more share its work."
-    share = (
-        f"A transaction takes {milliseconds(values['client_ms'])} of CPU time on the client and "
-        f"{milliseconds(values['server_ms'])} on the server's {count(values['server_cores'], 'core')}"
+        return f"{machine} Or divide the load among workers with --processes 2 or more."
+    demands = (
+        f"A transaction takes {milliseconds(values['client_ms'])} of CPU time in the load generator and "
+        f"{milliseconds(values['server_ms'])} on the server's {count(values['server_cores'], 'core')}."
     )
     if "workers" not in values:
-        return f"{share}: {machine}"
-    return f"{share}: use --processes {values['workers']} on cores that the server does not need, or --expect-workers."
+        return f"{demands} {machine}"
+    return (
+        f"{demands} Use --processes {values['workers']} on cores that the server does not need, or workers on other "
+        "machines (--expect-workers)."
+    )
 
 
 SENTENCES: Mapping[Remedy, Callable[[Values], str]] = {

@@ -1,4 +1,4 @@
-"""What a prediction's callers cost: a million against ten thousand, processor time in one process."""
+"""What a prediction costs: a million users against ten thousand, in processor time of one process."""
 
 import statistics
 import sys
@@ -16,19 +16,19 @@ RATES = np.minimum(np.arange(1, 201), 40) / 10.0
 
 def cost(users: int) -> float:
     """Median processor seconds for so many users, of whom some wait."""
-    found = []
+    seconds = []
     for _ in range(ROUNDS):
         began = time.process_time()
         finite_source(RATES, users, users / 4.1)
-        found.append(time.process_time() - began)
-    return statistics.median(found)
+        seconds.append(time.process_time() - began)
+    return statistics.median(seconds)
 
 
 def main() -> float:
     """Print and return the ratio."""
     few, many = cost(10_000), cost(1_000_000)
     print(
-        f"callers: 10,000 take {1000 * few:.1f} ms of processor time, 1,000,000 take {1000 * many:.1f} ms, "
+        f"CPU time of a prediction: {1000 * few:.1f} ms for 10,000 users, {1000 * many:.1f} ms for 1,000,000, "
         f"ratio {many / few:.1f} (bar {BAR})"
     )
     return many / few
