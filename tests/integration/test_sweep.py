@@ -74,7 +74,7 @@ def scanned(server: PrivateServer, path: Path, cores: int) -> Run:
     everywhere = os.sched_getaffinity(0)
     first, *_, last = sorted(everywhere)
     may_run_on(server.pid, {first} if cores == 1 else {first, last})
-    os.sched_setaffinity(0, {last} if cores == 1 else everywhere)  # the load process inherits it
+    os.sched_setaffinity(0, {last} if cores == 1 else everywhere)  # the load generator inherits it
     try:
         done = locust(
             "scan.py", server.url, path, "--pool-sizes=1,2,4", "--repeats=2", "--step-time=4s", "--warm-up=1s"

@@ -169,7 +169,7 @@ def test_sqlalchemys_own_pool_starves_no_user_that_yields(
 
 
 @measured_again
-def test_a_stall_shows_when_transactions_arrive_by_the_clock(pinned: PrivateServer, tmp_path: Path) -> None:
+def test_a_stall_shows_in_an_open_loop(pinned: PrivateServer, tmp_path: Path) -> None:
     """A server that stops for 200 ms every 5 s, at 70 % of its capacity.
 
     In the fluid limit a transaction that arrives t after the stall's beginning waits 200 ms - 0.3 t: until the stall's

@@ -1,4 +1,4 @@
-"""Load processes, here and on machines of their own: the same answer, and a loss that costs one step."""
+"""Several workers, here and on machines of their own: the same answer, and a lost worker costs one step."""
 
 import os
 import shutil
@@ -60,7 +60,7 @@ def test_four_processes_find_the_plateau_that_one_finds(poolsize: Command, tmp_p
 
 
 @measured_again
-def test_a_load_process_that_is_killed_costs_at_most_its_step(tmp_path: Path) -> None:
+def test_a_worker_that_is_killed_costs_at_most_its_step(tmp_path: Path) -> None:
     with private_server(None, {}, 60) as server:
         path = tmp_path / "a.jsonl"
         sweep = subprocess.Popen(
@@ -129,7 +129,7 @@ def server_for(machines: list[tuple[str, str]]) -> Iterator[PrivateServer]:
 
 @pytest.mark.skipif(not IP, reason="needs the command ip")
 @measured_again
-def test_two_load_machines_find_the_same_plateau(tmp_path: Path) -> None:
+def test_workers_on_two_machines_find_the_same_plateau(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     with ExitStack() as stack:
         machines = stack.enter_context(load_machines(2))
