@@ -70,7 +70,10 @@ class BySize:
         return max(size for size in sizes if size < pool_size), min(size for size in sizes if size > pool_size)
 
     def histogram(self, latency: str, pool_size: int) -> HdrHistogram | None:
-        """Return the histogram of a latency (wait, usage or total) at a measured size, in us; None in a replay."""
+        """Return the histogram of a latency (wait, usage or total) at a measured size, in us; None in a replay.
+
+        Raises KeyError for a size that was not measured, as `counter` and `worker_cores` do.
+        """
         stored = [getattr(step.latencies, latency) for step in self.steps[pool_size] if step.latencies]
         return merged(stored) if stored else None
 

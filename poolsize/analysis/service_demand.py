@@ -58,8 +58,9 @@ class ServiceDemands:
 
 
 def service_demands(step: Step, smallest: Step, cores: int) -> ServiceDemands | None:
-    """Return the demands in one step; None where no transaction ended, or the server's demand is not known.
+    """Return the demands in one step.
 
+    None in a replay, where no transaction ended, and where the server's demand is not known.
     smallest: the run's step with the smallest pool; if that pool has 1 connection, its usage time gives other_ms.
     cores: physical cores of the server's host, used where the server's process is not visible.
     """

@@ -25,7 +25,7 @@ def fields(run: Run) -> Fields:
         "locustfile": setting.workload_sha256[:12] if setting.own_workload or setting.recording else "poolsize's own",
         "users": str(plan.users) if not setting.recording else "as recorded",
         "think_time": "the locustfile's wait_time" if setting.own_wait_time else f"{number(plan.think_time_ms)} ms",
-        "rate": "as fast as it goes" if plan.rate is None else f"{number(plan.rate)}/s",
+        "rate": "none: a closed loop" if plan.rate is None else f"{number(plan.rate)}/s",
         "pool": plan.pool,
         "pool_timeout": f"{number(plan.pool_timeout_seconds)} s",
         "schema": setting.schema or "poolsize's own",
@@ -67,8 +67,8 @@ def _require_differs(
         raise BadInput(f"`across` {across}: a run has no such field; it has {known}")
     if across not in differing:
         (value,) = {values.get(across) for values in by_run.values()}
-        others = f"; they differ in {', '.join(differing)}" if differing else ""
-        raise BadInput(f"`across` {across}: it is {value} in all of them{others}")
+        others = f"; the runs differ in {', '.join(differing)}" if differing else ""
+        raise BadInput(f"`across` {across}: every run has the value {value}{others}")
 
 
 def _refusal(by_run: Mapping[str, Fields], further: Sequence[str], across: str | None) -> str:

@@ -69,10 +69,10 @@ def resumed_run(options: SweepOptions, workload: Workload) -> Run | None:
         return replace(run, setting=replace(run.setting, workload_sha256=workload.sha256))
     if run.setting.workload_sha256 != workload.sha256:
         raise BadInput(
-            f"{options.named('resume')}: that run is not of {options.replay}: name its own recording"
+            f"{options.named('resume')}: the run replays another recording than {options.replay}: name its recording"
             if options.replay
             else f"{options.named('resume')}: the workload is not the {run.plan.workload} that the run began with: "
-            "name that one with `workload`, or start a new run"
+            "name the workload of the run with `workload`, or start a new run"
         )
     return run
 

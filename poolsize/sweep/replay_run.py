@@ -63,7 +63,7 @@ def _plan(options: SweepOptions, workload: str, recording: Recording) -> SweepPl
         if not smallest <= size <= largest:
             raise BadInput(
                 f"`sizes` {size}: {options.replay} was recorded with {smallest} to "
-                f"{count(largest, 'connection')}, and nothing is known beyond"
+                f"{count(largest, 'connection')}: name sizes in this range"
             )
     return replace(plan, users=recording.users or plan.users)
 
@@ -71,7 +71,7 @@ def _plan(options: SweepOptions, workload: str, recording: Recording) -> SweepPl
 def _refuse_what_needs_a_server(options: SweepOptions) -> None:
     for name in options.chosen:
         if not OPTIONS[name].replayed:
-            raise BadInput(f"{options.named(name)}: a recording can't be asked for that; leave it out with `replay`")
+            raise BadInput(f"{options.named(name)}: a replay does not support this option; leave it out")
 
 
 def _ignore(_: Event) -> None:

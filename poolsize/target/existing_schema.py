@@ -1,4 +1,4 @@
-"""A schema with the user's own data, in which a sweep makes and drops nothing by itself."""
+"""A schema with the user's own data, in which a sweep creates and drops nothing by itself."""
 
 from collections.abc import Callable, Collection
 from contextlib import closing, suppress
@@ -97,7 +97,7 @@ class ExistingSchema:
         with self._lock.cursor() as cursor:
             while remaining := connection_ids(cursor).intersection(self._load_connections):
                 if monotonic() > deadline:
-                    raise WorkFailed(f"{len(remaining)} of its connections are still at work")
+                    raise WorkFailed(f"{len(remaining)} of the workers' connections did not end")
                 for identifier in remaining:
                     with suppress(pymysql.MySQLError):  # it has ended meanwhile
                         cursor.execute(f"KILL {identifier}")
@@ -110,6 +110,6 @@ class ExistingSchema:
         if error.args[0] in NOT_ALLOWED:
             return BadInput(
                 f"`schema` {self.name}: the account can't use it, or there is no such schema ({error.args[-1]}): "
-                f"GRANT SELECT, INSERT, UPDATE, DELETE ON {self.name}.* TO it, or as little as the workload needs"
+                f"GRANT SELECT, INSERT, UPDATE, DELETE ON {self.name}.* TO the account, or what the workload needs"
             )
         return WorkFailed(f"the schema {self.name} can't be used: {error.args[-1]}")

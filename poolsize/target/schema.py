@@ -129,9 +129,10 @@ def _tables(cursor: Any) -> list[str]:
 
 
 def _explained(error: pymysql.MySQLError) -> PoolsizeError:
-    """Return the error that explains why the schema can't be made."""
+    """Return the error that explains why the schema can't be created."""
     if error.args[0] in NOT_ALLOWED:
         return BadInput(
-            f"the account can't work in the schema {OWN_SCHEMA} ({error.args[-1]}): GRANT ALL ON {OWN_SCHEMA}.* TO it"
+            f"the account can't use the schema {OWN_SCHEMA} ({error.args[-1]}): "
+            f"GRANT ALL ON {OWN_SCHEMA}.* TO the account"
         )
-    return WorkFailed(f"the schema {OWN_SCHEMA} can't be made: {error.args[-1]}")
+    return WorkFailed(f"the schema {OWN_SCHEMA} can't be created: {error.args[-1]}")

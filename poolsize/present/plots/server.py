@@ -58,7 +58,7 @@ def plot_users(ax: Axes, analysis: Analysis) -> Axes:
     waiting = np.array([size.throughput.mean * size.wait.mean / 1000 for size in sizes])
     parts: list[Part] = [
         ("holding a connection", BLUE, holding.tolist()),
-        ("waiting for one", ORANGE, waiting.tolist()),
+        ("waiting for a connection", ORANGE, waiting.tolist()),
     ]
     if analysis.setting.plan.rate is None:
         pausing = np.maximum(0, analysis.setting.plan.users - holding - waiting)
