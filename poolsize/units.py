@@ -1,5 +1,6 @@
 """Numbers as text for people: three significant digits and a unit."""
 
+from collections.abc import Sequence
 from math import isnan
 
 
@@ -42,6 +43,12 @@ def loss_text(share: float) -> str:
 def percent(fraction: float) -> str:
     """Return a fraction as a percentage: 0.034 -> 3.4 %."""
     return f"{number(fraction * 100)} %"
+
+
+def pool_sizes(sizes: Sequence[int]) -> str:
+    """Return pool sizes in words: the pool size 4, or the pool sizes 4, 8 and 16. sizes: not empty."""
+    *first, last = map(str, sizes)
+    return f"the pool sizes {', '.join(first)} and {last}" if first else f"the pool size {last}"
 
 
 def minutes(seconds: float) -> str:

@@ -17,7 +17,7 @@ COMMANDS = {
     "compare": "Compare runs, and show which differences are significant.",
     "report": "Write a run's answer, reasons and plots as one page.",
     "predict": "Predict throughput and latency with other cores, round trips or users.",
-    "import": "Convert sysbench logs or a Locust history to a curve or a run.",
+    "import": "Convert sysbench logs or a Locust history to a recording or a run.",
     "notebook": "Open a notebook on one run or several.",
 }
 

@@ -13,13 +13,13 @@ from poolsize.sweep.recorded_run import recorded_run
 
 @click.command("import")
 @click.argument("logs", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--cores", type=int, help="Physical cores of the database's host; only for a run.")
-@click.option("--disks", type=int, help="Disks of the database's host; only for a run.")
+@click.option("--cores", type=int, help="Physical cores of the database's host, if --output is a run.")
+@click.option("--disks", type=int, help="Disks of the database's host, if --output is a run.")
 @click.option(
-    "--output", required=True, type=click.Path(path_type=Path), help="A curve (.csv, .csv.gz) or a run (.jsonl)."
+    "--output", required=True, type=click.Path(path_type=Path), help="A recording (.csv, .csv.gz) or a run (.jsonl)."
 )
 def import_logs(logs: tuple[Path, ...], cores: int | None, disks: int | None, output: Path) -> None:
-    """Make a curve or a run out of sysbench's logs or a Locust history.
+    """Convert sysbench's logs or a Locust history to a recording for `sweep --replay`, or to a run.
 
     LOGS are sysbench's outputs with --report-interval=1 and --percentile=95, one or more for each number of threads, or
     one *_stats_history.csv of Locust's. The pool size is taken to be sysbench's threads or Locust's users, so each must
@@ -29,9 +29,9 @@ def import_logs(logs: tuple[Path, ...], cores: int | None, disks: int | None, ou
         raise BadInput(f"--output {output} already exists: name another file")
     is_run = output.suffix == ".jsonl"
     if not is_run and not output.name.endswith((".csv", ".csv.gz")):
-        raise BadInput(f"--output {output}: the name must end in .csv or .csv.gz (a curve), or in .jsonl (a run)")
+        raise BadInput(f"--output {output}: the name must end in .csv or .csv.gz (a recording), or in .jsonl (a run)")
     if not is_run and (cores, disks) != (None, None):
-        raise BadInput("a curve does not store --cores and --disks: give them to poolsize sweep --replay")
+        raise BadInput("a recording does not store --cores and --disks: give them to poolsize sweep --replay")
     recording = read_logs(logs)
     if is_run:
         run = recorded_run(recording, logs[0].name, cores, disks)

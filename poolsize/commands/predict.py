@@ -31,15 +31,16 @@ from poolsize.sweep.readers import milliseconds, pool_sizes, read, read_optional
 @click.option(
     "--pool-sizes",
     "sizes",
-    help="Sizes to predict, e.g. 8,16,32.  [default: the measured sizes, and larger ones up to 4 times the largest]",
+    help="Sizes to predict, e.g. 8,16,32.  [default: the measured sizes, and 2 and 4 times the largest]",
 )
 @plot_option
 @json_option
 def predict(run: str, sizes: str | None, plot: Path | None, as_json: bool, **different: Any) -> None:
     """Predict throughput and latencies of RUN's workload with other cores, round trips, think times or users.
 
-    The prediction uses a closed queueing network fitted to the run: the CPU of the load generator, the database's
-    servers, and a delay without a queue. Options that you leave out keep the values of the run.
+    The prediction uses a closed queueing network fitted to the run. Its parts are the CPU of the load generator, the
+    database, which serves several transactions at a time, and a delay without a queue. Options that you leave out keep
+    the values of the run.
     """
     what_if = WhatIf(
         cores=different["cores"],

@@ -28,7 +28,7 @@ ASSUMED = (
     type=int,
     default=1,
     show_default=True,
-    help="Hyper-threads per core, if --cores counts logical CPUs.",
+    help="Logical CPUs per physical core, if --cores counts logical CPUs.",
 )
 @click.option("--app-threads", type=int, help="Threads of one application process that use its pool.")
 @click.option("--connections-per-thread", type=int, help="Connections that each thread holds at once.")

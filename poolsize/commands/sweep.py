@@ -49,8 +49,8 @@ def _sweep_options(command: Callable[..., None]) -> Callable[..., None]:
 def sweep(current: int | None, max_p95_ms: str | None, max_p99_ms: str | None, as_json: bool, **texts: Any) -> None:
     """Measure pool sizes on a real server and recommend one.
 
-    Without --url it starts a private MariaDB or MySQL on this machine and removes it afterwards. Without --pool-sizes
-    it searches for the pool size, and stops when the answer is certain or the budget is spent.
+    Without --url or POOLSIZE_URL it starts a private MariaDB or MySQL on this machine and removes it afterwards.
+    Without --pool-sizes it searches for the pool size, and stops when the answer is certain or the budget is spent.
     """
     limits = limits_of(max_p95_ms, max_p99_ms)
     options = SweepOptions.parse(texts)

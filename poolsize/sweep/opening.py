@@ -94,7 +94,7 @@ def new_file(output: Path | None, workload: Workload) -> Path:
         return free_path(Path("data/runs") / name, ".jsonl")
     if output.exists():
         raise BadInput(
-            f"`output` {output} is there already: name another file, or go on with that run by `resume` {output}"
+            f"`output` {output} already exists: name another file, or finish that run with `resume` {output}"
         )
     if not output.parent.is_dir():
         raise BadInput(f"`output` {output}: there is no folder {output.parent}; make it, or name a file elsewhere")

@@ -88,12 +88,12 @@ class SweepOptions:
         in_locust=False,
     )] = None
     replay: Annotated[Path | None, Option(
-        "--replay", "Measure this recorded curve (a CSV file, or a published curve's name) in place of a server.", "",
-        readers.optional_path, settled=False, replayed=True, in_locust=False, metavar="CURVE",
+        "--replay", "Replay this recording of throughput by pool size (a CSV file or a published name).", "",
+        readers.optional_path, settled=False, replayed=True, in_locust=False, metavar="RECORDING",
     )] = None
     url: Annotated[str | None, Option(
-        "--url", "Database, mysql://USER:PASSWORD@HOST:3306/.", "a private server on this machine",
-        readers.optional_text, settled=False, variable="POOLSIZE_URL",
+        "--url", "Database, mysql://USER:PASSWORD@HOST:3306/. POOLSIZE_URL sets it too.",
+        "a private server on this machine", readers.optional_text, settled=False, variable="POOLSIZE_URL",
     )] = None
     schema: Annotated[str | None, Option(
         "--schema", "Existing schema with your own data, for your own locustfile.",
@@ -113,11 +113,11 @@ class SweepOptions:
         settled=False, locusts_own="expect_workers",
     )] = None
     sizes: Annotated[tuple[int, ...] | None, Option(
-        "--pool-sizes", "Sizes to measure, e.g. 1,4,8,16.", "a search; with --rate, sizes around the formula",
+        "--pool-sizes", "Sizes to measure, e.g. 1,4,8,16.", "a search; with --rate, sizes around the formula's result",
         readers.pool_sizes, readers.write_whole_numbers, replayed=True,
     )] = None
     budget_seconds: Annotated[int | None, Option(
-        "--budget", "Longest time of load of a search, e.g. 5m; the last step may end later.", "10m",
+        "--budget", "Load time that a search may use, e.g. 5m; its last step may end after that.", "10m",
         readers.whole_seconds, readers.write_seconds, replayed=True,
     )] = None
     interval: Annotated[float | None, Option(
@@ -129,7 +129,7 @@ class SweepOptions:
         readers.write_milliseconds,
     )] = None
     warm_up_seconds: Annotated[int | None, Option(
-        "--warm-up", "Time at the beginning of each step that does not count.", "3s, in a search 2s",
+        "--warm-up", "Uncounted time at the beginning of each step.", "3s, in a search 2s",
         readers.whole_seconds, readers.write_seconds, replayed=True,
     )] = None
     step_seconds: Annotated[int | None, Option(
@@ -137,7 +137,7 @@ class SweepOptions:
         readers.write_seconds, replayed=True,
     )] = None
     precision: Annotated[float | None, Option(
-        "--precision", "Extend a step until the 95 % interval of its throughput is within this share of it, e.g. 2%.",
+        "--precision", "Extend a step until the 95 % interval is within this share of its mean throughput, e.g. 2%.",
         "none", readers.share,
     )] = None
     rate: Annotated[float | None, Option(
@@ -155,15 +155,16 @@ class SweepOptions:
         "--error-budget", "Share of failed transactions that ends a step early.", "1%", readers.share,
     )] = None
     verify: Annotated[tuple[int, ...] | None, Option(
-        "--verify", "After the sweep, measure the answer and the sizes next to it in an open loop at these percentages "
-        "of their own throughput, e.g. 70,80,90.", "none", readers.percentages, readers.write_whole_numbers,
+        "--verify", "Then measure the recommended size, and the sizes next to it, again at fixed arrival rates: at "
+        "these percentages of the throughput of each size, e.g. 70,80,90.", "none", readers.percentages,
+        readers.write_whole_numbers,
     )] = None
     repeats: Annotated[int | None, Option(
         "--repeats", "Number of steps at each of the --pool-sizes.", "1", readers.whole_number, replayed=True,
     )] = None
     seed: Annotated[int | None, Option(
-        "--seed", "Seed of a grid's random order and of a replay's windows.", "1", readers.whole_number,
-        replayed=True,
+        "--seed", "Seed of the random order of --pool-sizes, and of the parts of a recording that a replay uses.", "1",
+        readers.whole_number, replayed=True,
     )] = None
     cores: Annotated[int | None, Option(
         "--cores", "Physical cores of the database's host.", "this machine's", readers.whole_number, replayed=True,
@@ -175,8 +176,8 @@ class SweepOptions:
         "--output", "File for the run.", "a new file in data/runs", Path, replayed=True,
     )] = None
     resume: Annotated[Path | None, Option(
-        "--resume", "Interrupted run to finish; its plan does not change.", "none", readers.optional_path,
-        settled=False, replayed=True,
+        "--resume", "Interrupted run to finish, with the sizes, users and times that it began with.", "none",
+        readers.optional_path, settled=False, replayed=True,
     )] = None
     mysqld: Annotated[Path | None, Option(
         "--mysqld", "Server program (mysqld or mariadbd) of the private server.", "the first program found here",

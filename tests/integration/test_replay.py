@@ -50,7 +50,7 @@ def test_a_replay_answers_like_a_sweep(poolsize: Command, curve: Path) -> None:
     assert answer["estimates"].keys() == {"plateau", "usl", "closed_network", "kneedle"}
     prices = {price["pool_size"]: price for price in answer["regret"]}
     assert prices[100]["p95_ms"] == pytest.approx(100, rel=0.05)
-    assert any("Your current size, 100," in reason and "x p95 against" in reason for reason in answer["reasons"])
+    assert any("your current pool size, 100," in reason and "the p95" in reason for reason in answer["reasons"])
     assert poolsize("recommend", "--run", "a.jsonl").returncode == 0
     assert poolsize("analyze", "a.jsonl", "--plot", "a.png", "--json").returncode == 0
 
@@ -86,7 +86,7 @@ def test_a_search_that_was_cut_off_goes_on_as_if_it_had_not_been(poolsize: Comma
     whole = [step.throughput for step in load_run(path).steps]
     path.write_text("".join(path.read_text().splitlines(keepends=True)[:5]))
     cut = poolsize("recommend", "--run", "a.jsonl")
-    assert (cut.returncode, "search for the size was cut off" in cut.stderr) == (1, True)
+    assert (cut.returncode, "search for the pool size was cut off" in cut.stderr) == (1, True)
     assert poolsize("sweep", "--replay", str(curve), "--resume", "a.jsonl", "--seed", "2").returncode == 2
     assert poolsize("sweep", "--resume", "a.jsonl").returncode == 0  # it knows its recording
     assert [step.throughput for step in load_run(path).steps] == whole
@@ -218,7 +218,7 @@ def test_a_locust_history_becomes_a_curve(poolsize: Command, tmp_path: Path) -> 
             "5 s",
         ),
         (a_sysbench_log(4), "b.txt", "b.txt"),
-        (a_sysbench_log(4), "a.log", "there already"),
+        (a_sysbench_log(4), "a.log", "already exists"),
     ],
 )
 def test_a_log_that_is_none_is_refused(

@@ -152,7 +152,7 @@ def test_workers_on_two_machines_find_the_same_plateau(tmp_path: Path) -> None:
                 [IP, "netns", "exec", name, *replaced(page_line(PAGE, "locust", "--worker"), {
                     "locust": str(Path(sys.executable).with_name("locust")),
                     "locustfiles/oltp_read_write.py": str(ROOT / "locustfiles/scan.py"),
-                    "leader.example.com": address,
+                    "master.example.com": address,
                 })],
                 env=url(address), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
             )

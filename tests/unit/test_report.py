@@ -106,10 +106,10 @@ def test_a_failed_check_is_as_plain_as_the_result() -> None:
     run = replace(run, steps=(run.steps[0], replace(starved, checks=check_step(starved, 0.01)), *run.steps[2:]))
     _, page = page_of(run)
     assert "A check failed" in page.text
-    assert "littles_law, with 2 connections: by Little's law, the measured times account for" in page.text
+    assert "littles_law, at the pool size 2: by Little's law, the measured times account for" in page.text
     analysis = analyze(run)
     for text in (page.text, report_markdown(analysis, recommend(analysis))):
-        assert text.count("littles_law, with 2 connections: by Little's law") == 1
+        assert text.count("littles_law, at the pool size 2: by Little's law") == 1
         assert text.count("the measured times account for") == 1
     assert "the measured times account for" in " ".join(recommendation_text(recommend(analysis)).split())
 
@@ -138,7 +138,7 @@ def test_at_a_fixed_rate_nothing_is_said_of_a_curve() -> None:
     assert "2 connections" in page.text
     assert PLATEAU_CAPTION not in page.text
     assert "The answer is the smallest measured pool size that serves" in page.text
-    assert "arrivals, with 1 connection" in page.text
+    assert "arrivals, at the pool size 1" in page.text
 
 
 def test_under_a_latency_limit_both_sizes_are_told() -> None:

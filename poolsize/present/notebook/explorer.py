@@ -97,7 +97,7 @@ def _with_cores(analysis: Analysis, cores: int, tolerance: float) -> str:
     size, rate = _smallest_enough(prediction, tolerance)
     return (
         f"With {count(cores, 'core')} the network that was fitted to the run predicts {per_second(rate)} with "
-        f"{count(size, 'connection')}. At the measured sizes, the network differs from the measurement by "
+        f"{count(size, 'connection')}. With the run's own cores, the network differs from the measurement by "
         f"{100 * prediction.error:.1f} %."
     )
 

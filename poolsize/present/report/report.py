@@ -30,7 +30,7 @@ from poolsize.present.text.tables import (
     throughput_table,
     verified_table_in_ms,
 )
-from poolsize.units import count, percent
+from poolsize.units import count, percent, pool_sizes
 
 OPTION = re.compile(r"--[a-z][a-z-]*")
 """A long option of a command line, which the page keeps on one line."""
@@ -134,7 +134,7 @@ def _report(analysis: Analysis, answer: Recommendation, shown: Sequence[Picture]
 def _failed(analysis: Analysis) -> tuple[str, ...]:
     """Return each failed check with its pool sizes, and with the check's figures at the largest of them."""
     at_capacity = [
-        f"{check}, with {', '.join(map(str, results))} {'connection' if set(results) == {1} else 'connections'}: "
+        f"{check}, at {pool_sizes(list(results))}{f'. At {max(results)}' if len(results) > 1 else ''}: "
         f"{check_sentence(results[max(results)])}"
         for check, results in analysis.failures.items()
     ]

@@ -6,12 +6,12 @@ from poolsize.answer.verdict import Verdict
 from poolsize.present.text.bullets import bullets
 from poolsize.present.text.table import Table
 from poolsize.runs.check import Check
-from poolsize.units import count, milliseconds, minutes, per_second, signed_percent
+from poolsize.units import count, milliseconds, minutes, per_second, pool_sizes, signed_percent
 
 NO_SIZE = {
-    Verdict.EDGE: "at the edge of what was measured",
-    Verdict.USERS_LIMITED: "limited by its users",
-    Verdict.NOISY: "too noisy",
+    Verdict.EDGE: "may lie beyond the measured sizes",
+    Verdict.USERS_LIMITED: "is limited by its users",
+    Verdict.NOISY: "is too noisy",
 }
 """Verdict under which a run's pool size can't be compared -> its words."""
 
@@ -19,10 +19,9 @@ NO_SIZE = {
 def comparison_text(comparison: Comparison) -> str:
     """Return the title, each run's answer, and for each further run its differences from the first."""
     parts = [comparison_title(comparison), runs_table(comparison).as_text()]
-    field = f" ({comparison.field})" if comparison.field else ""
     for other in comparison.others:
         parts += [
-            f"{other.run.value} against {comparison.first.value}{field}:",
+            f"{other.run.value} (other) against {comparison.first.value} (first):",
             differences_table(comparison, other).as_text(),
             bullets(difference_sentences(comparison, other)),
         ]
@@ -37,7 +36,7 @@ def comparison_title(comparison: Comparison) -> str:
         same["users"] = count(setting.plan.users, "user")
     equal = ", ".join(value for field, value in same.items() if field != comparison.field)
     if comparison.field:
-        return f"{comparison.field} compared: {equal}"
+        return f"Comparison by {comparison.field}; the same in all runs: {equal}"
     return f"Runs with the same setting: {equal}"
 
 
@@ -143,7 +142,7 @@ def _sizes(first: ComparedRun, other: ComparedRun) -> list[str]:
     for run in (first, other):
         if run.answer.verdict in NO_SIZE:
             why = NO_SIZE[run.answer.verdict]
-            return [f"The pool sizes can't be compared: the answer of {run.value} is {why}."]
+            return [f"The pool sizes can't be compared: the answer of {run.value} {why}."]
     ours, theirs = first.answer, other.answer
     if not (ours.pool_size and theirs.pool_size and ours.range and theirs.range):
         return []
@@ -162,13 +161,12 @@ def _doubts(first: ComparedRun, other: RunDifference) -> list[str]:
     busy = [size for size in compared if any(analysis.at(size).failed(Check.GENERATOR) for analysis in both)]
     if busy:
         doubts.append(
-            f"At pool size {', '.join(map(str, busy))} a worker was saturated or late (check generator). The "
-            "difference between the databases themselves may be larger or smaller there."
+            f"At {pool_sizes(busy)} a worker was saturated or late (the check generator failed). There the difference "
+            "between the databases themselves may be larger or smaller."
         )
     if other.left_out:
         doubts.append(
-            "These pool sizes are not compared, because one run did not measure them or a check failed: "
-            f"{', '.join(map(str, other.left_out))}."
+            f"Not compared: {pool_sizes(other.left_out)}, because one run did not measure the size or a check failed."
         )
     if other.apart_seconds:
         doubts.append(

@@ -40,7 +40,7 @@ def _headline(answer: Recommendation) -> str:
     if answer.basis == "formula":
         return f"Start with {count(answer.pool_size, 'connection')}."
     low, high = answer.range or (answer.pool_size, answer.pool_size)
-    interval = "" if low == high else f" (95 % range {low} to {high})"
+    interval = f" (95 % range {low})" if low == high else f" (95 % range {low} to {high})"
     doubt = "" if answer.verdict == "measured" else f"  [{answer.verdict}]"
     return f"Pool size: {count(answer.pool_size, 'connection')}{interval}{doubt}"
 

@@ -83,7 +83,7 @@ def _quiet(values: Values) -> str:
 
 def _generator(values: Values) -> str:
     return (
-        f"the busiest worker needed {100 * values['worker_cores']:.0f} % of a core; the latest event loop was "
+        f"the busiest worker needed {100 * values['worker_cores']:.0f} % of a core; a worker's event loop was up to "
         f"{values['loop_lag_ms']:.1f} ms late"
     )
 

@@ -20,8 +20,8 @@ def _no_disks(_: Finding) -> str:
 
 def _disks_uncached(finding: Finding) -> str:
     return (
-        f"effective_disks = {finding.values['disks']}: the number of disks, if every read misses the cache; "
-        "a --cache-hit-rate lowers it"
+        f"effective_disks = {finding.values['disks']}: the number of disks, assuming that every read misses "
+        "the cache; give --cache-hit-rate to lower it"
     )
 
 
@@ -37,8 +37,8 @@ def _deadlock_floor(finding: Finding) -> str:
     floor, connections = finding.values["deadlock_floor"], finding.values["connections"]
     above = f"; it is above the formula's {connections}" if floor > connections else ""
     return (
-        f"deadlock floor = {floor}: with fewer connections, threads that hold several connections can deadlock. "
-        f"It is a minimum, not an optimum{above}"
+        f"deadlock floor = {floor}: with fewer connections in the pool of one process, its threads can deadlock, "
+        f"because each thread holds several. It is a minimum, not an optimum{above}"
     )
 
 

@@ -23,7 +23,7 @@ def _extrapolated(finding: Finding) -> str:
 
 
 def _usage_as_measured(_: Finding) -> str:
-    return "The spread of the usage times is the spread measured at the plateau."
+    return "The percentiles assume that usage times vary around their mean as they did at the plateau of the run."
 
 
 def _usage_exponential(_: Finding) -> str:

@@ -19,7 +19,8 @@ def _plateau(finding: Finding) -> str:
         reached += ", the capacity."
     else:
         share = f"{100 * values['throughput'] / capacity:.0f} %"
-        reached += f", {share} of capacity ({per_second(capacity)} at {count(values['best_size'], 'connection')})."
+        best = count(values["best_size"], "connection")
+        reached += f", {share} of capacity ({per_second(capacity)} at {best}, by the fitted curve)."
     smallest = (
         f"{size} is the smallest pool size within {percent(values['tolerance'])} of capacity with at least "
         f"{percent(values['probability'])} probability."
@@ -27,7 +28,7 @@ def _plateau(finding: Finding) -> str:
     if values["measured_below"] is None:
         return f"{reached} {smallest}"
     nearest = f"{values['measured_below']} and {values['measured_above']}"
-    between = f"{size} itself was not measured; the nearest measured sizes are {nearest}."
+    between = f"{size} itself was not measured: its figures lie between those of {nearest}."
     return f"{reached} {smallest} {between}"
 
 
@@ -109,25 +110,26 @@ def _queue_in_database(finding: Finding) -> str:
     values = finding.values
     usage = f"from {milliseconds(values['answer_usage_ms'])} to {milliseconds(values['usage_ms'])}"
     return (
-        f"With {count(values['largest'], 'connection')}, throughput is {per_second(values['throughput'])} and usage "
-        f"time rises {usage}: transactions queue in the database instead of in the pool."
+        f"With {count(values['largest'], 'connection')}, measured throughput is {per_second(values['throughput'])} and "
+        f"usage time rises {usage}: transactions queue in the database instead of in the pool."
     )
 
 
 def _database_size(finding: Finding) -> str:
     values: Mapping[str, Any] = finding.values
     alone, low, high = values["database_size"], values["low"], values["high"]
-    about = count(alone, "connection") if low == high else f"{count(alone, 'connection')} ({low} to {high})"
+    about = count(alone, "connection")
+    spread = "" if low == high else f" Computed at the other measured sizes, it is {low} to {high}."
     server = f"the server's {count(values['server_cores'], 'core')}"
     text = (
         f"If the client used no time, about {about} would saturate the database: a transaction takes "
-        f"{milliseconds(values['server_ms'])} of CPU time on {server}."
+        f"{milliseconds(values['server_ms'])} of CPU time on {server}.{spread}"
     )
     if alone >= values["pool_size"]:
         return text
     return (
-        f"{text} This load generator needs {values['pool_size']}, because a transaction also holds its connection "
-        f"during {milliseconds(values['client_ms'])} of CPU time in the load generator."
+        f"{text} This load generator needs {values['pool_size']}, because connections stay in use while its CPU works "
+        f"on their transactions ({milliseconds(values['client_ms'])} of CPU time each)."
     )
 
 

@@ -7,7 +7,7 @@ from poolsize.present.text.sentences.checks import check_detail
 from poolsize.present.text.sentences.reasons import limits_text
 from poolsize.present.text.sentences.ways_out import way_out_sentence
 from poolsize.runs.check import Check
-from poolsize.units import count, milliseconds, number, per_second, percent
+from poolsize.units import count, milliseconds, number, per_second, percent, pool_sizes
 
 
 def _way_out(finding: Finding) -> str:
@@ -58,11 +58,9 @@ def _smallest_size(finding: Finding) -> str:
 
 def _check_failed(finding: Finding) -> str:
     values = finding.values
-    *_, largest = values["sizes"]
-    sizes = ", ".join(map(str, values["sizes"]))
-    at_largest = f" At {largest}" if len(values["sizes"]) > 1 else ""
-    detail = check_detail(values["check"], values["values"])
-    return f"Check {values['check']} failed at pool size {sizes}{f'.{at_largest}' if at_largest else ''}: {detail}."
+    failed = f"The check {values['check']} failed at {pool_sizes(values['sizes'])}"
+    at_largest = f". At {values['sizes'][-1]}" if len(values["sizes"]) > 1 else ""
+    return f"{failed}{at_largest}: {check_detail(values['check'], values['values'])}."
 
 
 def _wide_range(finding: Finding) -> str:
@@ -92,14 +90,15 @@ def _nothing_verified(_: Finding) -> str:
 
 
 def _retried(finding: Finding) -> str:
-    sizes = ", ".join(map(str, finding.values["sizes"]))
-    return f"Steps at these pool sizes failed a check and do not count: {sizes}. See `poolsize analyze`."
+    sizes = pool_sizes(sorted(set(finding.values["sizes"])))
+    return f"Steps at {sizes} failed a check and do not count. See `poolsize analyze`."
 
 
 def _left_out(finding: Finding) -> str:
-    sizes = ", ".join(map(str, finding.values["sizes"]))
-    users = count(finding.values["users"], "user")
-    return f"These pool sizes are left out, because {users} never filled the pool: {sizes}."
+    left_out = pool_sizes(finding.values["sizes"])
+    return (
+        f"Not used for the answer: {left_out}, because {count(finding.values['users'], 'user')} never filled the pool."
+    )
 
 
 def _recording(_: Finding) -> str:
