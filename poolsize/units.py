@@ -37,7 +37,7 @@ def signed_percent(fraction: float) -> str:
 
 def loss_text(share: float) -> str:
     """Return a share of throughput in whole percent, which is as much as its noise supports."""
-    return f"{100 * share:.0f} % of throughput" if share >= 0.01 else "no measurable throughput"
+    return f"{100 * share:.0f} % of throughput" if share >= 0.005 else "no measurable throughput"
 
 
 def percent(fraction: float) -> str:

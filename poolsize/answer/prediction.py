@@ -74,7 +74,8 @@ class PredictedSize:
 class Prediction:
     """The prediction for several pool sizes.
 
-    network: the fitted network, with the differences from the run. users: of all instances together.
+    network: the fitted network, with the differences from the run.
+    users: of all instances together, a multiple of the instances.
     think_time_ms: mean pause of a user between transactions. sizes: in the order of the argument, else ascending.
     error: root mean square error, a share, of the fitted network at the measured sizes. findings: basis and limits.
     """
@@ -113,7 +114,7 @@ def predict(analysis: Analysis, what_if: WhatIf, sizes: Sequence[int] | None = N
     )
     return Prediction(
         changed,
-        users,
+        what_if.instances * ceil(users / what_if.instances),
         think_ms,
         predicted,
         _error(analysis, network),
@@ -136,7 +137,7 @@ def _findings(analysis: Analysis, what_if: WhatIf, users: int, largest: int) -> 
     if what_if.cores is not None and limit not in {BottleneckName.SERVER_CPU, BottleneckName.SHARED_CPU}:
         findings.append(warning(Code.CORES_MAY_NOT_HELP, bottleneck=limit))
     if users % what_if.instances:
-        findings.append(reason(Code.USERS_ROUNDED_UP, users_per_instance=ceil(users / what_if.instances)))
+        findings.append(reason(Code.USERS_ROUNDED_UP, users=users, users_per_instance=ceil(users / what_if.instances)))
     largest_measured = analysis.valid_sizes[-1].pool_size
     if largest > largest_measured:
         findings.append(warning(Code.EXTRAPOLATED, largest_measured=largest_measured))

@@ -50,5 +50,6 @@ def current_size(analysis: "Analysis", size: int, current: int) -> Finding:
         current=current,
         pool_size=size,
         throughput_loss=current_price.throughput_loss - recommended_price.throughput_loss,
-        p95_ratio=current_ms / recommended_ms if recommended_ms and current_ms else None,
+        p95_ms=current_ms,
+        recommended_p95_ms=recommended_ms,
     )

@@ -101,6 +101,8 @@ def _verified(analysis: "Analysis") -> list[Finding]:
 
 
 def _queue_in_database(analysis: "Analysis", size: int) -> Finding | None:
+    from poolsize.analysis.bottleneck import BottleneckName
+
     nearest, largest = analysis.by_size.nearest(size), analysis.valid_sizes[-1]
     open_loop = analysis.setting.plan.rate is not None  # arrivals below capacity need no queue
     if open_loop or not largest.usage.mean > QUEUES_INSIDE * nearest.usage.mean:
@@ -111,6 +113,7 @@ def _queue_in_database(analysis: "Analysis", size: int) -> Finding | None:
         throughput=largest.throughput.mean,
         usage_ms=largest.usage.mean,
         answer_usage_ms=nearest.usage.mean,
+        generator=analysis.bottleneck is not None and analysis.bottleneck.name is BottleneckName.GENERATOR,
     )
 
 

@@ -21,9 +21,9 @@ from poolsize.sweep.recorded_run import recorded_run
 def import_logs(logs: tuple[Path, ...], cores: int | None, disks: int | None, output: Path) -> None:
     """Convert sysbench's logs or a Locust history to a recording for `sweep --replay`, or to a run.
 
-    LOGS are sysbench's outputs with --report-interval=1 and --percentile=95, one or more for each number of threads, or
-    one *_stats_history.csv of Locust's. The pool size is taken to be sysbench's threads or Locust's users, so each must
-    have had a connection of its own.
+    LOGS are either sysbench's outputs with --report-interval=1 and --percentile=95 (one or more for each number of
+    threads), or one *_stats_history.csv from Locust. The number of threads or users becomes the pool size, so each
+    thread or user must have had its own connection.
     """
     if output.exists():
         raise BadInput(f"--output {output} already exists: name another file")

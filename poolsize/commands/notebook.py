@@ -34,9 +34,9 @@ NAMED_RUNS = 3
 def notebook(runs: tuple[str, ...]) -> None:
     """Open a notebook that analyses one run or compares several runs. Without RUN, it shows an example.
 
-    The notebook is a new file in the current folder, and you can edit it: poolsize-RUN.ipynb, or for several runs
-    poolsize-compare-RUN-RUN.ipynb. Its first code cell names the runs. An older notebook of that name is kept; the new
-    file gets a number.
+    The notebook is a new file in the current folder: poolsize-RUN.ipynb, or for several runs
+    poolsize-compare-RUN-RUN.ipynb. You can edit it. Its first code cell names the runs. An older notebook of that name
+    is kept; the new file gets a number.
     """
     _require_modules()
     _require_complete(runs)

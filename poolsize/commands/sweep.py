@@ -50,7 +50,7 @@ def sweep(current: int | None, max_p95_ms: str | None, max_p99_ms: str | None, a
     """Measure pool sizes on a real server and recommend one.
 
     Without --url or POOLSIZE_URL it starts a private MariaDB or MySQL on this machine and removes it afterwards.
-    Without --pool-sizes it searches for the pool size, and stops when the answer is certain or the budget is spent.
+    Without --pool-sizes or --rate it searches for the pool size, until the answer is certain or the budget is spent.
     """
     limits = limits_of(max_p95_ms, max_p99_ms)
     options = SweepOptions.parse(texts)

@@ -24,6 +24,7 @@ from poolsize.locust.stats import wait_for_csv
 from poolsize.locust.tasks import tasks_of
 from poolsize.locust.user import PoolUser
 from poolsize.locust.worker import LocustWorker
+from poolsize.locust.workers import end_forked_workers
 from poolsize.sweep.events import Event, StepDone, SweepFailed
 from poolsize.sweep.loop import sweep
 from poolsize.sweep.options import OPTIONS, SweepOptions, with_flags
@@ -65,6 +66,7 @@ def _on_init(environment: Environment, **_: Any) -> None:
         _set_up(environment, progress, closing_stack)
     except BaseException as error:
         closing_stack.close()
+        end_forked_workers()
         if not isinstance(error, PoolsizeError):
             raise
         _fail(progress, error)

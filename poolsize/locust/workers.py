@@ -3,6 +3,7 @@
 from time import monotonic
 
 import gevent
+import psutil
 from locust.runners import MasterRunner, Runner
 
 from poolsize.errors import WorkFailed
@@ -10,6 +11,17 @@ from poolsize.locust.worker import worker_name
 
 PATIENCE_SECONDS = 90
 """The longest time to wait until the workers have started their users."""
+
+
+def end_forked_workers() -> None:
+    """End the workers that Locust has forked from this process.
+
+    When the sweep does not begin, Locust does not end them, and they wait a minute for their master.
+    """
+    master = psutil.Process()
+    for child in master.children():
+        if child.cmdline() == master.cmdline():  # forked; the private server has a command line of its own
+            child.terminate()
 
 
 class Workers:

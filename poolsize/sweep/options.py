@@ -88,8 +88,8 @@ class SweepOptions:
         in_locust=False,
     )] = None
     replay: Annotated[Path | None, Option(
-        "--replay", "Replay this recording of throughput by pool size (a CSV file or a published name).", "",
-        readers.optional_path, settled=False, replayed=True, in_locust=False, metavar="RECORDING",
+        "--replay", "Replay this recording of throughput by pool size (a CSV file, or the name of a published curve).",
+        "", readers.optional_path, settled=False, replayed=True, in_locust=False, metavar="RECORDING",
     )] = None
     url: Annotated[str | None, Option(
         "--url", "Database, mysql://USER:PASSWORD@HOST:3306/. POOLSIZE_URL sets it too.",
@@ -155,16 +155,16 @@ class SweepOptions:
         "--error-budget", "Share of failed transactions that ends a step early.", "1%", readers.share,
     )] = None
     verify: Annotated[tuple[int, ...] | None, Option(
-        "--verify", "Then measure the recommended size, and the sizes next to it, again at fixed arrival rates: at "
-        "these percentages of the throughput of each size, e.g. 70,80,90.", "none", readers.percentages,
+        "--verify", "After the sweep, measure the recommended size and the sizes next to it again, at fixed arrival "
+        "rates: these percentages of each size's throughput, e.g. 70,80,90.", "none", readers.percentages,
         readers.write_whole_numbers,
     )] = None
     repeats: Annotated[int | None, Option(
         "--repeats", "Number of steps at each of the --pool-sizes.", "1", readers.whole_number, replayed=True,
     )] = None
     seed: Annotated[int | None, Option(
-        "--seed", "Seed of the random order of --pool-sizes, and of the parts of a recording that a replay uses.", "1",
-        readers.whole_number, replayed=True,
+        "--seed", "Seed of the random order of --pool-sizes, and of the choice of a replay's parts of the recording.",
+        "1", readers.whole_number, replayed=True,
     )] = None
     cores: Annotated[int | None, Option(
         "--cores", "Physical cores of the database's host.", "this machine's", readers.whole_number, replayed=True,

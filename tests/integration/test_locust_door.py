@@ -2,9 +2,13 @@
 
 import csv
 import json
+import os
+import subprocess
+import sys
+import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import psutil
 import pytest
 
 from poolsize import load_run
@@ -12,9 +16,6 @@ from poolsize.analysis.stats.percentiles import mean_ms
 from poolsize.runs.run import Run
 from poolsize.target.private_server import PrivateServer
 from tests.conftest import Command, assert_swept, assert_true_steps, locust
-
-if TYPE_CHECKING:
-    import subprocess
 
 pytestmark = pytest.mark.server
 HEAD = "import time\nfrom locust import between, constant, events, tag, task, SequentialTaskSet, TaskSet\n"
@@ -247,6 +248,27 @@ def test_an_error_after_the_first_step_began_names_its_line(
     assert done.returncode in {1, 2}
     assert error in done.stderr.splitlines()[-1]
     assert "Traceback" not in done.stderr
+
+
+def test_a_workload_that_cant_be_tried_leaves_no_worker(server: PrivateServer, tmp_path: Path) -> None:
+    path = locustfile(tmp_path, ONE.format("").replace("'DO 1'", "'WRONG'"))
+    command = [sys.executable, "-m", "locust", "-f", str(path), "--headless", *quickly("--processes=2")]
+    environment = os.environ | {"POOLSIZE_URL": server.url}
+    done = subprocess.run(  # without a pipe, which would wait for the workers
+        command, cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False
+    )
+    assert done.returncode == 2
+    deadline = time.monotonic() + 20  # Locust's workers give up after 60 s by themselves
+    while workers := [process.pid for process in psutil.process_iter() if str(path) in _words(process)]:
+        assert time.monotonic() < deadline, workers
+        time.sleep(0.1)
+
+
+def _words(process: psutil.Process) -> list[str]:
+    try:
+        return list(process.cmdline())
+    except psutil.Error:
+        return []
 
 
 @pytest.mark.parametrize(

@@ -164,7 +164,7 @@ def test_at_a_fixed_rate_latencies_are_compared() -> None:
 def test_what_the_load_itself_limited_is_told() -> None:
     busy = analyze(a_run({1: 100, 2: 200, 4: 390}, cpu=0.99))
     text = comparison_text(compare({"a": analyze(a_run({1: 100, 2: 200, 4: 390})), "b": busy}))
-    assert "(the check generator failed)" in " ".join(text.split())
+    assert "(the check `generator` failed)" in " ".join(text.split())
 
 
 def test_a_size_that_a_check_voids_is_left_out_and_told() -> None:

@@ -161,8 +161,8 @@ def _doubts(first: ComparedRun, other: RunDifference) -> list[str]:
     busy = [size for size in compared if any(analysis.at(size).failed(Check.GENERATOR) for analysis in both)]
     if busy:
         doubts.append(
-            f"At {pool_sizes(busy)} a worker was saturated or late (the check generator failed). There the difference "
-            "between the databases themselves may be larger or smaller."
+            f"At {pool_sizes(busy)} a worker was saturated or late (the check `generator` failed). There the "
+            "difference between the databases themselves may be larger or smaller."
         )
     if other.left_out:
         doubts.append(

@@ -14,10 +14,7 @@ def prediction_text(prediction: Prediction) -> str:
     """Return the users, a table with one row a pool size, and the assumptions behind the figures."""
     network = prediction.network
     title = f"{count(prediction.users, 'user')}, think time {milliseconds(prediction.think_time_ms)}"
-    at_once = count(network.servers, "transaction")
-    parts = [f"{milliseconds(network.service_ms)} in the database, which serves {at_once} at a time"]
-    if network.servers > 1:
-        parts[0] += f", {number(network.servers**network.scaling)} times as fast as a single transaction"
+    parts = [f"{milliseconds(network.service_ms)} in the database"]
     if network.client.demand_ms:
         parts.append(f"{milliseconds(network.client.demand_ms)} of CPU time in the load generator")
     if network.delay_ms > NEGLIGIBLE * network.service_ms:
@@ -34,6 +31,10 @@ def prediction_text(prediction: Prediction) -> str:
         )
         for size in prediction.sizes
     )
+    demands = f"Service demands in the model: {', '.join(parts)}."
+    if network.servers > 1:
+        speed = f"{number(network.servers**network.scaling)} times its throughput with one"
+        demands += f" The database serves up to {network.servers} transactions at a time, with {speed}."
     error = f"With the run's own settings, the model differs from the measurement by {100 * prediction.error:.1f} %."
-    notes = (f"Service demands in the model: {'; '.join(parts)}.", error, *map(sentence, prediction.findings))
+    notes = (demands, error, *map(sentence, prediction.findings))
     return f"{title}\n\n{Table(columns, rows).as_text()}\n\n{bullets(filter(None, notes))}"

@@ -11,10 +11,8 @@ def _cores_may_not_help(finding: Finding) -> str:
 
 
 def _users_rounded_up(finding: Finding) -> str:
-    return (
-        f"Every instance has {finding.values['users_per_instance']} users, because the number of users was rounded up "
-        "to a multiple of the instances."
-    )
+    users, share = finding.values["users"], finding.values["users_per_instance"]
+    return f"Every instance has {share} users, because {users:,} was rounded up to a multiple of the instances."
 
 
 def _extrapolated(finding: Finding) -> str:

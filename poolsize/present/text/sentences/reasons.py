@@ -7,9 +7,6 @@ from poolsize.answer.finding import Code, Finding
 from poolsize.present.text.sentences.bottlenecks import bottleneck_evidence
 from poolsize.units import count, loss_text, milliseconds, per_second, percent
 
-SAME_LATENCY = 1.1
-"""Latencies within this factor of each other are called about the same."""
-
 
 def _plateau(finding: Finding) -> str:
     values = finding.values
@@ -64,15 +61,15 @@ def _limit_decides(finding: Finding) -> str:
 
 def _current_size(finding: Finding) -> str:
     values = finding.values
-    current, size, loss, ratio = (values[key] for key in ("current", "pool_size", "throughput_loss", "p95_ratio"))
+    current, size, loss = (values[key] for key in ("current", "pool_size", "throughput_loss"))
     if current == size:
         return f"Your current pool size, {current}, is the recommended size."
     begin = f"Compared with {count(size, 'connection')}, your current pool size, {current},"
     throughput = f"{'loses' if loss >= 0 else 'gains'} {loss_text(abs(loss))}"
-    if ratio is None:
+    if values["p95_ms"] is None or values["recommended_p95_ms"] is None:
         return f"{begin} {throughput}."
-    same = 1 / SAME_LATENCY < ratio < SAME_LATENCY
-    return f"{begin} {throughput} and has {'about the same p95' if same else f'{ratio:.2g} times the p95'}."
+    latencies = f"{milliseconds(values['p95_ms'])} instead of {milliseconds(values['recommended_p95_ms'])}"
+    return f"{begin} {throughput} and has a p95 of {latencies}."
 
 
 def _current_not_measured(finding: Finding) -> str:
@@ -109,9 +106,10 @@ def _verified(finding: Finding) -> str:
 def _queue_in_database(finding: Finding) -> str:
     values = finding.values
     usage = f"from {milliseconds(values['answer_usage_ms'])} to {milliseconds(values['usage_ms'])}"
+    place = "with a connection in use" if values["generator"] else "in the database"
     return (
         f"With {count(values['largest'], 'connection')}, measured throughput is {per_second(values['throughput'])} and "
-        f"usage time rises {usage}: transactions queue in the database instead of in the pool."
+        f"usage time rises {usage}: transactions queue {place} instead of in the pool."
     )
 
 
@@ -119,7 +117,7 @@ def _database_size(finding: Finding) -> str:
     values: Mapping[str, Any] = finding.values
     alone, low, high = values["database_size"], values["low"], values["high"]
     about = count(alone, "connection")
-    spread = "" if low == high else f" Computed at the other measured sizes, it is {low} to {high}."
+    spread = "" if low == high else f" Computed at the other measured sizes, this number is {low} to {high}."
     server = f"the server's {count(values['server_cores'], 'core')}"
     text = (
         f"If the client used no time, about {about} would saturate the database: a transaction takes "

@@ -58,7 +58,7 @@ def _smallest_size(finding: Finding) -> str:
 
 def _check_failed(finding: Finding) -> str:
     values = finding.values
-    failed = f"The check {values['check']} failed at {pool_sizes(values['sizes'])}"
+    failed = f"The check `{values['check']}` failed at {pool_sizes(values['sizes'])}"
     at_largest = f". At {values['sizes'][-1]}" if len(values["sizes"]) > 1 else ""
     return f"{failed}{at_largest}: {check_detail(values['check'], values['values'])}."
 
