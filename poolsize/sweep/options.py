@@ -129,7 +129,7 @@ class SweepOptions:
         readers.write_milliseconds,
     )] = None
     warm_up_seconds: Annotated[int | None, Option(
-        "--warm-up", "Uncounted time at the beginning of each step.", "3s, in a search 2s",
+        "--warm-up", "Shortest uncounted time at the beginning of each step.", "3s, in a search 2s",
         readers.whole_seconds, readers.write_seconds, replayed=True,
     )] = None
     step_seconds: Annotated[int | None, Option(
@@ -163,7 +163,7 @@ class SweepOptions:
         "--repeats", "Number of steps at each of the --pool-sizes.", "1", readers.whole_number, replayed=True,
     )] = None
     seed: Annotated[int | None, Option(
-        "--seed", "Seed of the random order of --pool-sizes, and of the choice of a replay's parts of the recording.",
+        "--seed", "Seed of the random order of --pool-sizes, and of the parts of a recording that --replay takes.",
         "1", readers.whole_number, replayed=True,
     )] = None
     cores: Annotated[int | None, Option(

@@ -33,8 +33,9 @@ def prediction_text(prediction: Prediction) -> str:
     )
     demands = f"Service demands in the model: {', '.join(parts)}."
     if network.servers > 1:
-        speed = f"{number(network.servers**network.scaling)} times its throughput with one"
-        demands += f" The database serves up to {network.servers} transactions at a time, with {speed}."
+        speed = f"{number(network.servers**network.scaling)} times that of one transaction at a time"
+        most = f"The database serves up to {network.servers} transactions at a time"
+        demands += f" {most}; its throughput is then {speed}."
     error = f"With the run's own settings, the model differs from the measurement by {100 * prediction.error:.1f} %."
     notes = (demands, error, *map(sentence, prediction.findings))
     return f"{title}\n\n{Table(columns, rows).as_text()}\n\n{bullets(filter(None, notes))}"

@@ -106,10 +106,10 @@ def _verified(finding: Finding) -> str:
 def _queue_in_database(finding: Finding) -> str:
     values = finding.values
     usage = f"from {milliseconds(values['answer_usage_ms'])} to {milliseconds(values['usage_ms'])}"
-    place = "with a connection in use" if values["generator"] else "in the database"
+    queue = "while they hold a connection," if values["generator"] else "in the database"
     return (
         f"With {count(values['largest'], 'connection')}, measured throughput is {per_second(values['throughput'])} and "
-        f"usage time rises {usage}: transactions queue {place} instead of in the pool."
+        f"usage time rises {usage}: transactions queue {queue} instead of in the pool."
     )
 
 
@@ -117,7 +117,7 @@ def _database_size(finding: Finding) -> str:
     values: Mapping[str, Any] = finding.values
     alone, low, high = values["database_size"], values["low"], values["high"]
     about = count(alone, "connection")
-    spread = "" if low == high else f" Computed at the other measured sizes, this number is {low} to {high}."
+    spread = "" if low == high else f" Computed at the other measured sizes, it would be {low} to {high} connections."
     server = f"the server's {count(values['server_cores'], 'core')}"
     text = (
         f"If the client used no time, about {about} would saturate the database: a transaction takes "
