@@ -27,7 +27,7 @@ from poolsize.units import count
 def compare(runs: tuple[str, ...], across: str | None, plot: Path | None, as_json: bool) -> None:
     """Compare each run with the first run, for example a thread pool off and on, or before and after a change.
 
-    They may differ in one field, such as server, workload, users or thread_handling.
+    The runs must be the same in all fields but one, such as server, workload, users or thread_handling.
     """
     comparison = compare_files(runs, across)
     click.echo(comparison_json(comparison) if as_json else comparison_text(comparison))

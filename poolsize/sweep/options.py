@@ -129,7 +129,7 @@ class SweepOptions:
         readers.write_milliseconds,
     )] = None
     warm_up_seconds: Annotated[int | None, Option(
-        "--warm-up", "Shortest uncounted time at the beginning of each step.", "3s, in a search 2s",
+        "--warm-up", "Least time to leave out at the beginning of each step.", "3s, in a search 2s",
         readers.whole_seconds, readers.write_seconds, replayed=True,
     )] = None
     step_seconds: Annotated[int | None, Option(

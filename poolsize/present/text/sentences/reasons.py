@@ -117,7 +117,9 @@ def _database_size(finding: Finding) -> str:
     values: Mapping[str, Any] = finding.values
     alone, low, high = values["database_size"], values["low"], values["high"]
     about = count(alone, "connection")
-    spread = "" if low == high else f" Computed at the other measured sizes, it would be {low} to {high} connections."
+    spread = (
+        "" if low == high else f" At the other measured sizes, the same calculation gives {low} to {high} connections."
+    )
     server = f"the server's {count(values['server_cores'], 'core')}"
     text = (
         f"If the client used no time, about {about} would saturate the database: a transaction takes "
