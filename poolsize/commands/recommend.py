@@ -20,7 +20,9 @@ ASSUMED = (
 
 @click.command()
 @click.option("--cores", type=int, help="Physical cores of the DATABASE's host.  [default: this machine's]")
-@click.option("--disks", type=int, default=1, show_default=True, help="Disks that hold the data.")
+@click.option(
+    "--disks", type=int, default=1, show_default=True, help="Disks of the database's host that hold the data."
+)
 @click.option("--cache-hit-rate", type=float, help="Share of reads served from memory, 0 to 1.")
 @click.option("--ssd", is_flag=True, help="The disks are SSDs.")
 @click.option(

@@ -170,7 +170,7 @@ class SweepOptions:
         "--cores", "Physical cores of the database's host.", "this machine's", readers.whole_number, replayed=True,
     )] = None
     disks: Annotated[int | None, Option(
-        "--disks", "Disks of the database's host.", "1", readers.whole_number, replayed=True,
+        "--disks", "Disks of the database's host that hold the data.", "1", readers.whole_number, replayed=True,
     )] = None
     output: Annotated[Path | None, Option(
         "--output", "File for the run.", "a new file in data/runs", Path, replayed=True,
