@@ -98,7 +98,8 @@ def _refused(url: URL, error: pymysql.MySQLError) -> BadInput:
     account = f"{url.username or 'nobody'}@{host_and_port(url.host or 'localhost', url.port or 3306)}"
     number, text = (*error.args, "", "")[:2]
     if number in ACCESS_DENIED:
-        return BadInput(f"`url`: the server refuses {account} ({text}): check the user and the password")
+        anonymous = "; an anonymous account ''@'localhost' may hide yours" if "@'localhost'" in str(text) else ""
+        return BadInput(f"`url`: the server refuses {account} ({text}): check the user and the password{anonymous}")
     if number in CANNOT_CONNECT:
         return BadInput(f"`url`: no server answers at {account} ({text}): check host and port, and that it runs")
     return BadInput(f"`url`: connecting as {account} failed: {text or error}")

@@ -122,8 +122,8 @@ def _database_size(finding: Finding) -> str:
     )
     server = f"the server's {count(values['server_cores'], 'core')}"
     text = (
-        f"If the load generator's own work took no time, about {about} would saturate the database: a transaction takes "
-        f"{milliseconds(values['server_ms'])} of CPU time on {server}.{spread}"
+        f"If the load generator's own work took no time, about {about} would saturate the database: a transaction "
+        f"takes {milliseconds(values['server_ms'])} of CPU time on {server}.{spread}"
     )
     if alone >= values["pool_size"]:
         return text

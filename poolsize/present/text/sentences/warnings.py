@@ -103,8 +103,8 @@ def _left_out(finding: Finding) -> str:
 
 def _recording(_: Finding) -> str:
     return (
-        "The run replays a recording. If the recording is not of your own server, measure your server before you rely on "
-        "the answer."
+        "The run replays a recording. If the recording is not of your own server, measure your server before you "
+        "rely on the answer."
     )
 
 
