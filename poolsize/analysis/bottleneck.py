@@ -92,8 +92,13 @@ Values = Mapping[str, Value] | None
 
 
 def _generator(evidence: Evidence) -> Values:
-    failed = [result for step in evidence.steps for result in step.failed_checks if result.check is Check.GENERATOR]
-    return failed[-1].values if 2 * len(failed) > len(evidence.steps) else None
+    failed = [
+        {"pool_size": step.pool_size, **result.values}
+        for step in evidence.steps
+        for result in step.failed_checks
+        if result.check is Check.GENERATOR
+    ]
+    return failed[-1] if 2 * len(failed) > len(evidence.steps) else None
 
 
 def _server_cpu(evidence: Evidence) -> Values:

@@ -163,7 +163,7 @@ class SweepOptions:
         "--repeats", "Number of steps at each of the --pool-sizes.", "1", readers.whole_number, replayed=True,
     )] = None
     seed: Annotated[int | None, Option(
-        "--seed", "Seed of the random order of --pool-sizes, and of the parts of a recording that --replay takes.",
+        "--seed", "Seed of the random order of --pool-sizes, and of the random parts of a recording in a replay.",
         "1", readers.whole_number, replayed=True,
     )] = None
     cores: Annotated[int | None, Option(

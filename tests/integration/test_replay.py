@@ -50,7 +50,7 @@ def test_a_replay_answers_like_a_sweep(poolsize: Command, curve: Path) -> None:
     assert answer["estimates"].keys() == {"plateau", "usl", "closed_network", "kneedle"}
     prices = {price["pool_size"]: price for price in answer["regret"]}
     assert prices[100]["p95_ms"] == pytest.approx(100, rel=0.05)
-    assert any("your current pool size, 100," in reason and "has a p95 of" in reason for reason in answer["reasons"])
+    assert any("Your current pool size, 100," in reason and "has a p95 of" in reason for reason in answer["reasons"])
     assert poolsize("recommend", "--run", "a.jsonl").returncode == 0
     assert poolsize("analyze", "a.jsonl", "--plot", "a.png", "--json").returncode == 0
 

@@ -208,7 +208,7 @@ def test_the_command_writes_it(poolsize_here: Command, tmp_path: Path) -> None:
     example = str(EXAMPLES["scan-mariadb"])
     done = poolsize_here("report", example, "--output", "a.html", "--current", "16")
     assert (done.returncode, done.stdout) == (0, "")
-    assert "your current pool size, 16" in (tmp_path / "a.html").read_text()
+    assert "Your current pool size, 16" in (tmp_path / "a.html").read_text()
     for output, message in (
         ("a.pdf", "--output a.pdf"),
         ("no/where.md", "--output no/where.md: there is no folder no"),

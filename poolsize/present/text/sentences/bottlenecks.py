@@ -6,7 +6,7 @@ from typing import Any
 from poolsize.analysis.bottleneck import BottleneckName
 from poolsize.present.text.sentences.checks import check_detail
 from poolsize.runs.check import Check
-from poolsize.units import milliseconds, number, percent
+from poolsize.units import count, milliseconds, number, percent
 
 Values = Mapping[str, Any]
 
@@ -17,7 +17,7 @@ def bottleneck_evidence(name: BottleneckName, values: Values) -> str:
 
 
 def _generator(values: Values) -> str:
-    return check_detail(Check.GENERATOR, values)
+    return f"with {count(values['pool_size'], 'connection')}, {check_detail(Check.GENERATOR, values)}"
 
 
 def _server_cpu(values: Values) -> str:

@@ -64,12 +64,13 @@ def _current_size(finding: Finding) -> str:
     current, size, loss = (values[key] for key in ("current", "pool_size", "throughput_loss"))
     if current == size:
         return f"Your current pool size, {current}, is the recommended size."
-    begin = f"Compared with {count(size, 'connection')}, your current pool size, {current},"
+    begin = f"Your current pool size, {current},"
     throughput = f"{'loses' if loss >= 0 else 'gains'} {loss_text(abs(loss))}"
+    compared = f"compared with {count(size, 'connection')}"
     if values["p95_ms"] is None or values["recommended_p95_ms"] is None:
-        return f"{begin} {throughput}."
+        return f"{begin} {throughput} {compared}."
     latencies = f"{milliseconds(values['p95_ms'])} instead of {milliseconds(values['recommended_p95_ms'])}"
-    return f"{begin} {throughput} and has a p95 of {latencies}."
+    return f"{begin} {throughput} {compared}, and has a p95 of {latencies}."
 
 
 def _current_not_measured(finding: Finding) -> str:
@@ -118,7 +119,9 @@ def _database_size(finding: Finding) -> str:
     alone, low, high = values["database_size"], values["low"], values["high"]
     about = count(alone, "connection")
     spread = (
-        "" if low == high else f" At the other measured sizes, the same calculation gives {low} to {high} connections."
+        ""
+        if low == high
+        else f" Depending on the measured size that it is calculated from, this number is {low} to {high}."
     )
     server = f"the server's {count(values['server_cores'], 'core')}"
     text = (
