@@ -121,7 +121,7 @@ class SweepOptions:
         readers.whole_seconds, readers.write_seconds, replayed=True,
     )] = None
     interval: Annotated[float | None, Option(
-        "--interval", "A search may end when the upper end of the 95 % range is at most this multiple of the lower.",
+        "--interval", "A search may stop when the upper end of the 95 % range is at most this many times the lower.",
         "1.5", readers.decimal, readers.write_decimal, replayed=True,
     )] = None
     think_time_ms: Annotated[float | None, Option(
@@ -137,8 +137,8 @@ class SweepOptions:
         readers.write_seconds, replayed=True,
     )] = None
     precision: Annotated[float | None, Option(
-        "--precision", "Extend a step until the 95 % interval is within this share of its mean throughput, e.g. 2%.",
-        "none", readers.share,
+        "--precision", "Extend a step until the 95 % interval of its throughput is within this share of the mean, "
+        "e.g. 2%.", "none", readers.share,
     )] = None
     rate: Annotated[float | None, Option(
         "--rate", "Arrival rate in transactions per second (open loop).", "none: a closed loop",
@@ -155,15 +155,15 @@ class SweepOptions:
         "--error-budget", "Share of failed transactions that ends a step early.", "1%", readers.share,
     )] = None
     verify: Annotated[tuple[int, ...] | None, Option(
-        "--verify", "After the sweep, measure the recommended size and the sizes next to it again, at fixed arrival "
-        "rates: these percentages of each size's throughput, e.g. 70,80,90.", "none", readers.percentages,
+        "--verify", "Percentages, e.g. 70,80,90. After the sweep, measure again the recommended size and the sizes "
+        "next to it, each at arrival rates of these percentages of its throughput.", "none", readers.percentages,
         readers.write_whole_numbers,
     )] = None
     repeats: Annotated[int | None, Option(
         "--repeats", "Number of steps at each of the --pool-sizes.", "1", readers.whole_number, replayed=True,
     )] = None
     seed: Annotated[int | None, Option(
-        "--seed", "Seed of the random order of --pool-sizes, and of the random parts of a recording in a replay.",
+        "--seed", "Seed of the random order of --pool-sizes; in a replay, seed of the random start of each step.",
         "1", readers.whole_number, replayed=True,
     )] = None
     cores: Annotated[int | None, Option(

@@ -170,8 +170,8 @@ def _doubts(first: ComparedRun, other: RunDifference) -> list[str]:
         )
     if other.apart_seconds:
         doubts.append(
-            f"The runs began {minutes(abs(other.apart_seconds))} apart: every change of the machine in between is part "
-            "of the difference."
+            f"The runs began {minutes(abs(other.apart_seconds))} apart: anything that changed on the machine "
+            "in between is part of the difference."
         )
     return doubts
 

@@ -107,32 +107,28 @@ def _verified(finding: Finding) -> str:
 def _queue_in_database(finding: Finding) -> str:
     values = finding.values
     usage = f"from {milliseconds(values['answer_usage_ms'])} to {milliseconds(values['usage_ms'])}"
-    queue = "while they hold a connection," if values["generator"] else "in the database"
+    in_database = "transactions queue in the database instead of in the pool"
+    holding = "transactions wait while they hold a connection, instead of waiting for one in the pool"
     return (
         f"With {count(values['largest'], 'connection')}, measured throughput is {per_second(values['throughput'])} and "
-        f"usage time rises {usage}: transactions queue {queue} instead of in the pool."
+        f"usage time rises {usage}: {holding if values['generator'] else in_database}."
     )
 
 
 def _database_size(finding: Finding) -> str:
     values: Mapping[str, Any] = finding.values
-    alone, low, high = values["database_size"], values["low"], values["high"]
+    alone = values["database_size"]
     about = count(alone, "connection")
-    spread = (
-        ""
-        if low == high
-        else f" Depending on the measured size that it is calculated from, this number is {low} to {high}."
-    )
-    server = f"the server's {count(values['server_cores'], 'core')}"
+    server = f"the server, which has {count(values['server_cores'], 'core')}"
     text = (
-        f"If the load generator's own work took no time, about {about} would saturate the database: a transaction "
-        f"takes {milliseconds(values['server_ms'])} of CPU time on {server}.{spread}"
+        f"A transaction takes {milliseconds(values['server_ms'])} of CPU time on {server}. If the load generator's own "
+        f"work took no time, about {about} would saturate the database."
     )
     if alone >= values["pool_size"]:
         return text
     return (
-        f"{text} This load generator needs {values['pool_size']}, because connections stay in use while its CPU works "
-        f"on their transactions ({milliseconds(values['client_ms'])} of CPU time each)."
+        f"{text} This load generator needs {values['pool_size']}, because a connection also stays in use while the "
+        f"load generator works on the transaction ({milliseconds(values['client_ms'])} of CPU time)."
     )
 
 
