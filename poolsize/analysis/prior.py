@@ -107,7 +107,10 @@ class PriorSamples:
 
 @lru_cache(maxsize=8)
 def prior_samples(prior: Prior, sizes: tuple[int, ...]) -> PriorSamples:
-    """Return SAMPLES curves over the sizes (ascending) for each slope deviation of the prior."""
+    """Return SAMPLES curves for each slope deviation of the prior: shape (slope deviations, SAMPLES, sizes).
+
+    sizes: ascending.
+    """
     covariances = prior.covariances(sizes)
     random = np.random.default_rng(0)
     normal, noise = random.standard_normal((2, SAMPLES, len(sizes)))

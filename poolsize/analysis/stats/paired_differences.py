@@ -57,7 +57,7 @@ class Difference:
 
     @classmethod
     def of(cls, log_ratio: float, half: float) -> "Difference":
-        """Return the difference that a log ratio means. half: half the width of the log ratio's interval."""
+        """Return the difference that a natural logarithm of a ratio means. half: half the width of its interval."""
         return cls(exp(log_ratio) - 1, exp(log_ratio - half) - 1, exp(log_ratio + half) - 1)
 
 
