@@ -20,6 +20,7 @@ from hypothesis import settings
 from poolsize.analysis.analysis import Analysis, analyze
 from poolsize.analysis.attempts import curve_steps
 from poolsize.analysis.checks import check_step
+from poolsize.analysis.stats.percentiles import encoded
 from poolsize.commands import main
 from poolsize.facts.machine import Machine
 from poolsize.facts.server import Server
@@ -200,7 +201,7 @@ def a_step(pool_size: int, throughput: Sequence[int], users: int = 64, order: in
     total_us = round(1e6 * users / (sum(counted) / len(counted)))
     usage_us = max(1, round(total_us * min(1.0, pool_size / users)))
     latencies = {
-        name: str(histogram([{max(1, value): sum(counted)}]).encode(), "ascii")
+        name: encoded(histogram([{max(1, value): sum(counted)}]))
         for name, value in (("wait", total_us - usage_us), ("usage", usage_us), ("total", total_us))
     }
     step = Step(

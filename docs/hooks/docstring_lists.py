@@ -13,7 +13,7 @@ class DocstringLists(Extension):
     """Rewrites the docstrings of records and functions as Markdown."""
 
     def on_object(self, *, obj: Object, **_: Any) -> None:
-        """Rewrite one object's docstring."""
+        """Rewrite the docstring of an object."""
         if isinstance(obj, Class):
             names = [name for name, member in obj.members.items() if member.is_attribute]
         elif isinstance(obj, Function):

@@ -80,7 +80,7 @@ class Prior:
 PRIOR = Prior(
     level=2.0,  # scripts/calibrate, table 4: so wide that it does not influence the plateau's range
     slope=1.0,  # scripts/calibrate, table 4: likewise
-    kinks=0.2,  # scripts/calibrate, table 4: a smaller value fits as well; a larger one widens every range
+    kinks=0.2,  # scripts/calibrate, table 4: a smaller value fits as well; a larger one covers more sharp knees
     slope_deviations=(0.15, 0.3, 0.6, 1.2),  # scripts/calibrate, table 4
     between_step_noise=(0.005, 0.01, 0.02, 0.035, 0.06, 0.1),  # scripts/calibrate, table 3
     usual_slope_deviation=0.4,  # scripts/calibrate, table 4

@@ -1,5 +1,6 @@
 """The workers that have users, as Locust's runner knows them."""
 
+from contextlib import suppress
 from time import monotonic
 
 import gevent
@@ -20,8 +21,9 @@ def end_forked_workers() -> None:
     """
     master = psutil.Process()
     for child in master.children():
-        if child.cmdline() == master.cmdline():  # forked; the private server has a command line of its own
-            child.terminate()
+        with suppress(psutil.Error):  # it has ended meanwhile
+            if child.cmdline() == master.cmdline():  # forked; the private server has a command line of its own
+                child.terminate()
 
 
 class Workers:

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from poolsize.analysis.analysis import analyze
+from poolsize.answer.finding import Code
 from poolsize.answer.recommendation import recommend
 from poolsize.errors import WorkFailed
 from poolsize.present.json.analysis import analysis_json
@@ -15,7 +16,7 @@ from poolsize.present.text.recommendation import recommendation_text
 from poolsize.present.text.sentences.findings import warning_sentences
 from poolsize.runs.check import Check, CheckResult
 from poolsize.runs.run import Run
-from tests.conftest import a_run
+from tests.conftest import EXAMPLES, a_run, example
 
 QUEUE_GREW = {"due_per_second": 500.0, "throughput": 420.0}
 
@@ -163,3 +164,15 @@ def test_a_rate_that_no_size_carries_is_said_to_be_that() -> None:
     answer = recommend(analyze(at_a_rate({1: False, 2: False})))
     assert answer.pool_size is None
     assert "No measured pool size serves 500/s" in warning_sentences(answer.findings)[0]
+
+
+def test_the_answer_claims_no_more_probability_than_it_has() -> None:
+    claimed = {}
+    for name in EXAMPLES:
+        analysis = example(name)
+        assert analysis.plateau
+        finding = recommend(analysis).findings[0]
+        assert finding.code is Code.PLATEAU
+        claimed[name] = finding.values["probability"]
+        assert claimed[name] <= analysis.plateau.probability
+    assert set(claimed.values()) == {0.5, 0.75}, "one example has a measured size in place of a larger one"
