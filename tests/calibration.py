@@ -17,7 +17,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from poolsize.analysis.plateau import CERTAINTY, RANGE, plateau, plateau_range
-from poolsize.analysis.prior import PRIOR, Prior
+from poolsize.analysis.prior import PRIOR, Prior, bends
 from poolsize.analysis.vector import Vector
 from poolsize.recordings.published import published_curves
 from poolsize.recordings.recording import Recording
@@ -32,20 +32,28 @@ BETWEEN = (0.005, 0.015, 0.03)
 RUNS, FEWER_RUNS = 1000, 400
 STEP_SECONDS = 15
 RANGES = ((0.05, 0.95), (0.035, 0.965), (0.025, 0.975), RANGE, (0.01, 0.99), (0.005, 0.995))
-CERTAINTIES = (0.5, 0.6, CERTAINTY, 0.9, 0.95)
+CERTAINTIES = (0.5, 0.65, CERTAINTY, 0.9, 0.95)
 ALTERNATIVES: Mapping[str, Sequence[object]] = {
-    "level": (0.5, 1.0, 2.0, 4.0),
-    "slope": (0.25, 0.5, 1.0, 2.0),
-    "kinks": (0.0, 0.1, 0.2, 0.4, 0.8),
-    "slope_deviations": ((0.3, 0.6), PRIOR.slope_deviations, (0.075, 0.15, 0.3, 0.6, 1.2, 2.4)),
-    "usual_slope_deviation": (0.1, 0.2, 0.4, 0.8),
-    "between_step_noise": ((0.005, 0.02), PRIOR.between_step_noise, (0.001, *PRIOR.between_step_noise, 0.2)),
+    "level": (1.0, 3.0, 9.0),
+    "tail": (-0.1, -0.01, 0.05),
+    "tail_deviation": (0.04, 0.08, 0.16),
+    "rise": (0.5, 0.62, 0.7),
+    "rise_deviation": (0.08, 0.15, 0.3),
+    "sharpness": ((1.0, 4.0), PRIOR.sharpness, (0.5, *PRIOR.sharpness)),
+    "bends_per_doubling": (2, 4, 8),
+    "bends_beyond": (1.0, 2.0, 4.0),
+    "roughness": ((0.05, 0.12), PRIOR.roughness, (*PRIOR.roughness, 0.6)),
+    "usual_roughness": (0.03, 0.06, 0.12),
+    "roughness_spread": (0.4, 0.8, 1.6),
+    "between_step_noise": ((0.006, 0.025), PRIOR.between_step_noise, (0.0015, *PRIOR.between_step_noise, 0.2)),
     "usual_between_step_noise": (0.004, 0.0075, 0.015, 0.03),
-    "spread": (0.5, 1.1, 2.2),
+    "noise_spread": (0.5, 1.1, 2.2),
+    "disturbed": (0.005, 0.02, 0.05),
+    "disturbance": (0.15, 0.3, 0.6),
 }
 """What table 4 puts in the place of each constant of the prior, the one in use among them.
 
-The likelihood of exact curves does not depend on the between-step noise, the coverage does.
+The likelihood of exact curves does not depend on the noise, the coverage does.
 """
 POOLED_STEPS = (0, 1, 3, 10, 100)
 EXACT = 0.005
@@ -63,9 +71,9 @@ def coverage_and_width(runs: Iterable[Case], prior: Prior = PRIOR) -> tuple[floa
 
 
 def range_table() -> str:
-    """Table 1: coverage for several quantiles of the posterior samples."""
+    """Table 1: coverage for several quantiles of the posterior."""
     lines = [
-        "Table 1. RANGE: coverage of the plateau's range, by the quantiles of the posterior samples at its ends",
+        "Table 1. RANGE: coverage of the plateau's range, by the quantiles of the posterior at its ends",
         f"{'curves':>12}  {'steps':>8}  {'between-step':>12}  {_columns(f'{low:g}-{high:g}' for low, high in RANGES)}",
     ]
     rows = []
@@ -157,16 +165,18 @@ def prior_table(recordings: Sequence[Recording]) -> str:
 
 
 def _log_likelihood(prior: Prior, curves: Sequence[tuple[Vector, Vector]]) -> float:
-    """Return the mean log density of known curves under the prior, over all its slope variances."""
-    weights = -0.5 * (np.log(np.array(prior.slope_deviations) / prior.usual_slope_deviation) / prior.spread) ** 2
-    weights -= logsumexp(weights)
+    """Return the mean log density of known curves under the prior, over all its roughnesses and bends."""
+    rough = -0.5 * (np.log(np.array(prior.roughness) / prior.usual_roughness) / prior.roughness_spread) ** 2
     densities = []
-    for sizes, rates in curves:
-        levels = rates / rates.max()
-        covariances = prior.covariances(tuple(sizes.tolist())) + EXACT**2 * np.eye(len(sizes))
-        solved = np.linalg.solve(covariances, np.broadcast_to(levels[:, None], (*covariances.shape[:-1], 1)))[..., 0]
-        terms = -0.5 * (solved @ levels) - 0.5 * np.linalg.slogdet(covariances)[1]
-        densities.append(float(logsumexp(terms + weights)))
+    for measured, rates in curves:
+        sizes = tuple(measured.tolist())
+        rises = bends(prior, sizes, sizes[0], sizes[-1])
+        spread = prior.rise_deviation**2 * rises[:, :, None] * rises[:, None, :] + EXACT**2 * np.eye(len(sizes))
+        covariances = prior.covariances(sizes)[:, None] + spread
+        apart = np.log(rates / rates.max()) - prior.tail * np.log2(sizes) - prior.rise * rises
+        solved = np.linalg.solve(covariances, np.broadcast_to(apart[..., None], (*covariances.shape[:-1], 1)))[..., 0]
+        terms = -0.5 * (solved * apart).sum(axis=-1) - 0.5 * np.linalg.slogdet(covariances)[1]
+        densities.append(float(logsumexp(terms + rough[:, None]) - logsumexp(rough) - np.log(len(rises))))
     return fmean(densities)
 
 

@@ -24,7 +24,7 @@ def noise_table(recordings: Sequence[Recording]) -> str:
     else:
         noises = np.array([noise_of_means(curve.recording) for curve in published_curves().values()])
         source = f"{len(noises)} published curves, scatter of their means around the fitted curve"
-    middle, spread, grid = PRIOR.usual_between_step_noise, PRIOR.spread, PRIOR.between_step_noise
+    middle, spread, grid = PRIOR.usual_between_step_noise, PRIOR.noise_spread, PRIOR.between_step_noise
     lines = [
         f"Table 3. Between-step noise (standard deviation, a share): {source}",
         f"{'':>10}  {'quantile':>8}  {'measured':>9}  {'prior *':>9}",
@@ -61,5 +61,5 @@ def noise_of_means(recording: Recording) -> float:
     """Return the noise that the fit sees in one exact mean a size, with a flat prior of its size."""
     sizes = recording.sizes
     points = [Observation(size, fmean(recording.by_size[size].throughput), 0.0) for size in sizes]
-    curve = fit_curve(points, sizes, replace(PRIOR, spread=100.0))
-    return float((curve.noise / curve.mean).min())
+    curve = fit_curve(points, sizes, replace(PRIOR, noise_spread=100.0))
+    return float(curve.noise.min())

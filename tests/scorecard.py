@@ -20,6 +20,7 @@ from poolsize.analysis.analysis import analyze
 from poolsize.facts.machine import this_machine
 from poolsize.recordings.published import published_curves
 from poolsize.recordings.recording import Recording
+from poolsize.runs.plan import SearchEnd
 from poolsize.runs.run import Run, Setting
 from poolsize.runs.store import RunWriter
 from poolsize.sweep.loop import sweep
@@ -63,7 +64,10 @@ class Truth:
 
 @dataclass(frozen=True)
 class Score:
-    """One answer: its efficiency, its size as a multiple of the true plateau, and the load that it took."""
+    """One answer: its efficiency, its size as a multiple of the true plateau, and the load that it took.
+
+    spent: whether the search spent its budget.
+    """
 
     recording: str
     seed: int
@@ -71,6 +75,7 @@ class Score:
     efficiency: float
     ratio: float
     load_seconds: int
+    spent: bool = False
 
 
 def search(recording: Recording, path: Path, seed: int, cores: int) -> Run:
@@ -94,9 +99,18 @@ def scores_of(job: tuple[Path, int, bool]) -> dict[str, Score]:
     cores = CORES if published is None else published.cores or UNKNOWN_CORES
 
     def score(size: float, load_seconds: int) -> Score:
-        return Score(name, seed, round(size), truth.efficiency(size), size / truth.plateau, load_seconds)
+        return Score(
+            name,
+            seed,
+            round(size),
+            truth.efficiency(size),
+            size / truth.plateau,
+            load_seconds,
+            load_seconds > 0 and spent,
+        )
 
     run = search(recording, path, seed, cores)
+    spent = run.ended is SearchEnd.BUDGET
     load = sum(len(step.throughput) for step in run.steps)
     analysis = analyze(run)
     assert analysis.plateau is not None
@@ -130,13 +144,18 @@ def score_all(paths: Iterable[Path], seeds: Sequence[int] = SEEDS, *, alone: boo
 
 def table(scores: Mapping[str, list[Score]]) -> str:
     """One line an estimator."""
-    lines = [f"{'':>16}  answers  efficiency: mean  >= 0.93   worst  size: median  90th pc.  load: median"]
+    columns = (
+        "answers  efficiency: mean  >= 0.93   worst  size: median  90th pc.  load: median    mean  90th pc.  spent"
+    )
+    lines = [f"{'':>16}  {columns}"]
     for name, rows in scores.items():
         efficiency, ratio = np.array([score.efficiency for score in rows]), np.array([score.ratio for score in rows])
-        load = float(np.median([score.load_seconds for score in rows]))
+        load = np.array([score.load_seconds for score in rows])
         lines.append(
             f"{name:>16}  {len(rows):>7}  {efficiency.mean():>16.3f}  {(efficiency >= 0.93).mean():>7.1%}"
-            f"  {efficiency.min():>6.3f}  {np.median(ratio):>12.2f}  {np.quantile(ratio, 0.9):>8.2f}  {load:>10.0f} s"
+            f"  {efficiency.min():>6.3f}  {np.median(ratio):>12.2f}  {np.quantile(ratio, 0.9):>8.2f}"
+            f"  {np.median(load):>10.0f} s  {load.mean():>4.0f} s  {np.quantile(load, 0.9):>6.0f} s"
+            f"  {np.mean([score.spent for score in rows]):>5.1%}"
         )
     return "\n".join(lines)
 

@@ -100,13 +100,19 @@ class Analysis:
     def throughput_at(self, pool_size: int) -> float:
         """Return the transactions per second at a pool size between the smallest and the largest valid size.
 
-        The value is the fitted curve's; at a fixed rate, the mean measured at the nearest valid size.
+        It is the mean measured at a valid size. Between valid sizes it is the fitted curve's; at a fixed rate, the mean
+        measured at the nearest valid size.
         """
+        nearest = self.by_size.nearest(pool_size)
+        return nearest.throughput.mean if nearest.pool_size == pool_size else self.fitted_at(pool_size)
+
+    def fitted_at(self, pool_size: int) -> float:
+        """Return the fitted curve's transactions per second; at a fixed rate, the mean at the nearest valid size."""
         return self.curve.at(pool_size) if self.curve else self.by_size.nearest(pool_size).throughput.mean
 
     @property
     def best_size(self) -> int | None:
-        """The measured size with the highest throughput on the fitted curve; None at a fixed rate."""
+        """The size at which the fitted curve is highest, measured or not; None at a fixed rate."""
         return self.curve.best_size if self.curve else None
 
     @property

@@ -1,95 +1,142 @@
-"""The fitted curve: throughput at every pool size, with posterior samples that show its uncertainty.
+"""The fitted curve: throughput at every pool size with its uncertainty, as a mixture of normal distributions.
 
-The prior (see poolsize.analysis.prior) gives curves f over x = 1 + log2(size), in shares of the highest throughput.
-At a size with r steps, their mean is y = f(x) + e with
+Under each hypothesis (see poolsize.analysis.hypotheses) the logarithms g of throughput at all sizes are jointly normal.
+Their mean and covariance follow from the steps by conditioning (Rasmussen and Williams, 2006, equations 2.23 and 2.24):
 
-    e ~ N(0, v / r),   v = (d^2 + w^2) max(y, 0.2)^2
+    mean = m + K(all, steps) (K + V)^-1 (y - m(steps))
+    covariance = K - K(all, steps) (K + V)^-1 K(steps, all)
 
-d: between-step noise. w: within-step noise, from the seconds of the steps. K is the prior's covariance at the measured
-sizes, and V = diag(v / r). The likelihood of a pair of slope variance s^2 and between-step noise d is
-
-    N(y; 0, K + V)  x  product over sizes of v^(-(r - 1) / 2) exp(-S / (2 v))
-
-S: sum of squares of a size's steps around their mean. The likelihood times the hyperparameters' prior is the pair's
-weight. Each pair yields a share of the posterior samples that is proportional to its weight. A posterior sample is a
-prior curve f, conditioned on the steps by Matheron's rule (Journel and Huijbregts, 1978, "Mining Geostatistics"; Wilson
-et al., 2020, "Efficiently Sampling Functions from Gaussian Process Posteriors"):
-
-    f_posterior = f + K(all, measured) (K + V)^-1 (y - f(measured) - e)
+m, K: the prior's mean and covariance, V: the noise's variances. The probability that throughput at one size is at least
+a share of that at another is exact: the mean of normal probabilities, weighted by the hypotheses' probabilities.
+Nothing is sampled, so equal steps give equal answers, in any order.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from math import log
 
 import numpy as np
-from numpy.typing import NDArray
+from scipy.special import ndtr
 
+from poolsize.analysis.hypotheses import Hypotheses, Steps, weigh
 from poolsize.analysis.observation import Observation
-from poolsize.analysis.prior import PRIOR, SAMPLES, Prior, PriorSamples, prior_samples, within_step_variances
+from poolsize.analysis.prior import PRIOR, Prior, bends
 from poolsize.analysis.vector import Matrix, Vector
 
 PER_DOUBLING = 4
 """Candidate pool sizes in each doubling."""
-LOWEST_SHARE = 0.2
-"""Noise is proportional to throughput; below this share of the highest throughput it no longer falls."""
+LEAST_VARIANCE = 1e-12
+"""Added to a variance before its root, so that rounding never makes it negative or 0."""
 
 
 @dataclass(frozen=True)
 class FittedCurve:
-    """Posterior of the throughput curve over pool sizes.
+    """Posterior of the throughput curve over pool sizes: a mixture of normal distributions of its logarithm.
 
-    sizes: ascending. measured: the sizes that have a step. samples: posterior samples, transactions per second, shape
-    (samples, sizes). noise: standard deviation of the throughput of one more step at each size, per second.
+    sizes: ascending. measured: the sizes that have a step. probabilities: of the hypotheses, their sum is 1.
+    means: natural logarithm of transactions per second under each hypothesis, shape (hypotheses, sizes).
+    covariances: of these logarithms, shape (hypotheses, sizes, sizes).
+    noise: standard deviation of the logarithm of one more step at each size.
+    disturbed: measured size -> the highest probability that a step of this size was disturbed.
     """
 
     sizes: tuple[int, ...]
     measured: frozenset[int]
-    samples: Matrix
+    probabilities: Vector
+    means: Matrix
+    covariances: Matrix
     noise: Vector
+    disturbed: Mapping[int, float]
 
-    @property
+    @cached_property
     def mean(self) -> Vector:
-        """The fitted curve: posterior mean of the throughput at each size, per second."""
-        return np.asarray(self.samples.mean(axis=0))
+        """The fitted curve: throughput at each size, per second, the geometric mean of the posterior."""
+        return np.asarray(np.exp(self.probabilities @ self.means))
 
     def at(self, pool_size: float) -> float:
-        """Return the fitted curve at any size from the smallest to the largest; linear over log2 between sizes."""
-        return float(np.interp(np.log2(pool_size), np.log2(self.sizes), self.mean))
+        """Return the fitted curve at any size from the smallest to the largest; between sizes, a power law."""
+        return float(np.exp(np.interp(np.log2(pool_size), np.log2(self.sizes), np.log(self.mean))))
 
     def within(self, low: int, high: int) -> "FittedCurve":
         """Return the part of the curve from size low to size high, both included."""
-        places = [place for place, size in enumerate(self.sizes) if low <= size <= high]
-        sizes = tuple(self.sizes[place] for place in places)
-        return FittedCurve(sizes, self.measured, self.samples[:, places], self.noise[places])
+        places = np.array([place for place, size in enumerate(self.sizes) if low <= size <= high])
+        return FittedCurve(
+            tuple(self.sizes[place] for place in places),
+            self.measured,
+            self.probabilities,
+            self.means[:, places],
+            self.covariances[:, places[:, None], places],
+            self.noise[places],
+            self.disturbed,
+        )
 
-    @property
+    @cached_property
     def best_size(self) -> int:
-        """The measured size with the highest posterior mean. Sizes that were not measured don't count."""
-        means = dict(zip(self.sizes, self.mean, strict=True))
-        return max(self.measured.intersection(self.sizes), key=lambda size: means[size])
+        """The size at which the fitted curve is highest.
 
-    def efficiency(self) -> Matrix:
-        """Return throughput as a share of the best size's on the same sample: shape (samples, sizes).
-
-        Values exceed 1 where another size is better on that sample. The reference is not each sample's own maximum: the
-        maximum of many uncertain values is biased upwards, on a flat top by more than the tolerance.
+        A size that was not measured counts if it is within a doubling of a measured size. Further away, the curve is
+        too uncertain.
         """
-        return np.asarray(self.samples / self.samples[:, [self.sizes.index(self.best_size)]])
+        near = [any(size <= 2 * other and other <= 2 * size for other in self.measured) for size in self.sizes]
+        return self.sizes[int(np.argmax(np.where(near, self.mean, 0)))]
 
-    def crossing(self, share: float) -> Vector:
-        """Return log2 of the size at which each sample first reaches a share of its top; one value a sample.
+    def against(self, pool_size: int) -> "LogRatios":
+        """Return the logarithm of throughput at every size as a share of that at one size."""
+        place = self.sizes.index(pool_size)
+        variances = np.diagonal(self.covariances, axis1=1, axis2=2)
+        return LogRatios(
+            self.probabilities,
+            self.means - self.means[:, [place]],
+            np.sqrt(variances + variances[:, [place]] - 2 * self.covariances[:, place] + LEAST_VARIANCE),
+        )
 
-        The top is the sample's throughput at the size with the highest posterior mean. Interpolation between sizes is
-        linear over log2 of the size.
-        """
-        goal = share * self.samples[:, int(np.argmax(self.mean))]
-        above = (self.samples >= goal[:, None]).argmax(axis=1)
-        below = np.maximum(above - 1, 0)
-        rows = np.arange(len(self.samples))
-        rise = self.samples[rows, above] - self.samples[rows, below]
-        part = np.where(rise > 0, (goal - self.samples[rows, below]) / np.where(rise > 0, rise, 1), 1.0)
-        log_sizes = np.log2(self.sizes)
-        return np.asarray(log_sizes[below] + part * (log_sizes[above] - log_sizes[below]))
+    @cached_property
+    def moments(self) -> tuple[Vector, Matrix]:
+        """The mean of the logarithms, and their covariance, over all hypotheses."""
+        mean = self.probabilities @ self.means
+        apart = self.means - mean
+        covariance = (
+            np.tensordot(self.probabilities, self.covariances, 1) + (self.probabilities[:, None] * apart).T @ apart
+        )
+        return np.asarray(mean), np.asarray(covariance)
+
+    def band(self, share: float) -> tuple[Vector, Vector]:
+        """Return the ends of the interval that holds a share of the posterior at each size, per second."""
+        deviations = np.sqrt(np.diagonal(self.covariances, axis1=1, axis2=2) + LEAST_VARIANCE)
+        logs = LogRatios(self.probabilities, self.means, deviations)
+        return np.exp(logs.quantile((1 - share) / 2)), np.exp(logs.quantile((1 + share) / 2))
+
+
+@dataclass(frozen=True)
+class LogRatios:
+    """Logarithms at each size, each a mixture of normal distributions.
+
+    probabilities: of the hypotheses. means, deviations: under each hypothesis, shape (hypotheses, sizes).
+    """
+
+    probabilities: Vector
+    means: Matrix
+    deviations: Matrix
+
+    def at_least(self, share: float) -> Vector:
+        """Return the probability at each size that the ratio is at least a share."""
+        return np.asarray(self.probabilities @ ndtr((self.means - log(share)) / self.deviations))
+
+    def shortfall(self, share: float) -> Vector:
+        """Return at each size by how much the logarithm is expected to miss that of a share; 0 where it exceeds it."""
+        missing = (log(share) - self.means) / self.deviations
+        density = np.exp(-0.5 * missing**2) / np.sqrt(2 * np.pi)
+        return np.asarray(self.probabilities @ (self.deviations * (missing * ndtr(missing) + density)))
+
+    def quantile(self, probability: float) -> Vector:
+        """Return a quantile of the logarithm at each size, by bisection."""
+        low, high = (self.means - 9 * self.deviations).min(axis=0), (self.means + 9 * self.deviations).max(axis=0)
+        for _ in range(50):
+            middle = (low + high) / 2
+            below = self.probabilities @ ndtr((middle - self.means) / self.deviations) < probability
+            low, high = np.where(below, middle, low), np.where(below, high, middle)
+        return np.asarray((low + high) / 2)
 
 
 def candidates(low: int, high: int, also: Sequence[int] = ()) -> tuple[int, ...]:
@@ -107,101 +154,42 @@ def fit_curve(observations: Sequence[Observation], sizes: Sequence[int], prior: 
 
     sizes: ascending, the observed sizes included. At least one throughput must be above 0.
     """
-    measured = _measured_sizes(observations, sizes)
-    highest = float(measured.means.max())
-    levels, scale = measured.means / highest, np.maximum(measured.means / highest, LOWEST_SHARE)
-    within, mean_within = within_step_variances(prior, measured.errors**2 / (highest * scale) ** 2, measured.steps)
-    between = np.square(prior.between_step_noise)
-    variances = (between[:, None] + within) * scale**2
-    unconditioned = prior_samples(prior, tuple(sizes))
-    places = measured.places
-    covariances = unconditioned.covariances[:, None][:, :, places[:, None], places] + _diagonal(
-        variances / measured.steps
-    )
-    weights = _weights(prior, covariances, levels, measured.steps, measured.squares / highest**2, variances)
-    samples = highest * _conditioned(unconditioned, measured, levels, variances, covariances, weights)
-    expected_between = float(weights.reshape(len(prior.slope_deviations), -1).sum(axis=0) @ between)
-    step_variances = np.full(len(sizes), expected_between + mean_within)
-    step_variances[places] = expected_between + within
+    sizes = tuple(sizes)
+    steps = Steps.of(observations, sizes, prior)
+    hypotheses = weigh(steps, sizes, prior)
+    means, covariances = _conditioned(steps, sizes, prior, hypotheses)
+    between = float(hypotheses.probabilities @ np.square(prior.between_step_noise)[hypotheses.noise])
+    variances = np.full(len(sizes), between + steps.mean_within)
+    variances[steps.places] = between + steps.within
     return FittedCurve(
-        tuple(sizes),
+        sizes,
         frozenset(observation.pool_size for observation in observations),
-        samples,
-        np.sqrt(step_variances) * np.maximum(samples.mean(axis=0), LOWEST_SHARE * highest),
+        hypotheses.probabilities,
+        means + log(steps.highest),
+        covariances,
+        np.sqrt(variances),
+        _disturbed(steps, sizes, hypotheses),
     )
 
 
-@dataclass(frozen=True)
-class _MeasuredSizes:
-    """The steps of each measured size; every field has one value a size, ascending.
-
-    places: index of the size among all sizes. steps: number of steps. means: throughput per second.
-    squares: sum of squares of the steps' throughput around its mean. errors: root mean square of the steps' standard
-    errors, per second.
-    """
-
-    places: NDArray[np.intp]
-    steps: Vector
-    means: Vector
-    squares: Vector
-    errors: Vector
+def _disturbed(steps: Steps, sizes: tuple[int, ...], hypotheses: Hypotheses) -> dict[int, float]:
+    highest: dict[int, float] = {}
+    for place, probability in zip(steps.places, hypotheses.probabilities @ hypotheses.disturbed, strict=True):
+        highest[sizes[place]] = max(float(probability), highest.get(sizes[place], 0.0))
+    return highest
 
 
-def _measured_sizes(observations: Sequence[Observation], sizes: Sequence[int]) -> _MeasuredSizes:
-    groups: dict[int, list[Observation]] = {}
-    for observation in observations:
-        groups.setdefault(observation.pool_size, []).append(observation)
-    places = [place for place, size in enumerate(sizes) if size in groups]
-    rows = []
-    for place in places:
-        rates = np.array([observation.throughput for observation in groups[sizes[place]]])
-        squares = [observation.standard_error**2 for observation in groups[sizes[place]]]
-        rows.append((len(rates), rates.mean(), len(rates) * rates.var(), np.sqrt(np.mean(squares))))
-    return _MeasuredSizes(np.array(places), *np.array(rows, float).T)
-
-
-def _weights(
-    prior: Prior, covariances: Matrix, levels: Vector, steps: Vector, squares: Vector, variances: Matrix
-) -> Vector:
-    """Return the posterior probability of each pair of slope variance and between-step noise; flat, sum 1.
-
-    covariances: K + V, shape (slope deviations, between-step noises, measured, measured).
-    variances: v, shape (between-step noises, measured). levels, squares: in units of the highest throughput.
-    """
-    solved = np.linalg.solve(covariances, np.broadcast_to(levels[:, None], (*covariances.shape[:-1], 1)))
-    of_means = -0.5 * (solved[..., 0] @ levels) - 0.5 * np.linalg.slogdet(covariances)[1]
-    of_repeats = (-0.5 * squares / variances - 0.5 * (steps - 1) * np.log(variances)).sum(axis=-1)
-    logarithms = (of_means + of_repeats + prior.log_density()).ravel()
-    densities = np.exp(logarithms - logarithms.max())
-    return np.asarray(densities / densities.sum())
-
-
-def _conditioned(
-    unconditioned: PriorSamples,
-    measured: _MeasuredSizes,
-    levels: Vector,
-    variances: Matrix,
-    covariances: Matrix,
-    weights: Vector,
-) -> Matrix:
-    """Return the posterior samples by Matheron's rule: shape (SAMPLES, sizes), in units of the highest throughput.
-
-    Each pair of hyperparameters yields samples in proportion to its weight. Shapes are as in _weights.
-    """
-    places, noises = measured.places, len(variances)
-    ends = np.round(np.cumsum(weights) * SAMPLES).astype(int)
-    samples = []
-    for pair, (first, last) in enumerate(zip([0, *ends[:-1]], ends, strict=True)):
-        slope, between = divmod(pair, noises)
-        rows = unconditioned.order[first:last]
-        curves = unconditioned.curves[slope][rows]
-        errors = unconditioned.noise[rows][:, places] * np.sqrt(variances[between] / measured.steps)
-        simulated = curves[:, places] + errors
-        pull = np.linalg.solve(covariances[slope, between], (levels - simulated).T)
-        samples.append(curves + pull.T @ unconditioned.covariances[slope][places])
-    return np.concatenate(samples)
-
-
-def _diagonal(rows: Matrix) -> Matrix:
-    """Return a diagonal matrix for each row."""
-    return np.asarray(rows[:, :, None] * np.eye(rows.shape[1]))
+def _conditioned(steps: Steps, sizes: tuple[int, ...], prior: Prior, hypotheses: Hypotheses) -> tuple[Matrix, Matrix]:
+    """Return mean and covariance of the logarithms at all sizes under each hypothesis."""
+    places = steps.places
+    rises = bends(prior, sizes, sizes[places[0]], sizes[places[-1]])[hypotheses.bend]
+    covariances = prior.covariances(sizes)[hypotheses.roughness]
+    covariances = covariances + prior.rise_deviation**2 * rises[:, :, None] * rises[:, None, :]
+    means = prior.tail * np.log2(sizes) + prior.rise * rises
+    noise = np.square(prior.between_step_noise)[hypotheses.noise, None] + steps.within
+    noise = noise + prior.disturbance**2 * hypotheses.disturbed
+    of_steps = covariances[:, places[:, None], places] + noise[:, :, None] * np.eye(len(places))
+    to_steps = covariances[:, :, places]
+    pull = np.linalg.solve(of_steps, to_steps.swapaxes(1, 2)).swapaxes(1, 2)
+    apart = (steps.logs - means[:, places])[:, :, None]
+    return means + (pull @ apart)[:, :, 0], covariances - pull @ to_steps.swapaxes(1, 2)

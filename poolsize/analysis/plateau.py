@@ -5,17 +5,22 @@ from dataclasses import dataclass
 from math import ceil
 
 import numpy as np
+from scipy.special import ndtri
 
 from poolsize.analysis.curve import FittedCurve
 from poolsize.analysis.stats.confidence import TAILS
 from poolsize.analysis.vector import Vector
 
 TOLERANCE = 0.05
-CERTAINTY = 0.75
+CERTAINTY = 0.8
 """Probability with which the answer must be within the tolerance (scripts/calibrate, table 2).
 
 At 0.5 the answer is too small in every other run; at 0.9 it has twice the connections where the curve is uncertain.
 """
+NEAR = 1.25
+"""A measured size up to this multiple of the answer replaces an answer that was not measured."""
+LEAST_PROBABILITY = 1e-9
+"""A probability this near to 0 or 1 has a finite place on the normal distribution's scale."""
 ROUNDING = 1e-6
 """Subtracted before a size is rounded up, so that a size that is exact but for rounding stays as it is."""
 RANGE = (0.018, 0.982)
@@ -30,7 +35,7 @@ class Plateau:
     """The start of the plateau.
 
     pool_size: the smallest size within the tolerance of capacity with a probability of CERTAINTY. On a user's grid, a
-    measured size with a probability of 1/2 may replace a larger size that was not measured.
+    measured size may replace a size that was not measured (see _answer).
     probability: that throughput at pool_size is within the tolerance of capacity.
     low, high: the 95 % range of the plateau's start. threshold: (1 - tolerance) x capacity, per second.
     tolerance: share of capacity by which throughput may be lower. throughput: at pool_size, per second.
@@ -65,45 +70,67 @@ def plateau(
     tolerance: share of capacity. of_grid: whether the user chose the sizes, so that no size between them is measured.
     certainty: probability with which pool_size must be within the tolerance.
     """
-    efficiency = curve.efficiency()
-    probability = (efficiency >= 1 - tolerance).mean(axis=0)
+    ratios = curve.against(curve.best_size)
+    probability = ratios.at_least(1 - tolerance)
     place = _answer(curve, probability, certainty, of_grid=of_grid)
     size = curve.sizes[place]
     first, last = plateau_range(curve, tolerance)
-    losses = np.maximum(0, np.quantile(1 - efficiency[:, place], TAILS))
-    mean = curve.mean
+    best, least = (1 - np.exp(ratios.quantile(share)[place]) for share in reversed(TAILS))
     return Plateau(
         pool_size=size,
         probability=float(probability[place]),
         low=min(size, first),
         high=max(size, last),
-        threshold=(1 - tolerance) * float(mean[curve.sizes.index(curve.best_size)]),
+        threshold=(1 - tolerance) * curve.at(curve.best_size),
         tolerance=tolerance,
-        throughput=float(mean[place]),
-        loss_low=float(losses[0]),
-        loss_high=float(losses[1]),
+        throughput=float(curve.mean[place]),
+        loss_low=max(0.0, float(best)),
+        loss_high=max(0.0, float(least)),
     )
 
 
 def plateau_range(
     curve: FittedCurve, tolerance: float = TOLERANCE, quantiles: tuple[float, float] = RANGE
 ) -> tuple[int, int]:
-    """Return the lowest and the highest size at which the plateau may start: quantiles over the posterior samples."""
-    first, last = 2 ** np.quantile(curve.crossing(1 - tolerance), quantiles)
+    """Return the lowest and the highest size at which the plateau may start: quantiles of its posterior."""
+    first, last = 2 ** start_quantiles(curve, tolerance, quantiles)
     return ceil(first - ROUNDING), ceil(last - ROUNDING)
+
+
+def begun(curve: FittedCurve, tolerance: float = TOLERANCE) -> Vector:
+    """Return the probability at each size that the plateau starts there or below.
+
+    It is the highest probability, of this size and all smaller ones, that throughput is within the tolerance of
+    capacity. From the curve's highest point on it is 1.
+    """
+    probability = np.maximum.accumulate(curve.against(curve.best_size).at_least(1 - tolerance))
+    probability[curve.sizes.index(curve.best_size) :] = 1.0
+    return np.asarray(probability)
+
+
+def start_quantiles(curve: FittedCurve, tolerance: float, quantiles: Sequence[float]) -> Vector:
+    """Return quantiles of log2 of the plateau's start; the smallest size stands for all below.
+
+    Between sizes, the normal quantile of the probability is linear over log2 of the size.
+    """
+    scale = ndtri(np.clip(begun(curve, tolerance), LEAST_PROBABILITY, 1 - LEAST_PROBABILITY))
+    return np.asarray(np.interp(ndtri(quantiles), scale, np.log2(curve.sizes)))
 
 
 def _answer(curve: FittedCurve, probability: Vector, certainty: float, *, of_grid: bool) -> int:
     """Return the index of the smallest size with enough probability to be within the tolerance.
 
-    On a user's grid, the answer is the smallest measured size below with a probability of at least 1/2, if there is
-    such a size. Its probability is lower mostly because the curve between two measured sizes is uncertain.
+    On a user's grid, a measured size replaces a size that was not measured: the smallest measured size below with a
+    probability of at least 1/2, else the next measured size above where it is hardly larger (NEAR). The probability
+    between measured sizes is uncertain itself.
     """
     place = int(np.argmax(probability >= certainty))
     if not of_grid or curve.sizes[place] in curve.measured:
         return place
-    below = (smaller for smaller in range(place) if curve.sizes[smaller] in curve.measured)
-    return next((smaller for smaller in below if probability[smaller] >= 1 / 2), place)
+    measured = [index for index, size in enumerate(curve.sizes) if size in curve.measured]
+    likely = [index for index in measured if index < place and probability[index] >= 1 / 2]
+    near = [index for index in measured if index > place and curve.sizes[index] <= NEAR * curve.sizes[place]]
+    return next(iter((*likely, *near)), place)
 
 
 def open_loop_plateau(sizes: Sequence[int], rate: float, tolerance: float = TOLERANCE) -> Plateau:

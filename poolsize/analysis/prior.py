@@ -1,128 +1,127 @@
 """The prior: the assumptions about a throughput curve and the noise of its steps before the first measurement.
 
-A curve is f(x), throughput as a share of the highest measured, over x = 1 + log2(pool size):
+A curve is g(x), the natural logarithm of throughput, over x = log2(pool size). So throughput is never negative, and
+noise that is proportional to throughput is the same everywhere.
 
-    f(x) = a + b x + s (I(x) + k B(x)),   a ~ N(0, level^2),  b ~ N(0, slope^2)
+    g(x) = a + t x + r (x - h(x)) + s I(x)
+    h(x) = log2(1 + 2^(p (x - c))) / p
 
-I is an integrated Wiener process: over one doubling of the size, its slope changes by a normal number of variance 1.
-B is a Brownian motion, which lets the curve have kinks. With m = min(x, y) and M = max(x, y),
+    a ~ N(0, level^2),  t ~ N(tail, tail_deviation^2),  r ~ N(rise, rise_deviation^2)
 
-    Cov(f(x), f(y)) = level^2 + slope^2 x y + s^2 (m^2 (3 M - m) / 6 + k^2 m)
+Far below the bend at size 2^c the curve rises by r + t for each doubling of the size, far above it by t alone. With
+r = ln 2 and t = 0, throughput is N / (1 + (N / 2^c)^p)^(1/p): proportional to the size N, then flat, with a corner that
+is sharper for a larger p. So throughput for each connection hardly rises with the size. I is an integrated Wiener
+process, which lets the curve depart from that shape: over one doubling, its slope changes by a normal number of
+variance 1. With m = min(x, y) and M = max(x, y), Cov(I(x), I(y)) = m^2 (3 M - m) / 6 (Wahba, 1978, "Improper Priors,
+Spline Smoothing and the Problem of Guarding Against Model Errors in Regression").
 
-Without kinks and with a flat prior of a and b, the posterior mean is the cubic smoothing spline (Wahba, 1978,
-"Improper Priors, Spline Smoothing and the Problem of Guarding Against Model Errors in Regression").
+A step measures g with an error of variance d^2 + w^2: d is the between-step noise, w the within-step noise. A share of
+the steps (`disturbed`) is disturbed from outside; their error has the additional variance `disturbance`^2. That is a
+contaminated normal distribution (Tukey, 1960, "A survey of sampling from contaminated distributions").
 
-Two hyperparameters are not known: the slope variance s^2, and the between-step noise d. Between-step noise is the
-standard deviation of the throughput of steps of one size, beyond the noise within them. Each hyperparameter has a grid
-of values and a log-normal prior; the measurements weigh the pairs of values (see poolsize.analysis.curve).
+The bend (c, p), s and d are not known. Each has a grid of values; s and d have log-normal priors, all bends the same
+probability. The measurements weigh the combinations (see poolsize.analysis.hypotheses).
 """
 
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from poolsize.analysis.vector import Matrix, Vector
-
-SAMPLES = 512
-"""Posterior samples: a dozen of them lie beyond either end of a 95 % range."""
-JITTER = 1e-9
-"""Added to the diagonal, so that rounding leaves the covariance positive definite."""
 
 
 @dataclass(frozen=True)
 class Prior:
-    """The constants of the prior, with throughput as a share of the highest measured, and x in doublings of the size.
+    """The constants of the prior, in natural logarithms of throughput and in doublings of the pool size.
 
-    level, slope, kinks: level, slope and k of the module's equations (standard deviations).
-    slope_deviations: the grid of s, the square roots of the slope variances.
-    between_step_noise: the grid of d, shares of the throughput.
-    usual_slope_deviation, usual_between_step_noise: medians of the log-normal priors of s and d.
-    spread: standard deviation of the logarithms of s and of d.
+    level: standard deviation of a. tail, tail_deviation: mean and standard deviation of t. rise, rise_deviation: of r.
+    sharpness: the grid of p. bends_per_doubling: values of c in each doubling. bends_beyond: doublings by which bends
+    may lie below the smallest and above the largest measured size.
+    roughness: the grid of s. between_step_noise: the grid of d.
+    usual_roughness, usual_between_step_noise: medians of the log-normal priors of s and d.
+    roughness_spread, noise_spread: standard deviations of the logarithms of s and of d.
     pooled_steps: weight, in steps, of the mean within-step noise of all sizes against a size's own.
+    disturbed: share of the steps that are disturbed. disturbance: standard deviation of their additional error.
     """
 
     level: float
-    slope: float
-    kinks: float
-    slope_deviations: tuple[float, ...]
+    tail: float
+    tail_deviation: float
+    rise: float
+    rise_deviation: float
+    sharpness: tuple[float, ...]
+    bends_per_doubling: int
+    bends_beyond: float
+    roughness: tuple[float, ...]
     between_step_noise: tuple[float, ...]
-    usual_slope_deviation: float
+    usual_roughness: float
     usual_between_step_noise: float
-    spread: float
+    roughness_spread: float
+    noise_spread: float
     pooled_steps: float
+    disturbed: float
+    disturbance: float
 
     def covariances(self, sizes: tuple[int, ...]) -> Matrix:
-        """Return Cov(f(x), f(y)) for each slope deviation: shape (slope deviations, sizes, sizes)."""
-        x = 1 + np.log2(sizes)
+        """Return the covariance of a + t x + s I(x) for each roughness s: shape (roughness, sizes, sizes)."""
+        x = np.log2(sizes)
         near, far = np.minimum.outer(x, x), np.maximum.outer(x, x)
-        return np.array(
-            [
-                self.level**2
-                + self.slope**2 * np.outer(x, x)
-                + deviation**2 * (near**2 * (3 * far - near) / 6 + self.kinks**2 * near)
-                for deviation in self.slope_deviations
-            ]
-        )
+        straight = self.level**2 + self.tail_deviation**2 * np.outer(x, x)
+        wander = near**2 * (3 * far - near) / 6
+        return np.array([straight + roughness**2 * wander for roughness in self.roughness])
 
     def log_density(self) -> Matrix:
-        """Return the log density of each pair of hyperparameters, up to a constant.
+        """Return the log density of each pair of roughness and between-step noise, up to a constant.
 
-        Shape (slope deviations, between-step noises).
+        Shape (roughness, between-step noise).
         """
-        return np.asarray(
-            -0.5 * (np.log(np.array(self.slope_deviations) / self.usual_slope_deviation) / self.spread)[:, None] ** 2
-            - 0.5 * (np.log(np.array(self.between_step_noise) / self.usual_between_step_noise) / self.spread) ** 2
-        )
+        rough = np.log(np.array(self.roughness) / self.usual_roughness) / self.roughness_spread
+        noise = np.log(np.array(self.between_step_noise) / self.usual_between_step_noise) / self.noise_spread
+        return np.asarray(-0.5 * rough[:, None] ** 2 - 0.5 * noise**2)
 
 
 PRIOR = Prior(
-    level=2.0,  # scripts/calibrate, table 4: so wide that it does not influence the plateau's range
-    slope=1.0,  # scripts/calibrate, table 4: likewise
-    kinks=0.2,  # scripts/calibrate, table 4: a smaller value fits as well; a larger one covers more sharp knees
-    slope_deviations=(0.15, 0.3, 0.6, 1.2),  # scripts/calibrate, table 4
-    between_step_noise=(0.005, 0.01, 0.02, 0.035, 0.06, 0.1),  # scripts/calibrate, table 3
-    usual_slope_deviation=0.4,  # scripts/calibrate, table 4
-    usual_between_step_noise=0.015,  # scripts/calibrate, table 3
-    spread=1.1,  # scripts/calibrate, tables 3 and 4
-    pooled_steps=3,  # scripts/calibrate, table 5: hardly matters
+    level=3.0,
+    tail=-0.01,
+    tail_deviation=0.08,
+    rise=0.62,
+    rise_deviation=0.15,
+    sharpness=(1.0, 2.0, 4.0, 16.0),
+    bends_per_doubling=4,
+    bends_beyond=2.0,
+    roughness=(0.02, 0.05, 0.12, 0.3),
+    between_step_noise=(0.003, 0.006, 0.012, 0.025, 0.05, 0.1),
+    usual_roughness=0.06,
+    usual_between_step_noise=0.015,
+    roughness_spread=0.8,
+    noise_spread=1.1,
+    pooled_steps=3,
+    disturbed=0.02,
+    disturbance=0.3,
 )
-"""The prior in use."""
+"""The prior in use. scripts/calibrate shows the effect of each constant (table 4; of the noise, tables 3 and 5)."""
 
 
-@dataclass(frozen=True)
-class PriorSamples:
-    """Curves and noise sampled from the prior, with a fixed seed, so that equal steps lead to equal answers.
+@lru_cache(maxsize=64)
+def bends(prior: Prior, sizes: tuple[int, ...], smallest: int, largest: int) -> Matrix:
+    """Return x - h(x) at the sizes for each bend of the prior: shape (bends, sizes).
 
-    covariances: shape (slope deviations, sizes, sizes). curves: shape (slope deviations, SAMPLES, sizes).
-    noise: standard normal numbers, shape (SAMPLES, sizes). order: a random order of the SAMPLES rows.
+    smallest, largest: of the measured sizes.
     """
-
-    covariances: Matrix
-    curves: Matrix
-    noise: Matrix
-    order: NDArray[np.intp]
-
-
-@lru_cache(maxsize=8)
-def prior_samples(prior: Prior, sizes: tuple[int, ...]) -> PriorSamples:
-    """Return SAMPLES curves for each slope deviation of the prior: shape (slope deviations, SAMPLES, sizes).
-
-    sizes: ascending.
-    """
-    covariances = prior.covariances(sizes)
-    random = np.random.default_rng(0)
-    normal, noise = random.standard_normal((2, SAMPLES, len(sizes)))
-    roots = np.linalg.cholesky(covariances + JITTER * np.eye(len(sizes)))
-    return PriorSamples(covariances, normal @ roots.swapaxes(1, 2), noise, random.permutation(SAMPLES))
+    first = np.ceil((np.log2(smallest) - prior.bends_beyond) * prior.bends_per_doubling)
+    last = np.floor((np.log2(largest) + prior.bends_beyond) * prior.bends_per_doubling)
+    places = np.arange(first, last + 1) / prior.bends_per_doubling
+    bend, sharpness = (grid.reshape(-1, 1) for grid in np.meshgrid(places, prior.sharpness))
+    x = np.log2(sizes)
+    return np.asarray(x - np.logaddexp(0, sharpness * (x - bend) * np.log(2)) / (sharpness * np.log(2)))
 
 
 def within_step_variances(prior: Prior, own: Vector, steps: Vector) -> tuple[Vector, float]:
-    """Return the variance of the within-step noise at each size, and its mean over all sizes; noise is a share.
+    """Return the variance of the within-step noise at each size, and its mean over all steps; noise is a share.
 
     A few seconds estimate their own noise badly. So each size's own variance (own) is averaged with the mean of all
-    sizes, weighted by the size's number of steps and by `pooled_steps`.
+    steps, weighted by the size's number of steps and by `pooled_steps`.
     """
     mean = float(own @ steps / steps.sum())
     return (prior.pooled_steps * mean + steps * own) / (prior.pooled_steps + steps), mean

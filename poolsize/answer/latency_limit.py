@@ -62,8 +62,8 @@ def within_limits(analysis: "Analysis", plateau: "Plateau", limits: LatencyLimit
         return LimitedSize(plateau.pool_size, _broken(analysis, limits_ms))
     if plateau.pool_size in within:
         return LimitedSize(plateau.pool_size, reason(Code.LIMIT_KEPT, limits_ms=limits_ms))
-    highest = max(map(analysis.throughput_at, within))
-    size = next(size for size in within if analysis.throughput_at(size) >= (1 - plateau.tolerance) * highest)
+    highest = max(map(analysis.fitted_at, within))
+    size = next(size for size in within if analysis.fitted_at(size) >= (1 - plateau.tolerance) * highest)
     loss = price(analysis, size).throughput_loss - price(analysis, plateau.pool_size).throughput_loss
     finding = reason(
         Code.LIMIT_DECIDES, limits_ms=limits_ms, plateau_size=plateau.pool_size, throughput_loss=max(0.0, loss)

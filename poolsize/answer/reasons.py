@@ -46,7 +46,7 @@ def _plateau(analysis: "Analysis", plateau: "Plateau") -> Finding:
     return reason(
         Code.PLATEAU,
         pool_size=plateau.pool_size,
-        throughput=plateau.throughput,
+        throughput=analysis.throughput_at(plateau.pool_size),
         capacity=plateau.capacity,
         best_size=analysis.best_size,
         tolerance=plateau.tolerance,

@@ -167,7 +167,7 @@ def _measured(
         formula=_formula(start),
         verdict=verdict,
         findings=_known(findings),
-        throughput=plateau.throughput if size == plateau.pool_size else analysis.throughput_at(size),
+        throughput=analysis.throughput_at(size),
         database_size=database[0] if database else None,
         database_range=database[1] if database else None,
         two_pools=_two_pools(analysis, size),

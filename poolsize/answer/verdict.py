@@ -110,7 +110,7 @@ def _is_still_rising(analysis: "Analysis", largest: int) -> bool:
     if analysis.best_size != largest:
         return False
     before = max(analysis.valid_sizes[0].pool_size, round(largest / HALF_A_DOUBLING))
-    return analysis.throughput_at(largest) > (1 + RISING) * analysis.throughput_at(before)
+    return analysis.fitted_at(largest) > (1 + RISING) * analysis.fitted_at(before)
 
 
 def _is_generator_limited(analysis: "Analysis") -> bool:

@@ -34,9 +34,9 @@ class Search:
 
     start: the pool size around which the search begins. smallest, largest: bounds of the pool sizes.
     budget_seconds: seconds of load, warm-ups included.
-    interval, loss: the search may end when both goals are reached. The upper end of the answer's 95 % range is at most
-    `interval` times the lower, or no further size lies within the range. The throughput loss at the answer is known
-    within `loss`, a share, on either side.
+    interval: the search may end when the upper end of the answer's 95 % range is at most `interval` times the lower, or
+    no further size lies within the range. It may end earlier, when the answer is expected to be hardly too small and
+    hardly too large, by measures that are proportional to log2(`interval`).
     """
 
     start: int
@@ -44,7 +44,6 @@ class Search:
     largest: int
     budget_seconds: int = 600
     interval: float = 1.5
-    loss: float = 0.035
 
     def __post_init__(self) -> None:
         """Raise BadInput for a search that can't be carried out."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from poolsize.analysis.attempts import attempt_counts, step_key
 from poolsize.runs.plan import PlannedStep, SearchEnd
 from poolsize.runs.run import Run, Step
+from poolsize.sweep.confirmation import step_to_confirm
 from poolsize.sweep.grid import grid_steps, missing_steps, next_of_grid
 from poolsize.sweep.search import next_of_search
 from poolsize.sweep.verification import steps_to_verify
@@ -16,7 +17,9 @@ def next_step(run: Run) -> PlannedStep | SearchEnd | None:
     The decision depends on the run alone: the same steps lead to the same decision.
     """
     if run.plan.search is None:
-        decision: PlannedStep | SearchEnd | None = next_of_grid(run.plan, run.steps)
+        decision: PlannedStep | SearchEnd | None = next_of_grid(run.plan, run.steps) or step_to_confirm(
+            run.plan, run.steps
+        )
     else:
         decision = None if run.ended else next_of_search(run.plan, run.plan.search, run.steps)
     if decision is None and (verifying := steps_to_verify(run)):

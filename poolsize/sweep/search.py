@@ -2,41 +2,28 @@
 
 Bracket: measure the size to start from, half of it, and twice. Extend: measure larger or smaller sizes as long as the
 best size, or the plateau's start, may lie beyond the measured sizes. Refine: between the measured sizes, measure where
-one more step most reduces the variance of two outcomes. These are the throughput loss at the answer and the start of
-the plateau. Confirm: when both are as certain as the plan requires, measure every decisive size twice.
+one more step tells most about the plateau's start. Confirm: when the answer is as certain as the plan requires, measure
+every decisive size twice.
 """
 
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from poolsize.analysis.attempts import curve_steps, valid_steps
-from poolsize.analysis.curve import FittedCurve, candidates, fit_curve
-from poolsize.analysis.observation import Observation
-from poolsize.analysis.plateau import TOLERANCE, Plateau, plateau
+from poolsize.analysis.curve import FittedCurve
+from poolsize.analysis.plateau import TOLERANCE, begun
 from poolsize.analysis.vector import Vector
-from poolsize.runs.check import Check
 from poolsize.runs.plan import PlannedStep, Search, SearchEnd, SweepPlan
 from poolsize.runs.run import Step
+from poolsize.sweep.progress import Progress
 
 LEAST_GAIN = 0.03
 """The search extends up only for a gain of more than this share of throughput."""
-MAY_GAIN, MAY_BEGIN = 0.12, 0.15
+MAY_GAIN, MAY_BEGIN = 0.08, 0.1
 """Probabilities: the search extends up where a gain, down where the plateau's start is more likely than this."""
-CLEARLY_BELOW = 0.05
-"""Doublings of the pool size by which the plateau must start below the smallest measured size."""
-FEWEST_STEPS, CONFIRMED = 6, 2
-"""Valid steps in all, and of each decisive size, before a search may end."""
-CROSSING_WEIGHT = 0.02
-"""Weight of the variance of the plateau's start (in doublings) against the variance of the loss (a logarithm)."""
-LEAST_SHARE = 0.05
-"""A lower share of the best throughput counts as this share, so that its logarithm stays finite."""
-NORMAL_95 = 1.96
-"""Standard deviations on either side of the mean that contain 95 % of a normal distribution."""
+FEWEST_STEPS = 8
+"""Valid steps before a search may end."""
 
 
 def next_of_search(plan: SweepPlan, search: Search, steps: Sequence[Step]) -> PlannedStep | SearchEnd:
@@ -68,88 +55,6 @@ def _is_spent(plan: SweepPlan, steps: Sequence[Step]) -> bool:
     """Return whether one more step would exceed the budget. The first step may exceed it."""
     left = seconds_left(plan, steps)
     return bool(steps) and left is not None and left < plan.warm_up_seconds + plan.step_seconds
-
-
-@dataclass(frozen=True)
-class Progress:
-    """The state of a search. steps: all measured so far, failed attempts included."""
-
-    plan: SweepPlan
-    search: Search
-    steps: Sequence[Step]
-
-    @cached_property
-    def valid(self) -> tuple[Step, ...]:
-        """The valid steps of the curve."""
-        return valid_steps(curve_steps(self.plan, self.steps))
-
-    @cached_property
-    def has_throughput(self) -> bool:
-        """Whether any valid step did a transaction."""
-        return any(step.mean_throughput for step in self.valid)
-
-    @cached_property
-    def measured(self) -> frozenset[int]:
-        """Pool sizes with a valid step."""
-        return frozenset(step.pool_size for step in self.valid)
-
-    @cached_property
-    def exhausted(self) -> frozenset[int]:
-        """Pool sizes that are not measured again, because as many attempts failed as the plan allows."""
-        failed = Counter(step.pool_size for step in self.steps if step.retryable)
-        return frozenset(size for size, number in failed.items() if number >= self.plan.attempts)
-
-    @cached_property
-    def unconfirmed(self) -> frozenset[int]:
-        """Pool sizes with fewer valid steps than a confirmation takes, without those given up."""
-        confirmed = Counter(step.pool_size for step in self.valid)
-        return frozenset(size for size in self.measured if confirmed[size] < CONFIRMED) - self.exhausted
-
-    @property
-    def beginning(self) -> tuple[int, ...]:
-        """The sizes to begin with: the start, half of it, and twice."""
-        return self.search.start, max(1, self.search.start // 2), self.search.start * 2
-
-    @cached_property
-    def sizes(self) -> tuple[int, ...]:
-        """The measured pool sizes and those that may be measured, ascending.
-
-        A size may be measured if users can fill the pool and the size was not given up.
-        """
-        unfilled = {
-            step.pool_size
-            for step in self.steps
-            if any(result.check is Check.USERS_LIMITED for result in step.failed_checks)
-        }
-        largest = max([min([self.search.largest, *(size - 1 for size in unfilled)]), *self.measured])
-        if largest < self.search.smallest:
-            return ()
-        regular = candidates(self.search.smallest, largest, (*self.beginning, *self.measured))
-        return tuple(size for size in regular if size in self.measured or size not in self.exhausted | unfilled)
-
-    @cached_property
-    def curve(self) -> FittedCurve:
-        """The curve fitted to the valid steps, over all of `sizes`."""
-        return fit_curve([Observation.of(step) for step in self.valid], self.sizes)
-
-    @cached_property
-    def inside(self) -> FittedCurve:
-        """The part of the curve between the smallest and the largest measured size."""
-        return self.curve.within(min(self.measured), max(self.measured))
-
-    @cached_property
-    def plateau(self) -> Plateau:
-        """The plateau by the steps so far."""
-        return plateau(self.inside, of_grid=False)
-
-    @property
-    def is_certain(self) -> bool:
-        """Whether the answer's range is as narrow, and its throughput loss as certain, as the plan requires."""
-        answer, sizes = self.plateau, self.inside.sizes
-        position = sizes.index(answer.pool_size)
-        adjacent = position == 0 or answer.low >= sizes[position - 1]
-        narrow = answer.high <= self.search.interval * answer.low or (adjacent and answer.high <= answer.pool_size)
-        return narrow and float(_log_shares(self.inside, answer.pool_size).std()) <= self.search.loss / NORMAL_95
 
 
 def _bracket(progress: Progress) -> int | None:
@@ -184,21 +89,20 @@ def _above(progress: Progress) -> int | None:
     sizes = np.array(curve.sizes)
     if high == sizes[-1]:
         return None
-    best = progress.inside.samples.max(axis=1)
-    gains = curve.samples[:, sizes > high].max(axis=1) > (1 + LEAST_GAIN) * best
+    gains = curve.against(progress.inside.best_size).at_least(1 + LEAST_GAIN)[sizes > high]
     target = 2 * high if sizes[-1] == progress.search.largest else (high * sizes[-1]) ** 0.5
-    return _nearest(sizes[sizes > high], target) if gains.mean() > MAY_GAIN else None
+    return _nearest(sizes[sizes > high], target) if gains.max() > MAY_GAIN else None
 
 
 def _below(progress: Progress) -> int | None:
     """Return half of the smallest measured size, or None where the plateau hardly starts below the smallest."""
     curve, low = progress.curve, min(progress.measured)
     sizes = np.array(curve.sizes)
-    if low == sizes[0]:
+    smaller = sizes[sizes < low]
+    if not len(smaller):
         return None
-    starts = curve.within(int(sizes[0]), max(progress.measured)).crossing(1 - TOLERANCE)
-    begins_below = starts < np.log2(low) - CLEARLY_BELOW
-    return _nearest(sizes[sizes < low], low / 2) if begins_below.mean() > MAY_BEGIN else None
+    within = curve.against(progress.inside.best_size).at_least(1 - TOLERANCE)
+    return _nearest(smaller, low / 2) if within[len(smaller) - 1] > MAY_BEGIN else None
 
 
 def _refine(progress: Progress) -> int | None:
@@ -206,10 +110,21 @@ def _refine(progress: Progress) -> int | None:
     if len(progress.valid) >= FEWEST_STEPS and progress.is_certain:
         return None
     curve = progress.inside
-    losses, starts = _log_shares(curve, progress.plateau.pool_size), curve.crossing(1 - TOLERANCE)
-    value = _expected_reduction(curve, losses) + CROSSING_WEIGHT * _expected_reduction(curve, starts)
-    best_first = (curve.sizes[position] for position in np.argsort(-value))
+    best_first = (curve.sizes[place] for place in np.argsort(-_value(curve), kind="stable"))
     return next((size for size in best_first if size not in progress.exhausted), None)
+
+
+def _value(curve: FittedCurve) -> Vector:
+    """Return the value of one more step at each size.
+
+    It is the expected reduction of the variance of throughput, against the best size's, over the sizes at which the
+    plateau may start, each weighted by its probability.
+    """
+    best = curve.sizes.index(curve.best_size)
+    starts = np.diff(begun(curve), prepend=0.0)
+    _, covariance = curve.moments
+    contrasts = covariance - covariance[:, [best]]
+    return np.asarray(contrasts**2 @ starts / (np.diagonal(covariance) + curve.noise**2))
 
 
 def _confirm(progress: Progress) -> int | None:
@@ -224,22 +139,6 @@ def _confirm(progress: Progress) -> int | None:
     decisive = (answer, below, progress.inside.best_size, max(progress.measured))
     unmeasured = set(decisive) - progress.measured
     return next((size for size in decisive if size in progress.unconfirmed | unmeasured), None)
-
-
-def _log_shares(curve: FittedCurve, size: int) -> Vector:
-    """Return for each sample the logarithm of the throughput at a size, as a share of the sample's own maximum."""
-    shares = curve.samples[:, curve.sizes.index(size)] / curve.samples.max(axis=1)
-    return np.asarray(np.log(np.maximum(shares, LEAST_SHARE)))
-
-
-def _expected_reduction(curve: FittedCurve, outcome: Vector) -> Vector:
-    """Return for each size the expected reduction of an outcome's variance by one more step at that size.
-
-    outcome: one value a posterior sample.
-    """
-    deviations = curve.samples - curve.mean
-    covariance = deviations.T @ (outcome - outcome.mean()) / len(outcome)
-    return np.asarray(covariance**2 / ((deviations**2).mean(axis=0) + curve.noise**2))
 
 
 def _nearest(sizes: Sequence[int] | NDArray[np.int64], target: float) -> int:

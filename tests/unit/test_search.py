@@ -131,7 +131,7 @@ def test_a_failed_attempt_confirms_nothing() -> None:
 
 
 def test_a_narrower_interval_takes_more_steps() -> None:
-    narrow = replace(PLAN, search=replace(SEARCH, interval=1.1, loss=0.01))
+    narrow = replace(PLAN, search=replace(SEARCH, interval=1.05))
     assert len(searched(saturating, narrow)) > len(searched(saturating))
 
 

@@ -4,12 +4,11 @@ from collections.abc import Sequence
 from math import log
 from typing import Any
 
-import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator, StrMethodFormatter
 
 from poolsize.analysis.curve import FittedCurve
-from poolsize.analysis.stats.confidence import TAILS
+from poolsize.analysis.stats.confidence import CONFIDENCE
 from poolsize.units import number
 
 BLUE, ORANGE, GREEN, PURPLE, GREY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#6E6E6E"
@@ -63,11 +62,11 @@ def milliseconds_axis(ax: Axes, label: str) -> Axes:
 
 
 def band(ax: Axes, curve: FittedCurve, colour: str, label: str | None = None) -> None:
-    """Draw the band that holds 95 of 100 posterior samples of a fitted curve.
+    """Draw the band that holds 95 % of the posterior of a fitted curve at each size.
 
     label: for the legend; None for no entry.
     """
-    low, high = np.quantile(curve.samples, TAILS, axis=0)
+    low, high = curve.band(CONFIDENCE)
     ax.fill_between(curve.sizes, low, high, color=colour, alpha=0.18, linewidth=0, label=label)
 
 

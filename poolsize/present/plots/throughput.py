@@ -23,7 +23,7 @@ def plot_throughput(ax: Axes, analysis: Analysis, marks: Mapping[str, int] | Non
     """
     sizes = [size.pool_size for size in analysis.sizes]
     if analysis.curve:
-        band(ax, analysis.curve, BLUE, "95 % of posterior samples")
+        band(ax, analysis.curve, BLUE, "95 % band")
         ax.plot(analysis.curve.sizes, analysis.curve.mean, color=BLUE, label="fitted curve")
     for passed, face, label in ((True, BLUE, "measured"), (False, "white", "a check failed")):
         shown = [size for size in analysis.sizes if size.passed_all_checks is passed]

@@ -1,0 +1,175 @@
+"""The hypotheses about a run, each with its posterior probability.
+
+A hypothesis names the curve's roughness s, the between-step noise d, the bend, and the steps that were disturbed. Under
+each, curve and noise are normal (see poolsize.analysis.prior), so its probability and the curve are exact. With K the
+covariance of a + t x + s I(x) at the steps, V the diagonal matrix of the noise's variances, C = K + V, and u the bend's
+x - h(x) at the steps, the likelihood of the steps' logarithms y is
+
+    N(y; mean + rise u, C + rise_deviation^2 u u')
+
+A rank-one update (Sherman and Morrison, 1950) gives it for all bends from one inverse of C. With A the inverse of the
+updated matrix and q = A (y - mean), step i alone has the error q_i / A_ii, of variance 1 / A_ii, when all other steps
+predict it. The likelihood with step i disturbed as well follows from these two (Rasmussen and Williams, 2006, "Gaussian
+Processes for Machine Learning", section 5.4.2). Steps are added to the disturbed ones as long as that is more probable
+than not.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poolsize.analysis.observation import Observation
+from poolsize.analysis.prior import Prior, bends, within_step_variances
+from poolsize.analysis.vector import Matrix, Vector
+
+LOWEST_SHARE = 1e-3
+"""A lower share of the highest throughput counts as this share, so that its logarithm stays finite."""
+MOST_DISTURBED = 1 / 3
+"""At most this share of the steps is taken for disturbed."""
+MOST_KEPT, KEPT = 96, 0.999
+"""The most probable hypotheses are kept: so many at most, or those that have this probability together."""
+
+
+@dataclass(frozen=True)
+class Steps:
+    """The steps of a curve; every array has one value a step, ascending in size, then in throughput.
+
+    places: index of the step's size among all sizes. logs: logarithm of the throughput as a share of the highest.
+    within: variance of the within-step noise. mean_within: its mean over all steps.
+    highest: the highest throughput, per second.
+    """
+
+    places: NDArray[np.intp]
+    logs: Vector
+    within: Vector
+    mean_within: float
+    highest: float
+
+    @classmethod
+    def of(cls, observations: Sequence[Observation], sizes: Sequence[int], prior: Prior) -> Self:
+        """Return the steps of the observations. sizes: all sizes, ascending, the observed sizes included."""
+        ordered = sorted(observations, key=lambda step: (step.pool_size, step.throughput, step.standard_error))
+        highest = max(step.throughput for step in ordered)
+        rates = np.maximum([step.throughput / highest for step in ordered], LOWEST_SHARE)
+        own = np.minimum(np.array([step.standard_error / highest for step in ordered]) / rates, 1) ** 2
+        places = np.searchsorted(sizes, [step.pool_size for step in ordered])
+        _, groups, counts = np.unique(places, return_inverse=True, return_counts=True)
+        within, mean = within_step_variances(prior, np.bincount(groups, own) / counts, counts.astype(float))
+        return cls(places, np.log(rates), within[groups], mean, highest)
+
+
+@dataclass(frozen=True)
+class Hypotheses:
+    """The most probable hypotheses; every array has one row a hypothesis.
+
+    probabilities: their sum is 1. roughness, noise: indices into the prior's grids. bend: index into `bends`.
+    disturbed: whether each step is disturbed, shape (hypotheses, steps).
+    """
+
+    probabilities: Vector
+    roughness: NDArray[np.intp]
+    noise: NDArray[np.intp]
+    bend: NDArray[np.intp]
+    disturbed: NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class _Weighed:
+    """Log probabilities, up to a common constant, of all hypotheses with the same disturbed steps, or with one more.
+
+    same: shape (roughness, noise, bends). one_more: shape (roughness, noise, steps, bends).
+    """
+
+    disturbed: NDArray[np.bool_]
+    same: Matrix
+    one_more: Matrix
+
+
+def weigh(steps: Steps, sizes: tuple[int, ...], prior: Prior) -> Hypotheses:
+    """Return the most probable hypotheses about the steps. sizes: all sizes, ascending."""
+    number = len(steps.logs)
+    disturbed = np.zeros(number, bool)
+    weighed = []
+    while True:
+        one = _weigh(steps, sizes, prior, disturbed)
+        weighed.append(one)
+        likelier = _logsumexp(one.one_more, (0, 1, 3))
+        worst = int(np.argmax(likelier))
+        if likelier[worst] <= _logsumexp(one.same, None) or disturbed.sum() + 1 > MOST_DISTURBED * number:
+            return _most_probable(weighed)
+        one.one_more[:, :, worst] = -np.inf  # the next round holds these hypotheses
+        disturbed = disturbed | (np.arange(number) == worst)
+
+
+@dataclass(frozen=True)
+class _Fits:
+    """The fit to the steps under each roughness (k), noise (l) and bend (j).
+
+    misfits: -2 log likelihood, up to a constant, shape (k, l, j). errors: (K + V)^-1 (y - mean) for each step, and
+    precisions: the diagonal of (K + V)^-1, both with the bend's variance in K, shape (k, l, steps, j).
+    """
+
+    misfits: Matrix
+    errors: Matrix
+    precisions: Matrix
+
+
+def _weigh(steps: Steps, sizes: tuple[int, ...], prior: Prior, disturbed: NDArray[np.bool_]) -> _Weighed:
+    """Return the probabilities of the hypotheses in which these steps are disturbed, or these and one more."""
+    fits = _fit(steps, sizes, prior, disturbed)
+    share = prior.disturbed
+    counted = disturbed.sum() * np.log(share) + (~disturbed).sum() * np.log1p(-share)
+    same = prior.log_density()[:, :, None] + counted - 0.5 * fits.misfits
+    left_out, variances = fits.errors / fits.precisions, 1 / fits.precisions
+    wider = variances + prior.disturbance**2
+    gains = 0.5 * (np.log(variances / wider) + left_out**2 * (1 / variances - 1 / wider)) + np.log(share / (1 - share))
+    return _Weighed(disturbed, same, np.where(disturbed[:, None], -np.inf, same[:, :, None] + gains))
+
+
+def _fit(steps: Steps, sizes: tuple[int, ...], prior: Prior, disturbed: NDArray[np.bool_]) -> _Fits:
+    """Return the fits in which these steps are disturbed, by a rank-one update of K + V for each bend."""
+    places, variance = steps.places, prior.rise_deviation**2
+    noise = np.square(prior.between_step_noise)[:, None] + steps.within + prior.disturbance**2 * disturbed
+    covariances = prior.covariances(sizes)[:, None, places[:, None], places] + noise[:, :, None] * np.eye(len(places))
+    inverses = np.linalg.inv(covariances)
+    straight = steps.logs - prior.tail * np.log2(np.array(sizes)[places])
+    solved = inverses @ straight
+    rises = bends(prior, sizes, sizes[places[0]], sizes[places[-1]])[:, places]
+    pulls = inverses @ rises.T
+    squares, products = (np.einsum("js,klsj->klj", rises, pulls), np.einsum("js,kls->klj", rises, solved))
+    scales, projected = 1 + variance * squares, products - prior.rise * squares
+    misfits = (solved @ straight + np.linalg.slogdet(covariances)[1])[:, :, None] + np.log(scales)
+    misfits += prior.rise**2 * squares - 2 * prior.rise * products - variance * projected**2 / scales
+    factors = prior.rise + variance * projected / scales
+    return _Fits(
+        misfits,
+        solved[..., None] - pulls * factors[:, :, None],
+        np.diagonal(inverses, axis1=2, axis2=3)[..., None] - variance * pulls**2 / scales[:, :, None],
+    )
+
+
+def _most_probable(weighed: Sequence[_Weighed]) -> Hypotheses:
+    logs = np.concatenate([part.ravel() for one in weighed for part in (one.same, one.one_more)])
+    probabilities = np.exp(logs - _logsumexp(logs, None))
+    order = np.argsort(-probabilities, kind="stable")[:MOST_KEPT]
+    order = order[: int(np.searchsorted(np.cumsum(probabilities[order]), KEPT)) + 1]
+    rows, first = [], 0
+    for one in weighed:
+        for part in (one.same, one.one_more):
+            for place in order[(order >= first) & (order < first + part.size)]:
+                roughness, noise, *step, bend = np.unravel_index(place - first, part.shape)
+                disturbed = one.disturbed | np.isin(np.arange(len(one.disturbed)), step)
+                rows.append((probabilities[place], roughness, noise, bend, disturbed))
+            first += part.size
+    kept, roughness, noise, bend, disturbed = (np.array(column) for column in zip(*rows, strict=True))
+    return Hypotheses(kept / kept.sum(), roughness, noise, bend, disturbed)
+
+
+def _logsumexp(logs: Matrix, axis: tuple[int, ...] | None) -> Vector:
+    """Return log(sum(exp(logs))) over axes, or over all; scipy's would load half of scipy for a replay."""
+    highest = logs.max()
+    with np.errstate(divide="ignore"):  # an impossible hypothesis has the logarithm -inf
+        return np.asarray(np.log(np.exp(logs - highest).sum(axis=axis)) + highest)

@@ -1,0 +1,123 @@
+"""The state of a search by the steps so far: the fitted curve, the answer, and how certain it is."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import log2
+
+import numpy as np
+
+from poolsize.analysis.attempts import curve_steps, valid_steps
+from poolsize.analysis.curve import FittedCurve, candidates, fit_curve
+from poolsize.analysis.observation import Observation
+from poolsize.analysis.plateau import TOLERANCE, Plateau, begun, plateau
+from poolsize.runs.check import Check
+from poolsize.runs.plan import Search, SweepPlan
+from poolsize.runs.run import Step
+
+CONFIRMED = 2
+"""Valid steps of each decisive size before a search may end."""
+MAX_SHORT, MAX_EXCESS = 0.005, 0.5
+"""A search may end when the expected loss is within these bounds: see Progress.shortfall and Progress.excess.
+
+Both are shares of the doublings between the ends of the widest range with which the search may end.
+"""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """The state of a search. steps: all measured so far, failed attempts included."""
+
+    plan: SweepPlan
+    search: Search
+    steps: Sequence[Step]
+
+    @cached_property
+    def valid(self) -> tuple[Step, ...]:
+        """The valid steps of the curve."""
+        return valid_steps(curve_steps(self.plan, self.steps))
+
+    @cached_property
+    def has_throughput(self) -> bool:
+        """Whether any valid step did a transaction."""
+        return any(step.mean_throughput for step in self.valid)
+
+    @cached_property
+    def measured(self) -> frozenset[int]:
+        """Pool sizes with a valid step."""
+        return frozenset(step.pool_size for step in self.valid)
+
+    @cached_property
+    def exhausted(self) -> frozenset[int]:
+        """Pool sizes that are not measured again, because as many attempts failed as the plan allows."""
+        failed = Counter(step.pool_size for step in self.steps if step.retryable)
+        return frozenset(size for size, number in failed.items() if number >= self.plan.attempts)
+
+    @cached_property
+    def unconfirmed(self) -> frozenset[int]:
+        """Pool sizes with fewer valid steps than a confirmation takes, without those given up."""
+        confirmed = Counter(step.pool_size for step in self.valid)
+        return frozenset(size for size in self.measured if confirmed[size] < CONFIRMED) - self.exhausted
+
+    @property
+    def beginning(self) -> tuple[int, ...]:
+        """The sizes to begin with: the start, half of it, and twice."""
+        return self.search.start, max(1, self.search.start // 2), self.search.start * 2
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """The measured pool sizes and those that may be measured, ascending.
+
+        A size may be measured if users can fill the pool and the size was not given up.
+        """
+        unfilled = {
+            step.pool_size
+            for step in self.steps
+            if any(result.check is Check.USERS_LIMITED for result in step.failed_checks)
+        }
+        largest = max([min([self.search.largest, *(size - 1 for size in unfilled)]), *self.measured])
+        if largest < self.search.smallest:
+            return ()
+        regular = candidates(self.search.smallest, largest, (*self.beginning, *self.measured))
+        return tuple(size for size in regular if size in self.measured or size not in self.exhausted | unfilled)
+
+    @cached_property
+    def curve(self) -> FittedCurve:
+        """The curve fitted to the valid steps, over all of `sizes`."""
+        return fit_curve([Observation.of(step) for step in self.valid], self.sizes)
+
+    @cached_property
+    def inside(self) -> FittedCurve:
+        """The part of the curve between the smallest and the largest measured size."""
+        return self.curve.within(min(self.measured), max(self.measured))
+
+    @cached_property
+    def plateau(self) -> Plateau:
+        """The plateau by the steps so far."""
+        return plateau(self.inside, of_grid=False)
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether the answer's range is as narrow, and its throughput loss as certain, as the plan requires.
+
+        Or whether the answer is expected to be hardly too small and hardly too large.
+        """
+        answer, curve = self.plateau, self.inside
+        place = curve.sizes.index(answer.pool_size)
+        adjacent = place == 0 or answer.low >= curve.sizes[place - 1]
+        narrow = answer.high <= self.search.interval * answer.low or (adjacent and answer.high <= answer.pool_size)
+        doublings = log2(self.search.interval)
+        return narrow or (self.shortfall <= MAX_SHORT * doublings and self.excess <= MAX_EXCESS * doublings)
+
+    @property
+    def shortfall(self) -> float:
+        """Throughput that the answer is expected to lack, below the tolerance: a logarithm."""
+        place = self.inside.sizes.index(self.plateau.pool_size)
+        return float(self.inside.against(self.inside.best_size).shortfall(1 - TOLERANCE)[place])
+
+    @property
+    def excess(self) -> float:
+        """Doublings by which the answer is expected to exceed the plateau's start."""
+        place = self.inside.sizes.index(self.plateau.pool_size)
+        return float(np.diff(np.log2(self.inside.sizes[: place + 1])) @ begun(self.inside)[:place])
