@@ -2,6 +2,7 @@
 
 from math import sqrt
 
+from poolsize.analysis.rate_evidence import RateEvidence
 from poolsize.analysis.stats.percentiles import mean_ms
 from poolsize.analysis.stats.steady_state import drift
 from poolsize.runs.check import Check, CheckResult, Value
@@ -50,20 +51,47 @@ def littles_law(step: Step) -> CheckResult:
 
 
 def arrivals(step: Step) -> CheckResult:
-    """Check in an open loop that throughput equals the arrival rate, within 5 % or the arrivals' random variation.
+    """Check in an open loop that the pool serves the arrival rate: its capacity is above the rate, and no queue grows.
 
-    Otherwise a queue grows, and no percentile shows how long transactions in it wait.
+    Otherwise a queue grows, and no percentile shows how long transactions in it wait. Capacity is above the rate if the
+    95 % interval of the utilisation ends below 1. A step that leaves it undecided is measured for up to 4 times its
+    planned length. The outstanding transactions (due, and not ended) and the p95 of a second must not grow
+    significantly: by more than a random walk does with a probability of 2.5 %. Throughput must equal the rate within
+    5 % or the arrivals' random variation.
 
-    Figures: `due_per_second`; `throughput` per second; after an early end also `stopped`, the reason, and its values.
+    Figures: `due_per_second`; `throughput` per second; `utilisation`, `utilisation_low` and `utilisation_high`, the
+    share of the connections that the rate needs, with its 95 % interval; of growing seconds `first_outstanding`,
+    `last_outstanding`, `first_p95_ms` and `last_p95_ms`; after an early end also `stopped`, the reason, and its values.
     """
     due = step.rate or 0.0
     chance = 3 * sqrt(due / max(1, len(step.counted)))  # standard deviations of a Poisson count's mean
-    missing = due - step.mean_throughput
+    as_due = abs(due - step.mean_throughput) <= max(RATE_TOLERANCE * due, chance)
+    evidence = rate_evidence(step)
     values: dict[str, Value] = {"due_per_second": due, "throughput": step.mean_throughput}
+    if evidence is not None:
+        values |= {
+            "utilisation": evidence.utilisation.mean,
+            "utilisation_low": evidence.utilisation.low,
+            "utilisation_high": evidence.utilisation.high,
+        }
+        for name, (first, last) in evidence.growth.items():
+            values |= {f"first_{name}": first, f"last_{name}": last}
     if step.stopped:
         values |= {"stopped": step.stopped.reason.value, **step.stopped.values}
-    return CheckResult(
-        Check.ARRIVALS, step.stopped is None and abs(missing) <= max(RATE_TOLERANCE * due, chance), values
+    is_served = evidence is not None and evidence.is_served
+    return CheckResult(Check.ARRIVALS, step.stopped is None and as_due and is_served, values)
+
+
+def rate_evidence(step: Step) -> RateEvidence | None:
+    """Return the evidence of an open-loop step; None where no transaction ended, and for runs of formats 1 to 5."""
+    counted = slice(step.warm_up_seconds, None)
+    return RateEvidence.of(
+        step.rate or 0.0,
+        step.pool_size,
+        step.counted,
+        step.busy[counted],
+        step.backlog[counted],
+        step.p95_ms[counted],
     )
 
 

@@ -43,6 +43,8 @@ def assemble(
         throughput=tuple(second.transactions for second in seconds),
         errors=_errors(seconds),
         p95_ms=tuple(second.p95_ms for second in seconds),
+        backlog=() if planned.rate is None else tuple(second.backlog for second in seconds),
+        busy=() if planned.rate is None else tuple(second.busy for second in seconds),
         gap_ms=_gap_ms(list(reports.values()), histograms["total"].get_total_count()),
         latencies=Latencies(**{name: encoded(histograms[name]) for name in LATENCIES}),
         sections={name: _quantiles(sections[name]) for name in LATENCIES},

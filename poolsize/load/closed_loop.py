@@ -7,6 +7,7 @@ import gevent
 from gevent.event import Event
 
 from poolsize.load.behavior import Behavior
+from poolsize.load.outstanding import OutstandingSecond
 from poolsize.load.transaction import Load, transact
 
 LONG_PAUSE_SECONDS = 1.0
@@ -14,9 +15,7 @@ LONG_PAUSE_SECONDS = 1.0
 
 
 class ClosedLoop:
-    """The loop of a step whose users decide when a transaction starts. backlog: always 0, as no transaction is due."""
-
-    backlog = 0
+    """The loop of a step whose users decide when a transaction starts."""
 
     def __init__(self, load: Load, think_seconds: float) -> None:
         """think_seconds: mean pause after a transaction, exponentially distributed; 0 for no pause."""
@@ -51,6 +50,10 @@ class ClosedLoop:
                     gevent.sleep(0)
         finally:
             load.users -= 1
+
+    def end_second(self) -> OutstandingSecond:
+        """Return a second without a backlog: in a closed loop, no transaction is due."""
+        return OutstandingSecond(0, 0.0)
 
     def end(self) -> None:
         """Let no user begin another transaction."""

@@ -12,26 +12,24 @@ import gevent
 from gevent.queue import Queue
 
 from poolsize.load.behavior import Behavior
+from poolsize.load.outstanding import Outstanding, OutstandingSecond
 from poolsize.load.transaction import Load, transact
 
 
 class OpenLoop:
     """The loop of a step in which transactions arrive at random (a Poisson process) and users take them in order."""
 
-    def __init__(self, load: Load, rate: float) -> None:
-        """rate: mean arrivals per second at this worker."""
+    def __init__(self, load: Load, rate: float, connections: int) -> None:
+        """rate: mean arrivals per second at this worker. connections: this worker's part of the pool."""
         self._load = load
         self._rate = rate
+        self._outstanding = Outstanding(connections)
         self._due: Queue[int | None] = Queue()
         self._arrivals = gevent.Greenlet(self._arrive)
 
-    @property
-    def backlog(self) -> int:
-        """Number of transactions that are due and that no user is free to run."""
-        return self._due.qsize()
-
     def begin(self) -> None:
         """Let transactions arrive from now on."""
+        self._outstanding.begin()
         self._arrivals.start()
 
     def run_user(self, behavior: Behavior) -> None:
@@ -43,10 +41,15 @@ class OpenLoop:
             while (due_ns := next_due()) is not None:
                 recorder, transaction = random.choice(tasks)
                 transact(load, recorder, transaction, due_ns, 0)
+                self._outstanding.end()
                 if load.yields:
                     gevent.sleep(0)
         finally:
             load.users -= 1
+
+    def end_second(self) -> OutstandingSecond:
+        """End the current second, and return its outstanding transactions."""
+        return self._outstanding.end_second()
 
     def end(self) -> None:
         """Stop the arrivals, drop the transactions that are due, and end the loop of every user."""
@@ -62,4 +65,5 @@ class OpenLoop:
         while True:
             due_ns += random.expovariate(self._rate) * 1e9
             gevent.sleep(max(0.0, (due_ns - perf_counter_ns()) / 1e9))
+            self._outstanding.arrive()
             self._due.put(int(due_ns))

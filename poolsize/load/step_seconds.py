@@ -15,6 +15,7 @@ class ReportedSecond:
     index: int
     transactions: int
     backlog: int
+    busy: float
     errors: dict[str, int]
     total_us: dict[int, int]
 
@@ -23,13 +24,15 @@ class ReportedSecond:
 class StepSecond:
     """One second of a step, summed over the workers.
 
-    reported_by: the workers that are in the sum. transactions: number that ended. backlog: number that were due and
-    that no user was free to run. errors: kind -> failed transactions. total_us: total time in us -> transactions.
+    reported_by: the workers that are in the sum. transactions: number that ended.
+    backlog, busy: as in outstanding.OutstandingSecond. errors: kind -> failed transactions.
+    total_us: total time in us -> transactions.
     """
 
     reported_by: set[str] = field(default_factory=set)
     transactions: int = 0
     backlog: int = 0
+    busy: float = 0.0
     errors: Counter[str] = field(default_factory=Counter)
     total_us: Counter[int] = field(default_factory=Counter)
 
@@ -66,6 +69,7 @@ class StepSeconds:
         second.reported_by.add(worker)
         second.transactions += reported.transactions
         second.backlog += reported.backlog
+        second.busy += reported.busy
         second.errors.update(reported.errors)
         second.total_us.update(reported.total_us)
         self._move_complete()

@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from poolsize.analysis.rate_evidence import RateEvidence
 from poolsize.analysis.stats.confidence import mean_interval
 from poolsize.analysis.stats.steady_state import drift, warm_up_seconds
 from poolsize.load.step_seconds import StepSecond
-from poolsize.runs.plan import SweepPlan
+from poolsize.runs.plan import PlannedStep, SweepPlan
 from poolsize.runs.run import Stopped, StopReason
 
 FEWEST_FAILURES = 20
@@ -14,7 +15,7 @@ FEWEST_FAILURES = 20
 BACKLOG_SECONDS, LARGEST_BACKLOG = 5.0, 100_000
 """A backlog of the arrivals of so many seconds, or of so many transactions, only grows: the server is overloaded."""
 LOOKS = (1, 2, 4)
-"""Counted lengths, in planned lengths of a step, at which a step with a precision may end.
+"""Counted lengths, in planned lengths of a step, at which a step with a precision or a rate may end.
 
 A step that might end at any second would end when its interval happens to be too narrow.
 """
@@ -29,20 +30,25 @@ class Ending:
     stopped: Stopped | None
 
 
-def ending(plan: SweepPlan, seconds: Sequence[StepSecond], rate: float | None) -> Ending | None:
+def ending(plan: SweepPlan, planned: PlannedStep, seconds: Sequence[StepSecond]) -> Ending | None:
     """Return the step's ending, or None while the step must go on.
 
-    seconds: all complete seconds so far, warm-up included. rate: arrivals per second in an open loop, or None.
+    planned: the step's place in the plan. seconds: all complete seconds so far, warm-up included.
     """
     last = len(seconds)
-    if stopped := _early_end(plan, seconds, rate):
+    if stopped := _early_end(plan, seconds, planned.rate):
         return ending_now(plan, last, stopped)
     if last < plan.warm_up_seconds + plan.step_seconds:
         return None
     throughput = [second.transactions for second in seconds]
     first = warm_up_seconds(throughput, plan.warm_up_seconds)
     counted = throughput[first:]
-    enough = len(counted) >= plan.step_seconds and not drift(counted) and _precise(plan, counted)
+    enough = (
+        len(counted) >= plan.step_seconds
+        and not drift(counted)
+        and _precise(plan, counted)
+        and _decided(plan, planned, seconds[first:])
+    )
     return Ending(first, last, None) if enough or last >= plan.longest_seconds else None
 
 
@@ -55,10 +61,31 @@ def _precise(plan: SweepPlan, counted: Sequence[int]) -> bool:
     """Return whether the interval of throughput is as narrow as the plan requires; only the LOOKS may show that."""
     if plan.precision is None:
         return True
-    if len(counted) not in [plan.step_seconds * times for times in LOOKS]:
+    if not _is_look(plan, counted):
         return False
     interval = mean_interval([counted])
     return interval.high - interval.mean <= plan.precision * interval.mean
+
+
+def _decided(plan: SweepPlan, planned: PlannedStep, counted: Sequence[StepSecond]) -> bool:
+    """Return whether the step shows that its pool serves the rate or does not; only the LOOKS may show that."""
+    if planned.rate is None:
+        return True
+    if not _is_look(plan, counted):
+        return False
+    evidence = RateEvidence.of(
+        planned.rate,
+        planned.pool_size,
+        [second.transactions for second in counted],
+        [second.busy for second in counted],
+        [second.backlog for second in counted],
+        [second.p95_ms for second in counted],
+    )
+    return evidence is not None and evidence.is_decided
+
+
+def _is_look(plan: SweepPlan, counted: Sequence[object]) -> bool:
+    return len(counted) in [plan.step_seconds * times for times in LOOKS]
 
 
 def _early_end(plan: SweepPlan, seconds: Sequence[StepSecond], rate: float | None) -> Stopped | None:

@@ -13,6 +13,7 @@ from poolsize.errors import WorkFailed
 from poolsize.load.behavior import Behavior
 from poolsize.load.closed_loop import ClosedLoop
 from poolsize.load.open_loop import OpenLoop
+from poolsize.load.outstanding import OutstandingSecond
 from poolsize.load.pool import open_pool
 from poolsize.load.recorder import Observer, StepRecorder, WorkerSecond
 from poolsize.load.source_line import located
@@ -31,13 +32,12 @@ DRAIN_SECONDS = 60
 class Reporting:
     """The functions by which a step reports.
 
-    on_second: called at the end of each second with its index, its record, and the backlog. The backlog is the
-    number of transactions that are due and that no user is free to run.
+    on_second: called at the end of each second with its index, its record, and its outstanding transactions.
     on_failure: called with the reason when the step can't go on.
     observe: called with each transaction; None to call nothing.
     """
 
-    on_second: Callable[[int, WorkerSecond, int], None]
+    on_second: Callable[[int, WorkerSecond, OutstandingSecond], None]
     on_failure: Callable[[str], None]
     observe: Observer | None = None
 
@@ -86,7 +86,11 @@ class WorkerStep:
         self._pool = open_pool(url, share.schema, share.connections, share.timeout_seconds, share.pool)
         recorder = StepRecorder(kinds, reporting.observe)
         self._load = Load(self._pool.engine.pool.connect, recorder, yields=share.pool == PoolKind.SQLALCHEMY)
-        self._loop = OpenLoop(self._load, share.rate) if share.rate else ClosedLoop(self._load, share.think_seconds)
+        self._loop = (
+            OpenLoop(self._load, share.rate, share.connections)
+            if share.rate
+            else ClosedLoop(self._load, share.think_seconds)
+        )
         self._cost = WorkerCost()
         self._clock = gevent.Greenlet(self._tick)
 
@@ -145,7 +149,7 @@ class WorkerStep:
             index = len(seconds)
             gevent.sleep(max(0.0, started + index + 1 - monotonic()))
             self._cost.end_second()
-            self._reporting.on_second(index, self._load.recorder.end_second(), self._loop.backlog)
+            self._reporting.on_second(index, self._load.recorder.end_second(), self._loop.end_second())
 
     def _stop(self) -> None:
         self._gate.shut()

@@ -187,7 +187,7 @@ class LocustGenerator:
                 for worker in lost:
                     seconds.lose(worker)
                 return ending_now(self._plan, len(seconds.complete), None)
-            if end := ending(self._plan, seconds.complete, planned.rate):
+            if end := ending(self._plan, planned, seconds.complete):
                 return end
             if monotonic() > progressed_at + GRACE_SECONDS:
                 raise WorkFailed(f"no worker has reported for {GRACE_SECONDS} s")

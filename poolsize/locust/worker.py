@@ -12,6 +12,7 @@ from sqlalchemy import URL
 from poolsize.errors import WorkFailed
 from poolsize.load.behavior import Behavior
 from poolsize.load.calibration import calibrate
+from poolsize.load.outstanding import OutstandingSecond
 from poolsize.load.recorder import WorkerSecond
 from poolsize.load.step_gate import StepGate
 from poolsize.load.step_seconds import ReportedSecond
@@ -145,9 +146,10 @@ class LocustWorker:
         self._orders.get()
         return message.content
 
-    def _on_second(self, index: int, second: WorkerSecond, backlog: int) -> None:
+    def _on_second(self, index: int, second: WorkerSecond, outstanding: OutstandingSecond) -> None:
         stats.report(self._environment, self._kinds[0], second)
-        self._reply(Second(ReportedSecond(index, second.transactions, backlog, second.errors, second.total)))
+        backlog, busy = outstanding.backlog, outstanding.busy
+        self._reply(Second(ReportedSecond(index, second.transactions, backlog, busy, second.errors, second.total)))
 
     def _url(self, private_url: str | None, schema: str) -> URL:
         """Return the database's URL from here.

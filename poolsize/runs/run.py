@@ -82,7 +82,7 @@ class Stopped:
 
     reason: why the step ended early.
     values: the figures of the reason. `too_many_errors`: `failed` of all `transactions`. `backlog`: `backlog`,
-    transactions that were due while no user was free. `worker_lost`: `lost` of all `workers`; older runs lack both.
+    transactions that were due and had no connection. `worker_lost`: `lost` of all `workers`; older runs lack both.
     """
 
     reason: StopReason
@@ -101,6 +101,9 @@ class Step:
     throughput: transactions that ended in each second, warm-up included; whole numbers except in a replay.
     errors: error kind -> failed transactions in each second, warm-up included.
     p95_ms: 95th percentile of the total time in each second, warm-up included.
+    backlog: transactions that are due and have no connection at the end of each second, warm-up included; empty in a
+    closed loop and in runs of formats 1 to 5.
+    busy: mean number of busy connections in each second, warm-up included; empty where `backlog` is.
     gap_ms: mean time between a user's transactions (think time and scheduling), counted seconds only.
     latencies: of the counted seconds; None in a replay, which has only p95_ms.
     sections: latency (wait, usage, total) -> quantile -> its value in ms in each of a few equal parts of the
@@ -124,6 +127,8 @@ class Step:
     throughput: tuple[int | float, ...]
     errors: Mapping[str, tuple[int, ...]]
     p95_ms: tuple[float, ...]
+    backlog: tuple[int, ...]
+    busy: tuple[float, ...]
     gap_ms: float
     latencies: Latencies | None
     sections: Mapping[str, Mapping[str, tuple[float, ...]]]

@@ -13,7 +13,7 @@ from poolsize.runs.plan import SearchEnd
 from poolsize.runs.run import Calibration, Run, Setting, Step
 from poolsize.runs.upgrade import upgrade
 
-FORMAT = 5
+FORMAT = 6
 """The format's version, and its history:
 
 1: header {format, setting}, then {step} lines.
@@ -23,6 +23,7 @@ FORMAT = 5
 4: checks and stopped hold figures in place of a sentence: {check, passed, values} and {reason, values}.
    In calibration: no statement_us. In step.server: fewer counters.
 5: In plan: pool. In setting: schema and own_wait_time. In step: kinds.
+6: In step: backlog and busy.
 """
 
 _SETTING = TypeAdapter(Setting)

@@ -25,7 +25,7 @@ STOP_SENTENCES = {
 
 
 def upgrade(header: dict[str, Any], records: list[dict[str, Any]]) -> None:
-    """Change the header and the records of a run of format 1 to 4 to format 5, in place.
+    """Change the header and the records of a run of format 1 to 5 to format 6, in place.
 
     A newer poolsize may have added steps to an older run; their fields stay as they are.
     """
@@ -35,6 +35,8 @@ def upgrade(header: dict[str, Any], records: list[dict[str, Any]]) -> None:
         if isinstance(step := record.get("step"), dict):
             _upgrade_3(step)
             step.setdefault("kinds", {})
+            step.setdefault("backlog", ())
+            step.setdefault("busy", ())
     _upgrade_4(header)
 
 

@@ -54,6 +54,8 @@ class ReplayGenerator:
             throughput=tuple(rates),
             errors={},
             p95_ms=tuple(p95_ms),
+            backlog=(),
+            busy=(),
             gap_ms=0.0,
             latencies=None,
             sections={},

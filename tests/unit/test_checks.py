@@ -57,7 +57,12 @@ def test_errors_of_the_warm_up_do_not_count() -> None:
 
 
 def test_an_open_loop_that_keeps_up_passes() -> None:
-    assert failed(replace(GOOD, rate=100.0, users=500)) == set()
+    """A transaction occupies a connection for 30 ms, so the rate needs 3 of the 4 connections."""
+    open_loop = replace(GOOD, rate=100.0, users=500, backlog=(0,) * 11, busy=(3.0,) * 11)
+    assert failed(open_loop) == set()
+    assert failed(replace(open_loop, backlog=(), busy=())) == {"arrivals"}
+    assert failed(replace(open_loop, busy=(4.0,) * 11)) == {"arrivals"}
+    assert failed(replace(open_loop, backlog=tuple(range(0, 220, 20)))) == {"arrivals"}
 
 
 def test_a_machine_that_is_busy_with_nothing_else_is_quiet() -> None:

@@ -12,14 +12,17 @@ from scipy.signal import lfilter
 from poolsize.analysis.stats.confidence import mean_interval
 from poolsize.load.step_seconds import ReportedSecond, StepSecond, StepSeconds
 from poolsize.load.stopping import Ending, ending
-from poolsize.runs.plan import SweepPlan
+from poolsize.runs.plan import PlannedStep, SweepPlan
 from poolsize.runs.run import Stopped, StopReason
 
 PLAN = SweepPlan((4,), 16, "scan", warm_up_seconds=2, step_seconds=10)
 
 
 def course(throughput: Sequence[int], errors: int = 0, backlog: int = 0) -> list[StepSecond]:
-    return [StepSecond({"local"}, transactions, backlog, Counter({"deadlock": errors})) for transactions in throughput]
+    return [
+        StepSecond({"local"}, transactions, backlog, errors=Counter({"deadlock": errors}))
+        for transactions in throughput
+    ]
 
 
 def seconds_until(plan: SweepPlan, throughput: Sequence[int], **more: int) -> Ending:
@@ -27,7 +30,7 @@ def seconds_until(plan: SweepPlan, throughput: Sequence[int], **more: int) -> En
     return next(
         end
         for length in range(1, len(throughput) + 1)
-        if (end := ending(plan, course(throughput[:length], **more), plan.rate))
+        if (end := ending(plan, PlannedStep(0, 4, 0, plan.rate), course(throughput[:length], **more)))
     )
 
 
@@ -68,7 +71,7 @@ def test_a_queue_without_end_ends_it() -> None:
 
 
 def second_of(index: int, values: Sequence[int]) -> ReportedSecond:
-    return ReportedSecond(index, len(values), 2, {"deadlock": 1}, dict(Counter(values)))
+    return ReportedSecond(index, len(values), 2, 1.5, {"deadlock": 1}, dict(Counter(values)))
 
 
 def test_a_second_is_complete_when_every_worker_has_reported_it() -> None:
@@ -78,7 +81,8 @@ def test_a_second_is_complete_when_every_worker_has_reported_it() -> None:
     assert seconds.complete == []
     seconds.add("second", second_of(0, [9000]))
     (first,) = seconds.complete
-    assert (first.transactions, first.errors, first.backlog, first.p95_ms) == (20, {"deadlock": 2}, 4, 1.0)
+    assert (first.transactions, first.errors, first.p95_ms) == (20, {"deadlock": 2}, 1.0)
+    assert (first.backlog, first.busy) == (4, 3.0)
     seconds.lose("second")
     seconds.add("second", second_of(2, [9000]))
     assert [complete.transactions for complete in seconds.complete] == [20, 1]

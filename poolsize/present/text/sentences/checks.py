@@ -5,7 +5,7 @@ from typing import Any
 
 from poolsize.runs.check import Check, CheckResult
 from poolsize.runs.run import StopReason
-from poolsize.units import count, signed_percent
+from poolsize.units import count, milliseconds, percent, signed_percent
 
 Values = Mapping[str, Any]
 
@@ -44,11 +44,25 @@ def _littles_law(values: Values) -> str:
 
 
 def _arrivals(values: Values) -> str:
-    stopped = f": {stop_sentence(values)}" if "stopped" in values else ""
-    return (
+    ended = (
         f"{values['due_per_second']:.1f} transactions per second were due, and {values['throughput']:.1f} per second "
-        f"ended{stopped}"
+        "ended"
     )
+    if "stopped" in values:
+        return f"{ended}: {stop_sentence(values)}"
+    if "utilisation" not in values:  # runs of formats 1 to 5
+        return ended
+    interval = f"{percent(values['utilisation_low'])} to {percent(values['utilisation_high'])}"
+    need = f"this rate needs {percent(values['utilisation'])} of the connections (95 % interval {interval})"
+    if "last_outstanding" in values:
+        grew = f"{values['first_outstanding']:.0f} to {values['last_outstanding']:.0f}"
+        return f"{ended}; {need}, and the transactions that were due and had not ended grew from {grew}"
+    if "last_p95_ms" in values:
+        grew = f"{milliseconds(values['first_p95_ms'])} to {milliseconds(values['last_p95_ms'])}"
+        return f"{ended}; {need}, and the p95 of a second grew from {grew}"
+    if values["utilisation_low"] <= 1 <= values["utilisation_high"]:
+        return f"{ended}; {need}, so it is not certain that the pool serves the rate"
+    return f"{ended}; {need}"
 
 
 def _connections(values: Values) -> str:

@@ -1,0 +1,98 @@
+"""The evidence of an open-loop step: whether its pool serves the arrival rate, or a queue grows.
+
+Utilisation law (Denning and Buzen, 1978): utilisation = arrival rate x time that a transaction occupies a connection /
+connections. A queue is stable only while its utilisation is below 1 (Kleinrock, "Queueing Systems", volume 1, 1975).
+The occupied time is what overload shows first. It scatters less than the number of transactions, and a full pool
+serves exactly as many transactions as the occupied times allow.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from scipy.special import stdtrit
+
+from poolsize.analysis.stats.confidence import TAILS, Interval, mean_interval
+
+FEWEST_INCREMENTS = 3
+"""A series with fewer increments shows no growth."""
+
+
+@dataclass(frozen=True)
+class RateEvidence:
+    """The evidence of a step's counted seconds.
+
+    utilisation: share of the pool's connections that the arrival rate needs, with its 95 % interval; above 1 in an
+    overload. growth: "outstanding" (the transactions that are due and have not ended) and "p95_ms" (of the total time
+    of each second), where it grows significantly -> its first and its last value.
+    """
+
+    utilisation: Interval
+    growth: Mapping[str, tuple[float, float]]
+
+    @classmethod
+    def of(
+        cls,
+        rate: float,
+        pool_size: int,
+        transactions: Sequence[float],
+        busy: Sequence[float],
+        backlog: Sequence[float],
+        p95_ms: Sequence[float],
+    ) -> Self | None:
+        """Return the evidence, or None where no transaction ended or no busy connections were recorded.
+
+        rate: arrivals per second. The series have one value a second, as in run.Step.
+        """
+        occupied_seconds = _occupied_seconds(transactions, busy)
+        if occupied_seconds is None:
+            return None
+        scale = rate / pool_size
+        utilisation = Interval(
+            scale * occupied_seconds.mean, scale * occupied_seconds.low, scale * occupied_seconds.high
+        )
+        series = {
+            "outstanding": [waiting + used for waiting, used in zip(backlog, busy, strict=True)],
+            "p95_ms": [value for value in p95_ms if value],
+        }
+        growth = {name: (values[0], values[-1]) for name, values in series.items() if is_growing(values)}
+        return cls(utilisation, growth)
+
+    @property
+    def is_served(self) -> bool:
+        """Whether the pool's capacity is above the rate for certain, and nothing grows."""
+        return self.utilisation.high < 1 and not self.growth
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether the rate is served for certain, or not served for certain."""
+        return self.is_served or bool(self.growth) or self.utilisation.low > 1
+
+
+def _occupied_seconds(transactions: Sequence[float], busy: Sequence[float]) -> Interval | None:
+    """Return the time that a transaction occupies a connection, in seconds, with its 95 % interval; None if unknown.
+
+    It is the ratio of two series. Each second's value is linearised around the ratio (Cochran, "Sampling Techniques",
+    1977, chapter 6): a second with many transactions also has busy connections, so the ratio scatters less than both.
+    """
+    ended = sum(transactions)
+    if not ended or not busy:
+        return None
+    ratio = sum(busy) / ended
+    per_second = ended / len(transactions)
+    linearised = [ratio + (used - ratio * number) / per_second for number, used in zip(transactions, busy, strict=True)]
+    return mean_interval([linearised])
+
+
+def is_growing(series: Sequence[float]) -> bool:
+    """Return whether a series, one value a second, grows significantly (97.5 % one-sided, Student's t).
+
+    The increments are tested as if they were independent, so that growth must exceed the wandering of a random walk. A
+    queue near its capacity wanders like one for many seconds, and a straight line through it would look like a trend.
+    """
+    increments = np.diff(np.asarray(series, float))
+    if len(increments) < FEWEST_INCREMENTS:
+        return False
+    error = float(increments.std(ddof=1)) / np.sqrt(len(increments))
+    return bool(increments.mean() > float(stdtrit(len(increments) - 1, TAILS[1])) * error)

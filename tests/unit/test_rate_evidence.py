@@ -1,0 +1,104 @@
+"""Whether a pool serves an arrival rate: by its own rules, a step accepts enough capacity and refuses too little."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from poolsize.analysis.checks import arrivals
+from poolsize.analysis.rate_evidence import RateEvidence, is_growing
+from poolsize.load.step_seconds import StepSecond
+from poolsize.load.stopping import ending
+from poolsize.runs.check import CheckResult
+from poolsize.runs.plan import PlannedStep, SweepPlan
+from tests.conftest import a_step
+from tests.open_loop_simulation import Service, exponential, nearly_constant, open_loop
+
+RATE, POOL_SIZE = 500.0, 8
+PLAN = SweepPlan((POOL_SIZE,), 1000, "scan", warm_up_seconds=3, step_seconds=15, rate=RATE)
+PLANNED = PlannedStep(0, POOL_SIZE, 0, RATE)
+RUNS = 100
+
+
+def result_of(seconds: Sequence[StepSecond]) -> CheckResult:
+    """Return the result of the check on a step that ends by its own rules. seconds: of the longest step."""
+    lengths = range(1, len(seconds) + 1)
+    end = next(end for length in lengths if (end := ending(PLAN, PLANNED, seconds[:length])))
+    kept = seconds[: end.last]
+    step = replace(
+        a_step(POOL_SIZE, [round(RATE)] * len(kept)),
+        rate=RATE,
+        warm_up_seconds=end.first,
+        throughput=tuple(second.transactions for second in kept),
+        p95_ms=tuple(second.p95_ms for second in kept),
+        backlog=tuple(second.backlog for second in kept),
+        busy=tuple(second.busy for second in kept),
+        stopped=end.stopped,
+    )
+    return arrivals(step)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("service", [exponential, nearly_constant])
+@pytest.mark.parametrize(
+    ("capacity", "least", "most"), [(0.96, 0.0, 0.05), (0.98, 0.0, 0.05), (1.0, 0.0, 0.1), (1.05, 0.95, 1.0)]
+)
+def test_a_rate_counts_as_served_only_with_the_capacity_for_it(
+    capacity: float, least: float, most: float, service: Service
+) -> None:
+    """Poisson arrivals at 500/s for 8 connections; the rates before the evidence was looked at: 0.85 to 1.0."""
+    random = np.random.default_rng(1)
+    steps = [open_loop(POOL_SIZE, RATE, capacity, service, PLAN.longest_seconds, random) for _ in range(RUNS)]
+    served = sum(result_of(seconds).passed for seconds in steps) / RUNS
+    assert least <= served <= most
+
+
+def evidence(pool_size: int, transactions: list[float], busy: list[float], backlog: list[float]) -> RateEvidence:
+    found = RateEvidence.of(RATE, pool_size, transactions, busy, backlog, [5.0] * len(busy))
+    assert found is not None
+    return found
+
+
+def test_utilisation_is_the_share_of_the_connections_that_the_rate_needs() -> None:
+    """A second of 500 transactions that occupy 6 connections: 12 ms each."""
+    served = evidence(8, [500, 480, 520, 500] * 4, [6, 5.76, 6.24, 6] * 4, [0] * 16)
+    assert served.utilisation.mean == pytest.approx(0.75)
+    assert (served.is_served, served.is_decided) == (True, True)
+    overloaded = evidence(6, [490.0] * 16, [6.0] * 16, [500.0] * 16)
+    assert overloaded.utilisation.mean == pytest.approx(500 / 490)
+    assert (overloaded.is_served, overloaded.is_decided) == (False, True)
+
+
+def test_a_queue_that_grows_fails_below_full_utilisation_too() -> None:
+    backlog = [20.0 * second + (3 if second % 2 else 0) for second in range(16)]
+    growing = evidence(64, [480.0] * 16, [48.0] * 16, backlog)
+    assert growing.utilisation.high < 1
+    assert (growing.is_served, growing.is_decided) == (False, True)
+
+
+def test_a_pool_too_close_to_its_capacity_is_not_decided() -> None:
+    close = evidence(8, [500, 450, 550, 480, 520] * 3, [7.9, 7.8, 7.9, 7.9, 7.8] * 3, [0] * 15)
+    assert (close.is_served, close.is_decided) == (False, False)
+
+
+def test_a_p95_that_grows_fails() -> None:
+    series: list[list[float]] = [[500.0] * 16, [6.0] * 16, [0.0] * 16, [20.0 + 4 * second for second in range(16)]]
+    found = RateEvidence.of(RATE, 8, *series)
+    assert found is not None
+    assert (found.is_served, found.growth) == (False, {"p95_ms": (20.0, 80.0)})
+
+
+def test_without_busy_connections_there_is_no_evidence() -> None:
+    assert RateEvidence.of(RATE, 8, [500] * 4, [], [], [5] * 4) is None
+    assert RateEvidence.of(RATE, 8, [0] * 4, [8] * 4, [0] * 4, [0] * 4) is None
+
+
+def test_growth_is_more_than_the_wandering_of_a_random_walk() -> None:
+    random = np.random.default_rng(3)
+    steps = random.normal(0, 1, (2000, 15))
+    assert np.mean([is_growing(walk) for walk in np.cumsum(steps, axis=1).tolist()]) < 0.05
+    assert np.mean([is_growing(walk) for walk in np.cumsum(steps + 1.2, axis=1).tolist()]) > 0.95
+    assert not any(is_growing(level) for level in steps.tolist())
+    assert not is_growing([0.0, 100.0, 200.0])
+    assert is_growing([0.0, 100.0, 200.0, 300.0])
