@@ -2,7 +2,7 @@
 
 from math import sqrt
 
-from poolsize.analysis.rate_evidence import RateEvidence
+from poolsize.analysis.rate_evidence import rate_evidence
 from poolsize.analysis.stats.percentiles import mean_ms
 from poolsize.analysis.stats.steady_state import drift
 from poolsize.runs.check import Check, CheckResult, Value
@@ -80,19 +80,6 @@ def arrivals(step: Step) -> CheckResult:
         values |= {"stopped": step.stopped.reason.value, **step.stopped.values}
     is_served = evidence is not None and evidence.is_served
     return CheckResult(Check.ARRIVALS, step.stopped is None and as_due and is_served, values)
-
-
-def rate_evidence(step: Step) -> RateEvidence | None:
-    """Return the evidence of an open-loop step; None where no transaction ended, and for runs of formats 1 to 5."""
-    counted = slice(step.warm_up_seconds, None)
-    return RateEvidence.of(
-        step.rate or 0.0,
-        step.pool_size,
-        step.counted,
-        step.busy[counted],
-        step.backlog[counted],
-        step.p95_ms[counted],
-    )
 
 
 def mean_total_ms(step: Step) -> float:

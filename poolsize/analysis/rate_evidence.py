@@ -14,6 +14,8 @@ import numpy as np
 from scipy.special import stdtrit
 
 from poolsize.analysis.stats.confidence import TAILS, Interval, mean_interval
+from poolsize.analysis.stats.percentiles import mean_ms
+from poolsize.runs.run import Step
 
 FEWEST_INCREMENTS = 3
 """A series with fewer increments shows no growth."""
@@ -68,6 +70,31 @@ class RateEvidence:
     def is_decided(self) -> bool:
         """Whether the rate is served for certain, or not served for certain."""
         return self.is_served or bool(self.growth) or self.utilisation.low > 1
+
+
+def rate_evidence(step: Step) -> RateEvidence | None:
+    """Return the evidence of an open-loop step; None where no transaction ended, and for runs of formats 1 to 5."""
+    counted = slice(step.warm_up_seconds, None)
+    return RateEvidence.of(
+        step.rate or 0.0,
+        step.pool_size,
+        step.counted,
+        step.busy[counted],
+        step.backlog[counted],
+        step.p95_ms[counted],
+    )
+
+
+def utilisation(step: Step) -> float | None:
+    """Return the share of the pool's connections that the arrival rate needs; None in a closed loop.
+
+    In runs of formats 1 to 5 the mean usage time takes the place of the occupied time.
+    """
+    if step.rate is None or step.latencies is None:
+        return None
+    if evidence := rate_evidence(step):
+        return evidence.utilisation.mean
+    return step.rate * mean_ms([step.latencies.usage]) / 1000 / step.pool_size
 
 
 def _occupied_seconds(transactions: Sequence[float], busy: Sequence[float]) -> Interval | None:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 
+from poolsize.analysis.rate_evidence import utilisation
 from poolsize.analysis.service_demand import ServiceDemands
 from poolsize.analysis.stats.confidence import Interval, mean_interval
 from poolsize.analysis.stats.percentiles import (
@@ -41,6 +42,7 @@ class SizeSummary:
     kinds: kind of transaction -> its figures; empty for a workload with one kind.
     intervals: latency -> quantile -> its 95 % interval in milliseconds; empty for runs without sections.
     errors: failed transactions. failed_checks: of all these steps.
+    utilisation: share of the connections that the arrival rate needs; None in a closed loop.
     demands: service demands of a transaction; None where they are not known.
     """
 
@@ -54,6 +56,7 @@ class SizeSummary:
     intervals: Mapping[str, Mapping[str, Interval]]
     errors: int
     failed_checks: tuple[CheckResult, ...]
+    utilisation: float | None
     demands: ServiceDemands | None
 
     @property
@@ -92,8 +95,14 @@ def size_summary(steps: Sequence[Step], demands: ServiceDemands | None) -> SizeS
         },
         errors=sum(step.error_count for step in steps),
         failed_checks=tuple(result for step in steps for result in step.failed_checks),
+        utilisation=_utilisation(steps),
         demands=demands,
     )
+
+
+def _utilisation(steps: Sequence[Step]) -> float | None:
+    known = [share for step in steps if (share := utilisation(step)) is not None]
+    return fmean(known) if known else None
 
 
 def _kinds(steps: Sequence[Step]) -> dict[str, KindSummary]:

@@ -46,6 +46,7 @@ class Code(StrEnum):
     # what limits its use
     MOSTLY_FAILED = "mostly_failed"
     LIMIT_BROKEN = "limit_broken"
+    HIGH_UTILISATION = "high_utilisation"
     GENERATOR_LIMITED = "generator_limited"
     USERS_LIMITED = "users_limited"
     ONE_SIZE = "one_size"

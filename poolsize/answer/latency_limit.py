@@ -1,11 +1,12 @@
 """The pool size within the latency limits."""
 
 from dataclasses import dataclass
-from math import isnan
-from typing import TYPE_CHECKING
+from math import isfinite, isnan
+from typing import TYPE_CHECKING, Any
 
 from poolsize.answer.finding import Code, Finding, reason, warning
 from poolsize.answer.price import price
+from poolsize.answer.way_out import sweep_larger
 from poolsize.errors import BadInput
 
 if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
@@ -32,17 +33,23 @@ NO_LIMITS = LatencyLimits()
 
 @dataclass(frozen=True)
 class LimitedSize:
-    """The pool size within the latency limits. finding: the effect of the limits; None without limits."""
+    """The pool size within the latency limits.
+
+    finding: the effect of the limits; None without limits. is_edge: whether no size is within the limits, and a larger
+    size than the measured ones may be.
+    """
 
     pool_size: int
     finding: Finding | None = None
+    is_edge: bool = False
 
 
 def within_limits(analysis: "Analysis", plateau: "Plateau", limits: LatencyLimits) -> LimitedSize:
     """Return the plateau's size if its latencies are within the limits, else the best size within the limits.
 
     The best size is the smallest whose throughput is within the tolerance of the highest within the limits. Sizes
-    between measured sizes count. Where no size is within the limits, the plateau's size stays, with a warning.
+    between measured sizes count. Where no size is within the limits, the plateau's size stays, with a warning. At a
+    fixed rate it is replaced by the smallest size whose latency is the lowest but for the noise.
     Raises BadInput for a quantile that the run does not know.
     """
     limits_ms = limits.by_quantile
@@ -59,7 +66,7 @@ def within_limits(analysis: "Analysis", plateau: "Plateau", limits: LatencyLimit
         if all(analysis.by_size.latency_ms(quantile, size) <= limit_ms for quantile, limit_ms in limits_ms.items())
     ]
     if not within:
-        return LimitedSize(plateau.pool_size, _broken(analysis, limits_ms))
+        return _broken(analysis, plateau.pool_size, limits_ms)
     if plateau.pool_size in within:
         return LimitedSize(plateau.pool_size, reason(Code.LIMIT_KEPT, limits_ms=limits_ms))
     highest = max(map(analysis.fitted_at, within))
@@ -71,8 +78,8 @@ def within_limits(analysis: "Analysis", plateau: "Plateau", limits: LatencyLimit
     return LimitedSize(size, finding)
 
 
-def _broken(analysis: "Analysis", limits_ms: dict[str, float]) -> Finding:
-    """Return the warning that no size is within the limits, with the lowest value of the quantile missed furthest."""
+def _broken(analysis: "Analysis", plateau_size: int, limits_ms: dict[str, float]) -> LimitedSize:
+    """Return the answer where no size is within the limits, with the lowest value of the quantile missed furthest."""
     lowest_ms = {
         quantile: min(
             (analysis.by_size.latency_ms(quantile, size.pool_size), size.pool_size) for size in analysis.valid_sizes
@@ -80,11 +87,28 @@ def _broken(analysis: "Analysis", limits_ms: dict[str, float]) -> Finding:
         for quantile in limits_ms
     }
     furthest = max(limits_ms, key=lambda quantile: lowest_ms[quantile][0] / limits_ms[quantile])
-    return warning(
-        Code.LIMIT_BROKEN,
-        limits_ms=limits_ms,
-        quantile=furthest,
-        lowest_ms=lowest_ms[furthest][0],
-        pool_size=lowest_ms[furthest][1],
-        users=None if analysis.setting.recording else analysis.setting.plan.users,
-    )
+    values: dict[str, Any] = {
+        "limits_ms": limits_ms,
+        "quantile": furthest,
+        "lowest_ms": lowest_ms[furthest][0],
+        "pool_size": lowest_ms[furthest][1],
+    }
+    plan = analysis.setting.plan
+    if plan.rate is None:
+        users = None if analysis.setting.recording else plan.users
+        return LimitedSize(plateau_size, warning(Code.LIMIT_BROKEN, users=users, rate=None, **values))
+    size = _smallest_as_fast(analysis, furthest, lowest_ms[furthest][1])
+    is_edge = size == analysis.valid_sizes[-1].pool_size
+    way_out = sweep_larger(analysis) if is_edge else None
+    return LimitedSize(size, warning(Code.LIMIT_BROKEN, way_out, users=None, rate=plan.rate, **values), is_edge)
+
+
+def _smallest_as_fast(analysis: "Analysis", quantile: str, fastest: int) -> int:
+    """Return the smallest size whose quantile of the total time lies in the interval of the fastest size's quantile.
+
+    Where that interval is not known, the fastest size itself.
+    """
+    interval = analysis.at(fastest).intervals.get("total", {}).get(quantile)
+    if interval is None or not isfinite(interval.high):
+        return fastest
+    return next(size.pool_size for size in analysis.valid_sizes if getattr(size.total, quantile) <= interval.high)

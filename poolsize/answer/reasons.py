@@ -24,7 +24,7 @@ def reasons(analysis: "Analysis", size: int, formula_size: int) -> tuple[Finding
     assert analysis.plateau is not None
     reaches_goal = _plateau if analysis.setting.plan.rate is None else _carries_rate
     findings = [
-        reaches_goal(analysis, analysis.plateau),
+        reaches_goal(analysis, analysis.plateau, size),
         _wait_and_usage(analysis, size),
         _bottleneck(analysis),
         *_verified(analysis),
@@ -38,7 +38,7 @@ def reasons(analysis: "Analysis", size: int, formula_size: int) -> tuple[Finding
     return tuple(finding for finding in findings if finding)
 
 
-def _plateau(analysis: "Analysis", plateau: "Plateau") -> Finding:
+def _plateau(analysis: "Analysis", plateau: "Plateau", _: int) -> Finding:
     from poolsize.analysis.plateau import CERTAINTY
 
     measured = analysis.by_size.is_measured(plateau.pool_size)
@@ -56,11 +56,16 @@ def _plateau(analysis: "Analysis", plateau: "Plateau") -> Finding:
     )
 
 
-def _carries_rate(analysis: "Analysis", plateau: "Plateau") -> Finding:
+def _carries_rate(analysis: "Analysis", plateau: "Plateau", size: int) -> Finding:
     failed = [size.pool_size for size in analysis.sizes if size.failed(Check.ARRIVALS)]
     smaller = [size for size in failed if size < plateau.pool_size]
     return reason(
-        Code.CARRIES_RATE, pool_size=plateau.pool_size, rate=analysis.setting.plan.rate or 0.0, smaller_sizes=smaller
+        Code.CARRIES_RATE,
+        pool_size=plateau.pool_size,
+        rate=analysis.setting.plan.rate or 0.0,
+        utilisation=analysis.at(plateau.pool_size).utilisation,
+        smaller_sizes=smaller,
+        is_answer=size == plateau.pool_size,
     )
 
 

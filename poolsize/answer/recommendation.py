@@ -9,6 +9,7 @@ from poolsize.answer.formula_findings import formula_findings
 from poolsize.answer.latency_limit import NO_LIMITS, LatencyLimits, within_limits
 from poolsize.answer.price import Price, current_size, prices
 from poolsize.answer.reasons import reasons
+from poolsize.answer.utilisation import high_utilisation
 from poolsize.answer.verdict import Verdict, verdict_on_size, verdict_without_size
 from poolsize.answer.warnings import mostly_failed, warnings
 from poolsize.answer.way_out import sizes_beyond
@@ -151,13 +152,17 @@ def _measured(
 ) -> Recommendation:
     limited = within_limits(analysis, plateau, limits)
     size, limit_finding = limited.pool_size, limited.finding
-    verdict, verdict_warning = verdict_on_size(analysis)
+    at_rate = analysis.setting.plan.rate is not None
+    verdict, verdict_warning = verdict_on_size(analysis, size if at_rate else plateau.pool_size)
+    if limited.is_edge and verdict is Verdict.MEASURED:
+        verdict = Verdict.EDGE
     first_reason, *further_reasons = reasons(analysis, size, start.connections)
     limit_reason = limit_finding if limit_finding and limit_finding.severity == "reason" else None
     limit_warning = limit_finding if limit_finding and limit_finding.severity == "warning" else None
     current_reason = None if current is None else current_size(analysis, size, current)
     all_reasons = (first_reason, limit_reason, current_reason, *further_reasons)
-    all_warnings = (limit_warning, verdict_warning, *warnings(analysis, has_size=True))
+    busy_warnings = high_utilisation(analysis, (plateau.pool_size, size)) if at_rate else ()
+    all_warnings = (limit_warning, verdict_warning, *busy_warnings, *warnings(analysis, has_size=True))
     findings = (mostly_failed(analysis), *all_reasons, *all_warnings)
     database = analysis.models.database_sizes
     return Recommendation(
@@ -173,7 +178,7 @@ def _measured(
         two_pools=_two_pools(analysis, size),
         estimates=analysis.models.sizes,
         prices=prices(analysis, (size, current)),
-        sweep_sizes=sizes_beyond(analysis) if verdict is Verdict.EDGE else (),
+        sweep_sizes=sizes_beyond(analysis, size if at_rate else plateau.pool_size) if verdict is Verdict.EDGE else (),
     )
 
 

@@ -36,24 +36,27 @@ def verdict_without_size(analysis: "Analysis") -> tuple[Verdict, Finding] | None
     if plateau is None or plateau.high > NOISY_SPAN * plateau.low:
         return _failed_everywhere(analysis) or (Verdict.NOISY, _noisy(analysis))
     nearest = analysis.by_size.nearest(plateau.pool_size)
-    if _is_generator_limited(analysis) and nearest.demands is None:
+    if _is_generator_limited(analysis, plateau.pool_size) and nearest.demands is None:
         return Verdict.GENERATOR_LIMITED, refusal(Code.GENERATOR_NOT_SEPARABLE, more_workers(nearest))
     return None
 
 
-def verdict_on_size(analysis: "Analysis") -> tuple[Verdict, Finding | None]:
-    """Return the verdict on the plateau's size, and a warning with the way out; None where the size is usable.
+def verdict_on_size(analysis: "Analysis", size: int) -> tuple[Verdict, Finding | None]:
+    """Return the verdict on a size, and a warning with the way out; None where the size is usable.
 
-    analysis: of a run with a plateau.
+    analysis: of a run with a plateau. size: the plateau's; at a fixed rate, the answer.
     """
-    assert analysis.plateau is not None
-    size = analysis.plateau.pool_size
-    if _is_generator_limited(analysis):
+    if _is_generator_limited(analysis, size):
         way_out = more_workers(analysis.by_size.nearest(size))
         return Verdict.GENERATOR_LIMITED, warning(Code.GENERATOR_LIMITED, way_out, pool_size=size)
-    if any(other.pool_size < size and other.failed(Check.ARRIVALS) for other in analysis.sizes):
-        return Verdict.MEASURED, None  # smaller pools did not serve the rate, so no smaller size can be the answer
+    if analysis.setting.plan.rate is not None and _smaller_is_too_small(analysis, size):
+        return Verdict.MEASURED, None
     return _at_an_end(analysis, size) or (Verdict.MEASURED, None)
+
+
+def _smaller_is_too_small(analysis: "Analysis", size: int) -> bool:
+    """Return whether a smaller size did not serve the rate, or served it but did not keep a latency limit."""
+    return any(other.pool_size < size and (other.valid or other.failed(Check.ARRIVALS)) for other in analysis.sizes)
 
 
 def _failed_everywhere(analysis: "Analysis") -> tuple[Verdict, Finding] | None:
@@ -89,14 +92,14 @@ def _at_an_end(analysis: "Analysis", size: int) -> tuple[Verdict, Finding] | Non
     rising = size == largest or (2 * size > largest and _is_still_rising(analysis, largest))
     if rising and any(other.failed(Check.USERS_LIMITED) for other in analysis.sizes):
         more_users = WayOut(Remedy.MORE_USERS, {"users": _enough_users(analysis)})
-        way_out = sweep_beyond(analysis) if recorded else more_users
+        way_out = sweep_beyond(analysis, size) if recorded else more_users
         return Verdict.USERS_LIMITED, warning(Code.USERS_LIMITED, way_out, largest=largest, users=users)
     if smallest == largest:
-        return Verdict.EDGE, warning(Code.ONE_SIZE, sweep_beyond(analysis), pool_size=size)
+        return Verdict.EDGE, warning(Code.ONE_SIZE, sweep_beyond(analysis, size), pool_size=size)
     if rising:
-        return Verdict.EDGE, warning(Code.STILL_RISING, sweep_beyond(analysis), largest=largest)
+        return Verdict.EDGE, warning(Code.STILL_RISING, sweep_beyond(analysis, size), largest=largest)
     if size == smallest and size > 1:
-        return Verdict.EDGE, warning(Code.SMALLEST_SIZE, sweep_beyond(analysis), pool_size=size)
+        return Verdict.EDGE, warning(Code.SMALLEST_SIZE, sweep_beyond(analysis, size), pool_size=size)
     return None
 
 
@@ -113,8 +116,6 @@ def _is_still_rising(analysis: "Analysis", largest: int) -> bool:
     return analysis.fitted_at(largest) > (1 + RISING) * analysis.fitted_at(before)
 
 
-def _is_generator_limited(analysis: "Analysis") -> bool:
-    assert analysis.plateau is not None
-    best = analysis.best_size or analysis.plateau.pool_size
-    sizes = (analysis.plateau.pool_size, best)
-    return any(analysis.by_size.nearest(size).failed(Check.GENERATOR) for size in sizes)
+def _is_generator_limited(analysis: "Analysis", size: int) -> bool:
+    sizes = (size, analysis.best_size or size)
+    return any(analysis.by_size.nearest(measured).failed(Check.GENERATOR) for measured in sizes)

@@ -28,22 +28,25 @@ def measure_longer(analysis: "Analysis") -> WayOut:
     return WayOut(Remedy.MEASURE_LONGER, {"step_seconds": max(30, LONGER * plan.step_seconds), "repeats": 3})
 
 
-def sweep_beyond(analysis: "Analysis") -> WayOut:
-    """Return the way to measure beyond the end of the measured sizes at which the answer lies."""
-    if analysis.setting.recording is not None:
-        return WayOut(Remedy.SWEEP_RECORDING_BEYOND)
-    sizes = sizes_beyond(analysis)
-    enough = {"users": 2 * sizes[-1]} if sizes[-1] >= analysis.setting.plan.users else {}
-    return WayOut(Remedy.SWEEP_BEYOND, {"pool_sizes": sizes, **enough})
+def sweep_beyond(analysis: "Analysis", size: int) -> WayOut:
+    """Return the way to measure beyond the end of the measured sizes at which the answer lies. size: the answer."""
+    return _sweep(analysis, sizes_beyond(analysis, size))
 
 
-def sizes_beyond(analysis: "Analysis") -> tuple[int, ...]:
-    """Return the sizes worth measuring next, ascending, where the answer lies at an end of the measured sizes."""
-    assert analysis.plateau is not None
-    size, sizes = analysis.plateau.pool_size, [summary.pool_size for summary in analysis.valid_sizes]
+def sweep_larger(analysis: "Analysis") -> WayOut:
+    """Return the way to measure larger sizes than the largest valid size."""
+    return _sweep(analysis, _larger_sizes(analysis))
+
+
+def sizes_beyond(analysis: "Analysis", size: int) -> tuple[int, ...]:
+    """Return the sizes worth measuring next, ascending, where the answer lies at an end of the measured sizes.
+
+    size: the answer.
+    """
+    sizes = [summary.pool_size for summary in analysis.valid_sizes]
     if size == sizes[0] and len(sizes) > 1:
         return tuple(sorted({max(1, size // 8), max(1, size // 4), max(1, size // 2), size}))
-    return tuple(sizes[-1] * times for times in (1, 2, 4, 8))
+    return _larger_sizes(analysis)
 
 
 def more_workers(size: "SizeSummary") -> WayOut:
@@ -58,6 +61,17 @@ def more_workers(size: "SizeSummary") -> WayOut:
     workers = ceil(ROOM * demands.client_ms * demands.server_cores / demands.server_ms)
     values = {"client_ms": demands.client_ms, "server_ms": demands.server_ms, "server_cores": demands.server_cores}
     return WayOut(Remedy.MORE_WORKERS, values | ({"workers": workers} if workers > demands.client_processes else {}))
+
+
+def _sweep(analysis: "Analysis", sizes: tuple[int, ...]) -> WayOut:
+    if analysis.setting.recording is not None:
+        return WayOut(Remedy.SWEEP_RECORDING_BEYOND)
+    enough = {"users": 2 * sizes[-1]} if sizes[-1] >= analysis.setting.plan.users else {}
+    return WayOut(Remedy.SWEEP_BEYOND, {"pool_sizes": sizes, **enough})
+
+
+def _larger_sizes(analysis: "Analysis") -> tuple[int, ...]:
+    return tuple(analysis.valid_sizes[-1].pool_size * times for times in (1, 2, 4, 8))
 
 
 def _gap(analysis: "Analysis") -> tuple[int, int] | None:

@@ -36,7 +36,11 @@ SHOWN = ("oltp_read_write-mariadb", "insert-mysql")
 def verified() -> Run:
     """A run with a size that was verified at parts of its throughput, the larger of which the size did not serve."""
     run = a_run({1: 100, 2: 200, 4: 390, 8: 400})
-    steps = [replace(a_step(size, [rate] * 10), rate=320.0) for size in (2, 4, 8) for rate in (320, 290)]
+    steps = [
+        replace(a_step(size, [rate] * 10), rate=320.0, backlog=(0,) * 11, busy=(0.8 * size,) * 11)
+        for size in (2, 4, 8)
+        for rate in (320, 290)
+    ]
     steps = [replace(step, checks=check_step(step, 0.01)) for step in steps]
     setting = replace(run.setting, plan=replace(run.plan, verify=(70, 80)))
     return replace(run, setting=setting, steps=(*run.steps, *steps))

@@ -1,12 +1,13 @@
 """Arrival rates above what a pool can serve, on real servers: the answer is a pool that serves the rate."""
 
-import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from poolsize import load_run
-from poolsize.runs.check import Check
+from poolsize import load_run, recommend
+from poolsize.runs.check import Check, CheckResult
+from poolsize.runs.run import Step
 from poolsize.target.private_server import PrivateServer
 from tests.conftest import Command, measured_again
 
@@ -25,16 +26,26 @@ class Sleeping(PoolUser):
 def test_a_pool_that_can_not_serve_the_rate_is_not_the_answer(
     server: PrivateServer, poolsize: Command, tmp_path: Path
 ) -> None:
+    """A busy machine may fail `quiet` and `generator`, which are not the subject; 10 connections have 23 % to spare."""
     (tmp_path / "sleeping.py").write_text(SLEEPING)
-    done = poolsize(
+    poolsize(
         "sweep", "--workload", "sleeping.py", "--rate", "162", "--pool-sizes", "4,8,10", "--output", "a.jsonl",
-        "--json", url=server.url, timeout=300,
+        url=server.url, timeout=400,
     )  # fmt: skip
-    answer = json.loads(done.stdout)
-    assert answer["pool_size"] == 10
-    results = {step.pool_size: next(c for c in step.checks if c.check is Check.ARRIVALS) for step in load_run(
-        tmp_path / "a.jsonl").steps}  # fmt: skip
+    run = load_run(tmp_path / "a.jsonl")
+    steps = {step.pool_size: _without(step, Check.QUIET, Check.GENERATOR) for step in run.steps}
+    results = {size: _result(step, Check.ARRIVALS) for size, step in sorted(steps.items())}
     assert {size: result.passed for size, result in results.items()} == {4: False, 8: False, 10: True}
     utilisation = results[8].values["utilisation"]
     assert isinstance(utilisation, float)
     assert utilisation > 162 / 160
+    answer = recommend(replace(run, steps=tuple(steps.values())))
+    assert (answer.pool_size, answer.verdict) == (10, "measured")
+
+
+def _without(step: Step, *checks: Check) -> Step:
+    return replace(step, checks=tuple(result for result in step.checks if result.check not in checks))
+
+
+def _result(step: Step, check: Check) -> CheckResult:
+    return next(result for result in step.checks if result.check is check)

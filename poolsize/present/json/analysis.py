@@ -56,6 +56,7 @@ def _size(size: SizeSummary) -> dict[str, Any]:
             for name, quantiles in size.intervals.items()
         },
         "kinds": {name: _kind(kind) for name, kind in size.kinds.items()},
+        "utilisation": size.utilisation,
         "demands": asdict(size.demands) if size.demands else None,
         "errors": size.errors,
         "valid": size.valid,

@@ -21,6 +21,7 @@ from poolsize.present.text.recommendation import engine_lines
 from poolsize.present.text.repeat_command import repeat_command
 from poolsize.present.text.sentences.checks import check_sentence
 from poolsize.present.text.sentences.findings import reason_sentences, warning_sentences
+from poolsize.present.text.sentences.reasons import limits_text
 from poolsize.present.text.table import Table
 from poolsize.present.text.tables import (
     estimators_table,
@@ -35,6 +36,13 @@ from poolsize.units import count, percent, pool_sizes
 OPTION = re.compile(r"--[a-z][a-z-]*")
 """A long option of a command line, which the page keeps on one line."""
 
+LIMIT_OUTCOMES = {
+    Code.LIMIT_KEPT: "kept",
+    Code.LIMIT_DECIDES: "kept, and it decides the pool size",
+    Code.LIMIT_BROKEN: "not kept by any measured pool size",
+}
+"""Finding of a latency limit -> its outcome in words."""
+
 UNDER_CHECKS = {Code.CHECK_FAILED, Code.VERIFICATION_FAILED, Code.RETRIED}
 """Warnings whose steps and figures stand under Checks, so that the page has them once."""
 
@@ -44,7 +52,8 @@ class Report:
     """The contents of the page, in their order: plain texts, and tables whose cells are ready to print.
 
     subject: workload, server and users. size: the answer with its unit. range: its 95 % range as a sentence, or "".
-    verdict: "" for none. failed: each failed check with its pool sizes. excluded: each excluded step with its checks.
+    limit: the latency limit with its outcome, or "". verdict: "" for none.
+    failed: each failed check with its pool sizes. excluded: each excluded step with its checks.
     prices: the price table. engines: lines for the application's code. curve: the fitted curve in letters.
     latency: None where the run knows none. kinds: of transactions; without rows for one kind.
     verified: the verification steps. facts: name and value of each.
@@ -55,6 +64,7 @@ class Report:
     subject: str
     size: str
     range: str
+    limit: str
     verdict: str
     warnings: tuple[str, ...]
     failed: tuple[str, ...]
@@ -112,6 +122,7 @@ def _report(analysis: Analysis, answer: Recommendation, shown: Sequence[Picture]
         subject=run_title(analysis),
         size=size,
         range=_range_sentence(analysis, answer),
+        limit=_limit_sentence(answer),
         verdict=answer.verdict or "",
         warnings=warning_sentences(finding for finding in answer.findings if finding.code not in UNDER_CHECKS),
         failed=_failed(analysis),
@@ -145,6 +156,14 @@ def _failed(analysis: Analysis) -> tuple[str, ...]:
         for result in step.failed_checks
     ]
     return (*at_capacity, *verified)
+
+
+def _limit_sentence(answer: Recommendation) -> str:
+    """Return the latency limit with its outcome; empty without a limit."""
+    found = next((finding for finding in answer.findings if finding.code in LIMIT_OUTCOMES), None)
+    if found is None:
+        return ""
+    return f"Latency limit {limits_text(found.values['limits_ms'])}: {LIMIT_OUTCOMES[found.code]}"
 
 
 def _range_sentence(analysis: Analysis, answer: Recommendation) -> str:

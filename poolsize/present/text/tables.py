@@ -19,13 +19,14 @@ if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
 def sizes_table(analysis: "Analysis") -> Table:
     """Return throughput (per second) and main percentiles, one row a pool size, without unknown columns."""
     columns = (
-        "pool", "throughput", "95 % interval", "wait p50", "p95", "usage p50", "p95", "total p95", "checks",
+        "pool", "throughput", "95 % interval", "busy", "wait p50", "p95", "usage p50", "p95", "total p95", "checks",
     )  # fmt: skip
     return Table(
         columns,
         tuple(
             (
                 *_throughput(size),
+                _busy(size),
                 *map(milliseconds, (size.wait.p50, size.wait.p95, size.usage.p50, size.usage.p95, size.total.p95)),
                 failed_names(size.failed_checks),
             )
@@ -37,8 +38,8 @@ def sizes_table(analysis: "Analysis") -> Table:
 def throughput_table(analysis: "Analysis") -> Table:
     """Return throughput (per second) and failed checks, one row a pool size, narrow enough for a phone."""
     return Table(
-        ("pool", "per second", "95 % interval", "checks"),
-        tuple((*_throughput(size), failed_names(size.failed_checks)) for size in analysis.sizes),
+        ("pool", "per second", "95 % interval", "busy", "checks"),
+        tuple((*_throughput(size), _busy(size), failed_names(size.failed_checks)) for size in analysis.sizes),
     ).without_unknown()
 
 
@@ -169,3 +170,8 @@ def failed_names(results: "Iterable[CheckResult]") -> str:
 
 def _throughput(size: "SizeSummary") -> tuple[str, str, str]:
     return str(size.pool_size), per_second(size.throughput.mean), interval_text(size.throughput)
+
+
+def _busy(size: "SizeSummary") -> str:
+    """Return the utilisation at an arrival rate; "?", an unknown value, in a closed loop."""
+    return "?" if size.utilisation is None else f"{100 * size.utilisation:.0f} %"

@@ -36,9 +36,14 @@ def _carries_rate(finding: Finding) -> str:
         if smaller
         else "no smaller measured pool is known to fail"
     )
-    size = values["pool_size"]
-    serves = f"{count(size, 'connection')} serve{'s' if size == 1 else ''}"
-    return f"{serves} the arrival rate {per_second(values['rate'])}; {others}."
+    size, utilisation = values["pool_size"], values["utilisation"]
+    rate = f"the arrival rate {per_second(values['rate'])}"
+    busy = "" if utilisation is None else f"{100 * utilisation:.0f} % busy"
+    if not values["is_answer"]:
+        has = f"The smallest measured pool that serves {rate} has {count(size, 'connection')}"
+        return f"{has}{f' ({busy})' if busy else ''}; {others}."
+    serves = f"{count(size, 'connection')} serve{'s' if size == 1 else ''} {rate}"
+    return f"{serves}{f' ({busy})' if busy else ''}; {others}."
 
 
 def limits_text(limits_ms: Mapping[str, float]) -> str:

@@ -18,11 +18,30 @@ def _way_out(finding: Finding) -> str:
 def _limit_broken(finding: Finding) -> str:
     values = finding.values
     users = "" if values["users"] is None else f" with {count(values['users'], 'user')}"
-    return (
-        f"No pool size keeps the latency limit ({limits_text(values['limits_ms'])}){users}: the lowest "
-        f"{values['quantile']} is {milliseconds(values['lowest_ms'])}, at {count(values['pool_size'], 'connection')}. "
-        "Use fewer users, or do less work in a transaction."
+    load = users if values["rate"] is None else f" at {per_second(values['rate'])}"
+    broken = (
+        f"No pool size keeps the latency limit ({limits_text(values['limits_ms'])}){load}: the lowest "
+        f"{values['quantile']} is {milliseconds(values['lowest_ms'])}, at {count(values['pool_size'], 'connection')}."
     )
+    if finding.way_out is not None:
+        return f"{broken} No larger pool was measured, and a larger pool may keep it: {_way_out(finding)}."
+    if values["rate"] is not None:
+        return f"{broken} Larger pools are not faster. Use a lower rate, or do less work in a transaction."
+    return f"{broken} Use fewer users, or do less work in a transaction."
+
+
+def _high_utilisation(finding: Finding) -> str:
+    values, size = finding.values, finding.values["pool_size"]
+    busy = f"At {per_second(values['rate'])}, {count(size, 'connection')} {_are_busy(size, values['utilisation'])}"
+    risk = "A slightly higher rate, or slower transactions for a while, would overload the pool"
+    if finding.way_out is not None:
+        return f"{busy}. {risk}: {_way_out(finding)}."
+    larger = values["larger_size"]
+    return f"{busy}. {risk}. {count(larger, 'connection')} {_are_busy(larger, values['larger_utilisation'])}."
+
+
+def _are_busy(size: int, utilisation: float) -> str:
+    return f"{'is' if size == 1 else 'are'} {100 * utilisation:.0f} % busy"
 
 
 def _generator_limited(finding: Finding) -> str:
@@ -176,6 +195,7 @@ def _mostly_failed(finding: Finding) -> str:
 WARNINGS: Mapping[Code, Callable[[Finding], str]] = {
     Code.MOSTLY_FAILED: _mostly_failed,
     Code.LIMIT_BROKEN: _limit_broken,
+    Code.HIGH_UTILISATION: _high_utilisation,
     Code.GENERATOR_LIMITED: _generator_limited,
     Code.USERS_LIMITED: _users_limited,
     Code.ONE_SIZE: _one_size,

@@ -1,0 +1,146 @@
+"""Answers at an arrival rate: the limit that no size keeps, busy pools, and what the report says of both."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+
+from poolsize.analysis.analysis import analyze
+from poolsize.analysis.stats.percentiles import QUANTILES
+from poolsize.answer.finding import Code, Finding
+from poolsize.answer.latency_limit import LatencyLimits
+from poolsize.answer.recommendation import Recommendation, recommend
+from poolsize.load.recorder import histogram
+from poolsize.present.report.report import report_html, report_markdown
+from poolsize.present.text.analysis import analysis_text
+from poolsize.present.text.sentences.findings import reason_sentences, warning_sentences
+from poolsize.runs.check import Check, CheckResult
+from poolsize.runs.run import Latencies, Run, Step
+from tests.conftest import a_run, a_step
+
+RATE = 300.0
+NOT_SERVED = CheckResult(Check.ARRIVALS, False, {"due_per_second": RATE, "throughput": 160.0})
+LIMIT = LatencyLimits(max_p95_ms=20)
+P95_MS = {1: 5000, 2: 416, 4: 80, 8: 36.7}
+"""The demonstration of a review: p95 still falls at the largest size, and no size keeps 20 ms."""
+
+
+def at_a_rate(p95_ms: Mapping[int, float], busy: Mapping[int, float] | None = None, noise: float = 0.01) -> Run:
+    """Return a run at 300/s that the smallest size does not serve.
+
+    p95_ms: pool size -> p95 of the total time. busy: pool size -> utilisation, by default 0.98 x 2 / pool size.
+    noise: share by which the p95 of the sections varies.
+    """
+    shares = busy or {size: 0.98 * 2 / size for size in p95_ms}
+    steps = tuple(_step(size, order, value, shares[size], noise) for order, (size, value) in enumerate(p95_ms.items()))
+    failed = replace(steps[0], checks=(NOT_SERVED,))
+    run = a_run(dict.fromkeys(p95_ms, round(RATE)), users=1000)
+    plan = replace(run.plan, rate=RATE)
+    return replace(run, setting=replace(run.setting, plan=plan), steps=(failed, *steps[1:]))
+
+
+def _step(size: int, order: int, p95_ms: float, share: float, noise: float) -> Step:
+    total = str(histogram([{round(p95_ms * 1000): 100}]).encode(), "ascii")
+    sections = {quantile: tuple(p95_ms * (1 + noise * sign) for sign in (1, -1) * 4) for quantile in QUANTILES}
+    step = a_step(size, [round(RATE)] * 10, 1000, order)
+    return replace(
+        step,
+        rate=RATE,
+        latencies=Latencies(total, total, total),
+        sections=dict.fromkeys(("wait", "usage", "total"), sections),
+        backlog=(0,) * 11,
+        busy=(share * size,) * 11,
+        checks=(),
+    )
+
+
+def finding(answer: Recommendation, code: Code) -> Finding | None:
+    return next((found for found in answer.findings if found.code is code), None)
+
+
+def words(answer: Recommendation) -> str:
+    return " ".join((*reason_sentences(answer.findings), *warning_sentences(answer.findings)))
+
+
+def test_a_limit_that_no_size_keeps_at_a_rate_gets_the_fastest_size_and_a_way_on() -> None:
+    answer = recommend(analyze(at_a_rate(P95_MS)), LIMIT)
+    assert (answer.pool_size, answer.verdict) == (8, "edge")
+    assert answer.sweep_sizes == (8, 16, 32, 64)
+    broken = finding(answer, Code.LIMIT_BROKEN)
+    assert broken is not None
+    assert (broken.values["pool_size"], broken.values["rate"]) == (8, RATE)
+    assert "--pool-sizes 8,16,32,64" in words(answer)
+    assert "at 300/s: the lowest p95 is 36.7 ms, at 8 connections" in words(answer)
+    assert "users" not in words(answer)
+
+
+def test_a_limit_that_no_size_keeps_gets_the_smallest_of_equally_fast_sizes() -> None:
+    answer = recommend(analyze(at_a_rate({1: 5000, 2: 416, 4: 37.5, 8: 36.7, 16: 37}, noise=0.05)), LIMIT)
+    assert (answer.pool_size, answer.verdict) == (4, "measured")
+    assert "Larger pools are not faster. Use a lower rate" in words(answer)
+    precise = recommend(analyze(at_a_rate({1: 5000, 2: 416, 4: 42, 8: 36.7, 16: 37})), LIMIT)
+    assert precise.pool_size == 8
+
+
+def test_a_limit_that_a_larger_size_keeps_decides_at_a_rate() -> None:
+    answer = recommend(analyze(at_a_rate(P95_MS)), LatencyLimits(max_p95_ms=100))
+    assert (answer.pool_size, answer.verdict) == (4, "measured")
+    assert "The smallest measured pool that serves the arrival rate 300/s has 2 connections (98 % busy)" in words(
+        answer
+    )
+    assert "Without the limit the pool size would be 2." in words(answer)
+
+
+@pytest.mark.parametrize(("share", "warned"), [(0.91, True), (0.89, False)])
+def test_a_busy_pool_that_serves_the_rate_has_a_warning(share: float, warned: bool) -> None:
+    answer = recommend(analyze(at_a_rate(P95_MS, {1: 1.9, 2: share, 4: 0.5, 8: 0.25})))
+    assert answer.pool_size == 2
+    assert (finding(answer, Code.HIGH_UTILISATION) is not None) == warned
+    assert ("2 connections are 91 % busy" in words(answer)) == warned
+    assert ("4 connections are 50 % busy" in words(answer)) == warned
+
+
+def test_where_every_pool_is_busy_the_way_on_is_larger_pools() -> None:
+    answer = recommend(analyze(at_a_rate({1: 5000, 2: 416, 4: 80}, {1: 1.9, 2: 0.97, 4: 0.95})))
+    busy = finding(answer, Code.HIGH_UTILISATION)
+    assert busy is not None
+    assert "would overload the pool: measure --pool-sizes 4,8,16,32" in words(answer)
+
+
+def test_runs_without_busy_connections_have_the_utilisation_of_their_usage_times() -> None:
+    """5 ms for each of 300 transactions a second: 1.5 connections of 2."""
+    run = at_a_rate({1: 5, 2: 5, 4: 5})
+    older = replace(run, steps=tuple(replace(step, backlog=(), busy=()) for step in run.steps))
+    assert analyze(older).at(2).utilisation == pytest.approx(0.75, rel=0.01)
+    assert analyze(a_run({1: 100, 2: 200})).at(2).utilisation is None
+
+
+@pytest.mark.parametrize(
+    ("limit_ms", "outcome"),
+    [
+        (20, "p95 within 20 ms: not kept"),
+        (100, "p95 within 100 ms: kept, and it decides the pool size"),
+        (500, "p95 within 500 ms: kept"),
+    ],
+)
+def test_the_report_names_the_limit_and_its_outcome(limit_ms: float, outcome: str) -> None:
+    closed = a_run({4: 390, 8: 400, 16: 396, 32: 360, 64: 300}, users=256)
+    analysis = analyze(at_a_rate(P95_MS))
+    answer = recommend(analysis, LatencyLimits(max_p95_ms=limit_ms))
+    for text in (report_html(analysis, answer), report_markdown(analysis, answer)):
+        assert f"Latency limit {outcome}" in text
+    closed_analysis = analyze(closed)
+    limits = LatencyLimits(max_p95_ms=5)
+    assert "Latency limit p95 within 5 ms: not kept" in report_markdown(
+        closed_analysis, recommend(closed_analysis, limits)
+    )
+    assert "Latency limit" not in report_markdown(closed_analysis, recommend(closed_analysis))
+
+
+def test_the_table_has_the_utilisation_at_a_rate_only() -> None:
+    at_rate, closed = analyze(at_a_rate(P95_MS)), analyze(a_run({1: 100, 2: 200, 4: 390, 8: 400}))
+    for text in (analysis_text(at_rate), report_markdown(at_rate, recommend(at_rate))):
+        assert "busy" in text
+        assert "98 %" in text
+    for text in (analysis_text(closed), report_markdown(closed, recommend(closed))):
+        assert "busy" not in text
