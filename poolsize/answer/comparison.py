@@ -12,6 +12,7 @@ from poolsize.analysis.analysis import Analysis
 from poolsize.analysis.observation import Observation
 from poolsize.analysis.stats.paired_differences import Difference, Pair, paired
 from poolsize.answer.compared_field import compared_field, fields
+from poolsize.answer.latency_limit import NO_LIMITS
 from poolsize.answer.recommendation import Recommendation, recommend
 from poolsize.errors import BadInput, WorkFailed
 from poolsize.runs.run import Run, Step
@@ -113,7 +114,12 @@ def compare(analyses: Mapping[str, Analysis], across: str | None = None) -> Comp
             raise WorkFailed(f"{name} has no answer: no pool size passed the checks that an estimate needs")
     field = compared_field({name: analysis.run for name, analysis in analyses.items()}, across)
     first, *others = (
-        ComparedRun(name, fields(analysis.run).get(field, "not set") if field else name, analysis, recommend(analysis))
+        ComparedRun(
+            name,
+            fields(analysis.run).get(field, "not set") if field else name,
+            analysis,
+            recommend(analysis, NO_LIMITS),
+        )
         for name, analysis in analyses.items()
     )
     return Comparison(field, first, tuple(_against(first, other) for other in others))

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from math import isfinite, isnan
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from poolsize.answer.finding import Code, Finding, reason, warning
 from poolsize.answer.price import price
@@ -12,6 +12,7 @@ from poolsize.errors import BadInput
 if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
     from poolsize.analysis.analysis import Analysis
     from poolsize.analysis.plateau import Plateau
+    from poolsize.runs.plan import SweepPlan
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,11 @@ class LatencyLimits:
     max_p95_ms: float | None = None
     max_p99_ms: float | None = None
 
+    @classmethod
+    def of_plan(cls, plan: "SweepPlan") -> Self:
+        """Return the limits that a sweep was given."""
+        return cls(plan.max_p95_ms, plan.max_p99_ms)
+
     @property
     def by_quantile(self) -> dict[str, float]:
         """Quantile ("p95", "p99") -> its limit in ms; empty without limits."""
@@ -29,6 +35,16 @@ class LatencyLimits:
 
 
 NO_LIMITS = LatencyLimits()
+
+
+def limits_of_run(analysis: "Analysis") -> LatencyLimits:
+    """Return the limits that the run's sweep was given, without those on a quantile that the run does not know."""
+    known_ms = {
+        f"max_{quantile}_ms": limit_ms
+        for quantile, limit_ms in LatencyLimits.of_plan(analysis.setting.plan).by_quantile.items()
+        if any(getattr(size.total, quantile) > 0 for size in analysis.valid_sizes)
+    }
+    return LatencyLimits(**known_ms)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from poolsize.answer.finding import Finding
 from poolsize.answer.formula_findings import formula_findings
-from poolsize.answer.latency_limit import NO_LIMITS, LatencyLimits, within_limits
+from poolsize.answer.latency_limit import LatencyLimits, limits_of_run, within_limits
 from poolsize.answer.price import Price, current_size, prices
 from poolsize.answer.reasons import reasons
 from poolsize.answer.utilisation import high_utilisation
@@ -97,11 +97,11 @@ def from_formula(start: StartingPoint) -> Recommendation:
 
 
 def recommend(
-    analysis: "Analysis | Run", limits: LatencyLimits = NO_LIMITS, current: int | None = None
+    analysis: "Analysis | Run", limits: LatencyLimits | None = None, current: int | None = None
 ) -> Recommendation:
     """Return the recommendation of a complete run: its plateau's size, or the best size within the latency limits.
 
-    analysis: of the run, or the run itself. limits: of the total time.
+    analysis: of the run, or the run itself. limits: of the total time; None for the limits that the sweep was given.
     current: the user's pool size today, to compare with, or None.
     Raises WorkFailed for an incomplete run. Raises BadInput for a limit of a quantile that the run does not know, for a
     current size that no pool has, and for an argument that is neither an analysis nor a run.
@@ -123,7 +123,7 @@ def recommend(
             estimates={"plateau": None},
         )
     assert analysis.plateau is not None  # a run without a plateau has a verdict without a size
-    return _measured(analysis, analysis.plateau, start, limits, current)
+    return _measured(analysis, analysis.plateau, start, limits_of_run(analysis) if limits is None else limits, current)
 
 
 def _analysis_of(measured: object) -> "Analysis":

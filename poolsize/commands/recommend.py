@@ -2,7 +2,7 @@
 
 import click
 
-from poolsize.answer.latency_limit import NO_LIMITS, LatencyLimits
+from poolsize.answer.latency_limit import LatencyLimits
 from poolsize.answer.recommendation import Recommendation, from_formula
 from poolsize.commands.limits import LIMITS, limit_options, limits_of
 from poolsize.commands.outputs import json_option
@@ -50,7 +50,7 @@ def recommend(
     The formula, connections = cores * 2 + effective_disks, is a place to start measuring.
     """
     limits = limits_of(max_p95_ms, max_p99_ms)
-    if not run_path and (current is not None or limits != NO_LIMITS):
+    if not run_path and (current is not None or limits is not None):
         raise BadInput("--current, --max-p95 and --max-p99 need a measured run: name it with --run")
     answer, note = (_measured(run_path, limits, current), None) if run_path else _from_formula(facts)
     if note:
@@ -59,7 +59,7 @@ def recommend(
     end_without_size(answer)
 
 
-def _measured(run_path: str, limits: LatencyLimits, current: int | None) -> Recommendation:
+def _measured(run_path: str, limits: LatencyLimits | None, current: int | None) -> Recommendation:
     """Return the recommendation of a run. Raises BadInput for an option that describes a host: the run has its own."""
     from poolsize.answer.recommendation import recommend as recommend_from
 

@@ -10,8 +10,9 @@ from typing import Any
 import click
 
 from poolsize.analysis.analysis import analyze
+from poolsize.answer.latency_limit import LatencyLimits
 from poolsize.answer.recommendation import recommend
-from poolsize.commands.limits import limit_options, limits_of
+from poolsize.commands.limits import current_option
 from poolsize.commands.outputs import json_option
 from poolsize.commands.run_file import end_without_size
 from poolsize.errors import BadInput
@@ -44,22 +45,21 @@ def _sweep_options(command: Callable[..., None]) -> Callable[..., None]:
 
 @click.command()
 @_sweep_options
-@limit_options
+@current_option
 @json_option
-def sweep(current: int | None, max_p95_ms: str | None, max_p99_ms: str | None, as_json: bool, **texts: Any) -> None:
+def sweep(current: int | None, as_json: bool, **texts: Any) -> None:
     """Measure pool sizes on a real server and recommend one.
 
     Without --url or POOLSIZE_URL it starts a private MariaDB or MySQL on this machine and removes it afterwards.
     Without --pool-sizes or --rate it searches for the pool size, until the answer is certain or the budget is spent.
     """
-    limits = limits_of(max_p95_ms, max_p99_ms)
     options = SweepOptions.parse(texts)
     resumed = load_run(options.resume, torn_end=True).setting if options.resume else None
     if options.replay is None and resumed and resumed.recording:
         options = replace(options, replay=Path(resumed.recording))
     run_path = _replay(options) if options.replay else _measure(options, resumed)
     run = load_run(run_path)
-    answer = recommend(analyze(run), limits, current)
+    answer = recommend(analyze(run), LatencyLimits.of_plan(run.plan), current)
     if as_json:
         click.echo(recommendation_json(answer, run=str(run_path), steps=len(run.steps), load_seconds=run.load_seconds))
     else:

@@ -95,6 +95,7 @@ class SweepPlan:
     verify: percentages of their own throughput at which the answer and the valid sizes next to it are measured again
     after the sweep.
     attempts: largest number of attempts at a step that fails a check that may pass another time.
+    max_p95_ms, max_p99_ms: latency limits of the answer, on p95 and p99 of the total time; None for no limit.
     seed: fixes the random order of a grid's steps within each repeat, and the windows of a replay.
     """
 
@@ -114,6 +115,8 @@ class SweepPlan:
     seed: int = 1
     search: Search | None = None
     pool: PoolKind = PoolKind.FAIR
+    max_p95_ms: float | None = None
+    max_p99_ms: float | None = None
 
     def __post_init__(self) -> None:
         """Raise BadInput for a plan that can't be carried out."""

@@ -23,7 +23,7 @@ FORMAT = 6
 4: checks and stopped hold figures in place of a sentence: {check, passed, values} and {reason, values}.
    In calibration: no statement_us. In step.server: fewer counters.
 5: In plan: pool. In setting: schema and own_wait_time. In step: kinds.
-6: In step: backlog and busy.
+6: In step: backlog and busy. In plan: max_p95_ms and max_p99_ms.
 """
 
 _SETTING = TypeAdapter(Setting)

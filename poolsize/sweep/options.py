@@ -159,6 +159,14 @@ class SweepOptions:
         "next to it, each at arrival rates of these percentages of its throughput.", "none", readers.percentages,
         readers.write_whole_numbers,
     )] = None
+    max_p95_ms: Annotated[float | None, Option(
+        "--max-p95", "Latency limit of the answer: highest p95 of the total time, e.g. 20ms.", "none",
+        readers.positive_milliseconds, readers.write_milliseconds, replayed=True,
+    )] = None
+    max_p99_ms: Annotated[float | None, Option(
+        "--max-p99", "Latency limit of the answer: highest p99 of the total time, e.g. 50ms.", "none",
+        readers.positive_milliseconds, readers.write_milliseconds, replayed=True,
+    )] = None
     repeats: Annotated[int | None, Option(
         "--repeats", "Number of steps at each of the --pool-sizes.", "1", readers.whole_number, replayed=True,
     )] = None

@@ -8,11 +8,14 @@ import pytest
 from poolsize.analysis.analysis import analyze
 from poolsize.analysis.stats.percentiles import QUANTILES
 from poolsize.answer.finding import Code, Finding
-from poolsize.answer.latency_limit import LatencyLimits
+from poolsize.answer.latency_limit import NO_LIMITS, LatencyLimits
 from poolsize.answer.recommendation import Recommendation, recommend
+from poolsize.errors import BadInput
 from poolsize.load.recorder import histogram
 from poolsize.present.report.report import report_html, report_markdown
 from poolsize.present.text.analysis import analysis_text
+from poolsize.present.text.recommendation import recommendation_text
+from poolsize.present.text.repeat_command import repeat_command
 from poolsize.present.text.sentences.findings import reason_sentences, warning_sentences
 from poolsize.runs.check import Check, CheckResult
 from poolsize.runs.run import Latencies, Run, Step
@@ -144,3 +147,34 @@ def test_the_table_has_the_utilisation_at_a_rate_only() -> None:
         assert "98 %" in text
     for text in (analysis_text(closed), report_markdown(closed, recommend(closed))):
         assert "busy" not in text
+
+
+def with_limit(run: Run, max_p95_ms: float) -> Run:
+    return replace(run, setting=replace(run.setting, plan=replace(run.plan, max_p95_ms=max_p95_ms)))
+
+
+def test_the_limit_of_the_sweep_holds_unless_another_is_given() -> None:
+    run = with_limit(at_a_rate(P95_MS), 100)
+    assert recommend(run).pool_size == 4
+    assert recommend(run, LatencyLimits(max_p95_ms=50)).pool_size == 8
+    assert recommend(run, NO_LIMITS).pool_size == 2
+    assert "Latency limit p95 within 100 ms: kept" in report_markdown(analyze(run), recommend(run))
+    assert "--max-p95 100ms" in repeat_command(run)
+
+
+def test_a_limit_of_the_sweep_on_what_the_run_does_not_know_is_left_out() -> None:
+    steps = tuple(replace(step, latencies=None, p95_ms=(0.0,) * 11) for step in a_run({1: 100, 2: 200, 4: 390}).steps)
+    run = with_limit(replace(a_run({1: 100, 2: 200, 4: 390}), steps=steps), 100)
+    assert recommend(run).pool_size == 4
+    with pytest.raises(BadInput, match="`max_p95_ms` 100ms: the run does not know its p95"):
+        recommend(run, LatencyLimits(max_p95_ms=100))
+
+
+def test_no_range_is_claimed_where_none_was_estimated() -> None:
+    closed = a_run({4: 390, 8: 400, 16: 396, 32: 360, 64: 300}, users=256)
+    assert "95 % range" in recommendation_text(recommend(closed))
+    assert "95 % range" not in recommendation_text(recommend(closed, LatencyLimits(max_p95_ms=645)))
+    at_rate = at_a_rate(P95_MS)
+    assert "95 % range" not in recommendation_text(recommend(at_rate))
+    assert "The smallest measured pool that serves 300/s has 2 connections." in analysis_text(analyze(at_rate))
+    assert "95 % range" not in analysis_text(analyze(at_rate))

@@ -137,6 +137,17 @@ def test_up_to_format_4_every_sweep_used_the_fair_pool_and_poolsizes_schema(tmp_
     assert load_run(path) == RUN
 
 
+def test_up_to_format_5_nothing_is_known_of_a_backlog_or_a_limit(tmp_path: Path) -> None:
+    path = written(tmp_path / "a.jsonl")
+    header, *lines = [json.loads(line) for line in path.read_text().splitlines()]
+    header["format"] = 5
+    assert [header["setting"]["plan"].pop(name) for name in ("max_p95_ms", "max_p99_ms")] == [None, None]
+    for line in lines:
+        assert [line["step"].pop(name) for name in ("backlog", "busy")] == [[], []]
+    path.write_text("".join(json.dumps(line) + "\n" for line in (header, *lines)))
+    assert load_run(path) == RUN
+
+
 def test_the_sentences_of_format_3_are_read_as_figures() -> None:
     """Every figure of a stored sentence is in the values, with the same digits."""
     path = ROOT / "tests/data/oltp-format-3.jsonl"

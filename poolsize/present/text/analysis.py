@@ -8,7 +8,7 @@ from poolsize.present.text.sentences.checks import check_sentence
 from poolsize.present.text.tables import estimators_table, kinds_table, sizes_table, verified_table
 from poolsize.present.text.width import terminal_width
 from poolsize.runs.plan import PoolKind
-from poolsize.units import count, milliseconds, percent
+from poolsize.units import count, milliseconds, per_second, percent
 
 
 def analysis_text(analysis: Analysis) -> str:
@@ -55,6 +55,9 @@ def _estimates(analysis: Analysis) -> str:
     plateau = analysis.plateau
     if plateau is None:
         return "No pool size passed the checks that an estimate needs."
+    if analysis.setting.plan.rate is not None:
+        size, rate = count(plateau.pool_size, "connection"), per_second(analysis.setting.plan.rate)
+        return f"The smallest measured pool that serves {rate} has {size}."
     wide = " The range is too wide for an answer." if plateau.high > NOISY_SPAN * plateau.low else ""
     return (
         f"Plateau: {count(plateau.pool_size, 'connection')}, the smallest pool size within "

@@ -34,6 +34,10 @@ def _sizes(answer: Recommendation) -> str:
     return f" --pool-sizes {','.join(map(str, answer.sweep_sizes))}" if floored else ""
 
 
+WITHOUT_RANGE = {Code.CARRIES_RATE, Code.LIMIT_DECIDES}
+"""Findings of an answer that is one of the measured sizes, or that a limit decides: no 95 % range was estimated."""
+
+
 def _headline(answer: Recommendation) -> str:
     if answer.pool_size is None:
         return f"No pool size can be recommended from this run.  [{answer.verdict}]"
@@ -41,6 +45,8 @@ def _headline(answer: Recommendation) -> str:
         return f"Start with {count(answer.pool_size, 'connection')}."
     low, high = answer.range or (answer.pool_size, answer.pool_size)
     interval = f" (95 % range {low})" if low == high else f" (95 % range {low} to {high})"
+    if any(finding.code in WITHOUT_RANGE for finding in answer.findings):
+        interval = ""
     doubt = "" if answer.verdict == "measured" else f"  [{answer.verdict}]"
     return f"Pool size: {count(answer.pool_size, 'connection')}{interval}{doubt}"
 
