@@ -36,7 +36,8 @@ from poolsize.locust.progress_pipe import ProgressPipe
 from poolsize.locust.shares import split, worker_shares
 from poolsize.locust.workers import Workers
 from poolsize.runs.plan import PlannedStep
-from poolsize.runs.run import Calibration, Setting, Step, Stopped, StopReason
+from poolsize.runs.run import Calibration, Setting, Step
+from poolsize.runs.stopped import Stopped, StopReason
 from poolsize.sweep.events import SecondPassed
 from poolsize.sweep.readers import OWN_SCHEMA
 from poolsize.target.connection import connect, error_kind

@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 
 from poolsize.facts.machine import Machine
 from poolsize.facts.server import Server
 from poolsize.runs.check import CheckResult
 from poolsize.runs.plan import SearchEnd, SweepPlan
+from poolsize.runs.stopped import Stopped
 
 LATENCIES = ("wait", "usage", "total")
 """The fields of Latencies."""
@@ -66,27 +66,6 @@ class Calibration:
 
     loop_us: float
     round_trip_us: float
-
-
-class StopReason(StrEnum):
-    """Why a step ended before its planned length."""
-
-    TOO_MANY_ERRORS = "too_many_errors"
-    BACKLOG = "backlog"
-    WORKER_LOST = "worker_lost"
-
-
-@dataclass(frozen=True)
-class Stopped:
-    """An early end of a step.
-
-    reason: why the step ended early.
-    values: the figures of the reason. `too_many_errors`: `failed` of all `transactions`. `backlog`: `backlog`,
-    transactions that were due and had no connection. `worker_lost`: `lost` of all `workers`; older runs lack both.
-    """
-
-    reason: StopReason
-    values: Mapping[str, int]
 
 
 @dataclass(frozen=True)

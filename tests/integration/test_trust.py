@@ -17,7 +17,8 @@ from poolsize import analyze, load_run, recommend
 from poolsize.analysis.stats.percentiles import merged, percentiles
 from poolsize.answer.finding import Remedy
 from poolsize.present.text.sentences.findings import warning_sentences
-from poolsize.runs.run import Run, Step, StopReason
+from poolsize.runs.run import Run, Step
+from poolsize.runs.stopped import StopReason
 from poolsize.target.private_server import PrivateServer, private_server
 from tests.conftest import curve_of, locust, may_run_on, measured_again
 

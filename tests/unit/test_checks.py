@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from poolsize.analysis.checks import check_step
-from poolsize.runs.run import Step, Stopped, StopReason, Worker
+from poolsize.runs.run import Step, Worker
+from poolsize.runs.stopped import Stopped, StopReason
 from tests.conftest import a_step
 
 GOOD = a_step(4, [100] * 10)

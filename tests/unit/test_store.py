@@ -8,7 +8,8 @@ import pytest
 
 from poolsize.analysis.analysis import analyze
 from poolsize.errors import BadInput, WorkFailed
-from poolsize.runs.run import Run, StopReason
+from poolsize.runs.run import Run
+from poolsize.runs.stopped import StopReason
 from poolsize.runs.store import FORMAT, RunWriter, load_run
 from poolsize.sweep.grid import missing_steps
 from poolsize.sweep.next_step import remaining

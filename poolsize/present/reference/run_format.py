@@ -7,7 +7,8 @@ from poolsize.present.reference.markdown import GENERATED, table
 from poolsize.present.reference.records import explained_fields
 from poolsize.runs.check import CheckResult
 from poolsize.runs.plan import Search, SearchEnd, SweepPlan
-from poolsize.runs.run import Calibration, Latencies, Setting, Step, Stopped, Worker
+from poolsize.runs.run import Calibration, Latencies, Setting, Step, Worker
+from poolsize.runs.stopped import Stopped
 from poolsize.runs.store import FORMAT
 
 INTRODUCTION = f"""

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from poolsize.runs.check import Check, CheckResult
-from poolsize.runs.run import StopReason
+from poolsize.runs.stopped import StopReason
 from poolsize.units import count, milliseconds, percent, signed_percent
 
 Values = Mapping[str, Any]
