@@ -6,13 +6,12 @@ from enum import StrEnum
 from statistics import fmean
 
 from poolsize.analysis.by_size import mean_counter
+from poolsize.analysis.service_demand import SATURATED
 from poolsize.analysis.stats.percentiles import mean_ms
 from poolsize.facts.server import Server
 from poolsize.runs.check import Check, Value
 from poolsize.runs.run import Calibration, Step
 
-SATURATED = 0.85
-"""A processor is saturated from this share of its cores on: a mean over seconds hides moments without a free core."""
 MISSES = 0.01
 """Disk reads are a bottleneck from this share of page requests that miss the buffer pool on."""
 LOCKED = 0.25

@@ -16,8 +16,7 @@ from poolsize.analysis.estimators import (
     UslEstimator,
     means_by_size,
 )
-from poolsize.analysis.models.closed_network import Station
-from poolsize.analysis.models.network_fit import NO_CLIENT
+from poolsize.analysis.models.network_fit import NOTHING_MEASURED, MeasuredStations
 from poolsize.analysis.observation import Observation
 from poolsize.analysis.plateau import TOLERANCE
 
@@ -59,30 +58,32 @@ class Estimate:
 
 
 def answers(
-    observations: Sequence[Observation], tolerance: float = TOLERANCE, client: Station = NO_CLIENT
+    observations: Sequence[Observation],
+    tolerance: float = TOLERANCE,
+    measured: MeasuredStations = NOTHING_MEASURED,
 ) -> Mapping[str, int | None]:
     """Return estimator -> its pool size, for every estimator but the plateau. Ranges and tests would take longer.
 
-    observations: ascending in size. tolerance: share of capacity. client: service demand at the load generator.
+    observations: ascending in size. tolerance: share of capacity. measured: service demands.
     """
     others = {name: estimator for name, estimator in ESTIMATORS.items() if name != PLATEAU}
-    return {name: estimator(tolerance, client).pool_size(observations) for name, estimator in others.items()}
+    return {name: estimator(tolerance, measured).pool_size(observations) for name, estimator in others.items()}
 
 
 def estimates(
     observations: Sequence[Observation],
     tolerance: float = TOLERANCE,
-    client: Station = NO_CLIENT,
+    measured: MeasuredStations = NOTHING_MEASURED,
     *,
     of_grid: bool = True,
 ) -> Mapping[str, Estimate]:
     """Return estimator -> its estimate, with its range and its tests.
 
-    observations: ascending in size. tolerance: share of capacity. client: service demand at the load generator.
+    observations: ascending in size. tolerance: share of capacity. measured: service demands.
     of_grid: whether the user chose the measured sizes, in place of a search.
     """
     return {
-        name: _tested(estimator(tolerance, client, of_grid), observations) for name, estimator in ESTIMATORS.items()
+        name: _tested(estimator(tolerance, measured, of_grid), observations) for name, estimator in ESTIMATORS.items()
     }
 
 

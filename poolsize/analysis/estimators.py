@@ -13,9 +13,8 @@ from math import ceil
 import numpy as np
 
 from poolsize.analysis.curve import FittedCurve, candidates, fit_curve
-from poolsize.analysis.models.closed_network import Station
 from poolsize.analysis.models.kneedle import knee
-from poolsize.analysis.models.network_fit import NO_CLIENT, FittedNetwork, fit_network
+from poolsize.analysis.models.network_fit import NOTHING_MEASURED, FittedNetwork, MeasuredStations, fit_network
 from poolsize.analysis.models.usl import Usl, fit_usl
 from poolsize.analysis.observation import Observation
 from poolsize.analysis.plateau import ROUNDING, TOLERANCE, plateau
@@ -42,12 +41,12 @@ class Estimator(ABC):
     """A method of estimating a pool size from observations. All methods take observations ascending in size.
 
     tolerance: share of capacity by which throughput at the estimate may be lower.
-    client: service demand at the load generator, where it was measured.
+    measured: the service demands that were measured.
     of_grid: whether the user chose the measured sizes, in place of a search.
     """
 
     tolerance: float = TOLERANCE
-    client: Station = NO_CLIENT
+    measured: MeasuredStations = NOTHING_MEASURED
     of_grid: bool = True
 
     @abstractmethod
@@ -109,7 +108,7 @@ class ClosedNetworkEstimator(Estimator):
 
     def estimate(self, observations: Sequence[Observation]) -> SizeRange:
         """Return the smallest size within the tolerance; its range comes from SAMPLES samples of the fit."""
-        network = fitted_network(observations, self.client)
+        network = fitted_network(observations, self.measured)
         if network is None:
             return NO_ANSWER
         sizes = _candidates(observations)
@@ -119,12 +118,12 @@ class ClosedNetworkEstimator(Estimator):
 
     def pool_size(self, observations: Sequence[Observation]) -> int | None:
         """Return the smallest size within the tolerance."""
-        network = fitted_network(observations, self.client)
+        network = fitted_network(observations, self.measured)
         return None if network is None else self._plateau(network, _candidates(observations))
 
     def predict(self, observations: Sequence[Observation], size: int) -> float | None:
         """Return the network's throughput per second; None with too few sizes."""
-        network = fitted_network(observations, self.client)
+        network = fitted_network(observations, self.measured)
         return None if network is None else float(network.throughput([size])[0])
 
     def _plateau(self, network: FittedNetwork, sizes: Sequence[int]) -> int:
@@ -165,12 +164,14 @@ class KneedleEstimator(Estimator):
         return None
 
 
-def fitted_network(observations: Sequence[Observation], client: Station = NO_CLIENT) -> FittedNetwork | None:
+def fitted_network(
+    observations: Sequence[Observation], measured: MeasuredStations = NOTHING_MEASURED
+) -> FittedNetwork | None:
     """Return the closed network that fits the observations best; None with fewer than 4 sizes or a throughput of 0.
 
-    client: service demand at the load generator, where it was measured.
+    measured: the service demands that were measured.
     """
-    return fit_network(*means_by_size(observations), client)
+    return fit_network(*means_by_size(observations), measured)
 
 
 def means_by_size(observations: Sequence[Observation]) -> tuple[list[int], list[float], list[float]]:

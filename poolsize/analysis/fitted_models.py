@@ -11,8 +11,7 @@ from poolsize.analysis.bottleneck import Bottleneck
 from poolsize.analysis.by_size import BySize
 from poolsize.analysis.estimates import PLATEAU, Estimate, answers, estimates
 from poolsize.analysis.estimators import fitted_network
-from poolsize.analysis.models.closed_network import Station
-from poolsize.analysis.models.network_fit import NO_CLIENT, FittedNetwork
+from poolsize.analysis.models.network_fit import NOTHING_MEASURED, FittedNetwork, MeasuredStations
 from poolsize.analysis.observation import Observation
 from poolsize.analysis.plateau import Plateau
 from poolsize.analysis.size_summary import SizeSummary
@@ -38,20 +37,20 @@ class FittedModels:
         """Estimator -> its pool size with range and tests; empty at a fixed rate."""
         if self.plateau is None or not self.observations:
             return {}
-        return estimates(self.observations, self.plateau.tolerance, self._client, of_grid=self.of_grid)
+        return estimates(self.observations, self.plateau.tolerance, self._measured, of_grid=self.of_grid)
 
     @cached_property
     def sizes(self) -> Mapping[str, int | None]:
         """Estimator -> its pool size, without the ranges and tests of `estimates`, which take longer."""
         if self.plateau is None or not self.observations:
             return {PLATEAU: self.plateau.pool_size if self.plateau else None}
-        others = answers(self.observations, self.plateau.tolerance, self._client)
+        others = answers(self.observations, self.plateau.tolerance, self._measured)
         return {PLATEAU: self.plateau.pool_size, **others}
 
     @cached_property
     def network(self) -> FittedNetwork | None:
         """The closed network fitted to the valid sizes; None with fewer than 4, and at a fixed rate."""
-        return fitted_network(self.observations, self._client) if self.observations else None
+        return fitted_network(self.observations, self._measured) if self.observations else None
 
     @cached_property
     def bimodal(self) -> BimodalUsage | None:
@@ -103,7 +102,7 @@ class FittedModels:
         return None if self.plateau is None else self.by_size.nearest(self.plateau.pool_size)
 
     @property
-    def _client(self) -> Station:
-        """The load generator's station: its service demand at the largest valid size, where it is measured best."""
+    def _measured(self) -> MeasuredStations:
+        """The CPU of the load generator and of the server, at the largest valid size, where they are measured best."""
         demands = self.by_size.valid[-1].demands
-        return Station(demands.client_ms, demands.client_processes) if demands else NO_CLIENT
+        return demands.stations if demands else NOTHING_MEASURED

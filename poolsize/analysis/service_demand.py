@@ -9,9 +9,12 @@ from dataclasses import dataclass
 from math import ceil
 
 from poolsize.analysis.models.closed_network import Station, throughputs
+from poolsize.analysis.models.network_fit import NOT_MEASURED, MeasuredStations
 from poolsize.analysis.stats.percentiles import mean_ms
 from poolsize.runs.run import Step
 
+SATURATED = 0.85
+"""A processor is saturated from this share of its cores on: a mean over seconds hides moments without a free core."""
 LARGEST = 2000
 """The largest pool size, in connections, that is looked for."""
 
@@ -26,6 +29,7 @@ class ServiceDemands:
     where no step with a single connection shows it.
     inferred: the server's process was not visible. Then server_ms is the usage time of a single connection less
     client_ms: network and disk included.
+    saturated: the server's process, or all processes of its machine, kept at least 85 % of the cores busy.
     """
 
     client_ms: float
@@ -34,6 +38,13 @@ class ServiceDemands:
     server_cores: int
     other_ms: float
     inferred: bool
+    saturated: bool
+
+    @property
+    def stations(self) -> MeasuredStations:
+        """The CPU of the load generator and of the server; the server's is left out where it is inferred."""
+        cpu = NOT_MEASURED if self.inferred else Station(self.server_ms, self.server_cores)
+        return MeasuredStations(Station(self.client_ms, self.client_processes), cpu, self.saturated)
 
     def throughput(self, pool_size: int) -> float:
         """Return the transactions per second of a closed network with these demands, the pool of this size full."""
@@ -73,10 +84,12 @@ def service_demands(step: Step, smallest: Step, cores: int) -> ServiceDemands | 
     if server_ms is None and smallest.pool_size > 1:
         return None
     if server_ms is None:
-        return ServiceDemands(client_ms, processes, max(0.0, lone_ms), cores, 0.0, inferred=True)
+        return ServiceDemands(client_ms, processes, max(0.0, lone_ms), cores, 0.0, inferred=True, saturated=False)
     other_ms = max(0.0, lone_ms - (_server_ms(smallest) or 0.0)) if smallest.pool_size == 1 else 0.0
     server_cores = round(step.counter("process_cores") or cores)
-    return ServiceDemands(client_ms, processes, server_ms, server_cores, other_ms, inferred=False)
+    return ServiceDemands(
+        client_ms, processes, server_ms, server_cores, other_ms, inferred=False, saturated=_saturated(step)
+    )
 
 
 def service_demands_at(steps: Sequence[Step], pool_size: int, cores: int) -> ServiceDemands | None:
@@ -99,7 +112,13 @@ def service_demands_at(steps: Sequence[Step], pool_size: int, cores: int) -> Ser
         server_cores=repeats[0].server_cores,
         other_ms=sum(demands.other_ms for demands in repeats) / len(repeats),
         inferred=repeats[0].inferred,
+        saturated=all(demands.saturated for demands in repeats),
     )
+
+
+def _saturated(step: Step) -> bool:
+    loads = [(step.counter(f"{whose}_cpu"), step.counter(f"{whose}_cores")) for whose in ("process", "machine")]
+    return any(busy is not None and cores and busy >= SATURATED * cores for busy, cores in loads)
 
 
 def _client_ms(step: Step) -> float | None:

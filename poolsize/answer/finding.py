@@ -72,6 +72,7 @@ class Code(StrEnum):
     NOISY = "noisy"
     GENERATOR_NOT_SEPARABLE = "generator_not_separable"
     # what a prediction rests on
+    CORES_SCALE_CPU = "cores_scale_cpu"
     CORES_MAY_NOT_HELP = "cores_may_not_help"
     USERS_ROUNDED_UP = "users_rounded_up"
     EXTRAPOLATED = "extrapolated"

@@ -118,7 +118,7 @@ def predict(analysis: Analysis, what_if: WhatIf, sizes: Sequence[int] | None = N
         think_ms,
         predicted,
         _error(analysis, network),
-        _findings(analysis, what_if, users, max(pool_sizes)),
+        _findings(analysis, what_if, changed, users, max(pool_sizes)),
     )
 
 
@@ -129,10 +129,15 @@ def _error(analysis: Analysis, network: FittedNetwork) -> float:
     return float(np.sqrt(np.mean(errors**2)))
 
 
-def _findings(analysis: Analysis, what_if: WhatIf, users: int, largest: int) -> tuple[Finding, ...]:
+def _findings(
+    analysis: Analysis, what_if: WhatIf, network: FittedNetwork, users: int, largest: int
+) -> tuple[Finding, ...]:
     """Return the basis of the figures and the limits of their use. largest: the largest predicted size."""
     as_measured = analysis.models.usage_histogram is not None
     findings = [reason(Code.USAGE_AS_MEASURED if as_measured else Code.USAGE_EXPONENTIAL)]
+    if what_if.cores is not None:
+        other_ms = network.client.demand_ms + network.queue.demand_ms + network.delay_ms
+        findings.append(reason(Code.CORES_SCALE_CPU, cpu_ms=network.cpu.demand_ms, other_ms=other_ms))
     limit = analysis.bottleneck.name if analysis.bottleneck else BottleneckName.UNKNOWN
     if what_if.cores is not None and limit not in {BottleneckName.SERVER_CPU, BottleneckName.SHARED_CPU}:
         findings.append(warning(Code.CORES_MAY_NOT_HELP, bottleneck=limit))
@@ -157,9 +162,14 @@ def _require_possible(sizes: Sequence[int], users: int, instances: int) -> None:
 
 def _changed(analysis: Analysis, network: FittedNetwork, what_if: WhatIf) -> FittedNetwork:
     """Return the network with other cores, another round trip, and the workers of all instances."""
-    servers, delay_ms = network.servers, network.delay_ms
+    cpu, delay_ms = network.cpu, network.delay_ms
     if what_if.cores is not None:
-        servers = max(1, round(network.servers * what_if.cores / analysis.setting.cores))
+        if not cpu.demand_ms:
+            raise BadInput(
+                f"`cores` {what_if.cores}: the run does not know how much CPU time a transaction takes on the server; "
+                "leave it out"
+            )
+        cpu = cpu.with_servers(max(1, round(cpu.servers * what_if.cores / analysis.setting.cores)))
     if what_if.round_trip_ms is not None:
         calibration, statements = analysis.run.calibration, analysis.statements
         if calibration is None or statements is None:
@@ -170,7 +180,7 @@ def _changed(analysis: Analysis, network: FittedNetwork, what_if: WhatIf) -> Fit
         further_ms = statements * (what_if.round_trip_ms - calibration.round_trip_us / 1000)
         delay_ms = max(0.0, delay_ms + further_ms)
     client = replace(network.client, servers=network.client.servers * what_if.instances)
-    return replace(network, servers=servers, delay_ms=delay_ms, client=client)
+    return replace(network, client=client, cpu=cpu, delay_ms=delay_ms)
 
 
 def _sizes(analysis: Analysis, users: int, instances: int) -> tuple[int, ...]:

@@ -38,9 +38,9 @@ from poolsize.sweep.readers import milliseconds, pool_sizes, read, read_optional
 def predict(run: str, sizes: str | None, plot: Path | None, as_json: bool, **different: Any) -> None:
     """Predict throughput and latencies of RUN's workload with other cores, round trips, think times or users.
 
-    The prediction uses a closed queueing network fitted to the run. It has three parts: the CPU of the load
-    generator; the database, which serves several transactions at a time; and a delay without a queue. Options
-    that you leave out keep the values of the run.
+    The prediction uses a closed queueing network fitted to the run. It has four parts: the CPU of the load
+    generator; the CPU of the server; a further queue in the database, such as locks or the redo log; and a delay
+    without a queue. Options that you leave out keep the values of the run.
     """
     what_if = WhatIf(
         cores=different["cores"],

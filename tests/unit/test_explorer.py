@@ -42,7 +42,7 @@ def test_what_a_recording_does_not_know_is_told() -> None:
 
 def test_a_slider_that_could_say_nothing_is_not_there() -> None:
     run = recorded_run(published_curves()["cisco"].recording, "cisco", 8)
-    assert [child.description for child in explorer(run).children[:-1]] == ["tolerance", "database cores"]
+    assert [child.description for child in explorer(run).children[:-1]] == ["tolerance"]
 
 
 def test_the_sliders_begin_at_the_answer() -> None:

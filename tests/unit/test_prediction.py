@@ -16,7 +16,7 @@ from poolsize.answer.prediction import WhatIf, predict
 from poolsize.errors import BadInput, WorkFailed
 from poolsize.present.text.sentences.findings import sentence
 from poolsize.runs.store import load_run
-from tests.conftest import ROOT, a_run
+from tests.conftest import ROOT, a_run, example
 
 SCAN = analyze(load_run(ROOT / "data/examples/scan-mariadb.jsonl"))
 
@@ -154,6 +154,24 @@ def test_more_cores_are_no_promise_where_something_else_held_the_run() -> None:
     assert insert.bottleneck.name not in {"server CPU", "shared CPU"}
     assert any("may not help" in note for note in map(sentence, predict(insert, WhatIf(cores=8), [16]).findings))
     assert not any("may not help" in note for note in map(sentence, predict(SCAN, WhatIf(cores=8), [16]).findings))
+
+
+def test_what_is_not_cpu_stays_as_it_is_with_other_cores() -> None:
+    insert = example("insert-mysql")
+    as_it_was, more = (predict(insert, WhatIf(cores=cores)) for cores in (None, 8))
+    demands = insert.valid_sizes[-1].demands
+    assert demands is not None
+    assert as_it_was.network.cpu.servers == demands.server_cores == 2
+    assert more.network.cpu.servers == 8
+    assert more.network.cpu.demand_ms == demands.server_ms
+    assert more.network.queue == as_it_was.network.queue
+    assert any("0.166 ms. Its other 0.685 ms stay" in note for note in map(sentence, more.findings))
+
+
+def test_cores_are_refused_where_the_cpu_time_is_not_known() -> None:
+    steps = tuple(replace(step, server={}) for step in SCAN.run.steps)
+    with pytest.raises(BadInput, match="`cores` 8: the run does not know how much CPU time"):
+        predict(analyze(replace(SCAN.run, steps=steps)), WhatIf(cores=8))
 
 
 def test_distance_is_paid_by_every_statement() -> None:

@@ -6,7 +6,8 @@ normalising constants, X(n) = G(n - 1) / G(n) (Gordon and Newell, 1967). Convolu
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import log
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +34,11 @@ class Station:
     servers: int = 1
     slowdown: float = 0.0
     scaling: float = 1.0
+
+    def with_servers(self, servers: int) -> "Station":
+        """Return the station with another number of servers, of which interference takes the same share."""
+        lost = (self.scaling - 1) * log(self.servers)
+        return replace(self, servers=servers, scaling=1 + lost / log(servers) if servers > 1 else 1.0)
 
 
 def throughputs(stations: Sequence[Station], delay_ms: float, population: int) -> Vector:
@@ -61,6 +67,18 @@ def throughputs_at(stations: Sequence[Station], delay_ms: float, populations: Se
     constants = _convolved(constants, _weights(used[-1], slowest, numbers), needed) if used else constants[needed]
     after = np.searchsorted(needed, populations)
     return np.asarray(np.exp(constants[after - 1] - constants[after]) / slowest)
+
+
+def normalising_constants(stations: Sequence[Station], slowest_ms: float, population: int) -> Vector:
+    """Return the logarithms of the normalising constants with 0, 1, ..., population connections, without a delay.
+
+    stations: at least one, with a demand each. slowest_ms: the slowest station's demand by server.
+    """
+    numbers = np.arange(population + 1)
+    constants = _weights(stations[0], slowest_ms, numbers)
+    for station in stations[1:]:
+        constants = _convolved(constants, _weights(station, slowest_ms, numbers), numbers)
+    return np.asarray(constants + numbers * np.log(slowest_ms))
 
 
 def _weights(station: Station, slowest: float, numbers: NDArray[np.int64]) -> Vector:

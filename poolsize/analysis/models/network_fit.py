@@ -1,61 +1,94 @@
-"""A closed network fitted to a throughput curve: the load generator, the database's servers, and a delay.
+"""A closed network fitted to a throughput curve: the load generator, the server's CPU, a further queue, and a delay.
 
-A connection in use is at the load generator's processor, at a server of the database, or in a delay. The delay, such
-as the network or a commit's disk, has no queue. Busy servers may interfere with each other (scaling). Each connection
-beyond the servers makes service longer by a fixed share (slowdown). The load generator's service demand is measured;
-the other parameters are fitted.
+The service demands at the load generator and at the server's CPU are measured. The rest of a transaction's time is
+fitted. It is a delay without a queue, such as the network, and where the curve demands it a further queue in the
+database, such as locks or the redo log. Busy servers of a station may interfere with each other (scaling). Each
+connection beyond the servers makes service longer by a fixed share (slowdown).
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from math import exp, log
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import log
 
 import numpy as np
-from scipy.optimize import least_squares
+from numpy.typing import NDArray
 
 from poolsize.analysis.models.closed_network import Station, throughputs_at
-from poolsize.analysis.vector import Vector
+from poolsize.analysis.models.least_squares import Minima, least_squares
+from poolsize.analysis.models.network_curve import NetworkCurve
+from poolsize.analysis.vector import Matrix, Vector
 
 FEWEST_SIZES = 4
 """Four parameters need four sizes or more."""
 SERVERS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
-"""Numbers of servers that are tried."""
-PATIENCE = 4
-"""The search over SERVERS ends after this many numbers in a row that fit worse than the best."""
-NO_CLIENT = Station(0.0)
-"""A load generator without a service demand of its own."""
+"""Numbers of servers of the further queue; all are tried."""
+STARTS = ((0.95, 1e-5), (0.95, 1e-2), (0.5, 1e-5), (0.5, 1e-2))
+"""Scaling and slowdown from which a fit begins."""
+ROUGH, EXACT = 1e-3, 1e-13
+"""Tolerances of the fits from all starts, and of the fits that go on from the best."""
+BEST = 8
+"""The number of rough fits that are made exact."""
+TIE = 0.01
+"""A larger number of servers must lower the cost by more than this. Cost is half of chi squared."""
+NOT_MEASURED = Station(0.0)
+"""A station whose service demand is not known, or which a network lacks."""
 LEAST_ERROR = 0.01
 """The lowest standard error of a point, a share: the model itself is not more exact."""
 USUAL_SCALING = 0.2
 """Usual distance of the scaling below 1 (standard deviation); it lets four sizes determine four parameters."""
-LOWEST, HIGHEST = np.array([-15.0, -15.0, 0.0, 0.2]), np.array([12.0, 12.0, 10.0, 1.0])
-"""Bounds of the fit: logarithms of service and delay in ms, slowdown, scaling."""
-NO_COVARIANCE: Vector = np.zeros((4, 4))
+USUAL_SLOWDOWN = 1.0
+"""Usual slowdown (standard deviation); it decides where no measured size is beyond the servers."""
+LEAST_TIME, MOST_TIME = 1e-6, 1e3
+"""Bounds of demand and delay, as multiples of the time of a lone transaction."""
+MOST_SLOWDOWN = 10.0
+LEAST_SCALING = 0.2
+NO_COVARIANCE: Matrix = np.zeros((4, 4))
+
+
+@dataclass(frozen=True)
+class MeasuredStations:
+    """The stations whose service demands are measured; NOT_MEASURED for a demand that is not known.
+
+    client: the CPU of the load generator. cpu: the CPU of the database's server.
+    saturated: whether the server's CPU, or its machine's, had no room left with the largest pool. Only then may the
+    CPU's throughput be fitted: other programs and interference take a part of it.
+    """
+
+    client: Station = NOT_MEASURED
+    cpu: Station = NOT_MEASURED
+    saturated: bool = False
+
+    @property
+    def known(self) -> tuple[Station, ...]:
+        """The stations with a service demand."""
+        return tuple(station for station in (self.client, self.cpu) if station.demand_ms)
+
+
+NOTHING_MEASURED = MeasuredStations()
 
 
 @dataclass(frozen=True)
 class FittedNetwork:
     """A fitted closed network.
 
-    servers: number of the database's servers. service_ms: service demand of a transaction there, in ms.
-    delay_ms: time of a transaction in the delay, in ms. slowdown, scaling: of the servers, see Station.
-    client: the load generator's station. covariance: of the fitted parameters (logarithm of service_ms, logarithm of
-    delay_ms, slowdown, scaling), shape (4, 4).
+    client: the CPU of the load generator, measured. cpu: the CPU of the server; its demand and cores are measured, and
+    without a further queue its slowdown and scaling are fitted.
+    queue: the further queue, fitted; its demand is 0 where the network has none.
+    delay_ms: time of a transaction in the delay, in ms.
+    covariance: of the fitted parameters, shape (4, 4). They are the fitted station's demand_ms, delay_ms, and the
+    fitted station's slowdown and scaling.
     """
 
-    servers: int
-    service_ms: float
-    delay_ms: float
-    slowdown: float
-    scaling: float
     client: Station
-    covariance: Vector
+    cpu: Station
+    queue: Station
+    delay_ms: float
+    covariance: Matrix
 
     @property
-    def stations(self) -> tuple[Station, Station]:
-        """The two stations with a queue: the load generator's processor and the database's servers."""
-        return self.client, Station(self.service_ms, self.servers, self.slowdown, self.scaling)
+    def stations(self) -> tuple[Station, Station, Station]:
+        """The stations with a queue."""
+        return self.client, self.cpu, self.queue
 
     def throughput(self, sizes: Sequence[int]) -> Vector:
         """Return the transactions per second with full pools of these sizes, one value a size."""
@@ -63,51 +96,127 @@ class FittedNetwork:
 
     def samples(self, number: int) -> "list[FittedNetwork]":
         """Return a number of networks sampled from the fit's uncertainty, the same at every call."""
-        best = [log(self.service_ms), log(self.delay_ms), self.slowdown, self.scaling]
+        fitted = self.queue if self.queue.demand_ms else self.cpu
+        best = np.array([fitted.demand_ms, self.delay_ms, fitted.slowdown, fitted.scaling])
+        low = np.array([LEAST_TIME * fitted.demand_ms, 0.0, 0.0, LEAST_SCALING])
+        high = np.array([np.inf, np.inf, MOST_SLOWDOWN, 1.0])
         sampled = np.random.default_rng(0).multivariate_normal(best, self.covariance, number, method="eigh")
-        return [_network(np.clip(parameters, LOWEST, HIGHEST), self.servers, self.client) for parameters in sampled]
+        return [
+            replace(self, cpu=station, delay_ms=delay)
+            if fitted is self.cpu
+            else replace(self, queue=station, delay_ms=delay)
+            for demand, delay, slowdown, scaling in np.clip(sampled, low, high).tolist()
+            for station in [Station(demand, fitted.servers, slowdown, scaling)]
+        ]
+
+
+@dataclass(frozen=True)
+class _Fit:
+    """The minimum of one structure: the fitted station with the delay, the cost, and the parameters' covariance."""
+
+    station: Station
+    delay_ms: float
+    cost: float
+    covariance: Matrix
+    scale: float
+
+
+@dataclass(frozen=True)
+class _Curve:
+    """The curve to be fitted: ascending sizes, transactions per ms, and the weights of the logarithms' deviations."""
+
+    sizes: Sequence[int]
+    rates: Vector
+    weights: Vector
+
+    @property
+    def lone_ms(self) -> float:
+        """The shortest time that a connection can need for a transaction."""
+        return float((np.asarray(self.sizes) / self.rates).min())
 
 
 def fit_network(
-    sizes: Sequence[int], throughput: Sequence[float], errors: Sequence[float], client: Station = NO_CLIENT
+    sizes: Sequence[int],
+    throughput: Sequence[float],
+    errors: Sequence[float],
+    measured: MeasuredStations = NOTHING_MEASURED,
 ) -> FittedNetwork | None:
     """Return the network that fits best, weighted by the standard errors; None with fewer than 4 sizes.
 
     None, too, with a throughput of 0. sizes: ascending. throughput, errors: means and their standard errors at the
-    sizes, per second. client: service demand at the load generator; without it the fitted delay contains that demand.
+    sizes, per second. measured: without a station's demand, the fitted times contain it.
+
+    Where the server's CPU was saturated, a further queue must earn its two parameters: without it, Schwarz's criterion
+    (1978) must be worse.
     """
     rates = np.asarray(throughput, float)
     if len(sizes) < FEWEST_SIZES or not (rates > 0).all():
         return None
-    weights = 1 / np.maximum(np.asarray(errors, float) / rates, LEAST_ERROR)
-
-    def residuals(parameters: Vector, servers: int) -> Vector:
-        deviations = np.log(_network(parameters, servers, client).throughput(sizes) / rates) * weights
-        return np.append(deviations, (parameters[-1] - 1) / USUAL_SCALING)
-
-    best, servers, worse = None, 0, 0
-    for number in SERVERS:
-        if number > max(sizes) or worse == PATIENCE:
-            break
-        fit = _fit(residuals, number, sizes, rates)
-        if best is None or fit.cost < best.cost:
-            best, servers, worse = fit, number, 0
-        else:
-            worse += 1
-    assert best is not None
-    scale = 2 * float(best.cost) / max(1, len(sizes) - len(best.x))
-    return _network(best.x, servers, client, np.linalg.pinv(best.jac.T @ best.jac) * max(1.0, scale))
+    curve = _Curve(sizes, rates / 1000, 1 / np.maximum(np.asarray(errors, float) / rates, LEAST_ERROR))
+    with_queue = _fit(curve, measured.known, [number for number in SERVERS if number <= max(sizes)])
+    if measured.saturated:
+        client = tuple(station for station in (measured.client,) if station.demand_ms)
+        cpu_only = _fit(curve, client, [measured.cpu.servers], measured.cpu.demand_ms)
+        if 2 * (cpu_only.cost - with_queue.cost) <= 2 * log(len(sizes)) * with_queue.scale:
+            return FittedNetwork(
+                measured.client, cpu_only.station, NOT_MEASURED, cpu_only.delay_ms, cpu_only.covariance
+            )
+    return FittedNetwork(measured.client, measured.cpu, with_queue.station, with_queue.delay_ms, with_queue.covariance)
 
 
-def _fit(residuals: Callable[[Vector, int], Vector], servers: int, sizes: Sequence[int], rates: Vector) -> Any:
-    """Return SciPy's result of the fit with a number of servers; it starts from the rates' two asymptotes."""
-    service_ms = 1000 * servers / float(rates.max())
-    lone_ms = 1000 * float((np.asarray(sizes) / rates).min())
-    start = [log(service_ms), log(max(lone_ms - service_ms, 0.1 * service_ms)), 1e-3, 0.95]
-    start_inside = np.clip(start, LOWEST + 1e-6, HIGHEST - 1e-6)
-    return least_squares(residuals, start_inside, args=(servers,), bounds=(LOWEST, HIGHEST))
+def _fit(curve: _Curve, measured: Sequence[Station], servers: Sequence[int], demand_ms: float | None = None) -> _Fit:
+    """Return the best fit over these numbers of servers of the fitted station; the smallest number of those that tie.
+
+    demand_ms: the fitted station's demand where it is measured.
+    """
+    numbers = np.repeat(servers, len(STARTS))
+    model = _Model(NetworkCurve(curve.sizes, measured), curve, numbers)
+    starts, low, high = _starts(curve, numbers, demand_ms)
+    rough = least_squares(model, starts, low, high, ROUGH)
+    best = np.sort(np.argsort(rough.costs, kind="stable")[:BEST])
+    narrowed = replace(model, servers=numbers[best])
+    exact = least_squares(narrowed, rough.parameters[best], low[best], high[best], EXACT)
+    place = int(np.flatnonzero(exact.costs <= exact.costs.min() + TIE)[0])
+    held = low[best][place] == high[best][place]
+    return _result(curve, exact, place, int(numbers[best][place]), held)
 
 
-def _network(parameters: Vector, servers: int, client: Station, covariance: Vector = NO_COVARIANCE) -> FittedNetwork:
-    service, delay, slowdown, scaling = map(float, parameters)
-    return FittedNetwork(servers, exp(service), exp(delay), slowdown, scaling, client, covariance)
+@dataclass(frozen=True)
+class _Model:
+    """The residuals of a fit, for least_squares: deviations from the curve, and those of slowdown and scaling."""
+
+    network: NetworkCurve
+    curve: _Curve
+    servers: NDArray[np.int64]
+
+    def __call__(self, parameters: Matrix, starts: NDArray[np.int64]) -> tuple[Matrix, Matrix]:
+        rates, derivatives = self.network(self.servers[starts], parameters)
+        weights = self.curve.weights
+        usual = np.array([USUAL_SLOWDOWN, USUAL_SCALING])
+        deviations = (rates - np.log(self.curve.rates)) * weights
+        further = (parameters[:, 2:] - [0.0, 1.0]) / usual
+        by_further = np.broadcast_to(np.array([[0, 0, 1, 0], [0, 0, 0, 1]]) / usual[:, None], (len(starts), 2, 4))
+        return (
+            np.concatenate([deviations, further], axis=1),
+            np.concatenate([derivatives * weights[:, None], by_further], axis=1),
+        )
+
+
+def _starts(curve: _Curve, servers: NDArray[np.int64], demand_ms: float | None) -> tuple[Matrix, Matrix, Matrix]:
+    """Return the starting points, from the curve's two asymptotes, and the lower and upper bounds; all of one shape."""
+    scaling, slowdown = np.tile(np.array(STARTS), (len(servers) // len(STARTS), 1)).T
+    demands = servers**scaling / curve.rates.max() if demand_ms is None else np.full(len(servers), demand_ms)
+    delays = np.maximum(curve.lone_ms - demands, 0.1 * curve.lone_ms)
+    low = np.tile([LEAST_TIME * curve.lone_ms, LEAST_TIME * curve.lone_ms, 0.0, LEAST_SCALING], (len(servers), 1))
+    high = np.tile([MOST_TIME * curve.lone_ms, MOST_TIME * curve.lone_ms, MOST_SLOWDOWN, 1.0], (len(servers), 1))
+    if demand_ms is not None:
+        low[:, 0] = high[:, 0] = demand_ms
+    return np.column_stack([demands, delays, slowdown, scaling]), low, high
+
+
+def _result(curve: _Curve, minima: Minima, place: int, servers: int, held: NDArray[np.bool_]) -> _Fit:
+    demand, delay, slowdown, scaling = minima.parameters[place].tolist()
+    derivatives, cost = np.where(held, 0.0, minima.derivatives[place]), float(minima.costs[place])
+    scale = max(1.0, 2 * cost / max(1, len(curve.sizes) - len(minima.parameters[place])))
+    covariance = np.linalg.pinv(derivatives.T @ derivatives) * scale
+    return _Fit(Station(demand, servers, slowdown, scaling), delay, cost, covariance, scale)

@@ -48,7 +48,8 @@ def what_if_text(
 def explorer(run: Run) -> widgets.Widget:
     """Return sliders with the answer below them, for a notebook with a running kernel.
 
-    The slider for the p95 limit means no limit at 0. Raises WorkFailed where nothing was measured.
+    The slider for the p95 limit means no limit at 0. A slider that can change nothing is left out. Raises WorkFailed
+    where nothing was measured.
     """
     analysis = analyze(run)
     highest_p95_ms = max((size.total.p95 for size in analysis.sizes if size.total.p95 > 0), default=1000.0)
@@ -74,7 +75,12 @@ def explorer(run: Run) -> widgets.Widget:
         print(what_if_text(run, tolerance, max_p95_ms or None, cores))  # an output widget shows standard output
 
     output = widgets.interactive_output(show, {"tolerance": tolerance, "max_p95_ms": limit, "cores": cores})
-    sliders = [tolerance, limit, cores] if analysis.knows_p95 else [tolerance, cores]
+    network = analysis.models.network
+    sliders = [tolerance]
+    if analysis.knows_p95:
+        sliders.append(limit)
+    if network and network.cpu.demand_ms:
+        sliders.append(cores)
     return widgets.VBox([*sliders, output])
 
 

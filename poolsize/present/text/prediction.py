@@ -1,5 +1,6 @@
 """A prediction as text for a terminal."""
 
+from poolsize.analysis.models.network_fit import FittedNetwork
 from poolsize.answer.prediction import Prediction
 from poolsize.present.text.bullets import bullets
 from poolsize.present.text.sentences.findings import sentence
@@ -7,18 +8,12 @@ from poolsize.present.text.table import Table
 from poolsize.units import count, milliseconds, number, per_second
 
 NEGLIGIBLE = 0.001
-"""A delay below this share of the service time is not named."""
+"""A time below this share of the longest is not named."""
 
 
 def prediction_text(prediction: Prediction) -> str:
     """Return the users, a table with one row a pool size, and the assumptions behind the figures."""
-    network = prediction.network
     title = f"{count(prediction.users, 'user')}, think time {milliseconds(prediction.think_time_ms)}"
-    parts = [f"{milliseconds(network.service_ms)} in the database"]
-    if network.client.demand_ms:
-        parts.append(f"{milliseconds(network.client.demand_ms)} of CPU time in the load generator")
-    if network.delay_ms > NEGLIGIBLE * network.service_ms:
-        parts.append(f"{milliseconds(network.delay_ms)} of delay without a queue")
     columns = ("pool", "throughput", "measured", "in use", "wait p50", "p95", "usage p50", "p95", "total p95", "p99")
     rows = tuple(
         (
@@ -31,11 +26,25 @@ def prediction_text(prediction: Prediction) -> str:
         )
         for size in prediction.sizes
     )
-    demands = f"Service demands in the model: {', '.join(parts)}."
-    if network.servers > 1:
-        speed = f"{number(network.servers**network.scaling)} times that of one transaction at a time"
-        most = f"The database serves up to {network.servers} transactions at a time"
-        demands += f" {most}; its throughput is then {speed}."
     error = f"With the run's own settings, the model differs from the measurement by {100 * prediction.error:.1f} %."
-    notes = (demands, error, *map(sentence, prediction.findings))
+    notes = (*_network(prediction.network), error, *map(sentence, prediction.findings))
     return f"{title}\n\n{Table(columns, rows).as_text()}\n\n{bullets(filter(None, notes))}"
+
+
+def _network(network: FittedNetwork) -> tuple[str, ...]:
+    """Return the parts of a transaction's time in the network, and what each station with several servers does."""
+    queue = "further queue of the database" if network.cpu.demand_ms else "database"
+    times = (
+        (network.cpu.demand_ms, "of CPU time on the server"),
+        (network.queue.demand_ms, f"in the {queue}"),
+        (network.client.demand_ms, "of CPU time in the load generator"),
+        (network.delay_ms, "of delay without a queue"),
+    )
+    least_ms = NEGLIGIBLE * max(time_ms for time_ms, _ in times)
+    parts = ", ".join(f"{milliseconds(time_ms)} {where}" for time_ms, where in times if time_ms > least_ms)
+    return f"In the model, a transaction needs {parts}.", *(
+        f"The {name} serves up to {station.servers} transactions at a time; its throughput is then "
+        f"{number(station.servers**station.scaling)} times that of one transaction at a time."
+        for station, name in ((network.cpu, "server's CPU"), (network.queue, queue))
+        if station.demand_ms > least_ms and station.servers > 1
+    )

@@ -3,6 +3,15 @@
 from collections.abc import Callable, Mapping
 
 from poolsize.answer.finding import Code, Finding
+from poolsize.units import milliseconds
+
+
+def _cores_scale_cpu(finding: Finding) -> str:
+    cpu_ms, other_ms = (milliseconds(float(finding.values[name])) for name in ("cpu_ms", "other_ms"))
+    return (
+        f"The number of cores changes only where a transaction needs CPU time on the server: {cpu_ms}. Its other "
+        f"{other_ms} stay as they were fitted to the run."
+    )
 
 
 def _cores_may_not_help(finding: Finding) -> str:
@@ -29,6 +38,7 @@ def _usage_exponential(_: Finding) -> str:
 
 
 PREDICTIONS: Mapping[Code, Callable[[Finding], str]] = {
+    Code.CORES_SCALE_CPU: _cores_scale_cpu,
     Code.CORES_MAY_NOT_HELP: _cores_may_not_help,
     Code.USERS_ROUNDED_UP: _users_rounded_up,
     Code.EXTRAPOLATED: _extrapolated,

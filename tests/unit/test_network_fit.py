@@ -1,0 +1,188 @@
+"""The fit of the closed network: exact derivatives, the global minimum, and the same answer on every processor."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import settings as of_hypothesis
+from hypothesis import strategies as st
+from scipy.optimize import least_squares
+
+from poolsize.analysis.estimators import means_by_size
+from poolsize.analysis.models.closed_network import Station, throughputs_at
+from poolsize.analysis.models.network_curve import NetworkCurve
+from poolsize.analysis.models.network_fit import (
+    LEAST_ERROR,
+    SERVERS,
+    USUAL_SCALING,
+    USUAL_SLOWDOWN,
+    FittedNetwork,
+    MeasuredStations,
+    fit_network,
+)
+from poolsize.analysis.vector import Vector
+from tests.conftest import EXAMPLES, example
+
+SIZES = [1, 2, 4, 8, 16, 32, 64]
+CORE_TYPES = ("Haswell", "Zen", "SkylakeX")
+WRITES = ("insert-mariadb", "insert-mysql", "oltp_read_write-mysql")
+"""Example runs with more than one local minimum."""
+FIT = """
+import json
+from tests.unit.test_network_fit import WRITES, figures
+print(json.dumps({name: figures(name) for name in WRITES}))
+"""
+
+
+def figures(name: str) -> list[float]:
+    """What the fit says of an example run: its estimate, and the network with and without the largest size."""
+    models = example(name).models
+    estimate = models.estimates["closed_network"]
+    network = models.network
+    assert network is not None
+    values = (estimate.pool_size, estimate.low, estimate.high, estimate.error, estimate.moved)
+    known = [float(value) for value in values if value is not None]
+    stations = [value for station in network.stations for value in (station.demand_ms, float(station.servers))]
+    return [*known, *stations, *network.throughput([1, 16, 256])]
+
+
+def under(core_type: str, disabled: str) -> dict[str, list[float]]:
+    """The figures in a child process with this kind of kernels for matrices, and without these of NumPy's."""
+    kernels = {"OPENBLAS_CORETYPE": core_type, "NPY_DISABLE_CPU_FEATURES": disabled}
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", FIT],
+        env=os.environ | kernels,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    answers: dict[str, list[float]] = json.loads(done.stdout)
+    return answers
+
+
+def test_every_processor_gets_the_same_answer() -> None:
+    """OpenBLAS and NumPy round differently with other kernels; a fit with several minima then ends in another one."""
+    extensions = np.show_config(mode="dicts")["SIMD Extensions"].get("found", [])
+    answers = [under(core_type, "") for core_type in CORE_TYPES]
+    answers.append(under(CORE_TYPES[0], " ".join(extensions)))
+    for name in WRITES:
+        for answer in answers[1:]:
+            assert answer[name] == pytest.approx(answers[0][name], rel=1e-5), name
+
+
+@cache
+def curve(name: str, fewer: int) -> tuple[list[int], Vector, Vector]:
+    sizes, rates, errors = means_by_size(example(name).models.observations)
+    number = len(sizes) - fewer
+    return sizes[:number], np.array(rates[:number]), np.array(errors[:number])
+
+
+@pytest.mark.parametrize("fewer", [0, 1])
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_a_billionth_does_not_change_the_fit(name: str, fewer: int) -> None:
+    sizes, rates, errors = curve(name, fewer)
+    exact = fit_network(sizes, rates.tolist(), errors.tolist())
+    assert exact is not None
+    for seed in range(10):
+        noise = np.random.default_rng(seed).standard_normal(len(rates))
+        network = fit_network(sizes, (rates * (1 + 1e-9 * noise)).tolist(), errors.tolist())
+        assert network is not None
+        assert network.queue.servers == exact.queue.servers
+        assert network.throughput([1, 7, 40, 200]) == pytest.approx(exact.throughput([1, 7, 40, 200]), rel=1e-5)
+
+
+def cost(network: FittedNetwork, rates: Vector, errors: Vector, sizes: list[int]) -> float:
+    """Half of chi squared, the usual values of slowdown and scaling among the data."""
+    weights = 1 / np.maximum(errors / rates, LEAST_ERROR)
+    deviations = np.log(network.throughput(sizes) / rates) * weights
+    further = [network.queue.slowdown / USUAL_SLOWDOWN, (network.queue.scaling - 1) / USUAL_SCALING]
+    return 0.5 * float((deviations**2).sum() + np.square(further).sum())
+
+
+@pytest.mark.parametrize(("name", "fewer"), [("insert-mysql", 1), ("insert-mariadb", 0), ("scan-mysql", 0)])
+def test_no_random_start_leads_to_a_better_fit(name: str, fewer: int) -> None:
+    """SciPy's solver, from random points with every number of servers."""
+    sizes, rates, errors = curve(name, fewer)
+    weights = 1 / np.maximum(errors / rates, LEAST_ERROR)
+    fitted = fit_network(sizes, rates.tolist(), errors.tolist())
+    assert fitted is not None
+    least = cost(fitted, rates, errors, sizes)
+    lone_ms = 1000 * float((np.array(sizes) / rates).min())
+    random = np.random.default_rng(5)
+
+    def residuals(parameters: Vector, servers: int) -> Vector:
+        demand, delay, slowdown, scaling = parameters
+        rate = 1000 * throughputs_at([Station(demand, servers, slowdown, scaling)], delay, sizes)
+        deviations = np.log(rate / rates) * weights
+        return np.append(deviations, [slowdown / USUAL_SLOWDOWN, (scaling - 1) / USUAL_SCALING])
+
+    low, high = [1e-6 * lone_ms, 1e-6 * lone_ms, 0.0, 0.2], [1e3 * lone_ms, 1e3 * lone_ms, 10.0, 1.0]
+    for servers in [number for number in SERVERS if number <= sizes[-1]]:
+        for _ in range(4):
+            start = [lone_ms * servers**0.5 * random.uniform(0.05, 1), lone_ms * random.uniform(0.01, 1)]
+            start += [random.uniform(0, 0.02), random.uniform(0.3, 1)]
+            other = least_squares(residuals, start, args=(servers,), bounds=(low, high))
+            assert least <= other.cost + 0.02
+
+
+@of_hypothesis(max_examples=60)
+@given(
+    st.integers(1, 40),
+    st.floats(1e-3, 100),
+    st.floats(1e-5, 100),
+    st.floats(0, 0.5),
+    st.floats(0.2, 1),
+    st.sampled_from([(), (Station(0.7, 2),), (Station(0.1, 1), Station(2.0, 6))]),
+)
+def test_the_curve_and_its_derivatives_are_exact(
+    servers: int, demand: float, delay: float, slowdown: float, scaling: float, measured: tuple[Station, ...]
+) -> None:
+    network, parameters = NetworkCurve([*SIZES, 1500], measured), np.array([demand, delay, slowdown, scaling])
+    rates, derivatives = network(np.array([servers]), parameters[None])
+    queue = Station(demand, servers, slowdown, scaling)
+    assert np.exp(rates[0]) == pytest.approx(throughputs_at([*measured, queue], delay, [*SIZES, 1500]), rel=1e-6)
+    for place, value in enumerate(parameters):
+        step = np.zeros(4)
+        step[place] = 1e-5 * max(value, 1e-3)
+        sides = [network(np.array([servers]), (parameters + way * step)[None])[0][0] for way in (1, -1)]
+        slope = (sides[0] - sides[1]) / (2 * step[place])
+        scale = np.abs(derivatives[0, :, place]).max() + 1e-6 / step[place]
+        assert derivatives[0, :, place] == pytest.approx(slope, abs=1e-3 * scale)
+
+
+CLIENT, CPU, LOG = Station(0.3, 1), Station(2.0, 4), Station(0.8, 1)
+
+
+def simulated(queue: tuple[Station, ...], delay_ms: float, seed: int) -> FittedNetwork:
+    """The network fitted to a curve with the noise of short steps."""
+    noise = np.random.default_rng(seed).normal(1.0, 0.02, len(SIZES))
+    rates = 1000 * throughputs_at([CLIENT, CPU, *queue], delay_ms, SIZES) * noise
+    fitted = fit_network(SIZES, rates.tolist(), (0.02 * rates).tolist(), MeasuredStations(CLIENT, CPU, not queue))
+    assert fitted is not None
+    return fitted
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("queue", [(), (LOG,)], ids=["CPU", "CPU and log"])
+@pytest.mark.parametrize("cores", [2, 8])
+def test_other_cores_change_the_measured_cpu_alone(cores: int, queue: tuple[Station, ...], seed: int) -> None:
+    """The CPU's demand and cores are measured; what else there is, a redo log with one writer, stays as it is."""
+    fitted = simulated(queue, 1.5, seed)
+    predicted = replace(fitted, cpu=fitted.cpu.with_servers(cores)).throughput(SIZES)
+    truth = 1000 * throughputs_at([CLIENT, Station(CPU.demand_ms, cores), *queue], 1.5, SIZES)
+    assert fitted.cpu.demand_ms == CPU.demand_ms
+    assert predicted == pytest.approx(truth, rel=0.08)
+
+
+def test_interference_takes_the_same_share_of_other_servers() -> None:
+    station = Station(2.0, 2, scaling=0.9)
+    more = station.with_servers(8)
+    assert more.servers**more.scaling == pytest.approx(4 * station.servers**station.scaling)
+    assert Station(2.0, 1).with_servers(4).scaling == 1
+    assert station.with_servers(1).scaling == 1
