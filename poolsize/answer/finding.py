@@ -74,6 +74,7 @@ class Code(StrEnum):
     # what a prediction rests on
     CORES_SCALE_CPU = "cores_scale_cpu"
     CORES_MAY_NOT_HELP = "cores_may_not_help"
+    USERS_TIME_OUT = "users_time_out"
     USERS_ROUNDED_UP = "users_rounded_up"
     EXTRAPOLATED = "extrapolated"
     USAGE_AS_MEASURED = "usage_as_measured"

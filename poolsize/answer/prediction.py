@@ -3,71 +3,24 @@
 It rests on the closed network fitted to the run, and on a finite source of users in front of it.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from math import ceil
 
 import numpy as np
 
 from poolsize.analysis.analysis import Analysis
 from poolsize.analysis.bottleneck import BottleneckName
-from poolsize.analysis.models.closed_network import throughputs
-from poolsize.analysis.models.finite_source import CLASSES, finite_source
 from poolsize.analysis.models.network_fit import FittedNetwork
-from poolsize.analysis.stats.percentiles import QUANTILES, Percentiles, quantiles
-from poolsize.analysis.vector import Vector
 from poolsize.answer.finding import Code, Finding, reason, warning
+from poolsize.answer.predicted_size import PredictedSize, Predictor, latency_errors, predictor
+from poolsize.answer.what_if import WhatIf, changed_network
 from poolsize.errors import BadInput, WorkFailed
-from poolsize.formula import require_cores
-from poolsize.runs.plan import MOST_USERS
 
-LARGEST = 10_000
-"""The largest pool size that is predicted."""
 BEYOND = 4
 """Sizes are predicted up to this multiple of the largest measured size."""
-
-
-@dataclass(frozen=True)
-class WhatIf:
-    """The differences from the run; None for no difference.
-
-    cores: physical cores of the database's host. round_trip_ms: of one statement. think_time_ms: mean pause of a user
-    between transactions. users: of all instances together.
-    instances: number of instances of the application. Each has an equal share of the users and of the pool, and workers
-    like the run's.
-    """
-
-    cores: int | None = None
-    round_trip_ms: float | None = None
-    think_time_ms: float | None = None
-    users: int | None = None
-    instances: int = 1
-
-    def __post_init__(self) -> None:
-        """Raise BadInput for impossible values."""
-        if self.cores is not None:
-            require_cores(self.cores)
-        if self.users is not None and not 1 <= self.users <= MOST_USERS:
-            raise BadInput(f"`users` {self.users}: give 1 to {MOST_USERS:,} users")
-        if not 1 <= self.instances <= MOST_USERS:
-            raise BadInput(f"`instances` {self.instances}: give 1 to {MOST_USERS:,}")
-
-
-@dataclass(frozen=True)
-class PredictedSize:
-    """The prediction for one pool size, all instances together.
-
-    throughput: transactions per second. at_work: mean connections in use. wait, usage, total: milliseconds.
-    measured: transactions per second as measured; None where anything differs from the run, or without a valid step.
-    """
-
-    pool_size: int
-    throughput: float
-    at_work: float
-    wait: Percentiles
-    usage: Percentiles
-    total: Percentiles
-    measured: float | None
+FEW_TIMEOUTS = 0.001
+"""A smaller share of timeouts among the requests for a connection is not named."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +30,9 @@ class Prediction:
     network: the fitted network, with the differences from the run.
     users: of all instances together, a multiple of the instances.
     think_time_ms: mean pause of a user between transactions. sizes: in the order of the argument, else ascending.
-    error: root mean square error, a share, of the fitted network at the measured sizes. findings: basis and limits.
+    error: root mean square error, a share, of the fitted network's throughput at the measured sizes.
+    latency_errors: latency (wait, usage, total) -> quantile -> the same error of the predicted times, with the run's
+    own settings; empty where the run does not know them. findings: basis and limits.
     """
 
     network: FittedNetwork
@@ -85,6 +40,7 @@ class Prediction:
     think_time_ms: float
     sizes: tuple[PredictedSize, ...]
     error: float
+    latency_errors: Mapping[str, Mapping[str, float]]
     findings: tuple[Finding, ...]
 
 
@@ -102,23 +58,21 @@ def predict(analysis: Analysis, what_if: WhatIf, sizes: Sequence[int] | None = N
         raise BadInput("the recording does not contain its number of users: give `users`")
     users = what_if.users or plan.users
     think_ms = analysis.run.think_time_ms if what_if.think_time_ms is None else what_if.think_time_ms
-    changed = _changed(analysis, network, what_if)
+    changed = changed_network(analysis, network, what_if)
     pool_sizes = tuple(sizes) if sizes else _sizes(analysis, users, what_if.instances)
-    _require_possible(pool_sizes, users, what_if.instances)
-    shape = _usage_shape(analysis)
-    rates = throughputs(changed.stations, changed.delay_ms, max(pool_sizes))
+    what_if.require_possible(pool_sizes, users)
+    model = predictor(analysis, changed, users, think_ms, max(pool_sizes), what_if.instances)
     as_measured = what_if == WhatIf(users=what_if.users if what_if.users == plan.users else None)
     measured = {size.pool_size: size.throughput.mean for size in analysis.valid_sizes} if as_measured else {}
-    predicted = tuple(
-        _predicted(rates, size, users, think_ms, what_if.instances, shape, measured.get(size)) for size in pool_sizes
-    )
+    predicted = tuple(model.at(size, measured.get(size)) for size in pool_sizes)
     return Prediction(
         changed,
         what_if.instances * ceil(users / what_if.instances),
         think_ms,
         predicted,
         _error(analysis, network),
-        _findings(analysis, what_if, changed, users, max(pool_sizes)),
+        _latency_errors(analysis, network),
+        (*_findings(analysis, what_if, changed, users, max(pool_sizes)), *_timeouts(model, predicted)),
     )
 
 
@@ -127,6 +81,14 @@ def _error(analysis: Analysis, network: FittedNetwork) -> float:
     fitted = network.throughput([size.pool_size for size in analysis.valid_sizes])
     errors = fitted / np.array([size.throughput.mean for size in analysis.valid_sizes]) - 1
     return float(np.sqrt(np.mean(errors**2)))
+
+
+def _latency_errors(analysis: Analysis, network: FittedNetwork) -> Mapping[str, Mapping[str, float]]:
+    if not analysis.knows_latencies:
+        return {}
+    sizes = [size.pool_size for size in analysis.valid_sizes]
+    own = predictor(analysis, network, analysis.setting.plan.users, analysis.run.think_time_ms, sizes[-1])
+    return latency_errors(analysis, [own.at(size) for size in sizes])
 
 
 def _findings(
@@ -149,38 +111,15 @@ def _findings(
     return tuple(findings)
 
 
-def _require_possible(sizes: Sequence[int], users: int, instances: int) -> None:
-    """Raise BadInput for fewer users than instances, and for sizes that they can't share or that are too large."""
-    if users < instances:
-        raise BadInput(f"`users` {users}: fewer than the {instances} instances that share them")
-    for size in sizes:
-        if size % instances:
-            raise BadInput(f"`sizes` {size}: {instances} instances can't share it; give multiples of {instances}")
-        if size > LARGEST:
-            raise BadInput(f"`sizes` {size}: give {LARGEST:,} connections at most")
-
-
-def _changed(analysis: Analysis, network: FittedNetwork, what_if: WhatIf) -> FittedNetwork:
-    """Return the network with other cores, another round trip, and the workers of all instances."""
-    cpu, delay_ms = network.cpu, network.delay_ms
-    if what_if.cores is not None:
-        if not cpu.demand_ms:
-            raise BadInput(
-                f"`cores` {what_if.cores}: the run does not know how much CPU time a transaction takes on the server; "
-                "leave it out"
-            )
-        cpu = cpu.with_servers(max(1, round(cpu.servers * what_if.cores / analysis.setting.cores)))
-    if what_if.round_trip_ms is not None:
-        calibration, statements = analysis.run.calibration, analysis.statements
-        if calibration is None or statements is None:
-            raise BadInput(
-                f"`round_trip_ms` {what_if.round_trip_ms:g}ms: the run does not know how long its own round trip was, "
-                "or how many statements a transaction has; leave it out"
-            )
-        further_ms = statements * (what_if.round_trip_ms - calibration.round_trip_us / 1000)
-        delay_ms = max(0.0, delay_ms + further_ms)
-    client = replace(network.client, servers=network.client.servers * what_if.instances)
-    return replace(network, client=client, cpu=cpu, delay_ms=delay_ms)
+def _timeouts(model: Predictor, sizes: Sequence[PredictedSize]) -> tuple[Finding, ...]:
+    """Return a warning where users time out: the sizes at which they do, and the share of their requests."""
+    shares = {size.pool_size: size.timeouts / (size.timeouts + size.throughput) for size in sizes}
+    late = {size: share for size, share in shares.items() if share > FEW_TIMEOUTS}
+    if not late:
+        return ()
+    least, most = min(late.values()), max(late.values())
+    seconds = model.timeout_ms / 1000
+    return (warning(Code.USERS_TIME_OUT, timeout_seconds=seconds, sizes=tuple(late), least=least, most=most),)
 
 
 def _sizes(analysis: Analysis, users: int, instances: int) -> tuple[int, ...]:
@@ -189,42 +128,3 @@ def _sizes(analysis: Analysis, users: int, instances: int) -> tuple[int, ...]:
     most = min(BEYOND * measured[-1], max(measured[-1], users))
     further = [factor * measured[-1] for factor in (2, BEYOND)]
     return tuple(sorted({instances * ceil(size / instances) for size in (*measured, *further) if size <= most}))
-
-
-def _predicted(
-    rates: Vector, size: int, users: int, think_ms: float, instances: int, shape: Vector, measured: float | None
-) -> PredictedSize:
-    """Return the prediction for one size. Instances are alike, so one instance is solved, with its share of the rates.
-
-    rates: transactions per millisecond of the network with 1, 2, ... connections. shape: see _usage_shape.
-    """
-    share, own_users = size // instances, ceil(users / instances)
-    own_rates = rates[np.arange(1, share + 1) * instances - 1] / instances
-    source = finite_source(own_rates, own_users, think_ms, float(shape.var()))
-    usages_ms = source.usage_ms * shape
-    totals_ms = np.sort(np.add.outer(source.waits_ms, usages_ms).ravel())
-    return PredictedSize(
-        pool_size=size,
-        throughput=1000 * source.throughput * instances,
-        at_work=source.connections_in_use * instances,
-        wait=_percentiles(source.waits_ms, source.wait_ms),
-        usage=_percentiles(usages_ms, source.usage_ms),
-        total=_percentiles(totals_ms, source.wait_ms + source.usage_ms),
-        measured=measured,
-    )
-
-
-def _usage_shape(analysis: Analysis) -> Vector:
-    """Return CLASSES equally likely usage times, as multiples of their mean.
-
-    They are measured at the plateau; without a measurement they are exponential.
-    """
-    levels = (np.arange(CLASSES) + 0.5) / CLASSES
-    usage = analysis.models.usage_histogram
-    shape = -np.log1p(-levels) if usage is None else quantiles(usage, levels.tolist())
-    return np.asarray(shape / shape.mean())
-
-
-def _percentiles(times_ms: Vector, mean_ms: float) -> Percentiles:
-    values = {name: float(np.quantile(times_ms, share / 100)) for name, share in QUANTILES.items()}
-    return Percentiles(**values, mean=mean_ms, max=float(times_ms.max()))

@@ -6,8 +6,8 @@ from typing import Any
 import click
 
 from poolsize.analysis.analysis import analyze
-from poolsize.answer.prediction import WhatIf
 from poolsize.answer.prediction import predict as predict_from
+from poolsize.answer.what_if import WhatIf
 from poolsize.commands.outputs import json_option, plot_option, save_plot
 from poolsize.present.json.prediction import prediction_json
 from poolsize.present.text.prediction import prediction_text

@@ -9,7 +9,7 @@ from pathlib import Path
 
 BAR = 2.5
 ROUNDS = 9
-LIBRARIES = "import click, numpy, pydantic, scipy.optimize, scipy.special"
+LIBRARIES = "import click, numpy, pydantic, scipy.special"
 
 
 def main() -> float:

@@ -14,7 +14,8 @@ from matplotlib.testing.compare import compare_images
 
 from poolsize.analysis.analysis import Analysis, analyze
 from poolsize.answer.comparison import Comparison, compare
-from poolsize.answer.prediction import WhatIf, predict
+from poolsize.answer.prediction import predict
+from poolsize.answer.what_if import WhatIf
 from poolsize.present import plots
 from poolsize.present.plots.seconds import MOST_POINTS
 from poolsize.present.report.pictures import HEIGHT, WIDTH

@@ -5,35 +5,42 @@ min(n, pool size) connections are in use. Transactions end at the closed network
 model is a birth-death process, so its solution is exact. Beyond the pool size the probabilities have a closed form
 with a single peak. Only the probabilities around the peak are computed, so a million users take hardly more time than
 a thousand.
+
+A user who would wait longer than the timeout gives up after it. To the queue, such a user is never there: a request
+that finds as many users ahead as the pool serves within the timeout is a longer pause (compare balking, Barrer 1957).
 """
 
 from dataclasses import dataclass
+from math import inf
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaincc, gammaln
+from scipy.special import gammaln
 
+from poolsize.analysis.models.waits import Departures, wait_times
 from poolsize.analysis.vector import Vector
 
 NEGLIGIBLE = 1e-12
-"""A probability that counts as 0."""
-LEAST_VARIABILITY = 0.01
-"""The lowest squared coefficient of variation for which the gamma distribution is computed."""
+"""A probability that counts as 0, as a share of the highest."""
 FAR = 12
 """Standard deviations from the peak beyond which probabilities are negligible."""
-CLASSES = 200
-"""Classes of equal probability that stand for a distribution of times."""
+CERTAIN = 100
+"""With as many timeouts among the requests in the queue, the queue is always as long as the timeout permits."""
+HALVINGS = 20
+"""Steps of the search for the share of timeouts."""
 
 
 @dataclass(frozen=True)
 class FiniteSource:
     """The solution of the model.
 
-    throughput: transactions per millisecond. connections_in_use, waiting_users: mean numbers.
-    waits_ms: CLASSES equally likely wait times, ascending.
+    throughput, timeouts: transactions and timed-out requests per millisecond. connections_in_use, waiting_users: mean
+    numbers; a user whose request will time out is not counted. waits_ms: equally likely wait times, ascending, of the
+    requests that do not time out.
     """
 
     throughput: float
+    timeouts: float
     connections_in_use: float
     waiting_users: float
     waits_ms: Vector
@@ -49,67 +56,102 @@ class FiniteSource:
         return self.connections_in_use / self.throughput
 
 
-def finite_source(rates: Vector, users: int, think_ms: float, variability: float = 1.0) -> FiniteSource:
+@dataclass(frozen=True)
+class _Source:
+    """The users and the queue's bounds.
+
+    rates: as of finite_source. most: the largest number of users that wait for or have a connection.
+    """
+
+    rates: Vector
+    users: int
+    most: int
+
+    @property
+    def pool(self) -> int:
+        """Connections of the pool."""
+        return len(self.rates)
+
+    @property
+    def full_rate(self) -> float:
+        """Transactions per millisecond with the pool full."""
+        return float(self.rates[-1])
+
+
+def finite_source(
+    rates: Vector, users: int, think_ms: float, departures: Departures | None = None, timeout_ms: float = inf
+) -> FiniteSource:
     """Return the solution for a number of users with a mean think time of think_ms; 0 for no think time.
 
     rates: transactions per millisecond with 1, 2, ... connections in use, one value for each connection of the pool.
-    variability: squared coefficient of variation of usage times. Wait times are exact at 1 (exponential usage times).
-    At other values the time between two departures from the queue is a gamma distribution of that variability, an
-    approximation.
+    departures: how the departures from the queue vary; None for exponential times between them, with which the wait
+    times are exact. timeout_ms: the longest time that a user waits for a connection.
     """
-    pool = len(rates)
-    inside, probabilities = _inside_users(rates, users, think_ms)
-    in_use = np.minimum(inside, pool)
+    in_time = users if timeout_ms == inf else len(rates) + int(float(rates[-1]) * timeout_ms)
+    source = _Source(rates, users, min(users, in_time))
+    share = _timed_out_share(source, think_ms, timeout_ms) if source.most < users else 0.0
+    pause_ms = think_ms + share * timeout_ms if share else think_ms
+    inside, probabilities = _inside_users(source, pause_ms)
+    in_use = np.minimum(inside, source.pool)
     throughput = float(probabilities @ np.where(in_use > 0, rates[in_use - 1], 0.0))
-    # An arriving user sees the system as it is with one user fewer (Sevcik and Mitrani, 1981; Lavenberg and Reiser).
-    seen = probabilities * (users - inside) if think_ms else np.ones(1)
-    ahead = inside - pool if think_ms else np.array([users - 1 - pool])
-    waits = _waits(ahead, seen / seen.sum(), float(rates[-1]), max(variability, LEAST_VARIABILITY))
-    return FiniteSource(throughput, float(probabilities @ in_use), float(probabilities @ (inside - in_use)), waits)
+    seen, ahead = _seen(source, inside, probabilities, pause_ms)
+    waits = wait_times(ahead, seen / seen.sum(), source.full_rate, departures or Departures())
+    return FiniteSource(
+        throughput,
+        throughput * share / (1 - share),
+        float(probabilities @ in_use),
+        float(probabilities @ (inside - in_use)),
+        np.minimum(waits, timeout_ms),
+    )
 
 
-def _inside_users(rates: Vector, users: int, think_ms: float) -> tuple[NDArray[np.int64], Vector]:
+def _seen(
+    source: _Source, inside: NDArray[np.int64], probabilities: Vector, pause_ms: float
+) -> tuple[Vector, NDArray[np.int64]]:
+    """Return the weights of the states that an arriving user sees, and the numbers of users ahead in the queue.
+
+    It sees the system as it is with one user fewer (Sevcik and Mitrani, 1981; Lavenberg and Reiser).
+    """
+    if pause_ms == 0 or len(inside) == 1:
+        return np.ones(1), inside[-1:] - 1 - source.pool
+    joins = inside < source.most
+    return probabilities[joins] * (source.users - inside[joins]), inside[joins] - source.pool
+
+
+def _timed_out_share(source: _Source, think_ms: float, timeout_ms: float) -> float:
+    """Return the share of the requests that time out: those that find the queue as long as the timeout permits."""
+    beyond = source.users - source.most
+    always = (beyond - source.full_rate * think_ms) / (beyond + source.full_rate * timeout_ms)
+    if always * (source.most - source.pool) > CERTAIN:
+        return always
+    low, high = 0.0, 1.0
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        inside, probabilities = _inside_users(source, think_ms + middle * timeout_ms)
+        requests = probabilities * (source.users - inside)
+        refused = requests[inside == source.most].sum() / requests.sum()
+        low, high = (middle, high) if refused > middle else (low, middle)
+    return low
+
+
+def _inside_users(source: _Source, pause_ms: float) -> tuple[NDArray[np.int64], Vector]:
     """Return the possible numbers of users who wait for or have a connection, and the probability of each number.
 
-    Numbers of negligible probability are left out.
+    pause_ms: mean time of a user between two requests. Numbers of negligible probability are left out.
     """
-    if think_ms == 0:
-        return np.array([users]), np.ones(1)
-    pool = min(len(rates), users)
+    if pause_ms == 0:
+        return np.array([source.most]), np.ones(1)
+    pool, users = min(source.pool, source.users), source.users
     up_to_pool = np.arange(pool + 1)
-    ratios = np.log((users - up_to_pool[1:] + 1) / (think_ms * rates[:pool]))
+    ratios = np.log((users - up_to_pool[1:] + 1) / (pause_ms * source.rates[:pool]))
     logarithms = np.concatenate([[0.0], np.cumsum(ratios)])
-    thinking = think_ms * rates[-1]  # thinking users at the peak, if the pool is full there
-    around = FAR * np.sqrt(thinking + 1) + FAR
-    peak = max(pool, users - thinking)
-    first, last = max(pool + 1, round(peak - around)), min(users, round(peak + around))
+    outside = pause_ms * source.full_rate  # users outside at the peak, if the pool is full there
+    around = FAR * np.sqrt(outside + 1) + FAR
+    peak = min(source.most, max(pool, users - outside))
+    first, last = max(pool + 1, round(peak - around)), min(source.most, round(peak + around))
     beyond_pool = np.arange(first, max(first, last + 1))
-    beyond = gammaln(users - pool + 1) - gammaln(users - beyond_pool + 1) - (beyond_pool - pool) * np.log(thinking)
+    beyond = gammaln(users - pool + 1) - gammaln(users - beyond_pool + 1) - (beyond_pool - pool) * np.log(outside)
     all_logarithms = np.concatenate([logarithms, logarithms[-1] + beyond])
     weights = np.exp(all_logarithms - all_logarithms.max())
-    return np.concatenate([up_to_pool, beyond_pool]), np.asarray(weights / weights.sum())
-
-
-def _waits(ahead: NDArray[np.int64], probabilities: Vector, rate: float, variability: float) -> Vector:
-    """Return CLASSES equally likely wait times in ms: with k users ahead, the time of k + 1 departures.
-
-    ahead: numbers of users ahead in the queue; below 0 a connection is free. probabilities: of these numbers.
-    rate: departures per millisecond with the pool full.
-    """
-    waiting = (ahead >= 0) & (probabilities > NEGLIGIBLE)
-    levels = (np.arange(CLASSES) + 0.5) / CLASSES
-    if probabilities[waiting].sum() <= 1 - levels[-1]:
-        return np.zeros(CLASSES)
-    queued, weights = _thinned(ahead[waiting], probabilities[waiting])
-    longest = float((queued[-1] + 1 + 8 * np.sqrt(max(1.0, variability) * (queued[-1] + 1))) / rate)
-    times = np.linspace(0, longest, 8 * CLASSES)
-    later = weights @ gammaincc((queued[:, None] + 1) / variability, rate * times / variability)
-    return np.asarray(np.interp(levels, 1 - later, times, left=0.0))
-
-
-def _thinned(queued: NDArray[np.int64], probabilities: Vector) -> tuple[Vector, Vector]:
-    """Return at most CLASSES lengths of the queue, each the mean of a group, and each group's probability."""
-    groups = np.array_split(np.arange(len(queued)), min(CLASSES, len(queued)))
-    weights = np.array([probabilities[group].sum() for group in groups])
-    lengths = np.array([probabilities[group] @ queued[group] for group in groups]) / weights
-    return lengths, weights
+    kept = weights > NEGLIGIBLE * weights.max()
+    return np.concatenate([up_to_pool, beyond_pool])[kept], np.asarray(weights[kept] / weights[kept].sum())

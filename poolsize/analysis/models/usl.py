@@ -12,13 +12,16 @@ from dataclasses import dataclass
 from math import inf, sqrt
 
 import numpy as np
-from scipy.optimize import least_squares
+from numpy.typing import NDArray
 
+from poolsize.analysis.models.least_squares import least_squares
 from poolsize.analysis.stats.confidence import TAILS
-from poolsize.analysis.vector import Vector
+from poolsize.analysis.vector import Matrix, Vector
 
 SAMPLES = 2000
 """Sampled parameters, from which the peak's range is read."""
+EXACT = 1e-13
+"""Tolerance of the fit."""
 FEWEST_SIZES = 4
 """With fewer sizes, three parameters leave no residual from which to estimate their uncertainty."""
 
@@ -53,18 +56,21 @@ def fit_usl(sizes: Sequence[float], throughput: Sequence[float], errors: Sequenc
         return None
     weights = np.ones_like(rates) if errors is None else 1 / np.maximum(np.asarray(errors, float), 1e-3 * rates)
 
-    def residuals(parameters: Vector) -> Vector:
-        return np.asarray((_model(parameters, numbers) - rates) * weights)
+    def residuals(parameters: Matrix, _: NDArray[np.int64]) -> tuple[Matrix, Matrix]:
+        lambda_, sigma, kappa = (column[:, None] for column in parameters.T)
+        slowdown = 1 + sigma * (numbers - 1) + kappa * numbers * (numbers - 1)
+        by_lambda = numbers / slowdown
+        by_sigma = -lambda_ * by_lambda * (numbers - 1) / slowdown
+        derivatives = np.stack([by_lambda, by_sigma, by_sigma * numbers], axis=2)
+        return (lambda_ * by_lambda - rates) * weights, derivatives * weights[:, None]
 
     start_rate = float((rates / numbers).max())
-    starts = [(start_rate, 0.01, 1e-4), (start_rate, 0.3, 1e-6), (start_rate, 0.03, 1e-2)]
-    fits = [
-        least_squares(residuals, start, bounds=([0, 0, 0], [inf, 1, inf]), x_scale=[start_rate, 0.01, 1e-4])
-        for start in starts
-    ]
-    best = min(fits, key=lambda fit: float(fit.cost))
-    low, high = _peak_interval(best.x, best.jac, float(2 * best.cost), len(rates))
-    lambda_, sigma, kappa = map(float, best.x)
+    starts = np.array([(start_rate, 0.01, 1e-4), (start_rate, 0.3, 1e-6), (start_rate, 0.03, 1e-2)])
+    minima = least_squares(residuals, starts, np.zeros((3, 3)), np.tile([inf, 1.0, inf], (3, 1)), EXACT)
+    best = int(minima.costs.argmin())
+    parameters, squares = minima.parameters[best], 2 * float(minima.costs[best])
+    low, high = _peak_interval(parameters, minima.derivatives[best], squares, len(rates))
+    lambda_, sigma, kappa = parameters.tolist()
     return Usl(lambda_, sigma, kappa, _peak(sigma, kappa), low, high)
 
 

@@ -7,14 +7,28 @@ from poolsize.present.text.sentences.findings import sentence
 from poolsize.present.text.table import Table
 from poolsize.units import count, milliseconds, number, per_second
 
+PRINTED = ("p50", "p95", "p99")
+"""The quantiles whose errors are printed."""
+ERRORS = "Differences between predicted and measured times with the run's own settings (root mean square):"
 NEGLIGIBLE = 0.001
 """A time below this share of the longest is not named."""
 
 
 def prediction_text(prediction: Prediction) -> str:
-    """Return the users, a table with one row a pool size, and the assumptions behind the figures."""
+    """Return the users, a table with one row a pool size, the errors, and the assumptions behind the figures."""
     title = f"{count(prediction.users, 'user')}, think time {milliseconds(prediction.think_time_ms)}"
+    error = (
+        "With the run's own settings, the model's throughput differs from the measurement by "
+        f"{100 * prediction.error:.1f} %."
+    )
+    notes = (*_network(prediction.network), error, *map(sentence, prediction.findings))
+    errors = f"{ERRORS}\n\n{_errors(prediction).as_text()}" if prediction.latency_errors else ""
+    return "\n\n".join(filter(None, (title, _sizes(prediction).as_text(), errors, bullets(notes))))
+
+
+def _sizes(prediction: Prediction) -> Table:
     columns = ("pool", "throughput", "measured", "in use", "wait p50", "p95", "usage p50", "p95", "total p95", "p99")
+    timeouts = any(size.timeouts > 0 for size in prediction.sizes)
     rows = tuple(
         (
             str(size.pool_size),
@@ -23,12 +37,19 @@ def prediction_text(prediction: Prediction) -> str:
             number(size.at_work),
             *map(milliseconds, (size.wait.p50, size.wait.p95, size.usage.p50, size.usage.p95)),
             *map(milliseconds, (size.total.p95, size.total.p99)),
+            *([per_second(size.timeouts)] if timeouts else []),
         )
         for size in prediction.sizes
     )
-    error = f"With the run's own settings, the model differs from the measurement by {100 * prediction.error:.1f} %."
-    notes = (*_network(prediction.network), error, *map(sentence, prediction.findings))
-    return f"{title}\n\n{Table(columns, rows).as_text()}\n\n{bullets(filter(None, notes))}"
+    return Table((*columns, "timeouts") if timeouts else columns, rows)
+
+
+def _errors(prediction: Prediction) -> Table:
+    rows = tuple(
+        (latency, *(f"{100 * errors[quantile]:.0f} %" for quantile in PRINTED))
+        for latency, errors in prediction.latency_errors.items()
+    )
+    return Table(("", *PRINTED), rows)
 
 
 def _network(network: FittedNetwork) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from poolsize.answer.finding import Code, Finding
-from poolsize.units import milliseconds
+from poolsize.units import milliseconds, number, pool_sizes
 
 
 def _cores_scale_cpu(finding: Finding) -> str:
@@ -17,6 +17,17 @@ def _cores_scale_cpu(finding: Finding) -> str:
 def _cores_may_not_help(finding: Finding) -> str:
     name = finding.values["bottleneck"]
     return f"The run's bottleneck is not the server's CPU ({name}): more cores may not help."
+
+
+def _users_time_out(finding: Finding) -> str:
+    values = finding.values
+    least, most = (f"{100 * values[name]:.0f} %" for name in ("least", "most"))
+    share = least if least == most else f"{least} to {most}"
+    where = pool_sizes(values["sizes"])
+    return (
+        f"With {where}, {share} of the requests for a connection time out after {number(values['timeout_seconds'])} s, "
+        "the run's pool timeout. The times in the table are those of the other requests."
+    )
 
 
 def _users_rounded_up(finding: Finding) -> str:
@@ -40,6 +51,7 @@ def _usage_exponential(_: Finding) -> str:
 PREDICTIONS: Mapping[Code, Callable[[Finding], str]] = {
     Code.CORES_SCALE_CPU: _cores_scale_cpu,
     Code.CORES_MAY_NOT_HELP: _cores_may_not_help,
+    Code.USERS_TIME_OUT: _users_time_out,
     Code.USERS_ROUNDED_UP: _users_rounded_up,
     Code.EXTRAPOLATED: _extrapolated,
     Code.USAGE_AS_MEASURED: _usage_as_measured,

@@ -1,0 +1,94 @@
+"""The wait times of a queue, from the number of users ahead and from how its departures vary."""
+
+from dataclasses import dataclass
+from math import ceil, sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaincc, gammaln
+
+from poolsize.analysis.vector import Vector
+
+NEGLIGIBLE = 1e-6
+"""A probability of a number of users ahead, below which the number is left out."""
+GROUPS = 64
+"""The largest number of different lengths of the queue for which a wait time is computed."""
+LEAST_VARIABILITY = 0.01
+"""The lowest squared coefficient of variation for which the gamma distribution is computed."""
+MOST_PAUSED = 0.9
+"""The largest share of the time that pauses may take."""
+CLASSES = 200
+"""Classes of equal probability that stand for a distribution of times."""
+POINTS = 600
+"""Times at which a distribution is computed."""
+FAR = 8
+"""Standard deviations from the mean beyond which probabilities are negligible."""
+
+
+@dataclass(frozen=True)
+class Departures:
+    """How the departures from a queue vary.
+
+    variability: squared coefficient of variation of the time between two departures, pauses left out.
+    pauses_per_ms, pause_ms: now and then there is no departure for pause_ms, as when the server flushes its pages.
+    """
+
+    variability: float = 1.0
+    pauses_per_ms: float = 0.0
+    pause_ms: float = 0.0
+
+    @property
+    def paused_share(self) -> float:
+        """Share of the time that pauses take."""
+        return min(MOST_PAUSED, self.pauses_per_ms * self.pause_ms)
+
+
+def wait_times(ahead: NDArray[np.int64], probabilities: Vector, rate: float, departures: Departures) -> Vector:
+    """Return CLASSES equally likely wait times in ms: with k users ahead, the time of k + 1 departures.
+
+    ahead: numbers of users ahead in the queue, ascending; below 0 a connection is free. probabilities: of these
+    numbers. rate: departures per millisecond with the pool full, pauses included.
+
+    The time of k + 1 departures is a gamma distribution, to which a Poisson number of pauses adds.
+    """
+    waiting = (ahead >= 0) & (probabilities > NEGLIGIBLE)
+    levels = (np.arange(CLASSES) + 0.5) / CLASSES
+    if probabilities[waiting].sum() <= 1 - levels[-1]:
+        return np.zeros(CLASSES)
+    queued, weights = _thinned(ahead[waiting], probabilities[waiting])
+    variability = max(departures.variability, LEAST_VARIABILITY)
+    pauses = departures.pauses_per_ms * float(weights @ (queued + 1) / weights.sum()) / rate
+    own_rate = rate / (1 - departures.paused_share)
+    least, most = float(queued[0] + 1), float(queued[-1] + 1)
+    shortest_ms = max(0.0, least - FAR * sqrt(variability * least)) / own_rate
+    longest_ms = (most + FAR * sqrt(max(1.0, variability) * most)) / own_rate
+    times = np.linspace(shortest_ms, longest_ms + ceil(_most(pauses)) * departures.pause_ms, POINTS)
+    later = weights @ gammaincc((queued[:, None] + 1) / variability, own_rate * times / variability)
+    if pauses:
+        later = _with_pauses(times, later, pauses, departures.pause_ms)
+    return np.asarray(np.interp(levels, 1 - later, times, left=0.0))
+
+
+def _with_pauses(times: Vector, later: Vector, pauses: float, pause_ms: float) -> Vector:
+    """Return the probabilities of longer waits with a Poisson number of pauses. later: without pauses, at the times."""
+    numbers = np.arange(max(0, int(pauses - FAR * sqrt(pauses))), ceil(_most(pauses)) + 1)
+    shares = np.exp(numbers * np.log(pauses) - gammaln(numbers + 1))
+    return np.asarray(
+        sum(
+            share * np.interp(times - number * pause_ms, times, later, left=later[0])
+            for number, share in zip(numbers, shares / shares.sum(), strict=True)
+        )
+    )
+
+
+def _most(pauses: float) -> float:
+    """Return a number of pauses that is hardly ever exceeded. pauses: their mean number."""
+    return pauses + FAR * sqrt(pauses)
+
+
+def _thinned(queued: NDArray[np.int64], probabilities: Vector) -> tuple[Vector, Vector]:
+    """Return at most GROUPS lengths of the queue, each the mean of a group, and each group's probability."""
+    groups = np.array_split(np.arange(len(queued)), min(GROUPS, len(queued)))
+    weights = np.array([probabilities[group].sum() for group in groups])
+    lengths = np.array([probabilities[group] @ queued[group] for group in groups]) / weights
+    return lengths, weights
