@@ -206,7 +206,9 @@ def test_what_is_not_cpu_stays_as_it_is_with_other_cores() -> None:
     assert more.network.cpu.servers == 8
     assert more.network.cpu.demand_ms == demands.server_ms
     assert more.network.queue == as_it_was.network.queue
-    assert any("0.166 ms. Its other 0.685 ms stay" in note for note in map(sentence, more.findings))
+    assert any(
+        "0.166 ms of a transaction. Its other 0.685 ms do not depend" in note for note in map(sentence, more.findings)
+    )
 
 
 def test_cores_are_refused_where_the_cpu_time_is_not_known() -> None:

@@ -54,15 +54,17 @@ def _errors(prediction: Prediction) -> Table:
 
 def _network(network: FittedNetwork) -> tuple[str, ...]:
     """Return the parts of a transaction's time in the network, and what each station with several servers does."""
-    queue = "further queue of the database" if network.cpu.demand_ms else "database"
+    where, queue = ("in a further queue of the database", "further queue")
+    if not network.cpu.demand_ms:
+        where, queue = ("in the database", "database")
     times = (
         (network.cpu.demand_ms, "of CPU time on the server"),
-        (network.queue.demand_ms, f"in the {queue}"),
+        (network.queue.demand_ms, where),
         (network.client.demand_ms, "of CPU time in the load generator"),
         (network.delay_ms, "of delay without a queue"),
     )
     least_ms = NEGLIGIBLE * max(time_ms for time_ms, _ in times)
-    parts = ", ".join(f"{milliseconds(time_ms)} {where}" for time_ms, where in times if time_ms > least_ms)
+    parts = ", ".join(f"{milliseconds(time_ms)} {place}" for time_ms, place in times if time_ms > least_ms)
     return f"In the model, a transaction needs {parts}.", *(
         f"The {name} serves up to {station.servers} transactions at a time; its throughput is then "
         f"{number(station.servers**station.scaling)} times that of one transaction at a time."

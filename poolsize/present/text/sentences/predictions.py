@@ -9,8 +9,8 @@ from poolsize.units import milliseconds, number, pool_sizes
 def _cores_scale_cpu(finding: Finding) -> str:
     cpu_ms, other_ms = (milliseconds(float(finding.values[name])) for name in ("cpu_ms", "other_ms"))
     return (
-        f"The number of cores changes only where a transaction needs CPU time on the server: {cpu_ms}. Its other "
-        f"{other_ms} stay as they were fitted to the run."
+        f"Only the CPU time on the server scales with the cores: {cpu_ms} of a transaction. Its other {other_ms} do "
+        "not depend on them."
     )
 
 
