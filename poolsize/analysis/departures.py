@@ -44,6 +44,11 @@ class MeasuredDepartures:
         )
         return Departures(float(np.exp(variability)), per_ms, pause_ms)
 
+    def without(self, pool_size: int) -> "MeasuredDepartures":
+        """Return the departures without those of a pool size, where there are others."""
+        others = {size: departures for size, departures in self.by_pool_size.items() if size != pool_size}
+        return MeasuredDepartures(others) if others else self
+
 
 def measured_departures(by_size: BySize) -> MeasuredDepartures | None:
     """Return the departures of a run without think time; None where no valid size has users that wait."""

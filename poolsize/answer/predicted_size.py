@@ -1,7 +1,7 @@
 """The prediction for one pool size: a finite source of users in front of the closed network."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, isnan, nan
 
 import numpy as np
@@ -57,6 +57,10 @@ class Predictor:
     shape: Vector
     departures: MeasuredDepartures | None
 
+    def without(self, size: int) -> "Predictor":
+        """Return the predictor that does not know how departures vary at a size."""
+        return replace(self, departures=self.departures and self.departures.without(size))
+
     def at(self, size: int, measured: float | None = None) -> PredictedSize:
         """Return the prediction for one size. Instances are alike, so one is solved, with its share of the rates."""
         instances = self.instances
@@ -96,8 +100,8 @@ def predictor(
 def latency_errors(analysis: Analysis, sizes: Sequence[PredictedSize]) -> Mapping[str, Mapping[str, float]]:
     """Return latency -> quantile -> root mean square of the relative errors, a share.
 
-    sizes: predicted at measured sizes with the run's own settings. A latency without a known, noticeable value at any
-    size is left out.
+    sizes: predicted at the measured sizes with the run's own settings. A latency without a known, noticeable value at
+    any size is left out.
     """
     errors = {
         latency: {quantile: _error(analysis, sizes, latency, quantile) for quantile in QUANTILES}

@@ -32,7 +32,8 @@ class Prediction:
     think_time_ms: mean pause of a user between transactions. sizes: in the order of the argument, else ascending.
     error: root mean square error, a share, of the fitted network's throughput at the measured sizes.
     latency_errors: latency (wait, usage, total) -> quantile -> the same error of the predicted times, with the run's
-    own settings; empty where the run does not know them. findings: basis and limits.
+    own settings and without the size's own wait times; empty where the run does not know them.
+    findings: basis and limits.
     """
 
     network: FittedNetwork
@@ -88,7 +89,7 @@ def _latency_errors(analysis: Analysis, network: FittedNetwork) -> Mapping[str, 
         return {}
     sizes = [size.pool_size for size in analysis.valid_sizes]
     own = predictor(analysis, network, analysis.setting.plan.users, analysis.run.think_time_ms, sizes[-1])
-    return latency_errors(analysis, [own.at(size) for size in sizes])
+    return latency_errors(analysis, [own.without(size).at(size) for size in sizes])
 
 
 def _findings(

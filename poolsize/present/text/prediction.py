@@ -9,7 +9,10 @@ from poolsize.units import count, milliseconds, number, per_second
 
 PRINTED = ("p50", "p95", "p99")
 """The quantiles whose errors are printed."""
-ERRORS = "Differences between predicted and measured times with the run's own settings (root mean square):"
+ERRORS = (
+    "Errors at the measured sizes, with the run's own settings (root mean square). The wait\n"
+    "times of each size are predicted from those of the other sizes:"
+)
 NEGLIGIBLE = 0.001
 """A time below this share of the longest is not named."""
 
