@@ -12,6 +12,7 @@ from poolsize.analysis.curve import FittedCurve, candidates, fit_curve
 from poolsize.analysis.fitted_models import FittedModels
 from poolsize.analysis.observation import Observation, group_neighbouring_sizes
 from poolsize.analysis.plateau import TOLERANCE, Plateau, open_loop_plateau, plateau
+from poolsize.analysis.run_noise import RunNoise
 from poolsize.analysis.service_demand import service_demands_at
 from poolsize.analysis.size_summary import SizeSummary, size_summary
 from poolsize.analysis.verified_step import VerifiedStep, verified_step
@@ -134,8 +135,9 @@ def analyze(run: Run, tolerance: float = TOLERANCE) -> Analysis:
     steps = curve_steps(run.plan, run.steps)
     by_size = dict(steps_by_size(steps))
     ascending = [step for group in by_size.values() for step in group]
+    noise = RunNoise.of(list(by_size.values()))
     sizes = tuple(
-        size_summary(group, service_demands_at(ascending, pool_size, run.setting.cores))
+        size_summary(group, service_demands_at(ascending, pool_size, run.setting.cores), noise)
         for pool_size, group in by_size.items()
     )
     observed = observations(steps)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 
 from poolsize.analysis.rate_evidence import utilisation
+from poolsize.analysis.run_noise import RunNoise
 from poolsize.analysis.service_demand import ServiceDemands
 from poolsize.analysis.stats.confidence import Interval, mean_interval
 from poolsize.analysis.stats.percentiles import (
@@ -74,19 +75,24 @@ class SizeSummary:
         return any(result.check is check for result in self.failed_checks)
 
 
-def size_summary(steps: Sequence[Step], demands: ServiceDemands | None) -> SizeSummary:
-    """Return the summary of one pool size. steps: one or more, all of that size. demands: its service demands."""
+def size_summary(steps: Sequence[Step], demands: ServiceDemands | None, noise: RunNoise) -> SizeSummary:
+    """Return the summary of one pool size.
+
+    steps: one or more, all of that size. demands: its service demands. noise: of the whole run.
+    """
     latencies = _latencies(steps)
     return SizeSummary(
         pool_size=steps[0].pool_size,
         repeats=len(steps),
-        throughput=mean_interval([step.counted for step in steps]),
+        throughput=mean_interval([step.counted for step in steps], noise.throughput),
         **latencies,
         kinds=_kinds(steps),
         intervals={
             name: {
                 quantile: quantile_interval(
-                    getattr(values, quantile), [step.sections[name][quantile] for step in steps]
+                    getattr(values, quantile),
+                    [step.sections[name][quantile] for step in steps],
+                    noise.latencies[name][quantile],
                 )
                 for quantile in QUANTILES
             }

@@ -184,7 +184,7 @@ def _p95_pair(before: Analysis, after: Analysis, size: int) -> Pair | None:
         return None
     first, second = known
     # half of a 95 % interval is about two standard errors
-    errors = [(interval.high - interval.mean) / interval.mean / 2 for interval in known]
+    errors = [log(interval.high / interval.mean) / 2 for interval in known]
     return Pair(size, log(second.mean / first.mean), hypot(*errors))
 
 

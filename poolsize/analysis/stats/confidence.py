@@ -1,18 +1,20 @@
 """Confidence intervals of a mean that respect autocorrelation.
 
 Neighbouring seconds of a database's throughput are correlated (lag-1 about 0.5 on real servers), so an interval for
-independent seconds is too narrow. Here a series is modelled as first-order autoregressive. Its lag-1 correlation,
-corrected for the bias of short series (Marriott and Pope, 1954), gives the equivalent number of independent seconds.
-The interval is Student's t for that number.
+independent seconds is too narrow. Here a series is modelled as first-order autoregressive. An interval has the
+correlation of the whole run (see poolsize.analysis.stats.noise). A standard error is of one step alone: the lag-1
+correlation of the step, corrected for the bias of short series (Marriott and Pope, 1954), gives the equivalent number
+of independent seconds.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import inf
+from math import inf, isfinite, sqrt
 
 import numpy as np
 from scipy.special import stdtrit
 
+from poolsize.analysis.stats.noise import Noise, mean_variance, series_fit
 from poolsize.analysis.vector import Vector
 
 CONFIDENCE = 0.95
@@ -22,19 +24,17 @@ TAILS = ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)
 BIAS_SLOPE = 8
 """Slope b of the bias correction (1 + b r) / n of a correlation r of n values.
 
-Marriott and Pope's 4 is right on average. With 8 the interval also pays for the series whose correlation is
-underestimated: in simulation it then contains the true mean 95 times of 100 (tests/unit/test_confidence.py).
+Marriott and Pope's 4 is right on average. With 8 the standard error also allows for series whose correlation is
+underestimated.
 """
 FEWEST_SECONDS = 4
 """With fewer seconds, no standard error is estimated."""
-FEWEST_FREEDOM = 2.0
-"""Degrees of freedom of Student's t, at least."""
 UNKNOWN_ERROR = 0.2
 """Standard error, as a share of the mean, where a series is too short to estimate one."""
 SHORTEST_MEMORY = 4
 """Seconds: the correlation of n seconds is at most n / (n + 4).
 
-Together with FEWEST_FREEDOM this bounds the interval of a few drifting seconds. In simulation neither costs coverage.
+This bounds the standard error of a few drifting seconds.
 """
 
 
@@ -47,16 +47,34 @@ class Interval:
     high: float
 
 
-def mean_interval(series: Sequence[Sequence[float]]) -> Interval:
-    """Return the mean of one or more series of seconds, one series a repeat, with its 95 % interval.
+def mean_interval(series: Sequence[Sequence[float]], noise: Noise | None = None) -> Interval:
+    """Return the mean of one or more series of counts, one count a second and one series a repeat, with its interval.
 
-    With fewer than 4 seconds in all, or no series of 2 seconds, the interval is from 0 to infinity.
+    noise: of the whole run; None to learn it from these series alone. A count of transactions is certain to one at
+    each end of a series, so the interval is at least as wide. With fewer than 4 seconds in all, or no series of 2
+    seconds, it is from 0 to infinity.
     """
-    mean, error, independent = _mean(series)
-    if not independent:
+    repeats = [repeat for repeat in series if len(repeat)]
+    mean = float(np.mean(np.concatenate(repeats))) if repeats else 0.0
+    half = half_width(repeats, noise)
+    if not isfinite(half):
         return Interval(mean, 0.0, inf)
-    half = error * float(stdtrit(max(independent - 1, FEWEST_FREEDOM), (1 + CONFIDENCE) / 2)) if error else 0.0
+    half = max(half, len(repeats) / sum(map(len, repeats)))
     return Interval(mean, max(0.0, mean - half), mean + half)
+
+
+def half_width(series: Sequence[Sequence[float]], noise: Noise | None = None) -> float:
+    """Return half the width of the 95 % interval of the mean of one or more series, in their unit.
+
+    noise: of the whole run; None to learn it from these series alone. Infinity for too few seconds (see mean_interval).
+    """
+    fits = [series_fit(tuple(repeat)) for repeat in series if len(repeat) > 1]
+    seconds = sum(fit.seconds for fit in fits)
+    if not fits or sum(map(len, series)) < FEWEST_SECONDS:
+        return inf
+    noise = noise or Noise.of([series])
+    error = noise.scale * sqrt(mean_variance(fits, noise.weights))
+    return error * float(stdtrit(seconds - len(fits), TAILS[1]))
 
 
 def standard_error(series: Sequence[Sequence[float]]) -> tuple[float, float]:

@@ -2,19 +2,24 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from math import nan
+from math import exp, inf, isfinite, log, nan
 
 import numpy as np
 from hdrh.histogram import HdrHistogram
 from numpy.typing import NDArray
 
-from poolsize.analysis.stats.confidence import Interval, mean_interval
+from poolsize.analysis.stats.confidence import Interval, half_width
+from poolsize.analysis.stats.noise import Noise
 from poolsize.errors import BadInput
 
 HIGHEST_US = 3_600_000_000
 """The longest time that a histogram records: one hour, in us."""
 DIGITS = 3
 """Significant digits of a recorded value."""
+ROUNDING = 10.0**-DIGITS
+"""Error of a recorded value, a share."""
+SHORTEST_MS = 0.001
+"""The shortest time that a histogram tells from zero."""
 QUANTILES = {"p50": 50.0, "p75": 75.0, "p90": 90.0, "p95": 95.0, "p99": 99.0, "p99_9": 99.9}
 
 
@@ -103,13 +108,19 @@ def mean_ms(encoded: Iterable[str]) -> float:
     return percentiles(merged(encoded)).mean
 
 
-def quantile_interval(value: float, sections: Sequence[Sequence[float]]) -> Interval:
-    """Return a quantile with its 95 % interval, in the quantile's unit.
+def log_series(sections_ms: Sequence[float]) -> tuple[float, ...]:
+    """Return the natural logarithms of a quantile in each section of a step. sections_ms: ms; at least 1 us counts."""
+    return tuple(log(max(value_ms, SHORTEST_MS)) for value_ms in sections_ms)
 
-    value: the quantile over the whole time. sections: the quantile in each section of the time, one series a repeat.
+
+def quantile_interval(value_ms: float, sections_ms: Sequence[Sequence[float]], noise: Noise | None = None) -> Interval:
+    """Return a quantile with its 95 % interval, in ms.
+
+    value_ms: the quantile over the whole time. sections_ms: the quantile in each section of the time, one series a
+    repeat. noise: of the logarithms in the whole run; None to learn it from these sections alone.
     Source: sectioning (Asmussen and Glynn, 2007). The sections determine the interval's width. The whole time
-    determines its middle, because a quantile of the few transactions of a section is biased.
+    determines its middle, because a quantile of the few transactions of a section is biased. A latency scatters by
+    factors, so the interval is of its logarithm.
     """
-    spread = mean_interval(sections)
-    half = spread.high - spread.mean
-    return Interval(value, max(0.0, value - half), value + half)
+    half = max(half_width([log_series(repeat) for repeat in sections_ms], noise), ROUNDING)
+    return Interval(value_ms, value_ms * exp(-half), max(value_ms, SHORTEST_MS) * exp(half) if isfinite(half) else inf)
