@@ -40,10 +40,12 @@ class ComparedRun:
 class SizeDifference:
     """The difference of a run from the first at one pool size; the intervals hold for all sizes at once.
 
-    throughput: None at a fixed rate. p95: of the total time; None where a run does not know it.
+    pairs: number of pairs of steps. throughput: None at a fixed rate. p95: of the total time; None where a run does not
+    know it.
     """
 
     pool_size: int
+    pairs: int
     throughput: Difference | None
     p95: Difference | None
 
@@ -52,7 +54,7 @@ class SizeDifference:
 class RunDifference:
     """The difference of a run from the first.
 
-    throughput, p95: mean differences over the sizes; None as in SizeDifference.
+    throughput, p95: mean differences over the sizes, weighted by their precision; None as in SizeDifference.
     sizes: the sizes with valid steps in both runs, ascending. left_out: every other measured size, ascending.
     apart_seconds: from the beginning of the first run to the beginning of this run.
     longer_loop: share by which a worker's loop takes more CPU time, by the calibration of each run; None where a run
@@ -144,7 +146,10 @@ def _against(first: ComparedRun, other: ComparedRun) -> RunDifference:
         other,
         throughput,
         p95,
-        tuple(SizeDifference(size, throughput_at.get(size), p95_at.get(size)) for size in sizes),
+        tuple(
+            SizeDifference(size, min(map(len, steps)), throughput_at.get(size), p95_at.get(size))
+            for size, steps in zip(sizes, steps_at, strict=True)
+        ),
         tuple(sorted(measured.difference(sizes))),
         _seconds_apart(before.run, after.run),
         _longer_loop(before.run, after.run),

@@ -1,12 +1,14 @@
 """Paired differences where the truth is known: how often their intervals hold it, and what they find."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from poolsize.analysis.stats.paired_differences import Pair, paired
 
 SIZES = tuple(2**place for place in range(7))
-TIMES = 400
+TIMES = 1200
 SECONDS = 0.021
 """Standard error of a ratio of two steps of 15 s, as their seconds show it."""
 
@@ -64,6 +66,32 @@ def test_a_difference_at_one_size_is_found(truth: np.ndarray, place: int) -> Non
     random = np.random.default_rng(3)
     intervals = [list(paired(simulated(random, truth, 0.015))[1].values())[place] for _ in range(100)]
     assert sum(interval.significant for interval in intervals) >= 95
+
+
+def uneven(random: np.random.Generator, repeats: int) -> list[Pair]:
+    """Pairs without a difference: between-step noise of 1 % at the median size, of 3 % at one size in seven."""
+    return [
+        Pair(size, random.normal(0, noise) + random.normal(0, SECONDS), SECONDS * np.sqrt(random.chisquare(6) / 6))
+        for size, noise in zip(SIZES, 0.01 * np.sqrt(2) * np.exp(random.normal(0, 1, len(SIZES))), strict=True)
+        for _ in range(repeats)
+    ]
+
+
+@pytest.mark.parametrize("repeats", [1, 3])
+def test_equal_servers_whose_noise_differs_by_size_are_not_different(repeats: int) -> None:
+    random = np.random.default_rng(5)
+    compared = [paired(uneven(random, repeats)) for _ in range(TIMES)]
+    assert np.mean([average.significant for average, _ in compared]) <= 0.06
+    assert np.mean([any(at.significant for at in by_size.values()) for _, by_size in compared]) <= 0.06
+
+
+def test_another_state_in_one_of_three_repeats_is_no_difference() -> None:
+    """A server that fills its cache during one step is three times slower in it."""
+    random = np.random.default_rng(6)
+    for _ in range(100):
+        pairs = simulated(random, FLAT, 0.005, repeats=3)
+        pairs[4] = replace(pairs[4], log_ratio=-np.log(3))
+        assert not paired(pairs)[1][SIZES[1]].significant
 
 
 def test_a_small_difference_everywhere_is_found_on_average() -> None:

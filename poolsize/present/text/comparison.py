@@ -113,7 +113,13 @@ def _where(other: RunDifference) -> list[str]:
     sizes = ", ".join(map(str, other.significant_sizes))
     furthest, difference = max(other.significant_sizes.items(), key=lambda item: abs(item[1].mean))
     most = f"largest at {furthest}: {signed_percent(difference.mean)} ({_interval(difference)})"
-    return [f"The difference is significant at the pool sizes {sizes}; {most}."]
+    sentences = [f"The difference is significant at the pool sizes {sizes}; {most}."]
+    if any(size.pairs == 1 for size in other.sizes if size.pool_size in other.significant_sizes):
+        sentences.append(
+            "A single step can't tell a lasting difference from a server that was in another state, such as one that "
+            "still filled its cache: confirm the difference with --repeats 3."
+        )
+    return sentences
 
 
 def _latency(other: RunDifference, first: str) -> list[str]:
