@@ -56,7 +56,8 @@ class RunDifference:
 
     throughput, p95: mean differences over the sizes, weighted by their precision; None as in SizeDifference.
     sizes: the sizes with valid steps in both runs, ascending. left_out: every other measured size, ascending.
-    apart_seconds: from the beginning of the first run to the beginning of this run.
+    apart_seconds: from the beginning of the first run to the beginning of this run. in_turn: whether the steps of both
+    runs alternate, so that a change of the machine meets both.
     longer_loop: share by which a worker's loop takes more CPU time, by the calibration of each run; None where a run
     has no calibration.
     """
@@ -67,6 +68,7 @@ class RunDifference:
     sizes: tuple[SizeDifference, ...]
     left_out: tuple[int, ...]
     apart_seconds: float
+    in_turn: bool
     longer_loop: float | None
 
     @property
@@ -152,6 +154,7 @@ def _against(first: ComparedRun, other: ComparedRun) -> RunDifference:
         ),
         tuple(sorted(measured.difference(sizes))),
         _seconds_apart(before.run, after.run),
+        _in_turn(before.run, after.run),
         _longer_loop(before.run, after.run),
     )
 
@@ -196,6 +199,14 @@ def _p95_pair(before: Analysis, after: Analysis, size: int) -> Pair | None:
 def _seconds_apart(first: Run, other: Run) -> float:
     before, after = (datetime.fromisoformat(run.setting.created) for run in (first, other))
     return (after - before).total_seconds()
+
+
+def _in_turn(first: Run, other: Run) -> bool:
+    """Return whether each run has a step between steps of the other; a replay's steps have no time of their own."""
+    if first.setting.recording or other.setting.recording:
+        return False
+    ours, theirs = ([step.started for step in run.steps] for run in (first, other))
+    return min(ours) < max(theirs) and min(theirs) < max(ours)
 
 
 def _longer_loop(first: Run, other: Run) -> float | None:

@@ -2,7 +2,7 @@
 
 import os
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,12 +12,16 @@ import click
 from poolsize.analysis.analysis import analyze
 from poolsize.answer.latency_limit import LatencyLimits
 from poolsize.answer.recommendation import recommend
+from poolsize.commands.against import measure_in_turn, measures_two
+from poolsize.commands.compare import compare_files
 from poolsize.commands.limits import current_option
 from poolsize.commands.outputs import json_option
 from poolsize.commands.run_file import end_without_size
 from poolsize.errors import BadInput
 from poolsize.locust.launch import require_processes, run_locust
+from poolsize.present.json.comparison import comparison_json
 from poolsize.present.json.recommendation import recommendation_json
+from poolsize.present.text.comparison import comparison_text
 from poolsize.present.text.recommendation import recommendation_text
 from poolsize.runs.run import Setting
 from poolsize.runs.store import load_run
@@ -52,8 +56,13 @@ def sweep(current: int | None, as_json: bool, **texts: Any) -> None:
 
     Without --url or POOLSIZE_URL it starts a private MariaDB or MySQL on this machine and removes it afterwards.
     Without --pool-sizes or --rate it searches for the pool size, until the answer is certain or the budget is spent.
+    With --against-url or --against-option it measures two servers in turn, and compares them.
     """
     options = SweepOptions.parse(texts)
+    if measures_two(options):
+        not_for_two = {"current": current, "max_p95_ms": options.max_p95_ms, "max_p99_ms": options.max_p99_ms}
+        _compare_in_turn(options, [name for name, value in not_for_two.items() if value is not None], as_json=as_json)
+        return
     resumed = load_run(options.resume, torn_end=True).setting if options.resume else None
     if options.replay is None and resumed and resumed.recording:
         options = replace(options, replay=Path(resumed.recording))
@@ -66,6 +75,19 @@ def sweep(current: int | None, as_json: bool, **texts: Any) -> None:
         click.echo(recommendation_text(answer))
         click.echo(f"\nStored in {run_path}; draw it with: poolsize analyze {run_path} --plot knee.png")
     end_without_size(answer)
+
+
+def _compare_in_turn(options: SweepOptions, not_for_two: Sequence[str], *, as_json: bool) -> None:
+    """Measure two servers in turn, and print the comparison of their runs."""
+    resumed = load_run(options.resume, torn_end=True).setting if options.resume else None
+    require_processes(options)
+    first, other = measure_in_turn(_locustfile(options, resumed), options, not_for_two)
+    comparison = compare_files([str(first), str(other)])
+    if as_json:
+        click.echo(comparison_json(comparison))
+    else:
+        click.echo(comparison_text(comparison))
+        click.echo(f"\nStored in {first} and {other}")
 
 
 def _replay(options: SweepOptions) -> Path:
@@ -82,8 +104,7 @@ def _measure(options: SweepOptions, resumed: Setting | None) -> Path:
     """Sweep a server, and return the path of the run's file. resumed: the setting of the run to resume, or None."""
     from poolsize.present.text.progress_bar import ProgressBar  # a replay starts without rich
 
-    default_workload = (resumed.own_workload or resumed.plan.workload) if resumed else DEFAULT_WORKLOAD
-    locustfile = find_locustfile(options.workload or default_workload)
+    locustfile = _locustfile(options, resumed)
     require_processes(options)
     if options.expect_workers:
         _show_workers(options.expect_workers, locustfile)
@@ -91,6 +112,12 @@ def _measure(options: SweepOptions, resumed: Setting | None) -> Path:
         plan_for(options, locustfile.stem)  # refuses bad input before anything is started
     with ProgressBar() as bar:
         return run_locust(locustfile, options, bar.show)
+
+
+def _locustfile(options: SweepOptions, resumed: Setting | None) -> Path:
+    """Return the path of the sweep's locustfile. resumed: the setting of the run to resume, or None."""
+    default_workload = (resumed.own_workload or resumed.plan.workload) if resumed else DEFAULT_WORKLOAD
+    return find_locustfile(options.workload or default_workload)
 
 
 def _show_workers(number: int, locustfile: Path) -> None:

@@ -7,13 +7,14 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from poolsize.errors import BadInput, Interrupted, PoolsizeError, WorkFailed
+from poolsize.errors import BadInput, Interrupted, WorkFailed
 from poolsize.load.source_line import located_in
-from poolsize.locust.progress_pipe import DESCRIPTOR
-from poolsize.sweep.events import Event, SweepFailed, SweepStarted, read_event
+from poolsize.locust.progress_pipe import DESCRIPTOR, TURNS_DESCRIPTOR
+from poolsize.sweep.events import Event, SweepFailed, SweepStarted, TurnAwaited, read_event
 from poolsize.sweep.options import OPTIONS, SweepOptions
 
 MOST_WORKERS = 1_000
@@ -37,37 +38,91 @@ def require_processes(options: SweepOptions) -> None:
         raise BadInput("`expect_workers` needs `url` or POOLSIZE_URL: workers elsewhere can't reach a private server")
 
 
+class LocustSweep:
+    """A sweep in a Locust process of its own. run_path: of the run's file; empty until the sweep has started.
+
+    resumed_by: the run that a user names to resume the sweep; None for the sweep's own.
+    """
+
+    def __init__(self, locustfile: Path, show: Callable[[Event], None], child: "_Child") -> None:
+        self.run_path = ""
+        self.resumed_by: str | None = None
+        self._locustfile = locustfile
+        self._show = show
+        self._child = child
+
+    def follow(self) -> TurnAwaited | None:
+        """Show the sweep's events until the sweep awaits a turn, or until its end, for which the result is None.
+
+        Raises BadInput for options or a locustfile that the sweep refuses, and WorkFailed when the sweep fails.
+        """
+        failure: SweepFailed | None = None
+        for line in self._child.lines:
+            event = read_event(line)
+            match event:
+                case TurnAwaited():
+                    return event
+                case SweepStarted(run=path):
+                    self.run_path = path
+                case SweepFailed():
+                    failure = event
+            self._show(event)
+        self._raise_failure(failure, self._child.process.wait())
+        return None
+
+    def give_turn(self) -> None:
+        """Let the sweep go on that awaits a turn."""
+        os.write(self._child.turns, b"\n")
+
+    def stop(self) -> None:
+        """End the sweep early, and wait until it has cleaned up."""
+        self._child.process.terminate()
+        self._child.process.wait()
+
+    def with_hint(self, message: str) -> str:
+        """Return the message, followed by the command that resumes the run, or by the fact that no run exists yet."""
+        run = self.resumed_by or self.run_path
+        if not run:
+            return f"{message} before the first step"
+        return f"{message}; the measured steps are kept: poolsize sweep --resume {run}"
+
+    def _raise_failure(self, failure: SweepFailed | None, code: int) -> None:
+        if failure and failure.exit_code == BadInput.exit_code:
+            raise BadInput(failure.message)
+        if failure:
+            raise WorkFailed(self.with_hint(failure.message))
+        if code and not self.run_path:
+            raise BadInput(f"`workload` {self._locustfile}: {_reason_of_end(self._child.log)}")
+        if code:
+            reason = _reason_of_end(self._child.log)
+            raise WorkFailed(self.with_hint(f"Locust ended with exit code {code}: {reason}"))
+
+
 def run_locust(locustfile: Path, options: SweepOptions, show: Callable[[Event], None]) -> Path:
     """Run the sweep in a Locust process, and return the path of the run's file.
 
     show: called with each event of the sweep. Raises BadInput for options or a locustfile that the sweep refuses,
     WorkFailed when the sweep fails, and Interrupted when a signal ends it.
     """
-    run_path = ""
-    failure: SweepFailed | None = None
-    with tempfile.TemporaryFile() as log, _child(_command(locustfile, options), _environment(options), log) as child:
-        locust, lines = child
+    with started(locustfile, options, show) as sweep:
         try:
-            for line in lines:
-                event = read_event(line)
-                match event:
-                    case SweepStarted(run=path):
-                        run_path = path
-                    case SweepFailed():
-                        failure = event
-                show(event)
-            code = locust.wait()
+            sweep.follow()
         except KeyboardInterrupt as error:
-            locust.terminate()
-            locust.wait()
-            raise Interrupted(_with_hint("interrupted", run_path), *error.args) from None
-        if failure:
-            raise _error(failure, run_path)
-        if code and not run_path:
-            raise BadInput(f"`workload` {locustfile}: {_reason_of_end(log)}")
-        if code:
-            raise WorkFailed(_with_hint(f"Locust ended with exit code {code}: {_reason_of_end(log)}", run_path))
-    return Path(run_path)
+            sweep.stop()
+            raise Interrupted(sweep.with_hint("interrupted"), *error.args) from None
+    return Path(sweep.run_path)
+
+
+@contextmanager
+def started(
+    locustfile: Path, options: SweepOptions, show: Callable[[Event], None], *, in_turn: bool = False
+) -> Iterator[LocustSweep]:
+    """Start a sweep in a Locust process, and yield the sweep; leaving ends it.
+
+    show: called with each event of the sweep. in_turn: whether the sweep awaits a turn before each step.
+    """
+    with _child(_command(locustfile, options), _environment(options), in_turn=in_turn) as child:
+        yield LocustSweep(locustfile, show, child)
 
 
 def _command(locustfile: Path, options: SweepOptions) -> list[str]:
@@ -93,47 +148,49 @@ def _environment(options: SweepOptions) -> dict[str, str]:
     return {variable: options.texts(name)[0] for name, variable in variables.items() if variable is not None}
 
 
+@dataclass(frozen=True)
+class _Child:
+    """A Locust process.
+
+    lines: the pipe on which it sends its events. turns: descriptor of the pipe on which it is given turns.
+    log: its output.
+    """
+
+    process: "subprocess.Popen[bytes]"
+    lines: IO[bytes]
+    turns: int
+    log: IO[bytes]
+
+
 @contextmanager
-def _child(
-    command: list[str], environment: dict[str, str], log: IO[bytes]
-) -> Iterator[tuple["subprocess.Popen[bytes]", IO[bytes]]]:
-    """Start Locust, and yield its process and the pipe on which it sends its events.
+def _child(command: list[str], environment: dict[str, str], *, in_turn: bool) -> Iterator[_Child]:
+    """Start Locust, and yield its process with the pipes to it.
 
     Locust gets a session of its own. So Ctrl-C reaches only this process, which lets Locust clean up. When this process
-    is killed, the pipe breaks, and that ends Locust as well.
+    is killed, the pipes break, and that ends Locust as well.
     """
-    reading, writing = os.pipe()
-    locust = subprocess.Popen(
-        command, env=os.environ | environment | {DESCRIPTOR: str(writing)}, pass_fds=[writing],
-        stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
-    )  # fmt: skip
-    os.close(writing)
-    signal.signal(signal.SIGTERM, _as_interrupt)
-    try:
-        with os.fdopen(reading, "rb") as lines:
-            yield locust, lines
-    finally:
-        if locust.poll() is None:
-            locust.terminate()
-        locust.wait()
+    (reading, writing), (turns_reading, turns_writing) = os.pipe(), os.pipe()
+    descriptors = {DESCRIPTOR: str(writing)} | ({TURNS_DESCRIPTOR: str(turns_reading)} if in_turn else {})
+    with tempfile.TemporaryFile() as log:
+        locust = subprocess.Popen(
+            command, env=os.environ | environment | descriptors, pass_fds=[writing, turns_reading],
+            stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
+        )  # fmt: skip
+        os.close(writing)
+        os.close(turns_reading)
+        signal.signal(signal.SIGTERM, _as_interrupt)
+        try:
+            with os.fdopen(reading, "rb") as lines:
+                yield _Child(locust, lines, turns_writing, log)
+        finally:
+            if locust.poll() is None:
+                locust.terminate()
+            locust.wait()
+            os.close(turns_writing)
 
 
 def _as_interrupt(number: int, _: object) -> None:
     raise KeyboardInterrupt(number)
-
-
-def _error(failure: SweepFailed, run_path: str) -> PoolsizeError:
-    """Return the error that the sweep ended with."""
-    if failure.exit_code == BadInput.exit_code:
-        return BadInput(failure.message)
-    return WorkFailed(_with_hint(failure.message, run_path))
-
-
-def _with_hint(message: str, run_path: str) -> str:
-    """Return the message, followed by the command that resumes the run, or by the fact that no run exists yet."""
-    if not run_path:
-        return f"{message} before the first step"
-    return f"{message}; the measured steps are kept: poolsize sweep --resume {run_path}"
 
 
 def _reason_of_end(log: IO[bytes]) -> str:

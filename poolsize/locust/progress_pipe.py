@@ -8,6 +8,8 @@ from poolsize.sweep.events import Event, write_event
 
 DESCRIPTOR = "POOLSIZE_PROGRESS_FD"
 """Environment variable with the number of the pipe's descriptor."""
+TURNS_DESCRIPTOR = "POOLSIZE_TURNS_FD"
+"""Environment variable with the number of the descriptor of the pipe on which a sweep is given turns (see TurnPipe)."""
 
 
 class ProgressPipe:

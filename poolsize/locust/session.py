@@ -22,6 +22,7 @@ from poolsize.locust.refusals import refuse_ignored, refuse_two_pauses, with_hos
 from poolsize.locust.set_up import ReadySweep, set_up
 from poolsize.locust.stats import wait_for_csv
 from poolsize.locust.tasks import tasks_of
+from poolsize.locust.turn_pipe import TurnPipe
 from poolsize.locust.user import PoolUser
 from poolsize.locust.worker import LocustWorker
 from poolsize.locust.workers import end_forked_workers
@@ -99,6 +100,7 @@ def _lead(environment: Environment, ready: ReadySweep, progress: ProgressPipe, c
     parsed.num_users = parsed.spawn_rate = ready.prepared.run.plan.users
     environment.process_exit_code = 1  # until the last step is stored
     users_started = Flag()
+    turns = TurnPipe.from_environment(progress)
 
     def on_event(event: Event) -> None:
         progress.send(event)
@@ -108,7 +110,7 @@ def _lead(environment: Environment, ready: ReadySweep, progress: ProgressPipe, c
         users_started.wait()
         try:
             ready.workers.wait_for_users()
-            sweep(ready.prepared.run, ready.prepared.notes, ready.generator, ready.writer, on_event)
+            sweep(ready.prepared.run, ready.prepared.notes, ready.generator, ready.writer, on_event, turns.wait)
             runner.stop()
             ready.generator.raise_failed_users()
             environment.process_exit_code = 0

@@ -78,6 +78,18 @@ class StepDone:
 
 
 @dataclass(frozen=True)
+class TurnAwaited:
+    """The sweep goes on when it is given a turn, because it measures in turn with another sweep.
+
+    steps: number of steps so far, failed attempts included. complete: whether no step is left.
+    """
+
+    steps: int
+    complete: bool
+    kind: Literal["turn_awaited"] = "turn_awaited"
+
+
+@dataclass(frozen=True)
 class SweepDone:
     """Every planned step is stored."""
 
@@ -93,7 +105,7 @@ class SweepFailed:
     kind: Literal["sweep_failed"] = "sweep_failed"
 
 
-Event = SweepStarted | StepStarted | SecondPassed | StepDone | SweepDone | SweepFailed
+Event = SweepStarted | StepStarted | SecondPassed | StepDone | TurnAwaited | SweepDone | SweepFailed
 _EVENT: TypeAdapter[Event] = TypeAdapter(Annotated[Event, Field(discriminator="kind")])
 
 

@@ -8,7 +8,7 @@ from poolsize.analysis.checks import check_step
 from poolsize.runs.plan import PlannedStep, SearchEnd
 from poolsize.runs.run import Run, Step
 from poolsize.runs.store import RunWriter
-from poolsize.sweep.events import Event, StepDone, StepStarted, SweepDone, SweepStarted
+from poolsize.sweep.events import Event, StepDone, StepStarted, SweepDone, SweepStarted, TurnAwaited
 from poolsize.sweep.generator import LoadGenerator
 from poolsize.sweep.grid import grid_steps, missing_steps
 from poolsize.sweep.next_step import is_retried, next_step
@@ -16,12 +16,22 @@ from poolsize.sweep.search import seconds_left
 from poolsize.sweep.verification import VERIFIED_SIZES
 
 
+def _at_once(_: TurnAwaited) -> None:
+    """Wait for nothing: the sweep measures alone."""
+
+
 def sweep(
-    run: Run, notes: tuple[str, ...], generator: LoadGenerator, writer: RunWriter, on_event: Callable[[Event], None]
+    run: Run,
+    notes: tuple[str, ...],
+    generator: LoadGenerator,
+    writer: RunWriter,
+    on_event: Callable[[Event], None],
+    await_turn: Callable[[TurnAwaited], None] = _at_once,
 ) -> Run:
     """Measure the missing steps of a run, and return the complete run. Each step is on disk before the next begins.
 
     notes: sentences for the user, before the first step. on_event: called with each event of the sweep.
+    await_turn: called before each step and after the last; returns when the sweep may go on.
     Raises WorkFailed where a step can't be measured.
     """
     on_event(_started(run, str(writer.path), (*notes, *generator.notes)))
@@ -35,12 +45,14 @@ def sweep(
             run = replace(run, ended=decision)
             decision = next_step(run)
         else:
+            await_turn(TurnAwaited(len(run.steps), complete=False))
             on_event(StepStarted(decision.pool_size, decision.rate))
             step = _measured(decision, generator, run.plan.error_budget)
             writer.append(step)
             run = replace(run, steps=(*run.steps, step))
             decision = next_step(run)
             on_event(StepDone.of(step, again=is_retried(run, step, decision)))
+    await_turn(TurnAwaited(len(run.steps), complete=True))
     on_event(SweepDone())
     return run
 

@@ -7,7 +7,7 @@ or Search field that it sets.
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Self, get_origin, get_type_hints
 
@@ -195,6 +195,15 @@ class SweepOptions:
         "--server-option", "Variable of the private server, NAME=VALUE.", "none", readers.server_variable,
         readers.write_server_variable, repeatable=True,
     )] = None
+    against_url: Annotated[str | None, Option(
+        "--against-url", "Second database, which is measured in turn with the first and compared. POOLSIZE_AGAINST_URL "
+        "sets it too.", "none", readers.optional_text, settled=False, variable="POOLSIZE_AGAINST_URL", in_locust=False,
+    )] = None
+    against_options: Annotated[Mapping[str, str] | None, Option(
+        "--against-option", "Variable of a second private server, NAME=VALUE, which is measured in turn with the first "
+        "and compared.", "none", readers.server_variable, readers.write_server_variable, repeatable=True,
+        in_locust=False,
+    )] = None
     # fmt: on
     typed: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False, compare=False)
 
@@ -210,6 +219,11 @@ class SweepOptions:
             if value is not None and (items := value if option.repeatable else [value]):
                 typed[name] = tuple(map(str, items))
         return cls(typed=typed, **{name: OPTIONS[name].read(name, words) for name, words in typed.items()})
+
+    def having(self, **values: Any) -> Self:
+        """Return the options with these values, field -> value or None, in place of what was typed for the fields."""
+        typed = {name: texts for name, texts in self.typed.items() if name not in values}
+        return replace(self, typed=typed, **values)
 
     @property
     def chosen(self) -> tuple[str, ...]:

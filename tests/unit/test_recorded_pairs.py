@@ -1,6 +1,7 @@
 """Paired differences under recorded noise: 15 s steps cut out of the long recordings beside this checkout."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import hypot, log
 
 import numpy as np
@@ -66,3 +67,14 @@ def test_repeats_show_sizes_at_which_the_recording_changes_its_state(recordings:
     average, some_size = significant(apart)
     assert average <= 0.06
     assert some_size <= 0.06
+
+
+@pytest.mark.parametrize("kind", ["ro", "rw"])
+def test_steps_in_turn_find_5_percent_and_no_difference_where_there_is_none(kind: str) -> None:
+    """At most 5 of 60 comparisons of equal servers; 5 % in 90 of 100, at the load of two sweeps with a step a size."""
+    random = np.random.default_rng(3)
+    paths = sorted(RECORDINGS.glob(f"*_{kind}_*.csv*"))
+    pairs = [equal_pairs(recording_of(path), random, 1, interleaved=True) for path in paths for _ in range(8)]
+    assert significant(pairs)[0] <= 5 / 60
+    faster = [[replace(pair, log_ratio=pair.log_ratio + log(1.05)) for pair in of_one] for of_one in pairs]
+    assert np.mean([paired(of_one)[0].low > 0 for of_one in faster]) >= 0.9

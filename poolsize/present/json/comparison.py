@@ -48,6 +48,7 @@ def _against(comparison: Comparison, other: RunDifference) -> dict[str, Any]:
         ],
         "left_out": other.left_out,
         "apart_seconds": other.apart_seconds,
+        "in_turn": other.in_turn,
         "longer_loop": other.longer_loop,
         "sentences": difference_sentences(comparison, other),
     }

@@ -174,10 +174,12 @@ def _doubts(first: ComparedRun, other: RunDifference) -> list[str]:
         doubts.append(
             f"Not compared: {pool_sizes(other.left_out)}, because one run did not measure the size or a check failed."
         )
-    if other.apart_seconds:
+    if other.in_turn:
+        doubts.append("The runs were measured in turn, so a change of the machine meets both.")
+    elif other.apart_seconds:
         doubts.append(
             f"The runs began {minutes(abs(other.apart_seconds))} apart: anything that changed on the machine "
-            "in between is part of the difference."
+            "in between is part of the difference. To measure both in turn, use --against-url or --against-option."
         )
     return doubts
 

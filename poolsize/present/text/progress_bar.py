@@ -43,14 +43,17 @@ class ProgressBar:
     ) -> None:
         self._bar.stop()
 
-    def show(self, event: Event) -> None:
-        """Update the display for an event; events of other kinds change nothing."""
+    def show(self, event: Event, side: str = "") -> None:
+        """Update the display for an event; events of other kinds change nothing.
+
+        side: of two sweeps in turn, the name of that whose event it is.
+        """
         match event:
             case SweepStarted():
                 self._begin(event)
             case StepStarted(pool_size=size, rate=rate):
                 self._time_left.begin_step(verifies=rate is not None and self._started.budget_seconds is not None)
-                load = "" if rate is None else f" at {per_second(rate)}"
+                load = ("" if rate is None else f" at {per_second(rate)}") + (side and f", {side}")
                 self._update(
                     f"step {self._steps_done + 1}{self._total()}, {count(size, 'connection')}{load}",
                     "opening connections",
@@ -62,7 +65,7 @@ class ProgressBar:
             case StepDone():
                 self._time_left.end_step(again=event.again)
                 self._steps_done += not event.again
-                self._print(event)
+                self._print(event, side)
                 self._correct_announcement()
             case _:
                 pass
@@ -101,12 +104,12 @@ class ProgressBar:
             elapsed = self._time_left.elapsed
             self._bar.update(self._task, completed=elapsed, total=elapsed + self._time_left.seconds, now=now)
 
-    def _print(self, step: StepDone) -> None:
+    def _print(self, step: StepDone, side: str) -> None:
         of_rate = "" if step.rate is None else f"  of {per_second(step.rate)} arrivals"
         again = " (will be retried)" if step.again else ""
         failed = f"  failed: {', '.join(step.failed_checks)}{again}" if step.failed_checks else ""
         self._console.print(
             f"{self._steps_done:>3}{self._total()}  {count(step.pool_size, 'connection'):>16}  "
-            f"{per_second(step.throughput):>9}  p95 {milliseconds(step.p95_ms)}{of_rate}{failed}",
+            f"{per_second(step.throughput):>9}  p95 {milliseconds(step.p95_ms)}{of_rate}{side and f'  {side}'}{failed}",
             soft_wrap=True,
         )

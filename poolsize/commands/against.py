@@ -1,0 +1,83 @@
+"""`poolsize sweep --against-url` and `--against-option`: two servers measured in turn, then their comparison."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from poolsize.answer.compared_field import compared_field
+from poolsize.errors import BadInput
+from poolsize.formula import starting_point
+from poolsize.locust.in_turn import other_path, run_in_turn
+from poolsize.runs.store import load_run
+from poolsize.sweep.options import SweepOptions
+from poolsize.sweep.planning import cores_of, disks_of, plan_for
+
+
+def measures_two(options: SweepOptions) -> bool:
+    """Return whether the options are of two servers in turn: they name another, or resume a run that has another."""
+    resumed = options.resume is not None and other_path(options.resume).exists()
+    return resumed or options.against_url is not None or options.against_options is not None
+
+
+def measure_in_turn(locustfile: Path, options: SweepOptions, not_for_two: Sequence[str]) -> tuple[Path, Path]:
+    """Measure two servers in turn at the same pool sizes, and return the paths of both runs.
+
+    not_for_two: parameters of the command that were given and that only the answer of one run can heed.
+    Raises BadInput for options that contradict each other, and for runs that compare would refuse.
+    """
+    from poolsize.present.text.progress_bar import ProgressBar  # a replay starts without rich
+
+    _refuse_mixture(options, not_for_two)
+    sides = _resumed(options, options.resume) if options.resume else _new(options)
+    if options.resume is None:
+        plan_for(sides[0], locustfile.stem)  # refuses bad input before anything is started
+    with ProgressBar() as bar:
+        return run_in_turn(locustfile, sides, bar.show, _require_comparable)
+
+
+def _refuse_mixture(options: SweepOptions, not_for_two: Sequence[str]) -> None:
+    for name in not_for_two:
+        raise BadInput(f"`{name}` is for the answer of one run: leave it out, and give it to poolsize recommend `run`")
+    if options.against_url and options.against_options:
+        raise BadInput("`against_url` names a server, and `against_options` starts a private one: leave one out")
+    if options.against_url and options.against_url == options.url:
+        raise BadInput("`against_url` and `url` name the same server: name two servers")
+    if options.against_options and options.url:
+        raise BadInput("`against_options` is for two private servers: leave `url` and POOLSIZE_URL out")
+    for name, why in (
+        ("replay", "a recording is measured already: replay both, and compare the runs"),
+        ("expect_workers", "workers elsewhere belong to one sweep: leave it out"),
+        ("verify", "it measures one run's answer: leave it out"),
+        ("budget_seconds", "it is for a search, and two servers are measured at the same sizes: leave it out"),
+        ("interval", "it is for a search, and two servers are measured at the same sizes: leave it out"),
+    ):
+        if getattr(options, name) is not None:
+            raise BadInput(f"{options.named(name)}: {why}")
+
+
+def _new(options: SweepOptions) -> tuple[SweepOptions, SweepOptions]:
+    """Return the options of both sweeps, with the same pool sizes; by default those around the formula's result."""
+    sizes = options.sizes or starting_point(cores_of(options), disks=disks_of(options)).sizes
+    first = options.having(against_url=None, against_options=None, sizes=sizes)
+    if options.against_url:
+        return first, first.having(url=options.against_url, mysqld=None, server_options=None)
+    return first, first.having(server_options={**(options.server_options or {}), **(options.against_options or {})})
+
+
+def _resumed(options: SweepOptions, run: Path) -> tuple[SweepOptions, SweepOptions]:
+    """Return the options that resume both runs. run: the first. Raises BadInput where the other run is missing."""
+    if options.against_options:
+        raise BadInput(f"{options.named('against_options')}: a resumed run keeps its plan; leave `against_options` out")
+    other = other_path(run)
+    if not other.exists():
+        raise BadInput(f"{options.named('resume')}: it has no other run, {other}: leave `against_url` out")
+    if not load_run(other, torn_end=True).setting.private and not options.against_url:
+        raise BadInput(
+            f"{options.named('resume')}: the other run began on a server given by its URL: give its `against_url` again"
+        )
+    first = options.having(against_url=None)
+    return first, first.having(resume=other, url=options.against_url)
+
+
+def _require_comparable(first: Path, other: Path) -> None:
+    """Raise BadInput for runs that differ in more than one field."""
+    compared_field({str(path): load_run(path, torn_end=True) for path in (first, other)})

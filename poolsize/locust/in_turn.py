@@ -1,0 +1,132 @@
+"""Two sweeps of the same steps, measured in turn (A B B A), so that a change of the machine meets both alike.
+
+Each sweep is a Locust process with a server, a load generator and a run of its own. While one of them measures, the
+other waits for its turn, without load.
+"""
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+
+from poolsize.errors import BadInput, Interrupted, WorkFailed
+from poolsize.locust.launch import LocustSweep, started
+from poolsize.sweep.events import Event, SweepStarted, TurnAwaited
+from poolsize.sweep.options import SweepOptions
+
+SIDES = ("first", "other")
+Show = Callable[[Event, str], None]
+"""Shows an event of the sweep of that side; of neither side, "", the beginning of both."""
+
+
+def other_path(path: Path) -> Path:
+    """Return the path of the other sweep's run, beside the first's: shop.jsonl has shop-other.jsonl."""
+    return path.with_name(f"{path.stem}-other{path.suffix}")
+
+
+def whose_turn(first: TurnAwaited, other: TurnAwaited) -> int | None:
+    """Return which sweep measures next, 0 for the first and 1 for the other; None where both are complete.
+
+    The sweep with fewer steps measures next. With equal numbers, they begin in turn: A B B A.
+    """
+    if first.complete and other.complete:
+        return None
+    if first.complete or other.complete:
+        return int(first.complete)
+    if first.steps != other.steps:
+        return int(other.steps < first.steps)
+    return first.steps % 2
+
+
+def run_in_turn(
+    locustfile: Path, options: tuple[SweepOptions, SweepOptions], show: Show, check: Callable[[Path, Path], None]
+) -> tuple[Path, Path]:
+    """Run two sweeps in turn, and return the paths of their runs.
+
+    options: of each sweep. Where it resumes no run, the other sweep writes its run beside the first's (see other_path).
+    check: called with both paths before the first step; raises BadInput for runs that can't be compared.
+    Raises what run_locust raises. New runs that are refused or interrupted before the first step are removed.
+    """
+    with ExitStack() as stack:
+        sweeps: list[LocustSweep] = []
+        begin = partial(_begin, stack, sweeps, locustfile, _Shown(show))
+        try:
+            awaited = [begin(options[0])]
+            first = Path(sweeps[0].run_path)
+            resumes = options[1].resume is not None
+            awaited.append(begin(options[1] if resumes else options[1].having(output=other_path(first))))
+            check(first, Path(sweeps[1].run_path))
+        except (BadInput, KeyboardInterrupt) as error:
+            _end_early(sweeps, remove=options[0].resume is None)
+            if isinstance(error, BadInput):
+                raise
+            raise Interrupted("interrupted before the first step", *error.args) from None
+        try:
+            _measure_all(sweeps, awaited)
+        except KeyboardInterrupt as error:
+            _end_early(sweeps, remove=False)
+            raise Interrupted(sweeps[0].with_hint("interrupted"), *error.args) from None
+    return Path(sweeps[0].run_path), Path(sweeps[1].run_path)
+
+
+def _begin(
+    stack: ExitStack, sweeps: list[LocustSweep], locustfile: Path, shown: "_Shown", options: SweepOptions
+) -> TurnAwaited:
+    """Start the next sweep, add it to the sweeps, and return its first wait. Leaving the stack ends the sweep."""
+    show = partial(shown.show, side=SIDES[len(sweeps)])
+    sweep = stack.enter_context(started(locustfile, options, show, in_turn=True))
+    sweep.resumed_by = sweeps[0].run_path if sweeps else None
+    sweeps.append(sweep)
+    return _next_wait(sweep)
+
+
+def _measure_all(sweeps: list[LocustSweep], awaited: list[TurnAwaited]) -> None:
+    """Give turns until both sweeps are complete, and only then let them end: to end a server is work, too."""
+    while (place := whose_turn(*awaited)) is not None:
+        sweeps[place].give_turn()
+        awaited[place] = _next_wait(sweeps[place])
+    for sweep in sweeps:
+        sweep.give_turn()
+        sweep.follow()
+
+
+def _next_wait(sweep: LocustSweep) -> TurnAwaited:
+    awaited = sweep.follow()
+    if awaited is None:
+        raise WorkFailed(sweep.with_hint("a sweep ended before its last step"))
+    return awaited
+
+
+def _end_early(sweeps: list[LocustSweep], *, remove: bool) -> None:
+    """End the sweeps, and remove their runs if wanted."""
+    for sweep in sweeps:
+        sweep.stop()
+        if remove and sweep.run_path:
+            Path(sweep.run_path).unlink(missing_ok=True)
+
+
+class _Shown:
+    """Shows the events of both sweeps, and their beginnings as one."""
+
+    def __init__(self, show: Show) -> None:
+        self._show = show
+        self._begun: list[SweepStarted] = []
+
+    def show(self, event: Event, side: str) -> None:
+        if not isinstance(event, SweepStarted):
+            self._show(event, side)
+            return
+        self._begun.append(event)
+        if len(self._begun) == len(SIDES):
+            self._show(_joined(*self._begun), "")
+
+
+def _joined(first: SweepStarted, other: SweepStarted) -> SweepStarted:
+    """Return the beginning of both sweeps."""
+    return SweepStarted(
+        run=f"{first.run} and {other.run}",
+        steps=first.steps + other.steps,
+        steps_done=first.steps_done + other.steps_done,
+        step_seconds=first.step_seconds,
+        notes=tuple(dict.fromkeys((*first.notes, *other.notes))),
+    )
