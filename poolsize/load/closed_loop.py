@@ -26,6 +26,14 @@ class ClosedLoop:
     def begin(self) -> None:
         """Do nothing: the users start the transactions."""
 
+    def unserved(self, finished: int) -> int:
+        """Return the number of users that wait for the end of their first transaction.
+
+        finished: transactions that ended so far, failed transactions included. Users are served in order of arrival,
+        and all arrive when the step begins, so the first transactions that end are the first of each user.
+        """
+        return max(0, self._load.users - finished)
+
     def run_user(self, behavior: Behavior) -> None:
         """Run one user's transactions until the loop ends.
 

@@ -32,6 +32,10 @@ class OpenLoop:
         self._outstanding.begin()
         self._arrivals.start()
 
+    def unserved(self, _finished: int) -> int:
+        """Return 0: no user asks for a connection before a transaction arrives."""
+        return 0
+
     def run_user(self, behavior: Behavior) -> None:
         """Run one user: take the transactions that are due, in order, until the loop ends."""
         load, next_due = self._load, self._due.get

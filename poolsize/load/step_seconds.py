@@ -18,6 +18,7 @@ class ReportedSecond:
     busy: float
     errors: dict[str, int]
     total_us: dict[int, int]
+    unserved: int
 
 
 @dataclass
@@ -27,6 +28,7 @@ class StepSecond:
     reported_by: the workers that are in the sum. transactions: number that ended.
     backlog, busy: as in outstanding.OutstandingSecond. errors: kind -> failed transactions.
     total_us: total time in us -> transactions.
+    unserved: users of a closed loop whose first transaction had not ended.
     """
 
     reported_by: set[str] = field(default_factory=set)
@@ -35,6 +37,7 @@ class StepSecond:
     busy: float = 0.0
     errors: Counter[str] = field(default_factory=Counter)
     total_us: Counter[int] = field(default_factory=Counter)
+    unserved: int = 0
 
     @property
     def p95_ms(self) -> float:
@@ -70,6 +73,7 @@ class StepSeconds:
         second.transactions += reported.transactions
         second.backlog += reported.backlog
         second.busy += reported.busy
+        second.unserved += reported.unserved
         second.errors.update(reported.errors)
         second.total_us.update(reported.total_us)
         self._move_complete()

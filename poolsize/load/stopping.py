@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import ceil
 
 from poolsize.analysis.rate_evidence import RateEvidence
 from poolsize.analysis.stats.confidence import mean_interval
@@ -38,10 +39,11 @@ def ending(plan: SweepPlan, planned: PlannedStep, seconds: Sequence[StepSecond])
     last = len(seconds)
     if stopped := _early_end(plan, seconds, planned.rate):
         return ending_now(plan, last, stopped)
-    if last < plan.warm_up_seconds + plan.step_seconds:
+    start = _start_seconds(plan, seconds)
+    if last < start + plan.step_seconds:
         return None
     throughput = [second.transactions for second in seconds]
-    first = warm_up_seconds(throughput, plan.warm_up_seconds)
+    first = warm_up_seconds(throughput, start)
     counted = throughput[first:]
     enough = (
         len(counted) >= plan.step_seconds
@@ -49,12 +51,25 @@ def ending(plan: SweepPlan, planned: PlannedStep, seconds: Sequence[StepSecond])
         and _precise(plan, counted)
         and _decided(plan, planned, seconds[first:])
     )
-    return Ending(first, last, None) if enough or last >= plan.longest_seconds else None
+    longest = max(plan.longest_seconds, start + plan.step_seconds)
+    return Ending(first, last, None) if enough or last >= longest else None
 
 
 def ending_now(plan: SweepPlan, last: int, stopped: Stopped | None) -> Ending:
     """Return the ending of a step after `last` seconds, with the planned warm-up. stopped: reason of an early end."""
     return Ending(min(plan.warm_up_seconds, last), last, stopped)
+
+
+def _start_seconds(plan: SweepPlan, seconds: Sequence[StepSecond]) -> int:
+    """Return the number of seconds until every user of a closed loop was served once, at least the planned warm-up.
+
+    All users ask for a connection when the step begins. Until the last of them is served, after users / throughput
+    seconds, wait times are shorter than later, although throughput is steady. No user waits longer than the pool
+    timeout, so the start is at most that long.
+    """
+    unserved = sum(second.unserved > 0 for second in seconds)
+    served_after = unserved + 1 if unserved else 0
+    return max(plan.warm_up_seconds, min(served_after, ceil(plan.pool_timeout_seconds)))
 
 
 def _precise(plan: SweepPlan, counted: Sequence[int]) -> bool:

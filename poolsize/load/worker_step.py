@@ -32,12 +32,13 @@ DRAIN_SECONDS = 60
 class Reporting:
     """The functions by which a step reports.
 
-    on_second: called at the end of each second with its index, its record, and its outstanding transactions.
+    on_second: called at the end of each second with its index, its record, its outstanding transactions and the
+    unserved users. Unserved users wait for the end of their first transaction.
     on_failure: called with the reason when the step can't go on.
     observe: called with each transaction; None to call nothing.
     """
 
-    on_second: Callable[[int, WorkerSecond, OutstandingSecond], None]
+    on_second: Callable[[int, WorkerSecond, OutstandingSecond, int], None]
     on_failure: Callable[[str], None]
     observe: Observer | None = None
 
@@ -144,12 +145,14 @@ class WorkerStep:
         self._pool.engine.dispose()
 
     def _tick(self) -> None:
-        started, seconds = monotonic(), self._load.recorder.seconds
+        started, seconds, finished = monotonic(), self._load.recorder.seconds, 0
         while True:
             index = len(seconds)
             gevent.sleep(max(0.0, started + index + 1 - monotonic()))
             self._cost.end_second()
-            self._reporting.on_second(index, self._load.recorder.end_second(), self._loop.end_second())
+            second = self._load.recorder.end_second()
+            finished += second.transactions + sum(second.errors.values())
+            self._reporting.on_second(index, second, self._loop.end_second(), self._loop.unserved(finished))
 
     def _stop(self) -> None:
         self._gate.shut()

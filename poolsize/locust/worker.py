@@ -146,10 +146,13 @@ class LocustWorker:
         self._orders.get()
         return message.content
 
-    def _on_second(self, index: int, second: WorkerSecond, outstanding: OutstandingSecond) -> None:
+    def _on_second(self, index: int, second: WorkerSecond, outstanding: OutstandingSecond, unserved: int) -> None:
         stats.report(self._environment, self._kinds[0], second)
         backlog, busy = outstanding.backlog, outstanding.busy
-        self._reply(Second(ReportedSecond(index, second.transactions, backlog, busy, second.errors, second.total)))
+        reported = ReportedSecond(
+            index, second.transactions, backlog, busy, second.errors, second.total, unserved
+        )
+        self._reply(Second(reported))
 
     def _url(self, private_url: str | None, schema: str) -> URL:
         """Return the database's URL from here.

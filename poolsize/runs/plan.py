@@ -79,13 +79,14 @@ class SweepPlan:
     sizes: pool sizes of a grid, ascending; empty in a search. search: the bounds of a search, or None for a grid.
     users: concurrent users. In an open loop: the most transactions that hold or wait for a connection at once.
     workload: the locustfile's name, without its folder and ending.
-    warm_up_seconds: shortest beginning of each step that is stored but not counted.
+    warm_up_seconds: shortest beginning of each step that is stored but not counted. In a closed loop, no second counts
+    before every user was served once.
     step_seconds: shortest counted time after the warm-up.
     repeats: number of steps at each size of a grid.
     think_time_ms: mean pause of a user between transactions, exponentially distributed.
     precision: a step goes on until the 95 % interval of its throughput is this narrow: a share of the mean, on either
     side; None for no such goal. With or without it, a step that is not steady goes on as well. A step ends at the
-    latest after 4 times its planned length (LONGEST).
+    latest after 4 times its planned length (LONGEST), or later if its users wait that long for their first connection.
     rate: arrivals per second at random moments (open loop), whether or not earlier transactions have ended; None for
     a closed loop.
     pool: the kind of pool through which the users share the connections.
@@ -160,5 +161,8 @@ class SweepPlan:
 
     @property
     def longest_seconds(self) -> int:
-        """The longest time that a step may take, in seconds, warm-up included."""
+        """The longest time that a step may take, in seconds, warm-up included.
+
+        A step whose users wait longer for their first connection takes that time and the planned length.
+        """
         return self.warm_up_seconds + LONGEST * self.step_seconds

@@ -3,12 +3,16 @@
 import json
 import os
 import sys
+from math import ceil
 from pathlib import Path
 
 import pytest
 
 from poolsize import analyze, load_run
+from poolsize.runs.check import Check
 from poolsize.runs.run import Run
+from poolsize.sweep.options import SweepOptions
+from poolsize.sweep.planning import plan_for
 from poolsize.target.connection import connect, database_url
 from poolsize.target.private_server import PrivateServer
 from tests.conftest import Command, assert_swept, assert_true_steps, locust, may_run_on, measured_again
@@ -55,6 +59,32 @@ def test_plain_locust_does_the_same(server: PrivateServer, tmp_path: Path) -> No
         next(line for line in (done.stdout + done.stderr).splitlines() if "Aggregated" in line).split()[1]
     )
     assert counted_by_locust == sum(sum(step.throughput) for step in run.steps)
+
+
+@pytest.mark.parametrize("server", ["mariadb"], indirect=True)
+def test_small_pools_are_true_with_the_users_of_a_large_machine(server: PrivateServer, tmp_path: Path) -> None:
+    """All users ask at once: they wait ever longer until each was served, here for 27, 7 and 0.4 seconds.
+
+    It asks every attempt: a busy machine does not change how long a server sleeps.
+    """
+    users = plan_for(SweepOptions.parse({"cores": 8}), "nap").users
+    assert users == 272
+    nap = tmp_path / "nap.py"
+    nap.write_text(
+        "from poolsize.locust import PoolUser\n\n\nclass Nap(PoolUser):\n"
+        '    def transaction(self, cursor):\n        cursor.execute("SELECT SLEEP(0.1)")\n'
+    )
+    done = locust(
+        nap, server.url, tmp_path / "a.jsonl", "--pool-sizes=1,4,64", f"--users={users}", "--step-time=4s",
+        "--warm-up=2s",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    run = load_run(tmp_path / "a.jsonl")
+    assert {step.pool_size for step in run.steps} == {1, 4, 64}
+    for step in run.steps:
+        (little,) = [result for result in step.checks if result.check is Check.LITTLES_LAW]
+        assert little.passed, little
+        assert step.warm_up_seconds >= ceil(users / (10 * step.pool_size))
 
 
 @pytest.mark.skipif(sys.platform != "linux" or (os.cpu_count() or 1) < 2, reason="pins to the second core")

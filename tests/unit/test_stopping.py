@@ -3,7 +3,8 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from math import sin
+from math import ceil, sin
+from statistics import fmean
 
 import numpy as np
 import pytest
@@ -70,8 +71,34 @@ def test_a_queue_without_end_ends_it() -> None:
     assert seconds_until(replace(PLAN, rate=100.0), [50] * 20, backlog=499).stopped is None
 
 
+def served(users: int, per_second: int, length: int) -> list[StepSecond]:
+    """The seconds of a closed loop whose users all ask at its beginning, and are served in order."""
+    return [
+        StepSecond({"local"}, per_second, unserved=max(0, users - per_second * (second + 1)))
+        for second in range(length)
+    ]
+
+
+@pytest.mark.parametrize(("users", "per_second", "step_seconds"), [(272, 40, 8), (272, 10, 8), (272, 40, 2)])
+def test_the_warm_up_lasts_until_every_user_was_served(users: int, per_second: int, step_seconds: int) -> None:
+    """Until then, wait times climb for users / throughput seconds, and Little's law misses the users."""
+    plan = replace(PLAN, step_seconds=step_seconds)
+    seconds = served(users, per_second, 100)
+    end = next(end for length in range(1, 101) if (end := ending(plan, PlannedStep(0, 4, 0), seconds[:length])))
+    assert end == Ending(ceil(users / per_second), ceil(users / per_second) + step_seconds, None)
+    mean_total = fmean(min(second + 0.5, users / per_second) for second in range(end.first, end.last))
+    assert per_second * mean_total == pytest.approx(users, rel=0.05)
+
+
+def test_users_that_are_never_served_prolong_the_warm_up_until_they_time_out() -> None:
+    plan = replace(PLAN, pool_timeout_seconds=20.5)
+    seconds = served(272, 1, 200)
+    end = next(end for length in range(1, 201) if (end := ending(plan, PlannedStep(0, 4, 0), seconds[:length])))
+    assert (end.first, end.last) == (21, 31)
+
+
 def second_of(index: int, values: Sequence[int]) -> ReportedSecond:
-    return ReportedSecond(index, len(values), 2, 1.5, {"deadlock": 1}, dict(Counter(values)))
+    return ReportedSecond(index, len(values), 2, 1.5, {"deadlock": 1}, dict(Counter(values)), unserved=3)
 
 
 def test_a_second_is_complete_when_every_worker_has_reported_it() -> None:
@@ -82,7 +109,7 @@ def test_a_second_is_complete_when_every_worker_has_reported_it() -> None:
     seconds.add("second", second_of(0, [9000]))
     (first,) = seconds.complete
     assert (first.transactions, first.errors, first.p95_ms) == (20, {"deadlock": 2}, 1.0)
-    assert (first.backlog, first.busy) == (4, 3.0)
+    assert (first.backlog, first.busy, first.unserved) == (4, 3.0, 6)
     seconds.lose("second")
     seconds.add("second", second_of(2, [9000]))
     assert [complete.transactions for complete in seconds.complete] == [20, 1]

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import gevent
+import gevent.event
 import pytest
 from sqlalchemy import URL
 
@@ -50,6 +51,7 @@ class Worker:
     def __init__(self, *transactions: Transaction, pause: Callable[[], float] | None = None) -> None:
         self.gate = StepGate()
         self.seconds: list[WorkerSecond] = []
+        self.unserved: list[int] = []
         self.failures: list[str] = []
         self.seen: list[tuple[str, Exception | None]] = []
         self.behavior = Behavior(tuple((task.__name__, task) for task in transactions), pause)
@@ -60,11 +62,15 @@ class Worker:
         url = URL.create("mysql+pymysql")
         kinds = list(dict.fromkeys(kind for kind, _ in self.behavior.tasks))
         reporting = Reporting(
-            lambda _, second, __: self.seconds.append(second),
+            self._on_second,
             self.failures.append,
             lambda kind, _, error: self.seen.append((kind, error)),
         )
         return WorkerStep(url, share, self.gate, kinds, reporting)
+
+    def _on_second(self, _index: int, second: "WorkerSecond", _backlog: int, unserved: int) -> None:
+        self.seconds.append(second)
+        self.unserved.append(unserved)
 
     def _run(self) -> None:
         while True:
@@ -123,6 +129,32 @@ def test_with_sqlalchemys_pool_other_greenlets_run_between_two_transactions(shar
     assert turns["user"] > 5
     assert worker.failures == []
     gevent.killall([*worker.users, greenlet])
+
+
+@pytest.mark.parametrize(("share", "unserved"), [(CLOSED, [2, 0]), (OPEN, [0, 0])])
+def test_users_of_a_closed_loop_are_unserved_until_their_first_transaction_ends(
+    share: WorkerShare, unserved: list[int]
+) -> None:
+    """Two transactions end at once; the next two hold both connections until the first second is over."""
+    started: list[None] = []
+    second_over = gevent.event.Event()
+
+    def waiting(_cursor: Any) -> None:
+        started.append(None)
+        if len(started) > CLOSED.connections:
+            second_over.wait()
+        gevent.sleep(0.001)
+
+    worker = Worker(waiting)
+    with worker.step(share) as step:
+        step.begin()
+        for _ in unserved:
+            seconds = len(worker.unserved)
+            while len(worker.unserved) == seconds:
+                gevent.sleep(0.01)
+            second_over.set()
+    assert worker.unserved == unserved
+    gevent.killall(worker.users)
 
 
 def test_a_failing_transaction_ends_the_step_and_is_reported() -> None:
