@@ -45,11 +45,12 @@ def ending(plan: SweepPlan, planned: PlannedStep, seconds: Sequence[StepSecond])
     throughput = [second.transactions for second in seconds]
     first = warm_up_seconds(throughput, start)
     counted = throughput[first:]
+    before = last - 1 - warm_up_seconds(throughput[:-1], start)
     enough = (
         len(counted) >= plan.step_seconds
         and not drift(counted)
-        and _precise(plan, counted)
-        and _decided(plan, planned, seconds[first:])
+        and _precise(plan, counted, before)
+        and _decided(plan, planned, seconds[first:], before)
     )
     longest = max(plan.longest_seconds, start + plan.step_seconds)
     return Ending(first, last, None) if enough or last >= longest else None
@@ -72,21 +73,24 @@ def _start_seconds(plan: SweepPlan, seconds: Sequence[StepSecond]) -> int:
     return max(plan.warm_up_seconds, min(served_after, ceil(plan.pool_timeout_seconds)))
 
 
-def _precise(plan: SweepPlan, counted: Sequence[int]) -> bool:
-    """Return whether the interval of throughput is as narrow as the plan requires; only the LOOKS may show that."""
+def _precise(plan: SweepPlan, counted: Sequence[int], before: int) -> bool:
+    """Return whether the interval of throughput is as narrow as the plan requires; only the LOOKS may show that.
+
+    before: as in _is_look.
+    """
     if plan.precision is None:
         return True
-    if not _is_look(plan, counted):
+    if not _is_look(plan, counted, before):
         return False
     interval = mean_interval([counted])
     return interval.high - interval.mean <= plan.precision * interval.mean
 
 
-def _decided(plan: SweepPlan, planned: PlannedStep, counted: Sequence[StepSecond]) -> bool:
+def _decided(plan: SweepPlan, planned: PlannedStep, counted: Sequence[StepSecond], before: int) -> bool:
     """Return whether the step shows that its pool serves the rate or does not; only the LOOKS may show that."""
     if planned.rate is None:
         return True
-    if not _is_look(plan, counted):
+    if not _is_look(plan, counted, before):
         return False
     evidence = RateEvidence.of(
         planned.rate,
@@ -99,8 +103,12 @@ def _decided(plan: SweepPlan, planned: PlannedStep, counted: Sequence[StepSecond
     return evidence is not None and evidence.is_decided
 
 
-def _is_look(plan: SweepPlan, counted: Sequence[object]) -> bool:
-    return len(counted) in [plan.step_seconds * times for times in LOOKS]
+def _is_look(plan: SweepPlan, counted: Sequence[object], before: int) -> bool:
+    """Return whether the number of counted seconds has just reached the length of a look.
+
+    before: number of counted seconds a second ago. The number may jump, because the end of the warm-up moves.
+    """
+    return any(before < plan.step_seconds * times <= len(counted) for times in LOOKS)
 
 
 def _early_end(plan: SweepPlan, seconds: Sequence[StepSecond], rate: float | None) -> Stopped | None:

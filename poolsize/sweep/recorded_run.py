@@ -18,7 +18,7 @@ from poolsize.sweep.workload import workload_of
 def recorded_run(recording: Recording, name: str, cores: int | None = None, disks: int | None = None) -> Run:
     """Return a recording as a run with a step for each size; a step has all recorded seconds of its size.
 
-    MSER-5 determines the warm-up. name: the recording's file or published name. cores, disks: of the database's
+    MSER determines the warm-up. name: the recording's file or published name. cores, disks: of the database's
     host; None for this machine's cores, and 1 disk.
     """
     length = min(len(seconds.throughput) for seconds in recording.by_size.values())

@@ -1,11 +1,11 @@
-"""MSER-5 on series whose warm-up is known, and drift where there is one and where there is none."""
+"""MSER on series whose warm-up is known, and drift where there is one and where there is none."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from poolsize.analysis.stats.steady_state import drift, warm_up_seconds
+from poolsize.analysis.stats.steady_state import BATCH, drift, warm_up_seconds
 
 
 def series(length: int, ramp: int, seed: int, lag_one: float = 0.5) -> list[float]:
@@ -21,8 +21,8 @@ def series(length: int, ramp: int, seed: int, lag_one: float = 0.5) -> list[floa
 @pytest.mark.parametrize("ramp", [5, 10, 20])
 def test_a_ramp_is_cut_to_within_a_batch(ramp: int) -> None:
     cuts = np.array([warm_up_seconds(series(60, ramp, seed), 3) for seed in range(200)])
-    assert (cuts >= ramp - 5).mean() > 0.99
-    assert np.median(cuts) <= ramp + 5
+    assert (cuts >= ramp - BATCH).mean() > 0.99
+    assert np.median(cuts) <= ramp + BATCH
 
 
 def test_a_steady_series_keeps_most_of_its_seconds() -> None:
@@ -34,7 +34,7 @@ def test_a_steady_series_keeps_most_of_its_seconds() -> None:
 def test_never_less_than_the_floor_nor_more_than_half(seconds: list[float], floor: int) -> None:
     cut = warm_up_seconds(seconds, floor)
     assert cut >= floor
-    assert cut <= max(floor, len(seconds) // 2 + 5)
+    assert cut <= max(floor, len(seconds) // 2 + BATCH)
 
 
 def test_chance_hardly_ever_looks_like_a_drift() -> None:

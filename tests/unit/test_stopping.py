@@ -46,6 +46,34 @@ def test_a_slow_start_is_cut_and_made_up_for() -> None:
     assert end.last - end.first >= 10
 
 
+@pytest.mark.parametrize(("warm_up_seconds", "step_seconds"), [(2, 8), (2, 10), (3, 15)])
+@pytest.mark.parametrize("noise", [0.02, 0.05])
+def test_the_ramp_of_a_short_step_is_not_counted(warm_up_seconds: int, step_seconds: int, noise: float) -> None:
+    """A start of five seconds at 20, 40, 60, 80 and 100 %: counted, it is worth up to -7.5 % of the throughput."""
+    plan = replace(PLAN, warm_up_seconds=warm_up_seconds, step_seconds=step_seconds)
+    random = np.random.default_rng(5)
+    means = []
+    for _ in range(200):
+        series = lfilter([1.0], [1.0, -0.5], random.normal(0, noise * np.sqrt(0.75), 150))[50:]
+        climb = np.minimum(1, np.arange(1, 101) / 5)
+        throughput = [round(1000 * value) for value in (climb * (1 + series)).tolist()]
+        end = seconds_until(plan, throughput)
+        assert end.last - end.first >= step_seconds
+        means.append(fmean(throughput[end.first : end.last]))
+    assert fmean(means) == pytest.approx(1000, rel=0.01)
+
+
+def test_a_steady_short_step_is_hardly_longer() -> None:
+    """The defaults of a search, with 5 % of noise: chance makes a step longer by less than 5 % on average."""
+    plan = replace(PLAN, step_seconds=8)
+    random = np.random.default_rng(5)
+    lengths = []
+    for _ in range(300):
+        series = lfilter([1.0], [1.0, -0.5], random.normal(0, 0.05 * np.sqrt(0.75), 150))[50:]
+        lengths.append(seconds_until(plan, [round(1000 * (1 + value)) for value in series.tolist()]).last)
+    assert fmean(lengths) < 1.05 * 10
+
+
 def test_a_step_that_never_settles_ends_all_the_same() -> None:
     assert seconds_until(PLAN, range(0, 10_000, 100)).last == PLAN.longest_seconds
 

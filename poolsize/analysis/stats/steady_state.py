@@ -1,15 +1,15 @@
 """Steady state: where the warm-up of a series ends, and whether the remaining seconds drift.
 
-MSER-5 (White, 1997; Spratt, 1998): cut the leading batches of five seconds whose removal makes the standard error of
-the remaining mean smallest. The cut is never beyond the middle: a minimum there means that the series never settled.
+MSER in batches (White, 1997; Spratt, 1998): cut the leading batches whose removal makes the standard error of the
+remaining mean smallest. The cut is never beyond the middle: a minimum there means that the series never settled.
 """
 
 from collections.abc import Sequence
 
 import numpy as np
 
-BATCH = 5
-"""Seconds of a batch."""
+BATCH = 2
+"""Seconds of a batch. Spratt's MSER-5 has five values a batch, and so few are left of a step of ten seconds."""
 DRIFT = 0.1
 """Share of the mean: two halves that differ by more, and by more than chance, are not in one steady state."""
 HEAD = 0.05
@@ -28,7 +28,7 @@ def warm_up_seconds(series: Sequence[float], floor: int) -> int:
     """Return the number of leading seconds that are warm-up, at least floor.
 
     series: one value a second. Batches are counted from the end, so the last seconds always count. The leading
-    seconds must differ from the others by more than 5 %: with few batches, MSER-5 alone would cut noise.
+    seconds must differ from the others by more than 5 %: with few batches, MSER alone would cut noise.
     """
     seconds = np.asarray(series, float)
     batches = len(seconds) // BATCH
