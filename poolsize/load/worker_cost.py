@@ -1,11 +1,14 @@
 """The cost of a worker, second by second: its CPU time, its wait for a core, and the lateness of its event loop."""
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic, process_time
 
 import gevent
+
+from poolsize.analysis.stats.percentiles import HIGHEST_US, empty_histogram, percentiles
 
 LAG_INTERVAL_SECONDS = 0.02
 RUN_QUEUE = Path("/proc/thread-self/schedstat")
@@ -16,7 +19,7 @@ class Cost:
     """The cost of a worker in some seconds, with the fields of run.Worker.
 
     cpu: cores used. cpu_wait: cores that the worker was ready to use and did not get.
-    loop_lag_ms: 99th percentile of the delay of the event loop's timers.
+    loop_lag_ms: 99th percentile of the delay of the event loop's timers, weighted by time.
     """
 
     cpu: float
@@ -49,11 +52,10 @@ class WorkerCost:
     def over(self, first: int, last: int) -> Cost:
         """Return the cost of the seconds from first (included) to last (excluded)."""
         span = self._boundaries[last] - self._boundaries[first]
-        lags_ms = sorted(lag for second in self._lags_ms[first:last] for lag in second) or [0.0]
         return Cost(
             cpu=(self._cpu_seconds[last] - self._cpu_seconds[first]) / span if span else 0.0,
             cpu_wait=(self._cpu_wait_seconds[last] - self._cpu_wait_seconds[first]) / span if span else 0.0,
-            loop_lag_ms=lags_ms[int(0.99 * (len(lags_ms) - 1))],
+            loop_lag_ms=late_ms([lag for second in self._lags_ms[first:last] for lag in second]),
         )
 
     def end(self) -> None:
@@ -65,6 +67,18 @@ class WorkerCost:
             asleep_from = monotonic()
             gevent.sleep(LAG_INTERVAL_SECONDS)
             self._lags_ms[-1].append((monotonic() - asleep_from - LAG_INTERVAL_SECONDS) * 1000)
+
+
+def late_ms(lags_ms: Sequence[float]) -> float:
+    """Return the 99th percentile of the lateness of an event loop, weighted by time; 0 without timers.
+
+    lags_ms: delay of each timer. A timer starts when the timer before has fired, so a stall of a second delays one timer
+    only. It counts as all the timers that should have fired in it: HdrHistogram's correction by the expected interval.
+    """
+    histogram, interval_us = empty_histogram(), round(1e6 * LAG_INTERVAL_SECONDS)
+    for lag_ms in lags_ms:
+        histogram.record_corrected_value(min(max(1, round(1000 * lag_ms)), HIGHEST_US), interval_us)
+    return percentiles(histogram).p99
 
 
 def _run_queue_seconds() -> float:

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from poolsize.analysis.checks import check_step
+from poolsize.runs.check import Check
 from poolsize.runs.run import Step, Worker
 from poolsize.runs.stopped import Stopped, StopReason
 from tests.conftest import a_step
@@ -30,6 +31,7 @@ def test_a_good_step_passes() -> None:
         ({"workers": (Worker("local", 4, 64, 0.93, 0.0, 0.5),)}, "generator"),
         ({"workers": (Worker("local", 4, 64, 0.5, 0.45, 0.5),)}, "generator"),
         ({"workers": (Worker("local", 4, 64, 0.2, 0.0, 80.0),)}, "generator"),
+        ({"workers": (Worker("local", 4, 64, 0.2, 0.0, 45.0),)}, "generator"),  # usage time: 40 ms
         ({"workers": (Worker("one of two", 2, 64, 0.2, 0.0, 0.5),)}, "workers"),
         ({"throughput": (50,) + (120,) * 5 + (80,) * 5}, "steady_state"),
         (
@@ -51,6 +53,26 @@ def test_a_good_step_passes() -> None:
 )  # fmt: skip
 def test_one_fault_is_accused_by_one_check(change: dict[str, object], accused: str) -> None:
     assert failed(replace(GOOD, **change)) == {accused}  # type: ignore[arg-type]  # fields by name
+
+
+@pytest.mark.parametrize(
+    ("throughput", "usage_ms", "lag_ms", "late"),
+    [
+        (100, 40, 35.0, False),
+        (500, 8, 7.5, False),
+        (500, 8, 10.0, True),  # as insert on MySQL with 64 connections
+        (10_000, 0.4, 1.5, False),  # an idle loop's timers are as late
+        (10_000, 0.4, 2.5, True),
+        (10, 400, 45.0, False),
+        (10, 400, 55.0, True),
+    ],
+)
+def test_an_event_loop_is_late_by_the_usage_time(throughput: int, usage_ms: float, lag_ms: float, late: bool) -> None:
+    step = a_step(4, [throughput] * 10)
+    step = replace(step, workers=(Worker("local", 4, 64, 0.2, 0.0, lag_ms),))
+    (result,) = [result for result in check_step(step, 0.01) if result.check is Check.GENERATOR]
+    assert result.values["usage_ms"] == pytest.approx(usage_ms, rel=0.01)
+    assert result.passed == (not late)
 
 
 def test_errors_of_the_warm_up_do_not_count() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from matplotlib.testing.compare import compare_images
 
+from poolsize.analysis.checks import check_step
 from poolsize.present.plots import figure, save_figure
 from poolsize.runs.store import FORMAT, load_run
 from poolsize.sweep.next_step import remaining
@@ -32,6 +33,14 @@ def test_it_is_of_this_version_small_and_whole(path: Path) -> None:
     assert path.stat().st_size < 200_000
     assert remaining(run) is None
     assert run.setting.server
+
+
+@pytest.mark.parametrize("path", EXAMPLES.values(), ids=EXAMPLES)
+def test_its_steps_are_judged_by_the_checks_of_this_version(path: Path) -> None:
+    run = load_run(path)
+    for step in run.steps:
+        judged = {result.check: result.passed for result in check_step(step, run.plan.error_budget)}
+        assert judged == {result.check: result.passed for result in step.checks}
 
 
 @pytest.mark.parametrize("path", EXAMPLES.values(), ids=EXAMPLES)

@@ -96,9 +96,10 @@ def _quiet(values: Values) -> str:
 
 
 def _generator(values: Values) -> str:
+    usage = f", with a mean usage time of {milliseconds(values['usage_ms'])}" if values.get("usage_ms") else ""
     return (
         f"the busiest worker needed {100 * values['worker_cores']:.0f} % of a core; a worker's event loop was up to "
-        f"{values['loop_lag_ms']:.1f} ms late"
+        f"{values['loop_lag_ms']:.1f} ms late{usage}"
     )
 
 

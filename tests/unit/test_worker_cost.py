@@ -1,0 +1,29 @@
+"""The cost of a worker: a stall of its event loop counts as long as it lasts."""
+
+import time
+
+import gevent
+import pytest
+
+from poolsize.load.worker_cost import LAG_INTERVAL_SECONDS, WorkerCost, late_ms
+
+
+def test_a_stall_counts_as_the_timers_that_should_have_fired_in_it() -> None:
+    """One of 980 ms in 8 s, that is 12 % of the time, and a loop that is never late in between."""
+    timers = round((8 - 0.98) / LAG_INTERVAL_SECONDS)
+    assert late_ms([0.1] * timers + [980.0]) > 900
+    assert late_ms([0.1] * timers + [30.0]) < 1
+    assert late_ms([0.1] * timers) == pytest.approx(0.1, rel=0.01)
+    assert late_ms([]) == 0
+
+
+def test_a_worker_sees_that_its_loop_stalled() -> None:
+    """A quarter of a second in two, in which no greenlet runs: twelve timers of a hundred."""
+    cost = WorkerCost()
+    cost.begin()
+    gevent.sleep(0.9)
+    time.sleep(0.25)
+    gevent.sleep(0.9)
+    cost.end_second()
+    cost.end()
+    assert cost.over(0, 1).loop_lag_ms > 150
