@@ -6,6 +6,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as the command line does; 
 
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -32,6 +33,9 @@ from poolsize.runs.store import load_run
 from poolsize.shipped import shipped
 from poolsize.sweep.next_step import remaining
 from poolsize.target.private_server import PrivateServer, private_server
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell's background job, whose children would ignore Ctrl-C
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile("poolsize", deadline=None)  # a busy machine takes its time
 settings.load_profile("poolsize")

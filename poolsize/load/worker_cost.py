@@ -72,7 +72,7 @@ class WorkerCost:
 def late_ms(lags_ms: Sequence[float]) -> float:
     """Return the 99th percentile of the lateness of an event loop, weighted by time; 0 without timers.
 
-    lags_ms: delay of each timer. A timer starts when the timer before has fired, so a stall of a second delays one timer
+    lags_ms: delay of each timer. A timer starts when the timer before it has fired, so a stall delays one timer
     only. It counts as all the timers that should have fired in it: HdrHistogram's correction by the expected interval.
     """
     histogram, interval_us = empty_histogram(), round(1e6 * LAG_INTERVAL_SECONDS)

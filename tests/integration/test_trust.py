@@ -173,16 +173,16 @@ def test_sqlalchemys_own_pool_starves_no_user_that_yields(
 def test_a_stall_shows_in_an_open_loop(pinned: PrivateServer, tmp_path: Path) -> None:
     """A server that stops for 200 ms every 5 s, at 70 % of its capacity.
 
-    In the fluid limit a transaction that arrives t after the stall's beginning waits 200 ms - 0.3 t: until the stall's
-    end, and then for what has queued before it. So the slowest 1 % of 5 s, those of 50 ms, waited 185 ms or more. The
-    closed loop's users are stopped with the server, and hardly one of its transactions is seen to suffer.
+    What arrives t after the stall's beginning waits for its end, 200 ms - t, and then for what has queued before it. So
+    the arrivals of 100 ms, 1 % of the step's 10 s, wait 100 ms or more after one of its two stalls alone. The closed
+    loop's eight users are stopped with the server: a stall catches one transaction of each. These 16 are less than 1 %.
     """
     path = workload(tmp_path, SERVER_WORK)
-    common = ("--pool-sizes=4", "--users=40", "--warm-up=1s")
-    (step,) = curve_of(measured(pinned, path, tmp_path, *common, "--step-time=4s"))
+    common = ("--pool-sizes=4", "--warm-up=1s")
+    (step,) = curve_of(measured(pinned, path, tmp_path, *common, "--users=40", "--step-time=4s"))
     capacity = sum(step.counted) / len(step.counted)
     p99_ms = {}
-    for loop, options in (("open", [f"--rate={0.7 * capacity}"]), ("closed", [])):
+    for loop, options in (("open", ["--users=40", f"--rate={0.7 * capacity}"]), ("closed", ["--users=8"])):
         over = threading.Event()
         stalling = threading.Thread(target=stall, args=(pinned.pid, over))
         stalling.start()
@@ -192,8 +192,7 @@ def test_a_stall_shows_in_an_open_loop(pinned: PrivateServer, tmp_path: Path) ->
         latencies = curve_of(run)[0].latencies
         assert latencies is not None
         p99_ms[loop] = percentiles(merged([latencies.total])).p99
-    assert p99_ms["open"] == pytest.approx(185, rel=0.15)
-    assert p99_ms["closed"] < 0.6 * p99_ms["open"]
+    assert p99_ms["open"] > 100 > p99_ms["closed"], p99_ms
 
 
 def stall(pid: int, over: threading.Event) -> None:
