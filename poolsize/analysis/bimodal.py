@@ -1,6 +1,8 @@
-"""Bimodal usage times: short and long transactions that share a pool, as two modes of one distribution."""
+"""Bimodal usage times: short and long transactions that share a pool, by their tasks or by their distribution."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import floor
 
 import numpy as np
 from hdrh.histogram import HdrHistogram
@@ -19,14 +21,21 @@ LEAST_LONG_SHARE, MOST_LONG_SHARE = 0.02, 0.5
 """Shares of all transactions: fewer long transactions are outliers, and more are the pool's main load."""
 FEWEST_TRANSACTIONS = 200
 """With fewer transactions, no modes are looked for."""
+MOSTLY = 0.5
+"""Share of a long mode that another cause explains, or that another pool size must have, to count."""
 
 
 @dataclass(frozen=True)
 class Mode:
-    """The transactions around one mode. share: their share of all transactions. usage_ms: their mean usage time."""
+    """The transactions around one mode.
+
+    share: their share of all transactions. usage_ms: their mean usage time. kinds: names of their tasks; empty for a
+    workload with one task.
+    """
 
     share: float
     usage_ms: float
+    kinds: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -37,14 +46,61 @@ class BimodalUsage:
     long: Mode
 
     def pools(self, connections: int) -> tuple[int, int]:
-        """Return the sizes, 1 or more, of a pool for short and a pool for long transactions.
+        """Return the sizes of a pool for short and a pool for long transactions.
 
-        Together they have the connections (2 or more), divided in proportion to share x usage time.
+        connections: of one pool for both. When all of them are busy, short and long transactions use them in proportion
+        to share x usage time. Each of the two pools is as small as possible with a utilisation below 1 then. Together
+        they have one or two connections more.
         """
         short, long = self.short.share * self.short.usage_ms, self.long.share * self.long.usage_ms
-        for_short = round(connections * short / (short + long))
-        for_short = min(max(1, for_short), max(1, connections - 1))
-        return for_short, max(1, connections - for_short)
+        busy_short = connections * short / (short + long)
+        for_short, for_long = (floor(round(busy, 9)) + 1 for busy in (busy_short, connections - busy_short))
+        return for_short, for_long
+
+    def lasts_as_in(self, other: "BimodalUsage | None") -> bool:
+        """Return whether the long mode is about as frequent in other usage times, with fewer connections.
+
+        Transactions of another kind are as frequent with any number of connections. Transactions that wait for each
+        other in the database are rarer with fewer connections, and there are none with one connection.
+        """
+        return other is not None and other.long.share >= MOSTLY * self.long.share
+
+    def is_explained(self, lock_wait_ms: float, disk_reads: float) -> bool:
+        """Return whether waits for row locks, or reads from disk, explain most of the long mode.
+
+        lock_wait_ms, disk_reads: time in waits for row locks, and pages read from disk, per transaction.
+        """
+        longer_ms = self.long.share * (self.long.usage_ms - self.short.usage_ms)
+        return lock_wait_ms >= MOSTLY * longer_ms or disk_reads >= MOSTLY * self.long.share
+
+
+def bimodal_kinds(kinds: Mapping[str, tuple[int, float]]) -> BimodalUsage | None:
+    """Return the short and the long tasks of a workload, or None where no long tasks differ from the others.
+
+    kinds: task -> its number of transactions and their mean usage time, ms. The tasks are divided where neighbouring
+    usage times differ by the largest factor. Shares and the ratio of the two means are bounded as in bimodal_usage.
+    """
+    used = {name: kind for name, kind in kinds.items() if kind[0] and kind[1] > 0}
+    names = sorted(used, key=lambda name: used[name][1])
+    transactions = sum(number for number, _ in used.values())
+    if len(names) < 2 or transactions < FEWEST_TRANSACTIONS:
+        return None
+    bound = max(range(1, len(names)), key=lambda place: used[names[place]][1] / used[names[place - 1]][1])
+    short, long = (_mode_of_kinds(part, used, transactions) for part in (names[:bound], names[bound:]))
+    return _bimodal(short, long)
+
+
+def _mode_of_kinds(names: Sequence[str], kinds: Mapping[str, tuple[int, float]], transactions: int) -> Mode:
+    number = sum(kinds[name][0] for name in names)
+    usage_ms = sum(kinds[name][0] * kinds[name][1] for name in names) / number
+    return Mode(number / transactions, usage_ms, tuple(names))
+
+
+def _bimodal(short: Mode, long: Mode) -> BimodalUsage | None:
+    """Return both modes, or None where they are too similar, or the long transactions too few or too many."""
+    separate = long.usage_ms >= LEAST_RATIO * short.usage_ms
+    long_are_few = LEAST_LONG_SHARE <= long.share <= MOST_LONG_SHARE
+    return BimodalUsage(short, long) if separate and long_are_few else None
 
 
 def bimodal_usage(usage: HdrHistogram) -> BimodalUsage | None:
@@ -63,10 +119,7 @@ def bimodal_usage(usage: HdrHistogram) -> BimodalUsage | None:
     if valley is None:
         return None
     boundary_us = float(2 ** ((valley + classes.min() + 0.5) / PER_DOUBLING))
-    short, long = _mode(values, numbers, values < boundary_us), _mode(values, numbers, values >= boundary_us)
-    separate = long.usage_ms >= LEAST_RATIO * short.usage_ms
-    long_are_few = LEAST_LONG_SHARE <= long.share <= MOST_LONG_SHARE
-    return BimodalUsage(short, long) if separate and long_are_few else None
+    return _bimodal(_mode(values, numbers, values < boundary_us), _mode(values, numbers, values >= boundary_us))
 
 
 def _mode(values_us: Vector, numbers: Vector, part: NDArray[np.bool_]) -> Mode:

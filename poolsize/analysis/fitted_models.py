@@ -6,7 +6,7 @@ from functools import cached_property
 
 from hdrh.histogram import HdrHistogram
 
-from poolsize.analysis.bimodal import BimodalUsage, Mode, bimodal_usage
+from poolsize.analysis.bimodal import BimodalUsage, Mode, bimodal_kinds, bimodal_usage
 from poolsize.analysis.bottleneck import Bottleneck
 from poolsize.analysis.by_size import BySize
 from poolsize.analysis.estimates import PLATEAU, Estimate, answers, estimates
@@ -54,16 +54,39 @@ class FittedModels:
 
     @cached_property
     def bimodal(self) -> BimodalUsage | None:
-        """The short and the long mode of the usage times at the plateau; None where they are not bimodal."""
-        usage = self.usage_histogram
-        if usage is None or self._plateau_size is None or self._plateau_size.failed(Check.GENERATOR):
+        """Short and long transactions at the plateau; None where usage times are not bimodal.
+
+        In a workload with several tasks, some tasks are short and some are long. In a workload with one task, the usage
+        times have two modes that nothing else explains.
+        """
+        usage, size = self.usage_histogram, self._plateau_size
+        if usage is None or size is None or size.failed(Check.GENERATOR):
             return None  # a saturated load generator makes usage times bimodal by itself
-        return bimodal_usage(usage)
+        if size.kinds:
+            return bimodal_kinds({name: (kind.transactions, kind.usage.mean) for name, kind in size.kinds.items()})
+        modes = bimodal_usage(usage)
+        return modes if modes and not self._is_explained(modes, size) else None
+
+    def _is_explained(self, modes: BimodalUsage, size: SizeSummary) -> bool:
+        """Return whether waits in the database may explain the long mode at a size, or a smaller size was not measured.
+
+        modes: the modes of the usage times at that size.
+        """
+        if size.pool_size > 1:
+            smallest = self.by_size.valid[0].pool_size
+            usage = self.by_size.histogram("usage", smallest) if smallest < size.pool_size else None
+            if usage is None or not modes.lasts_as_in(bimodal_usage(usage)):
+                return True
+        lock_wait_ms, disk_reads = (
+            (self.by_size.counter(name, size.pool_size) or 0.0) / size.throughput.mean
+            for name in ("Innodb_row_lock_time", "Innodb_buffer_pool_reads")
+        )
+        return modes.is_explained(lock_wait_ms, disk_reads)
 
     def two_pools(self, connections: int) -> tuple[tuple[int, Mode], tuple[int, Mode]] | None:
         """Return the pool size and the mode of a pool for short and of a pool for long transactions.
 
-        connections: of both pools together. None where usage times are not bimodal, and for a single connection.
+        connections: of one pool for both. None where usage times are not bimodal, and for a single connection.
         """
         modes = self.bimodal
         if modes is None or connections < 2:

@@ -147,12 +147,15 @@ def _bimodal(analysis: "Analysis", size: int) -> Finding | None:
     (short_size, short), (long_size, long) = pools
     return reason(
         Code.BIMODAL,
+        pool_size=size,
         short_share=short.share,
         short_usage_ms=short.usage_ms,
         short_pool_size=short_size,
+        short_kinds=short.kinds,
         long_share=long.share,
         long_usage_ms=long.usage_ms,
         long_pool_size=long_size,
+        long_kinds=long.kinds,
     )
 
 

@@ -1,6 +1,6 @@
 """The reasons of a measured answer as sentences."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from poolsize.answer.finding import Code, Finding
@@ -139,13 +139,20 @@ def _database_size(finding: Finding) -> str:
 
 def _bimodal(finding: Finding) -> str:
     values = finding.values
-    short = f"{percent(values['short_share'])} of the transactions take {milliseconds(values['short_usage_ms'])}"
-    long = f"{percent(values['long_share'])} take {milliseconds(values['long_usage_ms'])}"
+    short = f"{percent(values['short_share'])} of the transactions{_names(values['short_kinds'])}"
+    long = f"{percent(values['long_share'])}{_names(values['long_kinds'])}"
+    more = values["short_pool_size"] + values["long_pool_size"] - values["pool_size"]
     return (
-        f"Usage times are bimodal: {short}, {long}. Use two pools, {values['short_pool_size']} connections for the "
-        f"short transactions and {values['long_pool_size']} for the long ones, so that short transactions never wait "
-        "for long ones."
+        f"Usage times are bimodal: {short} take {milliseconds(values['short_usage_ms'])}, {long} take "
+        f"{milliseconds(values['long_usage_ms'])}. Use two pools, {count(values['short_pool_size'], 'connection')} for "
+        f"the short transactions and {values['long_pool_size']} for the long ones, so that short transactions never "
+        f"wait for long ones. Together they have {count(more, 'connection')} more than one pool, because neither can "
+        "use the other's."
     )
+
+
+def _names(kinds: Sequence[str]) -> str:
+    return f" ({', '.join(kinds)})" if kinds else ""
 
 
 def _job_queue(finding: Finding) -> str:
