@@ -23,7 +23,7 @@ A_STEP = replace(a_step(1, [100] * 10), latencies=None, checks=())
 
 
 def truth(sizes: np.ndarray) -> np.ndarray:
-    return 1000 * np.interp(sizes, np.arange(1, SIZES[-1] + 1), RATES)
+    return np.asarray(1000 * np.interp(sizes, np.arange(1, SIZES[-1] + 1), RATES))
 
 
 def swept(seed: int, spoiled: int = 0, factor: float = 1.0) -> Run:

@@ -13,6 +13,7 @@ from poolsize.load import worker_step
 from poolsize.load.behavior import Behavior, Transaction
 from poolsize.load.calibration import IdleConnection
 from poolsize.load.fair_queue import FairQueuePool
+from poolsize.load.outstanding import OutstandingSecond
 from poolsize.load.pool import OpenPool
 from poolsize.load.step_gate import StepGate
 from poolsize.load.worker_step import Reporting, WorkerShare, WorkerStep
@@ -68,7 +69,7 @@ class Worker:
         )
         return WorkerStep(url, share, self.gate, kinds, reporting)
 
-    def _on_second(self, _index: int, second: "WorkerSecond", _backlog: int, unserved: int) -> None:
+    def _on_second(self, _index: int, second: "WorkerSecond", _outstanding: OutstandingSecond, unserved: int) -> None:
         self.seconds.append(second)
         self.unserved.append(unserved)
 
