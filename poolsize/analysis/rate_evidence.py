@@ -13,7 +13,7 @@ from typing import Self
 import numpy as np
 from scipy.special import stdtrit
 
-from poolsize.analysis.stats.confidence import TAILS, Interval, mean_interval
+from poolsize.analysis.stats.confidence import TAILS, Interval, half_width
 from poolsize.analysis.stats.percentiles import mean_ms
 from poolsize.runs.run import Step
 
@@ -109,7 +109,8 @@ def _occupied_seconds(transactions: Sequence[float], busy: Sequence[float]) -> I
     ratio = sum(busy) / ended
     per_second = ended / len(transactions)
     linearised = [ratio + (used - ratio * number) / per_second for number, used in zip(transactions, busy, strict=True)]
-    return mean_interval([linearised])
+    half = half_width([linearised])
+    return Interval(ratio, max(0.0, ratio - half), ratio + half)
 
 
 def is_growing(series: Sequence[float]) -> bool:
