@@ -120,8 +120,8 @@ def start_quantiles(curve: FittedCurve, tolerance: float, quantiles: Sequence[fl
 def _answer(curve: FittedCurve, probability: Vector, certainty: float, *, of_grid: bool) -> int:
     """Return the index of the smallest size with enough probability to be within the tolerance.
 
-    On a user's grid, a measured size replaces a size that was not measured: the smallest measured size below with a
-    probability of at least 1/2, else the next measured size above where it is hardly larger (NEAR). The probability
+    On a user's grid, a measured size replaces a size that was not measured: the smallest measured size below, else the
+    next measured size above where it is hardly larger (NEAR), with a probability of at least 1/2 each. The probability
     between measured sizes is uncertain itself.
     """
     place = int(np.argmax(probability >= certainty))
@@ -129,7 +129,11 @@ def _answer(curve: FittedCurve, probability: Vector, certainty: float, *, of_gri
         return place
     measured = [index for index, size in enumerate(curve.sizes) if size in curve.measured]
     likely = [index for index in measured if index < place and probability[index] >= 1 / 2]
-    near = [index for index in measured if index > place and curve.sizes[index] <= NEAR * curve.sizes[place]]
+    near = [
+        index
+        for index in measured
+        if index > place and curve.sizes[index] <= NEAR * curve.sizes[place] and probability[index] >= 1 / 2
+    ]
     return next(iter((*likely, *near)), place)
 
 

@@ -51,6 +51,7 @@ def _plateau(analysis: "Analysis", plateau: "Plateau", _: int) -> Finding:
         best_size=analysis.best_size,
         tolerance=plateau.tolerance,
         probability=CERTAINTY if plateau.probability >= CERTAINTY else 0.5,
+        among_measured=measured and analysis.setting.plan.search is None,
         measured_below=below,
         measured_above=above,
     )

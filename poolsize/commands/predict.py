@@ -26,7 +26,7 @@ from poolsize.sweep.readers import milliseconds, pool_sizes, read, read_optional
     type=int,
     default=1,
     show_default=True,
-    help="Instances of the application; they share users and pool evenly.",
+    help="Instances of the application. Users and pool size are totals, divided evenly among them.",
 )
 @click.option(
     "--pool-sizes",
@@ -38,9 +38,9 @@ from poolsize.sweep.readers import milliseconds, pool_sizes, read, read_optional
 def predict(run: str, sizes: str | None, plot: Path | None, as_json: bool, **different: Any) -> None:
     """Predict throughput and latencies of RUN's workload with other cores, round trips, think times or users.
 
-    The prediction uses a closed queueing network fitted to the run. It has four parts: the CPU of the load
-    generator; the CPU of the server; a further queue in the database, such as locks or the redo log; and a delay
-    without a queue. Options that you leave out keep the values of the run.
+    The prediction uses a queueing model fitted to the run. It has queues for the CPU of the load generator, for the
+    CPU of the server, and for the rest of the database, such as locks. Network round trips take time without a queue.
+    Options that you leave out keep the values of the run.
     """
     what_if = WhatIf(
         cores=different["cores"],

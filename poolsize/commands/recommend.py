@@ -30,7 +30,7 @@ ASSUMED = (
     type=int,
     default=1,
     show_default=True,
-    help="Logical CPUs per physical core, if --cores counts logical CPUs.",
+    help="Divides --cores. Give it if you counted logical CPUs: 2 with hyper-threading.",
 )
 @click.option("--app-threads", type=int, help="Threads of one application process that use its pool.")
 @click.option("--connections-per-thread", type=int, help="Connections that each thread holds at once.")

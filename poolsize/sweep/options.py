@@ -121,7 +121,8 @@ class SweepOptions:
         readers.whole_seconds, readers.write_seconds, replayed=True,
     )] = None
     interval: Annotated[float | None, Option(
-        "--interval", "A search may stop when the upper end of the 95 % range is at most this many times the lower.",
+        "--interval", "How certain a search must be: upper end of the 95 % range divided by the lower end. It stops "
+        "earlier if a wrong size would hardly cost anything.",
         "1.5", readers.decimal, readers.write_decimal, replayed=True,
     )] = None
     think_time_ms: Annotated[float | None, Option(
@@ -155,9 +156,9 @@ class SweepOptions:
         "--error-budget", "Share of failed transactions that ends a step early.", "1%", readers.share,
     )] = None
     verify: Annotated[tuple[int, ...] | None, Option(
-        "--verify", "Percentages, e.g. 70,80,90. After the sweep, measure again the recommended size and the sizes "
-        "next to it, each at arrival rates of these percentages of its throughput.", "none", readers.percentages,
-        readers.write_whole_numbers,
+        "--verify", "Percentages, e.g. 70,80,90. After the sweep, measure the recommended size and its neighbours in "
+        "an open loop: at each size, arrival rates of these percentages of the throughput measured there.", "none",
+        readers.percentages, readers.write_whole_numbers,
     )] = None
     max_p95_ms: Annotated[float | None, Option(
         "--max-p95", "Latency limit of the answer: highest p95 of the total time, e.g. 20ms.", "none",
@@ -171,7 +172,8 @@ class SweepOptions:
         "--repeats", "Number of steps at each of the --pool-sizes.", "1", readers.whole_number, replayed=True,
     )] = None
     seed: Annotated[int | None, Option(
-        "--seed", "Seed of the random order of --pool-sizes; in a replay, seed of the random start of each step.",
+        "--seed", "Number that fixes the random order of --pool-sizes and, in a replay, the part of the recording "
+        "that each step uses.",
         "1", readers.whole_number, replayed=True,
     )] = None
     cores: Annotated[int | None, Option(

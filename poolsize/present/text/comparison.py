@@ -92,7 +92,7 @@ def _verdict(other: RunDifference, first: str) -> str:
     quantity, difference = ("throughput", other.throughput) if other.throughput else ("p95", other.p95)
     if difference is None:
         return "Neither throughput nor latencies can be compared: the rate is fixed, and percentiles are missing."
-    span = f"on average over {count(len(other.sizes), 'size')} ({_interval(difference)})"
+    span = f"on average over {count(len(other.sizes), 'size')} (95 % interval of the average: {_interval(difference)})"
     percent = f"{100 * abs(difference.mean):.1f} %"
     if not difference.significant:
         return (

@@ -15,11 +15,13 @@ def _plateau(finding: Finding) -> str:
     if size == values["best_size"]:
         reached += ", the capacity."
     else:
-        share = f"{100 * values['throughput'] / capacity:.0f} %"
+        share = values["throughput"] / capacity
+        part = f"{100 * share:.0f} % of capacity" if share < 1 else "at least capacity"
         best = count(values["best_size"], "connection")
-        reached += f", {share} of capacity ({per_second(capacity)} at {best}, by the fitted curve)."
+        reached += f", {part} ({per_second(capacity)} at {best}, by the fitted curve)."
+    among = "measured pool size" if values["among_measured"] else "pool size"
     smallest = (
-        f"{size} is the smallest pool size within {percent(values['tolerance'])} of capacity with at least "
+        f"{size} is the smallest {among} within {percent(values['tolerance'])} of capacity with at least "
         f"{percent(values['probability'])} probability."
     )
     if values["measured_below"] is None:

@@ -47,8 +47,8 @@ def _are_busy(size: int, utilisation: float) -> str:
 def _generator_limited(finding: Finding) -> str:
     size = count(finding.values["pool_size"], "connection")
     return (
-        f"A worker was saturated or late, so {size} is the answer for this load generator. The database may need "
-        f"another pool size. {_way_out(finding)}"
+        f"A worker (a process that generates load) was saturated, or its event loop was late. So {size} is the answer "
+        f"for this load generator, and the database may need another pool size. {_way_out(finding)}"
     )
 
 

@@ -48,7 +48,7 @@ def _more_workers(values: Values) -> str:
         return f"{machine} Or divide the load among workers with --processes 2 or more."
     demands = (
         f"A transaction takes {milliseconds(values['client_ms'])} of CPU time in the load generator and "
-        f"{milliseconds(values['server_ms'])} on the server's {count(values['server_cores'], 'core')}."
+        f"{milliseconds(values['server_ms'])} on the server, which has {count(values['server_cores'], 'core')}."
     )
     if "workers" not in values:
         return f"{demands} {machine}"
