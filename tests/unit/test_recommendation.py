@@ -178,3 +178,19 @@ def test_the_answer_claims_no_more_probability_than_it_has() -> None:
         claimed[name] = finding.values["probability"]
         assert claimed[name] <= analysis.plateau.probability
     assert set(claimed.values()) == {0.5, CERTAINTY}, "one example has a measured size in place of a larger one"
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_throughput_of_a_measured_size_is_the_measured_mean(name: str) -> None:
+    """Of the answer in the first sentence and in JSON, and in the price table."""
+    analysis = example(name)
+    answer = recommend(analysis)
+    measured = {size.pool_size: size.throughput.mean for size in analysis.valid_sizes}
+    if answer.pool_size in measured:
+        assert answer.throughput == measured[answer.pool_size]
+        assert answer.findings[0].values["throughput"] == measured[answer.pool_size]
+    assert analysis.plateau
+    for price in answer.prices:
+        if price.pool_size in measured:
+            loss = 1 - measured[price.pool_size] / analysis.plateau.capacity
+            assert price.throughput_loss == pytest.approx(max(0.0, loss), abs=1e-6)
