@@ -6,16 +6,10 @@ from pathlib import Path
 from poolsize.answer.compared_field import compared_field
 from poolsize.errors import BadInput
 from poolsize.formula import starting_point
-from poolsize.locust.in_turn import other_path, run_in_turn
-from poolsize.runs.store import load_run
+from poolsize.locust.in_turn import run_in_turn
+from poolsize.runs.store import load_run, other_path
 from poolsize.sweep.options import SweepOptions
 from poolsize.sweep.planning import cores_of, disks_of, plan_for
-
-
-def measures_two(options: SweepOptions) -> bool:
-    """Return whether the options are of two servers in turn: they name another, or resume a run that has another."""
-    resumed = options.resume is not None and other_path(options.resume).exists()
-    return resumed or options.against_url is not None or options.against_options is not None
 
 
 def measure_in_turn(locustfile: Path, options: SweepOptions, not_for_two: Sequence[str]) -> tuple[Path, Path]:

@@ -12,19 +12,14 @@ import click
 from poolsize.analysis.analysis import analyze
 from poolsize.answer.latency_limit import LatencyLimits
 from poolsize.answer.recommendation import recommend
-from poolsize.commands.against import measure_in_turn, measures_two
-from poolsize.commands.compare import compare_files
 from poolsize.commands.limits import current_option
 from poolsize.commands.outputs import json_option
 from poolsize.commands.run_file import end_without_size
 from poolsize.errors import BadInput
-from poolsize.locust.launch import require_processes, run_locust
-from poolsize.present.json.comparison import comparison_json
 from poolsize.present.json.recommendation import recommendation_json
-from poolsize.present.text.comparison import comparison_text
 from poolsize.present.text.recommendation import recommendation_text
 from poolsize.runs.run import Setting
-from poolsize.runs.store import load_run
+from poolsize.runs.store import load_run, other_path
 from poolsize.sweep.options import OPTIONS, SweepOptions
 from poolsize.sweep.planning import plan_for
 from poolsize.sweep.replay_run import replay
@@ -77,8 +72,20 @@ def sweep(current: int | None, as_json: bool, **texts: Any) -> None:
     end_without_size(answer)
 
 
+def measures_two(options: SweepOptions) -> bool:
+    """Return whether the options are of two servers in turn: they name another, or resume a run that has another."""
+    resumed = options.resume is not None and other_path(options.resume).exists()
+    return resumed or options.against_url is not None or options.against_options is not None
+
+
 def _compare_in_turn(options: SweepOptions, not_for_two: Sequence[str], *, as_json: bool) -> None:
     """Measure two servers in turn, and print the comparison of their runs."""
+    from poolsize.commands.against import measure_in_turn  # a replay starts without what only two servers need
+    from poolsize.commands.compare import compare_files
+    from poolsize.locust.launch import require_processes
+    from poolsize.present.json.comparison import comparison_json
+    from poolsize.present.text.comparison import comparison_text
+
     resumed = load_run(options.resume, torn_end=True).setting if options.resume else None
     require_processes(options)
     first, other = measure_in_turn(_locustfile(options, resumed), options, not_for_two)
@@ -102,7 +109,8 @@ def _replay(options: SweepOptions) -> Path:
 
 def _measure(options: SweepOptions, resumed: Setting | None) -> Path:
     """Sweep a server, and return the path of the run's file. resumed: the setting of the run to resume, or None."""
-    from poolsize.present.text.progress_bar import ProgressBar  # a replay starts without rich
+    from poolsize.locust.launch import require_processes, run_locust  # a replay starts without them
+    from poolsize.present.text.progress_bar import ProgressBar
 
     locustfile = _locustfile(options, resumed)
     require_processes(options)

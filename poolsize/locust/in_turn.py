@@ -11,17 +11,13 @@ from pathlib import Path
 
 from poolsize.errors import BadInput, Interrupted, WorkFailed
 from poolsize.locust.launch import LocustSweep, started
+from poolsize.runs.store import other_path
 from poolsize.sweep.events import Event, SweepStarted, TurnAwaited
 from poolsize.sweep.options import SweepOptions
 
 SIDES = ("first", "other")
 Show = Callable[[Event, str], None]
 """Shows an event of the sweep of that side; of neither side, "", the beginning of both."""
-
-
-def other_path(path: Path) -> Path:
-    """Return the path of the other sweep's run, beside the first's: shop.jsonl has shop-other.jsonl."""
-    return path.with_name(f"{path.stem}-other{path.suffix}")
 
 
 def whose_turn(first: TurnAwaited, other: TurnAwaited) -> int | None:

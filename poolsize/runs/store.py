@@ -172,3 +172,8 @@ def _cut_torn_line(path: Path) -> None:
     lines, torn = _lines(path)
     if torn:
         os.truncate(path, sum(len(line) + 1 for line in lines))
+
+
+def other_path(path: Path) -> Path:
+    """Return the path of the other run of two servers that were measured in turn: shop.jsonl has shop-other.jsonl."""
+    return path.with_name(f"{path.stem}-other{path.suffix}")

@@ -6,71 +6,15 @@ or Search field that it sets.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Self, get_origin, get_type_hints
 
 from poolsize.runs.plan import PoolKind
 from poolsize.sweep import readers
-from poolsize.sweep.readers import read
+from poolsize.sweep.option import Option
 from poolsize.sweep.workload import DEFAULT_WORKLOAD
-
-
-@dataclass(frozen=True)
-class Option:
-    """The declaration of an option.
-
-    flag: name on the command line, e.g. --pool-sizes. text: help. default: in words, or "" for no default.
-    reader: text -> value. writer: value -> text.
-    settled: a resumed run fixes the value, so the option can't be typed again.
-    replayed: a replay of a recording understands the option.
-    repeatable: typed once for each item of a mapping, which reader and writer handle as (name, value).
-    variable: environment variable that holds the value; launch uses it in place of the command line.
-    in_locust: whether Locust's command line has the option; locusts_own: Locust's name for an option of its own.
-    metavar: placeholder for the value in the help of `poolsize sweep`, or None for click's.
-    """
-
-    flag: str
-    text: str
-    default: str
-    reader: Callable[[str], Any]
-    writer: Callable[[Any], str] = str
-    settled: bool = True
-    replayed: bool = False
-    repeatable: bool = False
-    variable: str | None = None
-    in_locust: bool = True
-    locusts_own: str | None = None
-    metavar: str | None = None
-
-    @property
-    def kind(self) -> type[int] | type[str]:
-        """The type that click and argparse convert the text to."""
-        return int if self.reader is readers.whole_number else str
-
-    @property
-    def usage(self) -> str:
-        """Help text followed by the default: "Counted time of each step.  [default: 15s]"."""
-        return f"{self.text}  [default: {self.default}]" if self.default else self.text
-
-    def read(self, name: str, texts: Sequence[str]) -> Any:
-        """Return the value of an option's texts: of all if repeatable, else of the last.
-
-        name: the parameter's, for the error. Raises BadInput for a text that the reader refuses.
-        """
-        values = [read(name, text, self.reader) for text in texts]
-        return dict(values) if self.repeatable else values[-1]
-
-    def write(self, value: Any) -> tuple[str, ...]:
-        """Return the texts that `read` turns into the value: one, or for a repeatable option one for each item."""
-        return tuple(map(self.writer, value.items())) if self.repeatable else (self.writer(value),)
-
-    def words(self, value: Any) -> list[str]:
-        """Return the words of a command line that set the option to the value."""
-        if self.repeatable:
-            return [f"{self.flag}={text}" for text in self.write(value)]
-        return [self.flag, *self.write(value)]
 
 
 @dataclass(frozen=True, kw_only=True)

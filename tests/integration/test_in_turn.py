@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from poolsize import load_run
-from poolsize.locust.in_turn import other_path
 from poolsize.runs.run import Run
+from poolsize.runs.store import other_path
 from poolsize.sweep.next_step import remaining
 from poolsize.target.connection import connect, database_url
 from poolsize.target.private_server import PrivateServer, private_server

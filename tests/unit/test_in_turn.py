@@ -9,12 +9,13 @@ import pytest
 from poolsize.analysis.analysis import analyze
 from poolsize.analysis.stats.paired_differences import Pair, paired
 from poolsize.answer.comparison import compare
-from poolsize.commands.against import measure_in_turn, measures_two
+from poolsize.commands.against import measure_in_turn
+from poolsize.commands.sweep import measures_two
 from poolsize.errors import BadInput
-from poolsize.locust.in_turn import other_path, whose_turn
+from poolsize.locust.in_turn import whose_turn
 from poolsize.present.text.comparison import comparison_text
 from poolsize.runs.run import Run
-from poolsize.runs.store import RunWriter
+from poolsize.runs.store import RunWriter, other_path
 from poolsize.sweep.events import TurnAwaited
 from poolsize.sweep.options import SweepOptions
 from tests.conftest import a_run

@@ -1,7 +1,8 @@
 """The page docs/reference/options.md: every option of a sweep, from its declaration."""
 
 from poolsize.present.reference.markdown import GENERATED, table
-from poolsize.sweep.options import OPTIONS, Option
+from poolsize.sweep.option import Option
+from poolsize.sweep.options import OPTIONS
 
 HEADINGS = ("Option", "Meaning", "Default", "`locust -f`", "`--replay`", "`--resume`", "Python")
 INTRODUCTION = """
