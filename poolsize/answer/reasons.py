@@ -49,6 +49,7 @@ def _plateau(analysis: "Analysis", plateau: "Plateau", _: int) -> Finding:
         throughput=analysis.throughput_at(plateau.pool_size),
         capacity=plateau.capacity,
         best_size=analysis.best_size,
+        best_measured=analysis.best_size is not None and analysis.by_size.is_measured(analysis.best_size),
         tolerance=plateau.tolerance,
         probability=CERTAINTY if plateau.probability >= CERTAINTY else 0.5,
         among_measured=measured and analysis.setting.plan.search is None,

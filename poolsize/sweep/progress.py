@@ -18,7 +18,7 @@ from poolsize.runs.run import Step
 
 CONFIRMED = 2
 """Valid steps of each decisive size before a search may end."""
-MAX_SHORT, MAX_EXCESS = 0.005, 0.5
+MAX_SHORT, MAX_EXCESS = 0.004, 0.5
 """A search may end when the expected loss is within these bounds: see Progress.shortfall and Progress.excess.
 
 Both are shares of the doublings between the ends of the widest range with which the search may end.
@@ -99,16 +99,13 @@ class Progress:
 
     @property
     def is_certain(self) -> bool:
-        """Whether the answer's range is as narrow, and its throughput loss as certain, as the plan requires.
-
-        Or whether the answer is expected to be hardly too small and hardly too large.
-        """
+        """Whether the answer is expected to be hardly too small, and hardly too large or of a range narrow enough."""
         answer, curve = self.plateau, self.inside
         place = curve.sizes.index(answer.pool_size)
         adjacent = place == 0 or answer.low >= curve.sizes[place - 1]
         narrow = answer.high <= self.search.interval * answer.low or (adjacent and answer.high <= answer.pool_size)
         doublings = log2(self.search.interval)
-        return narrow or (self.shortfall <= MAX_SHORT * doublings and self.excess <= MAX_EXCESS * doublings)
+        return self.shortfall <= MAX_SHORT * doublings and (narrow or self.excess <= MAX_EXCESS * doublings)
 
     @property
     def shortfall(self) -> float:

@@ -17,8 +17,8 @@ def _plateau(finding: Finding) -> str:
     else:
         share = values["throughput"] / capacity
         part = f"{100 * share:.0f} % of capacity" if share < 1 else "at least capacity"
-        best = count(values["best_size"], "connection")
-        reached += f", {part} ({per_second(capacity)} at {best}, by the fitted curve)."
+        at_best = f" at {count(values['best_size'], 'connection')}" if values["best_measured"] else ""
+        reached += f", {part} ({per_second(capacity)}{at_best} by the fitted curve)."
     among = "measured pool size" if values["among_measured"] else "pool size"
     smallest = (
         f"{size} is the smallest {among} within {percent(values['tolerance'])} of capacity with at least "
