@@ -35,8 +35,8 @@ class Search:
     start: the pool size around which the search begins. smallest, largest: bounds of the pool sizes.
     budget_seconds: seconds of load, warm-ups included.
     interval: how certain the answer must be. The search may end when the answer is expected to be hardly too small, and
-    hardly too large, by bounds that are proportional to log2(`interval`). The second is not needed where the upper end of
-    the answer's 95 % range is at most `interval` times the lower, or no further size lies within the range.
+    hardly too large, by bounds that are proportional to log2(`interval`). The second is not needed where the upper end
+    of the answer's 95 % range is at most `interval` times the lower, or no further size lies within the range.
     """
 
     start: int
