@@ -16,11 +16,15 @@ from poolsize.answer.latency_limit import NO_LIMITS
 from poolsize.answer.recommendation import Recommendation, recommend
 from poolsize.errors import BadInput, WorkFailed
 from poolsize.runs.run import Run, Step
+from poolsize.runs.speed import SPEED_TOLERANCE, usual_speed
 from poolsize.sweep.next_step import remaining
 from poolsize.units import count
 
 MACHINE = 0.1
-"""The machine has another speed if the CPU time of a worker's own loop differs by more than this share."""
+"""The machine has another speed if the CPU time of a worker's own loop differs by more than this share.
+
+It counts only where a run did not measure the speed itself.
+"""
 
 
 @dataclass(frozen=True)
@@ -59,7 +63,8 @@ class RunDifference:
     apart_seconds: from the beginning of the first run to the beginning of this run. in_turn: whether the steps of both
     runs alternate, so that a change of the machine meets both.
     longer_loop: share by which a worker's loop takes more CPU time, by the calibration of each run; None where a run
-    has no calibration.
+    has no calibration. faster_machine: share by which the usual speed of the machine is higher; None where a run did
+    not measure it.
     """
 
     run: ComparedRun
@@ -70,6 +75,7 @@ class RunDifference:
     apart_seconds: float
     in_turn: bool
     longer_loop: float | None
+    faster_machine: float | None
 
     @property
     def significant_sizes(self) -> Mapping[int, Difference]:
@@ -81,6 +87,8 @@ class RunDifference:
     @property
     def has_other_speed(self) -> bool:
         """Whether the machine of the load generator has another speed than in the first run."""
+        if self.faster_machine is not None:
+            return abs(self.faster_machine) > SPEED_TOLERANCE
         return self.longer_loop is not None and abs(self.longer_loop) > MACHINE
 
 
@@ -156,6 +164,7 @@ def _against(first: ComparedRun, other: ComparedRun) -> RunDifference:
         _seconds_apart(before.run, after.run),
         _in_turn(before.run, after.run),
         _longer_loop(before.run, after.run),
+        _faster_machine(before.run, after.run),
     )
 
 
@@ -212,6 +221,11 @@ def _in_turn(first: Run, other: Run) -> bool:
 def _longer_loop(first: Run, other: Run) -> float | None:
     before, after = first.calibration, other.calibration
     return after.loop_us / before.loop_us - 1 if before and after and before.loop_us else None
+
+
+def _faster_machine(first: Run, other: Run) -> float | None:
+    before, after = usual_speed(first), usual_speed(other)
+    return after / before - 1 if before and after else None
 
 
 def _listed(analysis: Analysis) -> str:

@@ -11,6 +11,7 @@ GAUGES = frozenset(
         "Threadpool_idle_threads",
         "process_cores",
         "machine_cores",
+        "machine_speed",
     }
 )
 """Counters whose value is a level. Every other counter is stored as its increase per second."""
@@ -33,6 +34,9 @@ COUNTERS: Mapping[str, str] = {
     "process_written_bytes": "Bytes that the server's process caused to be written to disk.",
     "machine_cpu": "CPU time of the whole machine, in seconds: the number of busy cores.",
     "machine_cores": "Cores of the whole machine.",
+    "machine_steal": "CPU time that the hypervisor gave to other machines, in seconds, on the master's machine.",
+    "machine_speed": "Speed of the cores that load and local server may use: MB that a small fixed piece of work "
+    "compresses per second of its own CPU time, measured on the master's machine.",
 }
 """Counter -> its meaning. Names with a capital letter are status variables of the server (queries/status.sql); the
 others come from the operating system, where the server runs on this machine.

@@ -1,6 +1,7 @@
 """The LoadGenerator that measures with Locust's workers, on this machine or on others, through Locust's messages."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from time import monotonic
 from typing import Any, TypeVar
@@ -42,6 +43,7 @@ from poolsize.sweep.events import SecondPassed
 from poolsize.sweep.readers import OWN_SCHEMA
 from poolsize.target.connection import connect, error_kind
 from poolsize.target.sampler import ServerSampler
+from poolsize.target.speed_probe import core_speeds, present_speed
 
 GRACE_SECONDS = 90
 """The longest time to wait for a worker's reply, or for the next second of a step."""
@@ -99,7 +101,7 @@ class LocustGenerator:
             runner.register_message(kind, self._on_message)
 
     def calibrate(self) -> Calibration | None:
-        """Return the cost of one worker, or None when the worker could not measure it."""
+        """Return the cost of one worker and the machine's speed, or None when the worker could not measure its cost."""
         worker = self._workers.names()[0]
         self._number += 1
         self._send(Calibrate(self._private_url, self._schema), worker)
@@ -109,7 +111,14 @@ class LocustGenerator:
             raise
         except WorkFailed:
             return None
-        return replies[worker].calibration if replies else None
+        if not replies:
+            return None
+        idle, loaded = core_speeds(self._sampler.cores)
+        return replace(replies[worker].calibration, speed=idle, loaded_speed=loaded)
+
+    def speed(self) -> float | None:
+        """Return the present speed of this machine's cores, or None where it can't be measured."""
+        return present_speed(self._sampler.cores)
 
     def measure(self, planned: PlannedStep) -> Step:
         """Measure one pool size once, with all workers, and return the step, without checks.

@@ -23,6 +23,7 @@ class Check(StrEnum):
     QUIET = "quiet"
     GENERATOR = "generator"
     USERS_LIMITED = "users_limited"
+    SPEED = "speed"
 
     @property
     def retryable(self) -> bool:
@@ -34,13 +35,14 @@ class Check(StrEnum):
         """Whether a step that fails the check is left out of every estimate.
 
         A saturated load generator does not disqualify: the measured throughput is true, and the verdict names the
-        bottleneck. A drift does not disqualify: the drift widens the interval by itself.
+        bottleneck. A drift does not disqualify: the drift widens the interval by itself. Another speed of the machine
+        does not: on a machine whose speed never settles, an answer with a warning is better than none.
         """
-        return self not in {Check.GENERATOR, Check.STEADY_STATE}
+        return self not in {Check.GENERATOR, Check.STEADY_STATE, Check.SPEED}
 
 
 _RETRYABLE = frozenset(
-    {Check.LITTLES_LAW, Check.CONNECTIONS, Check.ERRORS, Check.STEADY_STATE, Check.WORKERS, Check.QUIET}
+    {Check.LITTLES_LAW, Check.CONNECTIONS, Check.ERRORS, Check.STEADY_STATE, Check.WORKERS, Check.QUIET, Check.SPEED}
 )
 
 

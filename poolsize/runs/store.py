@@ -11,6 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 from poolsize.errors import BadInput, WorkFailed
 from poolsize.runs.plan import SearchEnd
 from poolsize.runs.run import Calibration, Run, Setting, Step
+from poolsize.runs.speed import with_speed_checks
 from poolsize.runs.upgrade import upgrade
 
 FORMAT = 6
@@ -23,7 +24,8 @@ FORMAT = 6
 4: checks and stopped hold figures in place of a sentence: {check, passed, values} and {reason, values}.
    In calibration: no statement_us. In step.server: fewer counters.
 5: In plan: pool. In setting: schema and own_wait_time. In step: kinds.
-6: In step: backlog and busy. In plan: max_p95_ms and max_p99_ms.
+6: In step: backlog and busy. In plan: max_p95_ms and max_p99_ms. In calibration: speed and loaded_speed.
+   In step.server: machine_speed and machine_steal.
 """
 
 _SETTING = TypeAdapter(Setting)
@@ -89,7 +91,7 @@ class RunWriter:
 
 
 def load_run(path: str | os.PathLike[str], *, torn_end: bool = False) -> Run:
-    """Return the run in a file; runs of older formats are upgraded.
+    """Return the run in a file; runs of older formats are upgraded, and the speed checks hold for all of its steps.
 
     torn_end: whether to accept a last line that was cut off while it was written; the run is then without it.
     Raises BadInput for a file that is no run, is damaged, or was written by a newer poolsize. Raises WorkFailed for a
@@ -135,7 +137,7 @@ def _validated(path: Path, header: dict[str, Any], records: list[dict[str, Any]]
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or error.title
         raise BadInput(f"{path} was changed by hand or damaged: {where}: {first['msg']}") from None
-    return Run(setting, tuple(steps), calibration, ended)
+    return with_speed_checks(Run(setting, tuple(steps), calibration, ended))
 
 
 def _lines(path: Path) -> tuple[list[bytes], bool]:

@@ -40,6 +40,18 @@ class StepStarted:
 
 
 @dataclass(frozen=True)
+class SpeedAwaited:
+    """The machine does not have the run's usual speed, so the sweep waits before it measures a step again.
+
+    pool_size: of that step. speed: the machine's speed, as a share of the usual speed.
+    """
+
+    pool_size: int
+    speed: float
+    kind: Literal["speed_awaited"] = "speed_awaited"
+
+
+@dataclass(frozen=True)
 class SecondPassed:
     """A second of load is over. transactions: those that ended in it. p95_ms: of their total time."""
 
@@ -105,7 +117,7 @@ class SweepFailed:
     kind: Literal["sweep_failed"] = "sweep_failed"
 
 
-Event = SweepStarted | StepStarted | SecondPassed | StepDone | TurnAwaited | SweepDone | SweepFailed
+Event = SweepStarted | SpeedAwaited | StepStarted | SecondPassed | StepDone | TurnAwaited | SweepDone | SweepFailed
 _EVENT: TypeAdapter[Event] = TypeAdapter(Annotated[Event, Field(discriminator="kind")])
 
 

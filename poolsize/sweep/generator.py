@@ -14,5 +14,8 @@ class LoadGenerator(Protocol):
     def calibrate(self) -> Calibration | None:
         """Return the cost of a worker, or None where it is not known or there is no worker."""
 
+    def speed(self) -> float | None:
+        """Return the machine's present speed, which takes a second, or None where it is not known."""
+
     def measure(self, planned: PlannedStep) -> Step:
         """Measure one pool size once, and return the step, without checks. Raises WorkFailed when that fails."""

@@ -3,17 +3,22 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from poolsize.analysis.attempts import curve_steps, verification_steps
+from poolsize.analysis.attempts import curve_steps, step_key, verification_steps
 from poolsize.analysis.checks import check_step
+from poolsize.runs.check import Check
 from poolsize.runs.plan import PlannedStep, SearchEnd
 from poolsize.runs.run import Run, Step
+from poolsize.runs.speed import is_usual, usual_speed, with_speed_checks
 from poolsize.runs.store import RunWriter
-from poolsize.sweep.events import Event, StepDone, StepStarted, SweepDone, SweepStarted, TurnAwaited
+from poolsize.sweep.events import Event, SpeedAwaited, StepDone, StepStarted, SweepDone, SweepStarted, TurnAwaited
 from poolsize.sweep.generator import LoadGenerator
 from poolsize.sweep.grid import grid_steps, missing_steps
 from poolsize.sweep.next_step import is_retried, next_step
 from poolsize.sweep.search import seconds_left
 from poolsize.sweep.verification import VERIFIED_SIZES
+
+MOST_SPEED_READINGS = 60
+"""Seconds to wait for the machine's usual speed before a step is measured again."""
 
 
 def _at_once(_: TurnAwaited) -> None:
@@ -46,15 +51,32 @@ def sweep(
             decision = next_step(run)
         else:
             await_turn(TurnAwaited(len(run.steps), complete=False))
+            _await_usual_speed(run, decision, generator, on_event)
             on_event(StepStarted(decision.pool_size, decision.rate))
             step = _measured(decision, generator, run.plan.error_budget)
+            run = with_speed_checks(replace(run, steps=(*run.steps, step)))
+            step = run.steps[-1]
             writer.append(step)
-            run = replace(run, steps=(*run.steps, step))
             decision = next_step(run)
             on_event(StepDone.of(step, again=is_retried(run, step, decision)))
     await_turn(TurnAwaited(len(run.steps), complete=True))
     on_event(SweepDone())
     return run
+
+
+def _await_usual_speed(
+    run: Run, planned: PlannedStep, generator: LoadGenerator, on_event: Callable[[Event], None]
+) -> None:
+    """Wait for the machine's usual speed before another attempt at a step that had another speed."""
+    attempts = [step for step in run.steps if step_key(step) == step_key(planned)]
+    if not attempts or not any(result.check is Check.SPEED for result in attempts[-1].failed_checks):
+        return
+    usual = usual_speed(run)
+    for _ in range(MOST_SPEED_READINGS):
+        speed = generator.speed()
+        if speed is None or usual is None or is_usual(run, speed):
+            return
+        on_event(SpeedAwaited(planned.pool_size, speed / usual))
 
 
 def _measured(planned: PlannedStep, generator: LoadGenerator, error_budget: float) -> Step:

@@ -30,6 +30,10 @@ class ReplayGenerator:
         """Return None: a replay has no workers."""
         return None
 
+    def speed(self) -> float | None:
+        """Return None: a recording is as it is."""
+        return None
+
     def measure(self, planned: PlannedStep) -> Step:
         """Return a window of the recording as a step. The plan's seed and the step's order determine the window.
 

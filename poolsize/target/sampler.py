@@ -15,6 +15,7 @@ from sqlalchemy import URL
 from poolsize.facts.status import increases_per_second, read_status
 from poolsize.target.connection import connect, is_local
 from poolsize.target.private_server import SERVER_PROGRAMS
+from poolsize.target.speed_probe import SpeedProbe, usable_cores
 
 LEADING_WORDS = 4
 """The server's program is among so many leading words of the process's command line, even if a loader started it."""
@@ -35,6 +36,7 @@ class ServerSampler:
         """Connect to the server. Raises BadInput when it can't be reached."""
         self._connection = connect(url)
         self._process = server_process(url)
+        self._probe = SpeedProbe()
         self._samples: list[dict[str, float]] = []
         self._stopping = Event()
         self._sampling = gevent.Greenlet(self._sample)
@@ -43,12 +45,14 @@ class ServerSampler:
     def start(self) -> None:
         """Drop earlier samples, and read the counters now and then once a second."""
         self.stop()
+        self._probe.start(self.cores)
         self._samples = []
         self._stopping.clear()
         self._sampling = gevent.spawn(self._sample)
 
     def stop(self) -> None:
         """Stop sampling. The samples remain."""
+        self._probe.stop()
         self._stopping.set()
         if self._sampling.started:
             self._sampling.join()  # a kill in the middle of a query would break the connection
@@ -61,6 +65,11 @@ class ServerSampler:
         names = sorted({name for sample in self._samples for name in sample})
         samples = [*self._samples, *[{}] * seconds][:seconds]
         return {name: tuple(_rounded(sample.get(name)) for sample in samples) for name in names}
+
+    @property
+    def cores(self) -> tuple[int, ...]:
+        """The cores of this machine that the load or a local server may use; empty where the system does not say."""
+        return usable_cores(self._process)
 
     def close(self) -> None:
         """Stop sampling, and close the connection."""
@@ -83,7 +92,13 @@ class ServerSampler:
             with suppress(psutil.Error, AttributeError, OSError):
                 if (value := read()) is not None:
                     counters[name] = value
-        return counters
+        return counters | self._machine_counters()
+
+    def _machine_counters(self) -> dict[str, float]:
+        """Return the speed of this machine's cores since the last call, and the steal, where they can be measured."""
+        speed, steal = self._probe.take(), getattr(psutil.cpu_times(), "steal", None)
+        counters = {"machine_speed": speed, "machine_steal": steal}
+        return {name: float(value) for name, value in counters.items() if value is not None}
 
     def _process_counters(self) -> Iterable[tuple[str, Callable[[], float | None]]]:
         """Return each counter of the server's process: its name, and the function that reads it."""
@@ -102,7 +117,8 @@ class ServerSampler:
     def _notes(self, *, local: bool) -> tuple[str, ...]:
         if self._process is None:
             reason = "its process could not be identified from this account" if local else "it runs on another machine"
-            return (f"the server's CPU time is not recorded: {reason}",)
+            figures = "CPU time is" if local else "CPU time and speed are"
+            return (f"the server's {figures} not recorded: {reason}",)
         counters = self._read()
         missing = [name for name, _ in self._process_counters() if name not in counters]
         if not missing:

@@ -15,6 +15,7 @@ from poolsize.analysis.verified_step import VerifiedStep
 from poolsize.present.text.sentences.bottlenecks import bottleneck_evidence
 from poolsize.present.text.sentences.checks import check_sentence
 from poolsize.runs.check import CheckResult
+from poolsize.runs.speed import usual_speed
 
 
 def analysis_json(analysis: Analysis) -> str:
@@ -22,7 +23,7 @@ def analysis_json(analysis: Analysis) -> str:
 
     steps: an object for each pool size, with throughput per second and times in ms. estimates: estimator -> pool size.
     estimators: with ranges and tests. cause: the bottleneck. verified: verification steps. void: excluded steps.
-    calibration: of the load generator. Unknown values are null.
+    calibration: of the load generator. usual_speed: of the machine, as the counter machine_speed. Unknown values: null.
     """
     plateau = analysis.plateau.pool_size if analysis.plateau else None
     estimates = analysis.models.estimates
@@ -37,6 +38,7 @@ def analysis_json(analysis: Analysis) -> str:
                 {"pool_size": step.pool_size, "checks": _checks(step.failed_checks)} for step in analysis.excluded
             ],
             "calibration": asdict(analysis.run.calibration) if analysis.run.calibration else None,
+            "usual_speed": usual_speed(analysis.run),
         }
     )
 

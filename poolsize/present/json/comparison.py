@@ -50,6 +50,7 @@ def _against(comparison: Comparison, other: RunDifference) -> dict[str, Any]:
         "apart_seconds": other.apart_seconds,
         "in_turn": other.in_turn,
         "longer_loop": other.longer_loop,
+        "faster_machine": other.faster_machine,
         "sentences": difference_sentences(comparison, other),
     }
 

@@ -18,6 +18,8 @@ COUNTERS = {
     "Innodb_os_log_fsyncs": "redo log fsyncs/s",
     "Innodb_buffer_pool_reads": "pages from disk/s",
     "process_written_bytes": "bytes written/s",
+    "machine_speed": "machine speed",
+    "machine_steal": "stolen cores",
 }
 """Server counter -> its column, with unit."""
 THREAD_POOL_COUNTERS = {"Threadpool_threads": "pool threads", "Threadpool_idle_threads": "idle pool threads"}

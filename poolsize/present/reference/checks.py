@@ -7,8 +7,9 @@ from collections.abc import Callable
 from poolsize.analysis import checks
 from poolsize.present.reference.markdown import GENERATED, table
 from poolsize.runs.check import Check, CheckResult
+from poolsize.runs.speed import speed
 
-FUNCTIONS: dict[Check, Callable[..., CheckResult]] = {
+FUNCTIONS: dict[Check, Callable[..., CheckResult | None]] = {
     Check.LITTLES_LAW: checks.littles_law,
     Check.ARRIVALS: checks.arrivals,
     Check.CONNECTIONS: checks.connections,
@@ -18,6 +19,7 @@ FUNCTIONS: dict[Check, Callable[..., CheckResult]] = {
     Check.QUIET: checks.quiet,
     Check.GENERATOR: checks.generator,
     Check.USERS_LIMITED: checks.pool_can_fill,
+    Check.SPEED: speed,
 }
 INTRODUCTION = """
 # Checks of a step
@@ -29,8 +31,9 @@ that failed.
   them.
 - **Disqualified**: a step that fails the check is not valid, and no estimate uses it.
 
-A failed `generator` or `steady_state` check does not disqualify. A saturated load generator still measures a true
-throughput, and the verdict `generator-limited` names the bottleneck. A drift widens the step's interval by itself.
+A failed `generator`, `steady_state` or `speed` check does not disqualify. A saturated load generator still measures a
+true throughput, and the verdict `generator-limited` names the bottleneck. A drift widens the step's interval by itself.
+On a machine whose speed never settles, the answer has a warning.
 
 """
 FIGURES = "Figures: "

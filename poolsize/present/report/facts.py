@@ -4,6 +4,7 @@ from poolsize.analysis.analysis import Analysis
 from poolsize.facts.server import Server
 from poolsize.runs.plan import PoolKind
 from poolsize.runs.run import Run
+from poolsize.runs.speed import usual_speed
 from poolsize.units import count, minutes, number
 
 Facts = list[tuple[str, str]]
@@ -30,7 +31,7 @@ def _server_and_load(run: Run, server: Server) -> Facts:
     setting, plan, client = run.setting, run.plan, run.setting.client
     started = ", started for this run" if setting.private else ""
     options = "".join(f", {name}={value}" for name, value in setting.server_options.items())
-    workers = count(run.workers, "worker")
+    workers, speed = count(run.workers, "worker"), usual_speed(run)
     return [
         ("Server", f"{server.flavor} {server.version}{started}{options}"),
         ("Database host", f"{count(setting.cores, 'core')} ({setting.cores_from}), {count(setting.disks, 'disk')}"),
@@ -40,6 +41,11 @@ def _server_and_load(run: Run, server: Server) -> Facts:
         *([("Schema", f"{setting.schema}, your own")] if setting.schema else []),
         *([("Pool", SQLALCHEMY_POOL)] if plan.pool == PoolKind.SQLALCHEMY else []),
         ("Load generator", f"{workers}, {client.usable_cpus:g} CPUs, {client.system}"),
+        *(
+            [("Usual speed of its machine", f"{number(round(speed, 1))} MB/s in a fixed piece of work")]
+            if speed
+            else []
+        ),
         ("Users", f"{plan.users:,}, mean think time {number(run.think_time_ms)} ms")
         if plan.rate is None
         else ("Arrival rate", f"{number(plan.rate)}/s (open loop), at most {plan.users:,} transactions at once"),

@@ -8,13 +8,16 @@ from poolsize.present.text.sentences.checks import check_sentence
 from poolsize.present.text.tables import estimators_table, kinds_table, sizes_table, verified_table
 from poolsize.present.text.width import terminal_width
 from poolsize.runs.plan import PoolKind
+from poolsize.runs.speed import usual_speed
 from poolsize.units import count, milliseconds, per_second, percent
 
 
 def analysis_text(analysis: Analysis) -> str:
     """Return a table with one row a pool size, the curve in letters, the estimates and the bottleneck."""
     setting = analysis.setting
-    title = f"{run_title(analysis)}, {setting.plan.step_seconds} s a step, {setting.created[:10]}"
+    speed = usual_speed(analysis.run)
+    machine = f", usual machine speed {speed:.1f} MB/s" if speed else ""
+    title = f"{run_title(analysis)}, {setting.plan.step_seconds} s a step, {setting.created[:10]}{machine}"
     parts = [
         title,
         sizes_table(analysis).as_text(),

@@ -6,7 +6,7 @@ from poolsize.answer.verdict import Verdict
 from poolsize.present.text.bullets import bullets
 from poolsize.present.text.table import Table
 from poolsize.runs.check import Check
-from poolsize.units import count, milliseconds, minutes, per_second, pool_sizes, signed_percent
+from poolsize.units import count, milliseconds, minutes, per_second, percent, pool_sizes, signed_percent
 
 NO_SIZE = {
     Verdict.EDGE: "may lie beyond the measured sizes",
@@ -134,12 +134,16 @@ def _latency(other: RunDifference, first: str) -> list[str]:
 
 def _machine(other: RunDifference) -> list[str]:
     """Return a sentence where the machine had another speed, which may explain every other difference."""
-    if not other.has_other_speed or other.longer_loop is None:
+    if not other.has_other_speed:
         return []
+    way_out = "This may explain every difference below. Measure both runs again, one right after the other."
+    if other.faster_machine is not None:
+        usual = f"{percent(1 + other.faster_machine)} of its usual speed in the first run"
+        return [f"The load generator's machine ran at {usual}. {way_out}"]
+    assert other.longer_loop is not None
     slower = other.longer_loop > 0
     time = f"{100 * abs(other.longer_loop):.0f} % {'more' if slower else 'less'} CPU time"
     speed = f"The load generator's machine was {'slower' if slower else 'faster'} than in the first run"
-    way_out = "This may explain every difference below. Measure both runs again, one right after the other."
     return [f"{speed}: a worker's loop took {time}. {way_out}"]
 
 

@@ -7,9 +7,9 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
 from poolsize.present.text.time_left import TimeLeft
-from poolsize.sweep.events import Event, SecondPassed, StepDone, StepStarted, SweepStarted
+from poolsize.sweep.events import Event, SecondPassed, SpeedAwaited, StepDone, StepStarted, SweepStarted
 from poolsize.sweep.options import with_flags
-from poolsize.units import count, milliseconds, minutes, per_second
+from poolsize.units import count, milliseconds, minutes, per_second, percent
 
 LATER = 1.3
 """A sweep that ends later than announced by this factor has its time announced again."""
@@ -57,6 +57,11 @@ class ProgressBar:
                 self._update(
                     f"step {self._steps_done + 1}{self._total()}, {count(size, 'connection')}{load}",
                     "opening connections",
+                )
+            case SpeedAwaited(pool_size=size, speed=speed):
+                self._update(
+                    f"step {self._steps_done + 1}{self._total()}, {count(size, 'connection')}",
+                    f"waiting for the machine's usual speed (now {percent(speed)})",
                 )
             case SecondPassed(transactions=rate, p95_ms=p95_ms):
                 self._time_left.pass_second()

@@ -8,6 +8,8 @@ from poolsize.runs.stopped import StopReason
 from poolsize.units import count, milliseconds, percent, signed_percent
 
 Values = Mapping[str, Any]
+SHOWN_STEAL = 0.01
+"""Cores; a smaller steal rounds to nothing."""
 
 
 def check_sentence(result: CheckResult) -> str:
@@ -112,6 +114,12 @@ def _users_limited(values: Values) -> str:
     )
 
 
+def _speed(values: Values) -> str:
+    steal = values["steal_cores"] or 0.0
+    stolen = f"; the hypervisor gave {steal:.2f} cores to other machines" if steal >= SHOWN_STEAL else ""
+    return f"the machine ran at {100 * (1 + values['deviation']):.0f} % of its usual speed{stolen}"
+
+
 _SENTENCES: Mapping[Check, Callable[[Values], str]] = {
     Check.LITTLES_LAW: _littles_law,
     Check.ARRIVALS: _arrivals,
@@ -122,4 +130,5 @@ _SENTENCES: Mapping[Check, Callable[[Values], str]] = {
     Check.QUIET: _quiet,
     Check.GENERATOR: _generator,
     Check.USERS_LIMITED: _users_limited,
+    Check.SPEED: _speed,
 }
