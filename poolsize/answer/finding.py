@@ -69,6 +69,7 @@ class Code(StrEnum):
     GENERATOR_EVERYWHERE = "generator_everywhere"
     USERS_LIMITED_EVERYWHERE = "users_limited_everywhere"
     NOTHING_VALID = "nothing_valid"
+    TOO_FEW_VALID = "too_few_valid"
     NOISY = "noisy"
     GENERATOR_NOT_SEPARABLE = "generator_not_separable"
     # what a prediction rests on
@@ -91,6 +92,8 @@ class Remedy(StrEnum):
     SWEEP_RECORDING_BEYOND = "sweep_recording_beyond"
     MORE_USERS = "more_users"
     MORE_WORKERS = "more_workers"
+    END_PROGRAMS = "end_programs"
+    MEASURE_AGAIN = "measure_again"
 
 
 @dataclass(frozen=True)

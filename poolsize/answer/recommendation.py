@@ -4,14 +4,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from poolsize.answer.finding import Finding
+from poolsize.answer.failed_attempts import mostly_failed
+from poolsize.answer.finding import Code, Finding
 from poolsize.answer.formula_findings import formula_findings
 from poolsize.answer.latency_limit import LatencyLimits, limits_of_run, within_limits
 from poolsize.answer.price import Price, current_size, prices
 from poolsize.answer.reasons import reasons
 from poolsize.answer.utilisation import high_utilisation
 from poolsize.answer.verdict import Verdict, verdict_on_size, verdict_without_size
-from poolsize.answer.warnings import mostly_failed, warnings
+from poolsize.answer.warnings import warnings
 from poolsize.answer.way_out import sizes_beyond
 from poolsize.errors import BadInput, WorkFailed
 from poolsize.formula import StartingPoint, starting_point
@@ -119,7 +120,13 @@ def recommend(
             None,
             _formula(start),
             verdict,
-            _known((mostly_failed(analysis), finding, *warnings(analysis, has_size=False))),
+            _known(
+                (
+                    None if finding.code is Code.TOO_FEW_VALID else mostly_failed(analysis),
+                    finding,
+                    *warnings(analysis, has_size=False),
+                )
+            ),
             estimates={"plateau": None},
         )
     assert analysis.plateau is not None  # a run without a plateau has a verdict without a size

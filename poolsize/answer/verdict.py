@@ -3,6 +3,7 @@
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from poolsize.answer.failed_attempts import too_few_valid
 from poolsize.answer.finding import Code, Finding, Remedy, WayOut, refusal, warning
 from poolsize.answer.way_out import measure_longer, more_workers, sweep_beyond
 from poolsize.runs.check import Check
@@ -32,9 +33,11 @@ class Verdict(StrEnum):
 
 def verdict_without_size(analysis: "Analysis") -> tuple[Verdict, Finding] | None:
     """Return the verdict and the refusal of a run that determines no size; None for a run that determines a size."""
-    plateau = analysis.plateau
+    plateau, too_few = analysis.plateau, too_few_valid(analysis)
     if plateau is None or plateau.high > NOISY_SPAN * plateau.low:
-        return _failed_everywhere(analysis) or (Verdict.NOISY, _noisy(analysis))
+        return _failed_everywhere(analysis) or (Verdict.NOISY, too_few or _noisy(analysis))
+    if too_few and (analysis.setting.plan.rate is None or not _smaller_is_too_small(analysis, plateau.pool_size)):
+        return Verdict.NOISY, too_few
     nearest = analysis.by_size.nearest(plateau.pool_size)
     if _is_generator_limited(analysis, plateau.pool_size) and nearest.demands is None:
         return Verdict.GENERATOR_LIMITED, refusal(Code.GENERATOR_NOT_SEPARABLE, more_workers(nearest))

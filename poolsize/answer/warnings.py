@@ -1,6 +1,5 @@
 """The warnings of a measured answer: what limits its use."""
 
-from collections import Counter
 from typing import TYPE_CHECKING
 
 from poolsize.answer.finding import Code, Finding, warning
@@ -13,19 +12,6 @@ if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
 
 WIDE = 4
 """A 95 % range is wide if its upper end is this multiple of the lower end, or more."""
-
-
-def mostly_failed(analysis: "Analysis") -> Finding | None:
-    """Return the warning that more than half of the attempts failed a check that may pass another time, or None.
-
-    The finding stands before the answer, because it puts the answer in doubt.
-    """
-    attempts = analysis.run.steps
-    failed = [step for step in attempts if step.retryable]
-    if 2 * len(failed) <= len(attempts):
-        return None
-    checks = Counter(str(result.check) for step in failed for result in step.failed_checks if result.check.retryable)
-    return warning(Code.MOSTLY_FAILED, failed=len(failed), attempts=len(attempts), checks=dict(checks.most_common()))
 
 
 def warnings(analysis: "Analysis", *, has_size: bool) -> tuple[Finding, ...]:

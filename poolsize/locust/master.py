@@ -151,7 +151,8 @@ class LocustGenerator:
             end = Ending(end.first, end.last, stopped)
             self._workers.redistribute_users()
         counters = self._sampler.series(end.last)
-        return assemble(planned, started, seconds.complete, end, shares, reports, counters, server_connections)
+        step = assemble(planned, started, seconds.complete, end, shares, reports, counters, server_connections)
+        return replace(step, programs=self._sampler.programs())
 
     def raise_failed_users(self) -> None:
         """Raise WorkFailed when a user failed as it stopped."""

@@ -1,7 +1,7 @@
 """Run and Step: what was measured, and nothing else."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from poolsize.facts.machine import Machine
 from poolsize.facts.server import Server
@@ -100,6 +100,8 @@ class Step:
     server_connections: the pool's connections by the server's count, or None in a replay.
     workers: the workers that stayed to the end of the step. stopped: why the step ended early, or None.
     checks: the result of each check.
+    programs: name of another program on the master's machine -> cores that it used, of the busiest programs; empty
+    where no program is seen, and in runs of formats 1 to 5.
     """
 
     pool_size: int
@@ -123,6 +125,7 @@ class Step:
     workers: tuple[Worker, ...]
     stopped: Stopped | None
     checks: tuple[CheckResult, ...]
+    programs: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def counted(self) -> tuple[int | float, ...]:

@@ -14,6 +14,7 @@ from sqlalchemy import URL
 
 from poolsize.facts.status import increases_per_second, read_status
 from poolsize.target.connection import connect, is_local
+from poolsize.target.other_programs import OtherPrograms
 from poolsize.target.private_server import SERVER_PROGRAMS
 from poolsize.target.speed_probe import SpeedProbe, usable_cores
 
@@ -37,6 +38,7 @@ class ServerSampler:
         self._connection = connect(url)
         self._process = server_process(url)
         self._probe = SpeedProbe()
+        self._before = OtherPrograms.now()
         self._samples: list[dict[str, float]] = []
         self._stopping = Event()
         self._sampling = gevent.Greenlet(self._sample)
@@ -46,6 +48,7 @@ class ServerSampler:
         """Drop earlier samples, and read the counters now and then once a second."""
         self.stop()
         self._probe.start(self.cores)
+        self._before = OtherPrograms.now()
         self._samples = []
         self._stopping.clear()
         self._sampling = gevent.spawn(self._sample)
@@ -65,6 +68,10 @@ class ServerSampler:
         names = sorted({name for sample in self._samples for name in sample})
         samples = [*self._samples, *[{}] * seconds][:seconds]
         return {name: tuple(_rounded(sample.get(name)) for sample in samples) for name in names}
+
+    def programs(self) -> dict[str, float]:
+        """Return name of another program on this machine -> cores that it used since start, the busiest first."""
+        return self._before.cores_since(self._process)
 
     @property
     def cores(self) -> tuple[int, ...]:

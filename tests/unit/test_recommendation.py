@@ -84,13 +84,13 @@ def test_mostly_spoiled_steps_stand_before_the_number() -> None:
     text = recommendation_text(recommend(analyze(disturbed(run, 5))))
     first, second = text.split("\n\n")[:2]
     assert " ".join(first.split()).startswith(
-        "5 of 9 measured steps failed a check (quiet 5 times): other programs used"
+        "Other programs used 1.0 of this machine's 2 cores: 5 of 9 measured steps failed a check (quiet 5 times)."
     )
     assert second.startswith("Pool size: 4 connections")
     assert text.count("5 of 9") == 1
     assert recommendation_text(recommend(analyze(disturbed(run, 4)))).startswith("Pool size: 4")
     without_size = recommendation_text(recommend(analyze(disturbed(a_run({64: 900, 100: 905}), 3))))
-    assert without_size.startswith("3 of 5 measured steps")
+    assert without_size.startswith("Other programs used 1.0 of this machine's 2 cores: 3 of 5 measured steps")
 
 
 def test_an_incomplete_run_is_refused_with_the_way_on() -> None:

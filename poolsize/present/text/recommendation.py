@@ -7,10 +7,13 @@ from poolsize.present.text.sentences.findings import reason_sentences, sentence,
 from poolsize.present.text.tables import price_table
 from poolsize.units import count, milliseconds
 
+BEFORE_THE_ANSWER = {Code.MOSTLY_FAILED, Code.TOO_FEW_VALID}
+"""Findings that put the answer in doubt, or are the cause why there is none."""
+
 
 def recommendation_text(answer: Recommendation) -> str:
     """Return the answer, its reasons, the price table, the warnings, and the next command or the line to configure."""
-    doubts = tuple(sentence(finding) for finding in answer.findings if finding.code is Code.MOSTLY_FAILED)
+    doubts = tuple(sentence(finding) for finding in answer.findings if finding.code in BEFORE_THE_ANSWER)
     parts = [*map(paragraph, doubts), _headline(answer)]
     warnings = warning_sentences(answer.findings)[len(doubts) :]
     if answer.basis == "formula":

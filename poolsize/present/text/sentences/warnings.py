@@ -184,12 +184,25 @@ def _generator_not_separable(finding: Finding) -> str:
 
 
 def _mostly_failed(finding: Finding) -> str:
+    return f"{_failed_attempts(finding)} The answer is in doubt. {_way_out(finding)}."
+
+
+def _too_few_valid(finding: Finding) -> str:
+    valid = finding.values["valid"]
+    left = f"Only the pool size {valid[0]} is valid, and one size has none to compare it with." if valid else ""
+    return f"{_failed_attempts(finding)} {left or 'No pool size is valid.'} {_way_out(finding)}."
+
+
+def _failed_attempts(finding: Finding) -> str:
+    """Return the cause first: what other programs used, or the checks that failed."""
     values = finding.values
     checks = ", ".join(f"{check} {count(number, 'time')}" for check, number in values["checks"].items())
-    begin = f"{values['failed']} of {count(values['attempts'], 'measured step')} failed a check ({checks}): "
-    if Check.QUIET in values["checks"]:
-        return f"{begin}other programs used this machine. End them and measure again before you use this result."
-    return f"{begin}measure again before you use this result; poolsize analyze shows the checks."
+    failed = f"{values['failed']} of {count(values['attempts'], 'measured step')} failed a check ({checks})."
+    if "other_cores" not in values:
+        return f"Other programs used this machine: {failed}" if Check.QUIET in values["checks"] else failed
+    names = ", ".join(f"{name} ({used:.1f})" for name, used in values["programs"].items())
+    others = f"Other programs used {values['other_cores']:.1f} of this machine's {values['cores']:g} cores"
+    return f"{others}{f', most of all {names}' if names else ''}: {failed}"
 
 
 WARNINGS: Mapping[Code, Callable[[Finding], str]] = {
@@ -217,6 +230,7 @@ WARNINGS: Mapping[Code, Callable[[Finding], str]] = {
     Code.GENERATOR_EVERYWHERE: _generator_everywhere,
     Code.USERS_LIMITED_EVERYWHERE: _users_limited_everywhere,
     Code.NOTHING_VALID: _nothing_valid,
+    Code.TOO_FEW_VALID: _too_few_valid,
     Code.NOISY: _noisy,
     Code.GENERATOR_NOT_SEPARABLE: _generator_not_separable,
 }

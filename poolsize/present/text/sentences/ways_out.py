@@ -58,6 +58,16 @@ def _more_workers(values: Values) -> str:
     )
 
 
+def _end_programs(values: Values) -> str:
+    if quiet := values["quiet_steps"]:
+        return f"The last {count(quiet, 'step')} passed, so the machine may be quiet now: measure again"
+    return "The other programs ran until the end of the sweep: end them, or wait until they end, and measure again"
+
+
+def _measure_again(_: Values) -> str:
+    return "Measure again; `poolsize analyze` shows the checks"
+
+
 SENTENCES: Mapping[Remedy, Callable[[Values], str]] = {
     Remedy.MEASURE_LONGER: _measure_longer,
     Remedy.SEARCH_LONGER: _search_longer,
@@ -66,4 +76,6 @@ SENTENCES: Mapping[Remedy, Callable[[Values], str]] = {
     Remedy.SWEEP_RECORDING_BEYOND: _sweep_recording_beyond,
     Remedy.MORE_USERS: _more_users,
     Remedy.MORE_WORKERS: _more_workers,
+    Remedy.END_PROGRAMS: _end_programs,
+    Remedy.MEASURE_AGAIN: _measure_again,
 }

@@ -1,0 +1,101 @@
+"""Runs that other programs spoiled: no answer from one valid size, and the cause and the way out come first."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from poolsize.analysis.analysis import analyze
+from poolsize.answer.recommendation import recommend
+from poolsize.present.text.recommendation import recommendation_text
+from poolsize.runs.check import Check, CheckResult
+from poolsize.runs.run import Run, Step
+from poolsize.target.other_programs import OtherPrograms
+from tests.conftest import a_run
+
+WHOLE = a_run({1: 100, 2: 200, 4: 390, 8: 400})
+BUSY = CheckResult(Check.QUIET, False, {"other_cores": 1.2, "cores": 2.0, "busy_cores": 2.0})
+
+
+def spoiled(step: Step, result: CheckResult = BUSY) -> Step:
+    return replace(step, checks=(result,), programs={"cc1plus": 0.8, "backup": 0.3})
+
+
+def text_of(run: Run) -> str:
+    return " ".join(recommendation_text(recommend(analyze(run))).split())
+
+
+def test_one_valid_size_is_refused_and_the_cause_comes_first() -> None:
+    """Nine of ten steps are spoiled; the answer was "Pool size: 1 connection [edge]"."""
+    one, *others = WHOLE.steps
+    run = replace(WHOLE, steps=(one, *[spoiled(step) for step in others] * 3))
+    answer = recommend(analyze(run))
+    assert (answer.pool_size, answer.verdict) == (None, "noisy")
+    text = text_of(run)
+    assert text.startswith(
+        "Other programs used 1.2 of this machine's 2 cores, most of all cc1plus (0.8), backup (0.3): "
+        "9 of 10 measured steps failed a check (quiet 9 times). Only the pool size 1 is valid, and one size has none "
+        "to compare it with. The other programs ran until the end of the sweep: end them, or wait until they end, and "
+        "measure again."
+    )
+    assert text.count("9 of 10") == 1
+    assert "--pool-sizes" not in text
+
+
+def test_a_quiet_end_needs_no_waiting() -> None:
+    one, *others = WHOLE.steps
+    run = replace(WHOLE, steps=(*[spoiled(step) for step in others] * 3, one))
+    assert "The last 1 step passed, so the machine may be quiet now: measure again." in text_of(run)
+
+
+def test_no_valid_size_is_refused_with_the_same_cause() -> None:
+    run = replace(WHOLE, steps=tuple(map(spoiled, WHOLE.steps)) * 3)
+    assert recommend(analyze(run)).verdict == "noisy"
+    assert "No pool size is valid. The other programs ran until the end" in text_of(run)
+
+
+def test_another_cause_is_named_by_its_check() -> None:
+    starved = CheckResult(Check.LITTLES_LAW, False, {"users": 64, "accounted_users": 50.0, "deviation": -0.2})
+    one, *others = WHOLE.steps
+    run = replace(WHOLE, steps=(one, *[spoiled(step, starved) for step in others] * 3))
+    assert text_of(run).startswith("9 of 10 measured steps failed a check (littles_law 9 times). Only the pool size 1")
+
+
+def test_two_valid_sizes_are_an_answer() -> None:
+    one, two, *others = WHOLE.steps
+    run = replace(WHOLE, steps=(one, two, *[spoiled(step) for step in others] * 3))
+    assert recommend(analyze(run)).pool_size is not None
+
+
+@pytest.fixture
+def stranger(tmp_path: Path) -> Iterator[str]:
+    """The name of a busy program that is no descendant of this process."""
+    program = tmp_path / "a-stranger"
+    program.symlink_to(sys.executable)
+    script = f"'{program}' -c 'while True: pass' >/dev/null 2>&1 & echo $!"
+    pid = int(subprocess.run(["/bin/sh", "-c", script], capture_output=True, text=True, check=True).stdout)
+    try:
+        yield program.name
+    finally:
+        os.kill(pid, signal.SIGKILL)
+
+
+def test_a_busy_program_is_seen_and_the_own_processes_are_not(stranger: str, tmp_path: Path) -> None:
+    own_program = tmp_path / "own-worker"
+    own_program.symlink_to(sys.executable)
+    own = subprocess.Popen([str(own_program), "-c", "while True: pass"])
+    before = OtherPrograms.now()
+    try:
+        time.sleep(2)
+        programs = before.cores_since(None)
+    finally:
+        own.kill()
+        own.wait()
+    assert programs[stranger] > 0
+    assert own_program.name not in programs
