@@ -36,7 +36,8 @@ def curve_steps(plan: SweepPlan, steps: Sequence[Step]) -> tuple[Step, ...]:
     """Return the steps of the throughput curve, in the order they were measured.
 
     At each planned step, the first attempt that need not be retried counts; if every attempt failed, the last counts.
-    In a search, which plans no repeats, a failed attempt counts only where its pool size has no better step.
+    In a search, which plans no repeats, a failed attempt counts only where its pool size has no better step. There, an
+    attempt at another speed of the machine counts only where the size is not measured again.
     """
     best: dict[StepKey, Step] = {}
     for step in steps:
@@ -47,7 +48,9 @@ def curve_steps(plan: SweepPlan, steps: Sequence[Step]) -> tuple[Step, ...]:
     if plan.search is None:
         return chosen
     good_sizes = {step.pool_size for step in chosen if not step.retryable}
-    return tuple(step for step in chosen if not step.retryable or step.pool_size not in good_sizes)
+    failed = Counter(step.pool_size for step in steps if step.rate == plan.rate and step.retryable)
+    again = {step.pool_size for step in chosen if step.had_other_speed and failed[step.pool_size] < plan.attempts}
+    return tuple(step for step in chosen if not step.retryable or step.pool_size not in good_sizes | again)
 
 
 def verification_steps(run: Run) -> tuple[Step, ...]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from time import monotonic, process_time
+from time import monotonic, thread_time
 
 import gevent
 
@@ -28,7 +28,7 @@ class Cost:
 
 
 class WorkerCost:
-    """Measures the cost of this process, from `begin` to `end`."""
+    """Measures the cost of this thread, which runs all users, from `begin` to `end`."""
 
     def __init__(self) -> None:
         self._cpu_seconds: list[float] = []
@@ -44,7 +44,7 @@ class WorkerCost:
 
     def end_second(self) -> None:
         """End the current second, and begin the next."""
-        self._cpu_seconds.append(process_time())
+        self._cpu_seconds.append(thread_time())
         self._cpu_wait_seconds.append(_run_queue_seconds())
         self._boundaries.append(monotonic())
         self._lags_ms.append([])

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from poolsize.facts.machine import Machine
 from poolsize.facts.server import Server
-from poolsize.runs.check import CheckResult
+from poolsize.runs.check import Check, CheckResult
 from poolsize.runs.plan import SearchEnd, SweepPlan
 from poolsize.runs.stopped import Stopped
 
@@ -161,6 +161,11 @@ class Step:
     def retryable(self) -> bool:
         """Whether the step failed a check that may pass when the step is measured again."""
         return any(result.check.retryable for result in self.failed_checks)
+
+    @property
+    def had_other_speed(self) -> bool:
+        """Whether the machine had another speed than is usual in the run."""
+        return any(result.check is Check.SPEED for result in self.failed_checks)
 
     def counter(self, name: str) -> float | None:
         """Return the mean of a server counter over the counted seconds in which it was read; None without any."""

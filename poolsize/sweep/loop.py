@@ -5,7 +5,6 @@ from dataclasses import replace
 
 from poolsize.analysis.attempts import curve_steps, step_key, verification_steps
 from poolsize.analysis.checks import check_step
-from poolsize.runs.check import Check
 from poolsize.runs.plan import PlannedStep, SearchEnd
 from poolsize.runs.run import Run, Step
 from poolsize.runs.speed import is_usual, usual_speed, with_speed_checks
@@ -69,7 +68,7 @@ def _await_usual_speed(
 ) -> None:
     """Wait for the machine's usual speed before another attempt at a step that had another speed."""
     attempts = [step for step in run.steps if step_key(step) == step_key(planned)]
-    if not attempts or not any(result.check is Check.SPEED for result in attempts[-1].failed_checks):
+    if not attempts or not attempts[-1].had_other_speed:
         return
     usual = usual_speed(run)
     for _ in range(MOST_SPEED_READINGS):

@@ -17,14 +17,14 @@ from poolsize.answer.comparison import compare
 from poolsize.answer.recommendation import recommend
 from poolsize.present.text.comparison import comparison_text
 from poolsize.runs.check import Check
-from poolsize.runs.plan import PlannedStep
+from poolsize.runs.plan import PlannedStep, Search
 from poolsize.runs.run import Calibration, Run, Step
 from poolsize.runs.speed import usual_speed, with_speed_checks
 from poolsize.runs.store import RunWriter, load_run
 from poolsize.sweep.events import Event, SpeedAwaited
 from poolsize.sweep.loop import sweep
 from poolsize.target.speed_probe import SpeedProbe, usable_cores
-from tests.conftest import a_run, a_setting, a_step
+from tests.conftest import a_run, a_setting, a_step, curve_of
 
 RATES = {1: 50, 2: 85, 4: 83, 8: 81}
 """Mean throughputs of a two-core virtual machine; 2 is the smallest size within 5 % of capacity."""
@@ -60,14 +60,19 @@ class SlowMachine:
         is_slow = planned.pool_size == self.slow_size and self.slow_attempts > 0
         self.slow_attempts -= is_slow
         speed = SLOW if is_slow else 1.0
-        seconds = speed * RATES[planned.pool_size] * (1 + 0.03 * self.random.standard_normal(15))
+        rate = float(np.interp(planned.pool_size, list(RATES), list(RATES.values())))
+        seconds = speed * rate * (1 + 0.03 * self.random.standard_normal(15))
         step = replace(a_step(planned.pool_size, seconds.round().astype(int).tolist()), repeat=planned.repeat)
         step = replace(step, order=planned.order)
         return at_speed(step, speed * USUAL) if self.records_speed else step
 
 
-def swept(generator: SlowMachine, path: Path) -> tuple[Run, list[Event]]:
+SEARCH = Search(start=2, smallest=1, largest=8, budget_seconds=3000)
+
+
+def swept(generator: SlowMachine, path: Path, search: Search | None = None) -> tuple[Run, list[Event]]:
     setting, events = a_setting(tuple(RATES)), list[Event]()
+    setting = replace(setting, plan=replace(setting.plan, search=search, sizes=() if search else setting.plan.sizes))
     with RunWriter(path, setting) as writer:
         run = sweep(Run(setting, ()), (), generator, writer, events.append)
     return run, events
@@ -83,6 +88,22 @@ def test_a_slow_stretch_does_not_change_the_answer_of_a_grid(tmp_path: Path, siz
     assert [step.pool_size for step in slow] == [size] * attempts
     assert {result.check for step in slow for result in step.failed_checks} == {Check.SPEED}
     assert load_run(tmp_path / "slow.jsonl") == run
+
+
+@pytest.mark.parametrize("size", [1, 2, 4])
+def test_a_search_measures_a_size_again_that_had_another_speed(tmp_path: Path, size: int) -> None:
+    run, _ = swept(SlowMachine(size, 2), tmp_path / "slow.jsonl", SEARCH)
+    answer = recommend(run)
+    assert answer.pool_size == 2
+    slow = [step for step in run.steps if step.had_other_speed]
+    assert [step.pool_size for step in slow] == [size] * 2
+    assert not set(map(id, slow)) & set(map(id, curve_of(run)))
+
+
+def test_a_search_on_a_machine_that_stays_slow_ends(tmp_path: Path) -> None:
+    run, _ = swept(SlowMachine(4, 99), tmp_path / "slow.jsonl", SEARCH)
+    assert run.ended
+    assert 4 in {step.pool_size for step in curve_of(run)}
 
 
 def test_the_sweep_waits_for_the_usual_speed_before_another_attempt(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import gevent
 import pytest
 
 from poolsize.load.worker_cost import LAG_INTERVAL_SECONDS, WorkerCost, late_ms
+from poolsize.target.speed_probe import SpeedProbe, usable_cores
 
 
 def test_a_stall_counts_as_the_timers_that_should_have_fired_in_it() -> None:
@@ -27,3 +28,15 @@ def test_a_worker_sees_that_its_loop_stalled() -> None:
     cost.end_second()
     cost.end()
     assert cost.over(0, 1).loop_lag_ms > 150
+
+
+def test_the_speed_probe_is_no_cost_of_the_worker() -> None:
+    """In a single process, master and worker are the same; the probe's thread works all the time here."""
+    probe, cost = SpeedProbe(pause_seconds=0.0, share=1.0), WorkerCost()
+    probe.start(usable_cores(None))
+    cost.begin()
+    gevent.sleep(1)
+    cost.end_second()
+    cost.end()
+    probe.stop()
+    assert cost.over(0, 1).cpu < 0.1
