@@ -72,8 +72,10 @@ def usable_cores(server: "psutil.Process | None") -> tuple[int, ...]:
     return ()
 
 
-def present_speed(cores: Iterable[int]) -> float | None:
+def present_speed(cores: tuple[int, ...]) -> float | None:
     """Return the mean speed of these cores in the next second, or None where it can't be measured."""
+    if not cores:
+        return None
     probe = SpeedProbe()
     probe.start(cores)
     gevent.sleep(1)
@@ -87,7 +89,7 @@ def core_speeds(cores: tuple[int, ...]) -> tuple[float | None, float | None]:
     Both are medians of short turns in alternation, so that a change of the machine meets both. It takes two seconds.
     """
     as_they_are, busy = [], []
-    for _ in range(TURNS):
+    for _ in range(TURNS if cores else 0):
         as_they_are.append(_turn(cores))
         working = [True]
         for core in cores:
