@@ -16,7 +16,7 @@ from poolsize.analysis.estimators import (
     UslEstimator,
     means_by_size,
 )
-from poolsize.analysis.models.network_fit import NOTHING_MEASURED, MeasuredStations
+from poolsize.analysis.models.fitted_network import NOTHING_MEASURED, MeasuredStations
 from poolsize.analysis.observation import Observation
 from poolsize.analysis.plateau import TOLERANCE
 

@@ -13,8 +13,9 @@ from math import ceil
 import numpy as np
 
 from poolsize.analysis.curve import FittedCurve, candidates, fit_curve
+from poolsize.analysis.models.fitted_network import NOTHING_MEASURED, FittedNetwork, MeasuredStations
 from poolsize.analysis.models.kneedle import knee
-from poolsize.analysis.models.network_fit import NOTHING_MEASURED, FittedNetwork, MeasuredStations, fit_network
+from poolsize.analysis.models.network_fit import fit_network
 from poolsize.analysis.models.usl import Usl, fit_usl
 from poolsize.analysis.observation import Observation
 from poolsize.analysis.plateau import ROUNDING, TOLERANCE, plateau

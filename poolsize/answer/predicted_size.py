@@ -10,7 +10,7 @@ from poolsize.analysis.analysis import Analysis
 from poolsize.analysis.departures import MeasuredDepartures, measured_departures
 from poolsize.analysis.models.closed_network import throughputs
 from poolsize.analysis.models.finite_source import finite_source
-from poolsize.analysis.models.network_fit import FittedNetwork
+from poolsize.analysis.models.fitted_network import FittedNetwork
 from poolsize.analysis.models.waits import CLASSES, Departures
 from poolsize.analysis.stats.percentiles import QUANTILES, Percentiles, quantiles
 from poolsize.analysis.vector import Vector

@@ -11,7 +11,7 @@ import numpy as np
 
 from poolsize.analysis.analysis import Analysis
 from poolsize.analysis.bottleneck import BottleneckName
-from poolsize.analysis.models.network_fit import FittedNetwork
+from poolsize.analysis.models.fitted_network import FittedNetwork
 from poolsize.answer.finding import Code, Finding, reason, warning
 from poolsize.answer.predicted_size import PredictedSize, Predictor, latency_errors, predictor
 from poolsize.answer.what_if import WhatIf, changed_network

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from poolsize.analysis.analysis import Analysis
 from poolsize.analysis.models.closed_network import Station
-from poolsize.analysis.models.network_fit import FittedNetwork
+from poolsize.analysis.models.fitted_network import FittedNetwork
 from poolsize.errors import BadInput
 from poolsize.formula import require_cores
 from poolsize.runs.plan import MOST_USERS

@@ -8,12 +8,21 @@ connection beyond the servers makes service longer by a fixed share (slowdown).
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import log
+from math import exp, log
 
 import numpy as np
 from numpy.typing import NDArray
 
-from poolsize.analysis.models.closed_network import Station, throughputs_at
+from poolsize.analysis.models.closed_network import Station
+from poolsize.analysis.models.fitted_network import (
+    LEAST_SCALING,
+    LEAST_TIME,
+    MOST_SLOWDOWN,
+    NOT_MEASURED,
+    NOTHING_MEASURED,
+    FittedNetwork,
+    MeasuredStations,
+)
 from poolsize.analysis.models.least_squares import Minima, least_squares
 from poolsize.analysis.models.network_curve import NetworkCurve
 from poolsize.analysis.vector import Matrix, Vector
@@ -30,84 +39,14 @@ BEST = 8
 """The number of rough fits that are made exact."""
 TIE = 0.01
 """A larger number of servers must lower the cost by more than this. Cost is half of chi squared."""
-NOT_MEASURED = Station(0.0)
-"""A station whose service demand is not known, or which a network lacks."""
 LEAST_ERROR = 0.01
 """The lowest standard error of a point, a share: the model itself is not more exact."""
 USUAL_SCALING = 0.2
 """Usual distance of the scaling below 1 (standard deviation); it lets four sizes determine four parameters."""
 USUAL_SLOWDOWN = 1.0
 """Usual slowdown (standard deviation); it decides where no measured size is beyond the servers."""
-LEAST_TIME, MOST_TIME = 1e-6, 1e3
-"""Bounds of demand and delay, as multiples of the time of a lone transaction."""
-MOST_SLOWDOWN = 10.0
-LEAST_SCALING = 0.2
-NO_COVARIANCE: Matrix = np.zeros((4, 4))
-
-
-@dataclass(frozen=True)
-class MeasuredStations:
-    """The stations whose service demands are measured; NOT_MEASURED for a demand that is not known.
-
-    client: the CPU of the load generator. cpu: the CPU of the database's server.
-    saturated: whether the server's CPU, or its machine's, had no room left with the largest pool. Only then may the
-    CPU's throughput be fitted: other programs and interference take a part of it.
-    """
-
-    client: Station = NOT_MEASURED
-    cpu: Station = NOT_MEASURED
-    saturated: bool = False
-
-    @property
-    def known(self) -> tuple[Station, ...]:
-        """The stations with a service demand."""
-        return tuple(station for station in (self.client, self.cpu) if station.demand_ms)
-
-
-NOTHING_MEASURED = MeasuredStations()
-
-
-@dataclass(frozen=True)
-class FittedNetwork:
-    """A fitted closed network.
-
-    client: the CPU of the load generator, measured. cpu: the CPU of the server; its demand and cores are measured, and
-    without a further queue its slowdown and scaling are fitted.
-    queue: the further queue, fitted; its demand is 0 where the network has none.
-    delay_ms: time of a transaction in the delay, in ms.
-    covariance: of the fitted parameters, shape (4, 4). They are the fitted station's demand_ms, delay_ms, and the
-    fitted station's slowdown and scaling.
-    """
-
-    client: Station
-    cpu: Station
-    queue: Station
-    delay_ms: float
-    covariance: Matrix
-
-    @property
-    def stations(self) -> tuple[Station, Station, Station]:
-        """The stations with a queue."""
-        return self.client, self.cpu, self.queue
-
-    def throughput(self, sizes: Sequence[int]) -> Vector:
-        """Return the transactions per second with full pools of these sizes, one value a size."""
-        return 1000 * throughputs_at(self.stations, self.delay_ms, sizes)
-
-    def samples(self, number: int) -> "list[FittedNetwork]":
-        """Return a number of networks sampled from the fit's uncertainty, the same at every call."""
-        fitted = self.queue if self.queue.demand_ms else self.cpu
-        best = np.array([fitted.demand_ms, self.delay_ms, fitted.slowdown, fitted.scaling])
-        low = np.array([LEAST_TIME * fitted.demand_ms, 0.0, 0.0, LEAST_SCALING])
-        high = np.array([np.inf, np.inf, MOST_SLOWDOWN, 1.0])
-        sampled = np.random.default_rng(0).multivariate_normal(best, self.covariance, number, method="eigh")
-        return [
-            replace(self, cpu=station, delay_ms=delay)
-            if fitted is self.cpu
-            else replace(self, queue=station, delay_ms=delay)
-            for demand, delay, slowdown, scaling in np.clip(sampled, low, high).tolist()
-            for station in [Station(demand, fitted.servers, slowdown, scaling)]
-        ]
+MOST_TIME = 1e3
+"""Upper bound of demand and delay, as a multiple of the time of a lone transaction; LEAST_TIME is the lower."""
 
 
 @dataclass(frozen=True)
@@ -147,27 +86,44 @@ def fit_network(
     sizes, per second. measured: without a station's demand, the fitted times contain it.
 
     Where the server's CPU was saturated, a further queue must earn its two parameters: without it, Schwarz's criterion
-    (1978) must be worse.
+    (1978) must be worse. The network's alternatives have the weights that the criterion gives them.
     """
     rates = np.asarray(throughput, float)
     if len(sizes) < FEWEST_SIZES or not (rates > 0).all():
         return None
     curve = _Curve(sizes, rates / 1000, 1 / np.maximum(np.asarray(errors, float) / rates, LEAST_ERROR))
-    with_queue = _fit(curve, measured.known, [number for number in SERVERS if number <= max(sizes)])
-    if measured.saturated:
-        client = tuple(station for station in (measured.client,) if station.demand_ms)
-        cpu_only = _fit(curve, client, [measured.cpu.servers], measured.cpu.demand_ms)
-        if 2 * (cpu_only.cost - with_queue.cost) <= 2 * log(len(sizes)) * with_queue.scale:
-            return FittedNetwork(
-                measured.client, cpu_only.station, NOT_MEASURED, cpu_only.delay_ms, cpu_only.covariance
-            )
-    return FittedNetwork(measured.client, measured.cpu, with_queue.station, with_queue.delay_ms, with_queue.covariance)
+    servers = [number for number in SERVERS if number <= max(sizes)]
+    fits = _fits(curve, measured.known, servers)
+    networks = [_network(measured, fit, curve) for fit in fits]
+    if not measured.saturated:
+        return replace(networks[0], alternatives=tuple(networks[1:]), weights=_weights(fits, [1.0] * len(fits)))
+    client = tuple(station for station in (measured.client,) if station.demand_ms)
+    (cpu_only,) = _fits(curve, client, [measured.cpu.servers], measured.cpu.demand_ms)
+    without_queue = replace(_network(measured, cpu_only, curve), cpu=cpu_only.station, queue=NOT_MEASURED)
+    weights = _weights([*fits, cpu_only], [*[1 / len(fits) / len(sizes)] * len(fits), 1.0])
+    if cpu_only.cost - fits[0].cost <= log(len(sizes)) * fits[0].scale:
+        return replace(without_queue, alternatives=tuple(networks), weights=(weights[-1], *weights[:-1]))
+    return replace(networks[0], alternatives=(*networks[1:], without_queue), weights=weights)
 
 
-def _fit(curve: _Curve, measured: Sequence[Station], servers: Sequence[int], demand_ms: float | None = None) -> _Fit:
-    """Return the best fit over these numbers of servers of the fitted station; the smallest number of those that tie.
+def _weights(fits: Sequence[_Fit], prior: Sequence[float]) -> tuple[float, ...]:
+    """Return the weight of each structure, by its cost. prior: what its weight would be with equal costs."""
+    least, scale = min(fit.cost for fit in fits), min(fit.scale for fit in fits)
+    return tuple(share * exp((least - fit.cost) / scale) for fit, share in zip(fits, prior, strict=True))
 
-    demand_ms: the fitted station's demand where it is measured.
+
+def _network(measured: MeasuredStations, fit: _Fit, curve: _Curve) -> FittedNetwork:
+    errors = np.sqrt(fit.scale) / curve.weights
+    return FittedNetwork(measured.client, measured.cpu, fit.station, fit.delay_ms, fit.covariance, curve.sizes, errors)
+
+
+def _fits(
+    curve: _Curve, measured: Sequence[Station], servers: Sequence[int], demand_ms: float | None = None
+) -> list[_Fit]:
+    """Return the best fit with each of these numbers of servers of the fitted station, the best of all first.
+
+    Of numbers that tie, the smallest is the best. Only the best fit of all is exact. demand_ms: the fitted station's
+    demand where it is measured.
     """
     numbers = np.repeat(servers, len(STARTS))
     model = _Model(NetworkCurve(curve.sizes, measured), curve, numbers)
@@ -177,8 +133,15 @@ def _fit(curve: _Curve, measured: Sequence[Station], servers: Sequence[int], dem
     narrowed = replace(model, servers=numbers[best])
     exact = least_squares(narrowed, rough.parameters[best], low[best], high[best], EXACT)
     place = int(np.flatnonzero(exact.costs <= exact.costs.min() + TIE)[0])
-    held = low[best][place] == high[best][place]
-    return _result(curve, exact, place, int(numbers[best][place]), held)
+    chosen = int(numbers[best][place])
+    held = low == high
+    others = [
+        int(np.argmin(np.where(numbers == number, rough.costs, np.inf))) for number in servers if number != chosen
+    ]
+    return [
+        _result(curve, exact, place, chosen, held[best][place]),
+        *(_result(curve, rough, other, int(numbers[other]), held[other]) for other in others),
+    ]
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """A prediction as text for a terminal."""
 
-from poolsize.analysis.models.network_fit import FittedNetwork
+from poolsize.analysis.models.fitted_network import FittedNetwork
 from poolsize.answer.prediction import Prediction
 from poolsize.present.text.bullets import bullets
 from poolsize.present.text.sentences.findings import sentence

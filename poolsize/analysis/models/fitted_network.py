@@ -1,0 +1,128 @@
+"""A fitted closed network: its stations, its throughput, and networks sampled from the uncertainty of the fit."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+
+import numpy as np
+from scipy.special import chdtri
+
+from poolsize.analysis.models.closed_network import Station, throughputs_at
+from poolsize.analysis.vector import Matrix, Vector
+
+NOT_MEASURED = Station(0.0)
+"""A station whose service demand is not known, or which a network lacks."""
+LEAST_TIME = 1e-6
+"""Lower bound of demand and delay, as a multiple of the time of a lone transaction."""
+MOST_SLOWDOWN = 10.0
+LEAST_SCALING = 0.2
+TRIES = 4
+"""Networks that are drawn for each sample."""
+FARTHEST = float(chdtri(4, 0.01))
+"""Chi squared of four parameters that a sampled network may differ by from the fitted network: 99 % differ by less."""
+
+
+@dataclass(frozen=True)
+class MeasuredStations:
+    """The stations whose service demands are measured; NOT_MEASURED for a demand that is not known.
+
+    client: the CPU of the load generator. cpu: the CPU of the database's server.
+    saturated: whether the server's CPU, or its machine's, had no room left with the largest pool. Only then may the
+    CPU's throughput be fitted: other programs and interference take a part of it.
+    """
+
+    client: Station = NOT_MEASURED
+    cpu: Station = NOT_MEASURED
+    saturated: bool = False
+
+    @property
+    def known(self) -> tuple[Station, ...]:
+        """The stations with a service demand."""
+        return tuple(station for station in (self.client, self.cpu) if station.demand_ms)
+
+
+NOTHING_MEASURED = MeasuredStations()
+
+
+@dataclass(frozen=True)
+class FittedNetwork:
+    """A fitted closed network.
+
+    client: the CPU of the load generator, measured. cpu: the CPU of the server; its demand and cores are measured, and
+    without a further queue its slowdown and scaling are fitted.
+    queue: the further queue, fitted; its demand is 0 where the network has none.
+    delay_ms: time of a transaction in the delay, in ms.
+    covariance: of the fitted parameters, shape (4, 4). They are the fitted station's demand_ms, delay_ms, and the
+    fitted station's slowdown and scaling.
+    sizes, errors: of the curve that was fitted: its pool sizes, and the standard errors of its throughput as shares, as
+    large as the network's deviations suggest.
+    alternatives: the networks of other structures, by their number of servers or without a further queue.
+    weights: of this network, and of each alternative, by how well they fit; their sum is not 1.
+    """
+
+    client: Station
+    cpu: Station
+    queue: Station
+    delay_ms: float
+    covariance: Matrix
+    sizes: Sequence[int]
+    errors: Vector
+    alternatives: "tuple[FittedNetwork, ...]" = ()
+    weights: tuple[float, ...] = (1.0,)
+
+    @property
+    def stations(self) -> tuple[Station, Station, Station]:
+        """The stations with a queue."""
+        return self.client, self.cpu, self.queue
+
+    @property
+    def database_ms(self) -> float:
+        """Time of a lone transaction on the server's CPU, at the further queue and in the delay, in ms."""
+        return self.cpu.demand_ms + self.queue.demand_ms + self.delay_ms
+
+    def with_application(self, added_ms: float) -> "FittedNetwork":
+        """Return the network with an application in the load generator's place.
+
+        added_ms: time that the application adds to a transaction while it holds the connection, in ms; a delay.
+        """
+        return replace(self, client=NOT_MEASURED, delay_ms=self.delay_ms + added_ms)
+
+    def throughput(self, sizes: Sequence[int]) -> Vector:
+        """Return the transactions per second with full pools of these sizes, one value a size."""
+        return 1000 * throughputs_at(self.stations, self.delay_ms, sizes)
+
+    def samples(self, number: int) -> "list[FittedNetwork]":
+        """Return a number of networks sampled from the fit's uncertainty, the same at every call.
+
+        The network and its alternatives have shares of this number by their weights.
+        """
+        ends = np.cumsum([0.0, *self.weights]) / sum(self.weights)
+        shares = np.diff(np.rint(number * ends)).astype(int).tolist()
+        structures = (self, *self.alternatives)
+        return [sample for network, share in zip(structures, shares, strict=True) for sample in network._sampled(share)]
+
+    def _sampled(self, number: int) -> "list[FittedNetwork]":
+        """Return a number of networks of this structure whose curves agree with the measured curve.
+
+        A normal distribution of the parameters also has networks whose curves are far from it: they are left out.
+        """
+        fitted = self.queue if self.queue.demand_ms else self.cpu
+        best = np.array([fitted.demand_ms, self.delay_ms, fitted.slowdown, fitted.scaling])
+        low = np.array([LEAST_TIME * fitted.demand_ms, 0.0, 0.0, LEAST_SCALING])
+        high = np.array([np.inf, np.inf, MOST_SLOWDOWN, 1.0])
+        random = np.random.default_rng(0)
+        drawn = random.multivariate_normal(best, self.covariance, TRIES * number, method="eigh")
+        networks = (self._with(parameters) for parameters in np.clip(drawn, low, high).tolist())
+        agreeing = list(islice((network for network in networks if self._agrees(network)), number))
+        return agreeing + [self] * (number - len(agreeing))
+
+    def _with(self, parameters: list[float]) -> "FittedNetwork":
+        demand_ms, delay_ms, slowdown, scaling = parameters
+        if self.queue.demand_ms:
+            station = Station(demand_ms, self.queue.servers, slowdown, scaling)
+            return replace(self, queue=station, delay_ms=delay_ms)
+        return replace(self, cpu=Station(demand_ms, self.cpu.servers, slowdown, scaling), delay_ms=delay_ms)
+
+    def _agrees(self, other: "FittedNetwork") -> bool:
+        deviations = np.log(other.throughput(self.sizes) / self.throughput(self.sizes)) / self.errors
+        return float((deviations**2).sum()) <= FARTHEST
