@@ -6,12 +6,13 @@ from functools import cached_property
 
 from hdrh.histogram import HdrHistogram
 
+from poolsize.analysis.application_size import ApplicationSize, application_sizes
 from poolsize.analysis.bimodal import BimodalUsage, Mode, bimodal_kinds, bimodal_usage
 from poolsize.analysis.bottleneck import Bottleneck
 from poolsize.analysis.by_size import BySize
 from poolsize.analysis.estimates import PLATEAU, Estimate, answers, estimates
 from poolsize.analysis.estimators import fitted_network
-from poolsize.analysis.models.network_fit import NOTHING_MEASURED, FittedNetwork, MeasuredStations
+from poolsize.analysis.models.fitted_network import NOTHING_MEASURED, FittedNetwork, MeasuredStations
 from poolsize.analysis.observation import Observation
 from poolsize.analysis.plateau import Plateau
 from poolsize.analysis.size_summary import SizeSummary
@@ -101,23 +102,15 @@ class FittedModels:
         return None if plateau_size is None else self.by_size.histogram("usage", plateau_size.pool_size)
 
     @cached_property
-    def database_sizes(self) -> tuple[int, tuple[int, int]] | None:
-        """The pool size that saturates the database alone, and its lowest and highest value over all measured sizes.
+    def network_with_client(self) -> FittedNetwork | None:
+        """The network, if it knows the load generator's part of a transaction; else None, and nothing is fitted."""
+        return self.network if self._measured.client.demand_ms else None
 
-        It follows from the service demands at the plateau. None where no processor is the bottleneck, or the server's
-        service demand is not known.
-        """
-        if self.plateau is None or self.bottleneck is None or not self.bottleneck.name.is_processor:
-            return None
-        by_pool_size = {
-            size.pool_size: size.demands.database_size(self.plateau.tolerance)
-            for size in self.by_size.valid
-            if size.demands and not size.demands.inferred and size.demands.server_ms > 0
-        }
-        known = [size for size in by_pool_size.values() if size]
-        assert self._plateau_size is not None
-        at_plateau = by_pool_size.get(self._plateau_size.pool_size)
-        return (at_plateau, (min(known), max(known))) if at_plateau else None
+    @cached_property
+    def application_sizes(self) -> tuple[ApplicationSize, ...]:
+        """The pool sizes of applications that add ADDED_MS to the time in the database; empty where none is known."""
+        network = self.network_with_client
+        return application_sizes(network, self.plateau.tolerance) if network and self.plateau else ()
 
     @property
     def _plateau_size(self) -> SizeSummary | None:
@@ -127,5 +120,5 @@ class FittedModels:
     @property
     def _measured(self) -> MeasuredStations:
         """The CPU of the load generator and of the server, at the largest valid size, where they are measured best."""
-        demands = self.by_size.valid[-1].demands
+        demands = self.by_size.valid[-1].demands if self.observations else None
         return demands.stations if demands else NOTHING_MEASURED

@@ -6,17 +6,14 @@ operating system accounts to the processes.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil
 
 from poolsize.analysis.models.closed_network import Station, throughputs
-from poolsize.analysis.models.network_fit import NOT_MEASURED, MeasuredStations
+from poolsize.analysis.models.fitted_network import NOT_MEASURED, MeasuredStations
 from poolsize.analysis.stats.percentiles import mean_ms
 from poolsize.runs.run import Step
 
 SATURATED = 0.85
 """A processor is saturated from this share of its cores on: a mean over seconds hides moments without a free core."""
-LARGEST = 2000
-"""The largest pool size, in connections, that is looked for."""
 
 
 @dataclass(frozen=True)
@@ -53,19 +50,6 @@ class ServiceDemands:
             Station(self.server_ms, self.server_cores),
         )
         return 1000 * float(throughputs(stations, self.other_ms, pool_size)[-1])
-
-    def database_size(self, tolerance: float) -> int | None:
-        """Return the smallest pool size with which the database alone is within the tolerance of its capacity.
-
-        A client that took no CPU time between statements would need this size. None where it exceeds 2,000.
-        tolerance: share of capacity. server_ms must be above 0.
-        """
-        station = Station(self.server_ms, self.server_cores)
-        capacity = self.server_cores / self.server_ms
-        enough = ceil(self.server_cores * (1 + self.other_ms / self.server_ms) / tolerance)
-        rates = throughputs([station], self.other_ms, min(enough, LARGEST))
-        reached = rates >= (1 - tolerance) * capacity
-        return 1 + int(reached.argmax()) if reached.any() else None
 
 
 def service_demands(step: Step, smallest: Step, cores: int) -> ServiceDemands | None:

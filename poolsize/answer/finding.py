@@ -39,6 +39,9 @@ class Code(StrEnum):
     VERIFIED = "verified"
     QUEUE_IN_DATABASE = "queue_in_database"
     DATABASE_SIZE = "database_size"
+    NO_APPLICATION_SIZES = "no_application_sizes"
+    APPLICATION_SIZE = "application_size"
+    LOAD_GENERATOR_SIZE = "load_generator_size"
     BIMODAL = "bimodal"
     JOB_QUEUE = "job_queue"
     ESTIMATORS_DISAGREE = "estimators_disagree"
@@ -46,6 +49,7 @@ class Code(StrEnum):
     # what limits its use
     MOSTLY_FAILED = "mostly_failed"
     LIMIT_BROKEN = "limit_broken"
+    BEYOND_MEASURED = "beyond_measured"
     HIGH_UTILISATION = "high_utilisation"
     GENERATOR_LIMITED = "generator_limited"
     USERS_LIMITED = "users_limited"

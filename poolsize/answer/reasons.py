@@ -3,6 +3,7 @@
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from poolsize.answer.application import database_finding
 from poolsize.answer.finding import Code, Finding, reason
 from poolsize.runs.check import Check
 
@@ -26,10 +27,10 @@ def reasons(analysis: "Analysis", size: int, formula_size: int) -> tuple[Finding
     findings = [
         reaches_goal(analysis, analysis.plateau, size),
         _wait_and_usage(analysis, size),
-        _bottleneck(analysis),
+        bottleneck_reason(analysis),
         *_verified(analysis),
         _queue_in_database(analysis, size),
-        _database_size(analysis, size),
+        database_finding(analysis),
         _bimodal(analysis, size),
         _job_queue(analysis),
         _disagreement(analysis),
@@ -84,7 +85,8 @@ def _wait_and_usage(analysis: "Analysis", size: int) -> Finding | None:
     )
 
 
-def _bottleneck(analysis: "Analysis") -> Finding | None:
+def bottleneck_reason(analysis: "Analysis") -> Finding | None:
+    """Return what limits throughput, or None where it is not known."""
     from poolsize.analysis.bottleneck import BottleneckName
 
     if analysis.bottleneck is None or analysis.bottleneck.name is BottleneckName.UNKNOWN:
@@ -121,24 +123,6 @@ def _queue_in_database(analysis: "Analysis", size: int) -> Finding | None:
         usage_ms=largest.usage.mean,
         answer_usage_ms=nearest.usage.mean,
         generator=analysis.bottleneck is not None and analysis.bottleneck.name is BottleneckName.GENERATOR,
-    )
-
-
-def _database_size(analysis: "Analysis", size: int) -> Finding | None:
-    """Return the pool size that saturates the database alone, with the service demands that explain the difference."""
-    database, demands = analysis.models.database_sizes, analysis.by_size.nearest(size).demands
-    if database is None or demands is None:
-        return None
-    database_size, (low, high) = database
-    return reason(
-        Code.DATABASE_SIZE,
-        database_size=database_size,
-        low=low,
-        high=high,
-        pool_size=size,
-        server_ms=demands.server_ms,
-        server_cores=demands.server_cores,
-        client_ms=demands.client_ms,
     )
 
 

@@ -1,13 +1,19 @@
 """Analysis or StartingPoint -> Recommendation: a pool size, its range, a verdict on it, findings and a price table."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
+from poolsize.answer.application import (
+    application_findings,
+    application_prices,
+    beyond_measured,
+    size_for_application,
+)
 from poolsize.answer.failed_attempts import mostly_failed
-from poolsize.answer.finding import Code, Finding
+from poolsize.answer.finding import Code, Finding, Severity
 from poolsize.answer.formula_findings import formula_findings
-from poolsize.answer.latency_limit import LatencyLimits, limits_of_run, within_limits
+from poolsize.answer.latency_limit import NO_LIMITS, LatencyLimits, limits_of_run, within_limits
 from poolsize.answer.price import Price, current_size, prices
 from poolsize.answer.reasons import reasons
 from poolsize.answer.utilisation import high_utilisation
@@ -20,6 +26,7 @@ from poolsize.sweep.readers import LARGEST_POOL
 
 if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
     from poolsize.analysis.analysis import Analysis
+    from poolsize.analysis.application_size import ApplicationSize
     from poolsize.analysis.bimodal import Mode
     from poolsize.analysis.plateau import Plateau
     from poolsize.runs.run import Run
@@ -50,17 +57,20 @@ class Recommendation:
     """The answer.
 
     basis: "formula" for a starting point, "measured" for a run.
-    pool_size: connections for all clients of the database together; None where the verdict forbids a number.
-    range: lowest and highest pool size. Of a plateau, the 95 % range of its start; of a size that a latency limit
-        decides, the size itself; for a formula, half of pool_size (at least the deadlock floor) and
-        twice pool_size. None where pool_size is None.
+    pool_size: connections for all clients of the database together; None where the verdict forbids a number. With the
+        usage time of an application, of that application; else of the load generator.
+    range: lowest and highest pool size. Of a plateau, the 95 % range of its start; of an application, its 95 % range;
+        of a size that a latency limit decides, the size itself; for a formula, half of pool_size (at least the deadlock
+        floor) and twice pool_size. None where pool_size is None.
     formula: the formula's answer for the database's host.
     verdict: whether a measured size is usable, and if not, why; None for a formula.
     findings: reasons, warnings and refusals, in the order to read them.
     throughput: transactions per second at pool_size; None for a formula.
-    database_size: the pool size that saturates the database when no client adds time: a bound, never what to
-        configure; None where no processor is the bottleneck.
-    database_range: lowest and highest database_size over the measured sizes; None where database_size is None.
+    database_size: the pool size that keeps the saturated resource busy when no client adds time: a limit, never what
+        to configure; None where it is not known. database_range: its 95 % range.
+    application: the pool size for the usage time that was given, or None.
+    application_sizes: the pool sizes of applications that add 0, 1, 2, 5 and 20 ms to the time in the database, by the
+        fitted closed network; empty where none is known.
     two_pools: for short and for long transactions, where usage times are bimodal; else empty.
     estimates: estimator -> its pool size. prices: the price table, ascending in pool size.
     sweep_sizes: sizes worth measuring next.
@@ -75,10 +85,16 @@ class Recommendation:
     throughput: float | None = None
     database_size: int | None = None
     database_range: tuple[int, int] | None = None
+    application: "ApplicationSize | None" = None
+    application_sizes: "tuple[ApplicationSize, ...]" = ()
     two_pools: tuple[TransactionPool, ...] = ()
     estimates: Mapping[str, int | None] | None = None
     prices: tuple[Price, ...] = ()
     sweep_sizes: tuple[int, ...] = ()
+
+
+KEPT_FOR_APPLICATION = {Code.BOTTLENECK, Code.FORMULA}
+"""Reasons of the load generator's pool size that also hold for an application."""
 
 
 def from_formula(start: StartingPoint) -> Recommendation:
@@ -98,18 +114,29 @@ def from_formula(start: StartingPoint) -> Recommendation:
 
 
 def recommend(
-    analysis: "Analysis | Run", limits: LatencyLimits | None = None, current: int | None = None
+    analysis: "Analysis | Run",
+    limits: LatencyLimits | None = None,
+    current: int | None = None,
+    usage_time_ms: float | None = None,
 ) -> Recommendation:
     """Return the recommendation of a complete run: its plateau's size, or the best size within the latency limits.
 
+    With a usage time, return the size for an application with that usage time; no latency limits hold for it.
+
     analysis: of the run, or the run itself. limits: of the total time; None for the limits that the sweep was given.
-    current: the user's pool size today, to compare with, or None.
+    current: the user's pool size today, to compare with, or None. usage_time_ms: mean usage time of the application's
+    transaction when nothing queues, or None.
     Raises WorkFailed for an incomplete run. Raises BadInput for a limit of a quantile that the run does not know, for a
-    current size that no pool has, and for an argument that is neither an analysis nor a run.
+    current size that no pool has, and for an argument that is neither an analysis nor a run. Raises BadInput for a
+    usage time with latency limits, below the database's own time, or of a run that can't answer it.
     """
     analysis = _analysis_of(analysis)
     if current is not None and not 1 <= current <= LARGEST_POOL:
         raise BadInput(f"`current` {current}: a pool has 1 to {LARGEST_POOL:,} connections")
+    if usage_time_ms is not None and limits not in {None, NO_LIMITS}:
+        raise BadInput(
+            f"`usage_time_ms` {usage_time_ms:g}ms: a latency limit holds for the load generator only; leave one out"
+        )
     _require_complete(analysis)
     start = starting_point(analysis.setting.cores, disks=analysis.setting.disks)
     if refused := verdict_without_size(analysis):
@@ -130,6 +157,9 @@ def recommend(
             estimates={"plateau": None},
         )
     assert analysis.plateau is not None  # a run without a plateau has a verdict without a size
+    if usage_time_ms is not None:
+        of_generator = _measured(analysis, analysis.plateau, start, NO_LIMITS, None)
+        return _of_application(analysis, of_generator, usage_time_ms, current)
     return _measured(analysis, analysis.plateau, start, limits_of_run(analysis) if limits is None else limits, current)
 
 
@@ -171,7 +201,7 @@ def _measured(
     busy_warnings = high_utilisation(analysis, (plateau.pool_size, size)) if at_rate else ()
     all_warnings = (limit_warning, verdict_warning, *busy_warnings, *warnings(analysis, has_size=True))
     findings = (mostly_failed(analysis), *all_reasons, *all_warnings)
-    database = analysis.models.database_sizes
+    database = next((row for row in analysis.models.application_sizes if not row.added_ms), None)
     return Recommendation(
         basis="measured",
         pool_size=size,
@@ -180,12 +210,33 @@ def _measured(
         verdict=verdict,
         findings=_known(findings),
         throughput=analysis.throughput_at(size),
-        database_size=database[0] if database else None,
-        database_range=database[1] if database else None,
+        database_size=database.pool_size if database else None,
+        database_range=database.range if database else None,
+        application_sizes=analysis.models.application_sizes,
         two_pools=_two_pools(analysis, size),
         estimates=analysis.models.sizes,
         prices=prices(analysis, (size, current)),
         sweep_sizes=sizes_beyond(analysis, size if at_rate else plateau.pool_size) if verdict is Verdict.EDGE else (),
+    )
+
+
+def _of_application(
+    analysis: "Analysis", of_generator: Recommendation, usage_time_ms: float, current: int | None
+) -> Recommendation:
+    """Return the load generator's recommendation turned into the recommendation for an application."""
+    size = size_for_application(analysis, usage_time_ms)
+    kept = [finding for finding in of_generator.findings if finding.code in KEPT_FOR_APPLICATION]
+    limits = [finding for finding in of_generator.findings if finding.severity is Severity.WARNING]
+    findings = (*application_findings(analysis, size, current), *kept, *limits, beyond_measured(analysis, size))
+    return replace(
+        of_generator,
+        pool_size=size.pool_size,
+        range=size.range,
+        findings=_known(findings),
+        throughput=size.throughput,
+        application=size,
+        two_pools=(),
+        prices=application_prices(analysis, size, current),
     )
 
 

@@ -11,6 +11,7 @@ from poolsize.errors import BadInput
 from poolsize.formula import starting_point
 from poolsize.present.json.recommendation import recommendation_json
 from poolsize.present.text.recommendation import recommendation_text
+from poolsize.sweep.readers import positive_milliseconds, read_optional
 
 ASSUMED = (
     "no --cores given: the formula uses this machine's {cores}, as if the database runs here. "
@@ -35,10 +36,16 @@ ASSUMED = (
 @click.option("--app-threads", type=int, help="Threads of one application process that use its pool.")
 @click.option("--connections-per-thread", type=int, help="Connections that each thread holds at once.")
 @click.option("--run", "run_path", metavar="RUN", help="Answer from this measured run.")
+@click.option(
+    "--usage-time",
+    "usage_time_ms",
+    help="Your application's mean usage time of a transaction when nothing queues, e.g. 3.1ms: answer for it.",
+)
 @limit_options
 @json_option
 def recommend(
     run_path: str | None,
+    usage_time_ms: str | None,
     current: int | None,
     max_p95_ms: str | None,
     max_p99_ms: str | None,
@@ -50,26 +57,29 @@ def recommend(
     The formula, connections = cores * 2 + effective_disks, is a place to start measuring.
     """
     limits = limits_of(max_p95_ms, max_p99_ms)
-    if not run_path and (current is not None or limits is not None):
-        raise BadInput("--current, --max-p95 and --max-p99 need a measured run: name it with --run")
-    answer, note = (_measured(run_path, limits, current), None) if run_path else _from_formula(facts)
+    usage_ms = read_optional("usage_time_ms", usage_time_ms, positive_milliseconds)
+    if not run_path and (current is not None or limits is not None or usage_ms is not None):
+        raise BadInput("--usage-time, --current, --max-p95 and --max-p99 need a measured run: name it with --run")
+    answer, note = (_measured(run_path, limits, current, usage_ms), None) if run_path else _from_formula(facts)
     if note:
         click.echo(f"poolsize: {note}", err=True)
     click.echo(recommendation_json(answer) if as_json else recommendation_text(answer))
     end_without_size(answer)
 
 
-def _measured(run_path: str, limits: LatencyLimits | None, current: int | None) -> Recommendation:
+def _measured(
+    run_path: str, limits: LatencyLimits | None, current: int | None, usage_time_ms: float | None
+) -> Recommendation:
     """Return the recommendation of a run. Raises BadInput for an option that describes a host: the run has its own."""
     from poolsize.answer.recommendation import recommend as recommend_from
 
     ctx = click.get_current_context()
     for name in ctx.params:
-        if name not in {"run_path", "as_json", *LIMITS} and ctx.get_parameter_source(name) == (
+        if name not in {"run_path", "usage_time_ms", "as_json", *LIMITS} and ctx.get_parameter_source(name) == (
             click.core.ParameterSource.COMMANDLINE
         ):
             raise BadInput(f"--{name.replace('_', '-')}: the run contains this value; leave the option out")
-    return recommend_from(complete_run(run_path), limits, current)
+    return recommend_from(complete_run(run_path), limits, current, usage_time_ms)
 
 
 def _from_formula(facts: dict[str, object]) -> tuple[Recommendation, str | None]:

@@ -17,13 +17,14 @@ from poolsize.present.report.facts import facts
 from poolsize.present.report.pictures import Picture, is_latency_limited, pictures
 from poolsize.present.text.analysis import excluded_steps, run_title
 from poolsize.present.text.knee import knee_text
-from poolsize.present.text.recommendation import engine_lines
+from poolsize.present.text.recommendation import APPLICATIONS, engine_lines
 from poolsize.present.text.repeat_command import repeat_command
 from poolsize.present.text.sentences.checks import check_sentence
 from poolsize.present.text.sentences.findings import reason_sentences, warning_sentences
 from poolsize.present.text.sentences.reasons import limits_text
 from poolsize.present.text.table import Table
 from poolsize.present.text.tables import (
+    application_table,
     estimators_table,
     kinds_table,
     latency_table,
@@ -54,7 +55,8 @@ class Report:
     subject: workload, server and users. size: the answer with its unit. range: its 95 % range as a sentence, or "".
     limit: the latency limit with its outcome, or "". verdict: "" for none.
     failed: each failed check with its pool sizes. excluded: each excluded step with its checks.
-    prices: the price table. engines: lines for the application's code. curve: the fitted curve in letters.
+    prices: the price table. applications: the pool sizes of applications, without rows where none is known;
+    applications_title: what it shows. engines: lines for the application's code. curve: the fitted curve in letters.
     latency: None where the run knows none. kinds: of transactions; without rows for one kind.
     verified: the verification steps. facts: name and value of each.
     repeat: the command that measures the run again, or "".
@@ -71,6 +73,8 @@ class Report:
     excluded: tuple[str, ...]
     reasons: tuple[str, ...]
     prices: Table
+    applications_title: str
+    applications: Table
     engines: tuple[str, ...]
     pictures: tuple[Picture, ...]
     curve: str
@@ -129,6 +133,8 @@ def _report(analysis: Analysis, answer: Recommendation, shown: Sequence[Picture]
         excluded=excluded_steps(analysis),
         reasons=reason_sentences(answer.findings),
         prices=price_table(answer),
+        applications_title=APPLICATIONS,
+        applications=application_table(answer),
         engines=engine_lines(answer),
         pictures=tuple(shown),
         curve=knee_text(analysis),

@@ -4,11 +4,12 @@ from poolsize.answer.finding import Code
 from poolsize.answer.recommendation import Recommendation
 from poolsize.present.text.bullets import bullets, paragraph
 from poolsize.present.text.sentences.findings import reason_sentences, sentence, warning_sentences
-from poolsize.present.text.tables import price_table
+from poolsize.present.text.tables import application_table, price_table
 from poolsize.units import count, milliseconds
 
 BEFORE_THE_ANSWER = {Code.MOSTLY_FAILED, Code.TOO_FEW_VALID}
 """Findings that put the answer in doubt, or are the cause why there is none."""
+APPLICATIONS = "Pool size for your application, by the time that it adds to a transaction in the database"
 
 
 def recommendation_text(answer: Recommendation) -> str:
@@ -21,6 +22,8 @@ def recommendation_text(answer: Recommendation) -> str:
     parts.append(bullets(reason_sentences(answer.findings)))
     if answer.prices:
         parts.append(price_table(answer).as_text())
+    if answer.application_sizes and answer.application is None:
+        parts.append(f"{APPLICATIONS}:\n\n{application_table(answer).as_text()}")
     if warnings:
         parts.append("Caution:\n" + bullets(warnings))
     if answer.basis == "measured" and answer.pool_size:
@@ -50,6 +53,8 @@ def _headline(answer: Recommendation) -> str:
     interval = f" (95 % range {low})" if low == high else f" (95 % range {low} to {high})"
     if any(finding.code in WITHOUT_RANGE for finding in answer.findings):
         interval = ""
+    if answer.application is not None:
+        interval += f" for a usage time of {milliseconds(answer.application.usage_time_ms)}"
     doubt = "" if answer.verdict == "measured" else f"  [{answer.verdict}]"
     return f"Pool size: {count(answer.pool_size, 'connection')}{interval}{doubt}"
 

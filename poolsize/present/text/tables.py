@@ -4,6 +4,7 @@ from math import inf, nan
 from typing import TYPE_CHECKING
 
 from poolsize.answer.recommendation import Recommendation
+from poolsize.present.text.sentences.applications import range_text
 from poolsize.present.text.table import Table
 from poolsize.units import milliseconds, number, per_second, percent
 
@@ -151,6 +152,22 @@ def price_table(answer: Recommendation) -> Table:
         ),
         chosen=sizes.index(answer.pool_size) if answer.pool_size in sizes else None,
     ).without_unknown()
+
+
+def application_table(answer: Recommendation) -> Table:
+    """Return the pool sizes of applications by the time that they add, one row an application."""
+    return Table(
+        ("added", "usage time", "pool", "95 % range"),
+        tuple(
+            (
+                milliseconds(size.added_ms),
+                milliseconds(size.usage_time_ms),
+                str(size.pool_size),
+                range_text(size.range),
+            )
+            for size in answer.application_sizes
+        ),
+    )
 
 
 def _loss(share: float) -> str:

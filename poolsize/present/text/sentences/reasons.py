@@ -1,9 +1,9 @@
 """The reasons of a measured answer as sentences."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 from poolsize.answer.finding import Code, Finding
+from poolsize.present.text.sentences.applications import APPLICATION
 from poolsize.present.text.sentences.bottlenecks import bottleneck_evidence
 from poolsize.units import count, loss_text, milliseconds, per_second, percent
 
@@ -122,23 +122,6 @@ def _queue_in_database(finding: Finding) -> str:
     )
 
 
-def _database_size(finding: Finding) -> str:
-    values: Mapping[str, Any] = finding.values
-    alone = values["database_size"]
-    about = count(alone, "connection")
-    server = f"the server, which has {count(values['server_cores'], 'core')}"
-    text = (
-        f"A transaction takes {milliseconds(values['server_ms'])} of CPU time on {server}. If the load generator's own "
-        f"work took no time, about {about} would saturate the database."
-    )
-    if alone >= values["pool_size"]:
-        return text
-    return (
-        f"{text} This load generator needs {values['pool_size']}, because a connection also stays in use while the "
-        f"load generator works on the transaction ({milliseconds(values['client_ms'])} of CPU time)."
-    )
-
-
 def _bimodal(finding: Finding) -> str:
     values = finding.values
     short = f"{percent(values['short_share'])} of the transactions{_names(values['short_kinds'])}"
@@ -190,7 +173,7 @@ REASONS: Mapping[Code, Callable[[Finding], str]] = {
     Code.BOTTLENECK: _bottleneck,
     Code.VERIFIED: _verified,
     Code.QUEUE_IN_DATABASE: _queue_in_database,
-    Code.DATABASE_SIZE: _database_size,
+    **APPLICATION,
     Code.BIMODAL: _bimodal,
     Code.JOB_QUEUE: _job_queue,
     Code.ESTIMATORS_DISAGREE: _estimators_disagree,

@@ -205,9 +205,18 @@ def _failed_attempts(finding: Finding) -> str:
     return f"{others}{f', most of all {names}' if names else ''}: {failed}"
 
 
+def _beyond_measured(finding: Finding) -> str:
+    values = finding.values
+    return (
+        f"The sweep measured {per_second(values['highest'])} at most. That your application can reach "
+        f"{per_second(values['capacity'])} follows from the fitted network alone."
+    )
+
+
 WARNINGS: Mapping[Code, Callable[[Finding], str]] = {
     Code.MOSTLY_FAILED: _mostly_failed,
     Code.LIMIT_BROKEN: _limit_broken,
+    Code.BEYOND_MEASURED: _beyond_measured,
     Code.HIGH_UTILISATION: _high_utilisation,
     Code.GENERATOR_LIMITED: _generator_limited,
     Code.USERS_LIMITED: _users_limited,

@@ -1,0 +1,113 @@
+"""The pool size of an application, by the closed network fitted to a run.
+
+A connection in use is in the database, or it waits for its client. The run's client is the load generator, whose CPU is
+a station of the network. An application takes the place of this station as a delay: it takes time, but nothing queues
+for it. The time in the database stays as fitted.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from poolsize.analysis.models.fitted_network import FittedNetwork
+from poolsize.analysis.stats.confidence import TAILS
+
+ADDED_MS = (0.0, 1.0, 2.0, 5.0, 20.0)
+"""Times that an application adds to the time in the database, in ms: the rows of the table."""
+LARGEST = 2000
+"""The largest pool size, in connections, that is looked for."""
+DOUBLING = 4
+GRID = sorted({round(2 ** (step / DOUBLING)) for step in range(11 * DOUBLING)} | {LARGEST})
+"""Pool sizes at which capacity is looked for, DOUBLING of them in each doubling."""
+FLAT = 0.1
+"""Throughput no longer rises if a doubling of the pool size gains less than this share of the tolerance."""
+WIDEST = 8
+"""A size is not determined if the upper end of its range is more than this multiple of the lower end."""
+SAMPLES = 100
+"""Sampled networks from which a size and its 95 % range are read."""
+
+
+@dataclass(frozen=True)
+class ApplicationSize:
+    """The pool size of an application.
+
+    usage_time_ms: mean usage time of a transaction when nothing queues. added_ms: the application's own part of it, in
+    ms; the other part is the time in the database.
+    pool_size: the smallest within the tolerance of capacity in at least half of the sampled networks.
+    range: its 95 % range, from the uncertainty of the fitted network.
+    throughput: transactions per second at pool_size. capacity: the highest throughput.
+    """
+
+    usage_time_ms: float
+    added_ms: float
+    pool_size: int
+    range: tuple[int, int]
+    throughput: float
+    capacity: float
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether the upper end of the range is at most WIDEST times the lower end."""
+        return self.range[1] <= WIDEST * self.range[0]
+
+
+def application_sizes(network: FittedNetwork, tolerance: float) -> tuple[ApplicationSize, ...]:
+    """Return the pool sizes of applications that add ADDED_MS, ascending.
+
+    Sizes that are not determined, and those above 2,000 connections, are left out. network: of the run.
+    tolerance: share of capacity by which throughput at a size may be lower.
+    """
+    samples = network.samples(SAMPLES)
+    rows = (_size(network, added_ms, [(sample, added_ms) for sample in samples], tolerance) for added_ms in ADDED_MS)
+    return tuple(row for row in rows if row and row.is_certain)
+
+
+def size_for_usage_time(network: FittedNetwork, usage_time_ms: float, tolerance: float) -> ApplicationSize | None:
+    """Return the pool size of an application with this usage time; None where it needs more than 2,000 connections.
+
+    usage_time_ms: mean when nothing queues, at least `shortest_usage_time_ms`. network, tolerance: as in
+    application_sizes.
+    """
+    samples = [(sample, max(0.0, usage_time_ms - sample.database_ms)) for sample in network.samples(SAMPLES)]
+    size = _size(network, max(0.0, usage_time_ms - network.database_ms), samples, tolerance)
+    return size and replace(size, usage_time_ms=usage_time_ms)
+
+
+def shortest_usage_time_ms(network: FittedNetwork) -> float:
+    """Return the lower end of the 95 % range of the database's part of a lone transaction, in ms."""
+    return float(np.quantile([sample.database_ms for sample in network.samples(SAMPLES)], TAILS[0]))
+
+
+def _size(
+    network: FittedNetwork, added_ms: float, samples: Sequence[tuple[FittedNetwork, float]], tolerance: float
+) -> ApplicationSize | None:
+    """Return the pool size of one application. samples: sampled networks, and the time in ms that it adds in each."""
+    application = network.with_application(added_ms)
+    plateau = _plateau(application, tolerance)
+    if plateau is None:
+        return None
+    plateaus = [_plateau(sample.with_application(sample_ms), tolerance) for sample, sample_ms in samples]
+    sizes = [sampled[0] if sampled else LARGEST for sampled in plateaus]
+    low, middle, high = np.quantile(sizes, [TAILS[0], 0.5, TAILS[1]], method="nearest").tolist()
+    throughput = float(application.throughput([middle])[0])
+    return ApplicationSize(network.database_ms + added_ms, added_ms, middle, (low, high), throughput, plateau[1])
+
+
+def _plateau(network: FittedNetwork, tolerance: float) -> tuple[int, float] | None:
+    """Return the smallest size within the tolerance of capacity, and capacity; None with more than 2,000 connections.
+
+    Capacity is found where throughput no longer rises.
+    """
+    needed = 2 * network.database_ms * min(station.highest_rate for station in network.stations if station.demand_ms)
+    begin = min(len(GRID), DOUBLING + 1 + int(np.searchsorted(GRID, needed)))
+    for end in [*range(begin, len(GRID), DOUBLING), len(GRID)]:
+        rates = network.throughput(GRID[:end])
+        capacity = float(rates.max())
+        if capacity > (1 + FLAT * tolerance) * rates[:-DOUBLING].max():
+            continue
+        above = int(np.argmax(rates >= (1 - tolerance) * capacity))
+        between = range(GRID[above - 1] + 1 if above else 1, GRID[above] + 1)
+        first = int(np.argmax(network.throughput(between) >= (1 - tolerance) * capacity))
+        return between[first], capacity
+    return None

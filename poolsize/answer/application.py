@@ -1,0 +1,155 @@
+"""The pool size of the user's application, and why a run may not have one."""
+
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from poolsize.answer.finding import Code, Finding, reason, warning
+from poolsize.answer.price import DIGITS, Price
+from poolsize.errors import BadInput
+
+if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
+    from poolsize.analysis.analysis import Analysis
+    from poolsize.analysis.application_size import ApplicationSize
+
+
+class Unknown(StrEnum):
+    """Why a run has no pool size for an application; the values are printed in JSON."""
+
+    RATE = "rate"
+    REPLAY = "replay"
+    FEW_SIZES = "few_sizes"
+    SERVICE_DEMANDS = "service_demands"
+    UNCERTAIN = "uncertain"
+
+
+def database_finding(analysis: "Analysis") -> Finding:
+    """Return the limit that the database alone sets, or why no pool size of an application is known."""
+    sizes, network = analysis.models.application_sizes, analysis.models.network_with_client
+    if network is None or not sizes:
+        return reason(Code.NO_APPLICATION_SIZES, why=_why_unknown(analysis))
+    database = sizes[0] if not sizes[0].added_ms else None
+    return reason(
+        Code.DATABASE_SIZE,
+        database_ms=network.database_ms,
+        client_ms=network.client.demand_ms,
+        database_size=database.pool_size if database else None,
+        range=database.range if database else None,
+    )
+
+
+def size_for_application(analysis: "Analysis", usage_time_ms: float) -> "ApplicationSize":
+    """Return the pool size of an application with this usage time.
+
+    usage_time_ms: mean of a transaction when nothing queues. Raises BadInput where the run has no such size, and for a
+    usage time that the database alone exceeds.
+    """
+    from poolsize.analysis.application_size import LARGEST, shortest_usage_time_ms, size_for_usage_time
+
+    network, text = analysis.models.network_with_client, f"`usage_time_ms` {usage_time_ms:g}ms"
+    if network is None or analysis.plateau is None:
+        raise BadInput(f"{text}: {EXPLANATIONS[_why_unknown(analysis)]}; leave it out")
+    if usage_time_ms < shortest_usage_time_ms(network):
+        raise BadInput(
+            f"{text}: a transaction of this run takes {network.database_ms:.3g}ms in the database alone; give the mean "
+            "usage time of the same transaction, measured where nothing queues"
+        )
+    size = size_for_usage_time(network, usage_time_ms, analysis.plateau.tolerance)
+    if size is None:
+        raise BadInput(f"{text}: the application needs more than {LARGEST:,} connections; give a shorter time")
+    if not size.is_certain:
+        raise BadInput(f"{text}: {EXPLANATIONS[Unknown.UNCERTAIN]}; leave it out, or measure longer and more sizes")
+    return size
+
+
+EXPLANATIONS = {
+    Unknown.RATE: "at a fixed rate, throughput shows no capacity",
+    Unknown.REPLAY: "a replay does not know how much of a transaction is the client's own time",
+    Unknown.FEW_SIZES: "the closed network needs 4 valid pool sizes",
+    Unknown.SERVICE_DEMANDS: (
+        "without the server's CPU time, the load generator's part of a transaction is known only if pool size 1 was "
+        "measured"
+    ),
+    Unknown.UNCERTAIN: "the run does not determine the database's capacity well enough",
+}
+"""Why there is no pool size for an application, as part of a sentence."""
+
+
+def application_findings(
+    analysis: "Analysis", size: "ApplicationSize", current: int | None
+) -> tuple[Finding | None, ...]:
+    """Return how the size of an application follows from the run, the current size's price, and the generator's size.
+
+    current: the user's pool size today, or None.
+    """
+    network, plateau = analysis.models.network_with_client, analysis.plateau
+    assert network is not None
+    assert plateau is not None
+    return (
+        reason(
+            Code.APPLICATION_SIZE,
+            pool_size=size.pool_size,
+            usage_time_ms=size.usage_time_ms,
+            added_ms=size.added_ms,
+            throughput=size.throughput,
+            capacity=size.capacity,
+            tolerance=plateau.tolerance,
+        ),
+        None if current is None else _current_size(analysis, size, current),
+        reason(
+            Code.LOAD_GENERATOR_SIZE,
+            pool_size=plateau.pool_size,
+            range=(plateau.low, plateau.high),
+            client_ms=network.client.demand_ms,
+        ),
+    )
+
+
+def _current_size(analysis: "Analysis", size: "ApplicationSize", current: int) -> Finding:
+    losses = {price.pool_size: price.throughput_loss for price in application_prices(analysis, size, current)}
+    return reason(
+        Code.CURRENT_SIZE,
+        current=current,
+        pool_size=size.pool_size,
+        throughput_loss=losses[current] - losses[size.pool_size],
+        p95_ms=None,
+        recommended_p95_ms=None,
+    )
+
+
+def beyond_measured(analysis: "Analysis", size: "ApplicationSize") -> Finding | None:
+    """Return the warning that the sweep did not reach the application's capacity, or None."""
+    highest = max(measured.throughput.mean for measured in analysis.valid_sizes)
+    assert analysis.plateau is not None
+    if size.capacity <= (1 + analysis.plateau.tolerance) * highest:
+        return None
+    return warning(Code.BEYOND_MEASURED, highest=highest, capacity=size.capacity)
+
+
+def application_prices(analysis: "Analysis", size: "ApplicationSize", current: int | None) -> tuple[Price, ...]:
+    """Return the price of the measured sizes, of the application's size and of the current size, ascending.
+
+    Raises BadInput for a current size above 2,000.
+    """
+    from poolsize.analysis.application_size import LARGEST
+
+    if current is not None and current > LARGEST:
+        raise BadInput(f"`current` {current}: with `usage_time_ms`, give {LARGEST:,} connections at most")
+    network = analysis.models.network_with_client
+    assert network is not None
+    measured = {measured.pool_size for measured in analysis.valid_sizes}
+    pool_sizes = sorted({*measured, size.pool_size, *([current] if current else [])})
+    rates = network.with_application(size.added_ms).throughput(pool_sizes).tolist()
+    return tuple(
+        Price(pool_size, max(0.0, round(1 - rate / size.capacity, DIGITS)), None)
+        for pool_size, rate in zip(pool_sizes, rates, strict=True)
+    )
+
+
+def _why_unknown(analysis: "Analysis") -> Unknown:
+    if analysis.setting.plan.rate is not None:
+        return Unknown.RATE
+    if analysis.setting.recording is not None:
+        return Unknown.REPLAY
+    if analysis.models.network_with_client is not None:
+        return Unknown.UNCERTAIN
+    return Unknown.FEW_SIZES if analysis.valid_sizes[-1].demands else Unknown.SERVICE_DEMANDS

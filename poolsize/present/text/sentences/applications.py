@@ -1,0 +1,61 @@
+"""The pool size of an application as sentences."""
+
+from collections.abc import Callable, Mapping
+
+from poolsize.answer.application import EXPLANATIONS
+from poolsize.answer.finding import Code, Finding
+from poolsize.units import count, milliseconds, per_second, percent
+
+
+def range_text(sizes: tuple[int, int]) -> str:
+    """Return the range of a pool size: 6 to 9, or 7 where both ends are equal."""
+    low, high = sizes
+    return str(low) if low == high else f"{low} to {high}"
+
+
+def _database_size(finding: Finding) -> str:
+    values = finding.values
+    text = (
+        f"When nothing queues, a transaction takes {milliseconds(values['database_ms'])} in the database, and "
+        f"{milliseconds(values['client_ms'])} of CPU time in the load generator. Your application takes another time, "
+        "so it may need another pool size: see the table, or use --usage-time."
+    )
+    if values["database_size"] is None:
+        return text
+    about = count(values["database_size"], "connection")
+    return (
+        f"{text} The row of 0 ms is a limit, not a pool size to configure. If clients took no time, {about} would "
+        "saturate the database."
+    )
+
+
+def _no_application_sizes(finding: Finding) -> str:
+    return f"No pool size for another usage time is known: {EXPLANATIONS[finding.values['why']]}."
+
+
+def _application_size(finding: Finding) -> str:
+    values = finding.values
+    size, share = values["pool_size"], values["throughput"] / values["capacity"]
+    reached = f"{count(size, 'connection')} reach{'es' if size == 1 else ''} {per_second(values['throughput'])}"
+    return (
+        f"Of the usage time of {milliseconds(values['usage_time_ms'])}, {milliseconds(values['added_ms'])} is your "
+        f"application's own time. By the closed network fitted to the run, {reached}, {100 * share:.0f} % of capacity. "
+        f"{size} is the smallest pool size within {percent(values['tolerance'])} of "
+        "capacity with at least 50 % probability."
+    )
+
+
+def _load_generator_size(finding: Finding) -> str:
+    values = finding.values
+    return (
+        f"The load generator, which takes {milliseconds(values['client_ms'])} of CPU time for a transaction, needs "
+        f"{count(values['pool_size'], 'connection')} (95 % range {range_text(values['range'])})."
+    )
+
+
+APPLICATION: Mapping[Code, Callable[[Finding], str]] = {
+    Code.DATABASE_SIZE: _database_size,
+    Code.NO_APPLICATION_SIZES: _no_application_sizes,
+    Code.APPLICATION_SIZE: _application_size,
+    Code.LOAD_GENERATOR_SIZE: _load_generator_size,
+}

@@ -1,0 +1,229 @@
+"""The pool size of an application: a simulated network with the application in it is the truth."""
+
+import json
+from dataclasses import replace
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from poolsize import load_run, recommend
+from poolsize.analysis.analysis import Analysis, analyze
+from poolsize.analysis.application_size import ADDED_MS, application_sizes, size_for_usage_time
+from poolsize.analysis.models.closed_network import Station, throughputs
+from poolsize.analysis.models.fitted_network import NOT_MEASURED, FittedNetwork, MeasuredStations
+from poolsize.analysis.models.network_fit import fit_network
+from poolsize.answer.latency_limit import LatencyLimits
+from poolsize.errors import BadInput
+from poolsize.present.json.recommendation import recommendation_json
+from poolsize.present.report.report import report_markdown
+from poolsize.present.text.recommendation import recommendation_text
+from poolsize.present.text.sentences.findings import warning_sentences
+from tests.conftest import EXAMPLES, Command, a_run, example
+from tests.network_simulation import simulated_throughput
+
+SIZES = (1, 2, 4, 8, 16, 32, 64)
+TOLERANCE = 0.05
+SIMULATED = 8_000
+"""Transactions of a simulated step: its throughput has an error of 1 to 2 %."""
+NETWORKS = {
+    "server's CPU": (Station(0.2), Station(1.0, 2), NOT_MEASURED, 0.5),
+    "generator": (Station(1.0), Station(0.8, 2), NOT_MEASURED, 0.6),
+    "both": (Station(0.6), Station(1.2, 2), NOT_MEASURED, 0.3),
+    "a lock": (Station(0.1), Station(0.2, 4), Station(0.3), 1.0),
+    "four at a time": (Station(0.1), Station(0.2, 4), Station(1.0, 4), 0.5),
+    "CPU and a lock": (Station(0.1), Station(0.3, 2), Station(0.2), 0.1),
+}
+"""Bottleneck -> load generator, server's CPU, a further queue, and a delay in ms."""
+
+
+@cache
+def fitted(name: str) -> FittedNetwork:
+    """The network fitted to simulated steps, which knows the service demands of both CPUs."""
+    client, cpu, queue, delay_ms = NETWORKS[name]
+    random = np.random.default_rng(1)
+    stations = [station for station in (client, cpu, queue) if station.demand_ms]
+    rates = [simulated_throughput(stations, delay_ms, size, random, SIMULATED) for size in SIZES]
+    saturated = max(rates) > 0.85 * 1000 * cpu.servers / cpu.demand_ms
+    network = fit_network(SIZES, rates, [0.01 * rate for rate in rates], MeasuredStations(client, cpu, saturated))
+    assert network is not None
+    return network
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_the_simulation_agrees_with_the_formula(name: str) -> None:
+    *stations, delay_ms = NETWORKS[name]
+    used = [station for station in stations if station.demand_ms]
+    for size in (1, 8, 64):
+        rate = simulated_throughput(used, delay_ms, size, np.random.default_rng(2), SIMULATED)
+        assert rate == pytest.approx(1000 * throughputs(used, delay_ms, size)[-1], rel=0.05)
+
+
+@pytest.mark.parametrize("added_ms", [0.0, 2.0, 20.0])
+@pytest.mark.parametrize("name", NETWORKS)
+def test_the_size_is_the_plateau_of_the_simulated_application(name: str, added_ms: float) -> None:
+    """Within a fifth, and a connection: it reaches 93 % of capacity, and a pool smaller by that much misses 95 %."""
+    _, cpu, queue, delay_ms = NETWORKS[name]
+    database = [station for station in (cpu, queue) if station.demand_ms]
+    usage_time_ms = sum(station.demand_ms for station in database) + delay_ms + added_ms
+    size = size_for_usage_time(fitted(name), usage_time_ms, TOLERANCE)
+    assert size is not None
+    assert size.is_certain
+
+    def simulated(connections: int) -> float:
+        random = np.random.default_rng(3)
+        return simulated_throughput(database, delay_ms + added_ms, connections, random, SIMULATED)
+
+    capacity = simulated(3 * size.pool_size)
+    assert simulated(size.pool_size) > 0.93 * capacity
+    smaller = int(0.8 * size.pool_size) - 1
+    assert not smaller or simulated(smaller) < 0.95 * capacity
+    exact = throughputs(database, delay_ms + added_ms, 6 * size.pool_size)
+    truth = 1 + int(np.argmax(exact >= 0.95 * exact.max()))
+    assert size.range[0] - 1 <= truth <= size.range[1] + 1
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_sizes_that_are_not_determined_are_left_out(name: str) -> None:
+    """A saturated load generator hides a database whose CPU time is not known."""
+    client, cpu, _, delay_ms = NETWORKS[name]
+    if name != "generator":
+        assert len(application_sizes(fitted(name), TOLERANCE)) == len(ADDED_MS)
+        return
+    rates = 1000 * throughputs([client, cpu], delay_ms, SIZES[-1])[np.array(SIZES) - 1]
+    network = fit_network(SIZES, rates.tolist(), (0.01 * rates).tolist(), MeasuredStations(client))
+    assert network is not None
+    assert application_sizes(network, TOLERANCE) == ()
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_a_longer_usage_time_never_needs_fewer_connections(name: str) -> None:
+    sizes = example(name).models.application_sizes
+    assert [size.added_ms for size in sizes] == list(ADDED_MS)
+    for shorter, longer in pairwise(sizes):
+        assert shorter.pool_size <= longer.pool_size
+        assert shorter.range[0] <= longer.range[0]
+        assert shorter.range[1] <= longer.range[1]
+    for size in sizes:
+        assert size.range[0] <= size.pool_size <= size.range[1]
+
+
+def without_size_1(analysis: Analysis) -> Analysis:
+    run = analysis.run
+    sizes = tuple(size for size in run.plan.sizes if size > 1)
+    steps = tuple(step for step in run.steps if step.pool_size > 1)
+    return analyze(replace(run, setting=replace(run.setting, plan=replace(run.plan, sizes=sizes)), steps=steps))
+
+
+@pytest.mark.parametrize("name", ["insert-mariadb", "insert-mysql"])
+def test_the_sizes_do_not_hang_on_pool_size_1(name: str) -> None:
+    """At most by half more or a third fewer, which is less than the ranges; and the ranges overlap."""
+    complete, shorter = example(name), without_size_1(example(name))
+    rows = zip(complete.models.application_sizes, shorter.models.application_sizes, strict=True)
+    for with_it, without_it in rows:
+        assert 1 / 1.5 <= without_it.pool_size / with_it.pool_size <= 1.5
+        assert with_it.range[0] <= without_it.pool_size <= with_it.range[1]
+        assert without_it.range[0] <= with_it.pool_size <= without_it.range[1]
+    assert recommend(shorter).database_size == shorter.models.application_sizes[0].pool_size
+
+
+def test_the_answer_for_a_usage_time() -> None:
+    analysis = example("insert-mysql")
+    answer = recommend(analysis, usage_time_ms=3.1, current=10)
+    assert answer.application is not None
+    assert answer.pool_size == answer.application.pool_size
+    assert answer.range == answer.application.range
+    table = {size.added_ms: size.pool_size for size in answer.application_sizes}
+    assert table[2.0] <= answer.pool_size <= table[5.0]
+    text = recommendation_text(answer)
+    assert f"Pool size: {answer.pool_size} connections (95 % range" in text
+    assert "for a usage time of 3.1 ms" in text
+    assert "Your current pool size, 10, loses" in text
+    assert f"pool_size={answer.pool_size}, max_overflow=0" in text
+    losses = {price.pool_size: price.throughput_loss for price in answer.prices}
+    assert losses[answer.pool_size] <= 2 * TOLERANCE
+    assert losses[10] > 0.3
+    with pytest.raises(BadInput, match="2,000"):
+        recommend(analysis, usage_time_ms=3.1, current=5000)
+
+
+def test_the_load_generators_own_usage_time_gives_about_its_own_part() -> None:
+    """The usage time at 1 connection is the database's part and the load generator's CPU time."""
+    for name in ("insert-mariadb", "oltp_read_write-mariadb"):
+        analysis = example(name)
+        network = analysis.models.network
+        assert network is not None
+        lone_ms = 1000 / analysis.at(1).throughput.mean
+        assert network.database_ms + network.client.demand_ms == pytest.approx(lone_ms, rel=0.1)
+
+
+def test_a_usage_time_below_the_databases_own_is_refused() -> None:
+    with pytest.raises(BadInput, match=r"`usage_time_ms` 0\.3ms: .* 0\.76ms in the database alone"):
+        recommend(example("insert-mysql"), usage_time_ms=0.3)
+
+
+def test_a_latency_limit_is_no_part_of_an_applications_answer() -> None:
+    with pytest.raises(BadInput, match="latency limit"):
+        recommend(example("insert-mysql"), LatencyLimits(max_p95_ms=20), usage_time_ms=3)
+    limited = example("scan-mariadb").run
+    plan = replace(limited.plan, max_p95_ms=300.0)
+    limited = replace(limited, setting=replace(limited.setting, plan=plan))
+    assert "limit" not in recommendation_text(recommend(limited, usage_time_ms=30))
+
+
+def test_what_only_the_model_knows_is_said() -> None:
+    warnings = warning_sentences(recommend(example("oltp_read_write-mariadb"), usage_time_ms=5).findings)
+    assert "follows from the fitted network alone" in " ".join(warnings)
+    measured = warning_sentences(recommend(example("scan-mariadb"), usage_time_ms=30).findings)
+    assert "fitted network alone" not in " ".join(measured)
+
+
+def test_a_replay_has_no_sizes_and_fits_no_network(poolsize_here: Command, tmp_path: Path) -> None:
+    assert poolsize_here("sweep", "--replay", "specsdm91", "--output", "replay.jsonl").returncode == 0
+    analysis = analyze(load_run(tmp_path / "replay.jsonl"))
+    answer = recommend(analysis)
+    assert answer.application_sizes == ()
+    assert answer.database_size is None
+    assert "network" not in vars(analysis.models)
+    assert "No pool size for another usage time is known: a replay does not know" in " ".join(
+        recommendation_text(answer).split()
+    )
+    with pytest.raises(BadInput, match="a replay does not know"):
+        recommend(analysis, usage_time_ms=3)
+
+
+def test_runs_without_a_network_say_why() -> None:
+    few = analyze(a_run({1: 100, 2: 200, 4: 201}))
+    with pytest.raises(BadInput, match="4 valid pool sizes"):
+        recommend(few, usage_time_ms=30)
+    no_lone_connection = analyze(a_run({2: 100, 4: 200, 8: 390, 16: 400}))
+    with pytest.raises(BadInput, match="only if pool size 1 was measured"):
+        recommend(no_lone_connection, usage_time_ms=30)
+
+
+def test_the_table_is_in_text_report_and_json() -> None:
+    analysis = example("oltp_read_write-mysql")
+    answer = recommend(analysis)
+    assert "Pool size for your application" in recommendation_text(answer)
+    assert "| 20 ms |" in report_markdown(analysis, answer)
+    values = json.loads(recommendation_json(answer))
+    assert values["application"] is None
+    assert values["application_sizes"][0].keys() == {
+        "usage_time_ms", "added_ms", "pool_size", "range", "throughput", "capacity",
+    }  # fmt: skip
+    assert values["database_size"] == values["application_sizes"][0]["pool_size"]
+    asked = json.loads(recommendation_json(recommend(analysis, usage_time_ms=10)))
+    assert asked["application"]["usage_time_ms"] == 10
+
+
+def test_the_command_line_takes_a_usage_time(poolsize_here: Command) -> None:
+    done = poolsize_here("recommend", "--run", str(EXAMPLES["scan-mariadb"]), "--usage-time", "30ms")
+    assert "for a usage time of 30 ms" in done.stdout
+    refused = poolsize_here("recommend", "--cores", "8", "--usage-time", "30ms")
+    assert refused.returncode == 2
+    assert "--usage-time" in refused.stderr
+    too_short = poolsize_here("recommend", "--run", str(EXAMPLES["scan-mariadb"]), "--usage-time", "3ms")
+    assert too_short.returncode == 2
+    assert "--usage-time 3ms: " in too_short.stderr
