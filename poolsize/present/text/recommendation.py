@@ -9,7 +9,7 @@ from poolsize.units import count, milliseconds
 
 BEFORE_THE_ANSWER = {Code.MOSTLY_FAILED, Code.TOO_FEW_VALID}
 """Findings that put the answer in doubt, or are the cause why there is none."""
-APPLICATIONS = "Pool size for your application, by the time that it adds to a transaction in the database"
+APPLICATIONS = "Pool size for your application, by the time that it adds (see --usage-time)"
 
 
 def recommendation_text(answer: Recommendation) -> str:

@@ -17,15 +17,13 @@ def _database_size(finding: Finding) -> str:
     values = finding.values
     text = (
         f"When nothing queues, a transaction takes {milliseconds(values['database_ms'])} in the database, and "
-        f"{milliseconds(values['client_ms'])} of CPU time in the load generator. Your application takes another time, "
-        "so it may need another pool size: see the table, or use --usage-time."
+        f"{milliseconds(values['client_ms'])} of CPU time in the load generator."
     )
     if values["database_size"] is None:
         return text
     about = count(values["database_size"], "connection")
     return (
-        f"{text} The row of 0 ms is a limit, not a pool size to configure. If clients took no time, {about} would "
-        "saturate the database."
+        f"{text} If clients took no time, {about} would saturate the database: a limit, not a pool size to configure."
     )
 
 
