@@ -42,7 +42,8 @@ def figures(name: str) -> list[float]:
     values = (estimate.pool_size, estimate.low, estimate.high, estimate.error, estimate.moved)
     known = [float(value) for value in values if value is not None]
     stations = [value for station in network.stations for value in (station.demand_ms, float(station.servers))]
-    return [*known, *stations, *network.throughput([1, 16, 256])]
+    applications = [float(value) for size in models.application_sizes for value in (size.pool_size, *size.range)]
+    return [*known, *stations, *network.throughput([1, 16, 256]), *applications]
 
 
 def under(core_type: str, disabled: str) -> dict[str, list[float]]:
