@@ -45,6 +45,13 @@ def percent(fraction: float) -> str:
     return f"{number(fraction * 100)} %"
 
 
+def probability_text(probability: float) -> str:
+    """Return a probability in whole percent: 87 %, less than 1 %, more than 99 %."""
+    if probability < 0.01:
+        return "less than 1 %"
+    return "more than 99 %" if probability > 0.99 else f"{100 * probability:.0f} %"
+
+
 def pool_sizes(sizes: Sequence[int]) -> str:
     """Return pool sizes in words: the pool size 4, or the pool sizes 4, 8 and 16. sizes: not empty."""
     *first, last = map(str, sizes)

@@ -10,6 +10,7 @@ from poolsize.analysis.bottleneck import Bottleneck, Evidence, bottleneck
 from poolsize.analysis.by_size import BySize, steps_by_size
 from poolsize.analysis.curve import FittedCurve, candidates, fit_curve
 from poolsize.analysis.fitted_models import FittedModels
+from poolsize.analysis.latency_curve import LatencyCurve
 from poolsize.analysis.observation import Observation, group_neighbouring_sizes
 from poolsize.analysis.plateau import TOLERANCE, Plateau, open_loop_plateau, plateau
 from poolsize.analysis.run_noise import RunNoise
@@ -110,6 +111,11 @@ class Analysis:
     def fitted_at(self, pool_size: int) -> float:
         """Return the fitted curve's transactions per second; at a fixed rate, the mean at the nearest valid size."""
         return self.curve.at(pool_size) if self.curve else self.by_size.nearest(pool_size).throughput.mean
+
+    @cached_property
+    def latency_curve(self) -> LatencyCurve:
+        """Percentiles of the total time over pool sizes, with their uncertainty. At least one size must be valid."""
+        return LatencyCurve.of(self.curve, self.by_size)
 
     @property
     def best_size(self) -> int | None:

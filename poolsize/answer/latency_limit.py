@@ -6,13 +6,19 @@ from typing import TYPE_CHECKING, Any, Self
 
 from poolsize.answer.finding import Code, Finding, reason, warning
 from poolsize.answer.price import price
-from poolsize.answer.way_out import sweep_larger
+from poolsize.answer.way_out import measure_longer, sweep_larger
 from poolsize.errors import BadInput
 
 if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
     from poolsize.analysis.analysis import Analysis
     from poolsize.analysis.plateau import Plateau
     from poolsize.runs.plan import SweepPlan
+
+
+UNDECIDED = 0.1
+"""From this probability of the likeliest size on, a longer measurement may show that the size keeps the limits."""
+DIGITS = 6
+"""Decimals of a probability; further decimals are rounding errors."""
 
 
 @dataclass(frozen=True)
@@ -51,23 +57,26 @@ def limits_of_run(analysis: "Analysis") -> LatencyLimits:
 class LimitedSize:
     """The pool size within the latency limits.
 
-    finding: the effect of the limits; None without limits. is_edge: whether no size is within the limits, and a larger
-    size than the measured ones may be.
+    finding: the effect of the limits; None without limits. probability: that the size keeps them; None without limits.
+    is_edge: whether no size certainly keeps the limits, and a larger size than the measured ones may.
     """
 
     pool_size: int
     finding: Finding | None = None
+    probability: float | None = None
     is_edge: bool = False
 
 
 def within_limits(analysis: "Analysis", plateau: "Plateau", limits: LatencyLimits) -> LimitedSize:
-    """Return the plateau's size if its latencies are within the limits, else the best size within the limits.
+    """Return the plateau's size if it keeps the latency limits, else the best size that keeps them.
 
-    The best size is the smallest whose throughput is within the tolerance of the highest within the limits. Sizes
-    between measured sizes count. Where no size is within the limits, the plateau's size stays, with a warning. At a
-    fixed rate it is replaced by the smallest size whose latency is the lowest but for the noise.
-    Raises BadInput for a quantile that the run does not know.
+    A size keeps the limits if it keeps all of them with a probability of at least CERTAINTY, which is that of the
+    plateau: an answer has one promise. The best size is the smallest whose throughput is within the tolerance of the
+    highest of the sizes that keep the limits. Sizes between measured sizes count. Where no size keeps the limits, there
+    is a warning (see _not_kept). Raises BadInput for a quantile that the run does not know.
     """
+    from poolsize.analysis.plateau import CERTAINTY
+
     limits_ms = limits.by_quantile
     if not limits_ms:
         return LimitedSize(plateau.pool_size)
@@ -75,48 +84,77 @@ def within_limits(analysis: "Analysis", plateau: "Plateau", limits: LatencyLimit
         if isnan(analysis.by_size.latency_ms(quantile, plateau.pool_size)):
             name = f"max_{quantile}_ms"
             raise BadInput(f"`{name}` {limit_ms:g}ms: the run does not know its {quantile}: leave it out")
-    sizes = analysis.curve.sizes if analysis.curve else [size.pool_size for size in analysis.valid_sizes]
-    within = [
-        size
-        for size in sizes
-        if all(analysis.by_size.latency_ms(quantile, size) <= limit_ms for quantile, limit_ms in limits_ms.items())
-    ]
+    curve = analysis.latency_curve
+    probabilities = dict(zip(curve.sizes, curve.probability(limits_ms).tolist(), strict=True))
+    within = [size for size, probability in probabilities.items() if probability >= CERTAINTY]
     if not within:
-        return _broken(analysis, plateau.pool_size, limits_ms)
+        return _not_kept(analysis, plateau.pool_size, limits_ms, probabilities)
     if plateau.pool_size in within:
-        return LimitedSize(plateau.pool_size, reason(Code.LIMIT_KEPT, limits_ms=limits_ms))
+        probability = probabilities[plateau.pool_size]
+        finding = reason(Code.LIMIT_KEPT, limits_ms=limits_ms, probability=probability)
+        return LimitedSize(plateau.pool_size, finding, probability)
     highest = max(map(analysis.fitted_at, within))
     size = next(size for size in within if analysis.fitted_at(size) >= (1 - plateau.tolerance) * highest)
     loss = price(analysis, size).throughput_loss - price(analysis, plateau.pool_size).throughput_loss
     finding = reason(
-        Code.LIMIT_DECIDES, limits_ms=limits_ms, plateau_size=plateau.pool_size, throughput_loss=max(0.0, loss)
+        Code.LIMIT_DECIDES,
+        limits_ms=limits_ms,
+        probability=probabilities[size],
+        plateau_size=plateau.pool_size,
+        throughput_loss=max(0.0, loss),
     )
-    return LimitedSize(size, finding)
+    return LimitedSize(size, finding, probabilities[size])
 
 
-def _broken(analysis: "Analysis", plateau_size: int, limits_ms: dict[str, float]) -> LimitedSize:
-    """Return the answer where no size is within the limits, with the lowest value of the quantile missed furthest."""
+def _not_kept(
+    analysis: "Analysis", plateau_size: int, limits_ms: dict[str, float], probabilities: dict[int, float]
+) -> LimitedSize:
+    """Return the answer where no size keeps the limits with enough probability.
+
+    It is the most probable size if it keeps the limits more probably than not: the measurement was too short to tell.
+    Else it is the plateau's size; at a fixed rate, the smallest size whose latency is the lowest but for the noise.
+    """
+    from poolsize.analysis.plateau import CERTAINTY
+
+    likeliest = max(probabilities, key=lambda size: (round(probabilities[size], DIGITS), -size))
+    rate = analysis.setting.plan.rate
+    furthest = _furthest(analysis, limits_ms)
+    if probabilities[likeliest] >= 1 / 2:
+        size = likeliest
+    elif rate is None:
+        size = plateau_size
+    else:
+        size = _smallest_as_fast(analysis, furthest["quantile"], furthest["pool_size"])
+    is_edge = rate is not None and size == analysis.valid_sizes[-1].pool_size
+    undecided = probabilities[likeliest] >= UNDECIDED
+    way_out = sweep_larger(analysis) if is_edge else measure_longer(analysis) if undecided else None
+    known_users = rate is None and analysis.setting.recording is None
+    finding = warning(
+        Code.LIMIT_BROKEN,
+        way_out,
+        limits_ms=limits_ms,
+        likeliest_size=likeliest,
+        probability=probabilities[likeliest],
+        certainty=CERTAINTY,
+        undecided=undecided,
+        users=analysis.setting.plan.users if known_users else None,
+        rate=rate,
+        is_edge=is_edge,
+        **furthest,
+    )
+    return LimitedSize(size, finding, probabilities[size], is_edge)
+
+
+def _furthest(analysis: "Analysis", limits_ms: dict[str, float]) -> dict[str, Any]:
+    """Return the quantile that misses its limit by the largest factor, its lowest value, and the size that has it."""
     lowest_ms = {
         quantile: min(
             (analysis.by_size.latency_ms(quantile, size.pool_size), size.pool_size) for size in analysis.valid_sizes
         )
         for quantile in limits_ms
     }
-    furthest = max(limits_ms, key=lambda quantile: lowest_ms[quantile][0] / limits_ms[quantile])
-    values: dict[str, Any] = {
-        "limits_ms": limits_ms,
-        "quantile": furthest,
-        "lowest_ms": lowest_ms[furthest][0],
-        "pool_size": lowest_ms[furthest][1],
-    }
-    plan = analysis.setting.plan
-    if plan.rate is None:
-        users = None if analysis.setting.recording else plan.users
-        return LimitedSize(plateau_size, warning(Code.LIMIT_BROKEN, users=users, rate=None, **values))
-    size = _smallest_as_fast(analysis, furthest, lowest_ms[furthest][1])
-    is_edge = size == analysis.valid_sizes[-1].pool_size
-    way_out = sweep_larger(analysis) if is_edge else None
-    return LimitedSize(size, warning(Code.LIMIT_BROKEN, way_out, users=None, rate=plan.rate, **values), is_edge)
+    quantile = max(limits_ms, key=lambda quantile: lowest_ms[quantile][0] / limits_ms[quantile])
+    return {"quantile": quantile, "lowest_ms": lowest_ms[quantile][0], "pool_size": lowest_ms[quantile][1]}
 
 
 def _smallest_as_fast(analysis: "Analysis", quantile: str, fastest: int) -> int:

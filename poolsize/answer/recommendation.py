@@ -71,6 +71,7 @@ class Recommendation:
     application: the pool size for the usage time that was given, or None.
     application_sizes: the pool sizes of applications that add 0, 1, 2, 5 and 20 ms to the time in the database, by the
         fitted closed network; empty where none is known.
+    limit_probability: that pool_size keeps the latency limits; None without limits.
     two_pools: for short and for long transactions, where usage times are bimodal; else empty.
     estimates: estimator -> its pool size. prices: the price table, ascending in pool size.
     sweep_sizes: sizes worth measuring next.
@@ -87,6 +88,7 @@ class Recommendation:
     database_range: tuple[int, int] | None = None
     application: "ApplicationSize | None" = None
     application_sizes: "tuple[ApplicationSize, ...]" = ()
+    limit_probability: float | None = None
     two_pools: tuple[TransactionPool, ...] = ()
     estimates: Mapping[str, int | None] | None = None
     prices: tuple[Price, ...] = ()
@@ -213,6 +215,7 @@ def _measured(
         database_size=database.pool_size if database else None,
         database_range=database.range if database else None,
         application_sizes=analysis.models.application_sizes,
+        limit_probability=limited.probability,
         two_pools=_two_pools(analysis, size),
         estimates=analysis.models.sizes,
         prices=prices(analysis, (size, current)),

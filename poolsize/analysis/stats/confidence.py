@@ -68,13 +68,22 @@ def half_width(series: Sequence[Sequence[float]], noise: Noise | None = None) ->
 
     noise: of the whole run; None to learn it from these series alone. Infinity for too few seconds (see mean_interval).
     """
+    error, freedom = mean_error(series, noise)
+    return error * float(stdtrit(freedom, TAILS[1]))
+
+
+def mean_error(series: Sequence[Sequence[float]], noise: Noise | None = None) -> tuple[float, int]:
+    """Return the standard error of the mean of one or more series, in their unit, and its degrees of freedom.
+
+    noise: of the whole run; None to learn it from these series alone. Infinity and 1 for too few seconds (see
+    mean_interval).
+    """
     fits = [series_fit(tuple(repeat)) for repeat in series if len(repeat) > 1]
-    seconds = sum(fit.seconds for fit in fits)
     if not fits or sum(map(len, series)) < FEWEST_SECONDS:
-        return inf
+        return inf, 1
     noise = noise or Noise.of([series])
-    error = noise.scale * sqrt(mean_variance(fits, noise.weights))
-    return error * float(stdtrit(seconds - len(fits), TAILS[1]))
+    freedom = sum(fit.seconds for fit in fits) - len(fits)
+    return noise.scale * sqrt(mean_variance(fits, noise.weights)), freedom
 
 
 def standard_error(series: Sequence[Sequence[float]]) -> tuple[float, float]:

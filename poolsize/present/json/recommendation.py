@@ -8,8 +8,8 @@ from poolsize.answer.recommendation import Recommendation
 from poolsize.present.text.sentences.findings import reason_sentences, warning_sentences
 
 MEASURED_ONLY = (
-    "throughput", "database_size", "database_range", "application", "application_sizes", "two_pools", "estimates",
-    "regret",
+    "throughput", "database_size", "database_range", "application", "application_sizes", "limit_probability",
+    "two_pools", "estimates", "regret",
 )  # fmt: skip
 KEYS = {"prices": "regret"}
 """Field -> its key, where they differ."""

@@ -32,7 +32,7 @@ from poolsize.present.text.tables import (
     throughput_table,
     verified_table_in_ms,
 )
-from poolsize.units import count, percent, pool_sizes
+from poolsize.units import count, percent, pool_sizes, probability_text
 
 OPTION = re.compile(r"--[a-z][a-z-]*")
 """A long option of a command line, which the page keeps on one line."""
@@ -40,7 +40,7 @@ OPTION = re.compile(r"--[a-z][a-z-]*")
 LIMIT_OUTCOMES = {
     Code.LIMIT_KEPT: "kept",
     Code.LIMIT_DECIDES: "kept, and it decides the pool size",
-    Code.LIMIT_BROKEN: "not kept by any measured pool size",
+    Code.LIMIT_BROKEN: "not kept by any pool size",
 }
 """Finding of a latency limit -> its outcome in words."""
 
@@ -169,7 +169,10 @@ def _limit_sentence(answer: Recommendation) -> str:
     found = next((finding for finding in answer.findings if finding.code in LIMIT_OUTCOMES), None)
     if found is None:
         return ""
-    return f"Latency limit {limits_text(found.values['limits_ms'])}: {LIMIT_OUTCOMES[found.code]}"
+    at_best = "at best " if found.code is Code.LIMIT_BROKEN else ""
+    probability = probability_text(found.values["probability"])
+    outcome = f"{LIMIT_OUTCOMES[found.code]} ({at_best}{probability} probability)"
+    return f"Latency limit {limits_text(found.values['limits_ms'])}: {outcome}"
 
 
 def _range_sentence(analysis: Analysis, answer: Recommendation) -> str:

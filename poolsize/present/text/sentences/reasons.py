@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from poolsize.answer.finding import Code, Finding
 from poolsize.present.text.sentences.applications import APPLICATION
 from poolsize.present.text.sentences.bottlenecks import bottleneck_evidence
-from poolsize.units import count, loss_text, milliseconds, per_second, percent
+from poolsize.units import count, loss_text, milliseconds, per_second, percent, probability_text
 
 
 def _plateau(finding: Finding) -> str:
@@ -54,15 +54,20 @@ def limits_text(limits_ms: Mapping[str, float]) -> str:
 
 
 def _limit_kept(finding: Finding) -> str:
-    return f"This pool size is within the latency limit: {limits_text(finding.values['limits_ms'])}."
+    return f"{_within_limit(finding)}."
 
 
 def _limit_decides(finding: Finding) -> str:
     values = finding.values
     loss = f" The limit loses {loss_text(values['throughput_loss'])}." if values["throughput_loss"] > 0 else ""
+    return f"{_within_limit(finding)}. Without the limit the pool size would be {values['plateau_size']}.{loss}"
+
+
+def _within_limit(finding: Finding) -> str:
+    values = finding.values
     return (
-        f"This pool size is within the latency limit: {limits_text(values['limits_ms'])}. Without the limit the pool "
-        f"size would be {values['plateau_size']}.{loss}"
+        f"This pool size is within the latency limit: {limits_text(values['limits_ms'])} with "
+        f"{probability_text(values['probability'])} probability"
     )
 
 

@@ -7,7 +7,7 @@ from poolsize.present.text.sentences.checks import check_detail
 from poolsize.present.text.sentences.reasons import limits_text
 from poolsize.present.text.sentences.ways_out import way_out_sentence
 from poolsize.runs.check import Check
-from poolsize.units import count, milliseconds, number, per_second, percent, pool_sizes
+from poolsize.units import count, milliseconds, number, per_second, percent, pool_sizes, probability_text
 
 
 def _way_out(finding: Finding) -> str:
@@ -19,12 +19,17 @@ def _limit_broken(finding: Finding) -> str:
     values = finding.values
     users = "" if values["users"] is None else f" with {count(values['users'], 'user')}"
     load = users if values["rate"] is None else f" at {per_second(values['rate'])}"
+    keeps = f"is {percent(values['certainty'])} sure to keep" if values["undecided"] else "keeps"
     broken = (
-        f"No pool size keeps the latency limit ({limits_text(values['limits_ms'])}){load}: the lowest "
-        f"{values['quantile']} is {milliseconds(values['lowest_ms'])}, at {count(values['pool_size'], 'connection')}."
+        f"No pool size {keeps} the latency limit ({limits_text(values['limits_ms'])}){load}: the lowest "
+        f"{values['quantile']} is {milliseconds(values['lowest_ms'])}, at {count(values['pool_size'], 'connection')}. "
+        f"The highest probability to keep it is {probability_text(values['probability'])}, at "
+        f"{count(values['likeliest_size'], 'connection')}."
     )
-    if finding.way_out is not None:
+    if values["is_edge"]:
         return f"{broken} No larger pool was measured, and a larger pool may keep it: {_way_out(finding)}."
+    if finding.way_out is not None:
+        return f"{broken} To decide it, {_way_out(finding)}."
     if values["rate"] is not None:
         return f"{broken} Larger pools are not faster. Use a lower rate, or do less work in a transaction."
     return f"{broken} Use fewer users, or do less work in a transaction."
