@@ -52,7 +52,7 @@ class Analysis:
     @cached_property
     def by_size(self) -> BySize:
         """An index of the measured pool sizes."""
-        return BySize(self.sizes, dict(steps_by_size(self.steps)))
+        return BySize(self.sizes, dict(steps_by_size(self.steps)), 1000 * self.run.plan.pool_timeout_seconds)
 
     @cached_property
     def models(self) -> FittedModels:
@@ -142,8 +142,9 @@ def analyze(run: Run, tolerance: float = TOLERANCE) -> Analysis:
     by_size = dict(steps_by_size(steps))
     ascending = [step for group in by_size.values() for step in group]
     noise = RunNoise.of(list(by_size.values()))
+    timeout_ms = 1000 * run.plan.pool_timeout_seconds
     sizes = tuple(
-        size_summary(group, service_demands_at(ascending, pool_size, run.setting.cores), noise)
+        size_summary(group, service_demands_at(ascending, pool_size, run.setting.cores), noise, timeout_ms)
         for pool_size, group in by_size.items()
     )
     observed = observations(steps)
@@ -155,7 +156,7 @@ def analyze(run: Run, tolerance: float = TOLERANCE) -> Analysis:
         fitted = fit_curve(observed, candidates(min(measured), max(measured), measured))
         estimate = plateau(fitted, tolerance, of_grid=run.plan.search is None)
     verified = tuple(
-        verified_step(step, fitted.at(step.pool_size) if fitted else step.rate or 0.0)
+        verified_step(step, fitted.at(step.pool_size) if fitted else step.rate or 0.0, timeout_ms)
         for step in verification_steps(run)
     )
     return Analysis(run, steps, sizes, fitted, estimate, _bottleneck(run, steps, estimate), verified)

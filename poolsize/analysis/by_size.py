@@ -12,6 +12,7 @@ from hdrh.histogram import HdrHistogram
 
 from poolsize.analysis.size_summary import SizeSummary
 from poolsize.analysis.stats.percentiles import merged
+from poolsize.analysis.total_times import total_times
 from poolsize.errors import BadInput
 from poolsize.runs.run import Step
 
@@ -35,10 +36,12 @@ class BySize:
     """An index of the measured pool sizes.
 
     summaries: one per pool size, ascending. steps: pool size -> the steps that its summary combines.
+    timeout_ms: how long a user waits for a connection.
     """
 
     summaries: tuple[SizeSummary, ...]
     steps: Mapping[int, tuple[Step, ...]]
+    timeout_ms: float
 
     @cached_property
     def valid(self) -> tuple[SizeSummary, ...]:
@@ -72,8 +75,11 @@ class BySize:
     def histogram(self, latency: str, pool_size: int) -> HdrHistogram | None:
         """Return the histogram of a latency (wait, usage or total) at a measured size, in us; None in a replay.
 
+        The histogram of the total time counts failed transactions, as long as the pool timeout or longer.
         Raises KeyError for a size that was not measured, as `counter` and `worker_cores` do.
         """
+        if latency == "total" and any(step.latencies for step in self.steps[pool_size]):
+            return total_times(self.steps[pool_size], self.timeout_ms)
         stored = [getattr(step.latencies, latency) for step in self.steps[pool_size] if step.latencies]
         return merged(stored) if stored else None
 

@@ -16,8 +16,9 @@ from poolsize.analysis.stats.percentiles import (
     percentiles,
     quantile_interval,
 )
+from poolsize.analysis.total_times import total_percentiles
 from poolsize.runs.check import Check, CheckResult
-from poolsize.runs.run import LATENCIES, Step
+from poolsize.runs.run import Step
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,8 @@ class SizeSummary:
     """The figures of one pool size, from its valid steps, or from all its steps where none is valid.
 
     repeats: number of these steps. throughput: transactions per second with its 95 % interval.
-    wait, usage, total: milliseconds; in a replay all NaN but total.p95, the mean of the p95 of each second.
+    wait, usage, total: milliseconds; the percentiles of the total time count failed transactions (see total_times).
+        In a replay all are NaN but total.p95, the mean of the p95 of each second.
     kinds: kind of transaction -> its figures; empty for a workload with one kind.
     intervals: latency -> quantile -> its 95 % interval in milliseconds; empty for runs without sections.
     errors: failed transactions. failed_checks: of all these steps.
@@ -75,18 +77,21 @@ class SizeSummary:
         return any(result.check is check for result in self.failed_checks)
 
 
-def size_summary(steps: Sequence[Step], demands: ServiceDemands | None, noise: RunNoise) -> SizeSummary:
+def size_summary(
+    steps: Sequence[Step], demands: ServiceDemands | None, noise: RunNoise, timeout_ms: float
+) -> SizeSummary:
     """Return the summary of one pool size.
 
     steps: one or more, all of that size. demands: its service demands. noise: of the whole run.
+    timeout_ms: how long a user waits for a connection; a failed transaction counts as that long, or longer.
     """
-    latencies = _latencies(steps)
+    latencies = _latencies(steps, timeout_ms)
     return SizeSummary(
         pool_size=steps[0].pool_size,
         repeats=len(steps),
         throughput=mean_interval([step.counted for step in steps], noise.throughput),
         **latencies,
-        kinds=_kinds(steps),
+        kinds=_kinds(steps, timeout_ms),
         intervals={
             name: {
                 quantile: quantile_interval(
@@ -111,7 +116,7 @@ def _utilisation(steps: Sequence[Step]) -> float | None:
     return fmean(known) if known else None
 
 
-def _kinds(steps: Sequence[Step]) -> dict[str, KindSummary]:
+def _kinds(steps: Sequence[Step], timeout_ms: float) -> dict[str, KindSummary]:
     """Return kind of transaction -> its figures over all steps."""
     names = dict.fromkeys(name for step in steps for name in step.kinds)
     stored = {name: [step.kinds[name] for step in steps if name in step.kinds] for name in names}
@@ -123,18 +128,24 @@ def _kinds(steps: Sequence[Step]) -> dict[str, KindSummary]:
             share=transactions[name] / every if every else 0.0,
             **{
                 latency: percentiles(merged(getattr(kind.latencies, latency) for kind in kinds))
-                for latency in LATENCIES
+                for latency in ("wait", "usage")
             },
+            total=total_percentiles([kind.latencies for kind in kinds], timeout_ms),
         )
         for name, kinds in stored.items()
     }
 
 
-def _latencies(steps: Sequence[Step]) -> dict[str, Percentiles]:
+def _latencies(steps: Sequence[Step], timeout_ms: float) -> dict[str, Percentiles]:
     """Return latency (wait, usage, total) -> its percentiles in ms over all steps."""
     stored = [step.latencies for step in steps if step.latencies]
     if stored:
-        return {name: percentiles(merged(getattr(latencies, name) for latencies in stored)) for name in LATENCIES}
+        failed = sum(step.error_count for step in steps)
+        return {
+            "wait": percentiles(merged(latencies.wait for latencies in stored)),
+            "usage": percentiles(merged(latencies.usage for latencies in stored)),
+            "total": total_percentiles(stored, timeout_ms, failed),
+        }
     p95s_ms = [value for step in steps for value in step.p95_ms[step.warm_up_seconds :] if value > 0]
     total = replace(UNKNOWN, p95=fmean(p95s_ms)) if p95s_ms else UNKNOWN
     return {"wait": UNKNOWN, "usage": UNKNOWN, "total": total}

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from poolsize.analysis.stats.percentiles import Percentiles, merged, percentiles
+from poolsize.analysis.total_times import total_percentiles
 from poolsize.runs.check import CheckResult
 from poolsize.runs.run import Step
 
@@ -24,8 +25,11 @@ class VerifiedStep:
     failed_checks: tuple[CheckResult, ...]
 
 
-def verified_step(step: Step, capacity: float) -> VerifiedStep:
-    """Return the figures of an open-loop step. capacity: the pool size's throughput per second in a closed loop."""
+def verified_step(step: Step, capacity: float, timeout_ms: float) -> VerifiedStep:
+    """Return the figures of an open-loop step. capacity: the pool size's throughput per second in a closed loop.
+
+    timeout_ms: how long a user waits for a connection; a failed transaction counts as that long, or longer.
+    """
     rate, latencies = step.rate or 0.0, step.latencies
     assert latencies is not None  # a replay has no open loop
     return VerifiedStep(
@@ -34,6 +38,6 @@ def verified_step(step: Step, capacity: float) -> VerifiedStep:
         rate=rate,
         throughput=step.mean_throughput,
         wait=percentiles(merged([latencies.wait])),
-        total=percentiles(merged([latencies.total])),
+        total=total_percentiles([latencies], timeout_ms, step.error_count),
         failed_checks=step.failed_checks,
     )

@@ -1,15 +1,24 @@
 """Reports of the workers, seconds and server counters -> Step."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from hdrh.histogram import HdrHistogram
 
-from poolsize.analysis.stats.percentiles import QUANTILES, empty_histogram, encoded, merged, percentiles
+from poolsize.analysis.stats.percentiles import QUANTILES, empty_histogram, encoded, merged, percentiles, with_failures
 from poolsize.load.step_seconds import StepSecond
 from poolsize.load.stopping import Ending
-from poolsize.load.worker_report import WorkerReport
+from poolsize.load.worker_report import RECORDED, WorkerReport
 from poolsize.runs.plan import PlannedStep
 from poolsize.runs.run import LATENCIES, Kind, Latencies, Step, Worker
+
+
+@dataclass(frozen=True)
+class ServerRecord:
+    """The server's part of a step: counter -> value in each second, and the pool's connections that it counted."""
+
+    counters: Mapping[str, tuple[float | None, ...]]
+    connections: int
 
 
 def assemble(
@@ -19,19 +28,24 @@ def assemble(
     ending: Ending,
     shares: Mapping[str, int],
     reports: Mapping[str, WorkerReport],
-    server: Mapping[str, tuple[float | None, ...]],
-    server_connections: int,
+    server: ServerRecord,
+    timeout_ms: float,
 ) -> Step:
     """Return the step, without checks.
 
     planned: the step's place in the plan. started: UTC, ISO 8601. seconds: the step's seconds over all workers.
     ending: which seconds count. shares: worker -> connections, of the workers that began the step.
     reports: worker -> report, of the workers that stayed to the end.
-    server: counter -> value in each second. server_connections: connections of the pool that the server counted.
+    server: the server's part.
+    timeout_ms: how long a user waits for a connection.
     """
     seconds = seconds[: ending.last]
-    sections = {name: _sections(name, list(reports.values())) for name in LATENCIES}
-    histograms = {name: _sum(sections[name]) for name in LATENCIES}
+    sections = {name: _sections(name, list(reports.values())) for name in RECORDED}
+    histograms = {name: _sum(sections[name]) for name in RECORDED}
+    totals = [
+        with_failures(total, failed, timeout_ms)
+        for total, failed in zip(sections["total"], sections["failed"], strict=True)
+    ]
     return Step(
         pool_size=planned.pool_size,
         repeat=planned.repeat,
@@ -46,11 +60,11 @@ def assemble(
         backlog=() if planned.rate is None else tuple(second.backlog for second in seconds),
         busy=() if planned.rate is None else tuple(second.busy for second in seconds),
         gap_ms=_gap_ms(list(reports.values()), histograms["total"].get_total_count()),
-        latencies=Latencies(**{name: encoded(histograms[name]) for name in LATENCIES}),
-        sections={name: _quantiles(sections[name]) for name in LATENCIES},
+        latencies=_latencies(histograms),
+        sections={name: _quantiles(totals if name == "total" else sections[name]) for name in LATENCIES},
         kinds=_kinds(list(reports.values())),
-        server=server,
-        server_connections=server_connections,
+        server=server.counters,
+        server_connections=server.connections,
         workers=_workers(shares, reports),
         stopped=ending.stopped,
         checks=(),
@@ -83,10 +97,19 @@ def _kinds(reports: Sequence[WorkerReport]) -> dict[str, Kind]:
     return {
         name: Kind(
             sum(part.transactions for part in kind),
-            Latencies(**{latency: encoded(merged(part.latencies[latency] for part in kind)) for latency in LATENCIES}),
+            _latencies({name: merged(part.latencies[name] for part in kind) for name in RECORDED}),
         )
         for name, kind in parts.items()
     }
+
+
+def _latencies(histograms: Mapping[str, HdrHistogram]) -> Latencies:
+    """Return the histograms as runs store them. histograms: of all RECORDED."""
+    failed = histograms["failed"]
+    return Latencies(
+        **{name: encoded(histograms[name]) for name in LATENCIES},
+        failed=encoded(failed) if failed.get_total_count() else "",
+    )
 
 
 def _sections(latency: str, reports: Sequence[WorkerReport]) -> list[HdrHistogram]:

@@ -31,7 +31,7 @@ class WorkerSecond:
 
     transactions: number that ended in this second. gap_seconds: sum of the gaps before these transactions.
     wait, usage, total: their times, rounded as the stored histograms round.
-    errors: kind of error -> failed transactions.
+    errors: kind of error -> failed transactions. failed: the total times of failed transactions, rounded likewise.
     kinds: kind of transaction -> its part of the second; empty for a workload with one kind.
     """
 
@@ -41,6 +41,7 @@ class WorkerSecond:
     usage: Counts
     total: Counts
     errors: dict[str, int]
+    failed: Counts = field(default_factory=dict)
     kinds: Mapping[str, "WorkerSecond"] = field(default_factory=dict)
 
 
@@ -54,12 +55,14 @@ class Recorder:
         """observe: called with each transaction's total time in ns and its error; None to call nothing."""
         self._times: array[int] = array("q")
         self._errors: Counter[str] = Counter()
+        self._failed: array[int] = array("q")
         self._observe = observe
         self.record: Callable[[Times], None] = self._times.extend if observe is None else self._record_observed
 
     def failed(self, kind: str, error: Exception, total_ns: int) -> None:
         """Count one failed transaction. kind: of the error. total_ns: time until it failed."""
         self._errors[kind] += 1
+        self._failed.append(total_ns)
         if self._observe is not None:
             self._observe(total_ns, error)
 
@@ -80,8 +83,10 @@ class Recorder:
             usage=_counts(usage),
             total=_counts(wait + usage),
             errors=dict(self._errors),
+            failed=_counts(np.array(self._failed, np.int64)),
         )
         self._errors.clear()
+        del self._failed[:]
         return second
 
 
@@ -123,6 +128,7 @@ def _sum(kinds: Mapping[str, WorkerSecond]) -> WorkerSecond:
         usage=_merged(second.usage for second in seconds),
         total=_merged(second.total for second in seconds),
         errors=_merged(second.errors for second in seconds),
+        failed=_merged(second.failed for second in seconds),
         kinds=kinds,
     )
 

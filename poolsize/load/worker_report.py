@@ -10,6 +10,9 @@ from poolsize.load.recorder import WorkerSecond, histogram
 from poolsize.load.worker_cost import Cost
 from poolsize.runs.run import LATENCIES
 
+RECORDED = (*LATENCIES, "failed")
+"""The recorded times of a second: of successful transactions, and the total time of failed transactions."""
+
 SECTIONS = 8
 """Equal parts of the counted seconds that are stored apart; a percentile's interval follows from their scatter."""
 
@@ -18,7 +21,7 @@ SECTIONS = 8
 class KindReport:
     """One kind of transaction in the counted seconds of a step.
 
-    transactions: number that succeeded. latencies: latency (wait, usage, total) -> encoded histogram.
+    transactions: number that succeeded. latencies: wait, usage, total and failed -> encoded histogram.
     """
 
     transactions: int
@@ -31,7 +34,7 @@ class WorkerReport:
 
     users: number of users that took part. connection_ids: as in pool.OpenPool.
     gap_seconds: sum of the gaps before the transactions.
-    sections: for each equal part of the time, latency (wait, usage, total) -> encoded histogram.
+    sections: for each equal part of the time, wait, usage, total and failed -> encoded histogram.
     kinds: kind of transaction -> its part; empty for a workload with one kind.
     cpu, cpu_wait, loop_lag_ms: as in run.Worker.
     """
@@ -74,4 +77,4 @@ def _kinds(seconds: Sequence[WorkerSecond]) -> dict[str, KindReport]:
 
 
 def _encoded(seconds: Sequence[WorkerSecond]) -> dict[str, str]:
-    return {name: encoded(histogram([getattr(second, name) for second in seconds])) for name in LATENCIES}
+    return {name: encoded(histogram([getattr(second, name) for second in seconds])) for name in RECORDED}

@@ -13,7 +13,7 @@ from sqlalchemy import URL
 
 from poolsize.errors import WorkFailed
 from poolsize.facts.server import connection_ids
-from poolsize.load.assemble import assemble
+from poolsize.load.assemble import ServerRecord, assemble
 from poolsize.load.step_seconds import StepSeconds
 from poolsize.load.stopping import Ending, ending, ending_now
 from poolsize.locust.messages import (
@@ -145,13 +145,13 @@ class LocustGenerator:
         reports = {worker: reply.report for worker, reply in replies.items()}
         # Other clients may work in the same schema, so the workers' own connections are counted, by the server's ids.
         own = {identifier for report in reports.values() for identifier in report.connection_ids}
-        server_connections = len(own & open_connections)
         if lost := set(shares) - set(reports):
             stopped = Stopped(StopReason.WORKER_LOST, {"lost": len(lost), "workers": len(shares)})
             end = Ending(end.first, end.last, stopped)
             self._workers.redistribute_users()
-        counters = self._sampler.series(end.last)
-        step = assemble(planned, started, seconds.complete, end, shares, reports, counters, server_connections)
+        server = ServerRecord(self._sampler.series(end.last), len(own & open_connections))
+        timeout_ms = 1000 * self._plan.pool_timeout_seconds
+        step = assemble(planned, started, seconds.complete, end, shares, reports, server, timeout_ms)
         return replace(step, programs=self._sampler.programs())
 
     def raise_failed_users(self) -> None:

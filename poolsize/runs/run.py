@@ -10,20 +10,23 @@ from poolsize.runs.plan import SearchEnd, SweepPlan
 from poolsize.runs.stopped import Stopped
 
 LATENCIES = ("wait", "usage", "total")
-"""The fields of Latencies."""
+"""The times of a successful transaction, fields of Latencies."""
 
 
 @dataclass(frozen=True)
 class Latencies:
-    """Three HdrHistograms of microseconds: 1 us to 1 h, three digits, V2-encoded in base64.
+    """Four HdrHistograms of microseconds: 1 us to 1 h, three digits, V2-encoded in base64.
 
-    They hold the successful transactions that ended within the counted seconds.
+    They hold the transactions that ended within the counted seconds: three of them the successful transactions.
     wait: from the request for a connection until the user has it. usage: while the user holds it. total: both.
+    failed: of the failed transactions, from the request for a connection until the failure; empty without a failed
+    transaction, and in runs of formats 1 to 6.
     """
 
     wait: str
     usage: str
     total: str
+    failed: str = ""
 
 
 @dataclass(frozen=True)
@@ -85,14 +88,15 @@ class Step:
     warm_up_seconds: leading seconds that are not counted.
     throughput: transactions that ended in each second, warm-up included; whole numbers except in a replay.
     errors: error kind -> failed transactions in each second, warm-up included.
-    p95_ms: 95th percentile of the total time in each second, warm-up included.
+    p95_ms: 95th percentile of the total time of the successful transactions in each second, warm-up included.
     backlog: transactions that are due and have no connection at the end of each second, warm-up included; empty in a
     closed loop and in runs of formats 1 to 5.
     busy: mean number of busy connections in each second, warm-up included; empty where `backlog` is.
     gap_ms: mean time between a user's transactions (think time and scheduling), counted seconds only.
     latencies: of the counted seconds; None in a replay, which has only p95_ms.
     sections: latency (wait, usage, total) -> quantile -> its value in ms in each of a few equal parts of the
-    counted seconds.
+    counted seconds. For the total time, a failed transaction counts as at least the pool timeout; in runs of formats 1
+    to 6 it does not count.
     kinds: kind of transaction -> `transactions`, the number that succeeded, and `latencies`; empty for a workload with
     one kind.
     server: counter -> its increase over each second, or its value for a gauge, warm-up included; None where it was not

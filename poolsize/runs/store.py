@@ -14,7 +14,7 @@ from poolsize.runs.run import Calibration, Run, Setting, Step
 from poolsize.runs.speed import with_speed_checks
 from poolsize.runs.upgrade import upgrade
 
-FORMAT = 6
+FORMAT = 7
 """The format's version, and its history:
 
 1: header {format, setting}, then {step} lines.
@@ -26,6 +26,7 @@ FORMAT = 6
 5: In plan: pool. In setting: schema and own_wait_time. In step: kinds.
 6: In step: backlog, busy and programs. In plan: max_p95_ms and max_p99_ms. In calibration: speed and loaded_speed.
    In step.server: machine_speed and machine_steal.
+7: In latencies: failed. In step.sections, total counts failed transactions.
 """
 
 _SETTING = TypeAdapter(Setting)

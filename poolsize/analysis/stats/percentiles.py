@@ -25,7 +25,10 @@ QUANTILES = {"p50": 50.0, "p75": 75.0, "p90": 90.0, "p95": 95.0, "p99": 99.0, "p
 
 @dataclass(frozen=True)
 class Percentiles:
-    """A latency's distribution in milliseconds; all 0 without transactions, all NaN where the latency is not known."""
+    """A latency's distribution in milliseconds; all 0 without transactions, all NaN where the latency is not known.
+
+    mean: of successful transactions, as Little's law needs it, also where the percentiles count failed transactions.
+    """
 
     p50: float
     p75: float
@@ -98,6 +101,27 @@ def percentiles(histogram: HdrHistogram) -> Percentiles:
     mean_us = float(np.average(lowest + width // 2, weights=counts))
     values_ms = dict(zip(QUANTILES, quantiles_ms.tolist(), strict=True))
     return Percentiles(**values_ms, mean=mean_us / 1000, max=histogram.get_max_value() / 1000)
+
+
+def with_failures(
+    succeeded: HdrHistogram, failed: HdrHistogram, timeout_ms: float, *, untimed: int = 0
+) -> HdrHistogram:
+    """Return the total times, in us, of all transactions; a failed transaction took the pool timeout, or longer.
+
+    Whoever asked for a failed transaction has nothing, however soon it failed. So it counts as a transaction that is
+    as slow as the slowest that the pool allows.
+    succeeded, failed: total times in us. untimed: number of failed transactions whose time is not known.
+    """
+    if untimed <= 0 and not failed.get_total_count():
+        return succeeded
+    everyone, timeout_us = empty_histogram(), min(round(1000 * timeout_ms), HIGHEST_US)
+    everyone.add(succeeded)
+    lowest, width, counts = recorded(failed)
+    for time_us, number in zip((lowest + width // 2).tolist(), counts.tolist(), strict=True):
+        everyone.record_value(min(max(time_us, timeout_us), HIGHEST_US), number)
+    if untimed > 0:
+        everyone.record_value(timeout_us, untimed)
+    return everyone
 
 
 def mean_ms(encoded: Iterable[str]) -> float:
