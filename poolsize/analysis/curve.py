@@ -119,6 +119,10 @@ class LogRatios:
     means: Matrix
     deviations: Matrix
 
+    def at(self, place: int) -> "LogRatios":
+        """Return the logarithm at one size alone. place: its index."""
+        return LogRatios(self.probabilities, self.means[:, [place]], self.deviations[:, [place]])
+
     def at_least(self, share: float) -> Vector:
         """Return the probability at each size that the ratio is at least a share."""
         return np.asarray(self.probabilities @ ndtr((self.means - log(share)) / self.deviations))

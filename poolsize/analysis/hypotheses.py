@@ -152,20 +152,27 @@ def _fit(steps: Steps, sizes: tuple[int, ...], prior: Prior, disturbed: NDArray[
 
 
 def _most_probable(weighed: Sequence[_Weighed]) -> Hypotheses:
-    logs = np.concatenate([part.ravel() for one in weighed for part in (one.same, one.one_more)])
-    probabilities = np.exp(logs - _logsumexp(logs, None))
-    order = np.argsort(-probabilities, kind="stable")[:MOST_KEPT]
-    order = order[: int(np.searchsorted(np.cumsum(probabilities[order]), KEPT)) + 1]
-    rows, first = [], 0
-    for one in weighed:
-        for part in (one.same, one.one_more):
-            for place in order[(order >= first) & (order < first + part.size)]:
-                roughness, noise, *step, bend = np.unravel_index(place - first, part.shape)
-                disturbed = one.disturbed | np.isin(np.arange(len(one.disturbed)), step)
-                rows.append((probabilities[place], roughness, noise, bend, disturbed))
-            first += part.size
+    parts = [part for one in weighed for part in (one.same, one.one_more)]
+    ends = np.cumsum([part.size for part in parts])
+    logs = np.concatenate([part.ravel() for part in parts])
+    order = _largest(logs)
+    probabilities = np.exp(logs[order] - _logsumexp(logs, None))
+    order = order[: int(np.searchsorted(np.cumsum(probabilities), KEPT)) + 1]
+    rows = []
+    for place, probability in zip(order, probabilities, strict=False):
+        index = int(np.searchsorted(ends, place, side="right"))
+        part, disturbed = parts[index], weighed[index // 2].disturbed
+        roughness, noise, *step, bend = np.unravel_index(place - ends[index] + part.size, part.shape)
+        rows.append((probability, roughness, noise, bend, disturbed | np.isin(np.arange(len(disturbed)), step)))
     kept, roughness, noise, bend, disturbed = (np.array(column) for column in zip(*rows, strict=True))
     return Hypotheses(kept / kept.sum(), roughness, noise, bend, disturbed)
+
+
+def _largest(logs: Vector) -> NDArray[np.intp]:
+    """Return the indices of the MOST_KEPT largest values, the largest first; of equal values, the first."""
+    least = np.partition(logs, -MOST_KEPT)[-MOST_KEPT] if len(logs) > MOST_KEPT else -np.inf
+    candidates = np.flatnonzero(logs >= least)
+    return np.asarray(candidates[np.argsort(-logs[candidates], kind="stable")][:MOST_KEPT])
 
 
 def _logsumexp(logs: Matrix, axis: tuple[int, ...] | None) -> Vector:

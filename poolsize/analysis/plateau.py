@@ -75,7 +75,7 @@ def plateau(
     place = _answer(curve, probability, certainty, of_grid=of_grid)
     size = curve.sizes[place]
     first, last = plateau_range(curve, tolerance)
-    best, least = (1 - np.exp(ratios.quantile(share)[place]) for share in reversed(TAILS))
+    best, least = (1 - np.exp(float(ratios.at(place).quantile(share)[0])) for share in reversed(TAILS))
     return Plateau(
         pool_size=size,
         probability=float(probability[place]),

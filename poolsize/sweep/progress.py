@@ -111,7 +111,7 @@ class Progress:
     def shortfall(self) -> float:
         """Throughput that the answer is expected to lack, below the tolerance: a logarithm."""
         place = self.inside.sizes.index(self.plateau.pool_size)
-        return float(self.inside.against(self.inside.best_size).shortfall(1 - TOLERANCE)[place])
+        return float(self.inside.against(self.inside.best_size).at(place).shortfall(1 - TOLERANCE)[0])
 
     @property
     def excess(self) -> float:

@@ -62,6 +62,7 @@ def answer(seed: int, size: int, factor: float) -> int:
     return plateau_of(swept(seed, size, factor)).pool_size
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("size", "factor"), [(32, 0.67), (256, 1.33), (256, 0.67), (16, 0.67), (8, 1.33)])
 def test_one_bad_step_moves_the_answer_by_half_at_most(size: int, factor: float) -> None:
     assert typical(0, 1.0) / 1.5 <= typical(size, factor) <= 1.5 * typical(0, 1.0)

@@ -18,6 +18,7 @@ from tests.simulation import SIZES, cases, knee, observed, true_plateau, usual
 RUNS = 500
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("length", "repeats", "noise"), [(15, 1, 0.05), (15, 3, 0.05), (60, 3, 0.02)])
 def test_the_range_holds_the_true_plateau_in_95_of_100_runs(length: int, repeats: int, noise: float) -> None:
     random = np.random.default_rng(5)
@@ -30,6 +31,7 @@ def test_the_range_holds_the_true_plateau_in_95_of_100_runs(length: int, repeats
     assert 0.93 <= inside / RUNS <= 0.97
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("between", [0.005, 0.015])
 def test_the_range_holds_a_knee_between_two_doublings(between: float) -> None:
     """Straight lines with a corner: 73 and 68 of 100 ranges held the corner before the curve had bends."""

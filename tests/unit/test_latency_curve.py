@@ -62,6 +62,7 @@ def share_kept(network: Network) -> tuple[float, int]:
     return float(np.mean(kept)), len(kept)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("network", TRUE_P95_MS, ids=("slows_down", "level", "pauses"))
 def test_an_answer_within_a_limit_truly_keeps_it_as_often_as_promised(network: Network) -> None:
     """With measured percentiles alone, 0.62 to 0.64 of the answers kept the limit that they claimed to keep."""

@@ -69,6 +69,7 @@ def test_repeats_show_sizes_at_which_the_recording_changes_its_state(recordings:
     assert some_size <= 0.06
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["ro", "rw"])
 def test_steps_in_turn_find_5_percent_and_no_difference_where_there_is_none(kind: str) -> None:
     """At most 5 of 60 comparisons of equal servers; 5 % in 90 of 100, at the load of two sweeps with a step a size."""

@@ -169,6 +169,7 @@ def measured(core: int, seconds: float) -> float:
     return speed
 
 
+@pytest.mark.long
 def test_preemption_does_not_change_the_speed(core: int) -> None:
     """Three busy loops take three quarters of the probed core; the clock on the wall would show a quarter."""
     busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(3)]

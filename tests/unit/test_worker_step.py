@@ -101,7 +101,7 @@ def test_users_take_part_from_the_beginning_to_the_end_of_each_step(share: Worke
         (second,) = worker.seconds[number - 1 :]
         assert second.transactions > 20
         assert report.users == USERS
-        assert [list(section) for section in report.sections] == [["wait", "usage", "total"]]
+        assert [list(section) for section in report.sections] == [["wait", "usage", "total", "failed"]]
         assert report.cpu > 0
         gevent.sleep(0.05)
         assert step._load.users == 0
