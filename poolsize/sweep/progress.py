@@ -18,7 +18,7 @@ from poolsize.runs.run import Step
 
 CONFIRMED = 2
 """Valid steps of each decisive size before a search may end."""
-MAX_SHORT, MAX_EXCESS = 0.004, 0.5
+MAX_SHORT, MAX_EXCESS = 0.0035, 0.5
 """A search may end when the expected loss is within these bounds: see Progress.shortfall and Progress.excess.
 
 Both are shares of the doublings between the ends of the widest range with which the search may end.
