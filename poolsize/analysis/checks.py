@@ -1,6 +1,6 @@
 """The checks that show whether a step's figures are trustworthy: each returns its result and the figures compared."""
 
-from math import sqrt
+from math import isfinite, sqrt
 
 from poolsize.analysis.rate_evidence import rate_evidence
 from poolsize.analysis.stats.percentiles import mean_ms
@@ -70,7 +70,7 @@ def arrivals(step: Step) -> CheckResult:
     as_due = abs(due - step.mean_throughput) <= max(RATE_TOLERANCE * due, chance)
     evidence = rate_evidence(step)
     values: dict[str, Value] = {"due_per_second": due, "throughput": step.mean_throughput}
-    if evidence is not None:
+    if evidence is not None and isfinite(evidence.utilisation.high):
         values |= {
             "utilisation": evidence.utilisation.mean,
             "utilisation_low": evidence.utilisation.low,

@@ -20,7 +20,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from poolsize.analysis.hypotheses import Hypotheses, Steps, weigh
-from poolsize.analysis.observation import Observation
+from poolsize.analysis.observation import Observation, pool_repeats
 from poolsize.analysis.prior import PRIOR, Prior, bends
 from poolsize.analysis.vector import Matrix, Vector
 
@@ -156,10 +156,11 @@ def candidates(low: int, high: int, also: Sequence[int] = ()) -> tuple[int, ...]
 def fit_curve(observations: Sequence[Observation], sizes: Sequence[int], prior: Prior = PRIOR) -> FittedCurve:
     """Return the curve fitted to the observations, over the sizes.
 
-    sizes: ascending, the observed sizes included. At least one throughput must be above 0.
+    sizes: ascending, the observed sizes included. At least one throughput must be above 0. Of more than 128 steps, the
+    repeats of a size are averaged in groups.
     """
     sizes = tuple(sizes)
-    steps = Steps.of(observations, sizes, prior)
+    steps = Steps.of(pool_repeats(observations), sizes, prior)
     hypotheses = weigh(steps, sizes, prior)
     means, covariances = _conditioned(steps, sizes, prior, hypotheses)
     between = float(hypotheses.probabilities @ np.square(prior.between_step_noise)[hypotheses.noise])

@@ -72,4 +72,5 @@ def _departures(waits: HdrHistogram, number: int, rate: float) -> Departures:
         pauses_per_ms = -log(1 - float(paused.mean())) * rate / number
         pause_ms = float(times_ms[paused].mean() - median)
     own_rate = rate / (1 - Departures(1.0, pauses_per_ms, pause_ms).paused_share)
-    return Departures(float((spread_ms * own_rate) ** 2 / number), pauses_per_ms, pause_ms)
+    variability = max(float((spread_ms * own_rate) ** 2 / number), float(np.finfo(float).tiny))
+    return Departures(variability, pauses_per_ms, pause_ms)

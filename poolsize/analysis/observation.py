@@ -3,14 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from math import sqrt
+from math import ceil, sqrt
 from statistics import fmean
 
 from poolsize.analysis.stats.confidence import standard_error
 from poolsize.runs.run import Step
 
 MOST_SIZES = 64
-"""With more pool sizes than this, neighbouring sizes share a group: fitting costs the cube of their number."""
+"""With more pool sizes than this, neighbouring sizes share a group: as many candidates would take too long."""
+MOST_STEPS = 128
+"""With more steps than this, repeats of a size are averaged: fitting costs the cube of the number of steps."""
 GROUP_WIDTH = 1 / 16
 """Width of a group of sizes, in doublings."""
 
@@ -43,6 +45,24 @@ class Observation:
 @lru_cache(maxsize=4096)  # a search fits all earlier steps again for every step that it plans
 def _mean_and_error(seconds: tuple[float, ...]) -> tuple[float, float]:
     return standard_error([seconds])
+
+
+def pool_repeats(observations: Sequence[Observation]) -> Sequence[Observation]:
+    """Return at most MOST_STEPS observations, or a few more: the repeats of a size are averaged in groups where needed.
+
+    Up to MOST_STEPS they stay as they are. Each group has slow and fast repeats.
+    """
+    groups_of = ceil(len(observations) / MOST_STEPS)
+    if groups_of == 1:
+        return observations
+    by_size: dict[int, list[Observation]] = {}
+    for observation in sorted(observations, key=lambda step: (step.pool_size, step.throughput, step.standard_error)):
+        by_size.setdefault(observation.pool_size, []).append(observation)
+    return [
+        Observation.mean(repeats[place :: ceil(len(repeats) / groups_of)])
+        for repeats in by_size.values()
+        for place in range(ceil(len(repeats) / groups_of))
+    ]
 
 
 def group_neighbouring_sizes(observations: Sequence[Observation]) -> Sequence[Observation]:

@@ -5,7 +5,8 @@ A change of the machine between the runs is part of the difference; no figure se
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
+from itertools import pairwise
 from math import hypot, isfinite, log
 
 from poolsize.analysis.analysis import Analysis
@@ -211,11 +212,20 @@ def _seconds_apart(first: Run, other: Run) -> float:
 
 
 def _in_turn(first: Run, other: Run) -> bool:
-    """Return whether each run has a step between steps of the other; a replay's steps have no time of their own."""
+    """Return whether steps of both runs alternate, and none begins before the other run's step has ended.
+
+    A replay's steps have no time of their own.
+    """
     if first.setting.recording or other.setting.recording:
         return False
-    ours, theirs = ([step.started for step in run.steps] for run in (first, other))
-    return min(ours) < max(theirs) and min(theirs) < max(ours)
+    steps = sorted(
+        (datetime.fromisoformat(step.started), len(step.throughput), side)
+        for side, run in enumerate((first, other))
+        for step in run.steps
+    )
+    changes = [(earlier, later) for earlier, later in pairwise(steps) if earlier[2] != later[2]]
+    ended = all(later[0] - earlier[0] >= timedelta(seconds=earlier[1] - 1) for earlier, later in changes)
+    return ended and 2 * len(changes) >= len(steps) - 1
 
 
 def _longer_loop(first: Run, other: Run) -> float | None:

@@ -16,7 +16,10 @@ if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
 
 
 UNDECIDED = 0.1
-"""From this probability of the likeliest size on, a longer measurement may show that the size keeps the limits."""
+"""From this probability of the likeliest size on, a longer measurement may show that the size keeps the limits.
+
+A probability that is smaller by no more than this is hardly smaller.
+"""
 DIGITS = 6
 """Decimals of a probability; further decimals are rounding errors."""
 
@@ -112,14 +115,16 @@ def _not_kept(
     """Return the answer where no size keeps the limits with enough probability.
 
     It is the most probable size if it keeps the limits more probably than not: the measurement was too short to tell.
-    Else it is the plateau's size; at a fixed rate, the smallest size whose latency is the lowest but for the noise.
+    The plateau's size replaces it where it is hardly less probable, and where no size is probable enough. At a fixed
+    rate, the smallest size whose latency is the lowest but for the noise takes its place there.
     """
     from poolsize.analysis.plateau import CERTAINTY
 
     likeliest = max(probabilities, key=lambda size: (round(probabilities[size], DIGITS), -size))
     rate = analysis.setting.plan.rate
     furthest = _furthest(analysis, limits_ms)
-    if probabilities[likeliest] >= 1 / 2:
+    hardly_less = probabilities[plateau_size] >= probabilities[likeliest] - UNDECIDED
+    if probabilities[likeliest] >= 1 / 2 and (rate is not None or not hardly_less):
         size = likeliest
     elif rate is None:
         size = plateau_size
@@ -134,6 +139,7 @@ def _not_kept(
         way_out,
         limits_ms=limits_ms,
         likeliest_size=likeliest,
+        decides=size != plateau_size,
         probability=probabilities[likeliest],
         certainty=CERTAINTY,
         undecided=undecided,

@@ -39,7 +39,8 @@ ASSUMED = (
 @click.option(
     "--usage-time",
     "usage_time_ms",
-    help="Your application's mean usage time of a transaction when nothing queues, e.g. 3.1ms: answer for it.",
+    help="Mean usage time of a transaction in your application when nothing queues, e.g. 3.1ms. The pool size is then "
+    "for that application.",
 )
 @limit_options
 @json_option

@@ -52,9 +52,9 @@ def run_in_turn(
             resumes = options[1].resume is not None
             awaited.append(begin(options[1] if resumes else options[1].having(output=other_path(first))))
             check(first, Path(sweeps[1].run_path))
-        except (BadInput, KeyboardInterrupt) as error:
+        except (BadInput, WorkFailed, KeyboardInterrupt) as error:
             _end_early(sweeps, remove=options[0].resume is None)
-            if isinstance(error, BadInput):
+            if not isinstance(error, KeyboardInterrupt):
                 raise
             raise Interrupted("interrupted before the first step", *error.args) from None
         try:

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -71,8 +71,9 @@ class LocustSweep:
         return None
 
     def give_turn(self) -> None:
-        """Let the sweep go on that awaits a turn."""
-        os.write(self._child.turns, b"\n")
+        """Let the sweep go on that awaits a turn. If it has ended instead, `follow` tells why."""
+        with suppress(BrokenPipeError):
+            os.write(self._child.turns, b"\n")
 
     def stop(self) -> None:
         """End the sweep early, and wait until it has cleaned up."""
@@ -162,6 +163,12 @@ class _Child:
     log: IO[bytes]
 
 
+def _own_environment() -> dict[str, str]:
+    """Return this process's environment without the URL of a second server, which no single sweep may know."""
+    against = OPTIONS["against_url"].variable
+    return {name: value for name, value in os.environ.items() if name != against}
+
+
 @contextmanager
 def _child(command: list[str], environment: dict[str, str], *, in_turn: bool) -> Iterator[_Child]:
     """Start Locust, and yield its process with the pipes to it.
@@ -173,7 +180,7 @@ def _child(command: list[str], environment: dict[str, str], *, in_turn: bool) ->
     descriptors = {DESCRIPTOR: str(writing)} | ({TURNS_DESCRIPTOR: str(turns_reading)} if in_turn else {})
     with tempfile.TemporaryFile() as log:
         locust = subprocess.Popen(
-            command, env=os.environ | environment | descriptors, pass_fds=[writing, turns_reading],
+            command, env=_own_environment() | environment | descriptors, pass_fds=[writing, turns_reading],
             stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
         )  # fmt: skip
         os.close(writing)

@@ -65,8 +65,8 @@ class SweepOptions:
         readers.whole_seconds, readers.write_seconds, replayed=True,
     )] = None
     interval: Annotated[float | None, Option(
-        "--interval", "How certain a search must be: upper end of the 95 % range divided by the lower end. It stops "
-        "earlier if a wrong size would hardly cost anything.",
+        "--interval", "Widest 95 % range with which a search may stop, as its upper end divided by its lower end. It "
+        "also stops if a wrong size would hardly cost anything.",
         "1.5", readers.decimal, readers.write_decimal, replayed=True,
     )] = None
     think_time_ms: Annotated[float | None, Option(
@@ -100,8 +100,8 @@ class SweepOptions:
         "--error-budget", "Share of failed transactions that ends a step early.", "1%", readers.share,
     )] = None
     verify: Annotated[tuple[int, ...] | None, Option(
-        "--verify", "Percentages, e.g. 70,80,90. After the sweep, measure the recommended size and its neighbours in "
-        "an open loop: at each size, arrival rates of these percentages of the throughput measured there.", "none",
+        "--verify", "Percentages, e.g. 70,80,90. After the sweep, measure the recommended size and its neighbours "
+        "again, in an open loop. The arrival rates at a size are these percentages of the size's throughput.", "none",
         readers.percentages, readers.write_whole_numbers,
     )] = None
     max_p95_ms: Annotated[float | None, Option(
@@ -142,13 +142,13 @@ class SweepOptions:
         readers.write_server_variable, repeatable=True,
     )] = None
     against_url: Annotated[str | None, Option(
-        "--against-url", "Second database, which is measured in turn with the first and compared. POOLSIZE_AGAINST_URL "
+        "--against-url", "Second database. Measure both databases alternately, and compare them. POOLSIZE_AGAINST_URL "
         "sets it too.", "none", readers.optional_text, settled=False, variable="POOLSIZE_AGAINST_URL", in_locust=False,
     )] = None
     against_options: Annotated[Mapping[str, str] | None, Option(
-        "--against-option", "Variable of a second private server, NAME=VALUE, which is measured in turn with the first "
-        "and compared.", "none", readers.server_variable, readers.write_server_variable, repeatable=True,
-        in_locust=False,
+        "--against-option", "NAME=VALUE. Start a second private server with this variable, measure both servers "
+        "alternately, and compare them.", "none", readers.server_variable, readers.write_server_variable,
+        repeatable=True, in_locust=False,
     )] = None
     # fmt: on
     typed: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False, compare=False)

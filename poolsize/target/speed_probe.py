@@ -78,8 +78,10 @@ def present_speed(cores: tuple[int, ...]) -> float | None:
         return None
     probe = SpeedProbe()
     probe.start(cores)
-    gevent.sleep(1)
-    probe.stop()
+    try:
+        gevent.sleep(1)
+    finally:
+        probe.stop()
     return probe.take()
 
 
@@ -92,10 +94,12 @@ def core_speeds(cores: tuple[int, ...]) -> tuple[float | None, float | None]:
     for _ in range(TURNS if cores else 0):
         as_they_are.append(_turn(cores))
         working = [True]
-        for core in cores:
-            _start_thread(_keep_busy, (core, working))
-        busy.append(_turn(cores))
-        working.clear()
+        try:
+            for core in cores:
+                _start_thread(_keep_busy, (core, working))
+            busy.append(_turn(cores))
+        finally:
+            working.clear()
     return _median(as_they_are), _median(busy)
 
 
@@ -107,8 +111,10 @@ def _median(speeds: Sequence[float | None]) -> float | None:
 def _turn(cores: tuple[int, ...]) -> float | None:
     probe = SpeedProbe(TURN_PAUSE_SECONDS, share=1.0)
     probe.start(cores)
-    gevent.sleep(TURN_SECONDS)
-    probe.stop()
+    try:
+        gevent.sleep(TURN_SECONDS)
+    finally:
+        probe.stop()
     return probe.take()
 
 

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -179,7 +180,7 @@ def test_an_interrupted_sweep_keeps_its_steps_and_resumes(
     done = poolsize("sweep", "--resume", "a.jsonl", url=server.url)
     assert_swept(done)
     run = load_run(path)
-    assert run.steps[: len(kept)] == kept
+    assert [replace(step, checks=()) for step in run.steps[: len(kept)]] == [replace(step, checks=()) for step in kept]
     assert remaining(run) is None
 
 

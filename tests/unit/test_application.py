@@ -187,7 +187,7 @@ def test_a_replay_has_no_sizes_and_fits_no_network(poolsize_here: Command, tmp_p
     assert answer.application_sizes == ()
     assert answer.database_size is None
     assert "network" not in vars(analysis.models)
-    assert "No pool size for another usage time is known: a replay does not know" in " ".join(
+    assert "No pool size for your application's own usage time is known: a replay does not know" in " ".join(
         recommendation_text(answer).split()
     )
     with pytest.raises(BadInput, match="a replay does not know"):

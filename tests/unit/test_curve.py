@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from poolsize.analysis.curve import candidates, fit_curve
-from poolsize.analysis.observation import Observation
+from poolsize.analysis.observation import MOST_STEPS, Observation, pool_repeats
 from poolsize.analysis.plateau import CERTAINTY, RANGE, plateau
 from poolsize.analysis.prior import PRIOR
 from tests.calibration import ALTERNATIVES, CERTAINTIES, POOLED_STEPS, RANGES
@@ -88,3 +88,12 @@ def test_candidates_hold_both_ends_and_are_never_far_apart(low: int, more: int, 
     assert list(sizes) == sorted(set(sizes))
     assert all(above <= max(below + 1, 1.3 * below) for below, above in pairwise(sizes))
     assert {size for size in also if low <= size <= low + more} <= set(sizes)
+
+
+def test_many_repeats_are_averaged_in_groups() -> None:
+    random = np.random.default_rng(1)
+    points = [Observation(size, 100 * size * (1 + 0.02 * random.standard_normal()), size) for size in SIZES * 100]
+    pooled = pool_repeats(points)
+    assert len(SIZES) <= len(pooled) <= MOST_STEPS + len(SIZES)
+    assert pool_repeats(points[:MOST_STEPS]) == points[:MOST_STEPS]
+    assert fit_curve(points, SIZES).mean == pytest.approx([100 * size for size in SIZES], rel=0.02)

@@ -109,9 +109,10 @@ def test_where_a_measurement_can_not_tell_the_answer_is_the_likeliest_size_with_
     assert 0.5 <= finding.values["probability"] < CERTAINTY
     warning = warning_sentences(answer.findings)[0]
     assert (
-        "No pool size is 80 % sure to keep the latency limit (p95 within 650 ms) with 256 users: the lowest" in warning
+        "No pool size is 80 % sure to keep the latency limit (p95 within 650 ms) with 256 users. The lowest measured"
+        in warning
     )
-    assert "The highest probability to keep it is " in warning
+    assert "The size most likely to keep the limit is " in warning
     assert "--step-time 40s or --repeats 3" in warning
     kept = recommend(analyze(replace(run, steps=steps)), LatencyLimits(max_p95_ms=900))
     assert "p95 within 900 ms with more than 99 % probability" in " ".join(reason_sentences(kept.findings))

@@ -6,7 +6,7 @@ from scipy.signal import lfilter
 
 from poolsize.analysis.analysis import analyze
 from poolsize.analysis.stats.confidence import mean_interval
-from poolsize.analysis.stats.noise import Noise
+from poolsize.analysis.stats.noise import Noise, series_fit
 from poolsize.runs.run import Run
 from tests.conftest import a_setting, a_step
 
@@ -62,3 +62,9 @@ def test_the_summaries_of_a_run_learn_from_all_its_steps() -> None:
         summaries = analyze(Run(a_setting(tuple(range(1, SIZES + 1))), tuple(steps))).sizes
         covering += sum(size.throughput.low <= TRUTH <= size.throughput.high for size in summaries)
     assert 0.91 <= covering / 30 / SIZES <= 0.99
+
+
+@pytest.mark.parametrize("length", [7, 8, 9, 15])
+def test_equal_logarithms_show_no_correlation(length: int) -> None:
+    """The mean of equal decimals differs from them by a rounding error, which is no noise."""
+    assert (series_fit((0.1,) * length).log_likelihood == 0).all()

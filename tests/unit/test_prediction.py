@@ -1,6 +1,7 @@
 """Users in front of a pool against closed forms, and what a run's network predicts against what was measured."""
 
 import csv
+import json
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,6 +17,7 @@ from poolsize.answer.predicted_size import predictor
 from poolsize.answer.prediction import predict
 from poolsize.answer.what_if import WhatIf
 from poolsize.errors import BadInput, WorkFailed
+from poolsize.present.json.prediction import prediction_json
 from poolsize.present.text.prediction import prediction_text
 from poolsize.present.text.sentences.findings import sentence
 from poolsize.runs.store import load_run
@@ -210,7 +212,7 @@ def test_what_is_not_cpu_stays_as_it_is_with_other_cores() -> None:
     assert more.network.cpu.demand_ms == demands.server_ms
     assert more.network.queue == as_it_was.network.queue
     assert any(
-        "0.166 ms of a transaction. Its other 0.685 ms do not depend" in note for note in map(sentence, more.findings)
+        "0.166 ms of CPU time there, and 0.685 ms that do not depend" in note for note in map(sentence, more.findings)
     )
 
 
@@ -267,3 +269,10 @@ def test_the_shape_of_usage_times_is_the_measured_one() -> None:
     without_users = replace(replayed, steps=tuple(replace(step, users=0) for step in replayed.steps))
     with pytest.raises(BadInput, match="give `users`"):
         predict(analyze(without_users), WhatIf())
+
+
+def test_a_prediction_is_a_json_object() -> None:
+    """With the fields of the network that are documented, and no others."""
+    fields = json.loads(prediction_json(predict(example("insert-mysql"), WhatIf(cores=8))))
+    assert fields["network"].keys() == {"client", "cpu", "queue", "delay_ms"}
+    assert fields["notes"]

@@ -55,7 +55,7 @@ def series_fit(series: tuple[float, ...]) -> SeriesFit:
     squares = np.maximum(raw / independent - precision * weighted_mean**2, 0.0)
     freedom = seconds - 1
     likelihood = -0.5 * (freedom * np.log(independent) + np.log(precision))
-    if deviations.any():
+    if max(series) > min(series):
         likelihood -= 0.5 * freedom * np.log(squares / squares.max())
     else:
         likelihood = np.zeros(len(correlations))  # equal seconds show no correlation

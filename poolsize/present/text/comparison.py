@@ -183,7 +183,8 @@ def _doubts(first: ComparedRun, other: RunDifference) -> list[str]:
     elif other.apart_seconds:
         doubts.append(
             f"The runs began {minutes(abs(other.apart_seconds))} apart: anything that changed on the machine "
-            "in between is part of the difference. To measure both in turn, use --against-url or --against-option."
+            "in between is part of the difference. To measure both servers alternately, use --against-url or "
+            "--against-option."
         )
     return doubts
 

@@ -10,8 +10,8 @@ from poolsize.units import count, milliseconds, number, per_second
 PRINTED = ("p50", "p95", "p99")
 """The quantiles whose errors are printed."""
 ERRORS = (
-    "Errors at the measured sizes, with the run's own settings (root mean square). The wait\n"
-    "times of each size are predicted from those of the other sizes:"
+    "Error of the prediction (root mean square), when it predicts the run itself. In this test,\n"
+    "the wait times at each size are predicted from the other sizes only:"
 )
 NEGLIGIBLE = 0.001
 """A time below this share of the longest is not named."""

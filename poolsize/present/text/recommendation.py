@@ -9,7 +9,7 @@ from poolsize.units import count, milliseconds
 
 BEFORE_THE_ANSWER = {Code.MOSTLY_FAILED, Code.TOO_FEW_VALID}
 """Findings that put the answer in doubt, or are the cause why there is none."""
-APPLICATIONS = "Pool size for your application, by the time that it adds (see --usage-time)"
+APPLICATIONS = "Pool size for an application whose code adds time to each transaction (--usage-time)"
 
 
 def recommendation_text(answer: Recommendation) -> str:
@@ -41,7 +41,10 @@ def _sizes(answer: Recommendation) -> str:
 
 
 WITHOUT_RANGE = {Code.CARRIES_RATE, Code.LIMIT_DECIDES}
-"""Findings of an answer that is one of the measured sizes, or that a limit decides: no 95 % range was estimated."""
+"""Findings of an answer that is one of the measured sizes, or that a limit decides: no 95 % range was estimated.
+
+A broken limit may decide the answer too (`decides`).
+"""
 
 
 def _headline(answer: Recommendation) -> str:
@@ -51,7 +54,7 @@ def _headline(answer: Recommendation) -> str:
         return f"Start with {count(answer.pool_size, 'connection')}."
     low, high = answer.range or (answer.pool_size, answer.pool_size)
     interval = f" (95 % range {low})" if low == high else f" (95 % range {low} to {high})"
-    if any(finding.code in WITHOUT_RANGE for finding in answer.findings):
+    if any(finding.code in WITHOUT_RANGE or finding.values.get("decides") for finding in answer.findings):
         interval = ""
     if answer.application is not None:
         interval += f" for a usage time of {milliseconds(answer.application.usage_time_ms)}"

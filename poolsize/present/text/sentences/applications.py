@@ -22,13 +22,11 @@ def _database_size(finding: Finding) -> str:
     if values["database_size"] is None:
         return text
     about = count(values["database_size"], "connection")
-    return (
-        f"{text} If clients took no time, {about} would saturate the database: a limit, not a pool size to configure."
-    )
+    return f"{text} If clients added no time, {about} would saturate the database: the lower limit for an application."
 
 
 def _no_application_sizes(finding: Finding) -> str:
-    return f"No pool size for another usage time is known: {EXPLANATIONS[finding.values['why']]}."
+    return f"No pool size for your application's own usage time is known: {EXPLANATIONS[finding.values['why']]}."
 
 
 def _application_size(finding: Finding) -> str:

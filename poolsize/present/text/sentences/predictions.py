@@ -9,8 +9,8 @@ from poolsize.units import milliseconds, number, pool_sizes
 def _cores_scale_cpu(finding: Finding) -> str:
     cpu_ms, other_ms = (milliseconds(float(finding.values[name])) for name in ("cpu_ms", "other_ms"))
     return (
-        f"Only the CPU time on the server scales with the cores: {cpu_ms} of a transaction. Its other {other_ms} do "
-        "not depend on them."
+        f"More cores let the server work on more transactions at a time. Each still needs {cpu_ms} of CPU time there, "
+        f"and {other_ms} that do not depend on the cores."
     )
 
 

@@ -16,9 +16,9 @@ def _plateau(finding: Finding) -> str:
         reached += ", the capacity."
     else:
         share = values["throughput"] / capacity
-        part = f"{100 * share:.0f} % of capacity" if share < 1 else "at least capacity"
         at_best = f" at {count(values['best_size'], 'connection')}" if values["best_measured"] else ""
-        reached += f", {part} ({per_second(capacity)}{at_best} by the fitted curve)."
+        by_curve = f"{per_second(capacity)}{at_best} by the fitted curve"
+        reached += f", {100 * share:.0f} % of capacity ({by_curve})." if share < 1 else f". Capacity is {by_curve}."
     among = "measured pool size" if values["among_measured"] else "pool size"
     smallest = (
         f"{size} is the smallest {among} within {percent(values['tolerance'])} of capacity with at least "

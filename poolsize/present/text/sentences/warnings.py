@@ -21,15 +21,15 @@ def _limit_broken(finding: Finding) -> str:
     load = users if values["rate"] is None else f" at {per_second(values['rate'])}"
     keeps = f"is {percent(values['certainty'])} sure to keep" if values["undecided"] else "keeps"
     broken = (
-        f"No pool size {keeps} the latency limit ({limits_text(values['limits_ms'])}){load}: the lowest "
+        f"No pool size {keeps} the latency limit ({limits_text(values['limits_ms'])}){load}. The lowest measured "
         f"{values['quantile']} is {milliseconds(values['lowest_ms'])}, at {count(values['pool_size'], 'connection')}. "
-        f"The highest probability to keep it is {probability_text(values['probability'])}, at "
-        f"{count(values['likeliest_size'], 'connection')}."
+        f"The size most likely to keep the limit is {values['likeliest_size']}, with a probability of "
+        f"{probability_text(values['probability'])}."
     )
     if values["is_edge"]:
-        return f"{broken} No larger pool was measured, and a larger pool may keep it: {_way_out(finding)}."
+        return f"{broken} No larger pool was measured, and a larger pool may keep the limit: {_way_out(finding)}."
     if finding.way_out is not None:
-        return f"{broken} To decide it, {_way_out(finding)}."
+        return f"{broken} To decide, {_way_out(finding)}."
     if values["rate"] is not None:
         return f"{broken} Larger pools are not faster. Use a lower rate, or do less work in a transaction."
     return f"{broken} Use fewer users, or do less work in a transaction."
