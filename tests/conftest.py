@@ -108,6 +108,11 @@ def example(name: str) -> Analysis:
     return analyze(load_run(EXAMPLES[name]))
 
 
+def measured(steps: Sequence[Step]) -> list[Step]:
+    """The steps without their checks: the check of the machine's speed is made again with each further step."""
+    return [replace(step, checks=()) for step in steps]
+
+
 def page_line(page: str, beginning: str, option: str) -> list[str]:
     """The words of the command on a page that begins like this and has this option."""
     lines = (ROOT / page).read_text().splitlines()

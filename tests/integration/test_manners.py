@@ -5,7 +5,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from poolsize import load_run
 from poolsize.sweep.next_step import remaining
 from poolsize.target.connection import connect, database_url
 from poolsize.target.private_server import PrivateServer, private_server
-from tests.conftest import Command, assert_swept, mysqld
+from tests.conftest import Command, assert_swept, measured, mysqld
 
 pytestmark = pytest.mark.server
 SHORT = (
@@ -180,7 +179,7 @@ def test_an_interrupted_sweep_keeps_its_steps_and_resumes(
     done = poolsize("sweep", "--resume", "a.jsonl", url=server.url)
     assert_swept(done)
     run = load_run(path)
-    assert [replace(step, checks=()) for step in run.steps[: len(kept)]] == [replace(step, checks=()) for step in kept]
+    assert measured(run.steps[: len(kept)]) == measured(kept)
     assert remaining(run) is None
 
 

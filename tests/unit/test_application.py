@@ -206,7 +206,7 @@ def test_runs_without_a_network_say_why() -> None:
 def test_the_table_is_in_text_report_and_json() -> None:
     analysis = example("oltp_read_write-mysql")
     answer = recommend(analysis)
-    assert "Pool size for your application" in recommendation_text(answer)
+    assert "Pool size for an application" in recommendation_text(answer)
     assert "| 20 ms |" in report_markdown(analysis, answer)
     values = json.loads(recommendation_json(answer))
     assert values["application"] is None
