@@ -12,17 +12,17 @@ from poolsize.runs.run import Run, Step
 
 SPEED_TOLERANCE = 0.03
 """Share by which the speed of a step may differ from the usual speed."""
+FEWEST_STEPS = 3
+"""Of fewer steps, none shows which speed is the usual one."""
 
 
 def usual_speed(run: Run) -> float | None:
-    """Return the median speed of the steps and of the calibration, the higher of two middle values; None without any.
+    """Return the median speed of the steps, the higher of two middle values; None with fewer than FEWEST_STEPS.
 
-    The unit is that of the counter machine_speed.
+    The unit is that of the counter machine_speed. The calibration does not count: it is another load.
     """
     measured = [speed for step in run.steps if (speed := step_speed(step)) is not None]
-    calibrated = run.calibration.speed if run.calibration else None
-    speeds = measured if calibrated is None else [*measured, calibrated]
-    return median_high(speeds) if speeds else None
+    return median_high(measured) if len(measured) >= FEWEST_STEPS else None
 
 
 def step_speed(step: Step) -> float | None:
@@ -44,7 +44,7 @@ def speed(run: Run, step: Step) -> CheckResult | None:
 
     The speed is that of a small piece of work on each core that the load or a local server may use, by the CPU time it
     takes. A neighbour on the same physical core, heat and another clock rate change it; other programs that take turns
-    with the load do not. The usual speed is the median of all steps and of the calibration, so a further step may
+    with the load do not. The usual speed is the median of all steps, from the third step on, so a further step may
     change the result. The difference may be larger by as much as a core is slower while the others are busy, which is
     measured before the first step. Before another attempt, the sweep waits up to a minute for the usual speed. Steps
     without a measured speed have no such check.

@@ -133,9 +133,14 @@ def test_the_usual_speed_is_that_of_most_steps_and_a_step_may_differ_by_3_percen
     assert speeds(100, 102.5, 97.5) == [True, True, True]
     assert speeds(100, 96, 100) == [True, False, True]
     assert speeds(100, 100, 104) == [True, True, False]
-    assert speeds(65, 100) == [False, True]  # a neighbour makes a machine slower, not faster
+    assert speeds(65, 65, 100, 100) == [False, False, True, True]  # a neighbour makes a machine slower, not faster
     assert speeds(65, 100, 100) == [False, True, True]
-    assert speeds(65, calibration=Calibration(7.0, 70.0, 100.0, 100.0)) == [False]
+
+
+def test_fewer_than_three_steps_do_not_show_the_usual_speed() -> None:
+    """The calibration neither: it is another load, and ran at another speed on a virtual machine."""
+    assert speeds(65, 100) == [True, True]
+    assert speeds(65, calibration=Calibration(7.0, 70.0, 100.0, 100.0)) == [True]
 
 
 def test_the_speed_that_the_own_load_explains_is_no_other_speed() -> None:
