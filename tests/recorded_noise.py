@@ -48,7 +48,7 @@ def recorded_noises(recording: Recording) -> list[float]:
     for seconds in recording.by_size.values():
         series = seconds.throughput
         starts = range(0, len(series) - WINDOW_SECONDS + 1, WINDOW_SECONDS)
-        windows = [standard_error([series[start : start + WINDOW_SECONDS]]) for start in starts]
+        windows = [standard_error(series[start : start + WINDOW_SECONDS]) for start in starts]
         if len(windows) < 3:
             continue
         means, errors = np.array(windows).T

@@ -79,7 +79,7 @@ def observed(
             mean = float(shape(np.array(size)))
             if between:
                 mean *= 1 + between * random.standard_normal()
-            points.append(Observation(size, *standard_error([seconds(mean, noise, length, random)])))
+            points.append(Observation(size, *standard_error(seconds(mean, noise, length, random))))
     return points
 
 

@@ -8,7 +8,7 @@ from statistics import fmean
 from poolsize.analysis.attempts import curve_steps, valid_steps, verification_steps
 from poolsize.analysis.bottleneck import Bottleneck, Evidence, bottleneck
 from poolsize.analysis.by_size import BySize, steps_by_size
-from poolsize.analysis.curve import FittedCurve, candidates, fit_curve
+from poolsize.analysis.curve import FittedCurve, fit_between
 from poolsize.analysis.fitted_models import FittedModels
 from poolsize.analysis.latency_curve import LatencyCurve
 from poolsize.analysis.observation import Observation, group_neighbouring_sizes
@@ -153,7 +153,7 @@ def analyze(run: Run, tolerance: float = TOLERANCE) -> Analysis:
     if run.plan.rate is not None and observed:
         estimate = open_loop_plateau(measured, run.plan.rate, tolerance)
     elif any(observation.throughput for observation in observed):
-        fitted = fit_curve(observed, candidates(min(measured), max(measured), measured))
+        fitted = fit_between(observed)
         estimate = plateau(fitted, tolerance, of_grid=run.plan.search is None)
     verified = tuple(
         verified_step(step, fitted.at(step.pool_size) if fitted else step.rate or 0.0, timeout_ms)

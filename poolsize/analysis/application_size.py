@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from poolsize.analysis.curve import PER_DOUBLING, candidates
 from poolsize.analysis.models.fitted_network import FittedNetwork
 from poolsize.analysis.stats.confidence import TAILS
 
@@ -17,15 +18,12 @@ ADDED_MS = (0.0, 1.0, 2.0, 5.0, 20.0)
 """Times that an application adds to the time in the database, in ms: the rows of the table."""
 LARGEST = 2000
 """The largest pool size, in connections, that is looked for."""
-DOUBLING = 4
-GRID = sorted({round(2 ** (step / DOUBLING)) for step in range(11 * DOUBLING)} | {LARGEST})
-"""Pool sizes at which capacity is looked for, DOUBLING of them in each doubling."""
+GRID = candidates(1, LARGEST)
+"""Pool sizes at which capacity is looked for."""
 FLAT = 0.1
 """Throughput no longer rises if a doubling of the pool size gains less than this share of the tolerance."""
 WIDEST = 8
 """A size is not determined if the upper end of its range is more than this multiple of the lower end."""
-SAMPLES = 100
-"""Sampled networks from which a size and its 95 % range are read."""
 
 
 @dataclass(frozen=True)
@@ -58,8 +56,9 @@ def application_sizes(network: FittedNetwork, tolerance: float) -> tuple[Applica
     Sizes that are not determined, and those above 2,000 connections, are left out. network: of the run.
     tolerance: share of capacity by which throughput at a size may be lower.
     """
-    samples = network.samples(SAMPLES)
-    rows = (_size(network, added_ms, [(sample, added_ms) for sample in samples], tolerance) for added_ms in ADDED_MS)
+    rows = (
+        _size(network, added_ms, [(sample, added_ms) for sample in network.samples], tolerance) for added_ms in ADDED_MS
+    )
     return tuple(row for row in rows if row and row.is_certain)
 
 
@@ -69,14 +68,14 @@ def size_for_usage_time(network: FittedNetwork, usage_time_ms: float, tolerance:
     usage_time_ms: mean when nothing queues, at least `shortest_usage_time_ms`. network, tolerance: as in
     application_sizes.
     """
-    samples = [(sample, max(0.0, usage_time_ms - sample.database_ms)) for sample in network.samples(SAMPLES)]
+    samples = [(sample, max(0.0, usage_time_ms - sample.database_ms)) for sample in network.samples]
     size = _size(network, max(0.0, usage_time_ms - network.database_ms), samples, tolerance)
     return size and replace(size, usage_time_ms=usage_time_ms)
 
 
 def shortest_usage_time_ms(network: FittedNetwork) -> float:
     """Return the lower end of the 95 % range of the database's part of a lone transaction, in ms."""
-    return float(np.quantile([sample.database_ms for sample in network.samples(SAMPLES)], TAILS[0]))
+    return float(np.quantile([sample.database_ms for sample in network.samples], TAILS[0]))
 
 
 def _size(
@@ -97,14 +96,14 @@ def _size(
 def _plateau(network: FittedNetwork, tolerance: float) -> tuple[int, float] | None:
     """Return the smallest size within the tolerance of capacity, and capacity; None with more than 2,000 connections.
 
-    Capacity is found where throughput no longer rises.
+    Capacity is the throughput at the first pool size beyond which throughput no longer rises.
     """
     needed = 2 * network.database_ms * min(station.highest_rate for station in network.stations if station.demand_ms)
-    begin = min(len(GRID), DOUBLING + 1 + int(np.searchsorted(GRID, needed)))
-    for end in [*range(begin, len(GRID), DOUBLING), len(GRID)]:
+    begin = min(len(GRID), PER_DOUBLING + 1 + int(np.searchsorted(GRID, needed)))
+    for end in [*range(begin, len(GRID), PER_DOUBLING), len(GRID)]:
         rates = network.throughput(GRID[:end])
         capacity = float(rates.max())
-        if capacity > (1 + FLAT * tolerance) * rates[:-DOUBLING].max():
+        if capacity > (1 + FLAT * tolerance) * rates[:-PER_DOUBLING].max():
             continue
         above = int(np.argmax(rates >= (1 - tolerance) * capacity))
         between = range(GRID[above - 1] + 1 if above else 1, GRID[above] + 1)

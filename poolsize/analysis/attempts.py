@@ -36,8 +36,7 @@ def curve_steps(plan: SweepPlan, steps: Sequence[Step]) -> tuple[Step, ...]:
     """Return the steps of the throughput curve, in the order they were measured.
 
     At each planned step, the first attempt that need not be retried counts; if every attempt failed, the last counts.
-    In a search, which plans no repeats, a failed attempt counts only where its pool size has no better step. There, an
-    attempt at another speed of the machine counts only where the size is not measured again.
+    In a search, which plans no repeats, a failed attempt counts only where its pool size has no better step.
     """
     best: dict[StepKey, Step] = {}
     for step in steps:
@@ -48,9 +47,7 @@ def curve_steps(plan: SweepPlan, steps: Sequence[Step]) -> tuple[Step, ...]:
     if plan.search is None:
         return chosen
     good_sizes = {step.pool_size for step in chosen if not step.retryable}
-    failed = Counter(step.pool_size for step in steps if step.rate == plan.rate and step.retryable)
-    again = {step.pool_size for step in chosen if step.had_other_speed and failed[step.pool_size] < plan.attempts}
-    return tuple(step for step in chosen if not step.retryable or step.pool_size not in good_sizes | again)
+    return tuple(step for step in chosen if not step.retryable or step.pool_size not in good_sizes)
 
 
 def verification_steps(run: Run) -> tuple[Step, ...]:

@@ -153,6 +153,12 @@ def candidates(low: int, high: int, also: Sequence[int] = ()) -> tuple[int, ...]
     return tuple(sorted({size for size in regular | {low, high, *also} if low <= size <= high}))
 
 
+def fit_between(observations: Sequence[Observation]) -> FittedCurve:
+    """Return the curve fitted to the observations, over the candidates from their smallest size to their largest."""
+    measured = [observation.pool_size for observation in observations]
+    return fit_curve(observations, candidates(min(measured), max(measured), measured))
+
+
 def fit_curve(observations: Sequence[Observation], sizes: Sequence[int], prior: Prior = PRIOR) -> FittedCurve:
     """Return the curve fitted to the observations, over the sizes.
 

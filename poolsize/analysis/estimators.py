@@ -7,12 +7,13 @@ peak of throughput. Kneedle estimates the point where the curve bends most.
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import groupby
 from math import ceil
 
 import numpy as np
 
-from poolsize.analysis.curve import FittedCurve, candidates, fit_curve
+from poolsize.analysis.curve import candidates, fit_between
 from poolsize.analysis.models.fitted_network import NOTHING_MEASURED, FittedNetwork, MeasuredStations
 from poolsize.analysis.models.kneedle import knee
 from poolsize.analysis.models.network_fit import fit_network
@@ -22,7 +23,7 @@ from poolsize.analysis.plateau import ROUNDING, TOLERANCE, plateau
 from poolsize.analysis.stats.confidence import TAILS
 
 SAMPLES = 100
-"""Sampled networks, or sampled curves in Kneedle, from which a 95 % range is read."""
+"""Sampled curves in Kneedle, from which a 95 % range is read."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ class PlateauEstimator(Estimator):
 
     def estimate(self, observations: Sequence[Observation]) -> SizeRange:
         """Return the plateau's size and range."""
-        answer = plateau(_fitted_curve(observations), self.tolerance, of_grid=self.of_grid)
+        answer = plateau(fit_between(observations), self.tolerance, of_grid=self.of_grid)
         return SizeRange(answer.pool_size, answer.low, answer.high)
 
     def pool_size(self, observations: Sequence[Observation]) -> int | None:
@@ -77,7 +78,7 @@ class PlateauEstimator(Estimator):
 
     def predict(self, observations: Sequence[Observation], size: int) -> float | None:
         """Return the fitted curve's throughput per second."""
-        return _fitted_curve(observations).at(size)
+        return fit_between(observations).at(size)
 
 
 class UslEstimator(Estimator):
@@ -108,12 +109,12 @@ class ClosedNetworkEstimator(Estimator):
     """The plateau of the closed network fitted to the observations."""
 
     def estimate(self, observations: Sequence[Observation]) -> SizeRange:
-        """Return the smallest size within the tolerance; its range comes from SAMPLES samples of the fit."""
+        """Return the smallest size within the tolerance; its range comes from the samples of the fit."""
         network = fitted_network(observations, self.measured)
         if network is None:
             return NO_ANSWER
         sizes = _candidates(observations)
-        sampled = [self._plateau(other, sizes) for other in network.samples(SAMPLES)]
+        sampled = [self._plateau(other, sizes) for other in network.samples]
         low, high = np.quantile(sampled, TAILS, method="nearest")
         return SizeRange(self._plateau(network, sizes), int(low), int(high))
 
@@ -172,6 +173,11 @@ def fitted_network(
 
     measured: the service demands that were measured.
     """
+    return _fitted_network(tuple(observations), measured)
+
+
+@lru_cache(maxsize=32)  # an answer needs the network of all observations twice, as an estimator and for applications
+def _fitted_network(observations: tuple[Observation, ...], measured: MeasuredStations) -> FittedNetwork | None:
     return fit_network(*means_by_size(observations), measured)
 
 
@@ -186,10 +192,6 @@ def means_by_size(observations: Sequence[Observation]) -> tuple[list[int], list[
 def _candidates(observations: Sequence[Observation]) -> tuple[int, ...]:
     sizes = sorted({observation.pool_size for observation in observations})
     return candidates(sizes[0], sizes[-1], sizes)
-
-
-def _fitted_curve(observations: Sequence[Observation]) -> FittedCurve:
-    return fit_curve(observations, _candidates(observations))
 
 
 def _peak_inside(law: Usl | None, sizes: Sequence[int]) -> int | None:

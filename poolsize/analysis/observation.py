@@ -44,7 +44,7 @@ class Observation:
 
 @lru_cache(maxsize=4096)  # a search fits all earlier steps again for every step that it plans
 def _mean_and_error(seconds: tuple[float, ...]) -> tuple[float, float]:
-    return standard_error([seconds])
+    return standard_error(seconds)
 
 
 def pool_repeats(observations: Sequence[Observation]) -> Sequence[Observation]:

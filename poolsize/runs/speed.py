@@ -19,9 +19,11 @@ FEWEST_STEPS = 3
 def usual_speed(run: Run) -> float | None:
     """Return the median speed of the steps, the higher of two middle values; None with fewer than FEWEST_STEPS.
 
-    The unit is that of the counter machine_speed. The calibration does not count: it is another load.
+    The unit is that of the counter machine_speed. The calibration and the verification do not count: they are another
+    load, and a verification must not change the curve that it verifies.
     """
-    measured = [speed for step in run.steps if (speed := step_speed(step)) is not None]
+    curve = [step for step in run.steps if step.rate == run.plan.rate]
+    measured = [speed for step in curve if (speed := step_speed(step)) is not None]
     return median_high(measured) if len(measured) >= FEWEST_STEPS else None
 
 
@@ -33,13 +35,14 @@ def step_speed(step: Step) -> float | None:
 def is_usual(run: Run, speed: float) -> bool:
     """Return whether a speed is the run's usual speed, within 3 % and what the run's own load explains."""
     usual = usual_speed(run)
-    if usual is None:
-        return True
-    loaded = _loaded_share(run)
+    return usual is None or _is_near(speed, usual, _loaded_share(run))
+
+
+def _is_near(speed: float, usual: float, loaded: float) -> bool:
     return (1 - SPEED_TOLERANCE) * loaded * usual <= speed <= (1 + SPEED_TOLERANCE) / loaded * usual
 
 
-def speed(run: Run, step: Step) -> CheckResult | None:
+def speed(step: Step, usual: float, loaded: float) -> CheckResult | None:
     """Check that the machine ran at the usual speed of the run, within 3 %; other speeds give other throughputs.
 
     The speed is that of a small piece of work on each core that the load or a local server may use, by the CPU time it
@@ -53,26 +56,29 @@ def speed(run: Run, step: Step) -> CheckResult | None:
     `deviation` of the speed, a share; `loaded_share`, the speed under the run's own load as a share of the idle speed;
     `steal_cores` that the hypervisor gave to other machines.
     """
-    measured, usual = step_speed(step), usual_speed(run)
-    if measured is None or usual is None:
+    measured = step_speed(step)
+    if measured is None:
         return None
     values = {
         "speed": measured,
         "usual_speed": usual,
         "deviation": measured / usual - 1,
-        "loaded_share": _loaded_share(run),
+        "loaded_share": loaded,
         "steal_cores": step.counter("machine_steal"),
     }
-    return CheckResult(Check.SPEED, is_usual(run, measured), values)
+    return CheckResult(Check.SPEED, _is_near(measured, usual, loaded), values)
 
 
 def with_speed_checks(run: Run) -> Run:
     """Return the run with the speed check of each step against the usual speed of the whole run."""
-    return replace(run, steps=tuple(_with_speed_check(run, step) for step in run.steps))
+    usual, loaded = usual_speed(run), _loaded_share(run)
+    if usual is None:
+        return run
+    return replace(run, steps=tuple(_with_speed_check(step, usual, loaded) for step in run.steps))
 
 
-def _with_speed_check(run: Run, step: Step) -> Step:
-    result = speed(run, step)
+def _with_speed_check(step: Step, usual: float, loaded: float) -> Step:
+    result = speed(step, usual, loaded)
     if result is None:
         return step
     return replace(step, checks=(*(check for check in step.checks if check.check is not Check.SPEED), result))

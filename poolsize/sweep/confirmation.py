@@ -3,16 +3,15 @@
 from collections.abc import Sequence
 
 from poolsize.analysis.attempts import attempt_counts, curve_steps, step_key, valid_steps
-from poolsize.analysis.curve import FittedCurve, candidates, fit_curve
+from poolsize.analysis.curve import fit_between
 from poolsize.analysis.observation import Observation, group_neighbouring_sizes
 from poolsize.analysis.plateau import plateau
 from poolsize.runs.plan import PlannedStep, SweepPlan
 from poolsize.runs.run import Step
+from poolsize.sweep.progress import CONFIRMED
 
 HANGS = 0.2
 """The answer hangs on a size if it changes by more than this share when the size is left out."""
-CONFIRMED = 2
-"""Valid steps that confirm a size; one more where a step was probably disturbed, even if the answer stays the same."""
 FEWEST_SIZES = 4
 """With fewer sizes, one that is left out leaves no curve to judge it by."""
 NEAREST = 2
@@ -37,14 +36,17 @@ def step_to_confirm(plan: SweepPlan, steps: Sequence[Step]) -> PlannedStep | Non
 
 
 def _unconfirmed(steps: Sequence[Step]) -> list[int]:
-    """Return the sizes with too few steps on which the answer hangs, ascending."""
+    """Return the sizes with too few steps on which the answer hangs, ascending.
+
+    A size needs one step more where a step was probably disturbed, even if the answer stays the same.
+    """
     observations = group_neighbouring_sizes(
         [Observation.of(step) for step in sorted(steps, key=lambda step: step.pool_size)]
     )
     sizes = sorted({observation.pool_size for observation in observations})
     if len(sizes) < FEWEST_SIZES:
         return []
-    curve = _fitted(observations)
+    curve = fit_between(observations)
     answer = plateau(curve, of_grid=True).pool_size
     counts = {size: sum(observation.pool_size == size for observation in observations) for size in sizes}
     below, above = [size for size in sizes if size <= answer], [size for size in sizes if size > answer]
@@ -64,10 +66,5 @@ def _changes(answer: int, observations: Sequence[Observation]) -> bool:
     """Return whether these observations give another answer."""
     if not any(observation.throughput for observation in observations):
         return True
-    other = plateau(_fitted(observations), of_grid=True).pool_size
+    other = plateau(fit_between(observations), of_grid=True).pool_size
     return max(answer, other) > (1 + HANGS) * min(answer, other)
-
-
-def _fitted(observations: Sequence[Observation]) -> FittedCurve:
-    sizes = [observation.pool_size for observation in observations]
-    return fit_curve(observations, candidates(min(sizes), max(sizes), sizes))

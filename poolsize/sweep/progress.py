@@ -17,7 +17,7 @@ from poolsize.runs.plan import Search, SweepPlan
 from poolsize.runs.run import Step
 
 CONFIRMED = 2
-"""Valid steps of each decisive size before a search may end."""
+"""Valid steps that confirm a size on which the answer hangs."""
 MAX_SHORT, MAX_EXCESS = 0.0035, 0.5
 """A search may end when the expected loss is within these bounds: see Progress.shortfall and Progress.excess.
 
@@ -35,8 +35,9 @@ class Progress:
 
     @cached_property
     def valid(self) -> tuple[Step, ...]:
-        """The valid steps of the curve."""
-        return valid_steps(curve_steps(self.plan, self.steps))
+        """The valid steps of the curve, without those at another speed of the machine that are measured again."""
+        steps = valid_steps(curve_steps(self.plan, self.steps))
+        return tuple(step for step in steps if not step.had_other_speed or step.pool_size in self.exhausted)
 
     @cached_property
     def has_throughput(self) -> bool:

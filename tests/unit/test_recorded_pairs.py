@@ -26,7 +26,7 @@ def recordings() -> list[Recording]:
 
 
 def step(series: Sequence[float], start: int) -> tuple[float, float]:
-    return standard_error([series[start : start + STEP_SECONDS]])
+    return standard_error(series[start : start + STEP_SECONDS])
 
 
 def equal_pairs(recording: Recording, random: np.random.Generator, repeats: int, *, interleaved: bool) -> list[Pair]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import islice
 
 import numpy as np
@@ -16,8 +17,10 @@ LEAST_TIME = 1e-6
 """Lower bound of demand and delay, as a multiple of the time of a lone transaction."""
 MOST_SLOWDOWN = 10.0
 LEAST_SCALING = 0.2
+SAMPLES = 100
+"""Sampled networks, from which a 95 % range is read."""
 TRIES = 4
-"""Networks that are drawn for each sample."""
+"""Vectors of parameters that are sampled for each sampled network; most agree with the measured curve."""
 FARTHEST = float(chdtri(4, 0.01))
 """Chi squared of four parameters that a sampled network may differ by from the fitted network: 99 % differ by less."""
 
@@ -91,13 +94,14 @@ class FittedNetwork:
         """Return the transactions per second with full pools of these sizes, one value a size."""
         return 1000 * throughputs_at(self.stations, self.delay_ms, sizes)
 
-    def samples(self, number: int) -> "list[FittedNetwork]":
-        """Return a number of networks sampled from the fit's uncertainty, the same at every call.
+    @cached_property
+    def samples(self) -> "list[FittedNetwork]":
+        """SAMPLES networks, sampled from the fit's uncertainty with a fixed seed.
 
-        The network and its alternatives have shares of this number by their weights.
+        The network and its alternatives have shares of them by their weights.
         """
         ends = np.cumsum([0.0, *self.weights]) / sum(self.weights)
-        shares = np.diff(np.rint(number * ends)).astype(int).tolist()
+        shares = np.diff(np.rint(SAMPLES * ends)).astype(int).tolist()
         structures = (self, *self.alternatives)
         return [sample for network, share in zip(structures, shares, strict=True) for sample in network._sampled(share)]
 
@@ -111,8 +115,8 @@ class FittedNetwork:
         low = np.array([LEAST_TIME * fitted.demand_ms, 0.0, 0.0, LEAST_SCALING])
         high = np.array([np.inf, np.inf, MOST_SLOWDOWN, 1.0])
         random = np.random.default_rng(0)
-        drawn = random.multivariate_normal(best, self.covariance, TRIES * number, method="eigh")
-        networks = (self._with(parameters) for parameters in np.clip(drawn, low, high).tolist())
+        sampled = random.multivariate_normal(best, self.covariance, TRIES * number, method="eigh")
+        networks = (self._with(parameters) for parameters in np.clip(sampled, low, high).tolist())
         agreeing = list(islice((network for network in networks if self._agrees(network)), number))
         return agreeing + [self] * (number - len(agreeing))
 

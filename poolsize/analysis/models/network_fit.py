@@ -30,7 +30,7 @@ from poolsize.analysis.vector import Matrix, Vector
 FEWEST_SIZES = 4
 """Four parameters need four sizes or more."""
 SERVERS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
-"""Numbers of servers of the further queue; all are tried."""
+"""Numbers of servers of the further queue; those up to the largest pool size are tried."""
 STARTS = ((0.95, 1e-5), (0.95, 1e-2), (0.5, 1e-5), (0.5, 1e-2))
 """Scaling and slowdown from which a fit begins."""
 ROUGH, EXACT = 1e-3, 1e-13

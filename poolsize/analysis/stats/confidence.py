@@ -14,7 +14,7 @@ from math import inf, isfinite, sqrt
 import numpy as np
 from scipy.special import stdtrit
 
-from poolsize.analysis.stats.noise import Noise, mean_variance, series_fit
+from poolsize.analysis.stats.noise import Noise, inflation_under, mean_variance, series_fit
 from poolsize.analysis.vector import Vector
 
 CONFIDENCE = 0.95
@@ -86,44 +86,25 @@ def mean_error(series: Sequence[Sequence[float]], noise: Noise | None = None) ->
     return noise.scale * sqrt(mean_variance(fits, noise.weights)), freedom
 
 
-def standard_error(series: Sequence[Sequence[float]]) -> tuple[float, float]:
-    """Return the mean of one or more series of seconds and its standard error, both in the unit of the series.
+def standard_error(seconds: Sequence[float]) -> tuple[float, float]:
+    """Return the mean of a series of seconds and its standard error, both in the unit of the series.
 
-    With too few seconds (see mean_interval) the error is a fifth of the mean.
+    With fewer than 4 seconds the error is a fifth of the mean.
     """
-    mean, error, independent = _mean(series)
-    return mean, error if independent else UNKNOWN_ERROR * mean
-
-
-def _mean(series: Sequence[Sequence[float]]) -> tuple[float, float, float]:
-    """Return the mean, its standard error, and the equivalent number of independent seconds: 0 for too few seconds."""
-    repeats = [np.asarray(repeat, float) for repeat in series if len(repeat)]
-    seconds = np.concatenate(repeats) if repeats else np.zeros(0)
-    mean = float(seconds.mean()) if seconds.size else 0.0
-    if seconds.size < FEWEST_SECONDS or max(map(len, repeats)) < 2:
-        return mean, 0.0, 0.0
-    variance = float(seconds.var())
+    series = np.asarray(seconds, float)
+    mean = float(series.mean()) if series.size else 0.0
+    if series.size < FEWEST_SECONDS:
+        return mean, UNKNOWN_ERROR * mean
+    variance = float(series.var())
     if variance == 0:
-        return mean, 0.0, float(seconds.size)
-    length = round(seconds.size / len(repeats))
-    inflation = _inflation(_lag_one([repeat - mean for repeat in repeats], variance, length), length)
-    independent = seconds.size / inflation
+        return mean, 0.0
+    independent = series.size / float(inflation_under(_lag_one(series - mean, variance), series.size)[0])
     unbiased = variance / max(1 - 1 / independent, 0.05)
-    return mean, float(np.sqrt(unbiased / independent)), independent
+    return mean, sqrt(unbiased / independent)
 
 
-def _lag_one(deviations: Sequence[Vector], variance: float, length: int) -> float:
-    """Return the correlation of a second with the next, bias-corrected, at least 0.
-
-    deviations: the repeats' seconds less their common mean. length: seconds of a repeat.
-    """
-    products = np.concatenate([repeat[1:] * repeat[:-1] for repeat in deviations])
-    raw = float(products.mean()) / variance
-    highest = length / (length + SHORTEST_MEMORY)
-    return float(np.clip(raw + (1 + BIAS_SLOPE * raw) / sum(map(len, deviations)), 0.0, highest))
-
-
-def _inflation(correlation: float, length: int) -> float:
-    """Return the variance of a mean of that many correlated seconds, relative to one of independent seconds."""
-    lags = np.arange(1, length)
-    return float(1 + 2 * ((1 - lags / length) * correlation**lags).sum())
+def _lag_one(deviations: Vector, variance: float) -> float:
+    """Return the correlation of a second with the next, bias-corrected, at least 0. deviations: from the mean."""
+    raw = float((deviations[1:] * deviations[:-1]).mean()) / variance
+    highest = len(deviations) / (len(deviations) + SHORTEST_MEMORY)
+    return float(np.clip(raw + (1 + BIAS_SLOPE * raw) / len(deviations), 0.0, highest))

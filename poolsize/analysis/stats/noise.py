@@ -64,9 +64,14 @@ def series_fit(series: tuple[float, ...]) -> SeriesFit:
 
 @lru_cache(maxsize=1024)
 def inflation(seconds: int) -> Vector:
-    """Return the variance of a mean of that many seconds, relative to independent ones, under each correlation."""
+    """Return the variance of a mean of that many seconds, relative to independent ones, under the CORRELATIONS."""
+    return inflation_under(CORRELATIONS, seconds)
+
+
+def inflation_under(correlation: float | Vector, seconds: int) -> Vector:
+    """Return the variance of a mean of correlated seconds, relative to independent ones, under each correlation."""
     lags = np.arange(1, seconds)[:, None]
-    return np.asarray(1 + 2 * ((1 - lags / seconds) * CORRELATIONS**lags).sum(axis=0))
+    return np.asarray(1 + 2 * ((1 - lags / seconds) * np.atleast_1d(correlation) ** lags).sum(axis=0))
 
 
 def mean_variance(fits: Sequence[SeriesFit], weights: Vector) -> float:
