@@ -31,7 +31,6 @@ class Analysis:
     curve: fitted to the valid steps; None at a fixed rate, and without a valid step that did a transaction.
     plateau: of the fitted curve; at a fixed rate, the smallest size that served the rate; None without a valid step.
     bottleneck: what limits throughput from the plateau on; None at a fixed rate, in a replay, and without a plateau.
-    verified: the steps that measured the answer, and the sizes next to it, at parts of their own throughput.
 
     `by_size` looks a pool size up; `models` fits the models that the plateau does not need.
     """
@@ -42,7 +41,6 @@ class Analysis:
     curve: FittedCurve | None
     plateau: Plateau | None
     bottleneck: Bottleneck | None
-    verified: tuple[VerifiedStep, ...]
 
     @property
     def setting(self) -> Setting:
@@ -117,6 +115,16 @@ class Analysis:
         """Percentiles of the total time over pool sizes, with their uncertainty. At least one size must be valid."""
         return LatencyCurve.of(self.curve, self.by_size)
 
+    @cached_property
+    def verified(self) -> tuple[VerifiedStep, ...]:
+        """The steps that measured the answer, and the sizes next to it, at parts of their own throughput."""
+        timeout_ms = 1000 * self.run.plan.pool_timeout_seconds
+        return tuple(
+            verified_step(step, self.throughput_at(step.pool_size), timeout_ms)
+            for step in verification_steps(self.run)
+            if self.valid_sizes
+        )
+
     @property
     def best_size(self) -> int | None:
         """The size at which the fitted curve is highest, measured or not; None at a fixed rate."""
@@ -155,11 +163,7 @@ def analyze(run: Run, tolerance: float = TOLERANCE) -> Analysis:
     elif any(observation.throughput for observation in observed):
         fitted = fit_between(observed)
         estimate = plateau(fitted, tolerance, of_grid=run.plan.search is None)
-    verified = tuple(
-        verified_step(step, fitted.at(step.pool_size) if fitted else step.rate or 0.0, timeout_ms)
-        for step in verification_steps(run)
-    )
-    return Analysis(run, steps, sizes, fitted, estimate, _bottleneck(run, steps, estimate), verified)
+    return Analysis(run, steps, sizes, fitted, estimate, _bottleneck(run, steps, estimate))
 
 
 def observations(steps: Sequence[Step]) -> Sequence[Observation]:
