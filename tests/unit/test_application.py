@@ -61,6 +61,7 @@ def test_the_simulation_agrees_with_the_formula(name: str) -> None:
         assert rate == pytest.approx(1000 * throughputs(used, delay_ms, size)[-1], rel=0.05)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("added_ms", [0.0, 2.0, 20.0])
 @pytest.mark.parametrize("name", NETWORKS)
 def test_the_size_is_the_plateau_of_the_simulated_application(name: str, added_ms: float) -> None:

@@ -74,6 +74,7 @@ def test_analyze_prints_and_draws(poolsize_here: Command, tmp_path: Path) -> Non
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("arguments", "message", "code"),
     [

@@ -20,6 +20,7 @@ def autocorrelated(generator: np.random.Generator, seconds: int, correlation: fl
     return series
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("correlation", [0.0, 0.5, 0.8])
 @pytest.mark.parametrize(("repeats", "seconds", "most"), [(1, 60, 970), (3, 15, 985), (3, 30, 985)])
 def test_a_95_percent_interval_holds_the_truth_without_a_run_to_learn_from(

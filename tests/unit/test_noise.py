@@ -38,12 +38,14 @@ def coverage(seconds: int, correlation: float, repeats: int = 1, between: float 
     return covering / RUNS / SIZES
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("correlation", [0.0, 0.5, 0.8])
 @pytest.mark.parametrize("seconds", [8, 15, 60])
 def test_the_interval_of_a_single_step_holds_the_truth_in_93_to_97_of_100(seconds: int, correlation: float) -> None:
     assert 0.93 <= coverage(seconds, correlation) <= 0.97
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("correlation", [0.0, 0.5])
 @pytest.mark.parametrize("between", [0.5, 1.0])
 def test_repeats_show_the_noise_between_steps(correlation: float, between: float) -> None:

@@ -44,6 +44,7 @@ FLAT, DIP = np.zeros(7), np.array([0, 0, 0, np.log(0.7), 0, 0, 0])
 CLIFF, SLOPE = np.array([0, 0, 0, 0, *np.log([0.8] * 3)]), np.linspace(0, -0.3, 7)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("truth", [FLAT, FLAT[:4], FLAT[:3], DIP, CLIFF, SLOPE], ids=str)
 @pytest.mark.parametrize("steps", [0.005, 0.015, 0.03])
 def test_intervals_hold_the_truth_where_steps_differ_by_up_to_3_percent(truth: np.ndarray, steps: float) -> None:

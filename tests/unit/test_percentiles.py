@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from poolsize.analysis.stats.percentiles import HIGHEST_US, QUANTILES, empty_histogram, merged, percentiles, quantiles
 
 
+@pytest.mark.long
 @settings(max_examples=40)  # the library takes a tenth of a second for each
 @given(st.lists(st.tuples(st.integers(1, HIGHEST_US), st.integers(1, 1000)), min_size=1, max_size=50))
 def test_percentiles_are_the_library_s(values: list[tuple[int, int]]) -> None:

@@ -143,6 +143,7 @@ def test_a_second_is_complete_when_every_worker_has_reported_it() -> None:
     assert [complete.transactions for complete in seconds.complete] == [20, 1]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("lag_one", [0.0, 0.5, 0.8])
 def test_intervals_hold_the_truth_whatever_the_rules_made_of_the_step(lag_one: float) -> None:
     """600 steps of 30 s of 3 % noise, warm-up cut and all: nearly as often as without the rules (test_confidence)."""

@@ -29,6 +29,7 @@ def simulated_waits(number: int, variability: float, pauses_per_ms: float, pause
     return moments[number:] - moments[:-number]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("variability", "pauses_per_ms", "pause_ms"),
     [(1.0, 0.0, 0.0), (6.0, 0.0, 0.0), (2.0, 0.002, 40.0), (4.0, 0.01, 15.0)],
