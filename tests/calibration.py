@@ -1,4 +1,4 @@
-"""Shows where the constants of the fitted curve come from: simulations whose truth is known, and recorded curves.
+"""Shows the effect of the fitted curve's constants: simulations whose truth is known, and recorded curves.
 
     calibration.py [FOLDER of recordings]...    else those beside this checkout, else the published curves
 Five tables; a * marks the constant in use. Coverage is the share of runs in which the 95 % range of the plateau holds

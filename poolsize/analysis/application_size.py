@@ -81,7 +81,7 @@ def shortest_usage_time_ms(network: FittedNetwork) -> float:
 def _size(
     network: FittedNetwork, added_ms: float, samples: Sequence[tuple[FittedNetwork, float]], tolerance: float
 ) -> ApplicationSize | None:
-    """Return the pool size of one application. samples: sampled networks, and the time in ms that it adds in each."""
+    """Return the pool size of an application. samples: sampled networks, and the time in ms that it adds in each."""
     application = network.with_application(added_ms)
     plateau = _plateau(application, tolerance)
     if plateau is None:

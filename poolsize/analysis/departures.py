@@ -52,13 +52,13 @@ class MeasuredDepartures:
 
 def measured_departures(by_size: BySize) -> MeasuredDepartures | None:
     """Return the departures of a run without think time; None where no valid size has users that wait."""
-    found = {}
+    departures = {}
     for size in by_size.valid:
         ahead = by_size.steps[size.pool_size][0].users - size.pool_size
         waits = by_size.histogram("wait", size.pool_size)
         if ahead > 0 and waits is not None and size.throughput.mean:
-            found[size.pool_size] = _departures(waits, ahead, size.throughput.mean / 1000)
-    return MeasuredDepartures(found) if found else None
+            departures[size.pool_size] = _departures(waits, ahead, size.throughput.mean / 1000)
+    return MeasuredDepartures(departures) if departures else None
 
 
 def _departures(waits: HdrHistogram, number: int, rate: float) -> Departures:

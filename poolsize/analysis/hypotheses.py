@@ -94,13 +94,13 @@ def weigh(steps: Steps, sizes: tuple[int, ...], prior: Prior) -> Hypotheses:
     disturbed = np.zeros(number, bool)
     weighed = []
     while True:
-        one = _weigh(steps, sizes, prior, disturbed)
-        weighed.append(one)
-        likelier = _logsumexp(one.one_more, (0, 1, 3))
+        latest = _weigh(steps, sizes, prior, disturbed)
+        weighed.append(latest)
+        likelier = _logsumexp(latest.one_more, (0, 1, 3))
         worst = int(np.argmax(likelier))
-        if likelier[worst] <= _logsumexp(one.same, None) or disturbed.sum() + 1 > MOST_DISTURBED * number:
+        if likelier[worst] <= _logsumexp(latest.same, None) or disturbed.sum() + 1 > MOST_DISTURBED * number:
             return _most_probable(weighed)
-        one.one_more[:, :, worst] = -np.inf  # the next round holds these hypotheses
+        latest.one_more[:, :, worst] = -np.inf  # the next round holds these hypotheses
         disturbed = disturbed | (np.arange(number) == worst)
 
 
@@ -152,7 +152,7 @@ def _fit(steps: Steps, sizes: tuple[int, ...], prior: Prior, disturbed: NDArray[
 
 
 def _most_probable(weighed: Sequence[_Weighed]) -> Hypotheses:
-    parts = [part for one in weighed for part in (one.same, one.one_more)]
+    parts = [part for each in weighed for part in (each.same, each.one_more)]
     ends = np.cumsum([part.size for part in parts])
     logs = np.concatenate([part.ravel() for part in parts])
     order = _largest(logs)

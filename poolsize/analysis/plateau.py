@@ -24,9 +24,9 @@ LEAST_PROBABILITY = 1e-9
 ROUNDING = 1e-6
 """Subtracted before a size is rounded up, so that a size that is exact but for rounding stays as it is."""
 RANGE = (0.018, 0.982)
-"""Quantiles of the posterior samples at the ends of the 95 % range (scripts/calibrate, table 1).
+"""Quantiles of the posterior at the ends of the 95 % range (scripts/calibrate, table 1).
 
-They are wider apart than 0.025 and 0.975, because the posterior samples vary slightly too little.
+They are wider apart than 0.025 and 0.975, because the posterior is slightly too narrow.
 """
 
 

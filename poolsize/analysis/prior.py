@@ -68,8 +68,8 @@ class Prior:
         x = np.log2(sizes)
         near, far = np.minimum.outer(x, x), np.maximum.outer(x, x)
         straight = self.level**2 + self.tail_deviation**2 * np.outer(x, x)
-        wander = near**2 * (3 * far - near) / 6
-        return np.array([straight + roughness**2 * wander for roughness in self.roughness])
+        departure = near**2 * (3 * far - near) / 6
+        return np.array([straight + roughness**2 * departure for roughness in self.roughness])
 
     def log_density(self) -> Matrix:
         """Return the log density of each pair of roughness and between-step noise, up to a constant.

@@ -97,6 +97,8 @@ class Recommendation:
 
 KEPT_FOR_APPLICATION = {Code.BOTTLENECK, Code.FORMULA}
 """Reasons of the load generator's pool size that also hold for an application."""
+OF_GENERATOR_ALONE = {Code.STILL_RISING, Code.SMALLEST_SIZE, Code.WIDE_RANGE, Code.BUDGET_SPENT}
+"""Warnings about the load generator's pool size and its range, which say nothing of an application's."""
 
 
 def from_formula(start: StartingPoint) -> Recommendation:
@@ -229,8 +231,12 @@ def _of_application(
     """Return the load generator's recommendation turned into the recommendation for an application."""
     size = size_for_application(analysis, usage_time_ms)
     kept = [finding for finding in of_generator.findings if finding.code in KEPT_FOR_APPLICATION]
-    limits = [finding for finding in of_generator.findings if finding.severity is Severity.WARNING]
-    findings = (*application_findings(analysis, size, current), *kept, *limits, beyond_measured(analysis, size))
+    warnings = [
+        finding
+        for finding in of_generator.findings
+        if finding.severity is Severity.WARNING and finding.code not in OF_GENERATOR_ALONE
+    ]
+    findings = (*application_findings(analysis, size, current), *kept, *warnings, beyond_measured(analysis, size))
     return replace(
         of_generator,
         pool_size=size.pool_size,

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -73,7 +73,7 @@ class LocustSweep:
     def give_turn(self) -> None:
         """Let the sweep go on that awaits a turn. If it has ended instead, `follow` tells why."""
         with suppress(BrokenPipeError):
-            os.write(self._child.turns, b"\n")
+            self._child.turns.write(b"\n")
 
     def stop(self) -> None:
         """End the sweep early, and wait until it has cleaned up."""
@@ -153,13 +153,12 @@ def _environment(options: SweepOptions) -> dict[str, str]:
 class _Child:
     """A Locust process.
 
-    lines: the pipe on which it sends its events. turns: descriptor of the pipe on which it is given turns.
-    log: its output.
+    lines: the pipe on which it sends its events. turns: the pipe on which it is given turns. log: its output.
     """
 
     process: "subprocess.Popen[bytes]"
     lines: IO[bytes]
-    turns: int
+    turns: IO[bytes]
     log: IO[bytes]
 
 
@@ -176,24 +175,32 @@ def _child(command: list[str], environment: dict[str, str], *, in_turn: bool) ->
     Locust gets a session of its own. So Ctrl-C reaches only this process, which lets Locust clean up. When this process
     is killed, the pipes break, and that ends Locust as well.
     """
-    (reading, writing), (turns_reading, turns_writing) = os.pipe(), os.pipe()
-    descriptors = {DESCRIPTOR: str(writing)} | ({TURNS_DESCRIPTOR: str(turns_reading)} if in_turn else {})
-    with tempfile.TemporaryFile() as log:
+    with ExitStack() as own, tempfile.TemporaryFile() as log:
+        reading, writing = own.enter_context(_pipe())
+        turns_reading, turns_writing = own.enter_context(_pipe())
+        passed = {DESCRIPTOR: writing.fileno()} | ({TURNS_DESCRIPTOR: turns_reading.fileno()} if in_turn else {})
+        descriptors = {name: str(number) for name, number in passed.items()}
         locust = subprocess.Popen(
-            command, env=_own_environment() | environment | descriptors, pass_fds=[writing, turns_reading],
+            command, env=_own_environment() | environment | descriptors, pass_fds=list(passed.values()),
             stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
         )  # fmt: skip
-        os.close(writing)
-        os.close(turns_reading)
+        writing.close()
+        turns_reading.close()
         signal.signal(signal.SIGTERM, _as_interrupt)
         try:
-            with os.fdopen(reading, "rb") as lines:
-                yield _Child(locust, lines, turns_writing, log)
+            yield _Child(locust, reading, turns_writing, log)
         finally:
             if locust.poll() is None:
                 locust.terminate()
             locust.wait()
-            os.close(turns_writing)
+
+
+@contextmanager
+def _pipe() -> Iterator[tuple[IO[bytes], IO[bytes]]]:
+    """Yield the reading and the writing end of a pipe, and close what is still open of it."""
+    reading, writing = os.pipe()
+    with os.fdopen(reading, "rb") as source, os.fdopen(writing, "wb", buffering=0) as sink:
+        yield source, sink
 
 
 def _as_interrupt(number: int, _: object) -> None:

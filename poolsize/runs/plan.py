@@ -36,7 +36,8 @@ class Search:
     budget_seconds: seconds of load, warm-ups included.
     interval: how certain the answer must be. The search may end when the answer is expected to be hardly too small, and
     hardly too large, by bounds that are proportional to log2(`interval`). The second is not needed where the upper end
-    of the answer's 95 % range is at most `interval` times the lower, or no further size lies within the range.
+    of the answer's 95 % range is at most `interval` times the lower, or the range is at most the answer and the next
+    smaller size that may be measured.
     """
 
     start: int

@@ -25,8 +25,8 @@ def test_a_greater_tolerance_takes_fewer_connections() -> None:
 
 
 def test_a_limit_that_is_kept_or_not_is_told() -> None:
-    assert "keeps the limit of 1,000 ms" in what_if_text(SCAN, max_p95_ms=1000)
-    assert "breaks the limit of 20 ms" in what_if_text(SCAN, max_p95_ms=20)
+    assert "keeps the limit of 1,000 ms with more than 99 % probability" in what_if_text(SCAN, max_p95_ms=1000)
+    assert "keeps the limit of 20 ms with less than 1 % probability" in what_if_text(SCAN, max_p95_ms=20)
 
 
 def test_other_cores_are_predicted() -> None:

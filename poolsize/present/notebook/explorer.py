@@ -12,7 +12,7 @@ from poolsize.errors import PoolsizeError
 from poolsize.present.text.bullets import bullets
 from poolsize.present.text.sentences.findings import warning_sentences
 from poolsize.runs.run import Run
-from poolsize.units import count, milliseconds, per_second, percent
+from poolsize.units import count, milliseconds, per_second, percent, probability_text
 
 HIGHEST_TOLERANCE = 0.2
 MOST_CORES = 16
@@ -37,10 +37,10 @@ def what_if_text(
         return f"No answer: {warning_sentences(answer.findings)[0]}"
     lines = [_answer(analysis, answer)]
     if max_p95_ms is not None:
-        limit = milliseconds(max_p95_ms)
         p95_ms = analysis.by_size.latency_ms("p95", answer.pool_size)
-        verb = "keeps" if p95_ms <= max_p95_ms else "breaks"
-        lines.append(f"Its p95 of {milliseconds(p95_ms)} {verb} the limit of {limit}.")
+        probability = probability_text(answer.limit_probability or 0.0)
+        kept = f"It keeps the limit of {milliseconds(max_p95_ms)} with {probability} probability."
+        lines.append(f"Its p95 is {milliseconds(p95_ms)}. {kept}")
     if cores is not None and cores != run.setting.cores:
         lines.append(_with_cores(analysis, cores, tolerance))
     return bullets(lines)

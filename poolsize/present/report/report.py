@@ -166,13 +166,13 @@ def _failed(analysis: Analysis) -> tuple[str, ...]:
 
 def _limit_sentence(answer: Recommendation) -> str:
     """Return the latency limit with its outcome; empty without a limit."""
-    found = next((finding for finding in answer.findings if finding.code in LIMIT_OUTCOMES), None)
-    if found is None:
+    finding = next((each for each in answer.findings if each.code in LIMIT_OUTCOMES), None)
+    if finding is None:
         return ""
-    at_best = "at best " if found.code is Code.LIMIT_BROKEN else ""
-    probability = probability_text(found.values["probability"])
-    outcome = f"{LIMIT_OUTCOMES[found.code]} ({at_best}{probability} probability)"
-    return f"Latency limit {limits_text(found.values['limits_ms'])}: {outcome}"
+    at_best = "at best " if finding.code is Code.LIMIT_BROKEN else ""
+    probability = probability_text(finding.values["probability"])
+    outcome = f"{LIMIT_OUTCOMES[finding.code]} ({at_best}{probability} probability)"
+    return f"Latency limit {limits_text(finding.values['limits_ms'])}: {outcome}"
 
 
 def _range_sentence(analysis: Analysis, answer: Recommendation) -> str:

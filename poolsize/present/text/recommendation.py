@@ -14,9 +14,9 @@ APPLICATIONS = "Pool size for an application whose code adds time to each transa
 
 def recommendation_text(answer: Recommendation) -> str:
     """Return the answer, its reasons, the price table, the warnings, and the next command or the line to configure."""
-    doubts = tuple(sentence(finding) for finding in answer.findings if finding.code in BEFORE_THE_ANSWER)
+    doubts = [sentence(finding) for finding in answer.findings if finding.code in BEFORE_THE_ANSWER]
     parts = [*map(paragraph, doubts), _headline(answer)]
-    warnings = warning_sentences(answer.findings)[len(doubts) :]
+    warnings = warning_sentences(finding for finding in answer.findings if finding.code not in BEFORE_THE_ANSWER)
     if answer.basis == "formula":
         parts.append(_formula_line(answer))
     parts.append(bullets(reason_sentences(answer.findings)))
