@@ -1,0 +1,107 @@
+"""Shows what a pool size for an application is worth: a real application with HikariCP, at many pool sizes.
+
+    python -m tests.hikari [MYSQLD]    on the private server of poolsize, or of another server program
+
+For each workload, `poolsize sweep` measures the server, the application measures its own usage time with one
+connection and one user, and `recommend` gives the application's pool size. Then the application runs at the sizes 1,
+2, 4 ... 64 and at the answer, in random order. Prints the answer's throughput as a share of the best, and the answer as
+a multiple of the smallest size with 95 % of the best. Server and load have a core each. It needs Java and Maven.
+"""
+
+import os
+import random
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from sqlalchemy import make_url
+
+from poolsize import load_run, recommend
+from poolsize.target.connection import connect, database_url
+from poolsize.target.private_server import PrivateServer, private_server
+from tests.conftest import may_run_on
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+WORKLOADS = ("oltp_read_write", "insert")
+SIZES = (1, 2, 4, 8, 16, 32, 64)
+USERS, SCHEMA = 128, "shop"
+WARM_UP_SECONDS, STEP_SECONDS, REPEATS = 3, 10, 2
+COMPILING_SECONDS = 20
+"""The JVM compiles for so long, before the first figure counts."""
+
+
+def main() -> None:
+    """Measure both workloads, and print a line for each."""
+    build()
+    mysqld = Path(sys.argv[1]) if len(sys.argv) > 1 else None
+    cores = sorted(os.sched_getaffinity(0))
+    with private_server(mysqld, {}, 200) as server, tempfile.TemporaryDirectory() as folder:
+        may_run_on(server.pid, {cores[0]})
+        os.sched_setaffinity(0, {cores[-1]})
+        for workload in WORKLOADS:
+            _compare(server, workload, Path(folder) / f"{workload}.jsonl")
+
+
+def build() -> None:
+    """Compile the application, with the class path of its libraries in target/classpath."""
+    goals = ["compile", "dependency:build-classpath", "-Dmdep.outputFile=target/classpath"]
+    subprocess.run(["mvn", "--quiet", "--batch-mode", *goals], cwd=HERE, check=True)
+
+
+def _compare(server: PrivateServer, workload: str, path: Path) -> None:
+    _sweep(server, workload, path)
+    _run(server.url, workload, 16, COMPILING_SECONDS, 1, [16])
+    ((_, _, usage_ms),) = _run(server.url, workload, 1, WARM_UP_SECONDS, STEP_SECONDS, [1])
+    run = load_run(path)
+    assert run.setting.server
+    answer, generator = recommend(run, usage_time_ms=usage_ms), recommend(run)
+    assert answer.pool_size
+    order = [*SIZES, *({answer.pool_size} - set(SIZES))] * REPEATS
+    random.shuffle(order)
+    rates: dict[int, list[float]] = {}
+    for size, rate, _ in _run(server.url, workload, USERS, WARM_UP_SECONDS, STEP_SECONDS, order):
+        rates.setdefault(size, []).append(rate)
+    means = {size: sum(values) / len(values) for size, values in sorted(rates.items())}
+    best = max(means.values())
+    enough = next(size for size, rate in means.items() if rate >= 0.95 * best)
+    print(
+        f"{run.setting.server.title}, {workload}: usage time {usage_ms:.2f} ms, "
+        f"answer {answer.pool_size} {answer.range}, {means[answer.pool_size] / best:.1%} of the best, "
+        f"{answer.pool_size / enough:.2g} times {enough}; "
+        f"load generator's answer {generator.pool_size}; "
+        + ", ".join(f"{size}: {rate:.0f}/s" for size, rate in means.items()),
+        flush=True,
+    )
+
+
+def _sweep(server: PrivateServer, workload: str, path: Path) -> None:
+    """Measure the workload in a schema that keeps its tables, for the application."""
+    with connect(database_url(server.url)).cursor() as cursor:
+        cursor.execute(f"DROP DATABASE IF EXISTS {SCHEMA}")
+        cursor.execute(f"CREATE DATABASE {SCHEMA}")
+    words = ["--workload", f"locustfiles/{workload}.py", "--schema", SCHEMA, "--cores", "1", "--output", str(path)]
+    environment = os.environ | {"POOLSIZE_URL": server.url}
+    subprocess.run([Path(sys.executable).with_name("poolsize"), "sweep", *words], cwd=ROOT, env=environment, check=True)
+
+
+def _run(
+    url: str, workload: str, users: int, warm_up: float, seconds: float, sizes: list[int]
+) -> list[tuple[int, float, float]]:
+    """Run the application; return pool size, transactions per second, and mean usage time in ms, for each step."""
+    parts = make_url(url)
+    jdbc = f"jdbc:mysql://{parts.host}:{parts.port}/{SCHEMA}?useSSL=false&allowPublicKeyRetrieval=true"
+    account = {"JDBC_URL": jdbc, "JDBC_USER": str(parts.username), "JDBC_PASSWORD": str(parts.password)}
+    classes = f"{HERE / 'target/classes'}:{(HERE / 'target/classpath').read_text().strip()}"
+    numbers = [str(users), str(warm_up), str(seconds), ",".join(map(str, sizes))]
+    done = subprocess.run(
+        ["java", "-cp", classes, "Application", workload, *numbers],
+        env=os.environ | account, check=True, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    rows = [line.split() for line in done.stdout.splitlines()]
+    return [(int(size), float(rate), float(usage_ms)) for size, rate, usage_ms in rows]
+
+
+if __name__ == "__main__":
+    main()
