@@ -99,8 +99,7 @@ def _findings(
     as_measured = analysis.models.usage_histogram is not None
     findings = [reason(Code.USAGE_AS_MEASURED if as_measured else Code.USAGE_EXPONENTIAL)]
     if what_if.cores is not None:
-        other_ms = network.client.demand_ms + network.queue.demand_ms + network.delay_ms
-        findings.append(reason(Code.CORES_SCALE_CPU, cpu_ms=network.cpu.demand_ms, other_ms=other_ms))
+        findings.append(reason(Code.CORES_SCALE_CPU, cpu_ms=network.cpu.demand_ms))
     limit = analysis.bottleneck.name if analysis.bottleneck else BottleneckName.UNKNOWN
     if what_if.cores is not None and limit not in {BottleneckName.SERVER_CPU, BottleneckName.SHARED_CPU}:
         findings.append(warning(Code.CORES_MAY_NOT_HELP, bottleneck=limit))

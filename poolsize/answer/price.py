@@ -15,7 +15,11 @@ DIGITS = 6
 
 @dataclass(frozen=True)
 class Price:
-    """The price of a pool size. throughput_loss: share of capacity. p95_ms: of the total time; None where unknown."""
+    """The price of a pool size.
+
+    throughput_loss: share of capacity; negative where the measured throughput is above the fitted curve's capacity.
+    p95_ms: of the total time; None where unknown.
+    """
 
     pool_size: int
     throughput_loss: float
@@ -34,7 +38,7 @@ def price(analysis: "Analysis", size: int) -> Price:
     p95_ms = analysis.by_size.latency_ms("p95", size)
     loss = 0.0
     if analysis.curve is not None and analysis.plateau is not None:
-        loss = max(0.0, round(1 - analysis.throughput_at(size) / analysis.plateau.capacity, DIGITS))
+        loss = round(1 - analysis.throughput_at(size) / analysis.plateau.capacity, DIGITS)
     return Price(size, loss, None if isnan(p95_ms) else p95_ms)
 
 

@@ -59,7 +59,12 @@ def more_workers(size: "SizeSummary") -> WayOut:
     if demands is None or demands.inferred or not demands.server_ms:
         return WayOut(Remedy.MORE_WORKERS)
     workers = ceil(ROOM * demands.client_ms * demands.server_cores / demands.server_ms)
-    values = {"client_ms": demands.client_ms, "server_ms": demands.server_ms, "server_cores": demands.server_cores}
+    values = {
+        "pool_size": size.pool_size,
+        "client_ms": demands.client_ms,
+        "server_ms": demands.server_ms,
+        "server_cores": demands.server_cores,
+    }
     return WayOut(Remedy.MORE_WORKERS, values | ({"workers": workers} if workers > demands.client_processes else {}))
 
 

@@ -33,8 +33,13 @@ ASSUMED = (
     show_default=True,
     help="Divides --cores. Give it if you counted logical CPUs: 2 with hyper-threading.",
 )
-@click.option("--app-threads", type=int, help="Threads of one application process that use its pool.")
-@click.option("--connections-per-thread", type=int, help="Connections that each thread holds at once.")
+@click.option(
+    "--app-threads",
+    type=int,
+    help="Threads of an application process that share a pool. With --connections-per-thread, they set the smallest "
+    "pool in which threads can't wait for each other forever.",
+)
+@click.option("--connections-per-thread", type=int, help="Connections that each of --app-threads holds at once.")
 @click.option("--run", "run_path", metavar="RUN", help="Answer from this measured run.")
 @click.option(
     "--usage-time",

@@ -65,8 +65,8 @@ class SweepOptions:
         readers.whole_seconds, readers.write_seconds, replayed=True,
     )] = None
     interval: Annotated[float | None, Option(
-        "--interval", "Widest 95 % range with which a search may stop, as its upper end divided by its lower end. It "
-        "also stops if a wrong size would hardly cost anything.",
+        "--interval", "How certain the answer of a search must be. The search may end when the upper end of the 95 % "
+        "range is at most this multiple of the lower end, or when the answer is expected to be hardly too large.",
         "1.5", readers.decimal, readers.write_decimal, replayed=True,
     )] = None
     think_time_ms: Annotated[float | None, Option(

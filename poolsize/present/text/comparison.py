@@ -4,7 +4,7 @@ from poolsize.analysis.stats.paired_differences import Difference
 from poolsize.answer.comparison import ComparedRun, Comparison, RunDifference
 from poolsize.answer.verdict import Verdict
 from poolsize.present.text.bullets import bullets
-from poolsize.present.text.table import Table
+from poolsize.present.text.table import UNKNOWN, Table
 from poolsize.runs.check import Check
 from poolsize.units import count, milliseconds, minutes, per_second, percent, pool_sizes, signed_percent
 
@@ -14,6 +14,10 @@ NO_SIZE = {
     Verdict.NOISY: "is too noisy",
 }
 """Verdict under which a run's pool size can't be compared -> its words."""
+AT_ONCE = (
+    "The intervals in the table hold for all pool sizes at once, and include the noise between steps. So they are "
+    "wider than those of `poolsize analyze`."
+)
 
 
 def comparison_text(comparison: Comparison) -> str:
@@ -49,8 +53,10 @@ def runs_table(comparison: Comparison) -> Table:
         low, high = answer.range or (0, 0)
         between = "" if low == high else f" ({low}-{high})"
         size = f"{answer.pool_size}{between}" if answer.pool_size else "none"
-        rows.append((run.value, size, answer.verdict or "", per_second(plateau.capacity), run.name))
-    return Table((comparison.field or "run", "connections", "verdict", "capacity", "file"), tuple(rows))
+        doubt = UNKNOWN if answer.verdict == Verdict.MEASURED else answer.verdict
+        rows.append((run.value, size, doubt or UNKNOWN, per_second(plateau.capacity), run.name))
+    columns = (comparison.field or "run", "connections", "verdict", "capacity", "file")
+    return Table(columns, tuple(rows)).without_unknown()
 
 
 def differences_table(comparison: Comparison, other: RunDifference) -> Table:
@@ -84,6 +90,7 @@ def difference_sentences(comparison: Comparison, other: RunDifference) -> list[s
         *_where(other),
         *_latency(other, comparison.first.value),
         *_sizes(comparison.first, other.run),
+        AT_ONCE,
         *_doubts(comparison.first, other),
     ]
 

@@ -4,7 +4,7 @@ from poolsize.analysis.models.fitted_network import FittedNetwork
 from poolsize.answer.prediction import Prediction
 from poolsize.present.text.bullets import bullets
 from poolsize.present.text.sentences.findings import sentence
-from poolsize.present.text.table import Table
+from poolsize.present.text.table import UNKNOWN, Table
 from poolsize.units import count, milliseconds, number, per_second
 
 PRINTED = ("p50", "p95", "p99")
@@ -36,7 +36,7 @@ def _sizes(prediction: Prediction) -> Table:
         (
             str(size.pool_size),
             per_second(size.throughput),
-            "" if size.measured is None else per_second(size.measured),
+            UNKNOWN if size.measured is None else per_second(size.measured),
             number(size.at_work),
             *map(milliseconds, (size.wait.p50, size.wait.p95, size.usage.p50, size.usage.p95)),
             *map(milliseconds, (size.total.p95, size.total.p99)),
@@ -44,7 +44,7 @@ def _sizes(prediction: Prediction) -> Table:
         )
         for size in prediction.sizes
     )
-    return Table((*columns, "timeouts") if timeouts else columns, rows)
+    return Table((*columns, "timeouts") if timeouts else columns, rows).without_unknown()
 
 
 def _errors(prediction: Prediction) -> Table:

@@ -171,8 +171,8 @@ def application_table(answer: Recommendation) -> Table:
 
 
 def _loss(share: float) -> str:
-    """Return a throughput loss in whole percent, which is as much as its noise supports; "±0" below 0.5 %."""
-    return f"-{100 * share:.0f} %" if share >= 0.005 else "±0"
+    """Return a throughput loss as a difference in whole percent, as much as its noise supports; "±0" below 0.5 %."""
+    return f"{-100 * share:+.0f} %" if abs(share) >= 0.005 else "±0"
 
 
 def interval_text(interval: "Interval") -> str:

@@ -26,7 +26,7 @@ def _database_size(finding: Finding) -> str:
 
 
 def _no_application_sizes(finding: Finding) -> str:
-    return f"No pool size for your application's own usage time is known: {EXPLANATIONS[finding.values['why']]}."
+    return f"The table of pool sizes for applications is missing: {EXPLANATIONS[finding.values['why']]}."
 
 
 def _application_size(finding: Finding) -> str:

@@ -7,10 +7,10 @@ from poolsize.units import milliseconds, number, pool_sizes
 
 
 def _cores_scale_cpu(finding: Finding) -> str:
-    cpu_ms, other_ms = (milliseconds(float(finding.values[name])) for name in ("cpu_ms", "other_ms"))
+    cpu_ms = milliseconds(float(finding.values["cpu_ms"]))
     return (
-        f"More cores let the server work on more transactions at a time. Each still needs {cpu_ms} of CPU time there, "
-        f"and {other_ms} that do not depend on the cores."
+        "More cores let the server work on more transactions at a time. They do not shorten a transaction: it still "
+        f"needs {cpu_ms} of CPU time on the server."
     )
 
 

@@ -18,7 +18,11 @@ def _plateau(finding: Finding) -> str:
         share = values["throughput"] / capacity
         at_best = f" at {count(values['best_size'], 'connection')}" if values["best_measured"] else ""
         by_curve = f"{per_second(capacity)}{at_best} by the fitted curve"
-        reached += f", {100 * share:.0f} % of capacity ({by_curve})." if share < 1 else f". Capacity is {by_curve}."
+        reached += (
+            f", {100 * share:.0f} % of capacity ({by_curve})."
+            if share < 1
+            else f" in the measurement. Capacity is {by_curve}, which takes part of the measurement for noise."
+        )
     among = "measured pool size" if values["among_measured"] else "pool size"
     smallest = (
         f"{size} is the smallest {among} within {percent(values['tolerance'])} of capacity with at least "

@@ -26,6 +26,8 @@ def _limit_broken(finding: Finding) -> str:
         f"The size most likely to keep the limit is {values['likeliest_size']}, with a probability of "
         f"{probability_text(values['probability'])}."
     )
+    if not values["decides"]:
+        broken += " The answer is the same as without the limit."
     if values["is_edge"]:
         return f"{broken} No larger pool was measured, and a larger pool may keep the limit: {_way_out(finding)}."
     if finding.way_out is not None:
@@ -141,8 +143,8 @@ def _not_durable(_: Finding) -> str:
 
 def _cores_assumed(finding: Finding) -> str:
     return (
-        f"The formula assumes that the database's host has {count(finding.values['cores'], 'core')}, as many as the "
-        "load generator's machine. Set --cores to the host's number."
+        f"The formula assumes that the database's host has {count(finding.values['cores'], 'core')}, as many as "
+        "the machine of the sweep. Set --cores to the host's number."
     )
 
 

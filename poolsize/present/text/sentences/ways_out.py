@@ -47,13 +47,14 @@ def _more_workers(values: Values) -> str:
     if not values:
         return f"{machine} Or divide the load among workers with --processes 2 or more."
     demands = (
-        f"A transaction takes {milliseconds(values['client_ms'])} of CPU time in the load generator and "
-        f"{milliseconds(values['server_ms'])} on the server, which has {count(values['server_cores'], 'core')}."
+        f"At {count(values['pool_size'], 'connection')}, a transaction takes {milliseconds(values['client_ms'])} of "
+        f"CPU time in the load generator and {milliseconds(values['server_ms'])} of CPU time on the server, which has "
+        f"{count(values['server_cores'], 'core')}."
     )
     if "workers" not in values:
         return f"{demands} {machine}"
     return (
-        f"{demands} Use --processes {values['workers']} on cores that the server does not need, or workers on other "
+        f"{demands} Use --processes {values['workers']} if the server leaves cores free for them, or workers on other "
         "machines (--expect-workers)."
     )
 
