@@ -193,4 +193,4 @@ def test_the_throughput_of_a_measured_size_is_the_measured_mean(name: str) -> No
     for price in answer.prices:
         if price.pool_size in measured:
             loss = 1 - measured[price.pool_size] / analysis.plateau.capacity
-            assert price.throughput_loss == pytest.approx(max(0.0, loss), abs=1e-6)
+            assert price.throughput_loss == pytest.approx(loss, abs=1e-6)

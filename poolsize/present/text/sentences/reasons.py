@@ -20,7 +20,7 @@ def _plateau(finding: Finding) -> str:
         by_curve = f"{per_second(capacity)}{at_best} by the fitted curve"
         reached += (
             f", {100 * share:.0f} % of capacity ({by_curve})."
-            if share < 1
+            if share < 1.005
             else f" in the measurement. Capacity is {by_curve}, which takes part of the measurement for noise."
         )
     among = "measured pool size" if values["among_measured"] else "pool size"
