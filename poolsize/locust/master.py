@@ -43,7 +43,7 @@ from poolsize.sweep.events import SecondPassed
 from poolsize.sweep.readers import OWN_SCHEMA
 from poolsize.target.connection import connect, error_kind
 from poolsize.target.sampler import ServerSampler
-from poolsize.target.speed_probe import core_speeds, present_speed
+from poolsize.target.speed_probe import present_speed
 
 GRACE_SECONDS = 90
 """The longest time to wait for a worker's reply, or for the next second of a step."""
@@ -113,8 +113,7 @@ class LocustGenerator:
             return None
         if not replies:
             return None
-        idle, loaded = core_speeds(self._sampler.cores)
-        return replace(replies[worker].calibration, speed=idle, loaded_speed=loaded)
+        return replace(replies[worker].calibration, speed=self.speed())
 
     def speed(self) -> float | None:
         """Return the present speed of this machine's cores, or None where it can't be measured."""

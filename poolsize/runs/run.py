@@ -66,15 +66,13 @@ class Calibration:
 
     loop_us: CPU time of a worker for one transaction, measured with connections that do nothing.
     round_trip_us: median time of the smallest statement (DO 1), sent by a single user.
-    speed: of the idle machine's cores, in the unit of the counter machine_speed. loaded_speed: the same while all these
-    cores are busy; a core is slower then if it shares its parts, or its clock rate, with the others. None where a
-    speed can't be measured, and in runs of formats 1 to 5.
+    speed: of the idle machine's cores, in the unit of the counter machine_speed; None where it can't be measured, and
+    in runs of formats 1 to 5.
     """
 
     loop_us: float
     round_trip_us: float
     speed: float | None = None
-    loaded_speed: float | None = None
 
 
 @dataclass(frozen=True)

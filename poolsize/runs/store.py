@@ -24,7 +24,7 @@ FORMAT = 7
 4: checks and stopped hold figures in place of a sentence: {check, passed, values} and {reason, values}.
    In calibration: no statement_us. In step.server: fewer counters.
 5: In plan: pool. In setting: schema and own_wait_time. In step: kinds.
-6: In step: backlog, busy and programs. In plan: max_p95_ms and max_p99_ms. In calibration: speed and loaded_speed.
+6: In step: backlog, busy and programs. In plan: max_p95_ms and max_p99_ms. In calibration: speed.
    In step.server: machine_speed and machine_steal.
 7: In latencies: failed. In step.sections, total counts failed transactions.
 """

@@ -41,9 +41,9 @@ class StepStarted:
 
 @dataclass(frozen=True)
 class SpeedAwaited:
-    """The machine does not have the run's usual speed, so the sweep waits before it measures a step again.
+    """The machine is slow, so the sweep waits before it measures a step again.
 
-    pool_size: of that step. speed: the machine's speed, as a share of the usual speed.
+    pool_size: of that step. speed: the machine's speed, as a share of its speed before the first step.
     """
 
     pool_size: int

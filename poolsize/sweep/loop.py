@@ -7,7 +7,7 @@ from poolsize.analysis.attempts import curve_steps, step_key, verification_steps
 from poolsize.analysis.checks import check_step
 from poolsize.runs.plan import PlannedStep, SearchEnd
 from poolsize.runs.run import Run, Step
-from poolsize.runs.speed import is_usual, usual_speed, with_speed_checks
+from poolsize.runs.speed import with_speed_checks
 from poolsize.runs.store import RunWriter
 from poolsize.sweep.events import Event, SpeedAwaited, StepDone, StepStarted, SweepDone, SweepStarted, TurnAwaited
 from poolsize.sweep.generator import LoadGenerator
@@ -17,7 +17,9 @@ from poolsize.sweep.search import seconds_left
 from poolsize.sweep.verification import VERIFIED_SIZES
 
 MOST_SPEED_READINGS = 60
-"""Seconds to wait for the machine's usual speed before a step is measured again."""
+"""Seconds to wait, at most, while the machine is slow before a step is measured again."""
+SLOWER = 0.2
+"""The machine is slow if it lost this share of its idle speed; an idle machine's speed varies by half as much."""
 
 
 def _at_once(_: TurnAwaited) -> None:
@@ -66,16 +68,16 @@ def sweep(
 def _await_usual_speed(
     run: Run, planned: PlannedStep, generator: LoadGenerator, on_event: Callable[[Event], None]
 ) -> None:
-    """Wait for the machine's usual speed before another attempt at a step that had another speed."""
+    """Wait before another attempt at a step that had another speed, while the machine is slow."""
     attempts = [step for step in run.steps if step_key(step) == step_key(planned)]
     if not attempts or not attempts[-1].had_other_speed:
         return
-    usual = usual_speed(run)
+    before = run.calibration and run.calibration.speed
     for _ in range(MOST_SPEED_READINGS):
         speed = generator.speed()
-        if speed is None or usual is None or is_usual(run, speed):
+        if not before or speed is None or speed >= (1 - SLOWER) * before:
             return
-        on_event(SpeedAwaited(planned.pool_size, speed / usual))
+        on_event(SpeedAwaited(planned.pool_size, speed / before))
 
 
 def _measured(planned: PlannedStep, generator: LoadGenerator, error_budget: float) -> Step:

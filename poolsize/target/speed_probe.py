@@ -8,11 +8,11 @@ import os
 import time
 import zlib
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from itertools import cycle
 from random import Random
-from statistics import fmean, median
+from statistics import fmean
 from typing import Any
 
 import gevent
@@ -25,10 +25,6 @@ SHARE = 0.01
 """The probe uses this share of one core at most, however many cores it probes."""
 WORK = bytes(value & 31 for value in Random(1).randbytes(12_000))
 """Data that is compressed in about a quarter of a millisecond."""
-BUSY_WORK = WORK * 100
-"""Keeps a core busy for 25 ms without the interpreter's lock."""
-TURNS, TURN_SECONDS, TURN_PAUSE_SECONDS = 4, 0.25, 0.02
-"""Of a comparison of idle and busy cores."""
 LEVEL, WINDOW_BITS, MEMORY_LEVEL = 1, 12, 4
 """Of the compression: its state, 24 KB, fits into the core's own caches."""
 
@@ -39,9 +35,8 @@ _sleep: Callable[[float], None] = get_original("time", "sleep")
 class SpeedProbe:
     """Probes cores in turn, between start and stop, in a thread of its own; it also runs under gevent."""
 
-    def __init__(self, pause_seconds: float = PAUSE_SECONDS, share: float = SHARE) -> None:
-        """Probe nothing yet. pause_seconds: between two probes, at least. share: of one core's time, at most."""
-        self._pause_seconds, self._share = pause_seconds, share
+    def __init__(self) -> None:
+        """Probe nothing yet."""
         self._running: list[bool] = []
         self._speeds: deque[float] = deque()
 
@@ -52,7 +47,7 @@ class SpeedProbe:
         cores = tuple(cores)
         if cores and hasattr(time, "thread_time_ns"):
             running = self._running = [True]
-            _start_thread(_probe, (cores, self._speeds, running, self._pause_seconds, self._share))
+            _start_thread(_probe, (cores, self._speeds, running))
 
     def stop(self) -> None:
         """Let the thread end after its current probe."""
@@ -85,46 +80,6 @@ def present_speed(cores: tuple[int, ...]) -> float | None:
     return probe.take()
 
 
-def core_speeds(cores: tuple[int, ...]) -> tuple[float | None, float | None]:
-    """Return the speed of these cores as they are, and while all of them are busy; None where it can't be measured.
-
-    Both are medians of short turns in alternation, so that a change of the machine meets both. It takes two seconds.
-    """
-    as_they_are, busy = [], []
-    for _ in range(TURNS if cores else 0):
-        as_they_are.append(_turn(cores))
-        working = [True]
-        try:
-            for core in cores:
-                _start_thread(_keep_busy, (core, working))
-            busy.append(_turn(cores))
-        finally:
-            working.clear()
-    return _median(as_they_are), _median(busy)
-
-
-def _median(speeds: Sequence[float | None]) -> float | None:
-    known = [speed for speed in speeds if speed is not None]
-    return median(known) if known else None
-
-
-def _turn(cores: tuple[int, ...]) -> float | None:
-    probe = SpeedProbe(TURN_PAUSE_SECONDS, share=1.0)
-    probe.start(cores)
-    try:
-        gevent.sleep(TURN_SECONDS)
-    finally:
-        probe.stop()
-    return probe.take()
-
-
-def _keep_busy(core: int, working: list[bool]) -> None:
-    with suppress(OSError):
-        os.sched_setaffinity(0, {core})
-        while working:
-            _work(BUSY_WORK)
-
-
 def speed_of_this_core() -> float:
     """Return the speed of the core that this thread runs on, in MB per second of CPU time."""
     _work()  # brings code and data into the caches
@@ -133,14 +88,12 @@ def speed_of_this_core() -> float:
     return 1e3 * len(WORK) / max(1, time.thread_time_ns() - started_ns)
 
 
-def _work(data: bytes = WORK) -> None:
+def _work() -> None:
     """Compress the data; the interpreter's lock is free meanwhile."""
-    zlib.compressobj(LEVEL, zlib.DEFLATED, WINDOW_BITS, MEMORY_LEVEL).compress(data)
+    zlib.compressobj(LEVEL, zlib.DEFLATED, WINDOW_BITS, MEMORY_LEVEL).compress(WORK)
 
 
-def _probe(
-    cores: tuple[int, ...], speeds: "deque[float]", running: list[bool], pause_seconds: float, share: float
-) -> None:
+def _probe(cores: tuple[int, ...], speeds: "deque[float]", running: list[bool]) -> None:
     for core in cycle(cores):
         if not running:
             return
@@ -149,4 +102,4 @@ def _probe(
             os.sched_setaffinity(0, {core})
             speeds.append(speed_of_this_core())
         used_seconds = (time.thread_time_ns() - used_ns) / 1e9
-        _sleep(max(pause_seconds, used_seconds / share - used_seconds))
+        _sleep(max(PAUSE_SECONDS, used_seconds / SHARE - used_seconds))

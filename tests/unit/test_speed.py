@@ -31,9 +31,12 @@ RATES = {1: 50, 2: 85, 4: 83, 8: 81}
 USUAL, SLOW = 48.0, 0.65
 
 
-def at_speed(step: Step, *speeds: float) -> Step:
-    seconds = len(step.throughput)
-    return replace(step, server=dict(step.server) | {"machine_speed": (speeds * seconds)[:seconds]})
+def at_speed(step: Step, *speeds: float, busy: float | None = None) -> Step:
+    """A step at these speeds, second by second, of a server that keeps so many of two cores busy, else all it can."""
+    seconds, cores = len(step.throughput), min(2.0, step.pool_size) if busy is None else busy
+    counters = {"machine_cores": 2.0, "machine_cpu": cores, "process_cores": 2.0, "process_cpu": cores}
+    series = {name: (value,) * seconds for name, value in counters.items()}
+    return replace(step, server=dict(step.server) | series | {"machine_speed": (speeds * seconds)[:seconds]})
 
 
 class SlowMachine:
@@ -48,7 +51,7 @@ class SlowMachine:
 
     def calibrate(self) -> Calibration:
         """The speed is the usual speed."""
-        return Calibration(7.0, 70.0, USUAL, USUAL) if self.records_speed else Calibration(7.0, 70.0)
+        return Calibration(7.0, 70.0, USUAL) if self.records_speed else Calibration(7.0, 70.0)
 
     def speed(self) -> float:
         """Slow at first."""
@@ -121,11 +124,14 @@ def test_a_machine_that_stays_slow_is_named_and_the_run_ends(tmp_path: Path) -> 
     assert "speed" in {finding.values.get("check") for finding in answer.findings}
 
 
-def speeds(*figures: float, calibration: Calibration | None = None) -> list[bool]:
-    """Whether the steps of a run at these speeds pass."""
+def speeds(*figures: float, busy: float | None = None, ripple: float = 0.0) -> list[bool]:
+    """Whether the steps of a run at these speeds pass. ripple: share by which every second differs from the mean."""
     run = a_run(dict.fromkeys(range(1, len(figures) + 1), 100))
-    steps = tuple(at_speed(step, figure) for step, figure in zip(run.steps, figures, strict=True))
-    run = with_speed_checks(replace(run, steps=steps, calibration=calibration))
+    steps = tuple(
+        at_speed(step, figure * (1 - ripple), figure * (1 + ripple), busy=busy)
+        for step, figure in zip(run.steps, figures, strict=True)
+    )
+    run = with_speed_checks(replace(run, steps=steps))
     return [not any(result.check is Check.SPEED for result in step.failed_checks) for step in run.steps]
 
 
@@ -138,16 +144,26 @@ def test_the_usual_speed_is_that_of_most_steps_and_a_step_may_differ_by_3_percen
 
 
 def test_fewer_than_three_steps_do_not_show_the_usual_speed() -> None:
-    """The calibration neither: it is another load, and ran at another speed on a virtual machine."""
     assert speeds(65, 100) == [True, True]
-    assert speeds(65, calibration=Calibration(7.0, 70.0, 100.0, 100.0)) == [True]
 
 
 def test_the_speed_that_the_own_load_explains_is_no_other_speed() -> None:
-    """Hyper-threads share a core, and a lower clock rate serves all cores at once: both depend on the pool size."""
-    shared = Calibration(7.0, 70.0, 100.0, 60.0)
-    assert speeds(100, 90, 61, 60, calibration=shared) == [True] * 4
-    assert speeds(100, 100, 50, calibration=shared) == [True, True, False]
+    """Hyper-threads share a core, and busy cores share a clock rate: size 1 keeps one of two cores busy."""
+    assert speeds(100, 61, 60, 60) == [True] * 4
+    assert speeds(100, 60, 60, 50) == [True, True, True, False]
+    assert speeds(100, 100, 65, 100) == [True, True, False, True]
+    assert speeds(65, 100, 100, 100) == [False, True, True, True]  # more load makes no core faster
+
+
+def test_a_speed_that_does_not_change_throughput_is_no_other_speed() -> None:
+    """Transactions that wait for the disk need the CPU for a small part of their time."""
+    assert speeds(100, 100, 90, 100, busy=0.3) == [True] * 4
+    assert speeds(100, 100, 90, 100) == [True, True, False, True]
+
+
+def test_a_speed_within_its_own_noise_is_no_other_speed() -> None:
+    assert speeds(100, 100, 95, 100, ripple=0.2) == [True] * 4
+    assert speeds(100, 100, 75, 100, ripple=0.2) == [True, True, False, True]
 
 
 def test_a_run_without_speeds_has_neither_a_check_nor_a_usual_speed() -> None:

@@ -6,6 +6,7 @@ import gevent
 import pytest
 
 from poolsize.load.worker_cost import LAG_INTERVAL_SECONDS, WorkerCost, late_ms
+from poolsize.target import speed_probe
 from poolsize.target.speed_probe import SpeedProbe, usable_cores
 
 
@@ -30,9 +31,11 @@ def test_a_worker_sees_that_its_loop_stalled() -> None:
     assert cost.over(0, 1).loop_lag_ms > 150
 
 
-def test_the_speed_probe_is_no_cost_of_the_worker() -> None:
+def test_the_speed_probe_is_no_cost_of_the_worker(monkeypatch: pytest.MonkeyPatch) -> None:
     """In a single process, master and worker are the same; the probe's thread works all the time here."""
-    probe, cost = SpeedProbe(pause_seconds=0.0, share=1.0), WorkerCost()
+    monkeypatch.setattr(speed_probe, "PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr(speed_probe, "SHARE", 1.0)
+    probe, cost = SpeedProbe(), WorkerCost()
     probe.start(usable_cores(None))
     cost.begin()
     gevent.sleep(1)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from poolsize.analysis import checks
 from poolsize.present.reference.markdown import GENERATED, table
 from poolsize.runs.check import Check, CheckResult
-from poolsize.runs.speed import speed
+from poolsize.runs.speed import speed_check
 
 FUNCTIONS: dict[Check, Callable[..., CheckResult | None]] = {
     Check.LITTLES_LAW: checks.littles_law,
@@ -19,7 +19,7 @@ FUNCTIONS: dict[Check, Callable[..., CheckResult | None]] = {
     Check.QUIET: checks.quiet,
     Check.GENERATOR: checks.generator,
     Check.USERS_LIMITED: checks.pool_can_fill,
-    Check.SPEED: speed,
+    Check.SPEED: speed_check,
 }
 INTRODUCTION = """
 # Checks of a step
