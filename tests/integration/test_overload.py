@@ -22,6 +22,7 @@ class Sleeping(PoolUser):
 """Holds a connection for 50 ms or more, whatever the machine does: 8 connections serve 160/s at most."""
 
 
+@pytest.mark.parametrize("server", ["mariadb"], indirect=True)  # every server sleeps as long
 @measured_again
 def test_a_pool_that_can_not_serve_the_rate_is_not_the_answer(
     server: PrivateServer, poolsize: Command, tmp_path: Path
