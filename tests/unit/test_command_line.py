@@ -129,6 +129,13 @@ def test_bad_input_is_one_line_and_no_traceback(
     assert (tmp_path / "half.jsonl").read_bytes() == whole[: len(whole) // 2]
 
 
+def test_an_error_names_the_variable_that_gave_the_value(poolsize: Command) -> None:
+    from_variable = poolsize("sweep", "--workload", "scan", url="postgresql://u@h/d")
+    assert from_variable.stderr.startswith("poolsize: error: POOLSIZE_URL postgresql://")
+    from_option = poolsize("sweep", "--workload", "scan", "--url", "postgresql://u@h/d", url="mysql://u@h/")
+    assert from_option.stderr.startswith("poolsize: error: --url postgresql://")
+
+
 def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What would be started in place of this process."""
     started: list[str] = []
