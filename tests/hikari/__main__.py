@@ -81,7 +81,9 @@ def _sweep(server: PrivateServer, workload: str, path: Path) -> None:
     with connect(database_url(server.url)).cursor() as cursor:
         cursor.execute(f"DROP DATABASE IF EXISTS {SCHEMA}")
         cursor.execute(f"CREATE DATABASE {SCHEMA}")
-    words = ["--workload", f"locustfiles/{workload}.py", "--schema", SCHEMA, "--cores", "1", "--output", str(path)]
+    own = path.with_name(f"{workload}_own.py")  # a shipped workload makes its tables in poolsize's own schema
+    own.write_text((ROOT / f"locustfiles/{workload}.py").read_text())
+    words = ["--workload", str(own), "--schema", SCHEMA, "--cores", "1", "--output", str(path)]
     environment = os.environ | {"POOLSIZE_URL": server.url}
     subprocess.run([Path(sys.executable).with_name("poolsize"), "sweep", *words], cwd=ROOT, env=environment, check=True)
 
