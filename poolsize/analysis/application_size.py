@@ -12,6 +12,7 @@ import numpy as np
 
 from poolsize.analysis.curve import PER_DOUBLING, candidates
 from poolsize.analysis.models.fitted_network import FittedNetwork
+from poolsize.analysis.plateau import CERTAINTY
 from poolsize.analysis.stats.confidence import TAILS
 
 ADDED_MS = (0.0, 1.0, 2.0, 5.0, 20.0)
@@ -32,7 +33,7 @@ class ApplicationSize:
 
     usage_time_ms: mean usage time of a transaction when nothing queues. added_ms: the application's own part of it, in
     ms; the other part is the time in the database.
-    pool_size: the smallest within the tolerance of capacity in at least half of the sampled networks.
+    pool_size: the smallest within the tolerance of capacity in a share of CERTAINTY of the sampled networks.
     range: its 95 % range, from the uncertainty of the fitted network.
     throughput: transactions per second at pool_size. capacity: the highest throughput.
     """
@@ -88,9 +89,9 @@ def _size(
         return None
     plateaus = [_plateau(sample.with_application(sample_ms), tolerance) for sample, sample_ms in samples]
     sizes = [sampled[0] if sampled else LARGEST for sampled in plateaus]
-    low, middle, high = np.quantile(sizes, [TAILS[0], 0.5, TAILS[1]], method="nearest").tolist()
-    throughput = float(application.throughput([middle])[0])
-    return ApplicationSize(network.database_ms + added_ms, added_ms, middle, (low, high), throughput, plateau[1])
+    low, enough, high = np.quantile(sizes, [TAILS[0], CERTAINTY, TAILS[1]], method="nearest").tolist()
+    throughput = float(application.throughput([enough])[0])
+    return ApplicationSize(network.database_ms + added_ms, added_ms, enough, (low, high), throughput, plateau[1])
 
 
 def _plateau(network: FittedNetwork, tolerance: float) -> tuple[int, float] | None:

@@ -1,7 +1,7 @@
 """The models of a run, each fitted when it is first used: estimators, closed network, bimodal usage times."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from hdrh.histogram import HdrHistogram
@@ -15,6 +15,7 @@ from poolsize.analysis.estimators import fitted_network
 from poolsize.analysis.models.fitted_network import NOTHING_MEASURED, FittedNetwork, MeasuredStations
 from poolsize.analysis.observation import Observation
 from poolsize.analysis.plateau import Plateau
+from poolsize.analysis.service_demand import saturated_server_ms
 from poolsize.analysis.size_summary import SizeSummary
 from poolsize.runs.check import Check
 
@@ -104,7 +105,10 @@ class FittedModels:
     @cached_property
     def network_with_client(self) -> FittedNetwork | None:
         """The network, if it knows the load generator's part of a transaction; else None, and nothing is fitted."""
-        return self.network if self._measured.client.demand_ms else None
+        if not self._measured.client.demand_ms or self.network is None:
+            return None
+        demands = {size.throughput.mean: size.demands for size in self.by_size.valid if size.demands}
+        return replace(self.network, saturated_cpu_ms=saturated_server_ms(demands))
 
     @cached_property
     def application_sizes(self) -> tuple[ApplicationSize, ...]:

@@ -4,8 +4,9 @@ The utilisation law (Denning and Buzen, 1978): demand = busy time / transactions
 operating system accounts to the processes.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import linear_regression
 
 from poolsize.analysis.models.closed_network import Station, throughputs
 from poolsize.analysis.models.fitted_network import NOT_MEASURED, MeasuredStations
@@ -14,6 +15,10 @@ from poolsize.runs.run import Step
 
 SATURATED = 0.85
 """A processor is saturated from this share of its cores on: a mean over seconds hides moments without a free core."""
+APART = 1.5
+"""The highest throughput is at least this multiple of the lowest where a line is put through them."""
+LEAST_SHARE = 0.5
+"""The demand with a saturated CPU is at least this share of the measured demand."""
 
 
 @dataclass(frozen=True)
@@ -98,6 +103,26 @@ def service_demands_at(steps: Sequence[Step], pool_size: int, cores: int) -> Ser
         inferred=repeats[0].inferred,
         saturated=all(demands.saturated for demands in repeats),
     )
+
+
+def saturated_server_ms(demands: Mapping[float, ServiceDemands]) -> float | None:
+    """Return the server's CPU time for a transaction once its CPU is saturated, in ms; None where it is not measured.
+
+    A server that often waits for work spends CPU time on falling asleep and waking up, which a saturated server does
+    not. So its busy cores are a line over throughput, with a positive intercept. The line is extrapolated to all cores,
+    unless a pool size saturated them: its demand is then measured, and is the answer.
+    demands: transactions per second -> demands, of each pool size.
+    """
+    if not demands or any(each.inferred or not each.server_ms for each in demands.values()):
+        return None
+    highest = max(demands)
+    measured_ms, cores = demands[highest].server_ms, demands[highest].server_cores
+    busy = {rate: rate * each.server_ms / 1000 for rate, each in demands.items()}
+    if max(busy.values()) >= SATURATED * cores or highest < APART * min(demands):
+        return measured_ms
+    slope, idle = linear_regression(list(busy), list(busy.values()))
+    extrapolated_ms = 1000 * slope * cores / (cores - idle) if 0 < idle < cores else measured_ms
+    return min(measured_ms, max(LEAST_SHARE * measured_ms, extrapolated_ms))
 
 
 def _saturated(step: Step) -> bool:

@@ -81,6 +81,8 @@ def application_findings(
 
     current: the user's pool size today, or None.
     """
+    from poolsize.analysis.plateau import CERTAINTY
+
     network, plateau = analysis.models.network_with_client, analysis.plateau
     assert network is not None
     assert plateau is not None
@@ -93,6 +95,7 @@ def application_findings(
             throughput=size.throughput,
             capacity=size.capacity,
             tolerance=plateau.tolerance,
+            probability=CERTAINTY,
         ),
         None if current is None else _current_size(analysis, size, current),
         reason(

@@ -15,6 +15,7 @@ from poolsize.analysis.application_size import ADDED_MS, application_sizes, size
 from poolsize.analysis.models.closed_network import Station, throughputs
 from poolsize.analysis.models.fitted_network import NOT_MEASURED, FittedNetwork, MeasuredStations
 from poolsize.analysis.models.network_fit import fit_network
+from poolsize.analysis.service_demand import ServiceDemands, saturated_server_ms
 from poolsize.answer.latency_limit import LatencyLimits
 from poolsize.errors import BadInput
 from poolsize.present.json.recommendation import recommendation_json
@@ -188,7 +189,7 @@ def test_a_replay_has_no_sizes_and_fits_no_network(poolsize_here: Command, tmp_p
     assert answer.application_sizes == ()
     assert answer.database_size is None
     assert "network" not in vars(analysis.models)
-    assert "No pool size for your application's own usage time is known: a replay does not know" in " ".join(
+    assert "The table of pool sizes for applications is missing: a replay does not know" in " ".join(
         recommendation_text(answer).split()
     )
     with pytest.raises(BadInput, match="a replay does not know"):
@@ -228,3 +229,18 @@ def test_the_command_line_takes_a_usage_time(poolsize_here: Command) -> None:
     too_short = poolsize_here("recommend", "--run", str(EXAMPLES["scan-mariadb"]), "--usage-time", "3ms")
     assert too_short.returncode == 2
     assert "--usage-time 3ms: " in too_short.stderr
+
+
+def test_a_server_that_was_never_saturated_needs_less_cpu_time_once_it_is() -> None:
+    """Idle cores that fall asleep and wake up cost 0.25 cores here, and a transaction costs 0.5 ms."""
+
+    def demands(rate: float, idle: float) -> ServiceDemands:
+        return ServiceDemands(1.0, 1, 1000 * (idle + 0.0005 * rate) / rate, 1, 0.0, inferred=False, saturated=False)
+
+    rates = (300.0, 600.0, 800.0, 900.0)
+    measured = {rate: demands(rate, 0.25) for rate in rates}
+    assert saturated_server_ms(measured) == pytest.approx(0.5 / (1 - 0.25))
+    assert saturated_server_ms({rate: demands(rate, 0.0) for rate in rates}) == pytest.approx(0.5)
+    saturated = measured | {1300.0: demands(1300, 0.25)}
+    assert saturated_server_ms(saturated) == saturated[1300.0].server_ms
+    assert saturated_server_ms({}) is None

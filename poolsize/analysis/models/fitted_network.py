@@ -61,6 +61,8 @@ class FittedNetwork:
     large as the network's deviations suggest.
     alternatives: the networks of other structures, by their number of servers or without a further queue.
     weights: of this network, and of each alternative, by how well they fit; their sum is not 1.
+    saturated_cpu_ms: the CPU's demand once the CPU is saturated, in ms; None where it is not known. The load generator
+    may not have saturated it, and an application may.
     """
 
     client: Station
@@ -72,6 +74,7 @@ class FittedNetwork:
     errors: Vector
     alternatives: "tuple[FittedNetwork, ...]" = ()
     weights: tuple[float, ...] = (1.0,)
+    saturated_cpu_ms: float | None = None
 
     @property
     def stations(self) -> tuple[Station, Station, Station]:
@@ -87,8 +90,11 @@ class FittedNetwork:
         """Return the network with an application in the load generator's place.
 
         added_ms: time that the application adds to a transaction while it holds the connection, in ms; a delay.
+        What the CPU's demand loses when the CPU is saturated stays part of a lone transaction's time.
         """
-        return replace(self, client=NOT_MEASURED, delay_ms=self.delay_ms + added_ms)
+        cpu_ms = self.cpu.demand_ms if self.saturated_cpu_ms is None else self.saturated_cpu_ms
+        delay_ms = self.delay_ms + self.cpu.demand_ms - cpu_ms + added_ms
+        return replace(self, client=NOT_MEASURED, cpu=replace(self.cpu, demand_ms=cpu_ms), delay_ms=delay_ms)
 
     def throughput(self, sizes: Sequence[int]) -> Vector:
         """Return the transactions per second with full pools of these sizes, one value a size."""
@@ -102,12 +108,13 @@ class FittedNetwork:
         """
         ends = np.cumsum([0.0, *self.weights]) / sum(self.weights)
         shares = np.diff(np.rint(SAMPLES * ends)).astype(int).tolist()
-        structures = (self, *self.alternatives)
+        structures = (self, *(replace(other, saturated_cpu_ms=self.saturated_cpu_ms) for other in self.alternatives))
         return [sample for network, share in zip(structures, shares, strict=True) for sample in network._sampled(share)]
 
     def _sampled(self, number: int) -> "list[FittedNetwork]":
         """Return a number of networks of this structure whose curves agree with the measured curve.
 
+        The CPU's demand once it is saturated lies between the extrapolated and the measured demand.
         A normal distribution of the parameters also has networks whose curves are far from it: they are left out.
         """
         fitted = self.queue if self.queue.demand_ms else self.cpu
@@ -118,7 +125,11 @@ class FittedNetwork:
         sampled = random.multivariate_normal(best, self.covariance, TRIES * number, method="eigh")
         networks = (self._with(parameters) for parameters in np.clip(sampled, low, high).tolist())
         agreeing = list(islice((network for network in networks if self._agrees(network)), number))
-        return agreeing + [self] * (number - len(agreeing))
+        chosen = agreeing + [self] * (number - len(agreeing))
+        if self.saturated_cpu_ms is None:
+            return chosen
+        demands = random.uniform(self.saturated_cpu_ms, self.cpu.demand_ms, number).tolist()
+        return [replace(network, saturated_cpu_ms=ms) for network, ms in zip(chosen, demands, strict=True)]
 
     def _with(self, parameters: list[float]) -> "FittedNetwork":
         demand_ms, delay_ms, slowdown, scaling = parameters

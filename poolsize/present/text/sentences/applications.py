@@ -37,7 +37,7 @@ def _application_size(finding: Finding) -> str:
         f"Of the usage time of {milliseconds(values['usage_time_ms'])}, {milliseconds(values['added_ms'])} is your "
         f"application's own time. By the closed network fitted to the run, {reached}, {100 * share:.0f} % of capacity. "
         f"{size} is the smallest pool size within {percent(values['tolerance'])} of "
-        "capacity with at least 50 % probability."
+        f"capacity with at least {percent(values['probability'])} probability."
     )
 
 
