@@ -183,10 +183,10 @@ def test_a_killed_sweep_drops_nothing_and_the_next_one_restores(
     [
         (("--schema=shop", "--workload=scan"), "", "--schema shop: scan makes tables"),
         (("--workload=scan",), "shop", "leave the schema out, or name your own locustfile with --workload"),
-        (("--schema=shop",), "other", "--schema shop: --url names another schema, other"),
+        (("--schema=shop",), "other", "--schema shop: POOLSIZE_URL names another schema, other"),
         (("--schema=nowhere",), "", "--schema nowhere: the account can't use it, or there is no such schema"),
         (("--schema=mysql",), "", "--schema mysql: that schema is the server's own"),
-        ((), "mysql", "--url mysql: that schema is the server's own"),
+        ((), "mysql", "POOLSIZE_URL mysql: that schema is the server's own"),
     ],
 )
 def test_a_schema_that_is_not_meant_is_refused_in_one_line(
