@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -15,7 +14,7 @@ import pytest
 from poolsize import load_run
 from poolsize.analysis.stats.percentiles import mean_ms
 from poolsize.runs.run import Run
-from poolsize.target.private_server import PrivateServer, private_server
+from poolsize.target.private_server import PrivateServer
 from tests.conftest import Command, assert_swept, assert_true_steps, locust
 
 pytestmark = pytest.mark.server
@@ -68,13 +67,6 @@ def locustfile(folder: Path, text: str) -> Path:
     path = folder / "mine.py"
     path.write_text(HEAD + text)
     return path
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[PrivateServer]:
-    """A MariaDB: what a Locust user sees is the same on every server."""
-    with private_server(None, {}, 100) as started:
-        yield started
 
 
 def quickly(*options: str) -> tuple[str, ...]:
