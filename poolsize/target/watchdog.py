@@ -2,10 +2,10 @@
 
 The parent starts ``python -m poolsize.target.watchdog`` with a pipe as standard input. The first line in the pipe is a
 JSON object {"directory": ..., "files": {name: text}, "commands": [[...], ...]}. The watchdog makes the directory with
-these files and an empty directory for the data. Then it runs the commands one after another, each in a session of its
-own. The last command is the server. The parent keeps the pipe open as long as it needs the server. However the parent
-ends, kill -9 included, the operating system closes the pipe. The watchdog then kills the running command and removes
-the directory. This needs no signal, and works beyond Linux.
+these files and empty directories for data and temporary tables. Then it runs the commands one after another, each in a
+session of its own. The last command is the server. The parent keeps the pipe open as long as it needs the server.
+However the parent ends, kill -9 included, the operating system closes the pipe. The watchdog then kills the running
+command and removes the directory. This needs no signal, and works beyond Linux.
 
 A command that fails or a server that ends by itself leaves its exit code in DIRECTORY/exited.
 """
@@ -23,6 +23,8 @@ from contextlib import suppress
 from pathlib import Path
 
 REMOVAL_SECONDS = 30
+TEMPORARY = "tmp"
+"""Of this server alone: MariaDB begins by removing the temporary tables of every server that shares the folder."""
 
 
 def main() -> None:
@@ -52,6 +54,7 @@ def _make(directory: Path, files: Mapping[str, str]) -> None:
     """Make the directory and its files, which hold passwords, readable by this account only."""
     directory.mkdir(mode=0o700)
     (directory / "data").mkdir(mode=0o700)
+    (directory / TEMPORARY).mkdir(mode=0o700)
     for name, text in files.items():
         path = directory / name
         path.touch(mode=0o600)
@@ -70,13 +73,15 @@ def _run(
     commands: list[list[str]], directory: Path, running: list[subprocess.Popen[bytes]], lock: threading.Lock
 ) -> None:
     """Run the commands one after another; `running` holds the process of the current command."""
+    environment = os.environ | {"TMPDIR": str(directory / TEMPORARY)}
     with (directory / "log").open("ab", buffering=0) as log:
         for command in commands:
             with lock:
                 try:
                     process = subprocess.Popen(
-                        command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
-                    )
+                        command, env=environment,
+                        stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
+                    )  # fmt: skip
                 except OSError as error:
                     log.write(f"[ERROR] {command[0]}: {error.strerror}\n".encode())
                     (directory / "exited").write_text("127")

@@ -84,6 +84,7 @@ def test_it_is_durable_local_and_takes_options(flavor: str) -> None:
         assert variables["innodb_flush_log_at_trx_commit"] == "1"
         assert variables["innodb_buffer_pool_size"] == str(64 * 2**20)
         assert variables["max_connections"] == "33"
+        assert Path(variables["tmpdir"]) == server.directory / "tmp"
         listening = [
             socket for socket in psutil.Process(server.pid).net_connections() if socket.status == psutil.CONN_LISTEN
         ]
@@ -113,8 +114,11 @@ def test_the_thread_pool_is_one_option_away() -> None:
         assert cursor.fetchone() == ("pool-of-threads",)
 
 
-def test_an_option_that_the_server_does_not_know_is_told_in_its_own_words() -> None:
-    with pytest.raises(BadInput, match="frobnicate"), private_server(None, {"frobnicate": "1"}, 20):
+@pytest.mark.parametrize(
+    ("options", "cause"), [({"frobnicate": "1"}, "frobnicate"), ({"datadir": "/nowhere"}, "Can't change dir")]
+)
+def test_a_server_that_does_not_start_tells_why_in_its_own_words(options: dict[str, str], cause: str) -> None:
+    with pytest.raises(BadInput, match=cause), private_server(None, options, 20):
         pass
 
 
