@@ -173,17 +173,23 @@ def assert_swept(done: "subprocess.CompletedProcess[str]") -> None:
     assert "Stored in " in done.stdout or '"run": ' in done.stdout, done.stderr
 
 
-def assert_true_steps(run: Run) -> None:
-    """Every step was measured, counted by the server exactly, and obeys Little's law within 5 %."""
+def assert_counted_steps(run: Run) -> None:
+    """The sweep measured its plan, with as many connections as each step had, and lost no transaction."""
     assert remaining(run) is None
     for step in curve_of(run):
         assert step.server_connections == step.pool_size
         assert sum(step.counted) > 0
         passed = {result.check: result.passed for result in step.checks}
-        assert passed[Check.LITTLES_LAW], step.checks
         assert passed[Check.CONNECTIONS]
         assert passed[Check.ERRORS]
         assert len(step.throughput) >= run.plan.warm_up_seconds + run.plan.step_seconds
+
+
+def assert_true_steps(run: Run) -> None:
+    """Every step of the curve obeys Little's law within 5 % as well; on a busy machine, users wait in no pool."""
+    assert_counted_steps(run)
+    for step in curve_of(run):
+        assert all(result.passed for result in step.checks if result.check is Check.LITTLES_LAW), step.checks
 
 
 def a_setting(sizes: Sequence[int], users: int = 64, repeats: int = 1) -> Setting:

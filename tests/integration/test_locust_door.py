@@ -15,7 +15,7 @@ from poolsize import load_run
 from poolsize.analysis.stats.percentiles import mean_ms
 from poolsize.runs.run import Run
 from poolsize.target.private_server import PrivateServer
-from tests.conftest import Command, assert_swept, assert_true_steps, locust
+from tests.conftest import Command, assert_swept, assert_true_steps, locust, measured_again
 
 pytestmark = pytest.mark.server
 HEAD = "import time\nfrom locust import between, constant, events, tag, task, SequentialTaskSet, TaskSet\n"
@@ -74,6 +74,7 @@ def quickly(*options: str) -> tuple[str, ...]:
 
 
 @pytest.mark.slow
+@measured_again
 def test_a_locustfile_with_tasks_wait_time_on_start_and_a_listener(
     server: PrivateServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

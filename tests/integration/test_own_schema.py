@@ -18,7 +18,7 @@ from poolsize import load_run
 from poolsize.target.connection import connect, database_url
 from poolsize.target.existing_schema import ExistingSchema
 from poolsize.target.private_server import PrivateServer
-from tests.conftest import Command, assert_swept, assert_true_steps
+from tests.conftest import Command, assert_counted_steps, assert_swept
 
 pytestmark = pytest.mark.server
 ROWS = 100
@@ -110,7 +110,7 @@ def test_the_schema_is_left_as_it_was_and_other_clients_are_not_counted(
     assert_swept(done)
     run = load_run(tmp_path / "a.jsonl")
     assert run.setting.schema == "shop"
-    assert_true_steps(run)
+    assert_counted_steps(run)
     assert checksum(cursor) == before
     assert tables(cursor) == {"orders", "made_by_prepare"}
     cursor.execute("SHOW DATABASES LIKE 'poolsize'")
