@@ -16,9 +16,9 @@ from poolsize.runs.run import Step
 SATURATED = 0.85
 """A processor is saturated from this share of its cores on: a mean over seconds hides moments without a free core."""
 APART = 1.5
-"""The highest throughput is at least this multiple of the lowest where a line is put through them."""
+"""The highest throughput is at least this multiple of the lowest where a line is put through them: a choice."""
 LEAST_SHARE = 0.5
-"""The demand with a saturated CPU is at least this share of the measured demand."""
+"""The demand with a saturated CPU is at least this share of the measured demand: a choice, as no line is exact."""
 
 
 @dataclass(frozen=True)
@@ -108,9 +108,9 @@ def service_demands_at(steps: Sequence[Step], pool_size: int, cores: int) -> Ser
 def saturated_server_ms(demands: Mapping[float, ServiceDemands]) -> float | None:
     """Return the server's CPU time for a transaction once its CPU is saturated, in ms; None where it is not measured.
 
-    A server that often waits for work spends CPU time on falling asleep and waking up, which a saturated server does
-    not. So its busy cores are a line over throughput, with a positive intercept. The line is extrapolated to all cores,
-    unless a pool size saturated them: its demand is then measured, and is the answer.
+    On many servers a transaction takes less CPU time at a higher throughput: their busy cores are a line over
+    throughput with a positive intercept. The line is extrapolated to all cores. Where a pool size saturated them, or
+    the throughputs are too alike for a line, it is the demand at the highest throughput.
     demands: transactions per second -> demands, of each pool size.
     """
     if not demands or any(each.inferred or not each.server_ms for each in demands.values()):

@@ -25,7 +25,7 @@ from poolsize.units import count
 @plot_option
 @json_option
 def compare(runs: tuple[str, ...], across: str | None, plot: Path | None, as_json: bool) -> None:
-    """Compare each run with the first run: for example runs of two servers, or runs before and after a change of one.
+    """Compare each run with the first run: for example runs of two servers, or of a server before and after a change.
 
     The runs must be the same in all fields but one, such as server, workload, users or thread_handling.
     """

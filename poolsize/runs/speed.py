@@ -16,11 +16,11 @@ from poolsize.runs.run import Run, Step
 SPEED_TOLERANCE = 0.03
 """Share by which another speed may change a step's throughput."""
 FEWEST_STEPS = 3
-"""Of fewer steps, none shows which speed is the usual one."""
+"""Fewer steps do not show which speed is usual."""
 APART = 0.1
 """Two steps show the effect of the run's own load if their busy cores differ by this share of all cores."""
 STEEPEST = -1.0
-"""Slope of log speed over the share of busy cores: two hyper-threads of one core halve each other's speed."""
+"""Slope of log speed over the share of busy cores: two hyper-threads of a core halve each other's speed."""
 SURE = 2.0
 """Standard errors by which a speed must differ, at least."""
 
@@ -42,7 +42,7 @@ def step_speed(step: Step) -> float | None:
 
 def with_speed_checks(run: Run) -> Run:
     """Return the run with the speed check of each step against the usual speed of the whole run."""
-    steps = [step for step in _curve(run) if step_speed(step) is not None]
+    steps = [step for step in _curve(run) if step_speed(step)]
     if len(steps) < FEWEST_STEPS:
         return run
     usual = _Usual.of(steps)
@@ -54,9 +54,8 @@ def speed_check(step: Step, usual_speed: float, noise: float) -> CheckResult:
 
     The speed is that of a small piece of work on each core that the load or a local server may use, by the CPU time it
     takes. A neighbour on the same physical core, heat and another clock rate change it; other programs that take turns
-    with the load do not. The usual speed is the median of all steps, from the third step on, so a further step may
-    change the result. The run's own load changes the speed, too, so the usual speed of a step is that for its number of
-    busy cores. A speed counts as different by what exceeds two standard errors. It changes throughput by its share of
+    with the load do not. The run's own load changes it, too, so the usual speed is a line through all steps over their
+    busy cores. It is known from the third step on, and a further step may change the result. A speed counts as different by what exceeds two standard errors. It changes throughput by its share of
     the CPU's part in the transactions: little where they wait for the disk. Before another attempt, the sweep waits up
     to a minute while the machine is much slower than before the first step. Steps without a measured speed have no such
     check.
@@ -65,9 +64,8 @@ def speed_check(step: Step, usual_speed: float, noise: float) -> CheckResult:
     `deviation` of the speed, and `noise`, its standard error, both as shares; `cpu_share`, the CPU's part in the
     transactions; `steal_cores` that the hypervisor gave to other machines.
     """
-    measured = step_speed(step)
-    assert measured is not None
-    deviation, part = measured / usual_speed - 1, _cpu_share(step)
+    measured, part = _speed(step), _cpu_share(step)
+    deviation = measured / usual_speed - 1
     values = {
         "speed": measured,
         "usual_speed": usual_speed,
@@ -97,7 +95,7 @@ class _Usual:
         points = [_median_point(group) for group in _by_size(steps)]
         slopes = [(b[1] - a[1]) / (b[0] - a[0]) for a, b in combinations(points, 2) if abs(b[0] - a[0]) >= APART]
         slope = min(0.0, max(STEEPEST, median_high(slopes))) if slopes else 0.0
-        seconds = median_high([pstdev(_seconds(step)) / (step_speed(step) or 1.0) for step in steps])
+        seconds = median_high([pstdev(_seconds(step)) / _speed(step) for step in steps])
         return cls(median_high([y - slope * x for x, y in points]), slope, seconds)
 
     def speed(self, step: Step) -> float:
@@ -109,6 +107,12 @@ class _Usual:
         return self.second / sqrt(len(_seconds(step)))
 
 
+def _speed(step: Step) -> float:
+    measured = step_speed(step)
+    assert measured, "a step whose speed was measured"
+    return measured
+
+
 def _by_size(steps: Sequence[Step]) -> list[list[Step]]:
     sizes = sorted({step.pool_size for step in steps})
     return [[step for step in steps if step.pool_size == size] for size in sizes]
@@ -116,7 +120,7 @@ def _by_size(steps: Sequence[Step]) -> list[list[Step]]:
 
 def _median_point(steps: Sequence[Step]) -> tuple[float, float]:
     """Return the medians of the share of busy cores and of the log speed."""
-    return median_high(map(_busy_share, steps)), median_high([log(step_speed(step) or 1.0) for step in steps])
+    return median_high(map(_busy_share, steps)), median_high([log(_speed(step)) for step in steps])
 
 
 def _curve(run: Run) -> list[Step]:
@@ -148,7 +152,7 @@ def _cpu_share(step: Step) -> float:
 
 
 def _with_speed_check(step: Step, usual: _Usual) -> Step:
-    if step_speed(step) is None:
+    if not step_speed(step):
         return step
     result = speed_check(step, usual.speed(step), usual.noise(step))
     return replace(step, checks=(*(check for check in step.checks if check.check is not Check.SPEED), result))

@@ -38,7 +38,7 @@ def step_to_confirm(plan: SweepPlan, steps: Sequence[Step]) -> PlannedStep | Non
 def _unconfirmed(steps: Sequence[Step]) -> list[int]:
     """Return the sizes with too few steps on which the answer hangs, ascending.
 
-    A size needs one step more where a step was probably disturbed, even if the answer stays the same.
+    A size needs another step where a step was probably disturbed, even if the answer stays the same.
     """
     observations = group_neighbouring_sizes(
         [Observation.of(step) for step in sorted(steps, key=lambda step: step.pool_size)]

@@ -52,7 +52,7 @@ def sweep(
             decision = next_step(run)
         else:
             await_turn(TurnAwaited(len(run.steps), complete=False))
-            _await_usual_speed(run, decision, generator, on_event)
+            _wait_while_slow(run, decision, generator, on_event)
             on_event(StepStarted(decision.pool_size, decision.rate))
             step = _measured(decision, generator, run.plan.error_budget)
             run = with_speed_checks(replace(run, steps=(*run.steps, step)))
@@ -65,7 +65,7 @@ def sweep(
     return run
 
 
-def _await_usual_speed(
+def _wait_while_slow(
     run: Run, planned: PlannedStep, generator: LoadGenerator, on_event: Callable[[Event], None]
 ) -> None:
     """Wait before another attempt at a step that had another speed, while the machine is slow."""

@@ -244,3 +244,12 @@ def test_a_server_that_was_never_saturated_needs_less_cpu_time_once_it_is() -> N
     saturated = measured | {1300.0: demands(1300, 0.25)}
     assert saturated_server_ms(saturated) == saturated[1300.0].server_ms
     assert saturated_server_ms({}) is None
+
+
+def test_an_application_takes_no_time_from_the_delay() -> None:
+    """A sampled network may need less CPU time than the highest throughput showed."""
+    network = replace(fitted("four at a time"), saturated_cpu_ms=9.0)
+    for sample in (network, *network.samples):
+        application = sample.with_application(0.0)
+        assert application.delay_ms == pytest.approx(sample.delay_ms)
+        assert application.cpu.demand_ms == sample.cpu.demand_ms

@@ -92,8 +92,9 @@ class FittedNetwork:
         added_ms: time that the application adds to a transaction while it holds the connection, in ms; a delay.
         What the CPU's demand loses when the CPU is saturated stays part of a lone transaction's time.
         """
-        cpu_ms = self.cpu.demand_ms if self.saturated_cpu_ms is None else self.saturated_cpu_ms
-        delay_ms = self.delay_ms + self.cpu.demand_ms - cpu_ms + added_ms
+        measured_ms = self.cpu.demand_ms
+        cpu_ms = measured_ms if self.saturated_cpu_ms is None else min(measured_ms, self.saturated_cpu_ms)
+        delay_ms = self.delay_ms + measured_ms - cpu_ms + added_ms
         return replace(self, client=NOT_MEASURED, cpu=replace(self.cpu, demand_ms=cpu_ms), delay_ms=delay_ms)
 
     def throughput(self, sizes: Sequence[int]) -> Vector:
@@ -128,7 +129,8 @@ class FittedNetwork:
         chosen = agreeing + [self] * (number - len(agreeing))
         if self.saturated_cpu_ms is None:
             return chosen
-        demands = random.uniform(self.saturated_cpu_ms, self.cpu.demand_ms, number).tolist()
+        lowest_ms = min(self.saturated_cpu_ms, self.cpu.demand_ms)
+        demands = random.uniform(lowest_ms, self.cpu.demand_ms, number).tolist()
         return [replace(network, saturated_cpu_ms=ms) for network, ms in zip(chosen, demands, strict=True)]
 
     def _with(self, parameters: list[float]) -> "FittedNetwork":

@@ -15,7 +15,7 @@ NO_SIZE = {
 }
 """Verdict under which a run's pool size can't be compared -> its words."""
 AT_ONCE = (
-    "The intervals in the table hold for all pool sizes at once, and include the noise between steps. So they are "
+    "The intervals in the table hold for all pool sizes at once, and include the noise between steps. So they may be "
     "wider than those of `poolsize analyze`."
 )
 
@@ -90,7 +90,7 @@ def difference_sentences(comparison: Comparison, other: RunDifference) -> list[s
         *_where(other),
         *_latency(other, comparison.first.value),
         *_sizes(comparison.first, other.run),
-        AT_ONCE,
+        *([AT_ONCE] if other.throughput or other.p95 else []),
         *_doubts(comparison.first, other),
     ]
 

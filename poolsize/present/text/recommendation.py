@@ -41,7 +41,7 @@ def _sizes(answer: Recommendation) -> str:
 
 
 WITHOUT_RANGE = {Code.CARRIES_RATE, Code.LIMIT_DECIDES}
-"""Findings of an answer that is one of the measured sizes, or that a limit decides: no 95 % range was estimated.
+"""Findings of an answer that is a measured size, or that a limit decides: no 95 % range was estimated.
 
 A broken limit may decide the answer too (`decides`).
 """
