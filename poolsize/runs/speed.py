@@ -55,10 +55,10 @@ def speed_check(step: Step, usual_speed: float, noise: float) -> CheckResult:
     The speed is that of a small piece of work on each core that the load or a local server may use, by the CPU time it
     takes. A neighbour on the same physical core, heat and another clock rate change it; other programs that take turns
     with the load do not. The run's own load changes it, too, so the usual speed is a line through all steps over their
-    busy cores. It is known from the third step on, and a further step may change the result. A speed counts as different by what exceeds two standard errors. It changes throughput by its share of
-    the CPU's part in the transactions: little where they wait for the disk. Before another attempt, the sweep waits up
-    to a minute while the machine is much slower than before the first step. Steps without a measured speed have no such
-    check.
+    busy cores. It is known from the third step on, and a further step may change the result. A speed counts as
+    different by what exceeds two standard errors. It changes throughput by its share of the CPU's part in the
+    transactions: little where they wait for the disk. Before another attempt, the sweep waits up to a minute while the
+    machine is much slower than before the first step. Steps without a measured speed have no such check.
 
     Figures: `speed` in the counted seconds, and the `usual_speed`, both in MB of work per second of CPU time;
     `deviation` of the speed, and `noise`, its standard error, both as shares; `cpu_share`, the CPU's part in the
