@@ -61,6 +61,10 @@ def server(request: pytest.FixtureRequest) -> Iterator[PrivateServer]:
         yield started
 
 
+on_mariadb = pytest.mark.parametrize("server", ["mariadb"], indirect=True)
+"""For a test of what the load generator does, whichever server it has."""
+
+
 @pytest.fixture
 def poolsize(tmp_path: Path) -> Command:
     """The command line, run in an empty folder."""

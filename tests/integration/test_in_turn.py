@@ -16,12 +16,12 @@ from poolsize.runs.store import other_path
 from poolsize.sweep.next_step import remaining
 from poolsize.target.connection import connect, database_url
 from poolsize.target.private_server import PrivateServer, private_server
-from tests.conftest import Command, measured
+from tests.conftest import Command, measured, on_mariadb
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
 
 SHORT = (
-    "--workload", "select_one", "--pool-sizes", "1,2", "--step-time", "2s", "--warm-up", "0", "--think-time", "20ms",
+    "--workload", "select_one", "--pool-sizes", "1,2", "--step-time", "1s", "--warm-up", "0", "--think-time", "20ms",
     "--output", "a.jsonl",
 )  # fmt: skip
 
@@ -80,7 +80,7 @@ def wait_for_steps(folder: Path, number: int) -> None:
     raise AssertionError(f"no {number} steps within a minute")
 
 
-@pytest.mark.parametrize("server", ["mariadb"], indirect=True)
+@on_mariadb
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGKILL])
 def test_an_interrupted_sweep_of_two_servers_resumes_on_both(
     server: PrivateServer, second_server: PrivateServer, poolsize: Command, tmp_path: Path, ending: signal.Signals

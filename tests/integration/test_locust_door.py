@@ -15,7 +15,7 @@ from poolsize import load_run
 from poolsize.analysis.stats.percentiles import mean_ms
 from poolsize.runs.run import Run
 from poolsize.target.private_server import PrivateServer
-from tests.conftest import Command, assert_swept, assert_true_steps, locust, measured_again
+from tests.conftest import Command, assert_swept, assert_true_steps, locust, measured_again, on_mariadb
 
 pytestmark = pytest.mark.server
 HEAD = "import time\nfrom locust import between, constant, events, tag, task, SequentialTaskSet, TaskSet\n"
@@ -74,6 +74,7 @@ def quickly(*options: str) -> tuple[str, ...]:
 
 
 @pytest.mark.slow
+@on_mariadb
 @measured_again
 def test_a_locustfile_with_tasks_wait_time_on_start_and_a_listener(
     server: PrivateServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -81,7 +82,7 @@ def test_a_locustfile_with_tasks_wait_time_on_start_and_a_listener(
     monkeypatch.chdir(tmp_path)
     done = locust(
         locustfile(tmp_path, SHOP), server.url, tmp_path / "a.jsonl", "--pool-sizes=2,4", "--users=40",
-        "--step-time=15s", "--warm-up=2s",
+        "--step-time=10s", "--warm-up=1s",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     run = load_run(tmp_path / "a.jsonl")
@@ -129,6 +130,7 @@ def kinds(run: Run) -> dict[str, int]:
     return {name: kind.transactions for step in run.steps for name, kind in step.kinds.items()}
 
 
+@on_mariadb
 def test_two_classes_share_the_users_by_weight(server: PrivateServer, tmp_path: Path, poolsize: Command) -> None:
     locustfile(tmp_path, TWO)
     done = poolsize(
@@ -141,6 +143,7 @@ def test_two_classes_share_the_users_by_weight(server: PrivateServer, tmp_path: 
     assert 0.65 < transactions["Reader"] / sum(transactions.values()) < 0.85
 
 
+@on_mariadb
 def test_locust_names_classes_and_tags(server: PrivateServer, tmp_path: Path) -> None:
     path = locustfile(tmp_path, TWO)
     run = tmp_path / "a.jsonl"
@@ -162,6 +165,7 @@ def test_locust_names_classes_and_tags(server: PrivateServer, tmp_path: Path) ->
     assert kinds(load_run(tmp_path / "b.jsonl")) == {}, "a single kind needs no table of kinds"
 
 
+@on_mariadb
 def test_a_host_is_the_databases_url(server: PrivateServer, tmp_path: Path) -> None:
     path = locustfile(tmp_path, "class Mine(PoolUser):\n    def transaction(self, cursor):\n        time.sleep(0.01)\n")
     report = tmp_path / "a.html"
@@ -203,6 +207,7 @@ TASK = "    @task\n    def browse(self, cursor):\n        cursor.execute('DO 1')
          "mine.py:9: ProgrammingError"),
     ],
 )  # fmt: skip
+@on_mariadb
 def test_what_a_sweep_cant_honour_is_refused(
     server: PrivateServer, tmp_path: Path, text: str, options: list[str], refusal: str
 ) -> None:
@@ -240,6 +245,7 @@ LISTENER = ONE.format("") + "@events.request.add_listener\ndef listen(**_):\n   
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("processes", ["1", "2"])
+@on_mariadb
 def test_an_error_after_the_first_step_began_names_its_line(
     server: PrivateServer, tmp_path: Path, poolsize: Command, text: str, error: str, processes: str
 ) -> None:
@@ -251,6 +257,7 @@ def test_an_error_after_the_first_step_began_names_its_line(
     assert "Traceback" not in done.stderr
 
 
+@on_mariadb
 def test_a_workload_that_cant_be_tried_leaves_no_worker(server: PrivateServer, tmp_path: Path) -> None:
     path = locustfile(tmp_path, ONE.format("").replace("'DO 1'", "'WRONG'"))
     command = [sys.executable, "-m", "locust", "-f", str(path), "--headless", *quickly("--processes=2")]

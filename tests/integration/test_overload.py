@@ -9,7 +9,7 @@ from poolsize import load_run, recommend
 from poolsize.runs.check import Check, CheckResult
 from poolsize.runs.run import Step
 from poolsize.target.private_server import PrivateServer
-from tests.conftest import Command, measured_again
+from tests.conftest import Command, measured_again, on_mariadb
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
 SLEEPING = """
@@ -22,7 +22,7 @@ class Sleeping(PoolUser):
 """Holds a connection for 50 ms or more, whatever the machine does: 8 connections serve 160/s at most."""
 
 
-@pytest.mark.parametrize("server", ["mariadb"], indirect=True)  # every server sleeps as long
+@on_mariadb  # every server sleeps as long
 @measured_again
 def test_a_pool_that_can_not_serve_the_rate_is_not_the_answer(
     server: PrivateServer, poolsize: Command, tmp_path: Path

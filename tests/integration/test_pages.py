@@ -28,8 +28,10 @@ OTHERS = (
 """Beginnings of commands with a test of their own, here or in test_notebook.py, and of the shell's own."""
 LIGHT = ("--think-time", "20ms")
 """Leaves the processors to other tests, where a sweep is not there to be measured."""
-SHORT = {"--pool-sizes": "1,2", "--budget": "4s", "--step-time": "1s", "--warm-up": "0"}
+SHORT = {"--pool-sizes": "2", "--budget": "4s", "--step-time": "1s", "--warm-up": "0"}
 """Option -> its value in the tests."""
+SHORT_WHERE_USED = {"--repeats": "2", "--precision": "20%", "--verify": "70"}
+"""The same, of options that only some commands have."""
 
 
 def commands(*beginnings: str) -> list[str]:
@@ -48,6 +50,8 @@ def shortened(words: list[str]) -> list[str]:
     """The options of a sweep, so that it takes seconds."""
     options = list(words)
     search = {"--budget", "--interval"} & set(options)
+    for flag in SHORT_WHERE_USED.keys() & set(options):
+        options[options.index(flag) + 1] = SHORT_WHERE_USED[flag]
     for flag, value in SHORT.items():
         if flag in options:
             options[options.index(flag) + 1] = value

@@ -15,7 +15,7 @@ from poolsize.sweep.options import SweepOptions
 from poolsize.sweep.planning import plan_for
 from poolsize.target.connection import connect, database_url
 from poolsize.target.private_server import PrivateServer
-from tests.conftest import Command, assert_swept, assert_true_steps, locust, may_run_on, measured_again
+from tests.conftest import Command, assert_swept, assert_true_steps, locust, may_run_on, measured_again, on_mariadb
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
 
@@ -61,7 +61,7 @@ def test_plain_locust_does_the_same(server: PrivateServer, tmp_path: Path) -> No
     assert counted_by_locust == sum(sum(step.throughput) for step in run.steps)
 
 
-@pytest.mark.parametrize("server", ["mariadb"], indirect=True)
+@on_mariadb
 def test_small_pools_are_true_with_the_users_of_a_large_machine(server: PrivateServer, tmp_path: Path) -> None:
     """All users ask at once: they wait ever longer until each was served, here for 27, 7 and 0.4 seconds.
 
@@ -116,7 +116,7 @@ def scanned(server: PrivateServer, path: Path, cores: int) -> Run:
     return load_run(path)
 
 
-@pytest.mark.parametrize("server", ["mariadb"], indirect=True)  # it is the client that thinks
+@on_mariadb  # it is the client that thinks
 @measured_again
 def test_think_time_is_part_of_the_loop(server: PrivateServer, tmp_path: Path) -> None:
     done = locust(
