@@ -105,9 +105,7 @@ class Accounts:
 @measured_again
 def test_both_demands_are_the_operating_systems_and_predict_every_size(pinned: PrivateServer, tmp_path: Path) -> None:
     with Accounts(pinned.pid) as accounts:
-        run = measured(
-            pinned, "oltp_read_write.py", tmp_path, "--pool-sizes=1,4,16", "--step-time=5s", "--warm-up=1s"
-        )
+        run = measured(pinned, "oltp_read_write.py", tmp_path, "--pool-sizes=1,4,16", "--step-time=5s", "--warm-up=1s")
     for size in analyze(run).sizes:
         steps = [step for step in curve_of(run) if step.pool_size == size.pool_size]
         assert size.demands is not None
