@@ -17,7 +17,7 @@ current_option = click.option(
 
 def limit_options(command: Callable[..., None]) -> Callable[..., None]:
     """Decorate a command that answers from a stored run with the three options."""
-    of_run = "[default: the sweep's]"
+    of_run = "[default: the limit that the sweep had, if any]"
     for option in (
         click.option(
             "--max-p99", "max_p99_ms", help=f"Latency limit: highest p99 of the total time, e.g. 50ms.  {of_run}"

@@ -31,13 +31,13 @@ ASSUMED = (
     type=int,
     default=1,
     show_default=True,
-    help="Divides --cores. Give it if you counted logical CPUs: 2 with hyper-threading.",
+    help="Logical CPUs of a physical core, if --cores counts logical CPUs: 2 with hyper-threading.",
 )
 @click.option(
     "--app-threads",
     type=int,
-    help="Threads of an application process that share a pool. With --connections-per-thread, they set the smallest "
-    "pool in which threads can't wait for each other forever.",
+    help="Threads of an application process that share a pool. With --connections-per-thread, the answer names the "
+    "smallest pool without a deadlock between them.",
 )
 @click.option("--connections-per-thread", type=int, help="Connections that each of --app-threads holds at once.")
 @click.option("--run", "run_path", metavar="RUN", help="Answer from this measured run.")

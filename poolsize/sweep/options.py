@@ -65,8 +65,8 @@ class SweepOptions:
         readers.whole_seconds, readers.write_seconds, replayed=True,
     )] = None
     interval: Annotated[float | None, Option(
-        "--interval", "How certain the answer of a search must be. The search may end when the upper end of the 95 % "
-        "range is at most this multiple of the lower end, or when the answer is expected to be hardly too large.",
+        "--interval", "How certain the answer of a search must be: the upper end of its 95 % range is at most this "
+        "multiple of the lower end. A search ends earlier if its answer is probably at most slightly too large.",
         "1.5", readers.decimal, readers.write_decimal, replayed=True,
     )] = None
     think_time_ms: Annotated[float | None, Option(

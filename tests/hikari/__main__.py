@@ -2,10 +2,11 @@
 
     python -m tests.hikari [MYSQLD]    on the private server of poolsize, or of another server program
 
-For each workload, `poolsize sweep` measures the server, the application measures its own usage time with one
-connection and one user, and `recommend` gives the application's pool size. Then the application runs at the sizes 1,
-2, 4 ... 64 and at the answer, in random order. Prints the answer's throughput as a share of the best, and the answer as
-a multiple of the smallest size with 95 % of the best. Server and load have a core each. It needs Java and Maven.
+For each workload, `poolsize sweep` measures the server, the application measures its own usage time with one connection
+and one user, and `recommend` gives the application's pool size. Then the application runs at the sizes 1, 2, 4 ... 64
+and at the answer, four times in random order. From the medians, it prints the answer's throughput as a share of the
+best, and the answer as a multiple of the smallest size with 95 % of the best. Server and load have a core each. It
+needs Java and Maven.
 """
 
 import os
@@ -14,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from statistics import median
 
 from sqlalchemy import make_url
 
@@ -27,7 +29,7 @@ ROOT = HERE.parents[1]
 WORKLOADS = ("oltp_read_write", "insert")
 SIZES = (1, 2, 4, 8, 16, 32, 64)
 USERS, SCHEMA = 128, "shop"
-WARM_UP_SECONDS, STEP_SECONDS, REPEATS = 3, 10, 2
+WARM_UP_SECONDS, STEP_SECONDS, REPEATS = 3, 10, 4
 COMPILING_SECONDS = 20
 """The JVM compiles for so long, before the first figure counts."""
 
@@ -63,15 +65,15 @@ def _compare(server: PrivateServer, workload: str, path: Path) -> None:
     rates: dict[int, list[float]] = {}
     for size, rate, _ in _run(server.url, workload, USERS, WARM_UP_SECONDS, STEP_SECONDS, order):
         rates.setdefault(size, []).append(rate)
-    means = {size: sum(values) / len(values) for size, values in sorted(rates.items())}
-    best = max(means.values())
-    enough = next(size for size, rate in means.items() if rate >= 0.95 * best)
+    medians = {size: median(values) for size, values in sorted(rates.items())}
+    best = max(medians.values())
+    enough = next(size for size, rate in medians.items() if rate >= 0.95 * best)
     print(
         f"{run.setting.server.title}, {workload}: usage time {usage_ms:.2f} ms, "
-        f"answer {answer.pool_size} {answer.range}, {means[answer.pool_size] / best:.1%} of the best, "
+        f"answer {answer.pool_size} {answer.range}, {medians[answer.pool_size] / best:.1%} of the best, "
         f"{answer.pool_size / enough:.2g} times {enough}; "
         f"load generator's answer {generator.pool_size}; "
-        + ", ".join(f"{size}: {rate:.0f}/s" for size, rate in means.items()),
+        + ", ".join(f"{size}: {rate:.0f}/s" for size, rate in medians.items()),
         flush=True,
     )
 

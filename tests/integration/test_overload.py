@@ -11,7 +11,7 @@ from poolsize.runs.run import Step
 from poolsize.target.private_server import PrivateServer
 from tests.conftest import Command, measured_again, on_mariadb
 
-pytestmark = [pytest.mark.server, pytest.mark.slow]
+pytestmark = [pytest.mark.server, pytest.mark.slow, pytest.mark.experiment]
 SLEEPING = """
 from poolsize.locust import PoolUser
 

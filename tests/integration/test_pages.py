@@ -156,7 +156,12 @@ def grant(cursor: Any, page: str) -> None:
 
 
 @pytest.mark.server
-@pytest.mark.parametrize("page", [page for page in pages() if sweeps(page)])
+@pytest.mark.parametrize(
+    ("server", "page"),
+    [("mariadb", page) for page in pages() if sweeps(page)]
+    + [("mysql", page) for page in pages() if sweeps(page) and page in {block.page for block in all_blocks("sql")}],
+    indirect=["server"],
+)
 def test_the_sweeps_of_a_page_work_with_the_account_it_makes(
     server: PrivateServer, shop: Any, poolsize: Command, page: str, tmp_path: Path
 ) -> None:

@@ -230,6 +230,7 @@ def test_a_log_that_is_none_is_refused(
 
 
 @pytest.mark.long
+@pytest.mark.experiment
 @pytest.mark.skipif(not RECORDINGS.is_dir(), reason="the recorded curves are not beside this checkout")
 def test_the_answer_is_good_on_every_recorded_curve() -> None:
     """The bars of efficiency, size and load, against each curve's own 900 s means; seeds 1 to 3."""

@@ -61,6 +61,7 @@ def test_plain_locust_does_the_same(server: PrivateServer, tmp_path: Path) -> No
     assert counted_by_locust == sum(sum(step.throughput) for step in run.steps)
 
 
+@pytest.mark.experiment
 @on_mariadb
 def test_small_pools_are_true_with_the_users_of_a_large_machine(server: PrivateServer, tmp_path: Path) -> None:
     """All users ask at once: they wait ever longer until each was served, here for 27, 7 and 0.4 seconds.
@@ -87,6 +88,7 @@ def test_small_pools_are_true_with_the_users_of_a_large_machine(server: PrivateS
         assert step.warm_up_seconds >= ceil(users / (10 * step.pool_size))
 
 
+@pytest.mark.experiment
 @pytest.mark.skipif(sys.platform != "linux" or (os.cpu_count() or 1) < 2, reason="pins to the second core")
 @pytest.mark.parametrize(("server", "cores"), [("mariadb", 1), ("mariadb", 2), ("mysql", 2)], indirect=["server"])
 @measured_again

@@ -102,6 +102,7 @@ class Accounts:
             self.charged.append((time.time(), sum(self._server.cpu_times()[:2]), load))
 
 
+@pytest.mark.experiment
 @measured_again
 def test_both_demands_are_the_operating_systems_and_predict_every_size(pinned: PrivateServer, tmp_path: Path) -> None:
     with Accounts(pinned.pid) as accounts:
@@ -168,6 +169,7 @@ def test_sqlalchemys_own_pool_starves_no_user_that_yields(
         assert step.server_connections == step.pool_size
 
 
+@pytest.mark.experiment
 @measured_again
 def test_a_stall_shows_in_an_open_loop(pinned: PrivateServer, tmp_path: Path) -> None:
     """A server that stops for 200 ms every 5 s, at 70 % of its capacity.
@@ -214,6 +216,7 @@ def test_more_arrivals_than_a_pool_serves_end_the_step(pinned: PrivateServer, tm
     assert 1 < len(step.throughput) < 25
 
 
+@pytest.mark.experiment
 @measured_again
 def test_the_answer_is_verified_at_the_load_people_run_at(pinned: PrivateServer, tmp_path: Path) -> None:
     run = measured(

@@ -61,6 +61,7 @@ def under(core_type: str, disabled: str) -> dict[str, list[float]]:
 
 
 @pytest.mark.long
+@pytest.mark.experiment
 def test_every_processor_gets_the_same_answer() -> None:
     """OpenBLAS and NumPy round differently with other kernels; a fit with several minima then ends in another one."""
     extensions = np.show_config(mode="dicts")["SIMD Extensions"].get("found", [])

@@ -15,8 +15,8 @@ NO_SIZE = {
 }
 """Verdict under which a run's pool size can't be compared -> its words."""
 AT_ONCE = (
-    "The intervals in the table hold for all pool sizes at once, and include the noise between steps. So they may be "
-    "wider than those of `poolsize analyze`."
+    "With 95 % probability, all intervals in the table are right together, and they include the noise between steps. "
+    "So they may be wider than those of `poolsize analyze`."
 )
 
 

@@ -35,7 +35,7 @@ def knee_text(analysis: "Analysis", width: int | None = None) -> str:
 
     columns = WIDTH if width is None else min(WIDTH, max(NARROWEST, width - BESIDE))
     rates = [curve.at(smallest * (largest / smallest) ** (place / (columns - 1))) for place in range(columns)]
-    label = per_second(max(rates))
+    label = per_second(plateau.capacity)
     labels = [label] + [" " * len(label)] * (HEIGHT - 1)
     margin = " " * (len(label) + 2)
     size_labels = _row({column(size.pool_size): number(size.pool_size) for size in analysis.valid_sizes})

@@ -9,7 +9,7 @@ from poolsize.units import count, milliseconds
 
 BEFORE_THE_ANSWER = {Code.MOSTLY_FAILED, Code.TOO_FEW_VALID}
 """Findings that put the answer in doubt, or are the cause why there is none."""
-APPLICATIONS = "Pool size for an application whose code adds time to each transaction (--usage-time)"
+APPLICATIONS = "Pool size for an application, by the time that its own code adds to a transaction"
 
 
 def recommendation_text(answer: Recommendation) -> str:

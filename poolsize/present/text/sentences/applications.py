@@ -21,8 +21,8 @@ def _database_size(finding: Finding) -> str:
     )
     if values["database_size"] is None:
         return text
-    about = count(values["database_size"], "connection")
-    return f"{text} If clients added no time, {about} would saturate the database: the lower limit for an application."
+    needed = count(values["database_size"], "connection")
+    return f"{text} An application whose own code takes no time during a transaction needs {needed}, others need more."
 
 
 def _no_application_sizes(finding: Finding) -> str:

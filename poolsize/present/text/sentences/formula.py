@@ -21,7 +21,7 @@ def _no_disks(_: Finding) -> str:
 def _disks_uncached(finding: Finding) -> str:
     return (
         f"effective_disks = {finding.values['disks']}: the number of disks, assuming that every read misses "
-        "the cache; give --cache-hit-rate to lower it"
+        "the cache; --cache-hit-rate makes it smaller"
     )
 
 

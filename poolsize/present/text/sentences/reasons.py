@@ -21,12 +21,12 @@ def _plateau(finding: Finding) -> str:
         reached += (
             f", {100 * share:.0f} % of capacity ({by_curve})."
             if share < 1.005
-            else f" in the measurement. Capacity is {by_curve}, which takes part of the measurement for noise."
+            else f" in the measurement. Capacity is lower, {by_curve}: a smooth curve, which regards the rest as noise."
         )
     among = "measured pool size" if values["among_measured"] else "pool size"
     smallest = (
-        f"{size} is the smallest {among} within {percent(values['tolerance'])} of capacity with at least "
-        f"{percent(values['probability'])} probability."
+        f"{size} is the smallest {among} that the curve puts within {percent(values['tolerance'])} of capacity with at "
+        f"least {percent(values['probability'])} probability."
     )
     if values["measured_below"] is None:
         return f"{reached} {smallest}"

@@ -23,11 +23,11 @@ def _limit_broken(finding: Finding) -> str:
     broken = (
         f"No pool size {keeps} the latency limit ({limits_text(values['limits_ms'])}){load}. The lowest measured "
         f"{values['quantile']} is {milliseconds(values['lowest_ms'])}, at {count(values['pool_size'], 'connection')}. "
-        f"The size most likely to keep the limit is {values['likeliest_size']}, with a probability of "
-        f"{probability_text(values['probability'])}."
+        f"By the curve fitted to all sizes, {values['likeliest_size']} is most likely to keep the limit, with a "
+        f"probability of {probability_text(values['probability'])}."
     )
     if not values["decides"]:
-        broken += " The answer is the same as without the limit."
+        broken += " So the limit does not change the answer."
     if values["is_edge"]:
         return f"{broken} No larger pool was measured, and a larger pool may keep the limit: {_way_out(finding)}."
     if finding.way_out is not None:

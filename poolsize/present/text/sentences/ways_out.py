@@ -54,8 +54,8 @@ def _more_workers(values: Values) -> str:
     if "workers" not in values:
         return f"{demands} {machine}"
     return (
-        f"{demands} Use --processes {values['workers']} if the server leaves cores free for them, or workers on other "
-        "machines (--expect-workers)."
+        f"{demands} Use --processes {values['workers']} on a machine with cores that the server does not need, or "
+        "workers on other machines (--expect-workers)."
     )
 
 
