@@ -39,7 +39,7 @@ def predict(run: str, sizes: str | None, plot: Path | None, as_json: bool, **dif
     """Predict throughput and latencies of RUN's workload with other cores, round trips, think times or users.
 
     The prediction uses a queueing model fitted to the run. It has queues for the CPU of the load generator, for the
-    CPU of the server, and for the rest of the database, such as locks. Network round trips take time without a queue.
+    CPU of the server, and for the rest of the database, such as locks. Network round trips have no queue.
     Options that you leave out keep the values of the run.
     """
     what_if = WhatIf(

@@ -31,13 +31,13 @@ ASSUMED = (
     type=int,
     default=1,
     show_default=True,
-    help="Logical CPUs of a physical core, if --cores counts logical CPUs: 2 with hyper-threading.",
+    help="--cores is divided by this number. Give 2 if you counted hyper-threads as cores.",
 )
 @click.option(
     "--app-threads",
     type=int,
     help="Threads of an application process that share a pool. With --connections-per-thread, the answer names the "
-    "smallest pool without a deadlock between them.",
+    "smallest pool in which these threads can't deadlock while they wait for connections.",
 )
 @click.option("--connections-per-thread", type=int, help="Connections that each of --app-threads holds at once.")
 @click.option("--run", "run_path", metavar="RUN", help="Answer from this measured run.")

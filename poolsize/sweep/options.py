@@ -44,7 +44,7 @@ class SweepOptions:
         "poolsize's own, which it creates and drops", readers.schema_name,
     )] = None
     users: Annotated[int | None, Option(
-        "--users", "Concurrent users.", "twice the largest size that may be measured", readers.whole_number,
+        "--users", "Concurrent users.", "twice the largest pool size that the sweep may reach", readers.whole_number,
         locusts_own="num_users",
     )] = None
     processes: Annotated[int | None, Option(
@@ -66,7 +66,7 @@ class SweepOptions:
     )] = None
     interval: Annotated[float | None, Option(
         "--interval", "How certain the answer of a search must be: the upper end of its 95 % range is at most this "
-        "multiple of the lower end. A search ends earlier if its answer is probably at most slightly too large.",
+        "multiple of the lower end. A search ends earlier when more steps would hardly change its answer.",
         "1.5", readers.decimal, readers.write_decimal, replayed=True,
     )] = None
     think_time_ms: Annotated[float | None, Option(
@@ -101,7 +101,7 @@ class SweepOptions:
     )] = None
     verify: Annotated[tuple[int, ...] | None, Option(
         "--verify", "Percentages, e.g. 70,80,90. After the sweep, measure the recommended size and its neighbours "
-        "again, in an open loop. The arrival rates at a size are these percentages of the size's throughput.", "none",
+        "again, in an open loop, with arrival rates of these percentages of each size's measured throughput.", "none",
         readers.percentages, readers.write_whole_numbers,
     )] = None
     max_p95_ms: Annotated[float | None, Option(
@@ -130,7 +130,7 @@ class SweepOptions:
         "--output", "File for the run.", "a new file in data/runs", Path, replayed=True,
     )] = None
     resume: Annotated[Path | None, Option(
-        "--resume", "Interrupted run to finish, with the sizes, users and times that it began with.", "none",
+        "--resume", "Interrupted run to finish. Its sizes, users and times stay as they are.", "none",
         readers.optional_path, settled=False, replayed=True,
     )] = None
     mysqld: Annotated[Path | None, Option(

@@ -4,7 +4,7 @@
 
 For each workload, `poolsize sweep` measures the server, the application measures its own usage time with one connection
 and one user, and `recommend` gives the application's pool size. Then the application runs at the sizes 1, 2, 4 ... 64
-and at the answer, four times in random order. From the medians, it prints the answer's throughput as a share of the
+and at the answer, six times in random order. It prints the answer's throughput as a share of the
 best, and the answer as a multiple of the smallest size with 95 % of the best. Server and load have a core each. It
 needs Java and Maven.
 """
@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from statistics import median
+from statistics import fmean, median
 
 from sqlalchemy import make_url
 
@@ -29,7 +29,7 @@ ROOT = HERE.parents[1]
 WORKLOADS = ("oltp_read_write", "insert")
 SIZES = (1, 2, 4, 8, 16, 32, 64)
 USERS, SCHEMA = 128, "shop"
-WARM_UP_SECONDS, STEP_SECONDS, REPEATS = 3, 10, 4
+WARM_UP_SECONDS, STEP_SECONDS, ROUNDS = 2, 8, 6
 COMPILING_SECONDS = 20
 """The JVM compiles for so long, before the first figure counts."""
 
@@ -60,22 +60,34 @@ def _compare(server: PrivateServer, workload: str, path: Path) -> None:
     assert run.setting.server
     answer, generator = recommend(run, usage_time_ms=usage_ms), recommend(run)
     assert answer.pool_size
-    order = [*SIZES, *({answer.pool_size} - set(SIZES))] * REPEATS
-    random.shuffle(order)
-    rates: dict[int, list[float]] = {}
-    for size, rate, _ in _run(server.url, workload, USERS, WARM_UP_SECONDS, STEP_SECONDS, order):
-        rates.setdefault(size, []).append(rate)
-    medians = {size: median(values) for size, values in sorted(rates.items())}
-    best = max(medians.values())
-    enough = next(size for size, rate in medians.items() if rate >= 0.95 * best)
+    rates = _rates(server.url, workload, sorted({*SIZES, answer.pool_size}))
+    best = max(rates.values())
+    enough = next(size for size, rate in rates.items() if rate >= 0.95 * best)
     print(
         f"{run.setting.server.title}, {workload}: usage time {usage_ms:.2f} ms, "
-        f"answer {answer.pool_size} {answer.range}, {medians[answer.pool_size] / best:.1%} of the best, "
+        f"answer {answer.pool_size} {answer.range}, {rates[answer.pool_size] / best:.1%} of the best, "
         f"{answer.pool_size / enough:.2g} times {enough}; "
         f"load generator's answer {generator.pool_size}; "
-        + ", ".join(f"{size}: {rate:.0f}/s" for size, rate in medians.items()),
+        + ", ".join(f"{size}: {rate:.0f}/s" for size, rate in rates.items()),
         flush=True,
     )
+
+
+def _rates(url: str, workload: str, sizes: list[int]) -> dict[int, float]:
+    """Return the application's transactions per second at each size.
+
+    Each is the median of its shares of a round's mean, so that a slow minute of the machine meets all sizes alike.
+    """
+    order = [size for _ in range(ROUNDS) for size in random.sample(sizes, len(sizes))]
+    steps = [(size, rate) for size, rate, _ in _run(url, workload, USERS, WARM_UP_SECONDS, STEP_SECONDS, order)]
+    shares: dict[int, list[float]] = {size: [] for size in sizes}
+    for first in range(0, len(steps), len(sizes)):
+        in_round = steps[first : first + len(sizes)]
+        mean = fmean(rate for _, rate in in_round)
+        for size, rate in in_round:
+            shares[size].append(rate / mean)
+    mean = fmean(rate for _, rate in steps)
+    return {size: mean * median(values) for size, values in shares.items()}
 
 
 def _sweep(server: PrivateServer, workload: str, path: Path) -> None:

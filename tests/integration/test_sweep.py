@@ -15,7 +15,16 @@ from poolsize.sweep.options import SweepOptions
 from poolsize.sweep.planning import plan_for
 from poolsize.target.connection import connect, database_url
 from poolsize.target.private_server import PrivateServer
-from tests.conftest import Command, assert_swept, assert_true_steps, locust, may_run_on, measured_again, on_mariadb
+from tests.conftest import (
+    Command,
+    assert_swept,
+    assert_true_steps,
+    curve_of,
+    locust,
+    may_run_on,
+    measured_again,
+    on_mariadb,
+)
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
 
@@ -128,7 +137,7 @@ def test_think_time_is_part_of_the_loop(server: PrivateServer, tmp_path: Path) -
     assert done.returncode == 0, done.stderr
     run = load_run(tmp_path / "a.jsonl")
     assert_true_steps(run)
-    (step,) = run.steps
+    (step,) = curve_of(run)
     assert 48 < step.gap_ms < 56
     interactive_law = 40 / (0.050 + 0.001)  # users / (think + response)
     assert abs(sum(step.counted) / 4 / interactive_law - 1) < 0.1

@@ -209,7 +209,7 @@ def test_more_arrivals_than_a_pool_serves_end_the_step(pinned: PrivateServer, tm
         pinned, workload(tmp_path, SERVER_WORK), tmp_path,
         "--pool-sizes=1", "--users=8", "--rate=8000", "--step-time=30s", "--warm-up=1s",
     )  # fmt: skip
-    (step,) = run.steps
+    (step,) = curve_of(run)
     assert "arrivals" in failed(step)
     assert step.stopped is not None
     assert step.stopped.reason is StopReason.BACKLOG

@@ -10,8 +10,8 @@ from poolsize.units import count, milliseconds, number, per_second
 PRINTED = ("p50", "p95", "p99")
 """The quantiles whose errors are printed."""
 ERRORS = (
-    "Errors (root mean square) of the model when it predicts this run. The wait times at a size\n"
-    "are then predicted without their own measurement, from those at the other sizes:"
+    "Errors (root mean square) of predictions for this run itself. The wait times at each size\n"
+    "are predicted from the measurements at the other sizes only:"
 )
 NEGLIGIBLE = 0.001
 """A time below this share of the longest is not named."""

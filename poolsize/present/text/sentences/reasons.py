@@ -21,7 +21,7 @@ def _plateau(finding: Finding) -> str:
         reached += (
             f", {100 * share:.0f} % of capacity ({by_curve})."
             if share < 1.005
-            else f" in the measurement. Capacity is lower, {by_curve}: a smooth curve, which regards the rest as noise."
+            else f" in the measurement. Capacity is lower, {by_curve}, which is smooth: the rest is probably noise."
         )
     among = "measured pool size" if values["among_measured"] else "pool size"
     smallest = (

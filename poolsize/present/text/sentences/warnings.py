@@ -19,19 +19,19 @@ def _limit_broken(finding: Finding) -> str:
     values = finding.values
     users = "" if values["users"] is None else f" with {count(values['users'], 'user')}"
     load = users if values["rate"] is None else f" at {per_second(values['rate'])}"
-    keeps = f"is {percent(values['certainty'])} sure to keep" if values["undecided"] else "keeps"
+    enough = f" with a probability of {percent(values['certainty'])} or more" if values["undecided"] else ""
     broken = (
-        f"No pool size {keeps} the latency limit ({limits_text(values['limits_ms'])}){load}. The lowest measured "
+        f"No pool size keeps the latency limit ({limits_text(values['limits_ms'])}){load}{enough}. The lowest measured "
         f"{values['quantile']} is {milliseconds(values['lowest_ms'])}, at {count(values['pool_size'], 'connection')}. "
         f"By the curve fitted to all sizes, {values['likeliest_size']} is most likely to keep the limit, with a "
         f"probability of {probability_text(values['probability'])}."
     )
     if not values["decides"]:
-        broken += " So the limit does not change the answer."
+        broken += " That is too little for the limit to change the answer."
     if values["is_edge"]:
         return f"{broken} No larger pool was measured, and a larger pool may keep the limit: {_way_out(finding)}."
     if finding.way_out is not None:
-        return f"{broken} To decide, {_way_out(finding)}."
+        return f"{broken} For a certain answer, {_way_out(finding)}."
     if values["rate"] is not None:
         return f"{broken} Larger pools are not faster. Use a lower rate, or do less work in a transaction."
     return f"{broken} Use fewer users, or do less work in a transaction."
