@@ -66,8 +66,8 @@ def application_sizes(network: FittedNetwork, tolerance: float) -> tuple[Applica
 def size_for_usage_time(network: FittedNetwork, usage_time_ms: float, tolerance: float) -> ApplicationSize | None:
     """Return the pool size of an application with this usage time; None where it needs more than 2,000 connections.
 
-    usage_time_ms: mean when nothing queues, at least `shortest_usage_time_ms`. network, tolerance: as in
-    application_sizes.
+    usage_time_ms: mean when nothing queues; below the database's time, the application adds nothing. network,
+    tolerance: as in application_sizes.
     """
     samples = [(sample, max(0.0, usage_time_ms - sample.database_ms)) for sample in network.samples]
     size = _size(network, max(0.0, usage_time_ms - network.database_ms), samples, tolerance)

@@ -108,7 +108,9 @@ class FittedModels:
         if not self._measured.client.demand_ms or self.network is None:
             return None
         demands = {size.throughput.mean: size.demands for size in self.by_size.valid if size.demands}
-        return replace(self.network, saturated_cpu_ms=saturated_server_ms(demands))
+        saturated_ms, measured_ms = saturated_server_ms(demands), self.network.cpu.demand_ms
+        share = min(1.0, saturated_ms / measured_ms) if saturated_ms and measured_ms else 1.0
+        return replace(self.network, saturated_share=share)
 
     @cached_property
     def application_sizes(self) -> tuple[ApplicationSize, ...]:

@@ -16,9 +16,9 @@ from poolsize.runs.run import Step
 SATURATED = 0.85
 """A processor is saturated from this share of its cores on: a mean over seconds hides moments without a free core."""
 APART = 1.5
-"""The highest throughput is at least this multiple of the lowest where a line is put through them: a choice."""
+"""The highest throughput is at least this multiple of the lowest where a line is put through them. A chosen value."""
 LEAST_SHARE = 0.5
-"""The demand with a saturated CPU is at least this share of the measured demand: a choice, as no line is exact."""
+"""The demand with a saturated CPU is at least this share of the measured demand. A chosen value."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ def saturated_server_ms(demands: Mapping[float, ServiceDemands]) -> float | None
 
     On many servers a transaction takes less CPU time at a higher throughput: their busy cores are a line over
     throughput with a positive intercept. The line is extrapolated to all cores. Where a pool size saturated them, or
-    the throughputs are too alike for a line, it is the demand at the highest throughput.
+    the throughputs are too alike for a line, the function returns the demand at the highest throughput.
     demands: transactions per second -> demands, of each pool size.
     """
     if not demands or any(each.inferred or not each.server_ms for each in demands.values()):

@@ -22,6 +22,10 @@ class Unknown(StrEnum):
     UNCERTAIN = "uncertain"
 
 
+LEAST_SHARE = 0.5
+"""A usage time below this share of the database's time is that of another transaction."""
+
+
 def database_finding(analysis: "Analysis") -> Finding:
     """Return the limit that the database alone sets, or why no pool size of an application is known."""
     sizes, network = analysis.models.application_sizes, analysis.models.network_with_client
@@ -40,15 +44,15 @@ def database_finding(analysis: "Analysis") -> Finding:
 def size_for_application(analysis: "Analysis", usage_time_ms: float) -> "ApplicationSize":
     """Return the pool size of an application with this usage time.
 
-    usage_time_ms: mean of a transaction when nothing queues. Raises BadInput where the run has no such size, and for a
-    usage time that the database alone exceeds.
+    usage_time_ms: mean of a transaction when nothing queues. A usage time below the database's time adds nothing.
+    Raises BadInput where the run has no such size, and for a usage time below half of the database's time.
     """
-    from poolsize.analysis.application_size import LARGEST, shortest_usage_time_ms, size_for_usage_time
+    from poolsize.analysis.application_size import LARGEST, size_for_usage_time
 
     network, text = analysis.models.network_with_client, f"`usage_time_ms` {usage_time_ms:g}ms"
     if network is None or analysis.plateau is None:
         raise BadInput(f"{text}: {EXPLANATIONS[_why_unknown(analysis)]}; leave it out")
-    if usage_time_ms < shortest_usage_time_ms(network):
+    if usage_time_ms < LEAST_SHARE * network.database_ms:
         raise BadInput(
             f"{text}: a transaction of this run takes {network.database_ms:.3g}ms in the database alone; give the mean "
             "usage time of the same transaction, measured where nothing queues"
@@ -105,6 +109,17 @@ def application_findings(
             client_ms=network.client.demand_ms,
         ),
     )
+
+
+def short_usage_time(analysis: "Analysis", usage_time_ms: float) -> Finding | None:
+    """Return the warning that a usage time is shorter than the database's time in the run, or None."""
+    from poolsize.analysis.application_size import shortest_usage_time_ms
+
+    network = analysis.models.network_with_client
+    assert network is not None
+    if usage_time_ms >= shortest_usage_time_ms(network):
+        return None
+    return warning(Code.SHORT_USAGE_TIME, usage_time_ms=usage_time_ms, database_ms=network.database_ms)
 
 
 def _current_size(analysis: "Analysis", size: "ApplicationSize", current: int) -> Finding:

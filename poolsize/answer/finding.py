@@ -42,6 +42,7 @@ class Code(StrEnum):
     NO_APPLICATION_SIZES = "no_application_sizes"
     APPLICATION_SIZE = "application_size"
     LOAD_GENERATOR_SIZE = "load_generator_size"
+    SHORT_USAGE_TIME = "short_usage_time"
     BIMODAL = "bimodal"
     JOB_QUEUE = "job_queue"
     ESTIMATORS_DISAGREE = "estimators_disagree"

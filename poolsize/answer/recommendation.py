@@ -8,6 +8,7 @@ from poolsize.answer.application import (
     application_findings,
     application_prices,
     beyond_measured,
+    short_usage_time,
     size_for_application,
 )
 from poolsize.answer.failed_attempts import mostly_failed
@@ -236,7 +237,8 @@ def _of_application(
         for finding in of_generator.findings
         if finding.severity is Severity.WARNING and finding.code not in OF_GENERATOR_ALONE
     ]
-    findings = (*application_findings(analysis, size, current), *kept, *warnings, beyond_measured(analysis, size))
+    doubts = short_usage_time(analysis, usage_time_ms), beyond_measured(analysis, size)
+    findings = (*application_findings(analysis, size, current), *kept, *warnings, *doubts)
     return replace(
         of_generator,
         pool_size=size.pool_size,

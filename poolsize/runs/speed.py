@@ -37,12 +37,12 @@ def usual_speed(run: Run) -> float | None:
 
 def step_speed(step: Step) -> float | None:
     """Return the mean speed of the machine in the counted seconds, or None where it was not measured."""
-    return step.counter("machine_speed")
+    return step.counter("machine_speed") or None
 
 
 def with_speed_checks(run: Run) -> Run:
     """Return the run with the speed check of each step against the usual speed of the whole run."""
-    steps = [step for step in _curve(run) if step_speed(step)]
+    steps = [step for step in _curve(run) if step_speed(step) is not None]
     if len(steps) < FEWEST_STEPS:
         return run
     usual = _Usual.of(steps)
@@ -54,11 +54,12 @@ def speed_check(step: Step, usual_speed: float, noise: float) -> CheckResult:
 
     The speed is that of a small piece of work on each core that the load or a local server may use, by the CPU time it
     takes. A neighbour on the same physical core, heat and another clock rate change it; other programs that take turns
-    with the load do not. The run's own load changes it, too, so the usual speed is a line through all steps over their
-    busy cores. It is known from the third step on, and a further step may change the result. A speed counts as
-    different by what exceeds two standard errors. It changes throughput by its share of the CPU's part in the
-    transactions: little where they wait for the disk. Before another attempt, the sweep waits up to a minute while the
-    machine is much slower than before the first step. Steps without a measured speed have no such check.
+    with the load do not. The run's own load slows the cores, too, so the usual speed is a line over the busy cores,
+    fitted to the medians of each pool size. It is known from the third step on, and a further step may change the
+    result. A speed counts as different by what exceeds two standard errors. It changes throughput by its share of the
+    CPU's part in the transactions: little where they wait for the disk. Before another attempt, the sweep waits up to a
+    minute while the machine is much slower than before the first step. Steps without a measured speed have no such
+    check.
 
     Figures: `speed` in the counted seconds, and the `usual_speed`, both in MB of work per second of CPU time;
     `deviation` of the speed, and `noise`, its standard error, both as shares; `cpu_share`, the CPU's part in the
@@ -109,7 +110,7 @@ class _Usual:
 
 def _speed(step: Step) -> float:
     measured = step_speed(step)
-    assert measured, "a step whose speed was measured"
+    assert measured is not None
     return measured
 
 
@@ -152,7 +153,7 @@ def _cpu_share(step: Step) -> float:
 
 
 def _with_speed_check(step: Step, usual: _Usual) -> Step:
-    if not step_speed(step):
+    if step_speed(step) is None:
         return step
     result = speed_check(step, usual.speed(step), usual.noise(step))
     return replace(step, checks=(*(check for check in step.checks if check.check is not Check.SPEED), result))

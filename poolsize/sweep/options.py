@@ -66,7 +66,7 @@ class SweepOptions:
     )] = None
     interval: Annotated[float | None, Option(
         "--interval", "How certain the answer of a search must be: the upper end of its 95 % range is at most this "
-        "multiple of the lower end. A search ends earlier when more steps would hardly change its answer.",
+        "multiple of the lower end. A search ends earlier if its answer is probably right, or only slightly too large.",
         "1.5", readers.decimal, readers.write_decimal, replayed=True,
     )] = None
     think_time_ms: Annotated[float | None, Option(
@@ -101,7 +101,7 @@ class SweepOptions:
     )] = None
     verify: Annotated[tuple[int, ...] | None, Option(
         "--verify", "Percentages, e.g. 70,80,90. After the sweep, measure the recommended size and its neighbours "
-        "again, in an open loop, with arrival rates of these percentages of each size's measured throughput.", "none",
+        "again, in an open loop, with arrival rates of these percentages of each size's throughput.", "none",
         readers.percentages, readers.write_whole_numbers,
     )] = None
     max_p95_ms: Annotated[float | None, Option(

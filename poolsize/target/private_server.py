@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import secrets
 import shutil
 import socket
@@ -20,8 +21,8 @@ from poolsize.errors import BadInput, WorkFailed
 ON_DISK = Path("/var/tmp")  # noqa: S108 (on a disk, unlike /tmp at times; the directory made in it is private)
 START_SECONDS = 120
 """The longest time to wait until the server answers."""
-FIRST_PORT = 20_000
-"""Above those of well-known services."""
+PORTS = range(20_000, 32_768)
+"""Where a free port is looked for: Linux and macOS give clients' connections only higher ports, by default."""
 SERVER_PROGRAMS = ("mariadbd", "mysqld")
 USUAL_PLACES = ("/usr/sbin", "/usr/local/sbin", "/usr/libexec", "/opt/homebrew/bin", "/usr/local/mysql/bin")
 ACCOUNT = "poolsize"
@@ -185,21 +186,20 @@ def _wait_until_up(directory: Path, port: int, password: str, watchdog: "subproc
 def _first_error(log: Path) -> str:
     """Return the first error in the server's log, or the log's last line.
 
-    MariaDB's line "Aborting" is left out: it has no cause, and what it follows is not always marked as an error.
+    MariaDB's last line, "Aborting", is left out, because it names no cause. The line before it does, but is not always
+    marked as an error.
     """
     lines = log.read_text(errors="replace").splitlines() if log.exists() else []
     lines = [line for line in lines if line.strip() and not line.endswith("[ERROR] Aborting")]
-    errors = [line for line in lines if "ERROR" in line]
+    errors = [line for line in lines if re.search(r"\[ERROR\]|FATAL ERROR|\bERROR:", line)]
     return (errors or lines[-1:] or ["its log is empty"])[0].strip()
 
 
 def free_port() -> int:
-    """Return a port on loopback that is free, and that no client's connection takes before it is used.
-
-    Connections get theirs from 32768 up on Linux, from 49152 up elsewhere.
-    """
-    while True:
-        port = FIRST_PORT + secrets.randbelow(32_768 - FIRST_PORT)
+    """Return a port on loopback that is free at this moment. Raises WorkFailed where none is found."""
+    for _ in range(100):
+        port = secrets.choice(PORTS)
         with socket.socket() as probe, suppress(OSError):
             probe.bind(("127.0.0.1", port))
             return port
+    raise WorkFailed(f"no port of 127.0.0.1 from {PORTS.start} to {PORTS.stop - 1} is free")

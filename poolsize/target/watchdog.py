@@ -24,7 +24,10 @@ from pathlib import Path
 
 REMOVAL_SECONDS = 30
 TEMPORARY = "tmp"
-"""Of this server alone: MariaDB begins by removing the temporary tables of every server that shares the folder."""
+"""The server's own folder for temporary tables.
+
+When MariaDB starts, it removes all temporary tables in its folder, also those of other servers.
+"""
 
 
 def main() -> None:

@@ -4,9 +4,9 @@
 
 For each workload, `poolsize sweep` measures the server, the application measures its own usage time with one connection
 and one user, and `recommend` gives the application's pool size. Then the application runs at the sizes 1, 2, 4 ... 64
-and at the answer, six times in random order. It prints the answer's throughput as a share of the
-best, and the answer as a multiple of the smallest size with 95 % of the best. Server and load have a core each. It
-needs Java and Maven.
+and at the answer, six times in random order. The script prints the answer's throughput as a share of the best, and the
+answer as a multiple of the smallest size with 95 % of the best. Server and load have a core each. It needs Java and
+Maven.
 """
 
 import os
@@ -76,7 +76,7 @@ def _compare(server: PrivateServer, workload: str, path: Path) -> None:
 def _rates(url: str, workload: str, sizes: list[int]) -> dict[int, float]:
     """Return the application's transactions per second at each size.
 
-    Each is the median of its shares of a round's mean, so that a slow minute of the machine meets all sizes alike.
+    Each is the median over the rounds of rate / mean rate of the round, so that a slow round favours no size.
     """
     order = [size for _ in range(ROUNDS) for size in random.sample(sizes, len(sizes))]
     steps = [(size, rate) for size, rate, _ in _run(url, workload, USERS, WARM_UP_SECONDS, STEP_SECONDS, order)]

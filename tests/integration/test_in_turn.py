@@ -86,7 +86,7 @@ def test_an_interrupted_sweep_of_two_servers_resumes_on_both(
     server: PrivateServer, second_server: PrivateServer, poolsize: Command, tmp_path: Path, ending: signal.Signals
 ) -> None:
     sweep = subprocess.Popen(
-        [str(Path(sys.executable).with_name("poolsize")), "sweep", *SHORT],
+        [str(Path(sys.executable).with_name("poolsize")), "sweep", *SHORT, "--step-time", "3s"],
         cwd=tmp_path, env={"POOLSIZE_URL": server.url, "POOLSIZE_AGAINST_URL": second_server.url},
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip

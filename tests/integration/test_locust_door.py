@@ -15,7 +15,7 @@ from poolsize import load_run
 from poolsize.analysis.stats.percentiles import mean_ms
 from poolsize.runs.run import Run
 from poolsize.target.private_server import PrivateServer
-from tests.conftest import Command, assert_swept, assert_true_steps, locust, measured_again, on_mariadb
+from tests.conftest import Command, assert_swept, assert_true_steps, curve_of, locust, measured_again, on_mariadb
 
 pytestmark = pytest.mark.server
 HEAD = "import time\nfrom locust import between, constant, events, tag, task, SequentialTaskSet, TaskSet\n"
@@ -88,7 +88,7 @@ def test_a_locustfile_with_tasks_wait_time_on_start_and_a_listener(
     run = load_run(tmp_path / "a.jsonl")
     assert_true_steps(run)
     assert run.setting.own_wait_time
-    for step in run.steps:
+    for step in curve_of(run):
         assert step.latencies is not None
         assert step.users == 40
         possible = 40 / ((mean_ms([step.latencies.total]) + 100) / 1000)

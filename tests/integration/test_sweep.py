@@ -140,4 +140,4 @@ def test_think_time_is_part_of_the_loop(server: PrivateServer, tmp_path: Path) -
     (step,) = curve_of(run)
     assert 48 < step.gap_ms < 56
     interactive_law = 40 / (0.050 + 0.001)  # users / (think + response)
-    assert abs(sum(step.counted) / 4 / interactive_law - 1) < 0.1
+    assert abs(step.mean_throughput / interactive_law - 1) < 0.1

@@ -109,8 +109,7 @@ def test_where_a_measurement_can_not_tell_the_answer_is_the_likeliest_size_with_
     assert 0.5 <= finding.values["probability"] < CERTAINTY
     warning = warning_sentences(answer.findings)[0]
     assert (
-        "No pool size keeps the latency limit (p95 within 650 ms) with 256 users with a probability of 80 % or more. The"
-        in warning
+        "With 256 users, no pool size keeps the latency limit (p95 within 650 ms) with a probability of 80 %" in warning
     )
     assert "is most likely to keep the limit" in warning
     assert "--step-time 40s or --repeats 3" in warning

@@ -61,7 +61,7 @@ class FittedNetwork:
     large as the network's deviations suggest.
     alternatives: the networks of other structures, by their number of servers or without a further queue.
     weights: of this network, and of each alternative, by how well they fit; their sum is not 1.
-    saturated_cpu_ms: the CPU's demand once the CPU is saturated, in ms; None where it is not known. The load generator
+    saturated_share: the CPU's demand once the CPU is saturated, as a share of the measured demand. The load generator
     may not have saturated it, and an application may.
     """
 
@@ -74,7 +74,7 @@ class FittedNetwork:
     errors: Vector
     alternatives: "tuple[FittedNetwork, ...]" = ()
     weights: tuple[float, ...] = (1.0,)
-    saturated_cpu_ms: float | None = None
+    saturated_share: float = 1.0
 
     @property
     def stations(self) -> tuple[Station, Station, Station]:
@@ -92,9 +92,8 @@ class FittedNetwork:
         added_ms: time that the application adds to a transaction while it holds the connection, in ms; a delay.
         What the CPU's demand loses when the CPU is saturated stays part of a lone transaction's time.
         """
-        measured_ms = self.cpu.demand_ms
-        cpu_ms = measured_ms if self.saturated_cpu_ms is None else min(measured_ms, self.saturated_cpu_ms)
-        delay_ms = self.delay_ms + measured_ms - cpu_ms + added_ms
+        cpu_ms = self.saturated_share * self.cpu.demand_ms
+        delay_ms = self.delay_ms + self.cpu.demand_ms - cpu_ms + added_ms
         return replace(self, client=NOT_MEASURED, cpu=replace(self.cpu, demand_ms=cpu_ms), delay_ms=delay_ms)
 
     def throughput(self, sizes: Sequence[int]) -> Vector:
@@ -109,7 +108,7 @@ class FittedNetwork:
         """
         ends = np.cumsum([0.0, *self.weights]) / sum(self.weights)
         shares = np.diff(np.rint(SAMPLES * ends)).astype(int).tolist()
-        structures = (self, *(replace(other, saturated_cpu_ms=self.saturated_cpu_ms) for other in self.alternatives))
+        structures = (self, *(replace(other, saturated_share=self.saturated_share) for other in self.alternatives))
         return [sample for network, share in zip(structures, shares, strict=True) for sample in network._sampled(share)]
 
     def _sampled(self, number: int) -> "list[FittedNetwork]":
@@ -127,11 +126,8 @@ class FittedNetwork:
         networks = (self._with(parameters) for parameters in np.clip(sampled, low, high).tolist())
         agreeing = list(islice((network for network in networks if self._agrees(network)), number))
         chosen = agreeing + [self] * (number - len(agreeing))
-        if self.saturated_cpu_ms is None:
-            return chosen
-        lowest_ms = min(self.saturated_cpu_ms, self.cpu.demand_ms)
-        demands = random.uniform(lowest_ms, self.cpu.demand_ms, number).tolist()
-        return [replace(network, saturated_cpu_ms=ms) for network, ms in zip(chosen, demands, strict=True)]
+        shares = random.uniform(self.saturated_share, 1.0, number).tolist()
+        return [replace(network, saturated_share=share) for network, share in zip(chosen, shares, strict=True)]
 
     def _with(self, parameters: list[float]) -> "FittedNetwork":
         demand_ms, delay_ms, slowdown, scaling = parameters

@@ -15,8 +15,8 @@ NO_SIZE = {
 }
 """Verdict under which a run's pool size can't be compared -> its words."""
 AT_ONCE = (
-    "With 95 % probability, all intervals in the table contain the true values. They include the noise between steps, "
-    "so they may be wider than those of `poolsize analyze`."
+    "With 95 % probability, all throughput intervals in the table contain the true values; so do all p95 intervals. "
+    "They include the noise between steps, so they may be wider than those of `poolsize analyze`."
 )
 
 

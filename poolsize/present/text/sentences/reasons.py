@@ -21,12 +21,12 @@ def _plateau(finding: Finding) -> str:
         reached += (
             f", {100 * share:.0f} % of capacity ({by_curve})."
             if share < 1.005
-            else f" in the measurement. Capacity is lower, {by_curve}, which is smooth: the rest is probably noise."
+            else f" in the measurement. Capacity is lower, {by_curve}: the difference is probably noise."
         )
     among = "measured pool size" if values["among_measured"] else "pool size"
     smallest = (
-        f"{size} is the smallest {among} that the curve puts within {percent(values['tolerance'])} of capacity with at "
-        f"least {percent(values['probability'])} probability."
+        f"{size} is the smallest {among} that the fitted curve puts within {percent(values['tolerance'])} of capacity "
+        f"with at least {percent(values['probability'])} probability."
     )
     if values["measured_below"] is None:
         return f"{reached} {smallest}"

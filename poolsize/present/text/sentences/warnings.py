@@ -1,6 +1,7 @@
 """The warnings of an answer, and the refusals of a pool size, as sentences."""
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from poolsize.answer.finding import Code, Finding
 from poolsize.present.text.sentences.checks import check_detail
@@ -17,17 +18,16 @@ def _way_out(finding: Finding) -> str:
 
 def _limit_broken(finding: Finding) -> str:
     values = finding.values
-    users = "" if values["users"] is None else f" with {count(values['users'], 'user')}"
-    load = users if values["rate"] is None else f" at {per_second(values['rate'])}"
     enough = f" with a probability of {percent(values['certainty'])} or more" if values["undecided"] else ""
+    no_size = _under_load("no pool size", values)
     broken = (
-        f"No pool size keeps the latency limit ({limits_text(values['limits_ms'])}){load}{enough}. The lowest measured "
+        f"{no_size} keeps the latency limit ({limits_text(values['limits_ms'])}){enough}. The lowest measured "
         f"{values['quantile']} is {milliseconds(values['lowest_ms'])}, at {count(values['pool_size'], 'connection')}. "
-        f"By the curve fitted to all sizes, {values['likeliest_size']} is most likely to keep the limit, with a "
+        f"By the fitted latency curve, {values['likeliest_size']} is most likely to keep the limit, with a "
         f"probability of {probability_text(values['probability'])}."
     )
     if not values["decides"]:
-        broken += " That is too little for the limit to change the answer."
+        broken += " The answer is the same as without the limit."
     if values["is_edge"]:
         return f"{broken} No larger pool was measured, and a larger pool may keep the limit: {_way_out(finding)}."
     if finding.way_out is not None:
@@ -35,6 +35,13 @@ def _limit_broken(finding: Finding) -> str:
     if values["rate"] is not None:
         return f"{broken} Larger pools are not faster. Use a lower rate, or do less work in a transaction."
     return f"{broken} Use fewer users, or do less work in a transaction."
+
+
+def _under_load(subject: str, values: Mapping[str, Any]) -> str:
+    """Return the beginning of a sentence, with the users or the rate of the run where they are known."""
+    if values["users"] is not None:
+        return f"With {count(values['users'], 'user')}, {subject}"
+    return subject.capitalize() if values["rate"] is None else f"At {per_second(values['rate'])}, {subject}"
 
 
 def _high_utilisation(finding: Finding) -> str:
@@ -220,10 +227,20 @@ def _beyond_measured(finding: Finding) -> str:
     )
 
 
+def _short_usage_time(finding: Finding) -> str:
+    values = finding.values
+    return (
+        f"The usage time of {milliseconds(values['usage_time_ms'])} is shorter than the "
+        f"{milliseconds(values['database_ms'])} that a transaction of this run takes in the database alone, so the "
+        "answer is for an application that adds nothing. Check that both are the same transaction, on the same server."
+    )
+
+
 WARNINGS: Mapping[Code, Callable[[Finding], str]] = {
     Code.MOSTLY_FAILED: _mostly_failed,
     Code.LIMIT_BROKEN: _limit_broken,
     Code.BEYOND_MEASURED: _beyond_measured,
+    Code.SHORT_USAGE_TIME: _short_usage_time,
     Code.HIGH_UTILISATION: _high_utilisation,
     Code.GENERATOR_LIMITED: _generator_limited,
     Code.USERS_LIMITED: _users_limited,
