@@ -38,12 +38,12 @@ class OltpUser(PoolUser):
     @classmethod
     def key(cls) -> int:
         """Return the id of a uniformly random row."""
-        return random.randint(1, cls.table_rows)
+        return 1 + int(random.random() * cls.table_rows)  # in a third of randint's time
 
     @classmethod
     def table(cls) -> str:
         """Return the name of a uniformly random table."""
-        return f"sbtest{random.randint(1, cls.tables)}"
+        return f"sbtest{random.randint(1, cls.tables)}" if cls.tables > 1 else "sbtest1"
 
     def point_selects(self, cursor: Any, number: int = POINT_SELECTS) -> None:
         """Read single rows by id."""
