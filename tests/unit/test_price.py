@@ -196,7 +196,10 @@ def test_a_limit_is_kept_at_a_fixed_rate_too() -> None:
     assert recommend(analyze(run)).pool_size == 4
     limited = recommend(analyze(run), LatencyLimits(max_p95_ms=645))
     assert limited.pool_size == 8
-    assert "At 300/s, no pool size keeps" in warning_sentences(recommend(analyze(run), LatencyLimits(max_p95_ms=5)).findings)[0]
+    assert (
+        "At 300/s, no pool size keeps"
+        in warning_sentences(recommend(analyze(run), LatencyLimits(max_p95_ms=5)).findings)[0]
+    )
 
 
 def test_an_answer_at_the_lower_end_sends_the_sweep_below_it() -> None:
