@@ -129,6 +129,7 @@ def test_bad_input_is_one_line_and_no_traceback(
     assert (tmp_path / "half.jsonl").read_bytes() == whole[: len(whole) // 2]
 
 
+@pytest.mark.long
 def test_an_error_names_the_variable_that_gave_the_value(poolsize: Command) -> None:
     from_variable = poolsize("sweep", "--workload", "scan", url="postgresql://u@h/d")
     assert from_variable.stderr.startswith("poolsize: error: POOLSIZE_URL postgresql://")
