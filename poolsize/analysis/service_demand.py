@@ -108,9 +108,9 @@ def service_demands_at(steps: Sequence[Step], pool_size: int, cores: int) -> Ser
 def saturated_server_ms(demands: Mapping[float, ServiceDemands]) -> float | None:
     """Return the server's CPU time for a transaction once its CPU is saturated, in ms; None where it is not measured.
 
-    On many servers a transaction takes less CPU time at a higher throughput: their busy cores are a line over
-    throughput with a positive intercept. The line is extrapolated to all cores. Where a pool size saturated them, or
-    the throughputs are too alike for a line, the function returns the demand at the highest throughput.
+    In our runs on MariaDB and MySQL, a transaction takes less CPU time at a higher throughput: the busy cores are about
+    a line over throughput with a positive intercept. The line is extrapolated to all cores. Where a pool size saturated
+    them, or the throughputs are too alike for a line, the function returns the demand at the highest throughput.
     demands: transactions per second -> demands, of each pool size.
     """
     if not demands or any(each.inferred or not each.server_ms for each in demands.values()):

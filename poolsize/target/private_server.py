@@ -196,10 +196,10 @@ def _first_error(log: Path) -> str:
 
 
 def free_port() -> int:
-    """Return a port on loopback that is free at this moment. Raises WorkFailed where none is found."""
+    """Return a port on loopback that is free at this moment. Raises WorkFailed if 100 random ports are not."""
     for _ in range(100):
         port = secrets.choice(PORTS)
         with socket.socket() as probe, suppress(OSError):
             probe.bind(("127.0.0.1", port))
             return port
-    raise WorkFailed(f"no port of 127.0.0.1 from {PORTS.start} to {PORTS.stop - 1} is free")
+    raise WorkFailed(f"no port of 127.0.0.1 from {PORTS.start} to {PORTS.stop - 1} can be used")

@@ -2,10 +2,10 @@
 
 The parent starts ``python -m poolsize.target.watchdog`` with a pipe as standard input. The first line in the pipe is a
 JSON object {"directory": ..., "files": {name: text}, "commands": [[...], ...]}. The watchdog makes the directory with
-these files and empty directories for data and temporary tables. Then it runs the commands one after another, each in a
-session of its own. The last command is the server. The parent keeps the pipe open as long as it needs the server.
-However the parent ends, kill -9 included, the operating system closes the pipe. The watchdog then kills the running
-command and removes the directory. This needs no signal, and works beyond Linux.
+these files and empty directories for data and temporary tables. Then it runs the commands in order, each in a session
+of its own. The last command is the server. The parent keeps the pipe open as long as it needs the server. However the
+parent ends, kill -9 included, the operating system closes the pipe. The watchdog then kills the running command and
+removes the directory. This needs no signal, and works beyond Linux.
 
 A command that fails or a server that ends by itself leaves its exit code in DIRECTORY/exited.
 """
@@ -26,7 +26,7 @@ REMOVAL_SECONDS = 30
 TEMPORARY = "tmp"
 """The server's own folder for temporary tables.
 
-When MariaDB starts, it removes all temporary tables in its folder, also those of other servers.
+When MariaDB starts, it removes all temporary tables in its folder, also the tables of other servers.
 """
 
 
@@ -75,7 +75,7 @@ def _remove(directory: Path) -> None:
 def _run(
     commands: list[list[str]], directory: Path, running: list[subprocess.Popen[bytes]], lock: threading.Lock
 ) -> None:
-    """Run the commands one after another; `running` holds the process of the current command."""
+    """Run the commands in order; `running` holds the process of the current command."""
     environment = os.environ | {"TMPDIR": str(directory / TEMPORARY)}
     with (directory / "log").open("ab", buffering=0) as log:
         for command in commands:

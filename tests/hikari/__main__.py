@@ -2,11 +2,11 @@
 
     python -m tests.hikari [MYSQLD]    on the private server of poolsize, or of another server program
 
-For each workload, `poolsize sweep` measures the server, the application measures its own usage time with one connection
-and one user, and `recommend` gives the application's pool size. Then the application runs at the sizes 1, 2, 4 ... 64
-and at the answer, six times in random order. The script prints the answer's throughput as a share of the best, and the
-answer as a multiple of the smallest size with 95 % of the best. Server and load have a core each. It needs Java and
-Maven.
+For each workload, `poolsize sweep` measures the server, the application measures its own usage time with a single
+connection and a single user, and `recommend` gives the application's pool size. Then the application runs at the sizes
+1, 2, 4 ... 64 and at the answer, six times in random order. The script prints the answer's throughput as a share of the
+best, and the answer as a multiple of the smallest size with 95 % of the best. Server and load have a core each. It
+needs Java and Maven.
 """
 
 import os

@@ -22,7 +22,7 @@ def _database_size(finding: Finding) -> str:
     if values["database_size"] is None:
         return text
     needed = count(values["database_size"], "connection")
-    return f"{text} If your application's own code takes no time during a transaction, it needs {needed}; if not, more."
+    return f"{text} An application needs at least {needed}: enough if its own code takes no time in a transaction."
 
 
 def _no_application_sizes(finding: Finding) -> str:
