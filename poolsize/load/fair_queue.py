@@ -42,6 +42,7 @@ class FairQueue(QueueCommon[Any]):
         self._waiters: deque[Place] = deque()
         self._hub = gevent.get_hub()
         self._watcher: gevent.Greenlet[..., None] | None = None
+        self._served: Place | None = None
 
     def qsize(self) -> int:
         """Return the number of stored items."""
@@ -61,6 +62,7 @@ class FairQueue(QueueCommon[Any]):
             place = self._waiters.popleft()
             place[ITEM] = item
             place[CALLBACK] = self._hub.loop.run_callback(place[GREENLET].switch, item)
+            self._served = place
             return
         if self.full():
             raise Full
@@ -77,12 +79,24 @@ class FairQueue(QueueCommon[Any]):
         if timeout and not self._watcher:
             self._watcher = gevent.spawn(self._watch)
         try:
-            return self._hub.switch()
+            return self._switch()
         except Empty:
             raise
         except BaseException:  # the greenlet was killed, for example
             self._leave(place)
             raise
+
+    def _switch(self) -> Any:
+        """Let others run, and return the item that comes for this greenlet.
+
+        The greenlet that was served last runs at once if it has not run yet: a switch to it costs less CPU time than a
+        switch to the event loop, which would switch to it next.
+        """
+        served, self._served = self._served, None
+        if served is None or not served[CALLBACK].pending:
+            return self._hub.switch()
+        served[CALLBACK].stop()
+        return served[GREENLET].switch(served[ITEM])
 
     def _leave(self, place: Place) -> None:
         """Take a waiter that was interrupted out of the line, and pass on the item that is on its way to it."""

@@ -10,6 +10,7 @@ from sqlalchemy.pool import QueuePool
 
 from poolsize.errors import WorkFailed
 from poolsize.load.fair_queue import FairQueuePool
+from poolsize.load.worker_connection import worker_connection
 from poolsize.runs.plan import PoolKind
 
 
@@ -47,6 +48,7 @@ def open_pool(
         connect_args={"autocommit": True},
     )
     pool = OpenPool(engine, [])
+    event.listen(engine, "do_connect", worker_connection)
     event.listen(engine, "connect", lambda connection, _: pool.connection_ids.append(_id(connection)))
     _open_all(engine, size)
     return pool

@@ -1,66 +1,65 @@
 """What a transaction costs the client: a pooled, timed and recorded point select against a bare PyMySQL loop.
 
-Both run under gevent in a process of their own, against the same private server; the figure is processor time of that
-process per query. With two cores or more, the server and the clients are pinned to cores of their own. The two run in
-pairs, bare first or pooled first in turn, so that a drift of the machine's speed cancels out. Prints the median and the
-spread of the pairs' ratios.
+Both run under gevent in a process of their own, against the same private server; the figure is processor time per query
+of the thread that runs them. The load generator's speed probe has a thread of its own: 1 % of a core at any load. With
+two cores or more, the server and the clients are pinned to cores of their own. Both processes run for the whole
+benchmark, and take turns of a third of a second: one is stopped while the other works. So the speed of the machine,
+which wanders from second to second, is the same for both turns of a pair. Prints the median and the spread of the
+pairs' ratios.
 """
 
 import os
+import signal
 import statistics
 import subprocess
 import sys
 import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
-from poolsize.runs.store import load_run
 from poolsize.target.connection import connect, database_url
 from poolsize.target.private_server import private_server
 
 ROOT = Path(__file__).parents[2]
 BAR = 1.4
-PAIRS = 9
-SECONDS = 4
+PAIRS = 100
+TURN_SECONDS = 0.3
+BEGIN_SECONDS = 60
+"""The longest time until a client sends queries, and how many a second count as its load."""
+LOADED = 3000
 CONNECTIONS = 4
 BARE_LOOP = """
 from gevent import monkey; monkey.patch_all()
-import os, random, sys, time, gevent, pymysql
+import os, random, sys, gevent, pymysql
 from poolsize.target.connection import connect, database_url
-url, connections, seconds = database_url(os.environ["POOLSIZE_URL"]), int(sys.argv[1]), int(sys.argv[2])
-done, until = 0, time.monotonic() + seconds + 1
+url, connections = database_url(os.environ["POOLSIZE_URL"]), int(sys.argv[1])
 def loop(cursor):
-    global done
-    while time.monotonic() < until:
+    while True:
         cursor.execute(f"SELECT c FROM sbtest1 WHERE id={random.randint(1, 10000)}")
         cursor.fetchall()
-        done += 1
-loops = [gevent.spawn(loop, connect(url, "bench").cursor()) for _ in range(connections)]
-gevent.sleep(1)
-cpu, before = time.process_time(), done
-gevent.joinall(loops)
-print((time.process_time() - cpu) / (done - before))
+gevent.joinall([gevent.spawn(loop, connect(url, "bench").cursor()) for _ in range(connections)])
 """
 
 
 def main() -> float:
-    """Measure both in pairs, print the ratios, and return their median."""
+    """Measure both in pairs of turns, print the ratios, and return their median."""
     with private_server(None, {}, 50) as server, tempfile.TemporaryDirectory() as folder:
         os.environ["POOLSIZE_URL"] = server.url
-        _prepare(server.url)
+        cursor = connect(database_url(server.url)).cursor()
+        _prepare(cursor)
         pinned = _pin_apart(server.pid)
-        bare, pooled = [], []
-        for pair in range(PAIRS):
-            if pair % 2:
-                pooled.append(_pooled(Path(folder) / f"{pair}.jsonl"))
-            bare.append(_bare())
-            if pair % 2 == 0:
-                pooled.append(_pooled(Path(folder) / f"{pair}.jsonl"))
-    ratios = sorted(of_pool / of_bare for of_pool, of_bare in zip(pooled, bare, strict=True))
-    low, ratio, high = statistics.quantiles(ratios, n=4)
+        with _client(cursor, _bare()) as bare, _client(cursor, _pooled(Path(folder) / "run.jsonl")) as pooled:
+            pairs = [_pair(cursor, (bare, pooled) if pair % 2 else (pooled, bare)) for pair in range(PAIRS)]
+        costs = [(pair[bare], pair[pooled]) for pair in pairs]
+    low, ratio, high = statistics.quantiles((of_pool / of_bare for of_bare, of_pool in costs), n=4)
+    of_bare, of_pool = (statistics.median(turns) for turns in zip(*costs, strict=True))
     print(
-        f"client CPU per point select: bare PyMySQL {statistics.median(bare) * 1e6:.1f} us, pooled and recorded "
-        f"{statistics.median(pooled) * 1e6:.1f} us, ratio {ratio:.2f} (quartiles of {PAIRS} pairs {low:.2f} to "
-        f"{high:.2f}, {'pinned apart' if pinned else 'not pinned'}; bar {BAR})"
+        f"client CPU per point select: bare PyMySQL {of_bare * 1e6:.1f} us, pooled and recorded "
+        f"{of_pool * 1e6:.1f} us, ratio {ratio:.2f} (quartiles of {PAIRS} pairs {low:.2f} to {high:.2f}, "
+        f"{'pinned apart' if pinned else 'not pinned'}; bar {BAR})"
     )
     return ratio
 
@@ -76,28 +75,72 @@ def _pin_apart(server: int) -> bool:
     return True
 
 
-def _prepare(url: str) -> None:
-    with connect(database_url(url)).cursor() as cursor:
-        cursor.execute("CREATE DATABASE bench")
-        cursor.execute("CREATE TABLE bench.sbtest1 (id INT PRIMARY KEY, c CHAR(120) NOT NULL)")
-        values = ",".join(f"({row},'{row:0119d}')" for row in range(1, 10_001))
-        cursor.execute(f"INSERT INTO bench.sbtest1 VALUES {values}")
+def _prepare(cursor: Any) -> None:
+    cursor.execute("CREATE DATABASE bench")
+    cursor.execute("CREATE TABLE bench.sbtest1 (id INT PRIMARY KEY, c CHAR(120) NOT NULL)")
+    values = ",".join(f"({row},'{row:0119d}')" for row in range(1, 10_001))
+    cursor.execute(f"INSERT INTO bench.sbtest1 VALUES {values}")
 
 
-def _bare() -> float:
-    command = [sys.executable, "-c", BARE_LOOP, str(CONNECTIONS), str(SECONDS)]
-    return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+def _bare() -> list[str]:
+    return [sys.executable, "-c", BARE_LOOP, str(CONNECTIONS)]
 
 
-def _pooled(run: Path) -> float:
-    command = [
+def _pooled(run: Path) -> list[str]:
+    return [
         sys.executable, "-m", "locust", "-f", str(ROOT / "locustfiles/oltp_point_select.py"), "--headless",
         "--only-summary", f"--pool-sizes={CONNECTIONS}", f"--users={4 * CONNECTIONS}", "--warm-up=1s",
-        f"--step-time={SECONDS}s", f"--output={run}",
+        "--step-time=10m", f"--output={run}",
     ]  # fmt: skip
-    subprocess.run(command, check=True, capture_output=True)
-    step = load_run(run).steps[0]  # a retry, after other programs were busy, tells no more
-    return sum(worker.cpu for worker in step.workers) * len(step.counted) / sum(step.counted)
+
+
+@contextmanager
+def _client(cursor: Any, command: list[str]) -> Iterator[subprocess.Popen[bytes]]:
+    """Start a client, wait until it loads the server, and stop it until its first turn."""
+    with tempfile.TemporaryFile() as output:
+        client = subprocess.Popen(command, stdout=output, stderr=output, start_new_session=True)
+        try:
+            until = time.monotonic() + BEGIN_SECONDS
+            while _queries(cursor, 1.0) < LOADED:
+                if client.poll() is not None or time.monotonic() > until:
+                    output.seek(0)
+                    raise SystemExit(f"{command} did not load the server: {output.read().decode()}")
+            client.send_signal(signal.SIGSTOP)
+            yield client
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(client.pid, signal.SIGKILL)
+            client.wait()
+
+
+def _pair(cursor: Any, clients: tuple["subprocess.Popen[bytes]", ...]) -> dict["subprocess.Popen[bytes]", float]:
+    """Give each client a turn, and return its seconds of processor time per query."""
+    return {client: _turn(cursor, client) for client in clients}
+
+
+def _turn(cursor: Any, client: "subprocess.Popen[bytes]") -> float:
+    before_seconds, before = _cpu_seconds(client.pid), _selects(cursor)
+    client.send_signal(signal.SIGCONT)
+    time.sleep(TURN_SECONDS)
+    client.send_signal(signal.SIGSTOP)
+    return (_cpu_seconds(client.pid) - before_seconds) / (_selects(cursor) - before)
+
+
+def _cpu_seconds(pid: int) -> float:
+    """Return the processor time of a process's main thread so far."""
+    return int(Path(f"/proc/{pid}/task/{pid}/schedstat").read_text().split()[0]) / 1e9
+
+
+def _queries(cursor: Any, seconds: float) -> int:
+    before = _selects(cursor)
+    time.sleep(seconds)
+    return _selects(cursor) - before
+
+
+def _selects(cursor: Any) -> int:
+    """Return the number of SELECT statements that the server has run so far."""
+    cursor.execute("SHOW GLOBAL STATUS LIKE 'Com_select'")
+    return int(cursor.fetchone()[1])
 
 
 if __name__ == "__main__":

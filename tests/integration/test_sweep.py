@@ -102,11 +102,13 @@ def test_small_pools_are_true_with_the_users_of_a_large_machine(server: PrivateS
 @pytest.mark.parametrize(("server", "cores"), [("mariadb", 1), ("mariadb", 2), ("mysql", 2)], indirect=["server"])
 @measured_again
 def test_the_plateau_of_scan_is_the_number_of_cores(server: PrivateServer, tmp_path: Path, cores: int) -> None:
+    """Or one connection more, where a core rests for 5 % of a scan until the load generator asks for the next."""
     run = scanned(server, tmp_path / "a.jsonl", cores)
     assert_true_steps(run)
     plateau = analyze(run).plateau
     assert plateau is not None
-    assert plateau.pool_size == cores
+    assert cores <= plateau.pool_size <= cores + 1
+    assert plateau.low <= cores
     assert not [check for step in run.steps for check in step.failed_checks if check.check == "generator"]
 
 

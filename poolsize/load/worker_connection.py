@@ -1,0 +1,54 @@
+"""PyMySQL's connection, at less CPU time under gevent."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import gevent
+from pymysql.connections import Connection
+from pymysql.constants.COMMAND import COM_QUERY
+
+READABLE = 1
+
+
+class WorkerConnection(Connection):  # type: ignore[misc]  # PyMySQL has no types
+    """A PyMySQL connection without two costs that gevent adds to each statement, and that threads do not have.
+
+    gevent's `sendall` first asks the system for the size of the socket's buffer. Its `recv_into` first reads a socket
+    that can't hold the response yet, and handles the error. Together they are a fifth of the CPU time of a pooled point
+    select. This class calls `send`, and waits for the response before it reads. PyMySQL's own methods do the rest.
+    """
+
+    _await_response: Callable[[], object] | None = None
+    """Waits until the socket is readable; None before the first query on this socket."""
+
+    def connect(self, sock: Any = None) -> None:
+        """Connect to the server, as PyMySQL does. A second call watches the new socket."""
+        self._await_response = None
+        super().connect(sock)
+
+    def _write_bytes(self, data: bytes) -> None:
+        try:
+            sent = self._sock.send(data)
+        except OSError:
+            sent = 0  # PyMySQL's own method meets the same error and reports it
+        if sent < len(data):
+            super()._write_bytes(data[sent:])
+
+    def _execute_command(self, command: int, sql: str | bytes) -> None:
+        """Send a command. The server answers every query, so wait for its response.
+
+        With a read timeout, PyMySQL's own read waits, which reports the timeout.
+        """
+        super()._execute_command(command, sql)
+        if command != COM_QUERY or self._read_timeout is not None:
+            return
+        if self._await_response is None:
+            hub = gevent.get_hub()
+            self._await_response = partial(hub.wait, hub.loop.io(self._sock.fileno(), READABLE))
+        self._await_response()
+
+
+def worker_connection(_dialect: Any, _record: Any, positional: Any, named: Any) -> WorkerConnection:
+    """Return a new connection, as SQLAlchemy's `do_connect` event requires it. Raises pymysql.MySQLError."""
+    return WorkerConnection(*positional, **named)

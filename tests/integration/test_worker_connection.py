@@ -1,0 +1,96 @@
+"""The load generator's connection does on real servers what PyMySQL's own does."""
+
+import subprocess
+import sys
+
+import pytest
+
+from poolsize.target.private_server import PrivateServer
+
+pytestmark = pytest.mark.server
+
+UNDER_GEVENT = """
+from gevent import monkey; monkey.patch_all()
+import sys
+import gevent, pymysql
+from gevent.timeout import Timeout
+from pymysql.constants.CLIENT import MULTI_STATEMENTS
+from poolsize.load.pool import open_pool
+from poolsize.load.worker_connection import WorkerConnection
+from poolsize.target.connection import connect, database_url, error_kind
+Timeout(60).start()
+url = database_url(sys.argv[1])
+arguments = {"host": url.host, "port": url.port, "user": url.username, "password": url.password}
+def answer(connection, sql):
+    with connection.cursor() as cursor:
+        cursor.execute(sql)
+        return cursor.fetchall()
+"""
+PARTS = {
+    "the pool opens it": """
+pool = open_pool(url, "mysql", 2, 5)
+connection = pool.engine.raw_connection()
+assert type(connection.dbapi_connection) is WorkerConnection
+assert answer(connection, "SELECT 1") == ((1,),)
+connection.close()
+""",
+    "statements and rows longer than any buffer": """
+text = "x" * 12_000_000
+assert answer(WorkerConnection(**arguments), f"SELECT '{text}'") == ((text,),)
+""",
+    "several results of one query": """
+connection = WorkerConnection(**arguments, client_flag=MULTI_STATEMENTS)
+cursor = connection.cursor()
+cursor.execute("SELECT 1; SELECT 2; SELECT 3")
+results = [cursor.fetchall()]
+while cursor.nextset():
+    results.append(cursor.fetchall())
+assert results == [((1,),), ((2,),), ((3,),)]
+""",
+    "another socket": """
+connection = WorkerConnection(**arguments)
+assert answer(connection, "SELECT 1") == ((1,),)
+connection.close()
+blocker = connect(url)  # takes the number of the socket that was closed
+connection.connect()
+assert answer(connection, "SELECT 2") == ((2,),)
+connection.ping(reconnect=True)
+assert answer(connection, "SELECT 3") == ((3,),)
+""",
+    "a connection that the server ends": """
+for sql in ("SELECT 1", "SELECT SLEEP(20)"):
+    connection = WorkerConnection(**arguments)
+    killing = gevent.spawn_later(0.3, answer, connect(url), f"KILL {connection.thread_id()}")
+    if sql == "SELECT 1":
+        killing.join()
+    try:
+        answer(connection, sql)
+        raise SystemExit("no error")
+    except pymysql.MySQLError as error:
+        assert error_kind(error) in {"server_gone", "mysql_1927", "mysql_1317", "mysql_3169"}, error
+""",
+    "a read timeout": """
+connection = WorkerConnection(**arguments, read_timeout=1)
+try:
+    answer(connection, "SELECT SLEEP(20)")
+    raise SystemExit("no error")
+except pymysql.OperationalError as error:
+    assert "timed out" in str(error)
+""",
+    "a killed user": """
+connection = WorkerConnection(**arguments)
+user = gevent.spawn(answer, connection, "SELECT SLEEP(0.5)")
+gevent.sleep(0.1)
+user.kill()
+connection.close()
+assert answer(WorkerConnection(**arguments), "SELECT 1") == ((1,),)
+""",
+}
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_it_keeps_pymysqls_promises(server: PrivateServer, part: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", UNDER_GEVENT + PARTS[part], server.url], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
