@@ -85,7 +85,7 @@ def application_findings(
 
     current: the user's pool size today, or None.
     """
-    from poolsize.analysis.plateau import CERTAINTY
+    from poolsize.analysis.application_size import CERTAINTY
 
     network, plateau = analysis.models.network_with_client, analysis.plateau
     assert network is not None
