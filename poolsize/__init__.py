@@ -4,7 +4,7 @@ The flow; every box is a frozen dataclass, every arrow a function, and the tree 
 
     facts.Machine, facts.Server --formula--> StartingPoint --sweep.planning--> SweepPlan
         --sweep.loop <-> load, target, locust (or sweep.replay)--> Step, Step, ... --runs.store--> Run (a file)
-        --analysis--> Analysis --answer--> Recommendation, Comparison, Prediction
+        --analysis--> Analysis --answer--> Recommendation, Comparison, Prediction, FleetPlan
         --present--> text, JSON, plots, report, notebook
 
 A stored run is the only bridge between measuring and everything after it::
@@ -22,6 +22,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from poolsize.analysis.analysis import Analysis, analyze
     from poolsize.answer.comparison import Comparison, compare
+    from poolsize.answer.fleet import ServerLimit, Service, ServicePool
+    from poolsize.answer.fleet_plan import FleetPlan, plan_fleet
     from poolsize.answer.recommendation import Recommendation, recommend
     from poolsize.formula import StartingPoint, starting_point
     from poolsize.present.text.explain import explain
@@ -31,14 +33,19 @@ if TYPE_CHECKING:
 __all__ = [
     "Analysis",
     "Comparison",
+    "FleetPlan",
     "Recommendation",
     "Run",
+    "ServerLimit",
+    "Service",
+    "ServicePool",
     "StartingPoint",
     "Step",
     "analyze",
     "compare",
     "explain",
     "load_run",
+    "plan_fleet",
     "recommend",
     "starting_point",
 ]
@@ -46,14 +53,19 @@ __all__ = [
 _HOMES = {
     "Analysis": "poolsize.analysis.analysis",
     "Comparison": "poolsize.answer.comparison",
+    "FleetPlan": "poolsize.answer.fleet_plan",
     "Recommendation": "poolsize.answer.recommendation",
     "Run": "poolsize.runs.run",
+    "ServerLimit": "poolsize.answer.fleet",
+    "Service": "poolsize.answer.fleet",
+    "ServicePool": "poolsize.answer.fleet",
     "StartingPoint": "poolsize.formula",
     "Step": "poolsize.runs.run",
     "analyze": "poolsize.analysis.analysis",
     "compare": "poolsize.answer.comparison",
     "explain": "poolsize.present.text.explain",
     "load_run": "poolsize.runs.store",
+    "plan_fleet": "poolsize.answer.fleet_plan",
     "recommend": "poolsize.answer.recommendation",
     "starting_point": "poolsize.formula",
 }

@@ -77,6 +77,16 @@ class Code(StrEnum):
     TOO_FEW_VALID = "too_few_valid"
     NOISY = "noisy"
     GENERATOR_NOT_SEPARABLE = "generator_not_separable"
+    # of a fleet
+    FLEET_SIZE = "fleet_size"
+    FLEET_LIMIT = "fleet_limit"
+    FLEET_SMALLEST_POOLS = "fleet_smallest_pools"
+    FLEET_ABOVE_SIZE = "fleet_above_size"
+    FLEET_LIMIT_UNKNOWN = "fleet_limit_unknown"
+    FLEET_EXCEEDS_LIMIT = "fleet_exceeds_limit"
+    FLEET_FEWER_PROCESSES = "fleet_fewer_processes"
+    FLEET_PROXY = "fleet_proxy"
+    FLEET_RAISE_LIMIT = "fleet_raise_limit"
     # what a prediction rests on
     CORES_SCALE_CPU = "cores_scale_cpu"
     CORES_MAY_NOT_HELP = "cores_may_not_help"

@@ -1,17 +1,33 @@
 """`poolsize recommend`: the starting point from the formula, or the measured answer from a run."""
 
+from typing import TYPE_CHECKING, Any
+
 import click
 
+from poolsize.answer.fleet_plan import FleetPlan, plan_fleet
 from poolsize.answer.latency_limit import LatencyLimits
 from poolsize.answer.recommendation import Recommendation, from_formula
+from poolsize.commands.fleet_options import (
+    FLEET_OPTIONS,
+    application,
+    fleet_options,
+    has_fleet,
+    loss_of,
+    require_fleet,
+    server_limit,
+)
 from poolsize.commands.limits import LIMITS, limit_options, limits_of
 from poolsize.commands.outputs import json_option
-from poolsize.commands.run_file import complete_run, end_without_size
+from poolsize.commands.run_file import complete_run, end_without_pools, end_without_size
 from poolsize.errors import BadInput
 from poolsize.formula import starting_point
+from poolsize.present.json.fleet import fleet_values
 from poolsize.present.json.recommendation import recommendation_json
 from poolsize.present.text.recommendation import recommendation_text
 from poolsize.sweep.readers import positive_milliseconds, read_optional
+
+if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
+    from poolsize.analysis.analysis import Analysis
 
 ASSUMED = (
     "no --cores given: the formula uses this machine's {cores}, as if the database runs here. "
@@ -48,6 +64,7 @@ ASSUMED = (
     "for that application.",
 )
 @limit_options
+@fleet_options
 @json_option
 def recommend(
     run_path: str | None,
@@ -56,7 +73,7 @@ def recommend(
     max_p95_ms: str | None,
     max_p99_ms: str | None,
     as_json: bool,
-    **facts: object,
+    **facts: Any,
 ) -> None:
     """Recommend a pool size: from the formula, or from a measured run.
 
@@ -66,29 +83,56 @@ def recommend(
     usage_ms = read_optional("usage_time_ms", usage_time_ms, positive_milliseconds)
     if not run_path and (current is not None or limits is not None or usage_ms is not None):
         raise BadInput("--usage-time, --current, --max-p95 and --max-p99 need a measured run: name it with --run")
-    answer, note = (_measured(run_path, limits, current, usage_ms), None) if run_path else _from_formula(facts)
+    require_fleet()
+    fleet = {name: facts.pop(name) for name in FLEET_OPTIONS}
+    analysis = _analysis(run_path) if run_path else None
+    answer, note = (_measured(analysis, limits, current, usage_ms), None) if analysis else _from_formula(facts)
+    plan = _fleet(answer, analysis, fleet, facts) if has_fleet(fleet) else None
     if note:
         click.echo(f"poolsize: {note}", err=True)
-    click.echo(recommendation_json(answer) if as_json else recommendation_text(answer))
+    if as_json:
+        click.echo(recommendation_json(answer, **({"fleet": fleet_values(plan)} if plan else {})))
+    else:
+        click.echo(recommendation_text(answer, plan))
     end_without_size(answer)
+    if plan:
+        end_without_pools(plan)
+
+
+def _analysis(run_path: str) -> "Analysis":
+    """Return the analysis of a run. Raises BadInput for an option that describes a host: the run has its own."""
+    ctx = click.get_current_context()
+    for name in ctx.params:
+        if name not in {"run_path", "usage_time_ms", "as_json", *LIMITS, *FLEET_OPTIONS} and (
+            ctx.get_parameter_source(name) == click.core.ParameterSource.COMMANDLINE
+        ):
+            raise BadInput(f"--{name.replace('_', '-')}: the run contains this value; leave the option out")
+    return complete_run(run_path)
 
 
 def _measured(
-    run_path: str, limits: LatencyLimits | None, current: int | None, usage_time_ms: float | None
+    analysis: "Analysis", limits: LatencyLimits | None, current: int | None, usage_time_ms: float | None
 ) -> Recommendation:
-    """Return the recommendation of a run. Raises BadInput for an option that describes a host: the run has its own."""
     from poolsize.answer.recommendation import recommend as recommend_from
 
-    ctx = click.get_current_context()
-    for name in ctx.params:
-        if name not in {"run_path", "usage_time_ms", "as_json", *LIMITS} and ctx.get_parameter_source(name) == (
-            click.core.ParameterSource.COMMANDLINE
-        ):
-            raise BadInput(f"--{name.replace('_', '-')}: the run contains this value; leave the option out")
-    return recommend_from(complete_run(run_path), limits, current, usage_time_ms)
+    return recommend_from(analysis, limits, current, usage_time_ms)
 
 
-def _from_formula(facts: dict[str, object]) -> tuple[Recommendation, str | None]:
+def _fleet(
+    answer: Recommendation, analysis: "Analysis | None", options: dict[str, Any], facts: dict[str, Any]
+) -> FleetPlan | None:
+    """Return the answer's connections divided among the application's processes, or None without a pool size.
+
+    The deadlock floor is that of each process, so the formula's size counts without it.
+    """
+    size = answer.formula.connections if analysis is None else answer.pool_size
+    service = application(options, facts["app_threads"], facts["connections_per_thread"])
+    if size is None:
+        return None
+    return plan_fleet(size, [service], server_limit(options), loss_of(analysis) if analysis else None)
+
+
+def _from_formula(facts: dict[str, Any]) -> tuple[Recommendation, str | None]:
     """Return the recommendation of the formula, and a note where it takes this machine's cores.
 
     facts: parameter of starting_point -> value of its option.
@@ -103,4 +147,4 @@ def _from_formula(facts: dict[str, object]) -> tuple[Recommendation, str | None]
         facts["cores"] = machine.usable_cores
         limit = f" (of {machine.physical_cores}; affinity or a quota withholds the others)" if machine.limited else ""
         note = ASSUMED.format(cores=f"{machine.usable_cores} physical cores{limit}")
-    return from_formula(starting_point(**facts)), note  # type: ignore[arg-type]  # click has checked the types
+    return from_formula(starting_point(**facts)), note

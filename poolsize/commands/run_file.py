@@ -1,4 +1,4 @@
-"""A complete run from a file, for the commands that need one, and the exit code of an answer without a size."""
+"""A complete run from a file, for the commands that need one, and the exit codes of answers without a size."""
 
 import sys
 from typing import TYPE_CHECKING
@@ -7,6 +7,7 @@ from poolsize.errors import WorkFailed
 
 if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
     from poolsize.analysis.analysis import Analysis
+    from poolsize.answer.fleet_plan import FleetPlan
     from poolsize.answer.recommendation import Recommendation
 
 
@@ -28,4 +29,10 @@ def complete_run(path: str) -> "Analysis":
 def end_without_size(answer: "Recommendation") -> None:
     """End the command with the exit code of failed work if the answer, which is printed already, has no pool size."""
     if answer.pool_size is None:
+        sys.exit(WorkFailed.exit_code)
+
+
+def end_without_pools(plan: "FleetPlan") -> None:
+    """End the command with the exit code of failed work if no pools fit; the plan is printed already."""
+    if not plan.pools:
         sys.exit(WorkFailed.exit_code)

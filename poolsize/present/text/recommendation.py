@@ -1,8 +1,10 @@
 """A recommendation as text for a terminal."""
 
 from poolsize.answer.finding import Code
+from poolsize.answer.fleet_plan import FleetPlan
 from poolsize.answer.recommendation import Recommendation
 from poolsize.present.text.bullets import bullets, paragraph
+from poolsize.present.text.fleet import fleet_text
 from poolsize.present.text.sentences.findings import reason_sentences, sentence, warning_sentences
 from poolsize.present.text.tables import application_table, price_table
 from poolsize.units import count, milliseconds
@@ -12,8 +14,11 @@ BEFORE_THE_ANSWER = {Code.MOSTLY_FAILED, Code.TOO_FEW_VALID}
 APPLICATIONS = "Pool size for an application, by the time that its own code adds to a transaction"
 
 
-def recommendation_text(answer: Recommendation) -> str:
-    """Return the answer, its reasons, the price table, the warnings, and the next command or the line to configure."""
+def recommendation_text(answer: Recommendation, fleet: FleetPlan | None = None) -> str:
+    """Return the answer, its reasons, the price table, the warnings, and the next command or the line to configure.
+
+    fleet: the answer divided among the application's processes; it takes the place of the line to configure.
+    """
     doubts = [sentence(finding) for finding in answer.findings if finding.code in BEFORE_THE_ANSWER]
     parts = [*map(paragraph, doubts), _headline(answer)]
     warnings = warning_sentences(finding for finding in answer.findings if finding.code not in BEFORE_THE_ANSWER)
@@ -26,7 +31,9 @@ def recommendation_text(answer: Recommendation) -> str:
         parts.append(f"{APPLICATIONS}:\n\n{application_table(answer).as_text()}")
     if warnings:
         parts.append("Caution:\n" + bullets(warnings))
-    if answer.basis == "measured" and answer.pool_size:
+    if fleet:
+        parts.append(fleet_text(fleet))
+    elif answer.basis == "measured" and answer.pool_size:
         parts.append(_engines(answer))
     if answer.basis == "formula":
         command = f"poolsize sweep --url mysql://USER@HOST/ --cores {answer.formula.cores}{_sizes(answer)}"

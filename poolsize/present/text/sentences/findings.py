@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from poolsize.answer.finding import Finding, Severity
+from poolsize.present.text.sentences.fleet import FLEET
 from poolsize.present.text.sentences.formula import FORMULA
 
 
@@ -10,6 +11,8 @@ def sentence(finding: Finding) -> str:
     """Return the sentence of a finding, with its figures and its way out."""
     if finding.code in FORMULA:
         return FORMULA[finding.code](finding)
+    if finding.code in FLEET:
+        return FLEET[finding.code](finding)
     # numpy stays out of `poolsize recommend --cores 8`
     from poolsize.present.text.sentences.predictions import PREDICTIONS
     from poolsize.present.text.sentences.reasons import REASONS

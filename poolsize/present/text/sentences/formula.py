@@ -48,8 +48,8 @@ def _starting_point(_: Finding) -> str:
 
 def _served_at_once(_: Finding) -> str:
     return (
-        "The number is the total for all clients of the database: divide it among your application's instances and "
-        "processes."
+        "The number is the total for all clients of the database. `poolsize fleet` divides it among your application's "
+        "instances and processes."
     )
 
 

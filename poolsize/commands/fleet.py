@@ -1,0 +1,86 @@
+"""`poolsize fleet`: the database's connections, divided among services, instances and processes."""
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from poolsize.answer.fleet_plan import Loss, plan_fleet
+from poolsize.commands.fleet_options import (
+    OF_INSTANCES,
+    application,
+    fleet_options,
+    has_fleet,
+    loss_of,
+    server_limit,
+    service,
+)
+from poolsize.commands.outputs import json_option
+from poolsize.commands.run_file import complete_run, end_without_pools
+from poolsize.errors import BadInput
+from poolsize.formula import deadlock_floor
+from poolsize.present.json.fleet import fleet_json
+from poolsize.present.text.fleet import fleet_text
+
+if TYPE_CHECKING:  # numpy stays out of `poolsize fleet --size 33`
+    from poolsize.analysis.analysis import Analysis
+
+
+@click.command()
+@click.option("--size", type=int, help="Connections that the database serves best, for all clients together.")
+@click.option(
+    "--run", "run_path", metavar="RUN", help="Take --size from this measured run, and its loss of throughput."
+)
+@fleet_options
+@click.option(
+    "--service",
+    "services",
+    multiple=True,
+    metavar="NAME:INSTANCES:PROCESSES:WEIGHT",
+    help="A service on this server, in place of --instances and --processes; repeat it for each service. Services share "
+    "the connections by weight. INSTANCES may be a range up to the autoscaler's maximum, e.g. shop:12-30:4:3.",
+)
+@click.option("--app-threads", type=int, help="Threads of a process that share its pool, for the deadlock floor.")
+@click.option("--connections-per-thread", type=int, help="Connections that each of --app-threads holds at once.")
+@json_option
+def fleet(
+    size: int | None,
+    run_path: str | None,
+    services: tuple[str, ...],
+    app_threads: int | None,
+    connections_per_thread: int | None,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Divide the database's connections among services, instances and processes.
+
+    All pools together stay within --size. In a rolling deploy at the autoscaler's maximum, they stay within
+    --max-connections. Each process gets its deadlock floor, and at least 1 connection.
+    """
+    if (size is None) == (run_path is None):
+        raise BadInput("give the connections to divide: either --size, or a measured --run")
+    if services and has_fleet(options):
+        raise BadInput(f"--service names its instances itself: leave out {_flags(options)}")
+    floor = deadlock_floor(app_threads, connections_per_thread) or 1
+    parts = [service(text, floor) for text in services] or [application(options, app_threads, connections_per_thread)]
+    loss = None
+    if run_path is not None:
+        size, loss = _measured(complete_run(run_path))
+    assert size is not None
+    plan = plan_fleet(size, parts, server_limit(options), loss)
+    click.echo(fleet_json(plan) if as_json else fleet_text(plan))
+    end_without_pools(plan)
+
+
+def _measured(analysis: "Analysis") -> tuple[int, Loss]:
+    """Return a run's pool size and its loss of throughput. Raises BadInput for a run without a pool size."""
+    from poolsize.answer.recommendation import recommend
+
+    answer = recommend(analysis)
+    if answer.pool_size is None:
+        raise BadInput("`run_path`: no pool size can be recommended from this run; `poolsize recommend --run` says why")
+    return answer.pool_size, loss_of(analysis)
+
+
+def _flags(options: dict[str, Any]) -> str:
+    named = [name for name in OF_INSTANCES if options[name] is not None]
+    return ", ".join(f"--{name.replace('_', '-')}" for name in named)
