@@ -36,8 +36,8 @@ if TYPE_CHECKING:  # numpy stays out of `poolsize fleet --size 33`
     "services",
     multiple=True,
     metavar="NAME:INSTANCES:PROCESSES:WEIGHT",
-    help="A service on this server, in place of --instances and --processes; repeat it for each service. Services share "
-    "the connections by weight. INSTANCES may be a range up to the autoscaler's maximum, e.g. shop:12-30:4:3.",
+    help="A service on this server, in place of --instances and --processes; repeat it for each service. Services "
+    "share the connections by weight. INSTANCES may be a range up to the autoscaler's maximum, e.g. shop:12-30:4:3.",
 )
 @click.option("--app-threads", type=int, help="Threads of a process that share its pool, for the deadlock floor.")
 @click.option("--connections-per-thread", type=int, help="Connections that each of --app-threads holds at once.")

@@ -161,8 +161,8 @@ def _thread_pool(_: Finding) -> str:
 
 def _total(_: Finding) -> str:
     return (
-        "The pool size is the total for all clients of the database. `poolsize fleet` divides it among your application's "
-        "instances and processes."
+        "The pool size is the total for all clients of the database. `poolsize fleet` divides it among your "
+        "application's instances and processes."
     )
 
 
