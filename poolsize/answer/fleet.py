@@ -8,6 +8,8 @@ from poolsize.errors import BadInput
 
 MOST_POOLS = 1_000_000
 """More instances, or more processes of an instance, are typing errors."""
+CONNECTION_BYTES = 1_048_576 + 2 * 16_384
+"""Memory of an idle connection of MySQL 9 with its defaults; MariaDB's is a third. See facts.server.connection_bytes."""
 DECIMALS = 9
 """Of a number of instances; further decimals are rounding errors, and would count as another instance."""
 
@@ -59,12 +61,15 @@ class ServerLimit:
 
     max_connections: for all clients; None where it is not known. reserve: of these, for administrators, monitoring and
     other programs. surge: share of further instances that run during a rolling deploy, rounded up; 0.25 is the default
-    of a Kubernetes Deployment (`maxSurge`).
+    of a Kubernetes Deployment (`maxSurge`). variable: the server's name of the limit.
+    connection_bytes: memory of an idle connection.
     """
 
     max_connections: int | None = None
     reserve: int = 10
     surge: float = 0.25
+    variable: str = "max_connections"
+    connection_bytes: int = CONNECTION_BYTES
 
     def __post_init__(self) -> None:
         """Raise BadInput for values that no server has."""

@@ -8,10 +8,6 @@ from poolsize.answer.fleet import ServerLimit, Service, ServicePool, share_out, 
 from poolsize.errors import BadInput
 from poolsize.sweep.readers import LARGEST_POOL
 
-CONNECTION_BYTES = 1_048_576 + 2 * 16_384
-"""Memory of an idle connection of MySQL 9 with its defaults: thread_stack, and a connection and a result buffer of
-net_buffer_length each. MariaDB's stack is a third of that. Source: MySQL 9 Reference Manual, "How MySQL Uses Memory".
-"""
 UNUSED_SHARE = 0.1
 """Connections that no pool can take, because pools have whole sizes, are named from this share of the size on."""
 
@@ -74,7 +70,7 @@ def _findings(plan: FleetPlan, services: Sequence[Service], loss: Loss | None) -
         return (
             refusal(
                 Code.FLEET_EXCEEDS_LIMIT, needed=needed, usable=limit.usable, excess=needed - limit.usable,
-                max_connections=limit.max_connections, reserve=limit.reserve,
+                max_connections=limit.max_connections, reserve=limit.reserve, variable=limit.variable,
             ),
         )  # fmt: skip
     findings = [_decides(plan)]
@@ -130,6 +126,9 @@ def _alternatives(plan: FleetPlan, services: Sequence[Service]) -> tuple[Finding
         assert plan.limit.max_connections is not None
         more = raised - plan.limit.max_connections
         findings.append(
-            reason(Code.FLEET_RAISE_LIMIT, max_connections=raised, more=more, memory_bytes=more * CONNECTION_BYTES)
-        )
+            reason(
+                Code.FLEET_RAISE_LIMIT, max_connections=raised, more=more, variable=plan.limit.variable,
+                memory_bytes=more * plan.limit.connection_bytes,
+            )
+        )  # fmt: skip
     return tuple(findings)

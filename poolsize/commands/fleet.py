@@ -30,6 +30,9 @@ if TYPE_CHECKING:  # numpy stays out of `poolsize fleet --size 33`
 @click.option(
     "--run", "run_path", metavar="RUN", help="Take --size from this measured run, and its loss of throughput."
 )
+@click.option(
+    "--url", envvar="POOLSIZE_URL", help="Read max_connections from this server. POOLSIZE_URL sets it too."
+)
 @fleet_options
 @click.option(
     "--service",
@@ -54,7 +57,7 @@ def fleet(
     """Divide the database's connections among services, instances and processes.
 
     All pools together stay within --size. In a rolling deploy at the autoscaler's maximum, they stay within
-    --max-connections. Each process gets its deadlock floor, and at least 1 connection.
+    --max-connections, or within that of the server at --url. Each process gets its deadlock floor, and at least 1 connection.
     """
     if (size is None) == (run_path is None):
         raise BadInput("give the connections to divide: either --size, or a measured --run")

@@ -1,6 +1,7 @@
 """The options that describe a fleet, which several commands share, and their reading."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -9,7 +10,7 @@ from poolsize.answer.fleet import ServerLimit, Service
 from poolsize.answer.fleet_plan import Loss
 from poolsize.errors import BadInput
 from poolsize.formula import deadlock_floor
-from poolsize.sweep.readers import decimal, read, whole_number
+from poolsize.sweep.readers import decimal, optional_text, read, whole_number
 
 if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
     from poolsize.analysis.analysis import Analysis
@@ -31,7 +32,7 @@ def fleet_options(command: Callable[..., None]) -> Callable[..., None]:
             show_default=True,
             help="Connections of --max-connections for administrators, monitoring and other programs.",
         ),
-        click.option("--max-connections", type=int, help="The server's max_connections."),
+        click.option("--max-connections", type=int, help="The server's max_connections.  [default: that of --url]"),
         click.option(
             "--surge",
             default=f"{ServerLimit.surge:.0%}",
@@ -64,8 +65,22 @@ def require_fleet() -> None:
 
 def server_limit(options: dict[str, Any]) -> ServerLimit:
     """Return the server's limit that the options describe. Raises BadInput."""
-    surge = read("surge", options["surge"], _share)
-    return ServerLimit(options["max_connections"], options["reserve"], surge)
+    limit = ServerLimit(options["max_connections"], options["reserve"], read("surge", options["surge"], _share))
+    url = optional_text(options.get("url") or "")
+    return _limit_of_server(limit, url) if url else limit
+
+
+def _limit_of_server(limit: ServerLimit, url: str) -> ServerLimit:
+    """Return the limit with what the server itself says; --max-connections stays."""
+    from poolsize.facts.server import connection_bytes, read_server
+    from poolsize.target.connection import connect, database_url
+
+    with connect(database_url(url)) as connection, connection.cursor() as cursor:
+        variable, max_connections = read_server(cursor).limit
+        limit = replace(limit, connection_bytes=connection_bytes(cursor))
+    if limit.max_connections is not None:
+        return limit
+    return replace(limit, max_connections=max_connections, variable=variable)
 
 
 def application(options: dict[str, Any], app_threads: int | None, connections_per_thread: int | None) -> Service:

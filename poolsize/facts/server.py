@@ -97,6 +97,16 @@ def open_connections(cursor: Cursor) -> int:
     return int(dict(cursor.fetchall())["Threads_connected"])
 
 
+def connection_bytes(cursor: Cursor) -> int:
+    """Return the memory of an idle connection: its thread's stack, a connection buffer and a result buffer.
+
+    Source: MySQL 9 Reference Manual, "How MySQL Uses Memory".
+    """
+    cursor.execute(query("connection_memory"))
+    sizes = {name: int(value) for name, value in cursor.fetchall()}
+    return sizes["thread_stack"] + 2 * sizes["net_buffer_length"]
+
+
 def connection_ids(cursor: Cursor) -> set[int]:
     """Return the server's ids of the open connections that the account may see."""
     cursor.execute(query("connections"))

@@ -16,6 +16,8 @@ from poolsize.answer.finding import Code
 from poolsize.answer.fleet import ServerLimit, Service, ServicePool, share_out
 from poolsize.answer.fleet_plan import FleetPlan, plan_fleet
 from poolsize.errors import BadInput
+from poolsize.target.connection import connect, database_url
+from poolsize.target.private_server import PrivateServer
 from tests.conftest import ROOT, Command, example
 
 CASES = 10_000
@@ -211,6 +213,21 @@ def test_recommend_divides_its_answer(poolsize_here: Command, basis: list[str]) 
 def test_recommend_needs_instances_for_a_limit(poolsize_here: Command) -> None:
     done = poolsize_here("recommend", "--cores", "8", "--reserve", "3")
     assert (done.returncode, "--instances" in done.stderr) == (2, True)
+
+
+@pytest.mark.server
+def test_a_server_is_asked_for_its_limit(server: PrivateServer, poolsize_here: Command) -> None:
+    with connect(database_url(server.url)).cursor() as cursor:
+        cursor.execute("SELECT @@max_connections, @@thread_stack, @@net_buffer_length")
+        ((max_connections, stack, buffer),) = cursor.fetchall()
+    words = ["fleet", "--size", "9", "--url", server.url, "--json"]
+    limit = json.loads(poolsize_here(*words).stdout)["limit"]
+    assert (limit["max_connections"], limit["variable"]) == (max_connections, "max_connections")
+    assert limit["connection_bytes"] == stack + 2 * buffer
+    assert json.loads(poolsize_here(*words, "--max-connections", "7").stdout)["limit"]["max_connections"] == 7
+    too_many = json.loads(poolsize_here(*words, "--instances", str(max_connections)).stdout)
+    raised = too_many["findings"][-1]["values"]
+    assert raised["memory_bytes"] == raised["more"] * limit["connection_bytes"]
 
 
 def test_python_raises_what_the_command_prints() -> None:

@@ -48,7 +48,7 @@ def _above_size(finding: Finding) -> str:
 def _limit_unknown(finding: Finding) -> str:
     return (
         f"The server's max_connections is not known. {_at_most(finding)}, the fleet opens {finding.values['needed']:,} "
-        "connections. To keep a limit, give --max-connections."
+        "connections. To keep a limit, give --max-connections or --url."
     )
 
 
@@ -56,7 +56,7 @@ def _exceeds_limit(finding: Finding) -> str:
     values = finding.values
     return (
         f"At the autoscaler's maximum, the smallest pools open {values['needed']:,} connections in a rolling deploy. "
-        f"The server admits {values['usable']:,} for the fleet (max_connections {values['max_connections']:,}, "
+        f"The server admits {values['usable']:,} for the fleet ({values['variable']} {values['max_connections']:,}, "
         f"{values['reserve']:,} in reserve): {values['excess']:,} too few."
     )
 
@@ -80,8 +80,8 @@ def _proxy(finding: Finding) -> str:
 def _raise_limit(finding: Finding) -> str:
     values = finding.values
     return (
-        f"A larger limit: set max_connections to {values['max_connections']:,}. With MySQL's defaults, "
-        f"{values['more']:,} more idle connections take {values['memory_bytes'] / MIB:,.0f} MiB of memory."
+        f"A larger limit: set {values['variable']} to {values['max_connections']:,}. The memory of "
+        f"{values['more']:,} more idle connections is about {values['memory_bytes'] / MIB:,.0f} MiB."
     )
 
 
