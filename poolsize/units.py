@@ -68,6 +68,6 @@ def minutes(seconds: float) -> str:
     return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
 
 
-def count(quantity: int, noun: str) -> str:
-    """Return a quantity with its noun, which takes an s in the plural: 1 connection, 17 connections."""
-    return f"{quantity:,} {noun}" if quantity == 1 else f"{quantity:,} {noun}s"
+def count(quantity: int, noun: str, plural: str = "") -> str:
+    """Return a quantity with its noun: 1 connection, 17 connections. plural: where the noun does not take an s."""
+    return f"{quantity:,} {noun if quantity == 1 else plural or f'{noun}s'}"

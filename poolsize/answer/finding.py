@@ -80,7 +80,9 @@ class Code(StrEnum):
     # of a fleet
     FLEET_SIZE = "fleet_size"
     FLEET_LIMIT = "fleet_limit"
-    FLEET_SMALLEST_POOLS = "fleet_smallest_pools"
+    FLEET_THREADS = "fleet_threads"
+    FLEET_FLOOR = "fleet_floor"
+    FLEET_BEYOND_WEIGHT = "fleet_beyond_weight"
     FLEET_ABOVE_SIZE = "fleet_above_size"
     FLEET_LIMIT_UNKNOWN = "fleet_limit_unknown"
     FLEET_EXCEEDS_LIMIT = "fleet_exceeds_limit"

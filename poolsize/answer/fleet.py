@@ -2,14 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import ceil
+from math import ceil, isfinite
 
 from poolsize.errors import BadInput
+from poolsize.formula import deadlock_floor
 
-MOST_POOLS = 1_000_000
+MOST = 1_000_000
 """More instances, or more processes of an instance, are typing errors."""
 CONNECTION_BYTES = 1_048_576 + 2 * 16_384
-"""Memory of an idle connection of MySQL 9 with its defaults; MariaDB's is a third. See facts.server.connection_bytes."""
+"""Memory of an idle connection with MySQL 9's defaults (facts.server.connection_bytes). MariaDB's is a third."""
 DECIMALS = 9
 """Of a number of instances; further decimals are rounding errors, and would count as another instance."""
 
@@ -19,40 +20,65 @@ class Service:
     """A service that uses the database. Each process of each instance has a pool of its own.
 
     instances: that usually run. processes: of each instance. weight: part of the database's connections, relative to
-    the weights of the other services. max_instances: at the autoscaler's maximum.
-    floor: the smallest pool of a process; above 1, the deadlock floor.
+    the weights of the other services. max_instances: at the autoscaler's maximum; None for the usual number.
+    threads: of a process, that share its pool. connections_per_thread: that each of them holds at once. Both None where
+    they are not known.
+    Raises BadInput for values that no service has.
     """
 
     name: str
     instances: int
     processes: int = 1
     weight: float = 1.0
-    max_instances: int = 0
-    floor: int = 1
+    max_instances: int | None = None
+    threads: int | None = None
+    connections_per_thread: int | None = None
 
     def __post_init__(self) -> None:
-        """Let the autoscaler's maximum be the usual number where none is given. Raises BadInput."""
-        for name in ("instances", "processes"):
-            if not 1 <= getattr(self, name) <= MOST_POOLS:
-                raise BadInput(
-                    f"`{name}` {getattr(self, name)}: {self.name} has 1 to {MOST_POOLS:,} {name.replace('_', ' ')}"
-                )
-        if not self.weight > 0:
-            raise BadInput(f"`weight` {self.weight:g} of {self.name}: a weight is above 0, e.g. 1")
-        if self.max_instances and self.max_instances < self.instances:
+        """Check the values."""
+        for name in ("instances", "processes", "max_instances"):
+            value = getattr(self, name)
+            if value is not None and not 1 <= value <= MOST:
+                raise BadInput(f"`{name}` {value}: the {name.replace('_', ' ')} of {self.name} are 1 to {MOST:,}")
+        if not (self.weight > 0 and isfinite(self.weight)):
+            raise BadInput(f"`weight` {self.weight:g} of {self.name}: a weight is a number above 0, e.g. 1")
+        if self.most_instances < self.instances:
             raise BadInput(
                 f"`max_instances` {self.max_instances}: {self.name} usually has {self.instances:,}; give at least those"
             )
-        object.__setattr__(self, "max_instances", self.max_instances or self.instances)
+        deadlock_floor(self.threads, self.connections_per_thread)
+
+    @property
+    def floor(self) -> int:
+        """The smallest pool of a process: its deadlock floor, or 1 where that is not known."""
+        return deadlock_floor(self.threads, self.connections_per_thread) or 1
+
+    @property
+    def most_useful(self) -> int | None:
+        """The connections that the threads of a process can hold together; None where they are not known."""
+        if self.threads is None or self.connections_per_thread is None:
+            return None
+        return self.threads * self.connections_per_thread
+
+    @property
+    def most_instances(self) -> int:
+        """Instances at the autoscaler's maximum."""
+        return self.instances if self.max_instances is None else self.max_instances
 
     @property
     def pools(self) -> int:
         """Pools that usually exist."""
         return self.instances * self.processes
 
-    def most_pools(self, surge: float) -> int:
+    def pools_in_deploy(self, surge: float) -> int:
         """Return the pools in a rolling deploy at the autoscaler's maximum. surge: share of further instances."""
-        return (self.max_instances + ceil(round(self.max_instances * surge, DECIMALS))) * self.processes
+        return (self.most_instances + ceil(round(self.most_instances * surge, DECIMALS))) * self.processes
+
+    def with_processes(self, processes: int) -> "Service":
+        """Return the service with at most so many processes for each instance, which share the threads evenly."""
+        processes = min(processes, self.processes)
+        threads = None if self.threads is None else ceil(self.threads * self.processes / processes)
+        return replace(self, processes=processes, threads=threads)
 
 
 @dataclass(frozen=True)
@@ -60,30 +86,49 @@ class ServerLimit:
     """The connections that the server admits.
 
     max_connections: for all clients; None where it is not known. reserve: of these, for administrators, monitoring and
-    other programs. surge: share of further instances that run during a rolling deploy, rounded up; 0.25 is the default
-    of a Kubernetes Deployment (`maxSurge`). variable: the server's name of the limit.
-    connection_bytes: memory of an idle connection.
+    other programs. max_user_connections: for the account of the fleet; None for no such limit.
+    surge: share of further instances that run during a rolling deploy, rounded up; 0.25 is the default of a Kubernetes
+    Deployment (`maxSurge`). connection_bytes: memory of an idle connection.
+    Raises BadInput for values that no server has.
     """
 
     max_connections: int | None = None
     reserve: int = 10
+    max_user_connections: int | None = None
     surge: float = 0.25
-    variable: str = "max_connections"
     connection_bytes: int = CONNECTION_BYTES
 
     def __post_init__(self) -> None:
-        """Raise BadInput for values that no server has."""
+        """Check the values."""
         if self.max_connections is not None and self.max_connections < 1:
             raise BadInput(f"`max_connections` {self.max_connections}: a server admits at least 1 connection")
         if self.reserve < 0:
             raise BadInput(f"`reserve` {self.reserve}: give the connections to keep for others, 0 or more")
+        if self.max_connections is not None and self.reserve >= self.max_connections:
+            raise BadInput(f"`reserve` {self.reserve}: keep fewer than `max_connections` {self.max_connections}")
         if not 0 <= self.surge <= 1:
             raise BadInput(f"`surge` {self.surge:.0%}: a deploy adds 0% to 100% of the instances")
 
     @property
     def usable(self) -> int | None:
-        """Connections for the fleet; None where max_connections is not known."""
-        return None if self.max_connections is None else max(0, self.max_connections - self.reserve)
+        """Connections for the fleet; None where no limit is known."""
+        limits = [self.max_user_connections]
+        if self.max_connections is not None:
+            limits.append(self.max_connections - self.reserve)
+        return min((limit for limit in limits if limit is not None), default=None)
+
+    def raised_to(self, connections: int) -> dict[str, int]:
+        """Return the server's variables that must grow so that the fleet may open so many connections, and to what."""
+        values = {}
+        if self.max_connections is not None and connections > self.max_connections - self.reserve:
+            values["max_connections"] = connections + self.reserve
+        if self.max_user_connections is not None and connections > self.max_user_connections:
+            values["max_user_connections"] = connections
+        return values
+
+    def without_maximum(self) -> "ServerLimit":
+        """Return the limit of a server that admits any number."""
+        return replace(self, max_connections=None, max_user_connections=None)
 
 
 @dataclass(frozen=True)
@@ -91,21 +136,22 @@ class ServicePool:
     """The pool of each process of a service.
 
     pool_size: connections that the pool may open, overflow included. connections: of all its usual processes.
-    max_connections: in a rolling deploy at the autoscaler's maximum.
+    connections_in_deploy: in a rolling deploy at the autoscaler's maximum.
     """
 
     service: Service
     pool_size: int
     connections: int
-    max_connections: int
+    connections_in_deploy: int
 
 
 def share_out(size: int, services: Sequence[Service], limit: ServerLimit) -> tuple[ServicePool, ...] | None:
     """Return the pool of each service, or None where the smallest pools exceed the server's limit.
 
     The sum over the usual processes stays within size, unless the smallest pools alone exceed it. The sum in a rolling
-    deploy at the autoscaler's maximum stays within the limit. Within both, the service with the fewest connections for
-    its weight grows first; so no split gives the worst supplied service more, and no pool can grow any further.
+    deploy of all services, at the autoscaler's maximum, stays within the limit. No pool is larger than its threads can
+    use. Within these bounds, the service with the fewest connections for its weight grows first. So no split gives the
+    worst supplied service more, and no pool can grow any further.
 
     size: connections that the database serves best, for all services together.
     """
@@ -113,29 +159,30 @@ def share_out(size: int, services: Sequence[Service], limit: ServerLimit) -> tup
         raise ValueError("a fleet has at least one service")
     sizes = [service.floor for service in services]
     usual = [service.pools for service in services]
-    most = [service.most_pools(limit.surge) for service in services]
+    most = [service.pools_in_deploy(limit.surge) for service in services]
     free = size - _total(usual, sizes)
-    free_at_most = None if limit.usable is None else limit.usable - _total(most, sizes)
-    if free_at_most is not None and free_at_most < 0:
+    free_in_deploy = None if limit.usable is None else limit.usable - _total(most, sizes)
+    if free_in_deploy is not None and free_in_deploy < 0:
         return None
     growing = set(range(len(services)))
     while growing:
         place = min(growing, key=lambda each: (sizes[each] * usual[each] / services[each].weight, each))
-        if usual[place] > free or (free_at_most is not None and most[place] > free_at_most):
+        too_many = free_in_deploy is not None and most[place] > free_in_deploy
+        if usual[place] > free or too_many or sizes[place] == services[place].most_useful:
             growing.remove(place)
             continue
         sizes[place] += 1
         free -= usual[place]
-        free_at_most = None if free_at_most is None else free_at_most - most[place]
+        free_in_deploy = None if free_in_deploy is None else free_in_deploy - most[place]
     return tuple(
-        ServicePool(service, pool_size, pool_size * pools, pool_size * most_pools)
-        for service, pool_size, pools, most_pools in zip(services, sizes, usual, most, strict=True)
+        ServicePool(service, pool_size, pool_size * pools, pool_size * pools_in_deploy)
+        for service, pool_size, pools, pools_in_deploy in zip(services, sizes, usual, most, strict=True)
     )
 
 
 def smallest_need(services: Sequence[Service], limit: ServerLimit) -> int:
     """Return the connections of the smallest pools in a rolling deploy at the autoscaler's maximum."""
-    return sum(service.floor * service.most_pools(limit.surge) for service in services)
+    return sum(service.floor * service.pools_in_deploy(limit.surge) for service in services)
 
 
 def with_fewer_processes(
@@ -146,8 +193,7 @@ def with_fewer_processes(
     None where a single process for each instance still exceeds them.
     """
     for processes in range(max(service.processes for service in services) - 1, 0, -1):
-        fewer = [replace(service, processes=min(processes, service.processes)) for service in services]
-        pools = share_out(size, fewer, limit)
+        pools = share_out(size, [service.with_processes(processes) for service in services], limit)
         if pools is not None and sum(pool.connections for pool in pools) <= size:
             return processes, pools
     return None

@@ -4,20 +4,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from poolsize.answer.fleet_plan import Loss, plan_fleet
+from poolsize.answer.fleet_plan import MeasuredLosses, plan_fleet
 from poolsize.commands.fleet_options import (
     OF_INSTANCES,
     application,
     fleet_options,
     has_fleet,
-    loss_of,
+    losses_of,
     server_limit,
     service,
 )
 from poolsize.commands.outputs import json_option
 from poolsize.commands.run_file import complete_run, end_without_pools
 from poolsize.errors import BadInput
-from poolsize.formula import deadlock_floor
 from poolsize.present.json.fleet import fleet_json
 from poolsize.present.text.fleet import fleet_text
 
@@ -28,10 +27,12 @@ if TYPE_CHECKING:  # numpy stays out of `poolsize fleet --size 33`
 @click.command()
 @click.option("--size", type=int, help="Connections that the database serves best, for all clients together.")
 @click.option(
-    "--run", "run_path", metavar="RUN", help="Take --size from this measured run, and its loss of throughput."
+    "--run", "run_path", metavar="RUN", help="Take --size from this measured run, and the loss of throughput."
 )
 @click.option(
-    "--url", envvar="POOLSIZE_URL", help="Read max_connections from this server. POOLSIZE_URL sets it too."
+    "--url",
+    envvar="POOLSIZE_URL",
+    help="Read the limit from this server, if --max-connections is not given. POOLSIZE_URL sets it too.",
 )
 @fleet_options
 @click.option(
@@ -42,12 +43,17 @@ if TYPE_CHECKING:  # numpy stays out of `poolsize fleet --size 33`
     help="A service on this server, in place of --instances and --processes; repeat it for each service. Services "
     "share the connections by weight. INSTANCES may be a range up to the autoscaler's maximum, e.g. shop:12-30:4:3.",
 )
-@click.option("--app-threads", type=int, help="Threads of a process that share its pool, for the deadlock floor.")
-@click.option("--connections-per-thread", type=int, help="Connections that each of --app-threads holds at once.")
+@click.option("--app-threads", type=int, help="Threads of each process, of every service.")
+@click.option(
+    "--connections-per-thread",
+    type=int,
+    help="Connections that each of --app-threads holds at once. Together they give the deadlock floor of a process.",
+)
 @json_option
 def fleet(
     size: int | None,
     run_path: str | None,
+    url: str | None,
     services: tuple[str, ...],
     app_threads: int | None,
     connections_per_thread: int | None,
@@ -57,31 +63,38 @@ def fleet(
     """Divide the database's connections among services, instances and processes.
 
     All pools together stay within --size. In a rolling deploy at the autoscaler's maximum, they stay within
-    --max-connections, or within that of the server at --url. Each process gets its deadlock floor, and at least 1 connection.
+    --max-connections, or within the limit of the server at --url. Each process gets its deadlock floor, and at least 1
+    connection.
     """
     if (size is None) == (run_path is None):
         raise BadInput("give the connections to divide: either --size, or a measured --run")
     if services and has_fleet(options):
         raise BadInput(f"--service names its instances itself: leave out {_flags(options)}")
-    floor = deadlock_floor(app_threads, connections_per_thread) or 1
-    parts = [service(text, floor) for text in services] or [application(options, app_threads, connections_per_thread)]
-    loss = None
+    parts = [service(text, app_threads, connections_per_thread) for text in services]
+    parts = parts or [application(options, app_threads, connections_per_thread)]
+    losses = None
     if run_path is not None:
-        size, loss = _measured(complete_run(run_path))
+        size, losses = _measured(complete_run(run_path))
     assert size is not None
-    plan = plan_fleet(size, parts, server_limit(options), loss)
+    plan = plan_fleet(size, parts, server_limit(options, url if _needs_server(options) else None), losses)
     click.echo(fleet_json(plan) if as_json else fleet_text(plan))
     end_without_pools(plan)
 
 
-def _measured(analysis: "Analysis") -> tuple[int, Loss]:
-    """Return a run's pool size and its loss of throughput. Raises BadInput for a run without a pool size."""
+def _measured(analysis: "Analysis") -> tuple[int, MeasuredLosses | None]:
+    """Return a run's pool size and its losses of throughput. Raises BadInput for a run without a pool size."""
     from poolsize.answer.recommendation import recommend
 
     answer = recommend(analysis)
     if answer.pool_size is None:
         raise BadInput("`run_path`: no pool size can be recommended from this run; `poolsize recommend --run` says why")
-    return answer.pool_size, loss_of(analysis)
+    return answer.pool_size, losses_of(analysis, answer)
+
+
+def _needs_server(options: dict[str, Any]) -> bool:
+    """Return whether the server must be asked: --url was typed, or the limit is not given."""
+    typed = click.get_current_context().get_parameter_source("url") == click.core.ParameterSource.COMMANDLINE
+    return typed or options["max_connections"] is None
 
 
 def _flags(options: dict[str, Any]) -> str:

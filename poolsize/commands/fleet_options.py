@@ -7,18 +7,19 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from poolsize.answer.fleet import ServerLimit, Service
-from poolsize.answer.fleet_plan import Loss
+from poolsize.answer.fleet_plan import MeasuredLosses
 from poolsize.errors import BadInput
-from poolsize.formula import deadlock_floor
-from poolsize.sweep.readers import decimal, optional_text, read, whole_number
+from poolsize.sweep.readers import decimal, read, whole_number
 
 if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
     from poolsize.analysis.analysis import Analysis
+    from poolsize.answer.recommendation import Recommendation
 
 OF_INSTANCES = ("instances", "processes", "max_instances")
 OF_LIMIT = ("surge", "max_connections", "reserve")
 FLEET_OPTIONS = (*OF_INSTANCES, *OF_LIMIT)
 """The options' parameters."""
+OF_THREADS = ("app_threads", "connections_per_thread")
 PARTS = ("name", "instances", "processes", "weight")
 
 
@@ -32,12 +33,12 @@ def fleet_options(command: Callable[..., None]) -> Callable[..., None]:
             show_default=True,
             help="Connections of --max-connections for administrators, monitoring and other programs.",
         ),
-        click.option("--max-connections", type=int, help="The server's max_connections.  [default: that of --url]"),
+        click.option("--max-connections", type=int, help="The server's max_connections."),
         click.option(
             "--surge",
             default=f"{ServerLimit.surge:.0%}",
             show_default=True,
-            help="Further instances that run during a rolling deploy.",
+            help="Further instances that run during a rolling deploy, as a share. 100% for a blue-green deploy.",
         ),
         click.option(
             "--max-instances", type=int, help="Instances at the autoscaler's maximum.  [default: --instances]"
@@ -60,75 +61,89 @@ def require_fleet() -> None:
     for name in OF_LIMIT:
         given = ctx.get_parameter_source(name) == click.core.ParameterSource.COMMANDLINE
         if given and not has_fleet(ctx.params):
-            raise BadInput(f"--{name.replace('_', '-')} needs --instances or --processes: give the application's")
+            raise BadInput(f"--{name.replace('_', '-')} also needs --instances or --processes")
 
 
-def server_limit(options: dict[str, Any]) -> ServerLimit:
-    """Return the server's limit that the options describe. Raises BadInput."""
-    limit = ServerLimit(options["max_connections"], options["reserve"], read("surge", options["surge"], _share))
-    url = optional_text(options.get("url") or "")
-    return _limit_of_server(limit, url) if url else limit
-
-
-def _limit_of_server(limit: ServerLimit, url: str) -> ServerLimit:
-    """Return the limit with what the server itself says; --max-connections stays."""
+def server_limit(options: dict[str, Any], url: str | None = None) -> ServerLimit:
+    """Return the server's limit that the options describe, or that the server at the URL has. Raises BadInput."""
+    limit = ServerLimit(options["max_connections"], options["reserve"], surge=read("surge", options["surge"], _percent))
+    if not url:
+        return limit
     from poolsize.facts.server import connection_bytes, read_server
     from poolsize.target.connection import connect, database_url
 
     with connect(database_url(url)) as connection, connection.cursor() as cursor:
-        variable, max_connections = read_server(cursor).limit
-        limit = replace(limit, connection_bytes=connection_bytes(cursor))
-    if limit.max_connections is not None:
-        return limit
-    return replace(limit, max_connections=max_connections, variable=variable)
+        server = read_server(cursor)
+        return replace(
+            limit,
+            max_connections=server.max_connections if limit.max_connections is None else limit.max_connections,
+            max_user_connections=server.max_user_connections or None,
+            connection_bytes=connection_bytes(cursor),
+        )
 
 
-def application(options: dict[str, Any], app_threads: int | None, connections_per_thread: int | None) -> Service:
+def application(options: dict[str, Any], threads: int | None, connections_per_thread: int | None) -> Service:
     """Return the only service of the fleet that the options describe. Raises BadInput."""
     return Service(
         name="application",
         instances=1 if options["instances"] is None else options["instances"],
         processes=1 if options["processes"] is None else options["processes"],
-        max_instances=options["max_instances"] or 0,
-        floor=deadlock_floor(app_threads, connections_per_thread) or 1,
+        max_instances=options["max_instances"],
+        threads=threads,
+        connections_per_thread=connections_per_thread,
     )
 
 
-def service(text: str, floor: int) -> Service:
+def service(text: str, threads: int | None, connections_per_thread: int | None) -> Service:
     """Return the service of NAME:INSTANCES:PROCESSES:WEIGHT; INSTANCES may be a range up to the autoscaler's maximum.
 
-    floor: the smallest pool of a process. Raises BadInput.
+    threads, connections_per_thread: see Service. Raises BadInput.
     """
     parts = dict(zip(PARTS, text.split(":"), strict=False))
     if len(parts) < len(PARTS) or text.count(":") != len(PARTS) - 1 or not parts["name"].strip():
         raise BadInput(f"`services` {text}: write NAME:INSTANCES:PROCESSES:WEIGHT, e.g. shop:12:4:3 or shop:12-30:4:3")
-    usual, _, most = parts["instances"].partition("-")
-    return Service(
-        name=parts["name"].strip(),
-        instances=read("services", usual, whole_number),
-        processes=read("services", parts["processes"], whole_number),
-        weight=read("services", parts["weight"], decimal),
-        max_instances=read("services", most, whole_number) if most else 0,
-        floor=floor,
+    usual, dash, most = parts["instances"].partition("-")
+    try:
+        return Service(
+            name=parts["name"].strip(),
+            instances=whole_number(usual),
+            processes=whole_number(parts["processes"]),
+            weight=decimal(parts["weight"]),
+            max_instances=whole_number(most) if dash else None,
+            threads=threads,
+            connections_per_thread=connections_per_thread,
+        )
+    except ValueError as error:
+        raise BadInput(f"`services` {text}: {error}") from None
+
+
+def losses_of(analysis: "Analysis", answer: "Recommendation") -> MeasuredLosses | None:
+    """Return the loss of throughput that a run tells, for its load generator or for the answer's application.
+
+    None for a run at a fixed rate, which has no capacity to lose.
+    """
+    if analysis.setting.plan.rate is not None:
+        return None
+    if application := answer.application:
+        from poolsize.analysis.application_size import LARGEST
+        from poolsize.answer.application import application_prices
+
+        def of_application(connections: int) -> float:
+            prices = application_prices(analysis, application, connections)
+            return next(price.throughput_loss for price in prices if price.pool_size == connections)
+
+        return MeasuredLosses(LARGEST, of_application)
+    from poolsize.answer.price import price
+
+    smallest = analysis.valid_sizes[0].pool_size
+    return MeasuredLosses(
+        analysis.valid_sizes[-1].pool_size,
+        lambda connections: price(analysis, max(smallest, connections)).throughput_loss,
     )
 
 
-def loss_of(analysis: "Analysis") -> Loss:
-    """Return the loss of throughput of a run by pool size; None for a size that the run did not reach."""
-    from poolsize.answer.price import price
-
-    low, high = analysis.valid_sizes[0].pool_size, analysis.valid_sizes[-1].pool_size
-
-    def loss(connections: int) -> float | None:
-        return price(analysis, connections).throughput_loss if low <= connections <= high else None
-
-    return loss
-
-
-def _share(text: str) -> float:
-    """Return a share of "25%" or "0.25". Raises ValueError."""
-    percent = text.strip().endswith("%")
-    value = decimal(text.strip().removesuffix("%"))
-    if not percent and value > 1:
-        raise ValueError(f"write {text.strip()}% or a share of at most 1")
-    return value / 100 if percent else value
+def _percent(text: str) -> float:
+    """Return "25%" as a share. Raises ValueError."""
+    if not text.strip().endswith("%"):
+        raise ValueError("write a share of the instances with its unit, e.g. 25%")
+    return decimal(text.strip().removesuffix("%")) / 100

@@ -4,15 +4,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from poolsize.answer.fleet import Service
 from poolsize.answer.fleet_plan import FleetPlan, plan_fleet
 from poolsize.answer.latency_limit import LatencyLimits
 from poolsize.answer.recommendation import Recommendation, from_formula
 from poolsize.commands.fleet_options import (
     FLEET_OPTIONS,
+    OF_THREADS,
     application,
     fleet_options,
     has_fleet,
-    loss_of,
+    losses_of,
     require_fleet,
     server_limit,
 )
@@ -85,9 +87,12 @@ def recommend(
         raise BadInput("--usage-time, --current, --max-p95 and --max-p99 need a measured run: name it with --run")
     require_fleet()
     fleet = {name: facts.pop(name) for name in FLEET_OPTIONS}
-    analysis = _analysis(run_path) if run_path else None
+    threads = [facts[name] for name in OF_THREADS]
+    if has_fleet(fleet):
+        facts |= dict.fromkeys(OF_THREADS)  # the deadlock floor is that of each process, and not of the answer
+    analysis = _analysis(run_path, may_have=OF_THREADS if has_fleet(fleet) else ()) if run_path else None
     answer, note = (_measured(analysis, limits, current, usage_ms), None) if analysis else _from_formula(facts)
-    plan = _fleet(answer, analysis, fleet, facts) if has_fleet(fleet) else None
+    plan = _fleet(answer, analysis, application(fleet, *threads), fleet) if has_fleet(fleet) else None
     if note:
         click.echo(f"poolsize: {note}", err=True)
     if as_json:
@@ -99,11 +104,14 @@ def recommend(
         end_without_pools(plan)
 
 
-def _analysis(run_path: str) -> "Analysis":
-    """Return the analysis of a run. Raises BadInput for an option that describes a host: the run has its own."""
+def _analysis(run_path: str, may_have: tuple[str, ...]) -> "Analysis":
+    """Return the analysis of a run. Raises BadInput for an option that describes a host: the run has its own.
+
+    may_have: parameters of options that the run does not contain.
+    """
     ctx = click.get_current_context()
     for name in ctx.params:
-        if name not in {"run_path", "usage_time_ms", "as_json", *LIMITS, *FLEET_OPTIONS} and (
+        if name not in {"run_path", "usage_time_ms", "as_json", *LIMITS, *FLEET_OPTIONS, *may_have} and (
             ctx.get_parameter_source(name) == click.core.ParameterSource.COMMANDLINE
         ):
             raise BadInput(f"--{name.replace('_', '-')}: the run contains this value; leave the option out")
@@ -119,17 +127,13 @@ def _measured(
 
 
 def _fleet(
-    answer: Recommendation, analysis: "Analysis | None", options: dict[str, Any], facts: dict[str, Any]
+    answer: Recommendation, analysis: "Analysis | None", service: Service, options: dict[str, Any]
 ) -> FleetPlan | None:
-    """Return the answer's connections divided among the application's processes, or None without a pool size.
-
-    The deadlock floor is that of each process, so the formula's size counts without it.
-    """
-    size = answer.formula.connections if analysis is None else answer.pool_size
-    service = application(options, facts["app_threads"], facts["connections_per_thread"])
-    if size is None:
+    """Return the answer's connections divided among the application's processes, or None without a pool size."""
+    if answer.pool_size is None:
         return None
-    return plan_fleet(size, [service], server_limit(options), loss_of(analysis) if analysis else None)
+    losses = losses_of(analysis, answer) if analysis else None
+    return plan_fleet(answer.pool_size, [service], server_limit(options), losses)
 
 
 def _from_formula(facts: dict[str, Any]) -> tuple[Recommendation, str | None]:

@@ -1,11 +1,13 @@
 """A fleet's pools: against brute force, the laws that any fair division keeps, and the command's answers."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from itertools import product
 from math import ceil
 from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -28,8 +30,6 @@ SERVICES = st.builds(
     instances=st.integers(1, 6),
     processes=st.integers(1, 4),
     weight=st.integers(1, 5).map(float),
-    max_instances=st.just(0),
-    floor=st.integers(1, 3),
 )
 
 
@@ -40,7 +40,13 @@ def sizes(pools: Sequence[ServicePool] | None) -> tuple[int, ...] | None:
 def moments(service: Service, surge: float) -> Iterator[int]:
     """The instances that run at each moment: at every number the autoscaler may set, before and during a deploy."""
     for instances in range(service.instances, service.max_instances + 1):
-        yield from range(instances, instances + ceil(round(instances * surge, 9)) + 1)
+        yield from range(instances, instances + ceil(instances * Fraction(surge)) + 1)
+
+
+def possible(service: Service, size: int) -> range:
+    """The sizes that a pool may have, whatever the others have."""
+    most = max(size // (service.instances * service.processes), service.floor)
+    return range(service.floor, min(most, service.most_useful or most) + 1)
 
 
 def fits(services: Sequence[Service], split: Sequence[int], size: int, limit: ServerLimit) -> bool:
@@ -63,13 +69,15 @@ def random_case(random: Random) -> tuple[int, list[Service], ServerLimit]:
     services = []
     for place in range(random.randint(1, 3)):
         instances = random.randint(1, 4)
+        threads = random.choice([{}, {"threads": random.randint(1, 3), "connections_per_thread": random.randint(1, 2)}])
         services.append(
             Service(
                 f"service {place}", instances, random.randint(1, 3), float(random.randint(1, 4)),
-                instances + random.randint(0, 2), random.randint(1, 2),
+                instances + random.randint(0, 2), **threads,
             )
         )  # fmt: skip
-    limit = ServerLimit(random.choice([None, random.randint(1, 60)]), random.randint(0, 5), random.choice([0, 0.25, 1]))
+    most, account = random.choice([None, random.randint(6, 60)]), random.choice([None, random.randint(1, 60)])
+    limit = ServerLimit(most, random.randint(0, 5), account, random.choice([0, 0.25, 1]))
     return random.randint(1, 30), services, limit
 
 
@@ -81,8 +89,7 @@ def test_no_split_found_by_brute_force_is_better() -> None:
         size, services, limit = random_case(random)
         feasible = [
             split
-            for split in product(*(range(service.floor, max(size // service.pools, service.floor) + 1)
-                                   for service in services))
+            for split in product(*(possible(service, size) for service in services))
             if fits(services, split, size, limit)
         ]  # fmt: skip
         split = sizes(share_out(size, services, limit))
@@ -101,16 +108,16 @@ def test_no_split_found_by_brute_force_is_better() -> None:
 
 @given(size=st.integers(1, 300), service=SERVICES, limit=LIMITS, more=st.integers(1, 5))
 def test_more_instances_never_raise_the_pool(size: int, service: Service, limit: int | None, more: int) -> None:
-    of_server = ServerLimit(limit)
+    of_server = ServerLimit(limit, 0)
     few = sizes(share_out(size, [service], of_server))
-    many = sizes(share_out(size, [replace(service, instances=service.instances + more, max_instances=0)], of_server))
+    many = sizes(share_out(size, [replace(service, instances=service.instances + more)], of_server))
     assert many is None or (few is not None and many[0] <= few[0])
 
 
 @given(size=st.integers(1, 300), services=st.lists(SERVICES, min_size=1, max_size=3), limit=st.integers(1, 400))
 def test_a_larger_limit_never_lowers_the_worst_supply(size: int, services: list[Service], limit: int) -> None:
-    small = sizes(share_out(size, services, ServerLimit(limit)))
-    large = sizes(share_out(size, services, ServerLimit(limit + 1)))
+    small = sizes(share_out(size, services, ServerLimit(limit, 0)))
+    large = sizes(share_out(size, services, ServerLimit(limit + 1, 0)))
     assert small is None or (large is not None and min(supply(services, large)) >= min(supply(services, small)))
     if len(services) == 1:
         assert small is None or (large is not None and large[0] >= small[0])
@@ -120,7 +127,7 @@ def test_a_larger_limit_never_lowers_the_worst_supply(size: int, services: list[
 def test_services_keep_the_order_of_their_weights(size: int, service: Service, limit: int | None, heavier: int) -> None:
     heavy = replace(service, name="heavy", weight=service.weight + heavier)
     for services in ([service, heavy], [heavy, service]):
-        pools = share_out(size, services, ServerLimit(limit))
+        pools = share_out(size, services, ServerLimit(limit, 0))
         if pools is not None:
             by_name = {pool.service.name: pool.pool_size for pool in pools}
             assert by_name["heavy"] >= by_name[service.name]
@@ -130,41 +137,85 @@ def codes(plan: FleetPlan) -> set[Code]:
     return {finding.code for finding in plan.findings}
 
 
-def test_a_third_of_an_instance_more_is_an_instance_more() -> None:
-    """Kubernetes rounds maxSurge up; 10 % of 30 are 3, although 0.1 * 30 is above 3 for a computer."""
-    assert Service("shop", 1).most_pools(0.25) == 2
-    assert Service("shop", 30).most_pools(0.1) == 33
-    assert Service("shop", 12, 4, max_instances=30).most_pools(0.25) == 38 * 4
+def found(plan: FleetPlan, code: Code) -> Mapping[str, Any]:
+    """The figures of the only finding with this code."""
+    (finding,) = [finding for finding in plan.findings if finding.code is code]
+    return finding.values
 
 
-def test_a_fleet_above_the_plateau_is_warned_with_its_loss() -> None:
-    size = recommend(example("oltp_read_write-mariadb")).pool_size
-    assert size is not None
-    plan = plan_fleet(size, [Service("shop", 8, 4)], loss=lambda connections: 0.25 if connections == 32 else None)
-    (above,) = [finding for finding in plan.findings if finding.code is Code.FLEET_ABOVE_SIZE]
-    assert above.values == {"connections": 32, "size": size, "throughput_loss": 0.25, "at_most": False}
+def test_a_part_of_an_instance_is_an_instance() -> None:
+    """Kubernetes rounds maxSurge up; 7 % of 100 are 7, although 0.07 * 100 is above 7 for a computer."""
+    assert Service("shop", 1).pools_in_deploy(0.25) == 2
+    assert Service("shop", 100).pools_in_deploy(0.07) == 107
+    assert Service("shop", 12, 4, max_instances=30).pools_in_deploy(0.25) == 38 * 4
 
 
 def test_the_alternatives_of_what_does_not_fit_do_fit() -> None:
     services, limit = [Service("shop", 12, 4, max_instances=30)], ServerLimit(100, 10)
     plan = plan_fleet(33, services, limit)
     assert not plan.pools
-    found = {finding.code: finding.values for finding in plan.findings}
-    refused = found[Code.FLEET_EXCEEDS_LIMIT]
+    refused = found(plan, Code.FLEET_EXCEEDS_LIMIT)
     assert (refused["needed"], refused["usable"], refused["excess"]) == (152, 90, 62)
-    fewer = found[Code.FLEET_FEWER_PROCESSES]["processes"]
+    fewer = found(plan, Code.FLEET_FEWER_PROCESSES)["processes"]
     assert fewer == 2
-    assert plan_fleet(33, [replace(services[0], processes=fewer)], limit).pools
-    assert not plan_fleet(33, [replace(services[0], processes=fewer + 1)], limit).pools
-    raised = found[Code.FLEET_RAISE_LIMIT]["max_connections"]
+    assert plan_fleet(33, [services[0].with_processes(fewer)], limit).pools
+    assert not plan_fleet(33, [services[0].with_processes(fewer + 1)], limit).pools
+    raised = found(plan, Code.FLEET_RAISE_LIMIT)["variables"]["max_connections"]
     assert plan_fleet(33, services, ServerLimit(raised, 10)).pools
     assert not plan_fleet(33, services, ServerLimit(raised - 1, 10)).pools
+    assert found(plan, Code.FLEET_PROXY) == {"connections": 33, "clients": 152}
+
+
+def test_where_the_limit_decides_the_limit_with_which_the_size_decides_is_named() -> None:
+    services, limit = [Service("shop", 12, 4, max_instances=30)], ServerLimit(500)
+    plan = plan_fleet(200, services, limit)
+    assert found(plan, Code.FLEET_LIMIT)["in_deploy"] == 38 * 4 * 3
+    raised = found(plan, Code.FLEET_RAISE_LIMIT)
+    larger = plan_fleet(200, services, ServerLimit(raised["variables"]["max_connections"]))
+    assert sizes(larger.pools) == (4,) == tuple(raised["pool_sizes"].values())
+    assert found(larger, Code.FLEET_SIZE)["unused"] == 200 - larger.connections
+    smaller = found(plan, Code.FLEET_ABOVE_SIZE)["pool_sizes"]["shop"]
+    assert 30 * 4 * smaller <= 200 < 30 * 4 * (smaller + 1)
+
+
+def test_an_accounts_own_limit_needs_no_reserve() -> None:
+    limit = ServerLimit(500, 10, max_user_connections=40)
+    assert sizes(plan_fleet(100, [Service("shop", 4)], limit).pools) == (8,)
+    raised = found(plan_fleet(100, [Service("shop", 4)], limit), Code.FLEET_RAISE_LIMIT)["variables"]
+    assert raised == {"max_user_connections": 5 * 25}
 
 
 def test_the_deadlock_floor_is_that_of_each_process() -> None:
-    plan = plan_fleet(33, [Service("shop", 2, 2, floor=10)], ServerLimit(100))
-    assert sizes(plan.pools) == (10,)
-    assert Code.FLEET_SMALLEST_POOLS in codes(plan)
+    service = Service("shop", 2, 2, threads=3, connections_per_thread=4)
+    plan = plan_fleet(33, [service], ServerLimit(100))
+    assert sizes(plan.pools) == (3 * (4 - 1) + 1,)
+    assert found(plan, Code.FLEET_FLOOR)["floors"] == {"shop": 10}
+    assert service.with_processes(1).floor == 6 * (4 - 1) + 1
+    assert not [finding for finding in plan.findings if finding.code is Code.FLEET_FEWER_PROCESSES]
+
+
+def test_no_pool_is_larger_than_its_threads_can_use() -> None:
+    plan = plan_fleet(100, [Service("shop", 1, 4, threads=2, connections_per_thread=2)])
+    assert sizes(plan.pools) == (4,)
+    assert found(plan, Code.FLEET_THREADS)["connections"] == 16
+
+
+def test_a_service_beyond_its_weight_is_named() -> None:
+    plan = plan_fleet(100, [Service("shop", 12, 4, weight=3), Service("jobs", 2)])
+    assert [pool.connections for pool in plan.pools] == [48, 52]
+    assert found(plan, Code.FLEET_BEYOND_WEIGHT) == {"service": "jobs", "connections": 52, "by_weight": 25}
+
+
+def test_a_fleet_above_the_plateau_is_warned_with_the_loss_of_the_run(poolsize_here: Command) -> None:
+    analysis = example("oltp_read_write-mariadb")
+    answer = recommend(analysis)
+    price = {price.pool_size: price.throughput_loss for price in answer.prices}
+    for processes, loss in ((64, price[64] - price[answer.pool_size]), (65, None)):
+        words = ["--run", str(ROOT / "data/examples/oltp_read_write-mariadb.jsonl"), "--processes", str(processes)]
+        findings = json.loads(poolsize_here("fleet", *words, "--json").stdout)["findings"]
+        (above,) = [finding["values"] for finding in findings if finding["code"] == "fleet_above_size"]
+        assert (above["connections"], above["measured_up_to"]) == (processes, 64)
+        assert above["throughput_loss"] == (None if loss is None else pytest.approx(loss))
 
 
 @pytest.mark.parametrize(
@@ -172,6 +223,9 @@ def test_the_deadlock_floor_is_that_of_each_process() -> None:
     [
         [], ["--size", "0"], ["--size", "3", "--run", "x.jsonl"], ["--size", "9", "--instances", "0"],
         ["--size", "9", "--instances", "5", "--max-instances", "4"], ["--size", "9", "--surge", "5"],
+        ["--size", "9", "--max-instances", "0"],
+        ["--size", "9", "--surge", "200%"], ["--size", "9", "--service", "shop:1-:1:1"],
+        ["--size", "9", "--service", "shop:1:1:inf"], ["--size", "9", "--max-connections", "9"],
         ["--size", "9", "--surge", "many"], ["--size", "9", "--service", "shop:1:1"],
         ["--size", "9", "--service", "shop:1:1:0"], ["--size", "9", "--service", "shop:1:x:1"],
         ["--size", "9", "--service", "shop:1:1:1", "--instances", "3"], ["--size", "9", "--max-connections", "0"],
@@ -196,7 +250,7 @@ def test_services_of_one_server_share_by_weight(poolsize_here: Command) -> None:
     words = ["--service", "shop:2-4:1:3", "--service", "jobs:1:1:1", "--max-connections", "200", "--json"]
     answer = json.loads(poolsize_here("fleet", "--size", "40", *words).stdout)
     assert [(pool["pool_size"], pool["connections"]) for pool in answer["pools"]] == [(15, 30), (10, 10)]
-    assert [pool["max_connections"] for pool in answer["pools"]] == [5 * 15, 2 * 10]
+    assert [pool["connections_in_deploy"] for pool in answer["pools"]] == [5 * 15, 2 * 10]
 
 
 @pytest.mark.parametrize("basis", [["--cores", "16"], ["--run", str(ROOT / "data/examples/insert-mariadb.jsonl")]])
@@ -208,6 +262,14 @@ def test_recommend_divides_its_answer(poolsize_here: Command, basis: list[str]) 
     text = poolsize_here("recommend", *basis, "--instances", "3", "--processes", "2").stdout
     assert f"create_engine(url, pool_size={pool['pool_size']}, max_overflow=0)" in text
     assert f"pool_size={answer['pool_size']}," not in text
+
+
+@pytest.mark.parametrize("basis", [["--cores", "4"], ["--run", str(ROOT / "data/examples/insert-mariadb.jsonl")]])
+def test_recommend_holds_the_deadlock_floor_in_each_process(poolsize_here: Command, basis: list[str]) -> None:
+    words = ["--instances", "2", "--processes", "4", "--app-threads", "8", "--connections-per-thread", "3", "--json"]
+    answer = json.loads(poolsize_here("recommend", *basis, *words).stdout)
+    assert answer["fleet"]["size"] == answer["pool_size"]
+    assert answer["fleet"]["pools"][0]["pool_size"] == 8 * 2 + 1
 
 
 def test_recommend_needs_instances_for_a_limit(poolsize_here: Command) -> None:
@@ -222,9 +284,9 @@ def test_a_server_is_asked_for_its_limit(server: PrivateServer, poolsize_here: C
         ((max_connections, stack, buffer),) = cursor.fetchall()
     words = ["fleet", "--size", "9", "--url", server.url, "--json"]
     limit = json.loads(poolsize_here(*words).stdout)["limit"]
-    assert (limit["max_connections"], limit["variable"]) == (max_connections, "max_connections")
+    assert (limit["max_connections"], limit["max_user_connections"]) == (max_connections, None)
     assert limit["connection_bytes"] == stack + 2 * buffer
-    assert json.loads(poolsize_here(*words, "--max-connections", "7").stdout)["limit"]["max_connections"] == 7
+    assert json.loads(poolsize_here(*words, "--max-connections", "70").stdout)["limit"]["max_connections"] == 70
     too_many = json.loads(poolsize_here(*words, "--instances", str(max_connections)).stdout)
     raised = too_many["findings"][-1]["values"]
     assert raised["memory_bytes"] == raised["more"] * limit["connection_bytes"]

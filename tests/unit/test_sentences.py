@@ -11,6 +11,7 @@ from poolsize.present.json.recommendation import recommendation_json
 from poolsize.present.text.sentences import bottlenecks, ways_out
 from poolsize.present.text.sentences.checks import check_detail
 from poolsize.present.text.sentences.findings import reason_sentences, sentence, warning_sentences
+from poolsize.present.text.sentences.fleet import FLEET
 from poolsize.present.text.sentences.formula import FORMULA
 from poolsize.present.text.sentences.predictions import PREDICTIONS
 from poolsize.present.text.sentences.reasons import REASONS
@@ -20,7 +21,7 @@ from tests.conftest import EXAMPLES, example
 
 
 def test_every_code_has_exactly_one_sentence() -> None:
-    tables = (FORMULA, REASONS, WARNINGS, PREDICTIONS)
+    tables = (FORMULA, FLEET, REASONS, WARNINGS, PREDICTIONS)
     assert sorted(code for table in tables for code in table) == sorted(Code)
     assert set(bottlenecks.EVIDENCE) == set(BottleneckName)
     assert set(ways_out.SENTENCES) == set(Remedy)

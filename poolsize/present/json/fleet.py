@@ -16,12 +16,12 @@ def fleet_json(plan: FleetPlan) -> str:
 def fleet_values(plan: FleetPlan) -> dict[str, Any]:
     """Return a fleet's plan as data.
 
-    Keys: the fields of FleetPlan; connections and max_connections of all pools; reasons and warnings: the findings as
-    sentences.
+    Keys: the fields of FleetPlan; connections and connections_in_deploy of all pools, null without pools; reasons and
+    warnings: the findings as sentences.
     """
     return asdict(plan) | {
-        "connections": plan.connections,
-        "max_connections": plan.max_connections,
+        "connections": plan.connections or None,
+        "connections_in_deploy": plan.connections_in_deploy or None,
         "reasons": reason_sentences(plan.findings),
         "warnings": warning_sentences(plan.findings),
     }

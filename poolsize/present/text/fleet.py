@@ -1,8 +1,11 @@
 """A fleet's pools as text for a terminal."""
 
+from poolsize.answer.finding import Severity
+from poolsize.answer.fleet import Service
 from poolsize.answer.fleet_plan import FleetPlan
-from poolsize.present.text.bullets import bullets
-from poolsize.present.text.sentences.findings import reason_sentences, warning_sentences
+from poolsize.present.text.bullets import bullets, paragraph
+from poolsize.present.text.engine import engine_line
+from poolsize.present.text.sentences.findings import reason_sentences, sentence, warning_sentences
 from poolsize.present.text.table import Table
 from poolsize.units import count
 
@@ -10,56 +13,52 @@ COLUMNS = ("service", "instances", "processes", "pool size", "connections", "in 
 
 
 def fleet_text(plan: FleetPlan) -> str:
-    """Return the answer, a table with a row for each service, the reasons, the warnings, and the lines to configure."""
+    """Return the answer, a table with a row for each service, the reasons, the warnings, and the lines to configure.
+
+    Without an answer: the cause, and what else would fit.
+    """
+    reasons = bullets(reason_sentences(plan.findings))
+    if not plan.pools:
+        causes = [sentence(finding) for finding in plan.findings if finding.severity is Severity.REFUSAL]
+        return "\n\n".join([*map(paragraph, causes), f"What fits:\n{reasons}"])
     warnings = warning_sentences(plan.findings)
-    parts = [
-        _headline(plan),
-        _table(plan).as_text() if plan.pools else "",
-        bullets(reason_sentences(plan.findings)),
-        "Caution:\n" + bullets(warnings) if warnings else "",
-        _engines(plan),
-    ]
-    return "\n\n".join(filter(None, parts))
+    parts = [_headline(plan), _table(plan).as_text(), reasons]
+    if warnings:
+        parts.append("Caution:\n" + bullets(warnings))
+    return "\n\n".join([*parts, _engines(plan)])
 
 
 def _headline(plan: FleetPlan) -> str:
-    if not plan.pools:
-        return f"No pool size fits: {count(plan.size, 'connection')} can't be divided among these processes."
     if len(plan.pools) > 1:
-        return f"Pool sizes for {count(plan.size, 'connection')}, for each process of a service:"
+        return f"Pool sizes for each process, of {count(plan.size, 'connection')} in all:"
     (pool,) = plan.pools
-    processes = count(pool.service.pools, "process").replace("processs", "processes")
-    return f"Pool size: {count(pool.pool_size, 'connection')} in each of {processes}."
+    processes = pool.service.pools
+    each = f" in each of {processes:,} processes" if processes > 1 else ""
+    return f"Pool size: {count(pool.pool_size, 'connection')}{each}."
 
 
 def _table(plan: FleetPlan) -> Table:
     rows = [
         (
             pool.service.name,
-            _range(pool.service.instances, pool.service.max_instances),
+            _instances(pool.service),
             *(f"{value:,}" for value in (pool.service.processes, pool.pool_size, pool.connections)),
-            f"{pool.max_connections:,}",
+            f"{pool.connections_in_deploy:,}",
         )
         for pool in plan.pools
     ]
     if len(plan.pools) > 1:
-        rows.append(("together", "", "", "", f"{plan.connections:,}", f"{plan.max_connections:,}"))
+        rows.append(("together", "", "", "", f"{plan.connections:,}", f"{plan.connections_in_deploy:,}"))
     return Table(COLUMNS, tuple(rows))
 
 
-def _range(low: int, high: int) -> str:
+def _instances(service: Service) -> str:
+    low, high = service.instances, service.most_instances
     return f"{low:,}" if low == high else f"{low:,}-{high:,}"
 
 
 def _engines(plan: FleetPlan) -> str:
     if len(plan.pools) == 1:
-        return f"For each process: {_engine(plan.pools[0].pool_size)}"
-    return "\n".join(
-        ["For each process:", *(f"  {_engine(pool.pool_size)}  # {pool.service.name}" for pool in plan.pools)]
-        if plan.pools
-        else []
-    )
-
-
-def _engine(pool_size: int) -> str:
-    return f"create_engine(url, pool_size={pool_size}, max_overflow=0)"
+        return f"For each process: {engine_line(plan.pools[0].pool_size)}"
+    lines = (f"  {engine_line(pool.pool_size)}  # {pool.service.name}" for pool in plan.pools)
+    return "\n".join(["For each process:", *lines])

@@ -4,6 +4,7 @@ from poolsize.answer.finding import Code
 from poolsize.answer.fleet_plan import FleetPlan
 from poolsize.answer.recommendation import Recommendation
 from poolsize.present.text.bullets import bullets, paragraph
+from poolsize.present.text.engine import engine_line
 from poolsize.present.text.fleet import fleet_text
 from poolsize.present.text.sentences.findings import reason_sentences, sentence, warning_sentences
 from poolsize.present.text.tables import application_table, price_table
@@ -11,6 +12,8 @@ from poolsize.units import count, milliseconds
 
 BEFORE_THE_ANSWER = {Code.MOSTLY_FAILED, Code.TOO_FEW_VALID}
 """Findings that put the answer in doubt, or are the cause why there is none."""
+ON_ALL_CLIENTS = {Code.SERVED_AT_ONCE, Code.TOTAL}
+"""Warnings that the answer must be divided among the application's processes."""
 APPLICATIONS = "Pool size for an application, by the time that its own code adds to a transaction"
 
 
@@ -21,7 +24,8 @@ def recommendation_text(answer: Recommendation, fleet: FleetPlan | None = None) 
     """
     doubts = [sentence(finding) for finding in answer.findings if finding.code in BEFORE_THE_ANSWER]
     parts = [*map(paragraph, doubts), _headline(answer)]
-    warnings = warning_sentences(finding for finding in answer.findings if finding.code not in BEFORE_THE_ANSWER)
+    elsewhere = BEFORE_THE_ANSWER | (ON_ALL_CLIENTS if fleet else set())
+    warnings = warning_sentences(finding for finding in answer.findings if finding.code not in elsewhere)
     if answer.basis == "formula":
         parts.append(_formula_line(answer))
     parts.append(bullets(reason_sentences(answer.findings)))
@@ -73,10 +77,9 @@ def engine_lines(answer: Recommendation) -> tuple[str, ...]:
     """Return the lines for a SQLAlchemy application of one process, one line a pool; empty without a pool size."""
     if answer.two_pools:
         return tuple(
-            f"create_engine(url, pool_size={pool.pool_size}, max_overflow=0)  # for {milliseconds(pool.kind.usage_ms)}"
-            for pool in answer.two_pools
+            f"{engine_line(pool.pool_size)}  # for {milliseconds(pool.kind.usage_ms)}" for pool in answer.two_pools
         )
-    return (f"create_engine(url, pool_size={answer.pool_size}, max_overflow=0)",) if answer.pool_size else ()
+    return (engine_line(answer.pool_size),) if answer.pool_size else ()
 
 
 def _engines(answer: Recommendation) -> str:

@@ -10,91 +10,132 @@ MIB = 2**20
 
 def _size(finding: Finding) -> str:
     values = finding.values
+    if not values["unused"]:
+        return f"All pools together have the {count(values['size'], 'connection')} that the database serves best."
     return (
-        f"All pools together have {count(values['connections'], 'connection')}. The database serves {values['size']:,} "
-        "best, and a larger pool in every process of a service would exceed them."
+        f"All pools together have {values['connections']:,} of the {count(values['size'], 'connection')} that the "
+        f"database serves best. {values['unused']:,} stay unused: pools have whole sizes."
     )
 
 
 def _limit(finding: Finding) -> str:
     values = finding.values
     return (
-        f"The server's limit keeps the pools small. {_at_most(finding)}, they open {values['at_most']:,} of the "
-        f"{values['usable']:,} connections that the fleet may use. The database serves {values['size']:,} best."
+        f"The server's limit keeps the pools small. {_in_deploy(values['surge'])}, they open "
+        f"{values['in_deploy']:,} of the {values['usable']:,} connections that the fleet may use. Usually they have "
+        f"{values['connections']:,} of the {values['size']:,} that the database serves best."
     )
 
 
-def _smallest_pools(finding: Finding) -> str:
+def _threads(finding: Finding) -> str:
     values = finding.values
     return (
-        f"The smallest possible pools together have {count(values['connections'], 'connection')}. The database serves "
-        f"{values['size']:,} best."
+        "The threads of the processes can't use larger pools. All pools together have "
+        f"{values['connections']:,} of the {count(values['size'], 'connection')} that the database serves best."
+    )
+
+
+def _floor(finding: Finding) -> str:
+    floors = finding.values["floors"]
+    return (
+        f"Deadlock floor of each process: {_sizes(floors)}. With fewer connections in its pool, the threads of a "
+        "process can deadlock, because each thread holds several."
+    )
+
+
+def _beyond_weight(finding: Finding) -> str:
+    values = finding.values
+    return (
+        f"{values['service']} has {values['connections']:,} connections. Its weight alone gives "
+        f"{values['by_weight']:.0f}, but the other services can't use more: a larger pool in each of their processes "
+        "would exceed the total."
     )
 
 
 def _above_size(finding: Finding) -> str:
     values = finding.values
-    when = "At the autoscaler's maximum, the fleet" if values["at_most"] else "The fleet"
-    loss = values["throughput_loss"]
-    price = "A run tells the loss of throughput: give --run"
-    if loss is not None:
-        price = f"By the run, that costs {loss_text(loss)}"
-    return (
-        f"{when} opens {values['connections']:,} connections, although each pool is small. The database serves "
-        f"{values['size']:,} best. {price}."
-    )
+    when = "At the autoscaler's maximum, all" if values["at_max_instances"] else "All"
+    connections, size = values["connections"], values["size"]
+    parts = [f"{when} pools together have {connections:,} connections. The database serves {size:,} best."]
+    if values["throughput_loss"] is not None:
+        parts.append(f"By the run, the difference costs {loss_text(values['throughput_loss'])}.")
+    elif values["measured_up_to"] is not None:
+        parts.append(f"The run does not show the loss of throughput: it measured up to {values['measured_up_to']:,}.")
+    else:
+        parts.append("To see the loss of throughput, give a measured --run.")
+    if values["pool_sizes"]:
+        parts.append(f"With {_pool_sizes(values['pool_sizes'])}, they do not exceed that.")
+    return " ".join(parts)
 
 
 def _limit_unknown(finding: Finding) -> str:
+    values = finding.values
     return (
-        f"The server's max_connections is not known. {_at_most(finding)}, the fleet opens {finding.values['needed']:,} "
-        "connections. To keep a limit, give --max-connections or --url."
+        f"The server's max_connections is not known. {_in_deploy(values['surge'])}, the fleet opens "
+        f"{count(values['needed'], 'connection')}. To keep the server's limit, give --max-connections."
     )
 
 
 def _exceeds_limit(finding: Finding) -> str:
     values = finding.values
+    floor = f", at least {values['floor']:,} in each pool (the deadlock floor)" if values["floor"] > 1 else ""
     return (
-        f"At the autoscaler's maximum, the smallest pools open {values['needed']:,} connections in a rolling deploy. "
-        f"The server admits {values['usable']:,} for the fleet ({values['variable']} {values['max_connections']:,}, "
-        f"{values['reserve']:,} in reserve): {values['excess']:,} too few."
+        "No pool size fits. In a rolling deploy at the autoscaler's maximum, "
+        f"{count(values['processes'], 'process', 'processes')} need {values['needed']:,} connections{floor}. "
+        f"The server admits {values['usable']:,} for them: {values['excess']:,} too few."
     )
 
 
 def _fewer_processes(finding: Finding) -> str:
     values = finding.values
-    pools = ", ".join(f"{name} {size:,}" for name, size in values["pool_sizes"].items())
     return (
-        f"Fewer processes: with {values['processes']} for each instance, and threads in each process, the fleet opens "
-        f"{values['connections']:,} connections (pool size: {pools})."
+        f"Threads in place of processes: with {count(values['processes'], 'process', 'processes')} for each instance, "
+        f"and as many threads in all, the fleet has {values['connections']:,} connections "
+        f"({_pool_sizes(values['pool_sizes'])})."
     )
 
 
 def _proxy(finding: Finding) -> str:
+    values = finding.values
     return (
-        "A proxy: ProxySQL or MaxScale shares connections among all processes. Let it open at most "
-        f"{count(finding.values['connections'], 'connection')} to the database."
+        "A proxy, such as ProxySQL or MaxScale: all processes share "
+        f"{count(values['connections'], 'connection')} to the database. "
+        f"The proxy itself must accept {values['clients']:,} or more."
     )
 
 
 def _raise_limit(finding: Finding) -> str:
     values = finding.values
+    variables = " and ".join(f"{name} to {value:,}" for name, value in values["variables"].items())
     return (
-        f"A larger limit: set {values['variable']} to {values['max_connections']:,}. The memory of "
-        f"{values['more']:,} more idle connections is about {values['memory_bytes'] / MIB:,.0f} MiB."
+        f"A larger limit: set {variables}. The pools then have {values['connections']:,} connections "
+        f"({_pool_sizes(values['pool_sizes'])}). {values['more']:,} more idle connections take about "
+        f"{values['memory_bytes'] / MIB:,.0f} MiB of the server's memory."
     )
 
 
-def _at_most(finding: Finding) -> str:
-    surge = finding.values["surge"]
-    during = f"In a rolling deploy with {surge:.0%} more instances" if surge else "Without further instances"
-    return f"{during.replace('%', ' %')} at the autoscaler's maximum"
+def _in_deploy(surge: float) -> str:
+    more = f"In a rolling deploy with {100 * surge:.0f} % more instances, at" if surge else "At"
+    return f"{more} the autoscaler's maximum"
+
+
+def _pool_sizes(sizes: Mapping[str, int]) -> str:
+    return f"pool {'size' if len(sizes) == 1 else 'sizes:'} {_sizes(sizes)}"
+
+
+def _sizes(sizes: Mapping[str, int]) -> str:
+    """Return pool sizes with the names of their services; of a single service, without its name."""
+    if len(sizes) == 1:
+        return f"{next(iter(sizes.values())):,}"
+    return ", ".join(f"{name} {size:,}" for name, size in sizes.items())
 
 
 FLEET: Mapping[Code, Callable[[Finding], str]] = {
     Code.FLEET_SIZE: _size,
     Code.FLEET_LIMIT: _limit,
-    Code.FLEET_SMALLEST_POOLS: _smallest_pools,
+    Code.FLEET_THREADS: _threads,
+    Code.FLEET_FLOOR: _floor,
+    Code.FLEET_BEYOND_WEIGHT: _beyond_weight,
     Code.FLEET_ABOVE_SIZE: _above_size,
     Code.FLEET_LIMIT_UNKNOWN: _limit_unknown,
     Code.FLEET_EXCEEDS_LIMIT: _exceeds_limit,
