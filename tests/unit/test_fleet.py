@@ -39,7 +39,7 @@ def sizes(pools: Sequence[ServicePool] | None) -> tuple[int, ...] | None:
 
 def moments(service: Service, surge: float) -> Iterator[int]:
     """The instances that run at each moment: at every number the autoscaler may set, before and during a deploy."""
-    for instances in range(service.instances, service.max_instances + 1):
+    for instances in range(service.instances, (service.max_instances or service.instances) + 1):
         yield from range(instances, instances + ceil(instances * Fraction(surge)) + 1)
 
 
@@ -209,6 +209,7 @@ def test_a_service_beyond_its_weight_is_named() -> None:
 def test_a_fleet_above_the_plateau_is_warned_with_the_loss_of_the_run(poolsize_here: Command) -> None:
     analysis = example("oltp_read_write-mariadb")
     answer = recommend(analysis)
+    assert answer.pool_size is not None
     price = {price.pool_size: price.throughput_loss for price in answer.prices}
     for processes, loss in ((64, price[64] - price[answer.pool_size]), (65, None)):
         words = ["--run", str(ROOT / "data/examples/oltp_read_write-mariadb.jsonl"), "--processes", str(processes)]
