@@ -25,8 +25,8 @@ FLAT = 0.1
 CERTAINTY = 0.95
 """The answer is within the tolerance with at least this probability.
 
-It is above that of a measured size (plateau.CERTAINTY), because a predicted size also bears the error of the network: on
-four real applications with HikariCP, 0.8 gave 85 to 100 % of the best throughput.
+It is above that of a measured size (plateau.CERTAINTY), because a predicted size also bears the error of the network:
+for four workloads of an application with HikariCP, 0.8 gave 85 to 100 % of the best throughput.
 """
 WIDEST = 8
 """A size is not determined if the upper end of its range is more than this multiple of the lower end."""

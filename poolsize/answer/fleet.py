@@ -153,7 +153,7 @@ def share_out(size: int, services: Sequence[Service], limit: ServerLimit) -> tup
     use. Within these bounds, the service with the fewest connections for its weight grows first. So no split gives the
     worst supplied service more, and no pool can grow any further.
 
-    size: connections that the database serves best, for all services together.
+    size: recommended connections, for all services together.
     """
     if not services:
         raise ValueError("a fleet has at least one service")

@@ -11,6 +11,8 @@ from poolsize.sweep.readers import LARGEST_POOL
 
 UNUSED_SHARE = 0.1
 """Connections that no pool can take are named from this share of the size on."""
+NOTICEABLE = 0.005
+"""A smaller loss of throughput is printed as none, and is nothing to warn of."""
 BEYOND_WEIGHT = 1.2
 """A service with more than this multiple of the connections that its weight gives is named."""
 
@@ -31,7 +33,7 @@ class MeasuredLosses:
 class FleetPlan:
     """The answer for a fleet.
 
-    size: connections that the database serves best, for all clients together.
+    size: recommended connections, for all clients together.
     pools: one for each service; empty where the smallest pools exceed the server's limit.
     findings: reasons, warnings and refusals, in the order to read them.
     """
@@ -57,7 +59,7 @@ def plan_fleet(
 ) -> FleetPlan:
     """Return the pools of a fleet, and what limits them.
 
-    size: connections that the database serves best, for all clients together, as `recommend` answers.
+    size: recommended connections, for all clients together.
     limit: of the server; None where it is not known. losses: of throughput, from a run; None without a run.
     Raises BadInput for a size that no pool has, and for two services of one name.
     """
@@ -123,7 +125,7 @@ def _decides(plan: FleetPlan) -> Finding:
 
 
 def _above_size(plan: FleetPlan, services: Sequence[Service], losses: MeasuredLosses | None) -> list[Finding]:
-    """Return the warning that all pools together have more connections than the size, usually or at the maximum."""
+    """Return the finding that all pools together have more connections than the size, usually or at the maximum."""
     at_maximum = [replace(service, instances=service.most_instances) for service in services]
     most = sum(service.pools * pool.pool_size for service, pool in zip(at_maximum, plan.pools, strict=True))
     usually = plan.connections > plan.size
@@ -136,8 +138,10 @@ def _above_size(plan: FleetPlan, services: Sequence[Service], losses: MeasuredLo
         if connections <= losses.up_to:
             values["throughput_loss"] = losses.at(connections) - losses.at(plan.size)
     within = None if usually else share_out(plan.size, at_maximum, plan.limit)
+    loss = values["throughput_loss"]
+    finding = warning if loss is None or loss >= NOTICEABLE else reason
     return [
-        warning(
+        finding(
             Code.FLEET_ABOVE_SIZE, connections=connections, size=plan.size, at_max_instances=not usually,
             pool_sizes=_sizes(within) if within and _connections(within) <= plan.size else None, **values,
         )

@@ -25,7 +25,7 @@ if TYPE_CHECKING:  # numpy stays out of `poolsize fleet --size 33`
 
 
 @click.command()
-@click.option("--size", type=int, help="Connections that the database serves best, for all clients together.")
+@click.option("--size", type=int, help="Recommended connections, for all clients together.")
 @click.option(
     "--run", "run_path", metavar="RUN", help="Take --size from this measured run, and the loss of throughput."
 )

@@ -11,10 +11,10 @@ MIB = 2**20
 def _size(finding: Finding) -> str:
     values = finding.values
     if not values["unused"]:
-        return f"All pools together have the {count(values['size'], 'connection')} that the database serves best."
+        return f"All pools together have the recommended {count(values['size'], 'connection')}."
     return (
-        f"All pools together have {values['connections']:,} of the {count(values['size'], 'connection')} that the "
-        f"database serves best. {values['unused']:,} stay unused: pools have whole sizes."
+        f"All pools together have {values['connections']:,} of the recommended {count(values['size'], 'connection')}. "
+        f"With pools that are larger by 1, they would have more than {values['size']:,}."
     )
 
 
@@ -23,7 +23,7 @@ def _limit(finding: Finding) -> str:
     return (
         f"The server's limit keeps the pools small. {_in_deploy(values['surge'])}, they open "
         f"{values['in_deploy']:,} of the {values['usable']:,} connections that the fleet may use. Usually they have "
-        f"{values['connections']:,} of the {values['size']:,} that the database serves best."
+        f"{values['connections']:,} of the recommended {values['size']:,}."
     )
 
 
@@ -31,7 +31,7 @@ def _threads(finding: Finding) -> str:
     values = finding.values
     return (
         "The threads of the processes can't use larger pools. All pools together have "
-        f"{values['connections']:,} of the {count(values['size'], 'connection')} that the database serves best."
+        f"{values['connections']:,} of the recommended {count(values['size'], 'connection')}."
     )
 
 
@@ -47,24 +47,23 @@ def _beyond_weight(finding: Finding) -> str:
     values = finding.values
     return (
         f"{values['service']} has {values['connections']:,} connections. Its weight alone gives "
-        f"{values['by_weight']:.0f}, but the other services can't use more: a larger pool in each of their processes "
-        "would exceed the total."
+        f"{values['by_weight']:.0f}, but no other service can use them: a larger pool in each of its processes would "
+        "exceed the total."
     )
 
 
 def _above_size(finding: Finding) -> str:
     values = finding.values
     when = "At the autoscaler's maximum, all" if values["at_max_instances"] else "All"
-    connections, size = values["connections"], values["size"]
-    parts = [f"{when} pools together have {connections:,} connections. The database serves {size:,} best."]
+    parts = [f"{when} pools together have {values['connections']:,} connections; {values['size']:,} are recommended."]
     if values["throughput_loss"] is not None:
-        parts.append(f"By the run, the difference costs {loss_text(values['throughput_loss'])}.")
+        parts.append(f"In the run, the difference costs {loss_text(values['throughput_loss'])}.")
     elif values["measured_up_to"] is not None:
         parts.append(f"The run does not show the loss of throughput: it measured up to {values['measured_up_to']:,}.")
     else:
         parts.append("To see the loss of throughput, give a measured --run.")
     if values["pool_sizes"]:
-        parts.append(f"With {_pool_sizes(values['pool_sizes'])}, they do not exceed that.")
+        parts.append(f"With {_pool_sizes(values['pool_sizes'])}, they stay within {values['size']:,}.")
     return " ".join(parts)
 
 
