@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from poolsize.errors import BadInput
 
+CONNECTIONS_PER_CORE = 2
 MOST_CORES, MOST_DISKS, MOST_THREADS = 10_000, 100_000, 1_000_000
 """Larger numbers of cores, of disks, or of threads of an application are typing errors."""
 SWEEP_FACTORS = (1 / 8, 1 / 4, 1 / 2, 1, 2, 4)
@@ -64,19 +65,11 @@ def starting_point(
     """
     require_cores(cores)
     _require(
-        0 <= disks <= MOST_DISKS,
-        f"`disks` {disks}: give the number of disks that hold the data, from 0 to {MOST_DISKS:,}",
-    )
-    _require(
-        cache_hit_rate is None or 0 <= cache_hit_rate <= 1,
-        f"`cache_hit_rate` {cache_hit_rate}: a share of reads served from memory, from 0 to 1, e.g. 0.95",
-    )
-    _require(
         1 <= threads_per_core <= cores, f"`threads_per_core` {threads_per_core}: 2 with hyper-threading, 1 without"
     )
     physical = max(1, cores // threads_per_core)
-    effective = disks * (1 - (cache_hit_rate or 0.0))
-    connections = physical * 2 + round(effective)
+    effective = effective_disks(disks, cache_hit_rate)
+    connections = physical * CONNECTIONS_PER_CORE + round(effective)
     floor = deadlock_floor(app_threads, connections_per_thread)
     size = max(connections, floor or 1)
     return StartingPoint(
@@ -92,6 +85,22 @@ def starting_point(
         pool_size=size,
         sizes=sizes_around(size, at_least=floor or 1),
     )
+
+
+def effective_disks(disks: int, cache_hit_rate: float | None) -> float:
+    """Return the disks times the share of reads that miss the cache; all disks where that share is unknown.
+
+    Raises BadInput for values that no host can have.
+    """
+    _require(
+        0 <= disks <= MOST_DISKS,
+        f"`disks` {disks}: give the number of disks that hold the data, from 0 to {MOST_DISKS:,}",
+    )
+    _require(
+        cache_hit_rate is None or 0 <= cache_hit_rate <= 1,
+        f"`cache_hit_rate` {cache_hit_rate}: a share of reads served from memory, from 0 to 1, e.g. 0.95",
+    )
+    return disks * (1 - (cache_hit_rate or 0.0))
 
 
 def require_cores(cores: int) -> None:

@@ -75,8 +75,10 @@ def plan_fleet(
         return replace(plan, findings=(_exceeds_limit(plan, services), *_alternatives(plan, services)))
     warnings = [*_above_size(plan, services, losses)]
     if limit.usable is None:
-        warnings.append(warning(Code.FLEET_LIMIT_UNKNOWN, needed=plan.connections_in_deploy, surge=limit.surge))
-    return replace(plan, findings=(*_reasons(plan), *_alternatives(plan, services), *warnings))
+        warnings.append(
+            warning(Code.FLEET_LIMIT_UNKNOWN, needed=plan.connections_in_deploy, **_deploy(limit, services))
+        )
+    return replace(plan, findings=(*_reasons(plan, services), *_alternatives(plan, services), *warnings))
 
 
 def _exceeds_limit(plan: FleetPlan, services: Sequence[Service]) -> Finding:
@@ -89,13 +91,14 @@ def _exceeds_limit(plan: FleetPlan, services: Sequence[Service]) -> Finding:
         excess=needed - usable,
         processes=sum(service.pools_in_deploy(plan.limit.surge) for service in services),
         floor=max(service.floor for service in services),
+        **_deploy(plan.limit, services),
     )
 
 
-def _reasons(plan: FleetPlan) -> list[Finding]:
+def _reasons(plan: FleetPlan, services: Sequence[Service]) -> list[Finding]:
     """Return what keeps the pools from growing, the deadlock floors, and services that got more than their weight."""
     floors = {pool.service.name: pool.service.floor for pool in plan.pools if pool.service.floor > 1}
-    findings = [_decides(plan)] if plan.connections <= plan.size else []
+    findings = [_decides(plan, services)] if plan.connections <= plan.size else []
     if floors:
         findings.append(reason(Code.FLEET_FLOOR, floors=floors))
     weights = sum(pool.service.weight for pool in plan.pools)
@@ -111,12 +114,12 @@ def _reasons(plan: FleetPlan) -> list[Finding]:
     return findings
 
 
-def _decides(plan: FleetPlan) -> Finding:
+def _decides(plan: FleetPlan, services: Sequence[Service]) -> Finding:
     """Return the reason that names what keeps the pools from growing: the threads, the size, or the server's limit."""
     unused = plan.size - plan.connections
     values: dict[str, Any] = {
         "size": plan.size, "connections": plan.connections, "unused": unused,
-        "in_deploy": plan.connections_in_deploy, "usable": plan.limit.usable, "surge": plan.limit.surge,
+        "in_deploy": plan.connections_in_deploy, "usable": plan.limit.usable, **_deploy(plan.limit, services),
     }  # fmt: skip
     if all(pool.pool_size == pool.service.most_useful for pool in plan.pools):
         return reason(Code.FLEET_THREADS, **values)
@@ -184,6 +187,11 @@ def _raised_limit(plan: FleetPlan, services: Sequence[Service]) -> list[Finding]
             memory_bytes=(in_deploy - usable) * plan.limit.connection_bytes,
         )
     ]  # fmt: skip
+
+
+def _deploy(limit: ServerLimit, services: Sequence[Service]) -> dict[str, Any]:
+    """Return what adds instances: the surge of a deploy, and whether there is an autoscaler."""
+    return {"surge": limit.surge, "autoscaled": any(each.most_instances > each.instances for each in services)}
 
 
 def _connections(pools: Sequence[ServicePool]) -> int:

@@ -27,7 +27,10 @@ if TYPE_CHECKING:  # numpy stays out of `poolsize fleet --size 33`
 @click.command()
 @click.option("--size", type=int, help="Recommended connections, for all clients together.")
 @click.option(
-    "--run", "run_path", metavar="RUN", help="Take --size from this measured run, and the loss of throughput."
+    "--run",
+    "run_path",
+    metavar="RUN",
+    help="Take --size from this measured run. The answer then has the loss of throughput.",
 )
 @click.option(
     "--url",
@@ -47,7 +50,7 @@ if TYPE_CHECKING:  # numpy stays out of `poolsize fleet --size 33`
 @click.option(
     "--connections-per-thread",
     type=int,
-    help="Connections that each of --app-threads holds at once. Together they give the deadlock floor of a process.",
+    help="Connections that each of --app-threads holds at once. Together they give the smallest pool without deadlocks.",
 )
 @json_option
 def fleet(
@@ -62,9 +65,9 @@ def fleet(
 ) -> None:
     """Divide the database's connections among services, instances and processes.
 
-    All pools together stay within --size. In a rolling deploy at the autoscaler's maximum, they stay within
-    --max-connections, or within the limit of the server at --url. Each process gets its deadlock floor, and at least 1
-    connection.
+    The pools of the usual instances together stay within --size. In a rolling deploy at the autoscaler's maximum, all
+    pools stay within --max-connections, or within the limit of the server at --url. A pool has at least 1 connection,
+    and as many as the threads of its process need so that they can't deadlock.
     """
     if (size is None) == (run_path is None):
         raise BadInput("give the connections to divide: either --size, or a measured --run")

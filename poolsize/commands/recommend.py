@@ -1,5 +1,6 @@
 """`poolsize recommend`: the starting point from the formula, or the measured answer from a run."""
 
+import os
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -22,7 +23,7 @@ from poolsize.commands.limits import LIMITS, limit_options, limits_of
 from poolsize.commands.outputs import json_option
 from poolsize.commands.run_file import complete_run, end_without_pools, end_without_size
 from poolsize.errors import BadInput
-from poolsize.formula import starting_point
+from poolsize.formula import effective_disks, starting_point
 from poolsize.present.json.fleet import fleet_values
 from poolsize.present.json.recommendation import recommendation_json
 from poolsize.present.text.recommendation import recommendation_text
@@ -30,6 +31,7 @@ from poolsize.sweep.readers import positive_milliseconds, read_optional
 
 if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
     from poolsize.analysis.analysis import Analysis
+    from poolsize.facts.inspection import Inspection
 
 ASSUMED = (
     "no --cores given: the formula uses this machine's {cores}, as if the database runs here. "
@@ -65,11 +67,17 @@ ASSUMED = (
     help="Mean usage time of a transaction in your application when nothing queues, e.g. 3.1ms. The pool size is then "
     "for that application.",
 )
+@click.option(
+    "--url",
+    help="Read the facts of this server: limits, who holds connections, the cache's hit rate. Without --cores, "
+    "POOLSIZE_URL sets it too.",
+)
 @limit_options
 @fleet_options
 @json_option
 def recommend(
     run_path: str | None,
+    url: str | None,
     usage_time_ms: str | None,
     current: int | None,
     max_p95_ms: str | None,
@@ -91,14 +99,17 @@ def recommend(
     if has_fleet(fleet):
         facts |= dict.fromkeys(OF_THREADS)  # the deadlock floor is that of each process, and not of the answer
     analysis = _analysis(run_path, may_have=OF_THREADS if has_fleet(fleet) else ()) if run_path else None
+    inspection = _inspected(url, facts) if analysis is None else None
+    if inspection:
+        _use(inspection, facts, fleet)
+        if facts["cores"] is None:
+            click.echo(_per_core(inspection, facts, as_json=as_json))
+            return
     answer, note = (_measured(analysis, limits, current, usage_ms), None) if analysis else _from_formula(facts)
     plan = _fleet(answer, analysis, application(fleet, *threads), fleet) if has_fleet(fleet) else None
     if note:
         click.echo(f"poolsize: {note}", err=True)
-    if as_json:
-        click.echo(recommendation_json(answer, **({"fleet": fleet_values(plan)} if plan else {})))
-    else:
-        click.echo(recommendation_text(answer, plan))
+    click.echo(_as_json(answer, plan, inspection) if as_json else _as_text(answer, plan, inspection))
     end_without_size(answer)
     if plan:
         end_without_pools(plan)
@@ -116,6 +127,55 @@ def _analysis(run_path: str, may_have: tuple[str, ...]) -> "Analysis":
         ):
             raise BadInput(f"--{name.replace('_', '-')}: the run contains this value; leave the option out")
     return complete_run(run_path)
+
+
+def _inspected(url: str | None, facts: dict[str, Any]) -> "Inspection | None":
+    """Return the facts of the server whose URL is given, or that POOLSIZE_URL names where no cores are given."""
+    url = url or (os.environ.get("POOLSIZE_URL") if facts["cores"] is None else None)
+    if not url:
+        return None
+    from poolsize.commands.inspecting import inspected
+
+    return inspected(url)
+
+
+def _use(inspection: "Inspection", facts: dict[str, Any], fleet: dict[str, Any]) -> None:
+    """Set the facts and limits that no option gives: the hit rate, max_connections, and a local server's cores."""
+    if facts["cache_hit_rate"] is None:
+        facts["cache_hit_rate"] = inspection.cache_hit_rate
+    if fleet["max_connections"] is None:
+        fleet["max_connections"] = inspection.server.max_connections
+    if facts["cores"] is None and inspection.is_here:
+        from poolsize.facts.machine import this_machine
+
+        facts["cores"] = this_machine().usable_cores
+
+
+def _per_core(inspection: "Inspection", facts: dict[str, Any], *, as_json: bool) -> str:
+    """Return the answer for a server whose cores are not known."""
+    from poolsize.present.json.inspection import per_core_json
+    from poolsize.present.text.inspection import per_core_text
+
+    disks = effective_disks(facts["disks"], facts["cache_hit_rate"])
+    return per_core_json(inspection, disks) if as_json else per_core_text(inspection, disks)
+
+
+def _as_json(answer: Recommendation, plan: FleetPlan | None, inspection: "Inspection | None") -> str:
+    more: dict[str, Any] = {"fleet": fleet_values(plan)} if plan else {}
+    if inspection:
+        from poolsize.present.json.inspection import inspection_values
+
+        more["facts"] = inspection_values(inspection)
+    return recommendation_json(answer, **more)
+
+
+def _as_text(answer: Recommendation, plan: FleetPlan | None, inspection: "Inspection | None") -> str:
+    text = recommendation_text(answer, plan)
+    if inspection is None:
+        return text
+    from poolsize.present.text.inspection import inspection_text
+
+    return f"{text}\n\n{inspection_text(inspection)}"
 
 
 def _measured(

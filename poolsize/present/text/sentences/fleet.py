@@ -21,7 +21,7 @@ def _size(finding: Finding) -> str:
 def _limit(finding: Finding) -> str:
     values = finding.values
     return (
-        f"The server's limit keeps the pools small. {_in_deploy(values['surge'])}, they open "
+        f"The server's limit keeps the pools small. {_in_deploy(finding)}, they open "
         f"{values['in_deploy']:,} of the {values['usable']:,} connections that the fleet may use. Usually they have "
         f"{values['connections']:,} of the recommended {values['size']:,}."
     )
@@ -46,8 +46,8 @@ def _floor(finding: Finding) -> str:
 def _beyond_weight(finding: Finding) -> str:
     values = finding.values
     return (
-        f"{values['service']} has {values['connections']:,} connections. Its weight alone gives "
-        f"{values['by_weight']:.0f}, but no other service can use them: a larger pool in each of its processes would "
+        f"{values['service']} has {values['connections']:,} connections, more than the {values['by_weight']:.0f} of its "
+        "weight. The other services can't use the difference: 1 connection more in each of their processes would "
         "exceed the total."
     )
 
@@ -70,7 +70,7 @@ def _above_size(finding: Finding) -> str:
 def _limit_unknown(finding: Finding) -> str:
     values = finding.values
     return (
-        f"The server's max_connections is not known. {_in_deploy(values['surge'])}, the fleet opens "
+        f"The server's max_connections is not known. {_in_deploy(finding)}, the fleet opens "
         f"{count(values['needed'], 'connection')}. To keep the server's limit, give --max-connections."
     )
 
@@ -79,7 +79,7 @@ def _exceeds_limit(finding: Finding) -> str:
     values = finding.values
     floor = f", at least {values['floor']:,} in each pool (the deadlock floor)" if values["floor"] > 1 else ""
     return (
-        "No pool size fits. In a rolling deploy at the autoscaler's maximum, "
+        f"No pool size fits. {_in_deploy(finding)}, "
         f"{count(values['processes'], 'process', 'processes')} need {values['needed']:,} connections{floor}. "
         f"The server admits {values['usable']:,} for them: {values['excess']:,} too few."
     )
@@ -88,8 +88,8 @@ def _exceeds_limit(finding: Finding) -> str:
 def _fewer_processes(finding: Finding) -> str:
     values = finding.values
     return (
-        f"Threads in place of processes: with {count(values['processes'], 'process', 'processes')} for each instance, "
-        f"and as many threads in all, the fleet has {values['connections']:,} connections "
+        "Alternative: threads in place of processes. With "
+        f"{count(values['processes'], 'process', 'processes')} for each instance, which share its threads, the fleet has {values['connections']:,} connections "
         f"({_pool_sizes(values['pool_sizes'])})."
     )
 
@@ -97,7 +97,7 @@ def _fewer_processes(finding: Finding) -> str:
 def _proxy(finding: Finding) -> str:
     values = finding.values
     return (
-        "A proxy, such as ProxySQL or MaxScale: all processes share "
+        "Alternative: a proxy, such as ProxySQL or MaxScale. All processes would share "
         f"{count(values['connections'], 'connection')} to the database. "
         f"The proxy itself must accept {values['clients']:,} or more."
     )
@@ -107,15 +107,19 @@ def _raise_limit(finding: Finding) -> str:
     values = finding.values
     variables = " and ".join(f"{name} to {value:,}" for name, value in values["variables"].items())
     return (
-        f"A larger limit: set {variables}. The pools then have {values['connections']:,} connections "
+        f"Alternative: a larger limit. Set {variables}. The pools then have {values['connections']:,} connections "
         f"({_pool_sizes(values['pool_sizes'])}). {values['more']:,} more idle connections take about "
         f"{values['memory_bytes'] / MIB:,.0f} MiB of the server's memory."
     )
 
 
-def _in_deploy(surge: float) -> str:
-    more = f"In a rolling deploy with {100 * surge:.0f} % more instances, at" if surge else "At"
-    return f"{more} the autoscaler's maximum"
+def _in_deploy(finding: Finding) -> str:
+    """Return when the fleet has the most connections."""
+    surge, autoscaled = finding.values["surge"], finding.values["autoscaled"]
+    deploy = f"In a rolling deploy with {100 * surge:.0f} % more instances" if surge else ""
+    if not autoscaled:
+        return deploy or "With all instances"
+    return f"{deploy}, at the autoscaler's maximum" if deploy else "At the autoscaler's maximum"
 
 
 def _pool_sizes(sizes: Mapping[str, int]) -> str:

@@ -1,0 +1,3 @@
+-- The same in MariaDB and earlier MySQL, where performance_schema is on; takes no lock.
+SELECT PROCESSLIST_ID, PROCESSLIST_USER, PROCESSLIST_HOST, PROCESSLIST_COMMAND, PROCESSLIST_TIME
+FROM performance_schema.threads WHERE TYPE = 'FOREGROUND' AND PROCESSLIST_ID IS NOT NULL

@@ -1,0 +1,130 @@
+"""The facts of an inspected server as text for a terminal."""
+
+from collections.abc import Iterator, Mapping
+
+from poolsize.facts.inspection import SAMPLE_SECONDS, Inspection, Missing
+from poolsize.facts.platform import Platform
+from poolsize.formula import CONNECTIONS_PER_CORE
+from poolsize.present.text.bullets import bullets
+from poolsize.present.text.table import UNKNOWN, Table
+from poolsize.units import count, milliseconds, minutes, percent
+
+MIB = 2**20
+HOLDERS = ("account", "host", "program", "connections", "active", "longest idle")
+MANAGED = "Its cores are vCPUs, which are mostly hyper-threads: give --cores with --threads-per-core 2."
+PLATFORMS: Mapping[Platform, str] = {
+    Platform.AURORA: f"Amazon Aurora: max_connections follows the instance's memory. {MANAGED}",
+    Platform.RDS: f"Amazon RDS: max_connections follows the instance's memory. {MANAGED}",
+    Platform.CLOUD_SQL: f"Google Cloud SQL: max_connections follows the instance's memory. {MANAGED}",
+    Platform.AZURE: f"Azure Database for MySQL: max_connections follows the instance's memory. {MANAGED}",
+    Platform.TIDB: "TiDB: a database of several machines, for which the formula was never meant. Measure pool sizes.",
+    Platform.VITESS: "Vitess: connections end at vtgate, and vttablet has the pools to the database. Size those.",
+    Platform.PROXY: (
+        "A proxy answers: it names another version than the server. Connections end at the proxy, so the facts of "
+        "connections are those of the server behind it. Size the proxy's pool to the database."
+    ),
+}
+"""Platform -> what changes for it."""
+MISSING: Mapping[Missing, str] = {
+    Missing.PROCESS: (
+        "Without the privilege PROCESS, only this account's connections are listed. To list all: GRANT PROCESS "
+        "ON *.* TO the account."
+    ),
+    Missing.PROGRAMS: (
+        "Without SELECT on performance_schema.session_connect_attrs, the programs that hold connections have no name."
+    ),
+}
+"""What the account may not read -> what that costs."""
+
+
+def per_core_text(inspection: Inspection, disks: float) -> str:
+    """Return the formula's answer for a server whose cores are not known, and its facts. disks: effective disks."""
+    more = f", plus {disks:g} for the disks" if round(disks) else ""
+    return (
+        f"Start with {CONNECTIONS_PER_CORE} connections for each physical core of the database's host{more}.\n\n"
+        "The server is on another machine, and does not say how many cores it has. For a number, give --cores.\n\n"
+        f"{inspection_text(inspection)}"
+    )
+
+
+def inspection_text(inspection: Inspection) -> str:
+    """Return the facts, and a table of who holds connections."""
+    parts = [f"{_title(inspection)}\n{bullets(_facts(inspection))}"]
+    if inspection.holders:
+        parts.append(f"Who holds connections:\n\n{_holders(inspection).as_text()}")
+    return "\n\n".join(parts)
+
+
+def _title(inspection: Inspection) -> str:
+    place = "this machine" if inspection.is_here else "another machine"
+    return f"The server: {inspection.server.title} on {place}"
+
+
+def _facts(inspection: Inspection) -> Iterator[str]:
+    server = inspection.server
+    when = f" ({inspection.max_used_at})" if inspection.max_used_at else ""
+    yield (
+        f"{count(inspection.open_connections, 'connection')} of {server.max_connections:,} (max_connections) "
+        f"{'is' if inspection.open_connections == 1 else 'are'} open. The highest number since the server's start "
+        f"{minutes(inspection.uptime_seconds)} ago is {inspection.max_used_connections:,}{when}."
+    )
+    refused = "" if inspection.refused is None else f"{inspection.refused:,} attempts to connect were refused, "
+    yield (
+        f"{refused}{inspection.aborted_connects:,} failed, and {count(inspection.aborted_clients, 'connection')} ended "
+        "without a goodbye."
+    )
+    yield (
+        f"The server ends connections that are idle for {inspection.wait_timeout_seconds:,} s (wait_timeout; "
+        f"interactive_timeout {inspection.interactive_timeout_seconds:,} s)."
+    )
+    pool = "".join(f", {name} {value}" for name, value in sorted(inspection.thread_pool.items()))
+    yield f"Threads: {server.thread_handling}{pool}."
+    yield _cache(inspection)
+    yield _durability(inspection)
+    encrypted = f"encrypted ({inspection.cipher})" if inspection.cipher else "not encrypted"
+    yield f"A round trip takes {milliseconds(inspection.round_trip_ms)}. This connection is {encrypted}."
+    if inspection.platform:
+        yield PLATFORMS[inspection.platform]
+    yield from (MISSING[missing] for missing in inspection.missing)
+
+
+def _cache(inspection: Inspection) -> str:
+    size = f"The buffer pool has {inspection.server.buffer_pool_bytes / MIB:,.0f} MiB."
+    if inspection.cache_hit_rate is None:
+        return f"{size} In {SAMPLE_SECONDS:g} s there were too few statements to know how many of them read from disk."
+    return (
+        f"{size} In {SAMPLE_SECONDS:g} s, {percent(inspection.cache_hit_rate)} of the statements, at least, needed no "
+        "page from disk."
+    )
+
+
+def _durability(inspection: Inspection) -> str:
+    waits = [name for name, durable in _logs(inspection) if durable]
+    lost = [name for name, durable in _logs(inspection) if not durable]
+    text = (
+        f"A commit waits until the {' and the '.join(waits)} is on the disk."
+        if waits
+        else "A commit waits for no disk."
+    )
+    return f"{text} It does not wait for the {' and the '.join(lost)}." if waits and lost else text
+
+
+def _logs(inspection: Inspection) -> Iterator[tuple[str, bool]]:
+    yield "redo log", inspection.server.durable
+    if inspection.binlog_durable is not None:
+        yield "binary log", inspection.binlog_durable
+
+
+def _holders(inspection: Inspection) -> Table:
+    rows = tuple(
+        (
+            holder.account,
+            holder.host or UNKNOWN,
+            holder.program or UNKNOWN,
+            f"{holder.connections:,}",
+            f"{holder.active:,}",
+            "-" if holder.longest_idle_seconds is None else minutes(holder.longest_idle_seconds),
+        )
+        for holder in inspection.holders
+    )
+    return Table(HOLDERS, rows).without_unknown()
