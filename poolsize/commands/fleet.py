@@ -50,7 +50,7 @@ if TYPE_CHECKING:  # numpy stays out of `poolsize fleet --size 33`
 @click.option(
     "--connections-per-thread",
     type=int,
-    help="Connections that each of --app-threads holds at once. Together they give the smallest pool without deadlocks.",
+    help="Connections that each of --app-threads holds at once. Both give the smallest pool without deadlocks.",
 )
 @json_option
 def fleet(

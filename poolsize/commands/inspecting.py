@@ -8,9 +8,17 @@ if TYPE_CHECKING:  # pymysql stays out of `poolsize recommend --cores 8`
 
 def inspected(url: str) -> "Inspection":
     """Return the facts of the server at a URL, read through a connection of one's own. Raises BadInput."""
+    import pymysql
+
     from poolsize.facts.inspection import inspect_server
     from poolsize.target.connection import connect, database_url, is_local
 
     parts = database_url(url)
     with connect(parts) as connection, connection.cursor() as cursor:
-        return inspect_server(cursor, connection.thread_id(), connection.get_server_info(), by_loopback=is_local(parts))
+        return inspect_server(
+            cursor,
+            connection.thread_id(),
+            connection.get_server_info(),
+            by_loopback=is_local(parts),
+            denied=pymysql.MySQLError,
+        )

@@ -9,8 +9,6 @@ from itertools import groupby
 from statistics import median
 from typing import Any
 
-import pymysql
-
 from poolsize.facts.platform import Platform, platform_of
 from poolsize.facts.server import Cursor, Server, query, read_server
 
@@ -89,15 +87,19 @@ class Inspection:
     missing: tuple[Missing, ...]
 
 
-def inspect_server(cursor: Cursor, own_id: int, handshake: str, *, by_loopback: bool) -> Inspection:
+def inspect_server(
+    cursor: Cursor, own_id: int, handshake: str, *, by_loopback: bool, denied: type[Exception]
+) -> Inspection:
     """Return what a connection can read from its server in SAMPLE_SECONDS. It only runs SHOW, SELECT and DO.
 
+    denied: the cursor's exception for a statement that the account may not run, or that the server does not know.
     own_id: the connection's id on the server. handshake: the version that the server named when it was connected to.
     by_loopback: whether the connection stays on this machine; the server is here if it also has this machine's name.
     """
     server, variables = read_server(cursor), _pairs(cursor, "inspection_variables")
     status = _pairs(cursor, "inspection_status")
-    holders, missing = _holders(cursor, own_id, variables, int(status["Threads_connected"]))
+    reader = _Reader(cursor, denied)
+    holders, missing = _holders(reader, own_id, variables, int(status["Threads_connected"]))
     refused = status.get("Connection_errors_max_connections")
     return Inspection(
         server=server,
@@ -148,13 +150,27 @@ def _cache_hit_rate(cursor: Cursor) -> float | None:
     return None if statements < FEWEST_STATEMENTS else max(0.0, 1 - reads / statements)
 
 
+@dataclass(frozen=True)
+class _Reader:
+    cursor: Cursor
+    denied: type[Exception]
+
+    def rows(self, name: str) -> list[Any] | None:
+        """Return the rows of a query, or None where it is denied."""
+        try:
+            self.cursor.execute(query(name))
+            return list(self.cursor.fetchall())
+        except self.denied:
+            return None
+
+
 def _holders(
-    cursor: Cursor, own_id: int, variables: Mapping[str, str], open_connections: int
+    reader: _Reader, own_id: int, variables: Mapping[str, str], open_connections: int
 ) -> tuple[tuple[Holder, ...], tuple[Missing, ...]]:
     """Return who holds connections, and what the account may not see of them."""
     queries = HOLDERS if variables.get("performance_schema") == "ON" else WITHOUT_SCHEMA
-    rows = next((rows for name in queries if (rows := _rows(cursor, name))), [])
-    programs = _rows(cursor, "programs") if variables.get("performance_schema") == "ON" else []
+    rows = next((rows for name in queries if (rows := reader.rows(name))), [])
+    programs = reader.rows("programs") if variables.get("performance_schema") == "ON" else []
     missing = []
     if len(rows) < open_connections and not any(str(row[1]) != str(rows[0][1]) for row in rows):
         missing.append(Missing.PROCESS)
@@ -167,15 +183,6 @@ def _holders(
         if int(number) != own_id and command != "Daemon" and user != "event_scheduler"
     ]
     return _grouped(seen), tuple(missing)
-
-
-def _rows(cursor: Cursor, name: str) -> list[Any] | None:
-    """Return the rows of a query, or None where the account may not run it or the server does not know it."""
-    try:
-        cursor.execute(query(name))
-        return list(cursor.fetchall())
-    except pymysql.MySQLError:
-        return None
 
 
 def _grouped(seen: Iterable[tuple[str, str, str | None, str, int]]) -> tuple[Holder, ...]:

@@ -46,9 +46,9 @@ def _floor(finding: Finding) -> str:
 def _beyond_weight(finding: Finding) -> str:
     values = finding.values
     return (
-        f"{values['service']} has {values['connections']:,} connections, more than the {values['by_weight']:.0f} of its "
-        "weight. The other services can't use the difference: 1 connection more in each of their processes would "
-        "exceed the total."
+        f"{values['service']} has {values['connections']:,} connections, more than the {values['by_weight']:.0f} of "
+        "its weight. The other services can't use the difference: 1 connection more in each of their processes "
+        "would exceed the total."
     )
 
 
@@ -89,8 +89,8 @@ def _fewer_processes(finding: Finding) -> str:
     values = finding.values
     return (
         "Alternative: threads in place of processes. With "
-        f"{count(values['processes'], 'process', 'processes')} for each instance, which share its threads, the fleet has {values['connections']:,} connections "
-        f"({_pool_sizes(values['pool_sizes'])})."
+        f"{count(values['processes'], 'process', 'processes')} for each instance, which share its threads, the fleet "
+        f"has {values['connections']:,} connections ({_pool_sizes(values['pool_sizes'])})."
     )
 
 
