@@ -80,7 +80,9 @@ def test_a_worker_that_is_killed_costs_at_most_its_step(tmp_path: Path) -> None:
     assert remaining(run) is None
     lost = [step for step in retried_steps(run) if "workers" in {check.check for check in step.failed_checks}]
     assert len(lost) == 1
-    assert sorted(len(step.workers) for step in curve_of(run)) == [3, 3, 4]
+    before, after = run.steps[: run.steps.index(lost[0])], run.steps[run.steps.index(lost[0]) + 1 :]
+    assert {len(step.workers) for step in before} == {4}
+    assert {len(step.workers) for step in after} == {3}
     assert not any(step.retryable for step in curve_of(run))
     assert "will be retried" in err
 
@@ -101,6 +103,8 @@ def load_machines(number: int) -> Iterator[list[tuple[str, str]]]:
             if made.returncode:
                 pytest.skip(f"network namespaces can't be made here: {made.stderr.strip()}")
             stack.callback(subprocess.run, [IP, "netns", "del", name], check=True)
+            # The kernel ends a deleted namespace's cable later, when its name may be needed again.
+            stack.callback(subprocess.run, [IP, "link", "del", name], check=False, capture_output=True)
             for command in (
                 f"{IP} link add {name} type veth peer name eth0 netns {name}",
                 f"{IP} address add {address}/24 dev {name}",
