@@ -13,6 +13,7 @@ from poolsize.errors import BadInput, Interrupted, PoolsizeError, did_you_mean
 COMMANDS = {
     "recommend": "Recommend a pool size: from the formula, or from a measured run.",
     "fleet": "Divide the database's connections among services, instances and processes.",
+    "config": "Write the configuration of a connection pool, with the reason of each setting.",
     "sweep": "Measure pool sizes on a real server and recommend one.",
     "analyze": "Show the figures of a run by pool size, and plot them.",
     "compare": "Compare runs, and show which differences are significant.",

@@ -1,10 +1,10 @@
 """`poolsize fleet`: the database's connections, divided among services, instances and processes."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from poolsize.answer.fleet_plan import MeasuredLosses, plan_fleet
+from poolsize.answer.fleet_plan import plan_fleet
 from poolsize.commands.fleet_options import (
     OF_INSTANCES,
     application,
@@ -15,13 +15,10 @@ from poolsize.commands.fleet_options import (
     service,
 )
 from poolsize.commands.outputs import json_option
-from poolsize.commands.run_file import complete_run, end_without_pools
+from poolsize.commands.run_file import end_without_pools, measured_answer
 from poolsize.errors import BadInput
 from poolsize.present.json.fleet import fleet_json
 from poolsize.present.text.fleet import fleet_text
-
-if TYPE_CHECKING:  # numpy stays out of `poolsize fleet --size 33`
-    from poolsize.analysis.analysis import Analysis
 
 
 @click.command()
@@ -77,21 +74,12 @@ def fleet(
     parts = parts or [application(options, app_threads, connections_per_thread)]
     losses = None
     if run_path is not None:
-        size, losses = _measured(complete_run(run_path))
+        analysis, answer = measured_answer(run_path)
+        size, losses = answer.pool_size, losses_of(analysis, answer)
     assert size is not None
     plan = plan_fleet(size, parts, server_limit(options, url if _needs_server(options) else None), losses)
     click.echo(fleet_json(plan) if as_json else fleet_text(plan))
     end_without_pools(plan)
-
-
-def _measured(analysis: "Analysis") -> tuple[int, MeasuredLosses | None]:
-    """Return a run's pool size and its losses of throughput. Raises BadInput for a run without a pool size."""
-    from poolsize.answer.recommendation import recommend
-
-    answer = recommend(analysis)
-    if answer.pool_size is None:
-        raise BadInput("`run_path`: no pool size can be recommended from this run; `poolsize recommend --run` says why")
-    return answer.pool_size, losses_of(analysis, answer)
 
 
 def _needs_server(options: dict[str, Any]) -> bool:

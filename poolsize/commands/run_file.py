@@ -3,7 +3,7 @@
 import sys
 from typing import TYPE_CHECKING
 
-from poolsize.errors import WorkFailed
+from poolsize.errors import BadInput, WorkFailed
 
 if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
     from poolsize.analysis.analysis import Analysis
@@ -24,6 +24,17 @@ def complete_run(path: str) -> "Analysis":
     if left := remaining(run):
         raise WorkFailed(f"{path} is incomplete: {left}; finish it with: poolsize sweep --resume {path}")
     return analyze(run)
+
+
+def measured_answer(path: str) -> "tuple[Analysis, Recommendation]":
+    """Return the analysis and the recommendation of a complete run. Raises BadInput for a run without a pool size."""
+    from poolsize.answer.recommendation import recommend
+
+    analysis = complete_run(path)
+    answer = recommend(analysis)
+    if answer.pool_size is None:
+        raise BadInput("`run_path`: no pool size can be recommended from this run; `poolsize recommend --run` says why")
+    return analysis, answer
 
 
 def end_without_size(answer: "Recommendation") -> None:

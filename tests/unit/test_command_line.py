@@ -149,7 +149,7 @@ def parameters(notebook: Path) -> dict[str, object]:
     cells = json.loads(notebook.read_text())["cells"]
     (source,) = ["".join(cell["source"]) for cell in cells if "parameters" in cell["metadata"].get("tags", [])]
     values: dict[str, object] = {}
-    exec(source, values)  # noqa: S102 (the project's own notebook)
+    exec(source, values)
     return {name: value for name, value in values.items() if name.isupper()}
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from poolsize.answer.finding import Finding, Severity
 from poolsize.present.text.sentences.fleet import FLEET
 from poolsize.present.text.sentences.formula import FORMULA
+from poolsize.present.text.sentences.pool_checks import POOL_CHECKS
 
 
 def sentence(finding: Finding) -> str:
@@ -13,6 +14,8 @@ def sentence(finding: Finding) -> str:
         return FORMULA[finding.code](finding)
     if finding.code in FLEET:
         return FLEET[finding.code](finding)
+    if finding.code in POOL_CHECKS:
+        return POOL_CHECKS[finding.code](finding)
     # numpy stays out of `poolsize recommend --cores 8`
     from poolsize.present.text.sentences.predictions import PREDICTIONS
     from poolsize.present.text.sentences.reasons import REASONS

@@ -1,6 +1,6 @@
 """Shows what a pool size for an application is worth: a real application with HikariCP, at many pool sizes.
 
-    python -m tests.hikari [MYSQLD]    on the private server of poolsize, or of another server program
+    python -m tests.java [MYSQLD]    on the private server of poolsize, or of another server program
 
 For each workload, `poolsize sweep` measures the server, the application measures its own usage time with a single
 connection and a single user, and `recommend` gives the application's pool size. Then the application runs at the sizes
@@ -47,9 +47,14 @@ def main() -> None:
 
 
 def build() -> None:
-    """Compile the application, with the class path of its libraries in target/classpath."""
+    """Compile the Java classes, with the class path of their libraries in target/classpath."""
     goals = ["compile", "dependency:build-classpath", "-Dmdep.outputFile=target/classpath"]
     subprocess.run(["mvn", "--quiet", "--batch-mode", *goals], cwd=HERE, check=True)
+
+
+def class_path() -> str:
+    """Return the class path of the compiled classes and their libraries."""
+    return f"{HERE / 'target/classes'}:{(HERE / 'target/classpath').read_text().strip()}"
 
 
 def _compare(server: PrivateServer, workload: str, path: Path) -> None:
@@ -109,10 +114,9 @@ def _run(
     parts = make_url(url)
     jdbc = f"jdbc:mysql://{parts.host}:{parts.port}/{SCHEMA}?useSSL=false&allowPublicKeyRetrieval=true"
     account = {"JDBC_URL": jdbc, "JDBC_USER": str(parts.username), "JDBC_PASSWORD": str(parts.password)}
-    classes = f"{HERE / 'target/classes'}:{(HERE / 'target/classpath').read_text().strip()}"
     numbers = [str(users), str(warm_up), str(seconds), ",".join(map(str, sizes))]
     done = subprocess.run(
-        ["java", "-cp", classes, "Application", workload, *numbers],
+        ["java", "-cp", class_path(), "Application", workload, *numbers],
         env=os.environ | account, check=True, stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
     rows = [line.split() for line in done.stdout.splitlines()]

@@ -1,0 +1,156 @@
+"""The settings of a pool that every library has under a name of its own: size, wait limit, lifetimes, checks."""
+
+from dataclasses import dataclass
+from math import ceil
+from typing import TYPE_CHECKING
+
+from poolsize.answer.fleet import Service
+from poolsize.answer.fleet_plan import FleetPlan
+from poolsize.errors import BadInput
+from poolsize.facts.server import Server
+
+if TYPE_CHECKING:  # numpy stays out of `poolsize config --size 33`
+    from poolsize.analysis.analysis import Analysis
+    from poolsize.answer.recommendation import TransactionPool
+
+PUBLISHED_WAIT_LIMIT_SECONDS = 5
+"""Source: "Connection pool survey: dbcp, druid, c3p0, tomcat-jdbc, HikariCP" (data/published), as the next three."""
+PUBLISHED_IDLE_CHECK_SECONDS = 90
+PUBLISHED_IDLE_LIMIT_SECONDS = 1800
+PUBLISHED_MINIMUM = 3
+IDLE_CHECK_SHARE = 0.75
+"""Of the server's wait_timeout. The survey advises 90 s for a wait_timeout of 120 s."""
+LIFETIME_SECONDS = 1800
+"""HikariCP's default. It ends a connection before a network device or a failover makes it useless unnoticed."""
+LARGEST_MARGIN_SECONDS = 30
+"""A connection ends so long before the server's wait_timeout, or a tenth of it if that is less."""
+WAIT_LIMIT_OVER_P99 = 2
+SHORTEST_WAIT_LIMIT_SECONDS = 1
+"""A pause of the server or the network that is shorter than this should not fail a transaction.
+
+A wait limit has whole seconds, because Flask-SQLAlchemy cuts off a fraction.
+"""
+ASSUMED_USAGE_MS = 50.0
+"""Mean usage time without a measurement, for the longest queue."""
+DEFAULT_WAIT_TIMEOUT_SECONDS = 28_800
+"""Of MySQL and MariaDB."""
+DEFAULT_MAX_CONNECTIONS = 151
+SHORTEST_WAIT_TIMEOUT_SECONDS = 40
+"""HikariCP checks idle connections every 30 s at the most often, which is IDLE_CHECK_SHARE of this."""
+
+
+@dataclass(frozen=True)
+class MeasuredTimes:
+    """What a run tells of a pool's times at the recommended pool size.
+
+    path: of the run's file. wait_p99_ms, usage_p99_ms, usage_mean_ms: at measured_size, the measured pool size that is
+    nearest to the recommended one. two_pools: for short and for long transactions, where the run proposes them.
+    """
+
+    path: str
+    measured_size: int
+    wait_p99_ms: float
+    usage_p99_ms: float
+    usage_mean_ms: float
+    two_pools: "tuple[TransactionPool, ...]" = ()
+
+
+@dataclass(frozen=True)
+class ServerFacts:
+    """The facts of the server that a configuration depends on; None where they are not known.
+
+    cores: of the database's host.
+    """
+
+    server: Server | None = None
+    wait_timeout_seconds: int | None = None
+    cores: int | None = None
+
+
+@dataclass(frozen=True)
+class PoolSettings:
+    """The settings of the pool in each process, in the terms of no library.
+
+    size: connections that the pool may open, overflow included.
+    minimum: connections that an idle pool keeps, for libraries that advise no fixed size.
+    wait_limit_seconds: after which a borrower gets an error. longest_queue: borrowers that it serves by then.
+    lifetime_seconds: after which a connection is replaced. idle_limit_seconds: after which a surplus connection ends.
+    idle_check_seconds: interval at which idle connections are pinged in the background.
+    wait_timeout_seconds: the server's, or the default where `server` does not know it.
+    plan: the fleet; of one process where the fleet is not known. fleet_known: whether it is.
+    measured: what a run tells, or None without a run that knows latencies.
+    """
+
+    size: int
+    minimum: int
+    wait_limit_seconds: int
+    longest_queue: int
+    lifetime_seconds: int
+    idle_limit_seconds: int
+    idle_check_seconds: int
+    wait_timeout_seconds: int
+    plan: FleetPlan
+    fleet_known: bool
+    measured: MeasuredTimes | None
+    server: ServerFacts
+
+    @property
+    def service(self) -> Service:
+        """The application whose pools these are."""
+        return self.plan.pools[0].service
+
+    @property
+    def server_connections(self) -> int:
+        """The max_connections that the server needs; the present or the default value where this is enough."""
+        needed = self.plan.connections_in_deploy + self.plan.limit.reserve
+        return max(needed, self.plan.limit.max_connections or DEFAULT_MAX_CONNECTIONS)
+
+
+def pool_settings(
+    plan: FleetPlan, measured: MeasuredTimes | None, server: ServerFacts, *, fleet_known: bool
+) -> PoolSettings:
+    """Return the settings for each process of a fleet of one application.
+
+    plan: with pools. Raises BadInput for a server that ends idle connections sooner than a pool can check them.
+    """
+    (pool,) = plan.pools
+    wait_timeout = server.wait_timeout_seconds or DEFAULT_WAIT_TIMEOUT_SECONDS
+    if wait_timeout < SHORTEST_WAIT_TIMEOUT_SECONDS:
+        raise BadInput(
+            f"the server's wait_timeout is {wait_timeout} s: pools can't check idle connections that often; set it to "
+            f"{SHORTEST_WAIT_TIMEOUT_SECONDS} s or more"
+        )
+    wait_limit = wait_limit_seconds(measured)
+    usage_ms = measured.usage_mean_ms if measured else ASSUMED_USAGE_MS
+    lifetime = min(LIFETIME_SECONDS, wait_timeout - min(LARGEST_MARGIN_SECONDS, ceil(wait_timeout / 10)))
+    return PoolSettings(
+        size=pool.pool_size,
+        minimum=min(PUBLISHED_MINIMUM, pool.pool_size),
+        wait_limit_seconds=wait_limit,
+        longest_queue=ceil(pool.pool_size * 1000 * wait_limit / usage_ms),
+        lifetime_seconds=lifetime,
+        idle_limit_seconds=min(PUBLISHED_IDLE_LIMIT_SECONDS, lifetime),
+        idle_check_seconds=min(PUBLISHED_IDLE_CHECK_SECONDS, int(IDLE_CHECK_SHARE * wait_timeout)),
+        wait_timeout_seconds=wait_timeout,
+        plan=plan,
+        fleet_known=fleet_known,
+        measured=measured,
+        server=server,
+    )
+
+
+def wait_limit_seconds(measured: MeasuredTimes | None) -> int:
+    """Return the wait limit: twice the measured p99 wait time, at least 1 s; 5 s without a measurement."""
+    if measured is None:
+        return PUBLISHED_WAIT_LIMIT_SECONDS
+    return max(SHORTEST_WAIT_LIMIT_SECONDS, ceil(WAIT_LIMIT_OVER_P99 * measured.wait_p99_ms / 1000))
+
+
+def measured_times(
+    analysis: "Analysis", path: str, size: int, two_pools: "tuple[TransactionPool, ...]"
+) -> MeasuredTimes | None:
+    """Return what a run tells of a pool's times at a size; None for a run that knows no latencies."""
+    nearest = analysis.by_size.nearest(size)
+    if not nearest.usage.mean > 0:
+        return None
+    return MeasuredTimes(path, nearest.pool_size, nearest.wait.p99, nearest.usage.p99, nearest.usage.mean, two_pools)

@@ -1,0 +1,1 @@
+"""Reading the settings of pools from configuration files and source code."""

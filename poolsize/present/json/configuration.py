@@ -1,0 +1,27 @@
+"""A configuration as JSON."""
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+from poolsize.answer.pool_settings import PoolSettings
+from poolsize.present.config.configuration import Configuration
+
+
+def configuration_json(name: str, configured: Configuration, settings: PoolSettings) -> str:
+    """Return a configuration as a JSON object.
+
+    Keys: stack; file: its usual name; text: to paste; settings: name, value, unit and why of each; advice: sentences;
+    pool_size, connections and connections_in_deploy: of a process, of all pools, and in a rolling deploy.
+    """
+    values: dict[str, Any] = {
+        "stack": name,
+        "file": configured.stack.file,
+        "pool_size": settings.size,
+        "connections": settings.plan.connections,
+        "connections_in_deploy": settings.plan.connections_in_deploy,
+        "settings": [asdict(setting) for setting in configured.settings],
+        "advice": configured.advice,
+        "text": configured.text,
+    }
+    return json.dumps(values)

@@ -1,0 +1,31 @@
+"""The judgement on the pools of a file as JSON."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from poolsize.answer.pool_check import CheckedPool
+from poolsize.present.text.sentences.findings import reason_sentences, warning_sentences
+
+
+def pool_checks_json(file: str, pools: Sequence[CheckedPool]) -> str:
+    """Return a JSON object. Keys: file; pools: library, place, settings, most_connections, findings, and differences.
+
+    findings: also as sentences, in warnings and reasons. differences: null without a recommendation.
+    """
+    return json.dumps({"file": file, "pools": [_values(pool) for pool in pools]})
+
+
+def _values(checked: CheckedPool) -> dict[str, Any]:
+    values = asdict(checked)
+    return {
+        "library": checked.pool.library.title,
+        "place": checked.pool.place,
+        "settings": values["pool"]["settings"],
+        "most_connections": checked.most_connections,
+        "findings": values["findings"],
+        "warnings": warning_sentences(checked.findings),
+        "reasons": reason_sentences(checked.findings),
+        "differences": values["differences"],
+    }

@@ -1,0 +1,54 @@
+"""The judgement on the pools of a file as text for a terminal."""
+
+from collections.abc import Sequence
+
+from poolsize.answer.pool_check import CheckedPool, Difference
+from poolsize.pool_files.library import Value
+from poolsize.present.text.bullets import bullets
+from poolsize.present.text.sentences.findings import reason_sentences, warning_sentences
+from poolsize.present.text.table import Table
+from poolsize.units import count
+
+
+def pool_checks_text(file: str, pools: Sequence[CheckedPool]) -> str:
+    """Return, for each pool of a file, its settings, what bites, and what differs from the recommendation."""
+    return "\n\n".join(_pool_text(file, pool) for pool in pools)
+
+
+def _pool_text(file: str, checked: CheckedPool) -> str:
+    pool = checked.pool
+    place = f", {pool.place}" if pool.place else ""
+    most = f", up to {count(checked.most_connections, 'connection')}" if checked.most_connections else ""
+    parts = [f"{pool.library.title} ({file}{place}){most}"]
+    rows = tuple(
+        (setting, found.text if found.value is not None else f"{found.text} (unknown)", str(found.line))
+        for setting, found in pool.settings.items()
+    )
+    if rows:
+        parts.append(Table(("setting", "value", "line"), rows).as_text())
+    if warnings := warning_sentences(checked.findings):
+        parts.append("Caution:\n" + bullets(warnings))
+    if reasons := reason_sentences(checked.findings):
+        parts.append("Against the library's own advice:\n" + bullets(reasons))
+    if not checked.findings:
+        parts.append("No setting has a known trap.")
+    if checked.differences is not None:
+        parts.append(_differences_text(checked))
+    return "\n\n".join(parts)
+
+
+def _differences_text(checked: CheckedPool) -> str:
+    if not checked.differences:
+        return "All settings are as recommended."
+    rows = tuple((each.name, _text(each, each.found), _text(each, each.recommended)) for each in checked.differences)
+    table = Table(("setting", "in the file", "recommended"), rows).as_text()
+    stack = checked.pool.library.stack
+    return f"Different from the recommendation; `poolsize config --for {stack}` has the reasons:\n\n{table}"
+
+
+def _text(difference: Difference, value: Value) -> str:
+    if value is None:
+        return "not set"
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value).lower() if isinstance(value, bool) else str(value)
+    return f"{value:,g}" + (f" {difference.unit}" if difference.unit else "")

@@ -1,0 +1,114 @@
+"""The rules for the settings of pools, each at its border: one file that it warns of, and one that it does not."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from poolsize.answer.finding import Code
+from poolsize.answer.pool_check import RULES, SIZES, check_pools
+from poolsize.pool_files.reading import read_pools
+from tests.conftest import Command
+
+PROPERTIES = "hikari.properties"
+BORDERS = [
+    (PROPERTIES, "maxLifetime=60000\nkeepaliveTime=60000", "maxLifetime=60000\nkeepaliveTime=59999",
+     Code.POOL_KEEPALIVE_OVER_LIFETIME),
+    (PROPERTIES, "maximumPoolSize=9\nkeepaliveTime=29999", "maximumPoolSize=9\nkeepaliveTime=30000", Code.POOL_IGNORES),
+    (PROPERTIES, "maximumPoolSize=9\nmaxLifetime=29999", "maximumPoolSize=9\nmaxLifetime=30000", Code.POOL_IGNORES),
+    (PROPERTIES, "maximumPoolSize=9\nconnectionTimeout=0", "maximumPoolSize=9\nconnectionTimeout=250",
+     Code.POOL_WAITS_FOR_EVER),
+    (PROPERTIES, "maximumPoolSize=9\nminimumIdle=8", "maximumPoolSize=9\nminimumIdle=9", Code.POOL_SHRINKS),
+    (PROPERTIES, "maximumPoolSize=9\nmaxLifetime=0\nkeepaliveTime=0", "maximumPoolSize=9\nmaxLifetime=0",
+     Code.POOL_OUTLIVES_SERVER),
+    (PROPERTIES, "maximumPoolSize=151", "maximumPoolSize=150", Code.POOL_ABOVE_SERVER),
+    (PROPERTIES, "maximumPoolSize=9\nconnectionTestQuery=SELECT 1", "maximumPoolSize=9", Code.POOL_TEST_QUERY),
+    ("druid.properties", "maxActive=9", "maxActive=9\nmaxWait=1", Code.POOL_WAITS_FOR_EVER),
+    ("druid.properties", "maxWait=1\ntestOnBorrow=true", "maxWait=1\ntestOnBorrow=false", Code.POOL_TESTS_ON_BORROW),
+    ("druid.properties", "maxWait=1\nremoveAbandoned=true", "maxWait=1\nremoveAbandoned=false",
+     Code.POOL_REMOVES_ABANDONED),
+    ("dbcp2.properties", "maxTotal=9", "maxTotal=9\nmaxWaitMillis=1", Code.POOL_WAITS_FOR_EVER),
+    ("dbcp2.properties", "maxTotal=9", "maxTotal=9\ntestOnBorrow=false", Code.POOL_TESTS_ON_BORROW),
+    ("dbcp2.properties", "maxTotal=9", "maxTotal=9\nmaxIdle=9", Code.POOL_CLOSES_IDLE),
+    ("dbcp2.properties", "maxTotal=-1", "maxTotal=8", Code.POOL_UNLIMITED),
+    ("dbcp2.properties", "testOnBorrow=false", "testOnBorrow=false\nmaxConnLifetimeMillis=1800000",
+     Code.POOL_OUTLIVES_SERVER),
+    ("c3p0.properties", "c3p0.maxPoolSize=9", "c3p0.checkoutTimeout=1", Code.POOL_WAITS_FOR_EVER),
+    ("c3p0.properties", "c3p0.maxPoolSize=9", "c3p0.idleConnectionTestPeriod=90", Code.POOL_OUTLIVES_SERVER),
+    ("tomcat.properties", "maxActive=9\nmaxWait=0", "maxActive=9", Code.POOL_WAITS_FOR_EVER),
+    ("tomcat.properties", "maxActive=9", "maxActive=9\nmaxAge=1800000", Code.POOL_OUTLIVES_SERVER),
+    ("db.py", "create_engine(u)", "create_engine(u, pool_recycle=28799)", Code.POOL_OUTLIVES_SERVER),
+    ("db.py", "create_engine(u)", "create_engine(u, pool_pre_ping=True)", Code.POOL_OUTLIVES_SERVER),
+    ("db.py", "create_engine(u, max_overflow=-1)", "create_engine(u, max_overflow=0)", Code.POOL_UNLIMITED),
+    ("db.py", "create_engine(u, pool_size=0)", "create_engine(u, pool_size=1)", Code.POOL_UNLIMITED),
+    ("db.py", "MySQLConnectionPool(pool_size=33)", "MySQLConnectionPool(pool_size=32)", Code.POOL_TOO_LARGE),
+    ("settings.py", "D = {'CONN_MAX_AGE': 0}", "D = {'CONN_MAX_AGE': 1}", Code.DJANGO_CONNECTS),
+    ("settings.py", "D = {'CONN_MAX_AGE': None}", "D = {'CONN_MAX_AGE': None, 'CONN_HEALTH_CHECKS': True}",
+     Code.POOL_OUTLIVES_SERVER),
+    ("a.go", "func f() { d.SetMaxIdleConns(9) }", "func f() { d.SetMaxOpenConns(9) }", Code.POOL_UNLIMITED),
+    ("a.go", "func f() { d.SetMaxOpenConns(9) }", "func f() { d.SetMaxOpenConns(9); d.SetMaxIdleConns(9) }",
+     Code.POOL_CLOSES_IDLE),
+    ("a.go", "func f() { d.SetConnMaxLifetime(6 * time.Minute) }",
+     "func f() { d.SetConnMaxLifetime(5 * time.Minute) }", Code.GO_LIFETIME),
+    ("a.js", "createPool({connectionLimit: 9})", "createPool({queueLimit: 1})", Code.POOL_QUEUE_UNLIMITED),
+    ("a.js", "createPool({connectionLimit: 0})", "createPool({connectionLimit: 1})", Code.POOL_UNLIMITED),
+    ("my.cnf", "[mysqld]\nmax_connections=9\nthread_cache_size=10", "[mysqld]\nmax_connections=9\nthread_cache_size=9",
+     Code.SERVER_THREAD_CACHE),
+    ("my.cnf", "[mysqld]\nwait_timeout=1800", "[mysqld]\nwait_timeout=1801", Code.SERVER_WAIT_TIMEOUT),
+]  # fmt: skip
+
+
+def codes(folder: Path, name: str, text: str) -> set[Code]:
+    (folder / name).write_text(text)
+    (checked,) = check_pools(read_pools(folder / name))
+    return {finding.code for finding in checked.findings}
+
+
+@pytest.mark.parametrize(("name", "bad", "good", "code"), BORDERS)
+def test_a_rule_has_its_border(tmp_path: Path, name: str, bad: str, good: str, code: Code) -> None:
+    assert code in codes(tmp_path, name, bad)
+    assert code not in codes(tmp_path, name, good)
+
+
+def test_every_rule_is_tested() -> None:
+    of_a_pool = {code for code in Code if code.startswith(("pool_", "django_", "go_", "server_"))}
+    assert of_a_pool - {code for *_, code in BORDERS} == {Code.SERVER_TOO_SMALL}
+    assert set(SIZES) <= set(RULES)
+
+
+def test_the_servers_wait_timeout_decides(tmp_path: Path) -> None:
+    (tmp_path / "db.py").write_text("create_engine(u, pool_recycle=600)")
+    for wait_timeout, warned in ((600, True), (601, False)):
+        (checked,) = check_pools(read_pools(tmp_path / "db.py"), wait_timeout)
+        assert (Code.POOL_OUTLIVES_SERVER in {finding.code for finding in checked.findings}) == warned
+
+
+def test_a_server_too_small_for_the_recommended_pools(poolsize_here: Command, tmp_path: Path) -> None:
+    (tmp_path / "my.cnf").write_text("[mysqld]\nmax_connections = 30\n")
+    words = ["config", "--check", "my.cnf", "--size", "33", "--json"]
+    done = poolsize_here(*words)
+    (pool,) = json.loads(done.stdout)["pools"]
+    assert any("max_connections 30 is too small" in line and "76" in line for line in pool["warnings"])  # 2 x 33 + 10
+
+
+@pytest.mark.parametrize(
+    ("stack", "name"),
+    [
+        ("hikaricp", "hikari.properties"), ("spring-boot", "application.yml"), ("druid", "druid.properties"),
+        ("dbcp2", "dbcp2.properties"), ("c3p0", "c3p0.properties"), ("tomcat-jdbc", "tomcat-jdbc.properties"),
+        ("sqlalchemy", "db.py"), ("sqlalchemy-async", "db.py"), ("flask-sqlalchemy", "config.py"),
+        ("django", "settings.py"), ("mysql-connector-python", "db.py"), ("go", "db.go"), ("node-mysql2", "db.js"),
+        ("my.cnf", "my.cnf"),
+    ],
+)  # fmt: skip
+def test_what_poolsize_writes_passes_its_own_check(
+    poolsize_here: Command, tmp_path: Path, stack: str, name: str
+) -> None:
+    (tmp_path / name).write_text(poolsize_here("config", "--for", stack, "--size", "16").stdout)
+    done = poolsize_here("config", "--check", name, "--size", "16", "--json")
+    assert done.returncode == 0, done.stderr
+    (pool,) = json.loads(done.stdout)["pools"]
+    assert pool["findings"] == []
+    assert pool["differences"] == []
+    other = json.loads(poolsize_here("config", "--check", name, "--size", "17", "--json").stdout)["pools"][0]
+    assert stack in {"django", "my.cnf"} or other["differences"]

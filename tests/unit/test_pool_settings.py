@@ -1,0 +1,150 @@
+"""`poolsize config`: the settings' values, and what the stacks have in common."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from poolsize.answer.fleet import ServerLimit, Service
+from poolsize.answer.fleet_plan import plan_fleet
+from poolsize.answer.pool_settings import MeasuredTimes, PoolSettings, ServerFacts, measured_times, pool_settings
+from poolsize.answer.recommendation import recommend
+from poolsize.errors import BadInput
+from poolsize.present.config.configuration import WIDTH, configuration
+from poolsize.present.config.stacks import STACKS
+from poolsize.shipped import shipped
+from tests.conftest import EXAMPLES, Command, example
+
+
+def settings(size: int = 15, wait_timeout: int | None = None, measured: MeasuredTimes | None = None) -> PoolSettings:
+    plan = plan_fleet(size, [Service("application", 1)], ServerLimit(100_000))
+    return pool_settings(plan, measured, ServerFacts(wait_timeout_seconds=wait_timeout), fleet_known=False)
+
+
+def values(stack: str, of: PoolSettings) -> dict[str, Any]:
+    return {setting.name: setting.value for setting in configuration(STACKS[stack], of).settings}
+
+
+PUBLISHED = {
+    "druid": {
+        "initialSize": 3, "minIdle": 3, "maxActive": 15, "maxWait": 5000, "timeBetweenEvictionRunsMillis": 90_000,
+        "testOnBorrow": False, "testOnReturn": False, "minEvictableIdleTimeMillis": 1_800_000, "testWhileIdle": True,
+    },
+    "dbcp2": {
+        "initialSize": 3, "minIdle": 3, "maxIdle": 15, "maxTotal": 15, "maxWaitMillis": 5000,
+        "timeBetweenEvictionRunsMillis": 90_000, "minEvictableIdleTimeMillis": 1_800_000, "testOnBorrow": False,
+        "testOnReturn": False, "numTestsPerEvictionRun": -1, "testWhileIdle": True,
+    },
+    "c3p0": {
+        "c3p0.initialPoolSize": 3, "c3p0.minPoolSize": 3, "c3p0.maxPoolSize": 15, "c3p0.acquireIncrement": 1,
+        "c3p0.checkoutTimeout": 5000, "c3p0.idleConnectionTestPeriod": 90, "c3p0.maxIdleTime": 1800,
+        "c3p0.testConnectionOnCheckout": False, "c3p0.testConnectionOnCheckin": False, "c3p0.numHelperThreads": 1,
+    },
+}  # fmt: skip
+"""Source: "Connection pool survey: dbcp, druid, c3p0, tomcat-jdbc, HikariCP", its recommended configurations."""
+BEYOND_THE_SURVEY = {"druid": set(), "dbcp2": {"maxConnLifetimeMillis"}, "c3p0": {"c3p0.maxConnectionAge"}}
+
+
+@pytest.mark.parametrize("stack", PUBLISHED)
+def test_the_published_advice_comes_out_for_15_connections(stack: str) -> None:
+    written = values(stack, settings(15))
+    assert {name: value for name, value in written.items() if name in PUBLISHED[stack]} == PUBLISHED[stack]
+    assert set(written) - set(PUBLISHED[stack]) == BEYOND_THE_SURVEY[stack]
+    for setting in configuration(STACKS[stack], settings(15)).settings:
+        assert setting.why
+
+
+def test_the_survey_checks_every_90_s_where_the_server_waits_for_120_s() -> None:
+    assert settings(wait_timeout=120).idle_check_seconds == 90
+
+
+@given(wait_timeout=st.integers(40, 10**7), size=st.integers(1, 5000), p99=st.floats(0, 1e6), usage=st.floats(0.1, 1e5))
+def test_every_time_is_shorter_than_the_servers(wait_timeout: int, size: int, p99: float, usage: float) -> None:
+    of = settings(size, wait_timeout, MeasuredTimes("a.jsonl", size, p99, usage, usage))
+    assert 30 <= of.idle_check_seconds < of.lifetime_seconds < wait_timeout
+    assert of.idle_limit_seconds <= of.lifetime_seconds
+    assert 1000 * of.wait_limit_seconds >= max(1000, 2 * p99)
+    assert 1000 * (of.wait_limit_seconds - 1) < max(1000, 2 * p99)
+    assert 1 <= of.minimum <= of.size == size
+    assert of.longest_queue >= size * 1000 * of.wait_limit_seconds / usage
+
+
+def test_a_server_that_ends_connections_at_once_is_refused() -> None:
+    with pytest.raises(BadInput, match="wait_timeout is 39 s"):
+        settings(wait_timeout=39)
+
+
+def test_the_wait_limit_is_that_of_the_measurement() -> None:
+    analysis = example("scan-mariadb")
+    answer = recommend(analysis)
+    assert answer.pool_size
+    times = measured_times(analysis, "a.jsonl", answer.pool_size, answer.two_pools)
+    assert times
+    summary = analysis.at(times.measured_size)
+    assert (times.wait_p99_ms, times.usage_p99_ms) == (summary.wait.p99, summary.usage.p99)
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_each_setting_has_a_reason_and_no_line_is_too_long(stack: str) -> None:
+    configured = configuration(STACKS[stack], settings(12, 600))
+    assert configured.settings
+    for setting in configured.settings:
+        assert setting.why.endswith("."), setting
+        assert STACKS[stack].literal(setting.value) in configured.text
+    comment = STACKS[stack].comment
+    for line in configured.text.splitlines():
+        assert len(line) <= WIDTH or not line.lstrip().startswith(comment), line
+    assert "\n\n\n" not in configured.text.replace("\n\n\nasync", "").replace("\n\n\n#", "")
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_json_and_text_agree(poolsize_here: Command, stack: str) -> None:
+    words = ["config", "--for", stack, "--run", str(EXAMPLES["oltp_read_write-mysql"])]
+    text, answer = poolsize_here(*words), json.loads(poolsize_here(*words, "--json").stdout)
+    assert text.returncode == 0, text.stderr
+    assert answer["text"] == text.stdout
+    assert answer["file"] == STACKS[stack].file
+    assert answer["pool_size"] == recommend(example("oltp_read_write-mysql")).pool_size
+
+
+def test_the_fleet_gets_the_pool_of_each_process(poolsize_here: Command) -> None:
+    words = ["config", "--for", "hikaricp", "--size", "200", "--instances", "12", "--processes", "4",
+             "--max-connections", "500", "--json"]  # fmt: skip
+    answer = json.loads(poolsize_here(*words).stdout)
+    fleet = json.loads(poolsize_here("fleet", *words[3:]).stdout)
+    (pool,) = fleet["pools"]
+    assert answer["pool_size"] == pool["pool_size"] == answer["settings"][0]["value"]
+    assert answer["connections_in_deploy"] == fleet["connections_in_deploy"]
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (["--for", "hikari", "--size", "9"], "--for hikari: no such stack; did you mean hikaricp?"),
+        (["--for", "hikaricp"], "give the recommended connections: either --size, or a measured --run"),
+        (["--for", "hikaricp", "--size", "9", "--run", "a.jsonl"], "either --size, or a measured --run"),
+        (["--size", "9"], "name what to configure"),
+        (["--for", "hikaricp", "--size", "0"], "--size 0"),
+        (["--for", "mysql-connector-python", "--size", "33"], "up to 32 connections"),
+        (["--for", "go", "--check", "a.go"], "leave --for out"),
+    ],
+)
+def test_bad_input_is_refused(poolsize_here: Command, words: list[str], line: str) -> None:
+    done = poolsize_here("config", *words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert line in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_pools_that_do_not_fit_are_explained(poolsize_here: Command) -> None:
+    words = ["config", "--for", "go", "--size", "9", "--instances", "90", "--max-connections", "50"]
+    done = poolsize_here(*words)
+    assert done.returncode == 1
+    assert "No pool size fits" in done.stdout
+
+
+def test_every_template_belongs_to_a_stack() -> None:
+    folder = shipped("poolsize/present/config/templates")
+    assert {path.name for path in folder.iterdir()} == {f"{stack.template}.j2" for stack in STACKS.values()}
