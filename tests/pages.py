@@ -41,7 +41,7 @@ class Block:
     @property
     def file(self) -> str | None:
         """The name of the file that the block shows: `# checkout.py` in its first line; None without."""
-        named = re.match(r"# (\w+\.py)\n", self.text)
+        named = re.match(r"# (\w+\.(?:py|toml|yml))\n", self.text)
         return named[1] if named else None
 
     @property
@@ -93,6 +93,9 @@ def link_checkout(folder: Path) -> None:
 def shown(block: Block, folder: Path) -> str:
     """Return the text of a console block, with the output that its command prints in a folder."""
     command = block.text.splitlines()[0]
+    for other in blocks(block.page):
+        if other.file:
+            (folder / other.file).write_text(other.text)
     done = subprocess.run(
         shlex.split(command.removeprefix("$ ")),
         cwd=folder, env=environment(), capture_output=True, text=True, check=True,

@@ -100,7 +100,7 @@ def _reasons(plan: FleetPlan, services: Sequence[Service]) -> list[Finding]:
     floors = {pool.service.name: pool.service.floor for pool in plan.pools if pool.service.floor > 1}
     findings = [_decides(plan, services)] if plan.connections <= plan.size else []
     if floors:
-        findings.append(reason(Code.FLEET_FLOOR, floors=floors))
+        findings.append(reason(Code.FLEET_FLOOR, floors=floors, services=len(plan.pools)))
     weights = sum(pool.service.weight for pool in plan.pools)
     for pool in plan.pools:
         by_weight = plan.size * pool.service.weight / weights

@@ -42,10 +42,14 @@ GO_LONGEST_LIFETIME_SECONDS = 300
 
 @dataclass(frozen=True)
 class Difference:
-    """A setting whose value is not the recommended one. name: the library's. found: None where the file has it not."""
+    """A setting whose value is not the recommended one.
+
+    name: the library's. found: the file's value; where the file has none (is_default), the library's default.
+    """
 
     name: str
     found: Value
+    is_default: bool
     recommended: Value
     unit: str | None
 
@@ -107,7 +111,7 @@ def _differences(pool: FoundPool, intended: Sequence[tuple[str, Value, str | Non
         if setting == "minimumIdle" and found is None:
             found = pool.value("maximumPoolSize")
         if found != value:
-            differences.append(Difference(setting, found if pool.has(setting) else None, value, unit))
+            differences.append(Difference(setting, found, not pool.has(setting), value, unit))
     return tuple(differences)
 
 

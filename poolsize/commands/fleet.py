@@ -1,5 +1,6 @@
 """`poolsize fleet`: the database's connections, divided among services, instances and processes."""
 
+from pathlib import Path
 from typing import Any
 
 import click
@@ -16,6 +17,7 @@ from poolsize.commands.fleet_options import (
 )
 from poolsize.commands.outputs import json_option
 from poolsize.commands.run_file import end_without_pools, measured_answer
+from poolsize.commands.service_file import services_of
 from poolsize.errors import BadInput
 from poolsize.present.json.fleet import fleet_json
 from poolsize.present.text.fleet import fleet_text
@@ -43,7 +45,14 @@ from poolsize.present.text.fleet import fleet_text
     help="A service on this server, in place of --instances and --processes; repeat it for each service. Services "
     "share the connections by weight. INSTANCES may be a range up to the autoscaler's maximum, e.g. shop:12-30:4:3.",
 )
-@click.option("--app-threads", type=int, help="Threads of each process, of every service.")
+@click.option(
+    "--services",
+    "services_file",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="A TOML file with a table [[service]] for each service, in place of --service.",
+)
+@click.option("--app-threads", type=int, help="Threads of each process, of every --service.")
 @click.option(
     "--connections-per-thread",
     type=int,
@@ -55,6 +64,7 @@ def fleet(
     run_path: str | None,
     url: str | None,
     services: tuple[str, ...],
+    services_file: Path | None,
     app_threads: int | None,
     connections_per_thread: int | None,
     as_json: bool,
@@ -68,9 +78,15 @@ def fleet(
     """
     if (size is None) == (run_path is None):
         raise BadInput("give the connections to divide: either --size, or a measured --run")
-    if services and has_fleet(options):
-        raise BadInput(f"--service names its instances itself: leave out {_flags(options)}")
+    if (services or services_file) and has_fleet(options):
+        raise BadInput(f"a service names its instances itself: leave out {_flags(options)}")
+    if services and services_file:
+        raise BadInput("give the services either by --service, or by --services FILE")
+    if services_file and (app_threads is not None or connections_per_thread is not None):
+        raise BadInput("--services FILE names the threads of each service: write threads and connections_per_thread")
     parts = [service(text, app_threads, connections_per_thread) for text in services]
+    if services_file:
+        parts = services_of(services_file)
     parts = parts or [application(options, app_threads, connections_per_thread)]
     losses = None
     if run_path is not None:

@@ -69,6 +69,8 @@ def sweep(current: int | None, as_json: bool, **texts: Any) -> None:
     else:
         click.echo(recommendation_text(answer))
         click.echo(f"\nStored in {run_path}; draw it with: poolsize analyze {run_path} --plot knee.png")
+        if answer.pool_size:
+            click.echo(f"Configure your pool with: poolsize config --for STACK --run {run_path}")
     end_without_size(answer)
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from math import ceil
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -81,6 +82,7 @@ def random_case(random: Random) -> tuple[int, list[Service], ServerLimit]:
     return random.randint(1, 30), services, limit
 
 
+@pytest.mark.long
 def test_no_split_found_by_brute_force_is_better() -> None:
     """Never over the limit, never below a floor, no pool could grow, and the worst supplied service gets the most."""
     random = Random(13)
@@ -296,3 +298,70 @@ def test_a_server_is_asked_for_its_limit(server: PrivateServer, poolsize_here: C
 def test_python_raises_what_the_command_prints() -> None:
     with pytest.raises(BadInput, match="weight"):
         Service("shop", 1, weight=0)
+
+
+SERVICE_FILE = """
+[[service]]
+name = "shop"
+instances = 12
+max_instances = 30
+processes = 4
+weight = 3
+
+[[service]]
+name = "jobs"
+instances = 2
+"""
+
+
+def test_a_file_of_services_is_the_same_as_the_options(poolsize_here: Command, tmp_path: Path) -> None:
+    (tmp_path / "services.toml").write_text(SERVICE_FILE)
+    words = ["fleet", "--size", "100", "--max-connections", "500"]
+    by_file = poolsize_here(*words, "--services", "services.toml")
+    by_options = poolsize_here(*words, "--service", "shop:12-30:4:3", "--service", "jobs:2:1:1")
+    assert by_file.returncode == 0
+    assert by_file.stdout == by_options.stdout
+
+
+def test_each_service_of_a_file_has_its_own_threads(poolsize_here: Command, tmp_path: Path) -> None:
+    (tmp_path / "services.toml").write_text(f"{SERVICE_FILE}threads = 4\nconnections_per_thread = 2\n")
+    done = poolsize_here("fleet", "--size", "100", "--services", "services.toml")
+    assert "Deadlock floor of each process: jobs 5." in done.stdout
+    assert ["jobs", "2", "1", "8", "16"] in [line.split()[:5] for line in done.stdout.splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line"),
+    [
+        ("weight = 3", "wieght = 3", "service 1: wieght is unknown; did you mean weight?"),
+        ("weight = 3", "hats = 3", "service 1: hats is unknown: the keys are name, instances"),
+        ("weight = 3", 'weight = "many"', "service 1: weight 'many': "),
+        ("weight = 3", "weight = 0", "service 1: weight 0 of shop: a weight is a number above 0"),
+        ("instances = 2", "", "service 2: instances: Field required"),
+        ("[[service]]", "[[services]]", "write a table [[service]] for each service"),
+        ("[[service]]", "[[service", "is no TOML: "),
+        ('name = "jobs"', 'name = "shop"', "shop: two services have this name"),
+    ],
+)
+def test_a_wrong_file_of_services_is_refused(
+    poolsize_here: Command, tmp_path: Path, old: str, new: str, line: str
+) -> None:
+    (tmp_path / "services.toml").write_text(SERVICE_FILE.replace(old, new))
+    done = poolsize_here("fleet", "--size", "100", "--services", "services.toml")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert line in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (["--instances", "3"], "leave out --instances"),
+        (["--service", "shop:1:1:1"], "either by --service, or by --services FILE"),
+        (["--app-threads", "3"], "names the threads of each service"),
+    ],
+)
+def test_a_file_of_services_stands_alone(poolsize_here: Command, tmp_path: Path, words: list[str], line: str) -> None:
+    (tmp_path / "services.toml").write_text(SERVICE_FILE)
+    done = poolsize_here("fleet", "--size", "100", "--services", "services.toml", *words)
+    assert (done.returncode, line in done.stderr) == (2, True)

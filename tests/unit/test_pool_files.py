@@ -361,8 +361,7 @@ def test_a_huge_file_is_refused(tmp_path: Path) -> None:
 def test_hostile_yaml_is_refused(tmp_path: Path) -> None:
     names = "abcdefghij"
     bomb = "a: &a {x: 1}\n" + "\n".join(
-        f"{name}: &{name} {{{', '.join(f'{key}: *{before}' for key in names)}}}"
-        for before, name in pairwise(names)
+        f"{name}: &{name} {{{', '.join(f'{key}: *{before}' for key in names)}}}" for before, name in pairwise(names)
     )
     for text, line in ((bomb, "more than 50,000 values"), ("[" * 100_000, "nested too deeply")):
         (tmp_path / "a.yml").write_text(text)

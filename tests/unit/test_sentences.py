@@ -13,6 +13,7 @@ from poolsize.present.text.sentences.checks import check_detail
 from poolsize.present.text.sentences.findings import reason_sentences, sentence, warning_sentences
 from poolsize.present.text.sentences.fleet import FLEET
 from poolsize.present.text.sentences.formula import FORMULA
+from poolsize.present.text.sentences.pool_checks import POOL_CHECKS
 from poolsize.present.text.sentences.predictions import PREDICTIONS
 from poolsize.present.text.sentences.reasons import REASONS
 from poolsize.present.text.sentences.warnings import WARNINGS
@@ -21,7 +22,7 @@ from tests.conftest import EXAMPLES, example
 
 
 def test_every_code_has_exactly_one_sentence() -> None:
-    tables = (FORMULA, FLEET, REASONS, WARNINGS, PREDICTIONS)
+    tables = (FORMULA, FLEET, POOL_CHECKS, REASONS, WARNINGS, PREDICTIONS)
     assert sorted(code for table in tables for code in table) == sorted(Code)
     assert set(bottlenecks.EVIDENCE) == set(BottleneckName)
     assert set(ways_out.SENTENCES) == set(Remedy)

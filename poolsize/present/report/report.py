@@ -59,7 +59,8 @@ class Report:
     applications_title: what it shows. engines: lines for the application's code. curve: the fitted curve in letters.
     latency: None where the run knows none. kinds: of transactions; without rows for one kind.
     verified: the verification steps. facts: name and value of each.
-    repeat: the command that measures the run again, or "".
+    configure: the command that writes an application's configuration. repeat: the command that measures the run again,
+    or "".
     """
 
     title: str
@@ -84,6 +85,7 @@ class Report:
     estimators: Table
     verified: Table
     facts: tuple[tuple[str, str], ...]
+    configure: str
     repeat: str
 
 
@@ -144,6 +146,7 @@ def _report(analysis: Analysis, answer: Recommendation, shown: Sequence[Picture]
         estimators=estimators_table(analysis),
         verified=verified_table_in_ms(analysis),
         facts=facts(analysis),
+        configure="poolsize config --for STACK --run RUN",
         repeat=repeat_command(analysis.run),
     )
 

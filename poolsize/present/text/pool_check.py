@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from poolsize.answer.pool_check import CheckedPool, Difference
-from poolsize.pool_files.library import Value
+from poolsize.answer.pool_check import CheckedPool
+from poolsize.pool_files.library import HIKARICP, Value
 from poolsize.present.text.bullets import bullets
 from poolsize.present.text.sentences.findings import reason_sentences, warning_sentences
 from poolsize.present.text.table import Table
@@ -40,15 +40,23 @@ def _pool_text(file: str, checked: CheckedPool) -> str:
 def _differences_text(checked: CheckedPool) -> str:
     if not checked.differences:
         return "All settings are as recommended."
-    rows = tuple((each.name, _text(each, each.found), _text(each, each.recommended)) for each in checked.differences)
+    rows = tuple(
+        (
+            each.name,
+            _text(each.found, each.unit) + (" (default)" if each.is_default else ""),
+            _text(each.recommended, each.unit),
+        )
+        for each in checked.differences
+    )
     table = Table(("setting", "in the file", "recommended"), rows).as_text()
-    stack = checked.pool.library.stack
+    of_spring = checked.pool.library is HIKARICP and checked.pool.place.startswith("spring")
+    stack = "spring-boot" if of_spring else checked.pool.library.stack
     return f"Different from the recommendation; `poolsize config --for {stack}` has the reasons:\n\n{table}"
 
 
-def _text(difference: Difference, value: Value) -> str:
+def _text(value: Value, unit: str | None) -> str:
     if value is None:
-        return "not set"
+        return "unknown"
     if isinstance(value, bool) or not isinstance(value, int | float):
         return str(value).lower() if isinstance(value, bool) else str(value)
-    return f"{value:,g}" + (f" {difference.unit}" if difference.unit else "")
+    return f"{value:,}" + (f" {unit}" if unit else "")

@@ -37,8 +37,9 @@ def _threads(finding: Finding) -> str:
 
 def _floor(finding: Finding) -> str:
     floors = finding.values["floors"]
+    listed = _sizes(floors) if finding.values["services"] == 1 else _listed(floors)
     return (
-        f"Deadlock floor of each process: {_sizes(floors)}. With fewer connections in its pool, the threads of a "
+        f"Deadlock floor of each process: {listed}. With fewer connections in its pool, the threads of a "
         "process can deadlock, because each thread holds several."
     )
 
@@ -130,6 +131,10 @@ def _sizes(sizes: Mapping[str, int]) -> str:
     """Return pool sizes with the names of their services; of a single service, without its name."""
     if len(sizes) == 1:
         return f"{next(iter(sizes.values())):,}"
+    return _listed(sizes)
+
+
+def _listed(sizes: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {size:,}" for name, size in sizes.items())
 
 
