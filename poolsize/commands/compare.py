@@ -27,7 +27,7 @@ from poolsize.units import count
 def compare(runs: tuple[str, ...], across: str | None, plot: Path | None, as_json: bool) -> None:
     """Compare each run with the first run: for example runs of two servers, or of a server before and after a change.
 
-    The runs must be the same in all fields but one, such as server, workload, users or thread_handling.
+    The runs may differ in only one field, e.g. server, workload, users or thread_handling.
     """
     comparison = compare_files(runs, across)
     click.echo(comparison_json(comparison) if as_json else comparison_text(comparison))

@@ -37,7 +37,7 @@ from poolsize.present.text.sentences.findings import warning_sentences
     "--run",
     "run_path",
     metavar="RUN",
-    help="Take --size from this measured run, and the wait limit from its wait times.",
+    help="Take --size from this measured run. The limit for waiting then follows from its wait times.",
 )
 @click.option(
     "--url", envvar="POOLSIZE_URL", help="Read wait_timeout and limits of this server. POOLSIZE_URL sets it too."
@@ -47,7 +47,7 @@ from poolsize.present.text.sentences.findings import warning_sentences
 @click.option(
     "--connections-per-thread",
     type=int,
-    help="Connections that each of --app-threads holds at once. Both give the smallest pool without deadlocks.",
+    help="Connections that a thread holds at once. With --app-threads, it gives the smallest pool without deadlocks.",
 )
 @json_option
 def config(stack: str | None, lists: bool, file: Path | None, as_json: bool, **options: Any) -> None:

@@ -29,7 +29,7 @@ from poolsize.present.text.fleet import fleet_text
     "--run",
     "run_path",
     metavar="RUN",
-    help="Take --size from this measured run. The answer then has the loss of throughput.",
+    help="Take --size from this measured run. The answer then shows the throughput loss of larger pools.",
 )
 @click.option(
     "--url",
@@ -52,11 +52,11 @@ from poolsize.present.text.fleet import fleet_text
     type=click.Path(path_type=Path),
     help="A TOML file with a table [[service]] for each service, in place of --service.",
 )
-@click.option("--app-threads", type=int, help="Threads of each process, of every --service.")
+@click.option("--app-threads", type=int, help="Threads in each process; the number holds for every --service.")
 @click.option(
     "--connections-per-thread",
     type=int,
-    help="Connections that each of --app-threads holds at once. Both give the smallest pool without deadlocks.",
+    help="Connections that a thread holds at once. With --app-threads, it gives the smallest pool without deadlocks.",
 )
 @json_option
 def fleet(
@@ -72,9 +72,9 @@ def fleet(
 ) -> None:
     """Divide the database's connections among services, instances and processes.
 
-    The pools of the usual instances together stay within --size. In a rolling deploy at the autoscaler's maximum, all
-    pools stay within --max-connections, or within the limit of the server at --url. A pool has at least 1 connection,
-    and as many as the threads of its process need so that they can't deadlock.
+    While the usual number of instances runs (--instances), all pools together stay within --size. In a rolling deploy
+    at the autoscaler's maximum, they stay within --max-connections, or within the limit of the server at --url. Each
+    pool has at least 1 connection, or more if the threads of its process need more to avoid a deadlock.
     """
     if (size is None) == (run_path is None):
         raise BadInput("give the connections to divide: either --size, or a measured --run")

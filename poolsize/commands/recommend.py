@@ -45,7 +45,7 @@ ASSUMED = (
     "--disks", type=int, default=1, show_default=True, help="Disks of the database's host that hold the data."
 )
 @click.option("--cache-hit-rate", type=float, help="Share of reads served from memory, 0 to 1.")
-@click.option("--ssd", is_flag=True, help="The disks are SSDs.")
+@click.option("--ssd", is_flag=True, help="The disks are SSDs. This adds a caution, and changes no number.")
 @click.option(
     "--threads-per-core",
     type=int,
@@ -59,7 +59,7 @@ ASSUMED = (
     help="Threads of an application process that share a pool. With --connections-per-thread, the answer names the "
     "smallest pool in which these threads can't deadlock while they wait for connections.",
 )
-@click.option("--connections-per-thread", type=int, help="Connections that each of --app-threads holds at once.")
+@click.option("--connections-per-thread", type=int, help="Connections that a thread holds at once.")
 @click.option("--run", "run_path", metavar="RUN", help="Answer from this measured run.")
 @click.option(
     "--usage-time",
@@ -69,8 +69,8 @@ ASSUMED = (
 )
 @click.option(
     "--url",
-    help="Read the facts of this server: limits, who holds connections, the cache's hit rate. Without --cores, "
-    "POOLSIZE_URL sets it too.",
+    help="Read the facts of this server: limits, who holds connections, the cache's hit rate. POOLSIZE_URL "
+    "sets it too, unless --cores is given.",
 )
 @limit_options
 @fleet_options

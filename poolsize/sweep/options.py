@@ -61,12 +61,13 @@ class SweepOptions:
         readers.pool_sizes, readers.write_whole_numbers, replayed=True,
     )] = None
     budget_seconds: Annotated[int | None, Option(
-        "--budget", "Load time that a search may use, e.g. 5m; its last step may end after that.", "10m",
+        "--budget", "Longest time for which a search may generate load, e.g. 5m. Its last step may exceed that.", "10m",
         readers.whole_seconds, readers.write_seconds, replayed=True,
     )] = None
     interval: Annotated[float | None, Option(
         "--interval", "How certain the answer of a search must be: the upper end of its 95 % range is at most this "
-        "multiple of the lower end. A search ends earlier if its answer is probably right, or only slightly too large.",
+        "multiple of the lower end. A search may end with a wider range if its answer probably reaches 95 % of "
+        "capacity and is probably not much too large.",
         "1.5", readers.decimal, readers.write_decimal, replayed=True,
     )] = None
     think_time_ms: Annotated[float | None, Option(
@@ -100,8 +101,8 @@ class SweepOptions:
         "--error-budget", "Share of failed transactions that ends a step early.", "1%", readers.share,
     )] = None
     verify: Annotated[tuple[int, ...] | None, Option(
-        "--verify", "Percentages, e.g. 70,80,90. After the sweep, measure the recommended size and its neighbours "
-        "again, in an open loop, with arrival rates of these percentages of each size's throughput.", "none",
+        "--verify", "After the sweep, measure the recommended size and its neighbours again, in an open loop. Give "
+        "the arrival rates as percentages of the throughput at each size, e.g. 70,80,90.", "none",
         readers.percentages, readers.write_whole_numbers,
     )] = None
     max_p95_ms: Annotated[float | None, Option(
@@ -130,12 +131,12 @@ class SweepOptions:
         "--output", "File for the run.", "a new file in data/runs", Path, replayed=True,
     )] = None
     resume: Annotated[Path | None, Option(
-        "--resume", "Interrupted run to finish. Its sizes, users and times stay as they are.", "none",
+        "--resume", "Finish this interrupted run. Its sizes, users and times stay as they are.", "none",
         readers.optional_path, settled=False, replayed=True,
     )] = None
     mysqld: Annotated[Path | None, Option(
-        "--mysqld", "Server program (mysqld or mariadbd) of the private server.", "the first program found here",
-        readers.optional_path, settled=False,
+        "--mysqld", "Server program (mysqld or mariadbd) of the private server.",
+        "the first program found on this machine", readers.optional_path, settled=False,
     )] = None
     server_options: Annotated[Mapping[str, str] | None, Option(
         "--server-option", "Variable of the private server, NAME=VALUE.", "none", readers.server_variable,

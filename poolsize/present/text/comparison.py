@@ -15,8 +15,9 @@ NO_SIZE = {
 }
 """Verdict under which a run's pool size can't be compared -> its words."""
 AT_ONCE = (
-    "With 95 % probability, all throughput intervals in the table contain the true values; so do all p95 intervals. "
-    "They include the noise between steps, so they may be wider than those of `poolsize analyze`."
+    "The throughput intervals in the table hold jointly: with 95 % probability, all of them contain their true "
+    "values. The same is true of the p95 intervals. Both include the noise between steps, so they may be wider than "
+    "those of `poolsize analyze`."
 )
 
 
@@ -25,7 +26,7 @@ def comparison_text(comparison: Comparison) -> str:
     parts = [comparison_title(comparison), runs_table(comparison).as_text()]
     for other in comparison.others:
         parts += [
-            f"{other.run.value} (other) against {comparison.first.value} (first):",
+            f"First: {comparison.first.value}. Other: {other.run.value}. Change: from first to other.",
             differences_table(comparison, other).as_text(),
             bullets(difference_sentences(comparison, other)),
         ]

@@ -10,8 +10,8 @@ from poolsize.units import count, milliseconds, number, per_second
 PRINTED = ("p50", "p95", "p99")
 """The quantiles whose errors are printed."""
 ERRORS = (
-    "Errors (root mean square) of predictions for this run itself. The wait times at each size\n"
-    "are predicted from the measurements at the other sizes only:"
+    "Accuracy: as a test, the model predicted the latencies at each measured pool size. For the\n"
+    "wait times, it did not use the measurement at that size. Errors (root mean square):"
 )
 NEGLIGIBLE = 0.001
 """A time below this share of the longest is not named."""

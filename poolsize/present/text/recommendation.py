@@ -14,7 +14,7 @@ BEFORE_THE_ANSWER = {Code.MOSTLY_FAILED, Code.TOO_FEW_VALID}
 """Findings that put the answer in doubt, or are the cause why there is none."""
 ON_ALL_CLIENTS = {Code.SERVED_AT_ONCE, Code.TOTAL}
 """Warnings that the answer must be divided among the application's processes."""
-APPLICATIONS = "Pool size for an application, by the time that its own code adds to a transaction"
+APPLICATIONS = "Pool size for an application, depending on the time that its own code adds to a transaction"
 
 
 def recommendation_text(answer: Recommendation, fleet: FleetPlan | None = None) -> str:

@@ -22,7 +22,7 @@ def _database_size(finding: Finding) -> str:
     if values["database_size"] is None:
         return text
     needed = count(values["database_size"], "connection")
-    return f"{text} An application needs at least {needed}: enough if its own code takes no time in a transaction."
+    return f"{text} For an application whose own code took no time in a transaction, {needed} would be enough."
 
 
 def _no_application_sizes(finding: Finding) -> str:

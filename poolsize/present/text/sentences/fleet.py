@@ -72,7 +72,7 @@ def _limit_unknown(finding: Finding) -> str:
     values = finding.values
     return (
         f"The server's max_connections is not known. {_in_deploy(finding)}, the fleet opens "
-        f"{count(values['needed'], 'connection')}. To keep the server's limit, give --max-connections."
+        f"{count(values['needed'], 'connection')}. To stay within the server's limit, give --max-connections."
     )
 
 
@@ -89,9 +89,9 @@ def _exceeds_limit(finding: Finding) -> str:
 def _fewer_processes(finding: Finding) -> str:
     values = finding.values
     return (
-        "Alternative: threads in place of processes. With "
-        f"{count(values['processes'], 'process', 'processes')} for each instance, which share its threads, the fleet "
-        f"has {values['connections']:,} connections ({_pool_sizes(values['pool_sizes'])})."
+        "Alternative: more threads and fewer processes. With "
+        f"{count(values['processes'], 'process', 'processes')} in each instance, the fleet has "
+        f"{values['connections']:,} connections ({_pool_sizes(values['pool_sizes'])})."
     )
 
 

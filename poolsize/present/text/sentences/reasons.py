@@ -123,7 +123,7 @@ def _verified(finding: Finding) -> str:
 def _queue_in_database(finding: Finding) -> str:
     values = finding.values
     usage = f"from {milliseconds(values['answer_usage_ms'])} to {milliseconds(values['usage_ms'])}"
-    in_database = "transactions queue in the database instead of in the pool"
+    in_database = "transactions also queue in the database, not only in the pool"
     holding = "transactions wait while they hold a connection, instead of waiting for one in the pool"
     return (
         f"With {count(values['largest'], 'connection')}, measured throughput is {per_second(values['throughput'])} and "

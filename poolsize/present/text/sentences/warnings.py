@@ -27,11 +27,11 @@ def _limit_broken(finding: Finding) -> str:
         f"probability of {probability_text(values['probability'])}."
     )
     if not values["decides"]:
-        broken += " The answer is the same as without the limit."
+        broken += " So the limit does not change the recommended size."
     if values["is_edge"]:
         return f"{broken} No larger pool was measured, and a larger pool may keep the limit: {_way_out(finding)}."
     if finding.way_out is not None:
-        return f"{broken} For a certain answer, {_way_out(finding)}."
+        return f"{broken} To be more certain, {_way_out(finding)}."
     if values["rate"] is not None:
         return f"{broken} Larger pools are not faster. Use a lower rate, or do less work in a transaction."
     return f"{broken} Use fewer users, or do less work in a transaction."
