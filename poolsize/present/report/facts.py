@@ -19,8 +19,8 @@ def facts(analysis: Analysis) -> tuple[tuple[str, str], ...]:
     return (
         ("Workload", plan.workload),
         *measured_on,
-        ("Steps", f"{len(run.steps)}, of {plan.step_seconds} s or more"),
-        ("Warm-up", f"{plan.warm_up_seconds} s or more of each step, not counted"),
+        ("Steps", f"{len(run.steps)}, each with {plan.step_seconds} s or more of counted time"),
+        ("Warm-up", f"{plan.warm_up_seconds} s or more before the counted time of each step"),
         ("Replayed load" if setting.recording else "Load", minutes(run.load_seconds)),
         ("Measured", setting.created.replace("T", " ").replace("+00:00", " UTC")),
         ("Versions", ", ".join(f"{name} {version}" for name, version in setting.versions.items())),

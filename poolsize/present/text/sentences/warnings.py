@@ -20,14 +20,13 @@ def _limit_broken(finding: Finding) -> str:
     values = finding.values
     enough = f" with a probability of {percent(values['certainty'])} or more" if values["undecided"] else ""
     no_size = _under_load("no pool size", values)
+    unchanged = "" if values["decides"] else ", so the limit does not change the recommended size"
     broken = (
-        f"{no_size} keeps the latency limit ({limits_text(values['limits_ms'])}){enough}. The lowest measured "
+        f"{no_size} keeps the latency limit ({limits_text(values['limits_ms'])}){enough}{unchanged}. The lowest measured "
         f"{values['quantile']} is {milliseconds(values['lowest_ms'])}, at {count(values['pool_size'], 'connection')}. "
         f"By the fitted latency curve, {values['likeliest_size']} is most likely to keep the limit, with a "
         f"probability of {probability_text(values['probability'])}."
     )
-    if not values["decides"]:
-        broken += " So the limit does not change the recommended size."
     if values["is_edge"]:
         return f"{broken} No larger pool was measured, and a larger pool may keep the limit: {_way_out(finding)}."
     if finding.way_out is not None:
