@@ -35,8 +35,8 @@ ASSUMED_USAGE_MS = 50.0
 DEFAULT_WAIT_TIMEOUT_SECONDS = 28_800
 """Of MySQL and MariaDB."""
 DEFAULT_MAX_CONNECTIONS = 151
-SHORTEST_WAIT_TIMEOUT_SECONDS = 40
-"""HikariCP checks idle connections every 30 s at the most often, which is IDLE_CHECK_SHARE of this."""
+SHORTEST_WAIT_TIMEOUT_SECONDS = 4
+"""With less, no pool can check or replace its connections in time."""
 
 
 @dataclass(frozen=True)
@@ -100,10 +100,25 @@ class PoolSettings:
         return self.plan.pools[0].service
 
     @property
+    def is_reduced(self) -> bool:
+        """Whether the server's limit or the deadlock floor makes the pools other than recommended."""
+        size = self.plan.size
+        return self.plan.connections > size or size - self.plan.connections >= self.service.pools
+
+    @property
+    def needed_connections(self) -> int:
+        """The max_connections that the pools and the reserve need."""
+        return self.plan.connections_in_deploy + self.plan.limit.reserve
+
+    @property
     def server_connections(self) -> int:
-        """The max_connections that the server needs; the present or the default value where this is enough."""
-        needed = self.plan.connections_in_deploy + self.plan.limit.reserve
-        return max(needed, self.plan.limit.max_connections or DEFAULT_MAX_CONNECTIONS)
+        """The max_connections that the server needs; its present or the default value where this is enough."""
+        return max(self.needed_connections, self.present_max_connections or DEFAULT_MAX_CONNECTIONS)
+
+    @property
+    def present_max_connections(self) -> int | None:
+        """The server's max_connections, where it is known."""
+        return self.server.server.max_connections if self.server.server else self.plan.limit.max_connections
 
 
 def pool_settings(
@@ -117,8 +132,8 @@ def pool_settings(
     wait_timeout = server.wait_timeout_seconds or DEFAULT_WAIT_TIMEOUT_SECONDS
     if wait_timeout < SHORTEST_WAIT_TIMEOUT_SECONDS:
         raise BadInput(
-            f"the server's wait_timeout is {wait_timeout} s: pools can't check idle connections that often; set it to "
-            f"{SHORTEST_WAIT_TIMEOUT_SECONDS} s or more"
+            f"the server's wait_timeout is {wait_timeout} s: no pool can replace its connections that often; set it to "
+            "60 s or more"
         )
     wait_limit = wait_limit_seconds(measured)
     usage_ms = measured.usage_mean_ms if measured else ASSUMED_USAGE_MS

@@ -2,23 +2,41 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from poolsize.answer.fleet_plan import FleetPlan, plan_fleet
+from poolsize.answer.finding import Code
+from poolsize.answer.fleet_plan import plan_fleet
 from poolsize.answer.pool_settings import PoolSettings, ServerFacts, measured_times, pool_settings
-from poolsize.commands.fleet_options import application, fleet_options, has_fleet, losses_of, server_limit
+from poolsize.commands.fleet_options import (
+    FLEET_OPTIONS,
+    OF_THREADS,
+    application,
+    fleet_options,
+    has_fleet,
+    losses_of,
+    server_limit,
+)
 from poolsize.commands.inspecting import inspected
 from poolsize.commands.outputs import json_option
 from poolsize.commands.run_file import end_without_pools, measured_answer
 from poolsize.errors import BadInput
 from poolsize.present.config.configuration import configuration
-from poolsize.present.config.stacks import STACKS, find_stack
+from poolsize.present.config.stacks import STACKS, Stack, find_stack, fits
 from poolsize.present.json.configuration import configuration_json
 from poolsize.present.json.fleet import fleet_json
 from poolsize.present.text.fleet import fleet_text
-from poolsize.present.text.sentences.findings import warning_sentences
+from poolsize.present.text.sentences.findings import reason_sentences, warning_sentences
+
+if TYPE_CHECKING:  # only --check reads files
+    from poolsize.answer.pool_check import KnownServer
+    from poolsize.pool_files.library import Value
+
+
+SIZE_OR_RUN = "give the recommended connections: either --size, or a measured --run"
+DECIDING = {Code.FLEET_LIMIT, Code.FLEET_FLOOR}
+"""Findings on what makes the pools smaller or larger than recommended."""
 
 
 @click.command()
@@ -56,61 +74,82 @@ def config(stack: str | None, lists: bool, file: Path | None, as_json: bool, **o
     The configuration is for one process. With --instances and --processes, the recommended connections are divided
     among all processes.
     """
+    if sum((lists, file is not None, stack is not None)) != 1:
+        raise BadInput("give one of: --for STACK to write a configuration, --check FILE to check one, or --list")
     if lists:
         click.echo("\n".join(f"{name:<24}{each.title}" for name, each in STACKS.items()))
     elif file is not None:
-        if stack is not None:
-            raise BadInput("--check reads from the file what it configures: leave --for out")
         _check(file, options, as_json=as_json)
-    elif stack is None:
-        raise BadInput("name what to configure, e.g. --for hikaricp; --list shows all stacks")
     else:
+        assert stack is not None
         _write(stack, options, as_json=as_json)
 
 
 def _write(stack: str, options: dict[str, Any], *, as_json: bool) -> None:
     """Print the configuration of a stack."""
     chosen = find_stack(stack)
-    settings = _recommended(options, as_json=as_json)
+    settings = _recommended(options, chosen, as_json=as_json)
     if settings is None:
-        raise BadInput("give the recommended connections: either --size, or a measured --run")
+        raise BadInput(SIZE_OR_RUN)
     configured = configuration(chosen, settings)
     _caution(settings)
     click.echo(configuration_json(stack, configured, settings) if as_json else configured.text, nl=as_json)
 
 
 def _check(file: Path, options: dict[str, Any], *, as_json: bool) -> None:
-    """Print the judgement on the pools that a file configures."""
+    """Print the pools that a file configures, with their findings."""
     from poolsize.answer.pool_check import check_pools
     from poolsize.pool_files.reading import read_pools
     from poolsize.present.json.pool_check import pool_checks_json
     from poolsize.present.text.pool_check import pool_checks_text
 
     pools = read_pools(file)
-    settings = _recommended(options, as_json=as_json)
-    wait_timeout, intended = None, None
-    if settings is not None:
-        wait_timeout = settings.server.wait_timeout_seconds
+    settings = _recommended(options, None, as_json=as_json)
+    intended = None
+    if settings is None:
+        _refuse_fleet()
+    else:
         stacks = {pool.library.stack for pool in pools if pool.library.stack}
-        intended = {
-            stack: [(each.name, each.value, each.unit) for each in configuration(STACKS[stack], settings).settings]
-            for stack in stacks
-        }
+        intended = {stack: _settings_of(stack, settings) for stack in stacks if fits(STACKS[stack], settings)}
         _caution(settings)
-    elif options["url"]:
-        wait_timeout = inspected(options["url"]).wait_timeout_seconds
-    checked = check_pools(pools, wait_timeout, settings, intended)
+    checked = check_pools(pools, _known_server(settings, options), settings, intended)
     click.echo(pool_checks_json(str(file), checked) if as_json else pool_checks_text(file.name, checked))
 
 
-def _recommended(options: dict[str, Any], *, as_json: bool) -> PoolSettings | None:
+def _settings_of(stack: str, settings: PoolSettings) -> "list[tuple[str, Value, str | None]]":
+    """Return name, value and unit of each setting of a stack's configuration."""
+    return [(each.name, each.value, each.unit) for each in configuration(STACKS[stack], settings).settings]
+
+
+def _known_server(settings: PoolSettings | None, options: dict[str, Any]) -> "KnownServer":
+    """Return what the options say of the server that the pools connect to."""
+    from poolsize.answer.pool_check import KnownServer
+
+    known = KnownServer()
+    if settings is None and options["url"]:
+        inspection = inspected(options["url"])
+        return KnownServer(inspection.wait_timeout_seconds, inspection.server.max_connections, is_default=False)
+    if settings is not None and settings.present_max_connections is not None:
+        return KnownServer(settings.wait_timeout_seconds, settings.present_max_connections, is_default=False)
+    return known
+
+
+def _refuse_fleet() -> None:
+    """Raise BadInput for an option of the fleet: without a recommendation there is nothing to divide."""
+    ctx = click.get_current_context()
+    for name in (*FLEET_OPTIONS, *OF_THREADS):
+        if ctx.get_parameter_source(name) == click.core.ParameterSource.COMMANDLINE:
+            raise BadInput(f"--{name.replace('_', '-')} also needs the recommended connections: {SIZE_OR_RUN}")
+
+
+def _recommended(options: dict[str, Any], stack: Stack | None, *, as_json: bool) -> PoolSettings | None:
     """Return the settings for the size or the run that the options give; None without either. Raises BadInput.
 
-    Where no pools fit, it prints why and ends the command.
+    Where no pools fit, it prints why and ends the command. stack: to configure, or None.
     """
     size, run_path, url = options["size"], options["run_path"], options["url"]
     if size is not None and run_path is not None:
-        raise BadInput("give the recommended connections: either --size, or a measured --run")
+        raise BadInput(SIZE_OR_RUN)
     if size is None and run_path is None:
         return None
     facts, measured, losses = ServerFacts(), None, None
@@ -124,20 +163,28 @@ def _recommended(options: dict[str, Any], *, as_json: bool) -> PoolSettings | No
         inspection = inspected(url)
         facts = replace(facts, server=inspection.server, wait_timeout_seconds=inspection.wait_timeout_seconds)
     service = application(options, options["app_threads"], options["connections_per_thread"])
-    plan = plan_fleet(size, [service], server_limit(options, url), losses)
-    _require_pools(plan, as_json=as_json)
-    return pool_settings(plan, measured, facts, fleet_known=has_fleet(options))
-
-
-def _require_pools(plan: FleetPlan, *, as_json: bool) -> None:
-    """Print why no pools fit, and end the command."""
+    limit = server_limit(options, url)
+    if not has_fleet(options) and not _given("surge"):
+        limit = replace(limit, surge=0.0)
+    if stack and stack.shared_by_all:
+        limit = limit.without_maximum()  # a proxy, or a larger limit, is the way out where the pools do not fit
+    plan = plan_fleet(size, [service], limit, losses)
     if not plan.pools:
         click.echo(fleet_json(plan) if as_json else fleet_text(plan))
         end_without_pools(plan)
+    return pool_settings(plan, measured, facts, fleet_known=has_fleet(options))
+
+
+def _given(name: str) -> bool:
+    return click.get_current_context().get_parameter_source(name) == click.core.ParameterSource.COMMANDLINE
 
 
 def _caution(settings: PoolSettings) -> None:
-    """Print the fleet's warnings to standard error."""
-    if settings.fleet_known:
-        for caution in warning_sentences(settings.plan.findings):
-            click.echo(f"poolsize: {caution}", err=True)
+    """Print to standard error why the pools are not what was recommended, and what the fleet must heed."""
+    unknown = set() if settings.fleet_known else {Code.FLEET_LIMIT_UNKNOWN}
+    findings = [finding for finding in settings.plan.findings if finding.code not in unknown]
+    for sentence in [
+        *(reason_sentences(each for each in findings if each.code in DECIDING) if settings.is_reduced else ()),
+        *warning_sentences(findings),
+    ]:
+        click.echo(f"poolsize: {sentence}", err=True)

@@ -1,5 +1,6 @@
 """The services of a fleet from a TOML file."""
 
+import json
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ def services_of(path: Path) -> list[Service]:
         tables = tomllib.loads(path.read_text("utf-8"))
     except OSError as error:
         raise BadInput(f"`services_file` {path} can't be read: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise BadInput(f"`services_file` {path} is no TOML: {error}") from None
     services = tables.pop(TABLE, [])
     if tables or not isinstance(services, list) or not services:
@@ -32,12 +33,16 @@ def services_of(path: Path) -> list[Service]:
 
 def _service(path: Path, place: int, table: Any) -> Service:
     where = f"`services_file` {path}, service {place}"
+    if not isinstance(table, dict):
+        raise BadInput(f"`services_file` {path}: write a table [[{TABLE}]] for each service, and nothing else")
+    if not table.get("name", "unnamed"):
+        raise BadInput(f"{where}: the name is empty")
     for key in table:
         if key not in KEYS:
             way_out = did_you_mean(key, KEYS) or f": the keys are {', '.join(KEYS)}"
             raise BadInput(f"{where}: {key} is unknown{way_out}")
     try:
-        return TypeAdapter(Service).validate_python(table)
+        return TypeAdapter(Service).validate_json(json.dumps(table, default=str), strict=True)
     except ValidationError as error:
         first = error.errors()[0]
         given = "" if first["type"] == "missing" else f" {first['input']!r}"

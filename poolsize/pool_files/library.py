@@ -12,32 +12,32 @@ class Library:
 
     stack: its configuration in `present.config`, or "" where there is none.
     defaults: setting -> default value in the setting's own unit; None where another setting decides or it is not set.
-    aliases: other name -> setting. milliseconds, seconds: settings that are durations.
+    in_spring: other names by which Spring Boot binds a setting. ignored: names that people write and the library does
+    not read.
     """
 
     title: str
     stack: str
     defaults: Mapping[str, Value]
-    aliases: Mapping[str, str] = field(default_factory=dict)
-    milliseconds: frozenset[str] = frozenset()
-    seconds: frozenset[str] = frozenset()
+    in_spring: Mapping[str, str] = field(default_factory=dict)
+    ignored: frozenset[str] = frozenset()
 
-    def setting(self, name: str) -> str | None:
-        """Return the setting that a name in a file means, in any spelling; None for another name."""
-        return _spellings(self).get(normalized(name))
+    def setting(self, name: str, *, relaxed: bool = False) -> str | None:
+        """Return the setting that a name in a file means; None for another name.
+
+        relaxed: whether hyphens, underscores and capitals make no difference, and names of in_spring count.
+        """
+        if not relaxed:
+            return name if name in self.defaults else None
+        names = {normalized(each): each for each in self.defaults}
+        names |= {normalized(other): setting for other, setting in self.in_spring.items()}
+        return names.get(normalized(name))
 
 
 def normalized(name: str) -> str:
-    """Return a name without hyphens, underscores and capitals: relaxed binding, as Spring calls it."""
+    """Return a name without hyphens, underscores and capitals: relaxed binding, as Spring Boot calls it."""
     return name.replace("-", "").replace("_", "").lower()
 
-
-def _spellings(library: Library) -> Mapping[str, str]:
-    names = {name: name for name in library.defaults} | dict(library.aliases)
-    return {normalized(name): setting for name, setting in names.items()}
-
-
-_EVICTION = {"timeBetweenEvictionRunsMillis", "minEvictableIdleTimeMillis"}
 
 HIKARICP = Library(
     "HikariCP",
@@ -47,12 +47,6 @@ HIKARICP = Library(
         "maxLifetime": 1_800_000, "keepaliveTime": 120_000, "validationTimeout": 5_000, "connectionTestQuery": None,
         "leakDetectionThreshold": 0,
     },
-    # of dynamic-datasource, which many Spring Boot applications use
-    aliases={"maxPoolSize": "maximumPoolSize", "minIdle": "minimumIdle"},
-    milliseconds=frozenset({
-        "connectionTimeout", "idleTimeout", "maxLifetime", "keepaliveTime", "validationTimeout",
-        "leakDetectionThreshold",
-    }),
 )  # fmt: skip
 DRUID = Library(
     "Druid",
@@ -60,11 +54,10 @@ DRUID = Library(
     {
         "maxActive": 8, "initialSize": 0, "minIdle": 0, "maxWait": -1, "testOnBorrow": False, "testOnReturn": False,
         "testWhileIdle": True, "timeBetweenEvictionRunsMillis": 60_000, "minEvictableIdleTimeMillis": 1_800_000,
-        "maxEvictableIdleTimeMillis": 25_200_000, "keepAlive": False, "removeAbandoned": False,
+        "maxEvictableIdleTimeMillis": 25_200_000, "removeAbandoned": False,
         "removeAbandonedTimeout": 300, "validationQuery": None,
     },
-    milliseconds=frozenset({*_EVICTION, "maxWait", "maxEvictableIdleTimeMillis"}),
-    seconds=frozenset({"removeAbandonedTimeout"}),
+    ignored=frozenset({"keepAlive", "keepAliveBetweenTimeMillis", "maxWaitThreadCount"}),
 )  # fmt: skip
 DBCP2 = Library(
     "DBCP 2",
@@ -74,7 +67,11 @@ DBCP2 = Library(
         "testOnReturn": False, "testWhileIdle": False, "timeBetweenEvictionRunsMillis": -1,
         "numTestsPerEvictionRun": 3, "minEvictableIdleTimeMillis": 1_800_000, "maxConnLifetimeMillis": -1,
     },
-    milliseconds=frozenset({*_EVICTION, "maxWaitMillis", "maxConnLifetimeMillis"}),
+    in_spring={
+        "maxWait": "maxWaitMillis", "durationBetweenEvictionRuns": "timeBetweenEvictionRunsMillis",
+        "minEvictableIdle": "minEvictableIdleTimeMillis", "maxConn": "maxConnLifetimeMillis",
+    },
+    ignored=frozenset({"maxActive", "maxWait"}),
 )  # fmt: skip
 C3P0 = Library(
     "c3p0",
@@ -84,8 +81,6 @@ C3P0 = Library(
         "idleConnectionTestPeriod": 0, "maxIdleTime": 0, "maxConnectionAge": 0, "testConnectionOnCheckout": False,
         "testConnectionOnCheckin": False, "numHelperThreads": 3,
     },
-    milliseconds=frozenset({"checkoutTimeout"}),
-    seconds=frozenset({"idleConnectionTestPeriod", "maxIdleTime", "maxConnectionAge"}),
 )  # fmt: skip
 TOMCAT_JDBC = Library(
     "Tomcat JDBC Pool",
@@ -95,7 +90,6 @@ TOMCAT_JDBC = Library(
         "testOnReturn": False, "testWhileIdle": False, "timeBetweenEvictionRunsMillis": 5_000,
         "minEvictableIdleTimeMillis": 60_000, "maxAge": 0, "validationInterval": 3_000,
     },
-    milliseconds=frozenset({*_EVICTION, "maxWait", "maxAge", "validationInterval"}),
 )  # fmt: skip
 SQLALCHEMY = Library(
     "SQLAlchemy",
@@ -104,25 +98,21 @@ SQLALCHEMY = Library(
         "pool_size": 5, "max_overflow": 10, "pool_timeout": 30, "pool_recycle": -1, "pool_pre_ping": False,
         "pool_use_lifo": False,
     },
-    seconds=frozenset({"pool_timeout", "pool_recycle"}),
 )  # fmt: skip
 FLASK_SQLALCHEMY = Library(
     "Flask-SQLAlchemy",
     "flask-sqlalchemy",
     {**SQLALCHEMY.defaults, "pool_recycle": 7_200},
-    seconds=SQLALCHEMY.seconds,
 )
 DJANGO = Library(
     "Django",
     "django",
     {"CONN_MAX_AGE": 0, "CONN_HEALTH_CHECKS": False},
-    seconds=frozenset({"CONN_MAX_AGE"}),
 )
 DJANGO_POOL = Library(
     "django-db-connection-pool",
     "",
-    {"POOL_SIZE": 10, "MAX_OVERFLOW": 10, "RECYCLE": 86_400, "TIMEOUT": 30, "PRE_PING": True},
-    seconds=frozenset({"RECYCLE", "TIMEOUT"}),
+    {"POOL_SIZE": 10, "MAX_OVERFLOW": 10, "RECYCLE": 900, "TIMEOUT": 30, "PRE_PING": True},
 )
 CONNECTOR_PYTHON = Library(
     "MySQL Connector/Python", "mysql-connector-python", {"pool_size": 5, "pool_reset_session": True}
@@ -131,16 +121,15 @@ GO = Library(
     "Go's database/sql",
     "go",
     {"SetMaxOpenConns": 0, "SetMaxIdleConns": 2, "SetConnMaxLifetime": 0, "SetConnMaxIdleTime": 0},
-    seconds=frozenset({"SetConnMaxLifetime", "SetConnMaxIdleTime"}),
 )
 NODE_MYSQL2 = Library(
     "mysql2",
     "node-mysql2",
     {
         "connectionLimit": 10, "maxIdle": None, "idleTimeout": 60_000, "queueLimit": 0, "waitForConnections": True,
-        "enableKeepAlive": True, "keepAliveInitialDelay": 0,
+        "enableKeepAlive": True, "keepAliveInitialDelay": None,
     },
-    milliseconds=frozenset({"idleTimeout", "keepAliveInitialDelay"}),
+    ignored=frozenset({"acquireTimeout"}),
 )  # fmt: skip
 SERVER = Library(
     "the server",
@@ -150,5 +139,4 @@ SERVER = Library(
         "wait_timeout": 28_800, "interactive_timeout": 28_800, "thread_handling": "one-thread-per-connection",
         "thread_pool_size": None,
     },
-    seconds=frozenset({"wait_timeout", "interactive_timeout"}),
 )  # fmt: skip

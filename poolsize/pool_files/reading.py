@@ -3,11 +3,12 @@
 from pathlib import Path
 
 from poolsize.errors import BadInput
-from poolsize.pool_files.found import FoundPool
+from poolsize.pool_files.go_source import go_pools
+from poolsize.pool_files.javascript_source import javascript_pools
 from poolsize.pool_files.keys import properties_pools, yaml_pools
+from poolsize.pool_files.pool import FilePool
 from poolsize.pool_files.python_source import python_pools
 from poolsize.pool_files.server_options import server_pools
-from poolsize.pool_files.tokens import go_pools, javascript_pools
 
 LARGEST_BYTES = 2_000_000
 READERS = {
@@ -25,7 +26,7 @@ READERS = {
 KINDS = "Spring Boot YAML, .properties, Python, Go, JavaScript, or my.cnf"
 
 
-def read_pools(path: Path) -> list[FoundPool]:
+def read_pools(path: Path) -> list[FilePool]:
     """Return the pools that a file configures. Raises BadInput for a file without any, and for an unknown kind."""
     ending = path.suffix.lower()
     if ending not in READERS and ending != ".properties":

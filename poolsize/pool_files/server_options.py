@@ -3,37 +3,43 @@
 import configparser
 
 from poolsize.errors import BadInput
-from poolsize.pool_files.found import FoundPool, FoundSetting, value_of
-from poolsize.pool_files.library import SERVER, normalized
+from poolsize.pool_files.library import SERVER
+from poolsize.pool_files.pool import FilePool, FileSetting, value_of
 
 SECTIONS = ("mysqld", "server", "mariadb", "mariadbd")
 
 
-def server_pools(text: str) -> list[FoundPool]:
+def server_pools(text: str) -> list[FilePool]:
     """Return the settings of the server's sections. Raises BadInput for a text that is no option file."""
     parser = configparser.ConfigParser(
-        allow_no_value=True, strict=False, interpolation=None, delimiters=("=",), inline_comment_prefixes=("#",)
-    )
-    lines = ["" if line.startswith("!") else line for line in text.splitlines()]  # !includedir
+        allow_no_value=True, strict=False, interpolation=None, delimiters=("=",), inline_comment_prefixes=("#",),
+        default_section="",
+    )  # fmt: skip
+    lines = [line.strip() for line in text.splitlines()]
     try:
-        parser.read_string("\n".join(lines))
+        parser.read_string("\n".join("" if line.startswith("!") else line for line in lines))  # !includedir
     except configparser.Error as error:
         raise BadInput(f"no option file: {' '.join(str(error).split())}") from None
-    settings: dict[str, FoundSetting] = {}
+    settings: dict[str, FileSetting] = {}
+    place = ""
     for section in parser.sections():
-        if section.split("-")[0] in SECTIONS:
-            for name, value in parser[section].items():
-                if value is not None and (setting := SERVER.setting(name)):
-                    settings[setting] = FoundSetting(name, value, value_of(value), _line(lines, section, name))
-    return [FoundPool(SERVER, "[mysqld]", settings)] if settings else []
+        if section.split("-")[0] not in SECTIONS:
+            continue
+        for name, text_value in parser[section].items():
+            setting = SERVER.setting(name, relaxed=True)
+            if text_value is not None and setting:
+                value = value_of(text_value.strip("'\""))
+                settings[setting] = FileSetting(name, text_value, value, _line(lines, section, name))
+                place = f"[{section}]"
+    return [FilePool(SERVER, place, settings)] if settings else []
 
 
 def _line(lines: list[str], section: str, name: str) -> int:
     """Return the last line of a section that sets a name."""
     found, inside = 1, False
     for number, line in enumerate(lines, 1):
-        if line.strip().startswith("["):
-            inside = line.strip() == f"[{section}]"
-        elif inside and normalized(line.split("=")[0].strip()) == normalized(name):
+        if line.startswith("["):
+            inside = line.startswith(f"[{section}]")
+        elif inside and line.split("=")[0].strip().lower() == name:
             found = number
     return found

@@ -32,7 +32,8 @@ class SweepOptions:
         in_locust=False,
     )] = None
     replay: Annotated[Path | None, Option(
-        "--replay", "Replay this recording of throughput by pool size (a CSV file, or the name of a published curve).",
+        "--replay", "Measure no server: take the throughput at each pool size from this recording (a CSV file, or the "
+        "name of a published curve).",
         "", readers.optional_path, settled=False, replayed=True, in_locust=False, metavar="RECORDING",
     )] = None
     url: Annotated[str | None, Option(
@@ -117,8 +118,8 @@ class SweepOptions:
         "--repeats", "Number of steps at each of the --pool-sizes.", "1", readers.whole_number, replayed=True,
     )] = None
     seed: Annotated[int | None, Option(
-        "--seed", "Number that fixes the random order of --pool-sizes and, in a replay, the part of the recording "
-        "that each step uses.",
+        "--seed", "Seed of the random choices: the order of --pool-sizes and, in a replay, which section of a pool "
+        "size's recorded values a step uses.",
         "1", readers.whole_number, replayed=True,
     )] = None
     cores: Annotated[int | None, Option(

@@ -4,7 +4,9 @@ import asyncio
 import configparser
 import json
 import os
+import re
 import shutil
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -348,9 +350,9 @@ def assert_client_times_out(server: PrivateServer, command: list[str], error: st
 
 GO_MODULE = """module pools
 
-go 1.22
+go 1.24
 
-require github.com/go-sql-driver/mysql v1.9.3
+require github.com/go-sql-driver/mysql v1.10.1
 """
 GO_PROGRAM = """package main
 
@@ -458,14 +460,45 @@ def test_the_server_reads_its_configuration(flavor: str, tmp_path: Path) -> None
         [str(program), f"--defaults-file={tmp_path}/poolsize.cnf", "--user=root", "--verbose", "--help"],
         capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
+    assert done.returncode == 0, done.stderr
     values = dict(line.split(maxsplit=1) for line in done.stdout.splitlines() if len(line.split()) == 2)
     assert {name: int(values[name.replace("_", "-")]) for name in intended} == intended
 
 
-def test_maxscale_sections(tmp_path: Path) -> None:
+def test_maxscale_has_each_setting_in_its_section(tmp_path: Path) -> None:
+    """The sections are those of MaxScale's Configuration Guide; no MaxScale can be had here."""
     intended = written("maxscale", tmp_path)
     parser = configparser.ConfigParser()
     parser.read(tmp_path / "maxscale.cnf")
+    sections = {
+        "server1": {"max_routing_connections", "persistpoolmax", "persistmaxtime"},
+        "service1": {"idle_session_pool_time", "multiplex_timeout", "max_connections"},
+    }
+    assert {name: set(parser[name]) - {"type"} for name in parser.sections()} == sections
     read = {**parser["server1"], **parser["service1"]}
-    for name, value in intended.items():
-        assert read[name].rstrip("ms") == str(value)
+    assert {name: int(read[name].rstrip("ms")) for name in intended} == intended
+
+
+PROXYSQL_RANGES = {
+    "mysql-free_connections_pct": (0, 100), "mysql-connect_timeout_server_max": (10, 3_600_000),
+    "mysql-connection_max_age_ms": (0, 86_400_000), "mysql-ping_interval_server_msec": (1_000, 7 * 86_400_000),
+    "mysql-max_connections": (1, 1_000_000),
+}  # fmt: skip
+"""Variable -> the values that ProxySQL accepts. Source: its lib/MySQL_Thread.cpp."""
+
+
+def test_proxysql_s_statements(tmp_path: Path) -> None:
+    """ProxySQL's admin interface is SQLite with statements of its own, SET; no ProxySQL can be had here."""
+    intended = written("proxysql", tmp_path)
+    text = (tmp_path / "proxysql.sql").read_text()
+    with closing(sqlite3.connect(":memory:")) as admin:
+        admin.execute("CREATE TABLE mysql_servers (hostgroup_id INT, hostname TEXT, max_connections INT)")
+        admin.execute("INSERT INTO mysql_servers VALUES (1, 'HOST', 1000), (2, 'HOST', 1000)")
+        (update,) = [line for line in text.splitlines() if line.startswith("UPDATE")]
+        admin.execute(update.replace("HOSTGROUP", "1"))
+        rows = admin.execute("SELECT max_connections FROM mysql_servers ORDER BY hostgroup_id").fetchall()
+    assert rows == [(intended["mysql_servers.max_connections"],), (1000,)]
+    variables = dict(re.findall(r"^SET (\S+) = (\d+);$", text, re.MULTILINE))
+    assert set(variables) == set(PROXYSQL_RANGES)
+    for name, (least, most) in PROXYSQL_RANGES.items():
+        assert least <= int(variables[name]) == intended[name] <= most

@@ -6,37 +6,53 @@ from pathlib import Path
 import pytest
 
 from poolsize.answer.finding import Code
-from poolsize.answer.pool_check import RULES, SIZES, check_pools
+from poolsize.answer.pool_check import RULES, SIZES, KnownServer, check_pools
 from poolsize.pool_files.reading import read_pools
 from tests.conftest import Command
 
 PROPERTIES = "hikari.properties"
+MYSQL2 = "const mysql = require('mysql2');\n"
 BORDERS = [
     (PROPERTIES, "maxLifetime=60000\nkeepaliveTime=60000", "maxLifetime=60000\nkeepaliveTime=59999",
      Code.POOL_KEEPALIVE_OVER_LIFETIME),
-    (PROPERTIES, "maximumPoolSize=9\nkeepaliveTime=29999", "maximumPoolSize=9\nkeepaliveTime=30000", Code.POOL_IGNORES),
-    (PROPERTIES, "maximumPoolSize=9\nmaxLifetime=29999", "maximumPoolSize=9\nmaxLifetime=30000", Code.POOL_IGNORES),
+    (PROPERTIES, "maximumPoolSize=9\nkeepaliveTime=29999", "maximumPoolSize=9\nkeepaliveTime=30000",
+     Code.POOL_BELOW_LEAST),
+    (PROPERTIES, "maximumPoolSize=9\nmaxLifetime=29999", "maximumPoolSize=9\nmaxLifetime=30000", Code.POOL_BELOW_LEAST),
+    (PROPERTIES, "maximumPoolSize=9\nconnectionTimeout=249", "maximumPoolSize=9\nconnectionTimeout=250",
+     Code.POOL_REFUSED),
+    (PROPERTIES, "maximumPoolSize=9\nmaximum-pool-size=9", "maximumPoolSize=9", Code.POOL_NOT_READ),
+    (PROPERTIES, "maximumPoolSize=9\nmaxLifetime=soon", "maximumPoolSize=9\nmaxLifetime=30m", Code.POOL_NO_NUMBER),
+    ("a.yml", "hikari: {maxLifetime: 30m}", "hikari: {maxLifetime: 1800000}", Code.POOL_NO_NUMBER),
+    ("druid.properties", "maxWait=1\nkeepAlive=true", "maxWait=1\ndruid.keepAlive=true", Code.POOL_NOT_READ),
+    ("dbcp2.properties", "maxTotal=9\nmaxWait=1", "maxTotal=9\nmaxWaitMillis=1", Code.POOL_NOT_READ),
     (PROPERTIES, "maximumPoolSize=9\nconnectionTimeout=0", "maximumPoolSize=9\nconnectionTimeout=250",
-     Code.POOL_WAITS_FOR_EVER),
+     Code.POOL_WAITS),
     (PROPERTIES, "maximumPoolSize=9\nminimumIdle=8", "maximumPoolSize=9\nminimumIdle=9", Code.POOL_SHRINKS),
     (PROPERTIES, "maximumPoolSize=9\nmaxLifetime=0\nkeepaliveTime=0", "maximumPoolSize=9\nmaxLifetime=0",
      Code.POOL_OUTLIVES_SERVER),
     (PROPERTIES, "maximumPoolSize=151", "maximumPoolSize=150", Code.POOL_ABOVE_SERVER),
     (PROPERTIES, "maximumPoolSize=9\nconnectionTestQuery=SELECT 1", "maximumPoolSize=9", Code.POOL_TEST_QUERY),
-    ("druid.properties", "maxActive=9", "maxActive=9\nmaxWait=1", Code.POOL_WAITS_FOR_EVER),
+    ("druid.properties", "maxActive=9", "maxActive=9\nmaxWait=1", Code.POOL_WAITS),
     ("druid.properties", "maxWait=1\ntestOnBorrow=true", "maxWait=1\ntestOnBorrow=false", Code.POOL_TESTS_ON_BORROW),
     ("druid.properties", "maxWait=1\nremoveAbandoned=true", "maxWait=1\nremoveAbandoned=false",
      Code.POOL_REMOVES_ABANDONED),
-    ("dbcp2.properties", "maxTotal=9", "maxTotal=9\nmaxWaitMillis=1", Code.POOL_WAITS_FOR_EVER),
+    ("dbcp2.properties", "maxTotal=9", "maxTotal=9\nmaxWaitMillis=1", Code.POOL_WAITS),
     ("dbcp2.properties", "maxTotal=9", "maxTotal=9\ntestOnBorrow=false", Code.POOL_TESTS_ON_BORROW),
     ("dbcp2.properties", "maxTotal=9", "maxTotal=9\nmaxIdle=9", Code.POOL_CLOSES_IDLE),
     ("dbcp2.properties", "maxTotal=-1", "maxTotal=8", Code.POOL_UNLIMITED),
     ("dbcp2.properties", "testOnBorrow=false", "testOnBorrow=false\nmaxConnLifetimeMillis=1800000",
      Code.POOL_OUTLIVES_SERVER),
-    ("c3p0.properties", "c3p0.maxPoolSize=9", "c3p0.checkoutTimeout=1", Code.POOL_WAITS_FOR_EVER),
+    ("c3p0.properties", "c3p0.maxPoolSize=9", "c3p0.checkoutTimeout=1", Code.POOL_WAITS),
     ("c3p0.properties", "c3p0.maxPoolSize=9", "c3p0.idleConnectionTestPeriod=90", Code.POOL_OUTLIVES_SERVER),
-    ("tomcat.properties", "maxActive=9\nmaxWait=0", "maxActive=9", Code.POOL_WAITS_FOR_EVER),
+    ("tomcat.properties", "maxActive=9\nmaxWait=0", "maxActive=9", Code.POOL_WAITS),
     ("tomcat.properties", "maxActive=9", "maxActive=9\nmaxAge=1800000", Code.POOL_OUTLIVES_SERVER),
+    ("tomcat.properties", "maxActive=9", "maxActive=9\nminIdle=0", Code.POOL_OUTLIVES_SERVER),
+    ("tomcat.properties", "testOnBorrow=true\nvalidationInterval=0", "testOnBorrow=true", Code.POOL_TESTS_ON_BORROW),
+    ("dbcp2.properties", "testOnBorrow=false", "testOnBorrow=false\ntimeBetweenEvictionRunsMillis=60000",
+     Code.POOL_OUTLIVES_SERVER),
+    ("dbcp2.properties", "maxTotal=9\nmaxIdle=8", "maxTotal=9\nmaxIdle=-1", Code.POOL_CLOSES_IDLE),
+    (PROPERTIES, "maxLifetime=0\nkeepaliveTime=10000", "maxLifetime=0\nkeepaliveTime=30000",
+     Code.POOL_OUTLIVES_SERVER),
     ("db.py", "create_engine(u)", "create_engine(u, pool_recycle=28799)", Code.POOL_OUTLIVES_SERVER),
     ("db.py", "create_engine(u)", "create_engine(u, pool_pre_ping=True)", Code.POOL_OUTLIVES_SERVER),
     ("db.py", "create_engine(u, max_overflow=-1)", "create_engine(u, max_overflow=0)", Code.POOL_UNLIMITED),
@@ -48,13 +64,15 @@ BORDERS = [
     ("a.go", "func f() { d.SetMaxIdleConns(9) }", "func f() { d.SetMaxOpenConns(9) }", Code.POOL_UNLIMITED),
     ("a.go", "func f() { d.SetMaxOpenConns(9) }", "func f() { d.SetMaxOpenConns(9); d.SetMaxIdleConns(9) }",
      Code.POOL_CLOSES_IDLE),
-    ("a.go", "func f() { d.SetConnMaxLifetime(6 * time.Minute) }",
+    ("a.go", "func f() { d.SetConnMaxLifetime(301 * time.Second) }",
      "func f() { d.SetConnMaxLifetime(5 * time.Minute) }", Code.GO_LIFETIME),
-    ("a.js", "createPool({connectionLimit: 9})", "createPool({queueLimit: 1})", Code.POOL_QUEUE_UNLIMITED),
-    ("a.js", "createPool({connectionLimit: 0})", "createPool({connectionLimit: 1})", Code.POOL_UNLIMITED),
+    ("a.js", f"{MYSQL2}createPool({{connectionLimit: 9}})", f"{MYSQL2}createPool({{queueLimit: 1}})",
+     Code.POOL_QUEUE_UNLIMITED),
+    ("a.js", f"{MYSQL2}createPool({{connectionLimit: 0}})", f"{MYSQL2}createPool({{connectionLimit: 1}})",
+     Code.POOL_UNLIMITED),
     ("my.cnf", "[mysqld]\nmax_connections=9\nthread_cache_size=10", "[mysqld]\nmax_connections=9\nthread_cache_size=9",
      Code.SERVER_THREAD_CACHE),
-    ("my.cnf", "[mysqld]\nwait_timeout=1800", "[mysqld]\nwait_timeout=1801", Code.SERVER_WAIT_TIMEOUT),
+    ("my.cnf", "[mysqld]\nwait_timeout=1799", "[mysqld]\nwait_timeout=1800", Code.SERVER_WAIT_TIMEOUT),
 ]  # fmt: skip
 
 
@@ -79,8 +97,49 @@ def test_every_rule_is_tested() -> None:
 def test_the_servers_wait_timeout_decides(tmp_path: Path) -> None:
     (tmp_path / "db.py").write_text("create_engine(u, pool_recycle=600)")
     for wait_timeout, warned in ((600, True), (601, False)):
-        (checked,) = check_pools(read_pools(tmp_path / "db.py"), wait_timeout)
+        (checked,) = check_pools(read_pools(tmp_path / "db.py"), KnownServer(wait_timeout))
         assert (Code.POOL_OUTLIVES_SERVER in {finding.code for finding in checked.findings}) == warned
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "period"),
+    [
+        (PROPERTIES, "maxLifetime=0\nkeepaliveTime=30000", 30),
+        ("c3p0.properties", "c3p0.idleConnectionTestPeriod=90", 90),
+        ("druid.properties", "maxEvictableIdleTimeMillis=90000000\ntimeBetweenEvictionRunsMillis=90000", 90),
+    ],
+)
+def test_a_check_of_idle_connections_must_be_in_time(tmp_path: Path, name: str, text: str, period: int) -> None:
+    (tmp_path / name).write_text(text)
+    for wait_timeout, warned in ((period, True), (period + 1, False)):
+        (checked,) = check_pools(read_pools(tmp_path / name), KnownServer(wait_timeout))
+        assert (Code.POOL_OUTLIVES_SERVER in {finding.code for finding in checked.findings}) == warned
+
+
+def test_the_servers_own_limit_is_what_a_pool_is_compared_with(poolsize_here: Command, tmp_path: Path) -> None:
+    (tmp_path / "db.py").write_text("create_engine(u, pool_size=200, max_overflow=0, pool_pre_ping=True)")
+    for limit, warned in ((200, True), (2000, False)):
+        done = poolsize_here("config", "--check", "db.py", "--size", "9", "--max-connections", str(limit), "--json")
+        (pool,) = json.loads(done.stdout)["pools"]
+        assert any("may open 200" in line and f"admits {limit:,}" in line for line in pool["warnings"]) == warned
+
+
+def test_a_pool_of_unknown_settings_has_no_defaults(tmp_path: Path) -> None:
+    texts = {
+        "a.py": "create_engine(u, **options)", "b.js": f"{MYSQL2}createPool(options)",
+        "c.js": f"{MYSQL2}createPool({{...options}})", "d.js": f"{MYSQL2}createPool('mysql://u@h/s')",
+    }  # fmt: skip
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+        (checked,) = check_pools(read_pools(tmp_path / name))
+        assert (checked.findings, checked.most_connections) == ((), None)
+
+
+@pytest.mark.parametrize("overflow", ["-1", "settings.MORE"])
+def test_an_unknown_or_unlimited_overflow_has_no_sum(tmp_path: Path, overflow: str) -> None:
+    (tmp_path / "db.py").write_text(f"create_engine(u, pool_size=5, max_overflow={overflow})")
+    (checked,) = check_pools(read_pools(tmp_path / "db.py"))
+    assert checked.most_connections is None
 
 
 def test_a_server_too_small_for_the_recommended_pools(poolsize_here: Command, tmp_path: Path) -> None:
@@ -88,7 +147,7 @@ def test_a_server_too_small_for_the_recommended_pools(poolsize_here: Command, tm
     words = ["config", "--check", "my.cnf", "--size", "33", "--json"]
     done = poolsize_here(*words)
     (pool,) = json.loads(done.stdout)["pools"]
-    assert any("max_connections 30 is too small" in line and "76" in line for line in pool["warnings"])  # 2 x 33 + 10
+    assert any("max_connections 30 is too small" in line and "43" in line for line in pool["warnings"])  # 33 + 10
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """`poolsize config --check` on the settings of real projects, written anew in their own notation."""
 
+import time
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -82,7 +84,7 @@ REAL_FILES = (
         "github.com/macrozheng/mall: mall-admin/src/main/resources/application-dev.yml",
         1,
         {"initialSize": 5, "minIdle": 10, "maxActive": 20},
-        {Code.POOL_WAITS_FOR_EVER},
+        {Code.POOL_WAITS},
         set(),
     ),
     RealFile(
@@ -377,6 +379,7 @@ def found_in(tmp_path: Path, name: str, text: str) -> list[dict[str, Value]]:
 
 def test_mysql2_in_javascript(tmp_path: Path) -> None:
     text = """
+    import mysql from "mysql2/promise";
     // createPool({ connectionLimit: 99 })
     const pool = mysql.createPool({
       host: "db", ssl: { connectionLimit: 3 },
@@ -402,6 +405,178 @@ def test_durations_of_hikaricp_have_units(tmp_path: Path) -> None:
     ]
 
 
-def test_go_reads_hours_and_minutes(tmp_path: Path) -> None:
-    text = "package a\nfunc (s *S) Open() { db.SetConnMaxLifetime(2 * time.Hour); db.SetConnMaxIdleTime(time.Minute) }"
-    assert found_in(tmp_path, "a.go", text) == [{"SetConnMaxLifetime": 7200, "SetConnMaxIdleTime": 60}]
+GO_VALUES = {
+    "db.SetConnMaxLifetime(2 * time.Hour)": 7200, "db.SetConnMaxLifetime(time.Minute)": 60,
+    "db.SetConnMaxLifetime(time.Duration(90) * time.Second)": 90, "db.SetConnMaxLifetime(180000000000)": 180,
+    "db.SetConnMaxLifetime(time.Duration(cfg.Life) * time.Second)": None, "db.SetConnMaxLifetime(time.Hour / 2)": None,
+    "db.SetConnMaxLifetime(5*time.Minute + 30*time.Second)": None, "db.SetConnMaxLifetime(life)": None,
+    "db.SetMaxOpenConns(2 * 8)": 16, "db.SetMaxOpenConns(-1)": -1, "db.SetMaxOpenConns(1_000)": 1000,
+    "db.SetMaxOpenConns(max(4, 10))": None, "db.SetMaxOpenConns(10 + 5)": None,
+    "db.SetMaxOpenConns(runtime.NumCPU() * 2)": None, 'db.SetMaxOpenConns(env.Int("POOL", 12))': 12,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("line", GO_VALUES)
+def test_values_in_go(tmp_path: Path, line: str) -> None:
+    (settings,) = found_in(tmp_path, "a.go", f"package a\nfunc f() {{ {line} }}")
+    assert list(settings.values()) == [GO_VALUES[line]]
+
+
+def test_pools_in_go_are_told_apart_by_what_their_limits_are_set_of(tmp_path: Path) -> None:
+    text = """package a
+    type limits interface { SetMaxOpenConns(n int) }
+    func (a *A) Open() { a.db.SetMaxOpenConns(5); a.log.SetMaxOpenConns(6) }
+    func (b *B) Open() { b.db.SetMaxOpenConns(7) }
+    func (b *B) Tune() { b.db.SetMaxIdleConns(7) }
+    """
+    pools = found_in(tmp_path, "a.go", text)
+    assert pools == [{"SetMaxOpenConns": 5}, {"SetMaxOpenConns": 6}, {"SetMaxOpenConns": 7, "SetMaxIdleConns": 7}]
+
+
+JAVASCRIPT_VALUES = {
+    "60_000": 60_000, "60 * 1000": 60_000, "-1": -1, "Number(process.env.POOL || '12')": 12, "env.A ?? 7": 7,
+    "parseInt(process.env.POOL ?? '9', 10)": 9, "null": 0, "Number(process.env.MYSQL2_POOL)": None, "1e3": None,
+    "Math.max(2, 20)": None, "x ? 5 : 10": None, "Infinity": None, "size": None,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("value", JAVASCRIPT_VALUES)
+def test_values_in_javascript(tmp_path: Path, value: str) -> None:
+    text = f"const m = require('mysql2'); m.createPool({{ connectionLimit: {value} }})"
+    assert found_in(tmp_path, "a.ts", text) == [{"connectionLimit": JAVASCRIPT_VALUES[value]}]
+
+
+@pytest.mark.parametrize(
+    "text", ["require('mysql'); createPool({connectionLimit: 5})", "require('mysql2'); function createPool(a) {}"]
+)
+def test_other_libraries_in_javascript_are_none_of_mysql2(tmp_path: Path, text: str) -> None:
+    (tmp_path / "a.js").write_text(text)
+    with pytest.raises(BadInput, match="no settings of a pool"):
+        read_pools(tmp_path / "a.js")
+
+
+PYTHON_VALUES = {
+    "int(os.environ['X'], 10)": None, "max(20, 5)": None, "random.choice(3, 9)": None, "10 + 0": 10, "7 // 0": None,
+    "getenv('A', '8')": 8, "env.int('A', default=6)": 6, "1e400": None, "10 ** 400": None, "-5": -5,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("value", PYTHON_VALUES)
+def test_values_in_python(tmp_path: Path, value: str) -> None:
+    assert found_in(tmp_path, "a.py", f"create_engine(u, pool_size={value})") == [{"pool_size": PYTHON_VALUES[value]}]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SQLALCHEMY_ENGINE_OPTIONS: dict = {'pool_size': 4}",
+        "app.config['SQLALCHEMY_ENGINE_OPTIONS'] = dict(pool_size=4)",
+        "app.config.update(SQLALCHEMY_ENGINE_OPTIONS={'pool_size': 4})",
+        "async def options(): return {'pool_size': 4}\nSQLALCHEMY_ENGINE_OPTIONS = options()",
+    ],
+)
+def test_flask_s_options_in_every_form(tmp_path: Path, text: str) -> None:
+    assert found_in(tmp_path, "a.py", text) == [{"pool_size": 4}]
+
+
+@pytest.mark.parametrize("call", ["create_engine('sqlite://')", "create_engine(u, poolclass=NullPool)"])
+def test_other_databases_and_pools_without_a_size_are_left_out(tmp_path: Path, call: str) -> None:
+    (tmp_path / "a.py").write_text(call)
+    with pytest.raises(BadInput, match="no settings of a pool"):
+        read_pools(tmp_path / "a.py")
+
+
+def test_a_pool_of_django_beside_its_connections(tmp_path: Path) -> None:
+    text = "D = {'default': {'CONN_MAX_AGE': 60, 'POOL_OPTIONS': {'POOL_SIZE': 4, 'pool_size': 9}}}"
+    assert found_in(tmp_path, "a.py", text) == [{"CONN_MAX_AGE": 60}, {"POOL_SIZE": 4}]
+
+
+def test_a_profile_overrides_the_documents_without_one(tmp_path: Path) -> None:
+    text = """
+spring.datasource.hikari: {maximum-pool-size: 10, max-lifetime: 900000, data-source-properties: {maxLifetime: 1}}
+---
+spring: {config: {activate: {on-profile: prod}}, datasource: {hikari: {maximum-pool-size: 200}}}
+---
+spring: {config: {activate: {on-profile: dev}}, datasource: {hikari: {maximum-pool-size: 5}}}
+"""
+    sizes = [10, 200, 5]
+    assert found_in(tmp_path, "a.yml", text) == [{"maximumPoolSize": size, "maxLifetime": 900_000} for size in sizes]
+
+
+def test_merged_mappings_and_lists_in_yaml(tmp_path: Path) -> None:
+    text = """
+base: &base {maximum-pool-size: 7}
+sources:
+  - hikari: {<<: *base, max-lifetime: 900000}
+"""
+    assert {"maximumPoolSize": 7, "maxLifetime": 900_000} in found_in(tmp_path, "a.yml", text)
+
+
+def test_names_of_dynamic_datasource_hold_only_there(tmp_path: Path) -> None:
+    assert found_in(tmp_path, "a.yml", "spring.datasource.hikari: {max-pool-size: 5, minimum-idle: 1}") == [
+        {"minimumIdle": 1}
+    ]
+
+
+def test_dbcp2_in_spring_boot_has_durations(tmp_path: Path) -> None:
+    assert found_in(tmp_path, "a.yml", "spring.datasource.dbcp2: {max-total: 5, max-wait: 5s}") == [
+        {"maxTotal": 5, "maxWaitMillis": 5_000}
+    ]
+
+
+def test_an_option_file_with_indentation_and_quotes(tmp_path: Path) -> None:
+    text = (
+        "[mysqld]\n  max_connections = '500'\n    back-log=3\n[client]\nwait_timeout = 1\n[DEFAULT]\nwait_timeout = 2\n"
+    )
+    assert found_in(tmp_path, "my.cnf", text) == [{"max_connections": 500, "back_log": 3}]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("hikari.properties", "maximumPoolSize=\\u12"),
+        ("hikari.properties", "maximumPoolSize=1e309\nmaxLifetime=nan\nidleTimeout=-Infinity"),
+        ("hikari.properties", "maximumPoolSize=" + "9" * 500),
+        ("druid.properties", "maxWait=${A}\nremoveAbandoned=true\nremoveAbandonedTimeout=${X}"),
+        ("a.py", "create_engine(u, pool_size=1e308 * 10)"),
+        ("a.py", "create_engine(u, pool_size=" + "-" * 3000 + "1)"),
+        (
+            "a.js",
+            "require('mysql2'); createPool({connectionLimit: Infinity, queueLimit: 1e999, maxIdle: 9".ljust(400, "9"),
+        ),
+        ("a.go", "func f() { db.SetMaxOpenConns(" + "9" * 500 + ") }"),
+        ("a.go", "func f() { db.SetMaxOpenConns("),
+        ("my.cnf", "[mysqld]\nmax_connections = 1e999\nwait_timeout = inf"),
+        ("a.yml", "hikari: {maximum-pool-size: .inf, max-lifetime: [1, 2]}"),
+    ],
+)
+def test_odd_values_are_refused_or_unknown(poolsize_here: Command, tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_text(text)
+    for words in ([], ["--json"], ["--size", "9", "--json"]):
+        done = poolsize_here("config", "--check", name, *words)
+        assert done.returncode in {0, 2}, done.stderr
+        assert "NaN" not in done.stdout
+        assert "Infinity" not in done.stdout.replace("-Infinity", "") or name.startswith("hikari")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.js", "require('mysql2');" + "createPool(" * 20_000),
+        ("a.py", "create_engine(u, pool_size=5)\n" * 4_000),
+        ("a.go", "db.SetMaxOpenConns(" * 20_000),
+    ],
+)
+def test_the_time_to_read_grows_with_the_length(tmp_path: Path, name: str, text: str) -> None:
+    """Ten times the text takes about ten times as long; a quadratic reader would take a hundred times."""
+
+    def seconds(part: str) -> float:
+        (tmp_path / name).write_text(part)
+        begin = time.process_time()
+        with suppress(BadInput):
+            read_pools(tmp_path / name)
+        return time.process_time() - begin
+
+    short, whole = seconds(text[: len(text) // 10]), seconds(text)
+    assert whole < 40 * max(short, 0.05)

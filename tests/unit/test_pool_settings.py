@@ -1,6 +1,8 @@
 """`poolsize config`: the settings' values, and what the stacks have in common."""
 
 import json
+import re
+from math import ceil
 from typing import Any
 
 import pytest
@@ -9,7 +11,14 @@ from hypothesis import strategies as st
 
 from poolsize.answer.fleet import ServerLimit, Service
 from poolsize.answer.fleet_plan import plan_fleet
-from poolsize.answer.pool_settings import MeasuredTimes, PoolSettings, ServerFacts, measured_times, pool_settings
+from poolsize.answer.pool_settings import (
+    MeasuredTimes,
+    PoolSettings,
+    ServerFacts,
+    measured_times,
+    pool_settings,
+    wait_limit_seconds,
+)
 from poolsize.answer.recommendation import recommend
 from poolsize.errors import BadInput
 from poolsize.present.config.configuration import WIDTH, configuration
@@ -44,13 +53,19 @@ PUBLISHED = {
     },
 }  # fmt: skip
 """Source: "Connection pool survey: dbcp, druid, c3p0, tomcat-jdbc, HikariCP", its recommended configurations."""
-BEYOND_THE_SURVEY = {"druid": set(), "dbcp2": {"maxConnLifetimeMillis"}, "c3p0": {"c3p0.maxConnectionAge"}}
+BEYOND_THE_SURVEY = {
+    "druid": set(), "dbcp2": {"maxConnLifetimeMillis", "validationQueryTimeout"},
+    "c3p0": {"c3p0.maxConnectionAge", "c3p0.connectionIsValidTimeout"},
+}  # fmt: skip
+OTHER_THAN_THE_SURVEY = {"c3p0.numHelperThreads": 3}
+"""Its reason is in the configuration: with a single thread, a check of a dead connection holds up all others."""
 
 
 @pytest.mark.parametrize("stack", PUBLISHED)
 def test_the_published_advice_comes_out_for_15_connections(stack: str) -> None:
     written = values(stack, settings(15))
-    assert {name: value for name, value in written.items() if name in PUBLISHED[stack]} == PUBLISHED[stack]
+    advised = PUBLISHED[stack] | {name: value for name, value in OTHER_THAN_THE_SURVEY.items() if stack in name}
+    assert {name: value for name, value in written.items() if name in PUBLISHED[stack]} == advised
     assert set(written) - set(PUBLISHED[stack]) == BEYOND_THE_SURVEY[stack]
     for setting in configuration(STACKS[stack], settings(15)).settings:
         assert setting.why
@@ -60,10 +75,11 @@ def test_the_survey_checks_every_90_s_where_the_server_waits_for_120_s() -> None
     assert settings(wait_timeout=120).idle_check_seconds == 90
 
 
-@given(wait_timeout=st.integers(40, 10**7), size=st.integers(1, 5000), p99=st.floats(0, 1e6), usage=st.floats(0.1, 1e5))
+@given(wait_timeout=st.integers(4, 10**7), size=st.integers(1, 5000), p99=st.floats(0, 1e6), usage=st.floats(0.1, 1e5))
 def test_every_time_is_shorter_than_the_servers(wait_timeout: int, size: int, p99: float, usage: float) -> None:
     of = settings(size, wait_timeout, MeasuredTimes("a.jsonl", size, p99, usage, usage))
-    assert 30 <= of.idle_check_seconds < of.lifetime_seconds < wait_timeout
+    assert 1 <= of.idle_check_seconds < wait_timeout
+    assert 1 <= of.lifetime_seconds < wait_timeout
     assert of.idle_limit_seconds <= of.lifetime_seconds
     assert 1000 * of.wait_limit_seconds >= max(1000, 2 * p99)
     assert 1000 * (of.wait_limit_seconds - 1) < max(1000, 2 * p99)
@@ -72,8 +88,11 @@ def test_every_time_is_shorter_than_the_servers(wait_timeout: int, size: int, p9
 
 
 def test_a_server_that_ends_connections_at_once_is_refused() -> None:
-    with pytest.raises(BadInput, match="wait_timeout is 39 s"):
-        settings(wait_timeout=39)
+    with pytest.raises(BadInput, match="wait_timeout is 3 s"):
+        settings(wait_timeout=3)
+    with pytest.raises(BadInput, match="every 30 s at the most often"):
+        configuration(STACKS["hikaricp"], settings(wait_timeout=39))
+    assert values("hikaricp", settings(wait_timeout=40))["keepaliveTime"] == 30_000
 
 
 def test_the_wait_limit_is_that_of_the_measurement() -> None:
@@ -84,6 +103,7 @@ def test_the_wait_limit_is_that_of_the_measurement() -> None:
     assert times
     summary = analysis.at(times.measured_size)
     assert (times.wait_p99_ms, times.usage_p99_ms) == (summary.wait.p99, summary.usage.p99)
+    assert wait_limit_seconds(times) == max(1, ceil(2 * summary.wait.p99 / 1000))
 
 
 @pytest.mark.parametrize("stack", STACKS)
@@ -92,7 +112,9 @@ def test_each_setting_has_a_reason_and_no_line_is_too_long(stack: str) -> None:
     assert configured.settings
     for setting in configured.settings:
         assert setting.why.endswith("."), setting
-        assert STACKS[stack].literal(setting.value) in configured.text
+        name = re.escape(re.split(r"[.]", setting.name)[-1].lower())
+        value = re.escape(STACKS[stack].literal(setting.value).lower())
+        assert re.search(rf"{name}\W+(?:. )?{value}(?!\d)", configured.text.lower().replace('"', "")), setting
     comment = STACKS[stack].comment
     for line in configured.text.splitlines():
         assert len(line) <= WIDTH or not line.lstrip().startswith(comment), line
@@ -123,12 +145,15 @@ def test_the_fleet_gets_the_pool_of_each_process(poolsize_here: Command) -> None
     ("words", "line"),
     [
         (["--for", "hikari", "--size", "9"], "--for hikari: no such stack; did you mean hikaricp?"),
+        (["--for", "xyz", "--size", "9"], "--for xyz: no such stack; poolsize config --list shows all"),
+        (["--for", "php-fpm", "--size", "9", "--processes", "2"], "--processes 2: the workers of PHP-FPM"),
+        (["--check", "a.yml", "--list"], "give one of: --for STACK"),
         (["--for", "hikaricp"], "give the recommended connections: either --size, or a measured --run"),
         (["--for", "hikaricp", "--size", "9", "--run", "a.jsonl"], "either --size, or a measured --run"),
-        (["--size", "9"], "name what to configure"),
+        (["--size", "9"], "give one of: --for STACK"),
         (["--for", "hikaricp", "--size", "0"], "--size 0"),
         (["--for", "mysql-connector-python", "--size", "33"], "up to 32 connections"),
-        (["--for", "go", "--check", "a.go"], "leave --for out"),
+        (["--for", "go", "--check", "a.go"], "give one of: --for STACK"),
     ],
 )
 def test_bad_input_is_refused(poolsize_here: Command, words: list[str], line: str) -> None:
@@ -148,3 +173,40 @@ def test_pools_that_do_not_fit_are_explained(poolsize_here: Command) -> None:
 def test_every_template_belongs_to_a_stack() -> None:
     folder = shipped("poolsize/present/config/templates")
     assert {path.name for path in folder.iterdir()} == {f"{stack.template}.j2" for stack in STACKS.values()}
+
+
+def test_a_limit_or_a_floor_that_changes_the_size_is_named(poolsize_here: Command) -> None:
+    limited = poolsize_here("config", "--for", "hikaricp", "--size", "33", "--max-connections", "40")
+    assert "maximumPoolSize=30" in limited.stdout
+    assert "30 connections. Recommended (--size): 33 connections" in limited.stdout
+    assert "The server's limit keeps the pools small" in limited.stderr
+    threads = ["--app-threads", "3", "--connections-per-thread", "4"]
+    floored = poolsize_here("config", "--for", "hikaricp", "--size", "5", *threads)
+    assert "maximumPoolSize=10" in floored.stdout
+    assert "Deadlock floor of each process: 10" in floored.stderr
+
+
+@pytest.mark.parametrize("stack", ["proxysql", "maxscale", "my.cnf"])
+def test_a_proxy_or_the_server_is_configured_beyond_the_present_limit(poolsize_here: Command, stack: str) -> None:
+    words = ["--size", "200", "--instances", "90", "--max-connections", "50", "--json"]
+    done = poolsize_here("config", "--for", stack, *words)
+    assert done.returncode == 0, done.stderr
+    (values,) = [
+        each["value"] for each in json.loads(done.stdout)["settings"] if each["name"].endswith("max_connections")
+    ][-1:]
+    assert values >= 90 * 2 + 10
+
+
+def test_a_thread_pool_has_a_group_for_each_core(poolsize_here: Command) -> None:
+    run = str(EXAMPLES["oltp_read_write-mariadb-thread-pool"])
+    answer = json.loads(poolsize_here("config", "--for", "my.cnf", "--run", run, "--json").stdout)
+    written = {each["name"]: each["value"] for each in answer["settings"]}
+    assert written["thread_pool_size"] == example("oltp_read_write-mariadb-thread-pool").setting.cores
+    without = poolsize_here("config", "--for", "my.cnf", "--run", str(EXAMPLES["oltp_read_write-mariadb"]))
+    assert "thread_pool_size" not in without.stdout
+
+
+def test_a_run_s_path_stays_in_its_comment() -> None:
+    of = settings(measured=MeasuredTimes("a\nb" * 60, 15, 10, 10, 10))
+    for line in configuration(STACKS["hikaricp"], of).text.splitlines():
+        assert line.startswith("#") or "=" in line or not line

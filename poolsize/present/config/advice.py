@@ -13,14 +13,14 @@ TIME_WAIT_SECONDS = 60
 
 def advice(stack: Stack, settings: PoolSettings) -> tuple[str, ...]:
     """Return the advice for an application with this pool; for a proxy or the server, none."""
-    if stack.of_all:
+    if stack.shared_by_all:
         return ()
     return tuple(
         line
         for line in (
-            _callers_timeout(settings),
+            _callers_timeout(settings) if stack.has_wait_limit else None,
             _two_pools(settings),
-            _job_workers(settings),
+            None if stack.workers_are_processes else _job_workers(settings),
             _keep_connections(),
             _prepared_statements(stack),
         )
@@ -54,7 +54,7 @@ def _two_pools(settings: PoolSettings) -> str | None:
 def _job_workers(settings: PoolSettings) -> str:
     return (
         f"Workers that take jobs from a queue: at most {settings.size} in a process with this pool. Each holds a "
-        "connection while it works; more workers only wait for one."
+        "connection while it works; further workers only wait for a connection."
     )
 
 
@@ -62,7 +62,8 @@ def _keep_connections() -> str:
     rate = EPHEMERAL_PORTS // TIME_WAIT_SECONDS
     return (
         f"Keep connections open. A connection that the client closes holds its port for {TIME_WAIT_SECONDS} s "
-        f"(TIME_WAIT): with Linux's {count(EPHEMERAL_PORTS, 'port')}, at most {rate} connections a second are possible."
+        f"(TIME_WAIT): with Linux's {count(EPHEMERAL_PORTS, 'port')}, at most {rate} connections a second are possible "
+        "from one address to one server."
     )
 
 

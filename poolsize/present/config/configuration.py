@@ -12,7 +12,7 @@ from poolsize.present.config.advice import advice
 from poolsize.present.config.sources import sources
 from poolsize.present.config.stacks import Stack, require_fits
 
-ADVICE = "What no setting can do:"
+ADVICE = "Beyond these settings:"
 WIDTH = 100
 """Columns; longer comments are wrapped."""
 
@@ -42,7 +42,7 @@ class Configuration:
 
 def configuration(stack: Stack, settings: PoolSettings) -> Configuration:
     """Return the configuration of a stack. Raises BadInput for a pool that is larger than the library accepts."""
-    if not stack.of_all:
+    if not stack.shared_by_all:
         require_fits(stack, settings)
     writer = _Writer(stack)
     notes = advice(stack, settings)
@@ -65,8 +65,8 @@ class _Writer:
 
     def why(self, text: str) -> str:
         """Return the reason of the settings below as a comment."""
-        self._why = text
-        return f"{self.stack.comment} {text}"
+        self._why = " ".join(text.split())
+        return f"{self.stack.comment} {self._why}"
 
     def value(self, name: str, value: Any, unit: str | None = None) -> str:
         """Return a value as the file writes it, and note the setting."""
@@ -95,6 +95,7 @@ def _wrapped(text: str, comment: str) -> str:
             continue
         start = f"{match[1]}{comment} "
         lines += textwrap.wrap(
-            match[2], WIDTH, initial_indent=start, subsequent_indent=start, break_on_hyphens=False
+            match[2], WIDTH, initial_indent=start, subsequent_indent=start, break_on_hyphens=False,
+            break_long_words=False,
         )  # fmt: skip
     return "\n".join(lines) + "\n"

@@ -5,17 +5,17 @@ from dataclasses import dataclass
 from poolsize.answer.pool_settings import ASSUMED_USAGE_MS, DEFAULT_WAIT_TIMEOUT_SECONDS, PoolSettings
 from poolsize.units import count, milliseconds
 
-SURVEY = "a survey of five JDBC pools"
+SURVEY = 'the survey "Connection pool survey: dbcp, druid, c3p0, tomcat-jdbc, HikariCP"'
 
 
 @dataclass(frozen=True)
 class Sources:
     """The sentences, one for each setting.
 
-    size, minimum, wait_limit, lifetime, idle_limit, idle_check: as the fields of PoolSettings. no_borrow_check: why
-    connections are not tested when they are borrowed. total: why a proxy has the connections of all clients.
-    server_connections, wait_timeout: of the server. lifetime_text: the lifetime itself. wait_timeout_known: whether the
-    server's wait_timeout is known.
+    size, minimum, wait_limit, lifetime, idle_limit, idle_check, longest_queue: as the fields of PoolSettings.
+    lifetime_unchecked: of a pool that checks no idle connection. lifetime_text: the lifetime itself, e.g. "30 min".
+    total: of what all processes share. no_borrow_check: why borrowed connections are not tested.
+    server_connections, wait_timeout: of the server's own settings. server_ends_idle: what is known of its wait_timeout.
     """
 
     size: str
@@ -23,30 +23,33 @@ class Sources:
     minimum: str
     wait_limit: str
     lifetime: str
+    lifetime_unchecked: str
+    lifetime_text: str
     idle_limit: str
     idle_check: str
     no_borrow_check: str
     longest_queue: str
     server_connections: str
     wait_timeout: str
-    lifetime_text: str
-    wait_timeout_known: str
+    server_ends_idle: str
 
 
 def sources(settings: PoolSettings) -> Sources:
     """Return the sentences for the settings of a pool."""
+    lifetime, idle_limit = seconds_text(settings.lifetime_seconds), seconds_text(settings.idle_limit_seconds)
+    replaced = f"A connection is replaced after {lifetime}. {_server_ends_idle(settings)}"
     return Sources(
         size=_size(settings),
-        total=_total(settings),
-        minimum=f"Connections that an idle pool keeps open. Source: {SURVEY}.",
+        total=f"{_recommended(settings)}, for all clients of the database together.",
+        minimum=f"Connections that the pool keeps open without load. Source: {SURVEY}.",
         wait_limit=_wait_limit(settings),
-        lifetime=(
-            f"A connection is replaced after {seconds_text(settings.lifetime_seconds)}. {_wait_timeout(settings)} "
-            "A limit of a firewall or a load balancer must be longer, too."
+        lifetime=replaced,
+        lifetime_unchecked=(
+            f"{replaced} Choose less if a firewall or a load balancer between ends idle connections sooner: nothing "
+            "checks them."
         ),
-        lifetime_text=seconds_text(settings.lifetime_seconds),
-        wait_timeout_known=_wait_timeout(settings),
-        idle_limit=f"A surplus connection ends after so long without use. Source: {SURVEY}.",
+        lifetime_text=lifetime,
+        idle_limit=f"A connection ends when it was not used for {idle_limit}. Source: {SURVEY}.",
         idle_check=(
             f"Idle connections are pinged every {seconds_text(settings.idle_check_seconds)}, in the background: "
             "neither the server nor a firewall then ends them unnoticed."
@@ -57,31 +60,37 @@ def sources(settings: PoolSettings) -> Sources:
         longest_queue=_longest_queue(settings),
         server_connections=_server_connections(settings),
         wait_timeout=(
-            f"An idle connection ends after so long. The pools replace a connection after "
-            f"{seconds_text(settings.lifetime_seconds)}, which must be less."
+            f"The server ends a connection that is idle for {seconds_text(settings.wait_timeout_seconds)}. The pools "
+            f"replace a connection sooner, after {lifetime}."
         ),
+        server_ends_idle=_server_ends_idle(settings),
     )
 
 
 def _size(settings: PoolSettings) -> str:
+    together = ", for all clients of the database together."
+    recommended = f"{_recommended(settings)}{together}"
+    if settings.is_reduced:
+        why = "The deadlock floor needs more" if settings.plan.connections > settings.plan.size else FEWER
+        recommended = f"{recommended} {why}."
     if not settings.fleet_known:
+        size = f"{count(settings.size, 'connection')}. " if settings.is_reduced else ""
         return (
-            f"{_recommended(settings)}, for all clients of the database together. If more than one process has such a "
-            "pool, divide the connections: give --instances and --processes."
+            f"{size}{recommended} If more than one process has such a pool, divide the connections: give --instances "
+            "and --processes."
         )
-    plan = settings.plan
     each = f"{count(settings.size, 'connection')} in each of {count(settings.service.pools, 'process', 'processes')}"
-    return f"{each}: together {plan.connections:,}. {_recommended(settings)}, for all clients of the database together."
+    return f"{each}: together {settings.plan.connections:,}. {recommended}"
 
 
-def _total(settings: PoolSettings) -> str:
-    return f"{_recommended(settings)}, for all clients of the database together."
+FEWER = "The server's limit, or the number of processes, allows fewer"
+"""Why all pools together have fewer connections than recommended."""
 
 
 def _recommended(settings: PoolSettings) -> str:
     size = count(settings.plan.size, "connection")
     if settings.measured is None:
-        return f"Recommended: {size}"
+        return f"Recommended (--size): {size}"
     return f"Recommended by the measurement in {settings.measured.path}: {size}"
 
 
@@ -113,13 +122,13 @@ def _server_connections(settings: PoolSettings) -> str:
         f"All pools open up to {count(needed, 'connection')} in a rolling deploy; {limit.reserve:,} more are for "
         "administrators, monitoring and other programs."
     )
-    if settings.server_connections > needed + limit.reserve:
-        present = "The server's limit" if limit.max_connections else "The server's default"
+    if settings.server_connections > settings.needed_connections:
+        present = "The server's limit" if settings.present_max_connections else "The server's default"
         return f"{text} {present} is enough."
-    return text
+    return f"{text} The server lowers max_connections if its open_files_limit is too small."
 
 
-def _wait_timeout(settings: PoolSettings) -> str:
+def _server_ends_idle(settings: PoolSettings) -> str:
     value = seconds_text(settings.wait_timeout_seconds)
     if settings.server.wait_timeout_seconds is not None:
         return f"The server ends a connection that is idle for {value} (its wait_timeout)."

@@ -1,4 +1,4 @@
-"""The judgement on the pools of a file as JSON."""
+"""The pools of a file with their findings, as JSON."""
 
 import json
 from collections.abc import Sequence

@@ -1,8 +1,8 @@
-"""The judgement on the pools of a file as text for a terminal."""
+"""The pools of a file with their findings, as text for a terminal."""
 
 from collections.abc import Sequence
 
-from poolsize.answer.pool_check import CheckedPool
+from poolsize.answer.pool_check import CheckedPool, Difference
 from poolsize.pool_files.library import HIKARICP, Value
 from poolsize.present.text.bullets import bullets
 from poolsize.present.text.sentences.findings import reason_sentences, warning_sentences
@@ -11,7 +11,7 @@ from poolsize.units import count
 
 
 def pool_checks_text(file: str, pools: Sequence[CheckedPool]) -> str:
-    """Return, for each pool of a file, its settings, what bites, and what differs from the recommendation."""
+    """Return, for each pool of a file, its settings, its findings, and what differs from the recommendation."""
     return "\n\n".join(_pool_text(file, pool) for pool in pools)
 
 
@@ -21,17 +21,17 @@ def _pool_text(file: str, checked: CheckedPool) -> str:
     most = f", up to {count(checked.most_connections, 'connection')}" if checked.most_connections else ""
     parts = [f"{pool.library.title} ({file}{place}){most}"]
     rows = tuple(
-        (setting, found.text if found.value is not None else f"{found.text} (unknown)", str(found.line))
-        for setting, found in pool.settings.items()
+        (setting, each.text if each.value is not None else f"{each.text} (unknown)", str(each.line))
+        for setting, each in pool.settings.items()
     )
     if rows:
         parts.append(Table(("setting", "value", "line"), rows).as_text())
     if warnings := warning_sentences(checked.findings):
         parts.append("Caution:\n" + bullets(warnings))
     if reasons := reason_sentences(checked.findings):
-        parts.append("Against the library's own advice:\n" + bullets(reasons))
+        parts.append("Departures from advice:\n" + bullets(reasons))
     if not checked.findings:
-        parts.append("No setting has a known trap.")
+        parts.append("No known problem.")
     if checked.differences is not None:
         parts.append(_differences_text(checked))
     return "\n\n".join(parts)
@@ -43,7 +43,7 @@ def _differences_text(checked: CheckedPool) -> str:
     rows = tuple(
         (
             each.name,
-            _text(each.found, each.unit) + (" (default)" if each.is_default else ""),
+            _in_file(each),
             _text(each.recommended, each.unit),
         )
         for each in checked.differences
@@ -54,9 +54,13 @@ def _differences_text(checked: CheckedPool) -> str:
     return f"Different from the recommendation; `poolsize config --for {stack}` has the reasons:\n\n{table}"
 
 
+def _in_file(difference: Difference) -> str:
+    if difference.in_file is None:
+        return "not set" if difference.is_default else "unknown"
+    return _text(difference.in_file, difference.unit) + (" (default)" if difference.is_default else "")
+
+
 def _text(value: Value, unit: str | None) -> str:
-    if value is None:
-        return "unknown"
     if isinstance(value, bool) or not isinstance(value, int | float):
         return str(value).lower() if isinstance(value, bool) else str(value)
     return f"{value:,}" + (f" {unit}" if unit else "")

@@ -4,18 +4,18 @@ env = environ.Env()
 
 
 def sample_db(environ_var, atomic_requests=True):
-    values = env.db(var=environ_var, default="mysql://sample:@localhost/sample_fifteen")
+    values = env.db(var=environ_var, default='mysql://sample:@localhost/sample_fifteen')
 
     values.update(
         {
             # one transaction a view
-            "ATOMIC_REQUESTS": atomic_requests,
+            'ATOMIC_REQUESTS': atomic_requests,
             # keep a connection for 300 seconds
-            "CONN_MAX_AGE": 300,
-            "ENGINE": "sample.db.mysql",
-            "OPTIONS": {
-                "charset": "utf8mb4",
-                "isolation_level": "read committed",
+            'CONN_MAX_AGE': 300,
+            'ENGINE': 'sample.db.mysql',
+            'OPTIONS': {
+                'charset': 'utf8mb4',
+                'isolation_level': 'read committed',
             },
         }
     )
@@ -24,8 +24,8 @@ def sample_db(environ_var, atomic_requests=True):
 
 
 DATABASES = {
-    "default": sample_db("SAMPLE_DEFAULT_URL"),
+    'default': sample_db('SAMPLE_DEFAULT_URL'),
 }
 
 # not a Django connection, but the same values
-SAMPLE_SERVICES = sample_db("SAMPLE_DEFAULT_URL")
+SAMPLE_SERVICES = sample_db('SAMPLE_DEFAULT_URL')

@@ -1,5 +1,4 @@
 """Invented sample: create_async_engine with literal keywords and comments on the lines."""
-
 from sqlalchemy import URL
 from sqlalchemy.ext.asyncio import create_async_engine
 
@@ -8,7 +7,7 @@ from sample.conf import settings
 
 def make_url() -> URL:
     return URL.create(
-        drivername="mysql+asyncmy" if settings.KIND == "mysql" else "postgresql+asyncpg",
+        drivername='mysql+asyncmy' if settings.KIND == 'mysql' else 'postgresql+asyncpg',
         host=settings.HOST,
         port=settings.PORT,
     )

@@ -6,9 +6,10 @@ from poolsize.answer.finding import Code, Finding
 from poolsize.units import count
 
 HIKARICP = "HikariCP's README"
-HIKARICP_SIZING = "HikariCP's README, minimumIdle"
-GO_DRIVER = "go-sql-driver/mysql's README, Important settings"
-SURVEY = "a survey of five JDBC pools"
+GO_DRIVER = "the README of go-sql-driver/mysql, Important settings"
+SURVEY = 'the survey "Connection pool survey: dbcp, druid, c3p0, tomcat-jdbc, HikariCP"'
+WAIT_TIMEOUT = "MySQL's manual, wait_timeout"
+OF_SETTING = "the library's documentation, {setting}"
 
 
 def _default(finding: Finding) -> str:
@@ -17,17 +18,18 @@ def _default(finding: Finding) -> str:
 
 def _above_server(finding: Finding) -> str:
     values = finding.values
+    server = "A server with the default max_connections" if values["is_default"] else "The server"
     return (
-        f"A single pool may open {count(values['connections'], 'connection')}. A server with the default "
-        f"max_connections admits {values['max_connections']:,} for all clients. Source: the server's manual."
+        f"This pool alone may open {count(values['connections'], 'connection')}. {server} admits "
+        f"{values['max_connections']:,} for all clients. Source: MySQL's manual, max_connections."
     )
 
 
-def _waits_for_ever(finding: Finding) -> str:
+def _waits(finding: Finding) -> str:
     values = finding.values
     return (
-        f"{values['setting']} {values['value']:.0f}{_default(finding)} has no wait limit: while all connections are "
-        "borrowed, a borrower waits for ever. Set a limit. Source: the library's documentation of this setting."
+        f"{values['setting']} {values['value']:.0f}{_default(finding)} sets no limit for waiting: while all "
+        f"connections are borrowed, a borrower waits until one is given back. Source: {OF_SETTING.format(**values)}."
     )
 
 
@@ -35,14 +37,14 @@ def _unlimited(finding: Finding) -> str:
     values = finding.values
     return (
         f"{values['setting']} {values['value']:.0f}{_default(finding)} sets no limit: the pool opens any number of "
-        "connections, until the server refuses them. Source: the library's documentation of this setting."
+        f"connections, until the server refuses them. Source: {OF_SETTING.format(**values)}."
     )
 
 
 def _queue_unlimited(finding: Finding) -> str:
     return (
-        f"{finding.values['setting']} 0{_default(finding)} lets any number of borrowers wait, and mysql2 has no wait "
-        "limit. Set a limit. Source: mysql2's documentation of createPool."
+        f"queueLimit {finding.values['value']:.0f}{_default(finding)} lets any number of borrowers wait, and mysql2 "
+        "has no limit for the time that they wait. Source: mysql2's documentation, createPool."
     )
 
 
@@ -58,7 +60,7 @@ def _closes_idle(finding: Finding) -> str:
     return (
         f"The pool keeps {values['kept']:,} idle connections ({values['setting']}{_default(finding).rstrip(',')}) and "
         "closes the others when they are given back: under load it opens connections all the time. Set it to the "
-        "largest number of connections. Source: the library's documentation of this setting."
+        f"largest number of connections. Source: {OF_SETTING.format(**values)}."
     )
 
 
@@ -66,33 +68,53 @@ def _outlives_server(finding: Finding) -> str:
     values = finding.values
     kept = "for ever" if values["value"] is None else f"for {values['value']:,.0f} s"
     return (
-        f"An idle connection is kept {kept} ({values['setting']}{_default(finding).rstrip(',')}) without a check. The "
-        f"server ends it after {values['wait_timeout_seconds']:,} s (wait_timeout), and the next borrower gets an "
-        "error. Choose a shorter lifetime. Source: MySQL's manual, wait_timeout."
+        f"An idle connection is kept {kept} ({values['setting']}{_default(finding).rstrip(',')}) without a check in "
+        f"time. The server ends it after {values['wait_timeout_seconds']:,} s (wait_timeout), and the next borrower "
+        f"gets an error. Choose a shorter lifetime. Source: {WAIT_TIMEOUT}."
     )
 
 
 def _keepalive_over_lifetime(finding: Finding) -> str:
     values = finding.values
     return (
-        f"keepaliveTime {values['keepalive_ms']:,.0f} ms is not less than maxLifetime {values['lifetime_ms']:,.0f} ms: "
-        f"HikariCP then checks no idle connection. Source: {HIKARICP}, keepaliveTime."
+        f"keepaliveTime {values['keepalive_ms']:,.0f} ms is not less than the lifetime, {values['lifetime_ms']:,.0f} "
+        f"ms: HikariCP then checks no idle connection. Source: {HIKARICP}, keepaliveTime."
     )
 
 
-def _ignores(finding: Finding) -> str:
+def _below_least(finding: Finding) -> str:
+    values = finding.values
+    instead = "switches it off" if values["setting"] == "keepaliveTime" else "uses its default instead"
+    return (
+        f"{values['setting']} {values['value']:,.0f} ms is below the least value, {values['least']:,} ms: HikariCP "
+        f"{instead}. Source: {HIKARICP}, {values['setting']}."
+    )
+
+
+def _refused(finding: Finding) -> str:
     values = finding.values
     return (
         f"{values['setting']} {values['value']:,.0f} ms is below the least value, {values['least']:,} ms: HikariCP "
-        f"uses another value, or none at all. Source: {HIKARICP}, {values['setting']}."
+        f"does not start. Source: {HIKARICP}, {values['setting']}."
     )
+
+
+def _not_read(finding: Finding) -> str:
+    values = finding.values
+    return f"{values['library']} does not read {values['name']}: it has another name for this setting, or none."
+
+
+def _no_number(finding: Finding) -> str:
+    values = finding.values
+    return f"{values['name']} {values['text']} is no number: the library does not accept it."
 
 
 def _shrinks(finding: Finding) -> str:
     values = finding.values
     return (
         f"minimumIdle {values['least']:,} is less than maximumPoolSize {values['most']:,}: after a quiet time, the "
-        f"pool must open connections when load comes. Leave it out for a fixed size. Source: {HIKARICP_SIZING}."
+        "pool must open connections when load comes. Leave it out for a fixed size. "
+        f"Source: {HIKARICP}, minimumIdle."
     )
 
 
@@ -104,9 +126,11 @@ def _test_query(_: Finding) -> str:
 
 
 def _removes_abandoned(finding: Finding) -> str:
+    seconds = finding.values["seconds"]
+    after = "too long" if seconds is None else f"longer than {seconds:,.0f} s"
     return (
-        f"removeAbandoned ends connections that are borrowed for longer than {finding.values['seconds']:,.0f} s, in "
-        "the middle of their work. Use it only to look for leaks. Source: Druid's wiki, removeAbandoned."
+        f"removeAbandoned ends connections that are borrowed for {after}, in the middle of their work. Use it only to "
+        "look for leaks. Source: Druid's wiki, removeAbandoned."
     )
 
 
@@ -129,7 +153,7 @@ def _go_lifetime(finding: Finding) -> str:
     value = finding.values["value"]
     kept = "Connections have no longest lifetime" if value is None else f"SetConnMaxLifetime is {value:,.0f} s"
     return (
-        f"{kept}: the driver's authors advise less than {finding.values['most'] // 60} min, so that no connection is "
+        f"{kept}. The driver's authors advise less than {finding.values['most'] // 60} min, so that no connection is "
         f"used which the server or the network has ended. Source: {GO_DRIVER}."
     )
 
@@ -143,11 +167,9 @@ def _thread_cache(finding: Finding) -> str:
 
 
 def _wait_timeout(finding: Finding) -> str:
-    value = finding.values["value"]
     return (
-        f"The server ends connections that are idle for {value:,} s. The pools of all clients must replace or check "
-        "them sooner: HikariCP's maxLifetime is 1,800 s by default, and SQLAlchemy's pool_recycle is off. "
-        "Source: MySQL's manual, wait_timeout."
+        f"The server ends connections that are idle for {finding.values['value']:,} s. The pools of all clients must "
+        f"check or replace idle connections sooner; SQLAlchemy does neither by default. Source: {WAIT_TIMEOUT}."
     )
 
 
@@ -161,14 +183,17 @@ def _too_small(finding: Finding) -> str:
 
 POOL_CHECKS: Mapping[Code, Callable[[Finding], str]] = {
     Code.POOL_ABOVE_SERVER: _above_server,
-    Code.POOL_WAITS_FOR_EVER: _waits_for_ever,
+    Code.POOL_WAITS: _waits,
     Code.POOL_UNLIMITED: _unlimited,
     Code.POOL_QUEUE_UNLIMITED: _queue_unlimited,
     Code.POOL_TESTS_ON_BORROW: _tests_on_borrow,
     Code.POOL_CLOSES_IDLE: _closes_idle,
     Code.POOL_OUTLIVES_SERVER: _outlives_server,
     Code.POOL_KEEPALIVE_OVER_LIFETIME: _keepalive_over_lifetime,
-    Code.POOL_IGNORES: _ignores,
+    Code.POOL_BELOW_LEAST: _below_least,
+    Code.POOL_REFUSED: _refused,
+    Code.POOL_NOT_READ: _not_read,
+    Code.POOL_NO_NUMBER: _no_number,
     Code.POOL_SHRINKS: _shrinks,
     Code.POOL_TEST_QUERY: _test_query,
     Code.POOL_REMOVES_ABANDONED: _removes_abandoned,

@@ -22,10 +22,10 @@ def _limit_broken(finding: Finding) -> str:
     no_size = _under_load("no pool size", values)
     unchanged = "" if values["decides"] else ", so the limit does not change the recommended size"
     broken = (
-        f"{no_size} keeps the latency limit ({limits_text(values['limits_ms'])}){enough}{unchanged}. The lowest measured "
-        f"{values['quantile']} is {milliseconds(values['lowest_ms'])}, at {count(values['pool_size'], 'connection')}. "
-        f"By the fitted latency curve, {values['likeliest_size']} is most likely to keep the limit, with a "
-        f"probability of {probability_text(values['probability'])}."
+        f"{no_size} keeps the latency limit ({limits_text(values['limits_ms'])}){enough}{unchanged}. The lowest "
+        f"measured {values['quantile']} is {milliseconds(values['lowest_ms'])}, at "
+        f"{count(values['pool_size'], 'connection')}. By the fitted latency curve, {values['likeliest_size']} is most "
+        f"likely to keep the limit, with a probability of {probability_text(values['probability'])}."
     )
     if values["is_edge"]:
         return f"{broken} No larger pool was measured, and a larger pool may keep the limit: {_way_out(finding)}."
