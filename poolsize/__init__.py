@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from poolsize.analysis.analysis import Analysis, analyze
+    from poolsize.answer.application import Application
     from poolsize.answer.comparison import Comparison, compare
     from poolsize.answer.fleet import ServerLimit, Service, ServicePool
     from poolsize.answer.fleet_plan import FleetPlan, plan_fleet
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Analysis",
+    "Application",
     "Comparison",
     "FleetPlan",
     "Recommendation",
@@ -52,6 +54,7 @@ __all__ = [
 
 _HOMES = {
     "Analysis": "poolsize.analysis.analysis",
+    "Application": "poolsize.answer.application",
     "Comparison": "poolsize.answer.comparison",
     "FleetPlan": "poolsize.answer.fleet_plan",
     "Recommendation": "poolsize.answer.recommendation",

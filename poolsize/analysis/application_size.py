@@ -1,8 +1,8 @@
 """The pool size of an application, by the closed network fitted to a run.
 
 A connection in use is in the database, or it waits for its client. The run's client is the load generator, whose CPU is
-a station of the network. An application takes the place of this station as a delay: it takes time, but nothing queues
-for it. The time in the database stays as fitted.
+a station of the network. An application takes the place of this station: its CPU time, where it is known, as a station,
+and the rest of its time as a delay, for which nothing queues. The time in the database stays as fitted.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from poolsize.analysis.curve import PER_DOUBLING, candidates
-from poolsize.analysis.models.fitted_network import FittedNetwork
+from poolsize.analysis.models.closed_network import Station
+from poolsize.analysis.models.fitted_network import NOT_MEASURED, FittedNetwork
 from poolsize.analysis.stats.confidence import TAILS
 
 ADDED_MS = (0.0, 1.0, 2.0, 5.0, 20.0)
@@ -38,6 +39,7 @@ class ApplicationSize:
 
     usage_time_ms: mean usage time of a transaction when nothing queues. added_ms: the application's own part of it, in
     ms; the other part is the time in the database.
+    cpu_time_ms: the application's CPU time in added_ms; 0 where it is not known. cores: that the application may use.
     pool_size: the smallest within the tolerance of capacity in a share of CERTAINTY of the sampled networks.
     range: its 95 % range, from the uncertainty of the fitted network.
     throughput: transactions per second at pool_size. capacity: the highest throughput.
@@ -49,11 +51,23 @@ class ApplicationSize:
     range: tuple[int, int]
     throughput: float
     capacity: float
+    cpu_time_ms: float = 0.0
+    cores: int = 1
+
+    @property
+    def cpu(self) -> Station:
+        """The application's CPU, as a station of a network."""
+        return application_cpu(self.cpu_time_ms, self.cores)
 
     @property
     def is_certain(self) -> bool:
         """Whether the upper end of the range is at most WIDEST times the lower end."""
         return self.range[1] <= WIDEST * self.range[0]
+
+
+def application_cpu(cpu_time_ms: float, cores: int) -> Station:
+    """Return an application's CPU as a station. cpu_time_ms: of a transaction; 0 where it is not known."""
+    return Station(cpu_time_ms, cores) if cpu_time_ms else NOT_MEASURED
 
 
 def application_sizes(network: FittedNetwork, tolerance: float) -> tuple[ApplicationSize, ...]:
@@ -68,15 +82,18 @@ def application_sizes(network: FittedNetwork, tolerance: float) -> tuple[Applica
     return tuple(row for row in rows if row and row.is_certain)
 
 
-def size_for_usage_time(network: FittedNetwork, usage_time_ms: float, tolerance: float) -> ApplicationSize | None:
+def size_for_usage_time(
+    network: FittedNetwork, usage_time_ms: float, tolerance: float, cpu_time_ms: float = 0.0, cores: int = 1
+) -> ApplicationSize | None:
     """Return the pool size of an application with this usage time; None where it needs more than 2,000 connections.
 
-    usage_time_ms: mean when nothing queues; below the database's time, the application adds nothing. network,
-    tolerance: as in application_sizes.
+    usage_time_ms: mean when nothing queues; below the database's time, the application adds nothing. cpu_time_ms,
+    cores: as in ApplicationSize. network, tolerance: as in application_sizes.
     """
     samples = [(sample, max(0.0, usage_time_ms - sample.database_ms)) for sample in network.samples]
-    size = _size(network, max(0.0, usage_time_ms - network.database_ms), samples, tolerance)
-    return size and replace(size, usage_time_ms=usage_time_ms)
+    added_ms = max(0.0, usage_time_ms - network.database_ms)
+    size = _size(network, added_ms, samples, tolerance, application_cpu(cpu_time_ms, cores))
+    return size and replace(size, usage_time_ms=usage_time_ms, cpu_time_ms=cpu_time_ms, cores=cores)
 
 
 def shortest_usage_time_ms(network: FittedNetwork) -> float:
@@ -85,14 +102,18 @@ def shortest_usage_time_ms(network: FittedNetwork) -> float:
 
 
 def _size(
-    network: FittedNetwork, added_ms: float, samples: Sequence[tuple[FittedNetwork, float]], tolerance: float
+    network: FittedNetwork,
+    added_ms: float,
+    samples: Sequence[tuple[FittedNetwork, float]],
+    tolerance: float,
+    cpu: Station = NOT_MEASURED,
 ) -> ApplicationSize | None:
     """Return the pool size of an application. samples: sampled networks, and the time in ms that it adds in each."""
-    application = network.with_application(added_ms)
+    application = network.with_application(added_ms, cpu)
     plateau = _plateau(application, tolerance)
     if plateau is None:
         return None
-    plateaus = [_plateau(sample.with_application(sample_ms), tolerance) for sample, sample_ms in samples]
+    plateaus = [_plateau(sample.with_application(sample_ms, cpu), tolerance) for sample, sample_ms in samples]
     sizes = [sampled[0] if sampled else LARGEST for sampled in plateaus]
     low, enough, high = np.quantile(sizes, [TAILS[0], CERTAINTY, TAILS[1]], method="nearest").tolist()
     throughput = float(application.throughput([enough])[0])

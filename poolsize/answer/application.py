@@ -1,11 +1,13 @@
 """The pool size of the user's application, and why a run may not have one."""
 
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from poolsize.answer.finding import Code, Finding, reason, warning
 from poolsize.answer.price import DIGITS, Price
 from poolsize.errors import BadInput
+from poolsize.formula import MOST_CORES
 
 if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
     from poolsize.analysis.analysis import Analysis
@@ -41,12 +43,37 @@ def database_finding(analysis: "Analysis") -> Finding:
     )
 
 
-def size_for_application(analysis: "Analysis", usage_time_ms: float) -> "ApplicationSize":
-    """Return the pool size of an application with this usage time.
+@dataclass(frozen=True)
+class Application:
+    """The user's application.
 
-    usage_time_ms: mean of a transaction when nothing queues. A usage time below the database's time adds nothing.
+    usage_time_ms: mean usage time of a transaction when nothing queues. cpu_time_ms: CPU time of a transaction in the
+    application, under load; None where it is not known. cores: that all its instances may use together; None for 1.
+    Raises BadInput for values that no application has.
+    """
+
+    usage_time_ms: float
+    cpu_time_ms: float | None = None
+    cores: int | None = None
+
+    def __post_init__(self) -> None:
+        """Check the values."""
+        if self.cores is not None and self.cpu_time_ms is None:
+            raise BadInput(f"`app_cores` {self.cores}: also give the CPU time of a transaction, `app_cpu_time_ms`")
+        if self.cores is not None and not 1 <= self.cores <= MOST_CORES:
+            raise BadInput(f"`app_cores` {self.cores}: an application may use 1 to {MOST_CORES:,} cores")
+        if self.cpu_time_ms is not None and not 0 < self.cpu_time_ms <= self.usage_time_ms:
+            raise BadInput(
+                f"`app_cpu_time_ms` {self.cpu_time_ms:g}ms: it is a part of the usage time, {self.usage_time_ms:g}ms"
+            )
+
+
+def size_for_application(analysis: "Analysis", application: Application) -> "ApplicationSize":
+    """Return the pool size of an application. A usage time below the database's time adds nothing.
+
     Raises BadInput where the run has no such size, and for a usage time below half of the database's time.
     """
+    usage_time_ms = application.usage_time_ms
     from poolsize.analysis.application_size import LARGEST, size_for_usage_time
 
     network, text = analysis.models.network_with_client, f"`usage_time_ms` {usage_time_ms:g}ms"
@@ -57,7 +84,9 @@ def size_for_application(analysis: "Analysis", usage_time_ms: float) -> "Applica
             f"{text}: a transaction of this run takes {network.database_ms:.3g}ms in the database alone; give the mean "
             "usage time of the same transaction, measured where nothing queues"
         )
-    size = size_for_usage_time(network, usage_time_ms, analysis.plateau.tolerance)
+    size = size_for_usage_time(
+        network, usage_time_ms, analysis.plateau.tolerance, application.cpu_time_ms or 0.0, application.cores or 1
+    )
     if size is None:
         raise BadInput(f"{text}: the application needs more than {LARGEST:,} connections; give a shorter time")
     if not size.is_certain:
@@ -96,6 +125,8 @@ def application_findings(
             pool_size=size.pool_size,
             usage_time_ms=size.usage_time_ms,
             added_ms=size.added_ms,
+            cpu_time_ms=size.cpu_time_ms or None,
+            cores=size.cores,
             throughput=size.throughput,
             capacity=size.capacity,
             tolerance=plateau.tolerance,
@@ -156,7 +187,7 @@ def application_prices(analysis: "Analysis", size: "ApplicationSize", current: i
     assert network is not None
     measured = {measured.pool_size for measured in analysis.valid_sizes}
     pool_sizes = sorted({*measured, size.pool_size, *([current] if current else [])})
-    rates = network.with_application(size.added_ms).throughput(pool_sizes).tolist()
+    rates = network.with_application(size.added_ms, size.cpu).throughput(pool_sizes).tolist()
     return tuple(
         Price(pool_size, max(0.0, round(1 - rate / size.capacity, DIGITS)), None)
         for pool_size, rate in zip(pool_sizes, rates, strict=True)

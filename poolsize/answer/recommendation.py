@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from poolsize.answer.application import (
+    Application,
     application_findings,
     application_prices,
     beyond_measured,
@@ -122,15 +123,14 @@ def recommend(
     analysis: "Analysis | Run",
     limits: LatencyLimits | None = None,
     current: int | None = None,
-    usage_time_ms: float | None = None,
+    application: Application | None = None,
 ) -> Recommendation:
     """Return the recommendation of a complete run: its plateau's size, or the best size within the latency limits.
 
-    With a usage time, return the size for an application with that usage time; no latency limits hold for it.
+    With an application, return the size for that application; no latency limits hold for it.
 
     analysis: of the run, or the run itself. limits: of the total time; None for the limits that the sweep was given.
-    current: the user's pool size today, to compare with, or None. usage_time_ms: mean usage time of the application's
-    transaction when nothing queues, or None.
+    current: the user's pool size today, to compare with, or None.
     Raises WorkFailed for an incomplete run. Raises BadInput for a limit of a quantile that the run does not know, for a
     current size that no pool has, and for an argument that is neither an analysis nor a run. Raises BadInput for a
     usage time with latency limits, below the database's own time, or of a run that can't answer it.
@@ -138,9 +138,10 @@ def recommend(
     analysis = _analysis_of(analysis)
     if current is not None and not 1 <= current <= LARGEST_POOL:
         raise BadInput(f"`current` {current}: a pool has 1 to {LARGEST_POOL:,} connections")
-    if usage_time_ms is not None and limits not in {None, NO_LIMITS}:
+    if application is not None and limits not in {None, NO_LIMITS}:
         raise BadInput(
-            f"`usage_time_ms` {usage_time_ms:g}ms: a latency limit holds for the load generator only; leave one out"
+            f"`usage_time_ms` {application.usage_time_ms:g}ms: a latency limit holds for the load generator only; "
+            "leave one out"
         )
     _require_complete(analysis)
     start = starting_point(analysis.setting.cores, disks=analysis.setting.disks)
@@ -162,9 +163,9 @@ def recommend(
             estimates={"plateau": None},
         )
     assert analysis.plateau is not None  # a run without a plateau has a verdict without a size
-    if usage_time_ms is not None:
+    if application is not None:
         of_generator = _measured(analysis, analysis.plateau, start, NO_LIMITS, None)
-        return _of_application(analysis, of_generator, usage_time_ms, current)
+        return _of_application(analysis, of_generator, application, current)
     return _measured(analysis, analysis.plateau, start, limits_of_run(analysis) if limits is None else limits, current)
 
 
@@ -227,17 +228,17 @@ def _measured(
 
 
 def _of_application(
-    analysis: "Analysis", of_generator: Recommendation, usage_time_ms: float, current: int | None
+    analysis: "Analysis", of_generator: Recommendation, application: Application, current: int | None
 ) -> Recommendation:
     """Return the load generator's recommendation turned into the recommendation for an application."""
-    size = size_for_application(analysis, usage_time_ms)
+    size = size_for_application(analysis, application)
     kept = [finding for finding in of_generator.findings if finding.code in KEPT_FOR_APPLICATION]
     warnings = [
         finding
         for finding in of_generator.findings
         if finding.severity is Severity.WARNING and finding.code not in OF_GENERATOR_ALONE
     ]
-    doubts = short_usage_time(analysis, usage_time_ms), beyond_measured(analysis, size)
+    doubts = short_usage_time(analysis, application.usage_time_ms), beyond_measured(analysis, size)
     findings = (*application_findings(analysis, size, current), *kept, *warnings, *doubts)
     return replace(
         of_generator,

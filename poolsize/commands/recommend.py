@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from poolsize.answer.application import Application
 from poolsize.answer.fleet import Service
 from poolsize.answer.fleet_plan import FleetPlan, plan_fleet
 from poolsize.answer.latency_limit import LatencyLimits
@@ -33,6 +34,7 @@ if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
     from poolsize.analysis.analysis import Analysis
     from poolsize.facts.inspection import Inspection
 
+OF_APPLICATION = ("usage_time_ms", "app_cpu_time_ms", "app_cores")
 ASSUMED = (
     "no --cores given: the formula uses this machine's {cores}, as if the database runs here. "
     "Set --cores to the cores of the database's host"
@@ -68,6 +70,14 @@ ASSUMED = (
     "for that application.",
 )
 @click.option(
+    "--app-cpu-time",
+    "app_cpu_time_ms",
+    help="CPU time of a transaction in your application, under load, e.g. 0.6ms. It is a part of --usage-time.",
+)
+@click.option(
+    "--app-cores", type=int, help="Cores that all instances of your application may use together.  [default: 1]"
+)
+@click.option(
     "--url",
     help="Read the facts of this server: limits, who holds connections, the cache's hit rate. POOLSIZE_URL "
     "sets it too, unless --cores is given.",
@@ -78,7 +88,6 @@ ASSUMED = (
 def recommend(
     run_path: str | None,
     url: str | None,
-    usage_time_ms: str | None,
     current: int | None,
     max_p95_ms: str | None,
     max_p99_ms: str | None,
@@ -90,8 +99,8 @@ def recommend(
     The formula, connections = cores * 2 + effective_disks, is a place to start measuring.
     """
     limits = limits_of(max_p95_ms, max_p99_ms)
-    usage_ms = read_optional("usage_time_ms", usage_time_ms, positive_milliseconds)
-    if not run_path and (current is not None or limits is not None or usage_ms is not None):
+    of_app = _application(*(facts.pop(name) for name in OF_APPLICATION))
+    if not run_path and (current is not None or limits is not None or of_app is not None):
         raise BadInput("--usage-time, --current, --max-p95 and --max-p99 need a measured run: name it with --run")
     require_fleet()
     fleet = {name: facts.pop(name) for name in FLEET_OPTIONS}
@@ -105,7 +114,7 @@ def recommend(
         if facts["cores"] is None:
             click.echo(_per_core(inspection, facts, as_json=as_json))
             return
-    answer, note = (_measured(analysis, limits, current, usage_ms), None) if analysis else _from_formula(facts)
+    answer, note = (_measured(analysis, limits, current, of_app), None) if analysis else _from_formula(facts)
     plan = _fleet(answer, analysis, application(fleet, *threads), fleet) if has_fleet(fleet) else None
     if note:
         click.echo(f"poolsize: {note}", err=True)
@@ -115,6 +124,17 @@ def recommend(
         end_without_pools(plan)
 
 
+def _application(usage_time: str | None, cpu_time: str | None, cores: int | None) -> Application | None:
+    """Return the application that the options describe; None without a usage time. Raises BadInput."""
+    usage_ms = read_optional("usage_time_ms", usage_time, positive_milliseconds)
+    cpu_ms = read_optional("app_cpu_time_ms", cpu_time, positive_milliseconds)
+    if usage_ms is None:
+        if cpu_ms is not None or cores is not None:
+            raise BadInput("--app-cpu-time and --app-cores also need --usage-time")
+        return None
+    return Application(usage_ms, cpu_ms, cores)
+
+
 def _analysis(run_path: str, may_have: tuple[str, ...]) -> "Analysis":
     """Return the analysis of a run. Raises BadInput for an option that describes a host: the run has its own.
 
@@ -122,7 +142,7 @@ def _analysis(run_path: str, may_have: tuple[str, ...]) -> "Analysis":
     """
     ctx = click.get_current_context()
     for name in ctx.params:
-        if name not in {"run_path", "usage_time_ms", "as_json", *LIMITS, *FLEET_OPTIONS, *may_have} and (
+        if name not in {"run_path", *OF_APPLICATION, "as_json", *LIMITS, *FLEET_OPTIONS, *may_have} and (
             ctx.get_parameter_source(name) == click.core.ParameterSource.COMMANDLINE
         ):
             raise BadInput(f"--{name.replace('_', '-')}: the run contains this value; leave the option out")
@@ -179,11 +199,11 @@ def _as_text(answer: Recommendation, plan: FleetPlan | None, inspection: "Inspec
 
 
 def _measured(
-    analysis: "Analysis", limits: LatencyLimits | None, current: int | None, usage_time_ms: float | None
+    analysis: "Analysis", limits: LatencyLimits | None, current: int | None, of_app: Application | None
 ) -> Recommendation:
     from poolsize.answer.recommendation import recommend as recommend_from
 
-    return recommend_from(analysis, limits, current, usage_time_ms)
+    return recommend_from(analysis, limits, current, of_app)
 
 
 def _fleet(

@@ -3,10 +3,10 @@
     python -m tests.java [MYSQLD]    on the private server of poolsize, or of another server program
 
 For each workload, `poolsize sweep` measures the server, the application measures its own usage time with a single
-connection and a single user, and `recommend` gives the application's pool size. Then the application runs at the sizes
-1, 2, 4 ... 64 and at the answer, six times in random order. The script prints the answer's throughput as a share of the
-best, and the answer as a multiple of the smallest size with 95 % of the best. Server and load have a core each. It
-needs Java and Maven.
+connection and a single user, and its CPU time under load, and `recommend` gives the application's pool size, with and
+without the CPU time. Then the application runs at the sizes 1, 2, 4 ... 64 and at the answers, six times in random
+order. The script prints each answer's throughput as a share of the best, and the answer as a multiple of the smallest
+size with 95 % of the best. Server and load have a core each. It needs Java and Maven.
 """
 
 import os
@@ -19,7 +19,7 @@ from statistics import fmean, median
 
 from sqlalchemy import make_url
 
-from poolsize import load_run, recommend
+from poolsize import Application, load_run, recommend
 from poolsize.target.connection import connect, database_url
 from poolsize.target.private_server import PrivateServer, private_server
 from tests.conftest import may_run_on
@@ -30,6 +30,8 @@ WORKLOADS = ("oltp_read_write", "insert")
 SIZES = (1, 2, 4, 8, 16, 32, 64)
 USERS, SCHEMA = 128, "shop"
 WARM_UP_SECONDS, STEP_SECONDS, ROUNDS = 2, 8, 6
+BUSY = 16
+"""Connections with which the application's CPU time is measured: it is less under load than alone."""
 COMPILING_SECONDS = 20
 """The JVM compiles for so long, before the first figure counts."""
 
@@ -60,18 +62,27 @@ def class_path() -> str:
 def _compare(server: PrivateServer, workload: str, path: Path) -> None:
     _sweep(server, workload, path)
     _run(server.url, workload, 16, COMPILING_SECONDS, 1, [16])
-    ((_, _, usage_ms),) = _run(server.url, workload, 1, WARM_UP_SECONDS, STEP_SECONDS, [1])
+    ((_, _, usage_ms, _),) = _run(server.url, workload, 1, WARM_UP_SECONDS, STEP_SECONDS, [1])
+    ((_, _, _, cpu_ms),) = _run(server.url, workload, USERS, WARM_UP_SECONDS, STEP_SECONDS, [BUSY])
     run = load_run(path)
     assert run.setting.server
-    answer, generator = recommend(run, usage_time_ms=usage_ms), recommend(run)
+    of_application = Application(usage_ms, min(cpu_ms, usage_ms), 1)
+    answer, generator = recommend(run, application=of_application), recommend(run)
+    as_delay = recommend(run, application=Application(usage_ms))
     assert answer.pool_size
-    rates = _rates(server.url, workload, sorted({*SIZES, answer.pool_size}))
+    assert as_delay.pool_size
+    rates = _rates(server.url, workload, sorted({*SIZES, answer.pool_size, as_delay.pool_size}))
     best = max(rates.values())
     enough = next(size for size, rate in rates.items() if rate >= 0.95 * best)
     print(
-        f"{run.setting.server.title}, {workload}: usage time {usage_ms:.2f} ms, "
-        f"answer {answer.pool_size} {answer.range}, {rates[answer.pool_size] / best:.1%} of the best, "
-        f"{answer.pool_size / enough:.2g} times {enough}; "
+        f"{run.setting.server.title}, {workload}: usage time {usage_ms:.2f} ms, CPU time {cpu_ms:.2f} ms, "
+        + "; ".join(
+            f"{name} {each.pool_size} {each.range}, {rates[each.pool_size] / best:.1%} of the best, "
+            f"{each.pool_size / enough:.2g} times {enough}"
+            for name, each in (("answer", answer), ("without the CPU time", as_delay))
+            if each.pool_size
+        )
+        + "; "
         f"load generator's answer {generator.pool_size}; "
         + ", ".join(f"{size}: {rate:.0f}/s" for size, rate in rates.items()),
         flush=True,
@@ -84,7 +95,7 @@ def _rates(url: str, workload: str, sizes: list[int]) -> dict[int, float]:
     Each is the median over the rounds of rate / mean rate of the round, so that a slow round favours no size.
     """
     order = [size for _ in range(ROUNDS) for size in random.sample(sizes, len(sizes))]
-    steps = [(size, rate) for size, rate, _ in _run(url, workload, USERS, WARM_UP_SECONDS, STEP_SECONDS, order)]
+    steps = [(size, rate) for size, rate, *_ in _run(url, workload, USERS, WARM_UP_SECONDS, STEP_SECONDS, order)]
     shares: dict[int, list[float]] = {size: [] for size in sizes}
     for first in range(0, len(steps), len(sizes)):
         in_round = steps[first : first + len(sizes)]
@@ -109,8 +120,8 @@ def _sweep(server: PrivateServer, workload: str, path: Path) -> None:
 
 def _run(
     url: str, workload: str, users: int, warm_up: float, seconds: float, sizes: list[int]
-) -> list[tuple[int, float, float]]:
-    """Run the application; return pool size, transactions per second, and mean usage time in ms, for each step."""
+) -> list[tuple[int, float, float, float]]:
+    """Run the application; return pool size, transactions per second, usage time and CPU time in ms, for each step."""
     parts = make_url(url)
     jdbc = f"jdbc:mysql://{parts.host}:{parts.port}/{SCHEMA}?useSSL=false&allowPublicKeyRetrieval=true"
     account = {"JDBC_URL": jdbc, "JDBC_USER": str(parts.username), "JDBC_PASSWORD": str(parts.password)}
@@ -120,7 +131,7 @@ def _run(
         env=os.environ | account, check=True, stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
     rows = [line.split() for line in done.stdout.splitlines()]
-    return [(int(size), float(rate), float(usage_ms)) for size, rate, usage_ms in rows]
+    return [(int(size), float(rate), float(usage_ms), float(cpu_ms)) for size, rate, usage_ms, cpu_ms in rows]
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from poolsize.analysis.models.closed_network import Station, throughputs
 from poolsize.analysis.models.fitted_network import NOT_MEASURED, FittedNetwork, MeasuredStations
 from poolsize.analysis.models.network_fit import fit_network
 from poolsize.analysis.service_demand import ServiceDemands, saturated_server_ms
+from poolsize.answer.application import Application
 from poolsize.answer.latency_limit import LatencyLimits
 from poolsize.errors import BadInput
 from poolsize.present.json.recommendation import recommendation_json
@@ -87,6 +88,49 @@ def test_the_size_is_the_plateau_of_the_simulated_application(name: str, added_m
     assert size.range[0] - 1 <= truth <= size.range[1] + 1
 
 
+@pytest.mark.long
+@pytest.mark.parametrize(("cpu_time_ms", "cores"), [(0.5, 1), (1.0, 2), (4.0, 4)])
+@pytest.mark.parametrize("name", NETWORKS)
+def test_the_size_counts_the_queue_for_the_application_s_own_cpu(name: str, cpu_time_ms: float, cores: int) -> None:
+    """An application of 5 ms of its own, a part of which is CPU time: the exact network is the truth."""
+    _, cpu, queue, delay_ms = NETWORKS[name]
+    added_ms = 5.0
+    stations = [station for station in (cpu, queue) if station.demand_ms]
+    usage_time_ms = sum(station.demand_ms for station in stations) + delay_ms + added_ms
+    size = size_for_usage_time(fitted(name), usage_time_ms, TOLERANCE, cpu_time_ms, cores)
+    assert size is not None
+    stations.append(Station(cpu_time_ms, cores))
+    exact = throughputs(stations, delay_ms + added_ms - cpu_time_ms, 6 * size.pool_size)
+    assert exact[size.pool_size - 1] > 0.93 * exact.max()
+    truth = 1 + int(np.argmax(exact >= 0.95 * exact.max()))
+    assert size.range[0] - 1 <= truth <= size.range[1] + 1
+
+
+def test_an_application_without_cpu_time_is_one_whose_cores_are_never_busy() -> None:
+    network = fitted("both")
+    as_delay = size_for_usage_time(network, 6.0, TOLERANCE)
+    on_many_cores = size_for_usage_time(network, 6.0, TOLERANCE, 2.0, 1000)
+    assert as_delay is not None
+    assert on_many_cores is not None
+    assert (on_many_cores.pool_size, on_many_cores.range) == (as_delay.pool_size, as_delay.range)
+    assert on_many_cores.capacity == pytest.approx(as_delay.capacity, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (["--app-cpu-time", "1ms"], "--app-cpu-time and --app-cores also need --usage-time"),
+        (["--usage-time", "30ms", "--app-cores", "2"], "--app-cores 2: also give the CPU time"),
+        (["--usage-time", "30ms", "--app-cpu-time", "31ms"], "--app-cpu-time 31ms: it is a part of the usage time"),
+        (["--usage-time", "30ms", "--app-cpu-time", "1ms", "--app-cores", "0"], "--app-cores 0: an application may"),
+    ],
+)
+def test_a_wrong_cpu_time_is_refused(poolsize_here: Command, words: list[str], line: str) -> None:
+    done = poolsize_here("recommend", "--run", str(EXAMPLES["scan-mariadb"]), *words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert line in done.stderr
+
+
 @pytest.mark.parametrize("name", NETWORKS)
 def test_sizes_that_are_not_determined_are_left_out(name: str) -> None:
     """A saturated load generator hides a database whose CPU time is not known."""
@@ -133,7 +177,7 @@ def test_the_sizes_do_not_hang_on_pool_size_1(name: str) -> None:
 
 def test_the_answer_for_a_usage_time() -> None:
     analysis = example("insert-mysql")
-    answer = recommend(analysis, usage_time_ms=3.1, current=10)
+    answer = recommend(analysis, application=Application(3.1), current=10)
     assert answer.application is not None
     assert answer.pool_size == answer.application.pool_size
     assert answer.range == answer.application.range
@@ -148,7 +192,7 @@ def test_the_answer_for_a_usage_time() -> None:
     assert losses[answer.pool_size] <= 2 * TOLERANCE
     assert losses[10] > 0.3
     with pytest.raises(BadInput, match="2,000"):
-        recommend(analysis, usage_time_ms=3.1, current=5000)
+        recommend(analysis, application=Application(3.1), current=5000)
 
 
 def test_the_load_generators_own_usage_time_gives_about_its_own_part() -> None:
@@ -164,7 +208,7 @@ def test_the_load_generators_own_usage_time_gives_about_its_own_part() -> None:
 def test_a_usage_time_a_little_below_the_databases_own_adds_nothing() -> None:
     """The machine may have been faster when the application measured it."""
     analysis = example("insert-mysql")
-    answer = recommend(analysis, usage_time_ms=0.45)
+    answer = recommend(analysis, application=Application(0.45))
     assert answer.pool_size == analysis.models.application_sizes[0].pool_size
     warnings = " ".join(warning_sentences(answer.findings))
     assert "The usage time of 0.45 ms is shorter than the " in warnings
@@ -172,22 +216,22 @@ def test_a_usage_time_a_little_below_the_databases_own_adds_nothing() -> None:
 
 def test_a_usage_time_of_another_transaction_is_refused() -> None:
     with pytest.raises(BadInput, match=r"`usage_time_ms` 0\.3ms: .* 0\.76ms in the database alone"):
-        recommend(example("insert-mysql"), usage_time_ms=0.3)
+        recommend(example("insert-mysql"), application=Application(0.3))
 
 
 def test_a_latency_limit_is_no_part_of_an_applications_answer() -> None:
     with pytest.raises(BadInput, match="latency limit"):
-        recommend(example("insert-mysql"), LatencyLimits(max_p95_ms=20), usage_time_ms=3)
+        recommend(example("insert-mysql"), LatencyLimits(max_p95_ms=20), application=Application(3))
     limited = example("scan-mariadb").run
     plan = replace(limited.plan, max_p95_ms=300.0)
     limited = replace(limited, setting=replace(limited.setting, plan=plan))
-    assert "limit" not in recommendation_text(recommend(limited, usage_time_ms=30))
+    assert "limit" not in recommendation_text(recommend(limited, application=Application(30)))
 
 
 def test_what_only_the_model_knows_is_said() -> None:
-    warnings = warning_sentences(recommend(example("oltp_read_write-mariadb"), usage_time_ms=5).findings)
+    warnings = warning_sentences(recommend(example("oltp_read_write-mariadb"), application=Application(5)).findings)
     assert "follows from the fitted network alone" in " ".join(warnings)
-    measured = warning_sentences(recommend(example("scan-mariadb"), usage_time_ms=30).findings)
+    measured = warning_sentences(recommend(example("scan-mariadb"), application=Application(30)).findings)
     assert "fitted network alone" not in " ".join(measured)
 
 
@@ -202,16 +246,16 @@ def test_a_replay_has_no_sizes_and_fits_no_network(poolsize_here: Command, tmp_p
         recommendation_text(answer).split()
     )
     with pytest.raises(BadInput, match="a replay does not know"):
-        recommend(analysis, usage_time_ms=3)
+        recommend(analysis, application=Application(3))
 
 
 def test_runs_without_a_network_say_why() -> None:
     few = analyze(a_run({1: 100, 2: 200, 4: 201}))
     with pytest.raises(BadInput, match="4 valid pool sizes"):
-        recommend(few, usage_time_ms=30)
+        recommend(few, application=Application(30))
     no_lone_connection = analyze(a_run({2: 100, 4: 200, 8: 390, 16: 400}))
     with pytest.raises(BadInput, match="only if pool size 1 was measured"):
-        recommend(no_lone_connection, usage_time_ms=30)
+        recommend(no_lone_connection, application=Application(30))
 
 
 def test_the_table_is_in_text_report_and_json() -> None:
@@ -222,16 +266,20 @@ def test_the_table_is_in_text_report_and_json() -> None:
     values = json.loads(recommendation_json(answer))
     assert values["application"] is None
     assert values["application_sizes"][0].keys() == {
-        "usage_time_ms", "added_ms", "pool_size", "range", "throughput", "capacity",
+        "usage_time_ms", "added_ms", "pool_size", "range", "throughput", "capacity", "cpu_time_ms", "cores",
     }  # fmt: skip
     assert values["database_size"] == values["application_sizes"][0]["pool_size"]
-    asked = json.loads(recommendation_json(recommend(analysis, usage_time_ms=10)))
+    asked = json.loads(recommendation_json(recommend(analysis, application=Application(10))))
     assert asked["application"]["usage_time_ms"] == 10
 
 
 def test_the_command_line_takes_a_usage_time(poolsize_here: Command) -> None:
     done = poolsize_here("recommend", "--run", str(EXAMPLES["scan-mariadb"]), "--usage-time", "30ms")
     assert "for a usage time of 30 ms" in done.stdout
+    busy = poolsize_here(
+        "recommend", "--run", str(EXAMPLES["scan-mariadb"]), "--usage-time", "30ms", "--app-cpu-time", "5ms"
+    )
+    assert "and 5 ms of that is CPU time on 1 core" in " ".join(busy.stdout.split())
     refused = poolsize_here("recommend", "--cores", "8", "--usage-time", "30ms")
     assert refused.returncode == 2
     assert "--usage-time" in refused.stderr

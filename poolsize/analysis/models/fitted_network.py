@@ -86,15 +86,17 @@ class FittedNetwork:
         """Time of a lone transaction on the server's CPU, at the further queue and in the delay, in ms."""
         return self.cpu.demand_ms + self.queue.demand_ms + self.delay_ms
 
-    def with_application(self, added_ms: float) -> "FittedNetwork":
+    def with_application(self, added_ms: float, cpu: Station = NOT_MEASURED) -> "FittedNetwork":
         """Return the network with an application in the load generator's place.
 
-        added_ms: time that the application adds to a transaction while it holds the connection, in ms; a delay.
-        What the CPU's demand loses when the CPU is saturated stays part of a lone transaction's time.
+        added_ms: time that the application adds to a transaction while it holds the connection, in ms. cpu: the CPU of
+        the application, at which a part of that time is spent; without one, all of it is a delay.
+        What the server's CPU demand loses when that CPU is saturated stays part of a lone transaction's time.
         """
+        own = replace(cpu, demand_ms=min(cpu.demand_ms, added_ms))
         cpu_ms = self.saturated_share * self.cpu.demand_ms
-        delay_ms = self.delay_ms + self.cpu.demand_ms - cpu_ms + added_ms
-        return replace(self, client=NOT_MEASURED, cpu=replace(self.cpu, demand_ms=cpu_ms), delay_ms=delay_ms)
+        delay_ms = self.delay_ms + self.cpu.demand_ms - cpu_ms + added_ms - own.demand_ms
+        return replace(self, client=own, cpu=replace(self.cpu, demand_ms=cpu_ms), delay_ms=delay_ms)
 
     def throughput(self, sizes: Sequence[int]) -> Vector:
         """Return the transactions per second with full pools of these sizes, one value a size."""

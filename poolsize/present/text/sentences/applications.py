@@ -32,11 +32,14 @@ def _no_application_sizes(finding: Finding) -> str:
 def _application_size(finding: Finding) -> str:
     values = finding.values
     size, share = values["pool_size"], values["throughput"] / values["capacity"]
+    cpu = ""
+    if values["cpu_time_ms"] is not None:
+        cpu = f", and {milliseconds(values['cpu_time_ms'])} of that is CPU time on {count(values['cores'], 'core')}"
     reached = f"{count(size, 'connection')} reach{'es' if size == 1 else ''} {per_second(values['throughput'])}"
     return (
         f"Of the usage time of {milliseconds(values['usage_time_ms'])}, {milliseconds(values['added_ms'])} is your "
-        f"application's own time. By the closed network fitted to the run, {reached}, {100 * share:.0f} % of capacity. "
-        f"{size} is the smallest pool size within {percent(values['tolerance'])} of "
+        f"application's own time{cpu}. By the closed network fitted to the run, {reached}, {100 * share:.0f} % of "
+        f"capacity. {size} is the smallest pool size within {percent(values['tolerance'])} of "
         f"capacity with at least {percent(values['probability'])} probability."
     )
 

@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.stream.Collectors;
 import java.util.stream.LongStream;
@@ -17,7 +18,7 @@ import java.util.stream.LongStream;
  *
  * <p>Arguments: workload (oltp_read_write or insert), users, seconds to warm up, seconds to count, pool sizes. The
  * environment has JDBC_URL, JDBC_USER and JDBC_PASSWORD. Prints a line for each pool size, in the order given: pool
- * size, transactions per second, mean usage time in ms.
+ * size, transactions per second, mean usage time in ms, CPU time of the process per transaction in ms.
  */
 public final class Application {
     private static final int ROWS = 10_000;
@@ -64,12 +65,37 @@ public final class Application {
                 thread.start();
                 threads.add(thread);
             }
+            AtomicLong cpuAtBegin = new AtomicLong();
+            AtomicLong cpuAtEnd = new AtomicLong();
+            Thread clock = new Thread(() -> {
+                sleepUntil(begin);
+                cpuAtBegin.set(cpuNanos());
+                sleepUntil(end);
+                cpuAtEnd.set(cpuNanos());
+            });
+            clock.start();
+            clock.join();
             for (Thread thread : threads) {
                 thread.join();
             }
             double perSecond = number.sum() / counted;
-            System.out.printf("%d %.3f %.4f%n", size, perSecond, usage.sum() / 1e6 / Math.max(1, number.sum()));
+            long most = Math.max(1, number.sum());
+            double cpuMs = (cpuAtEnd.get() - cpuAtBegin.get()) / 1e6 / most;
+            System.out.printf("%d %.3f %.4f %.4f%n", size, perSecond, usage.sum() / 1e6 / most, cpuMs);
         }
+    }
+
+    private static void sleepUntil(long nanoTime) {
+        try {
+            Thread.sleep(Math.max(0, (nanoTime - System.nanoTime()) / 1_000_000));
+        } catch (InterruptedException error) {
+            throw new IllegalStateException(error);
+        }
+    }
+
+    /** Returns the CPU time of this process. */
+    private static long cpuNanos() {
+        return ProcessHandle.current().info().totalCpuDuration().orElseThrow().toNanos();
     }
 
     private static void use(
