@@ -35,19 +35,25 @@ def needed_steps(
 def curve_steps(plan: SweepPlan, steps: Sequence[Step]) -> tuple[Step, ...]:
     """Return the steps of the throughput curve, in the order they were measured.
 
-    At each planned step, the first attempt that need not be retried counts; if every attempt failed, the last counts.
+    At each planned step, the first attempt that need not be retried counts. If every attempt failed, the last valid one
+    counts, or else the last.
     In a search, which plans no repeats, a failed attempt counts only where its pool size has no better step.
     """
     best: dict[StepKey, Step] = {}
     for step in steps:
         key = step_key(step)
-        if step.rate == plan.rate and (key not in best or best[key].retryable):
+        if step.rate == plan.rate and (key not in best or _replaces(step, best[key])):
             best[key] = step
     chosen = tuple(step for step in steps if best.get(step_key(step)) is step)
     if plan.search is None:
         return chosen
     good_sizes = {step.pool_size for step in chosen if not step.retryable}
     return tuple(step for step in chosen if not step.retryable or step.pool_size not in good_sizes)
+
+
+def _replaces(step: Step, earlier: Step) -> bool:
+    """Return whether an attempt counts in place of an earlier attempt at the same planned step."""
+    return earlier.retryable and (step.valid or not earlier.valid)
 
 
 def verification_steps(run: Run) -> tuple[Step, ...]:

@@ -75,7 +75,7 @@ def config(stack: str | None, lists: bool, file: Path | None, as_json: bool, **o
     among all processes.
     """
     if sum((lists, file is not None, stack is not None)) != 1:
-        raise BadInput("give one of: --for STACK to write a configuration, --check FILE to check one, or --list")
+        raise BadInput("give exactly one of --for STACK (to write a configuration), --check FILE, and --list")
     if lists:
         click.echo("\n".join(f"{name:<24}{each.title}" for name, each in STACKS.items()))
     elif file is not None:
@@ -139,7 +139,7 @@ def _refuse_fleet() -> None:
     ctx = click.get_current_context()
     for name in (*FLEET_OPTIONS, *OF_THREADS):
         if ctx.get_parameter_source(name) == click.core.ParameterSource.COMMANDLINE:
-            raise BadInput(f"--{name.replace('_', '-')} also needs the recommended connections: {SIZE_OR_RUN}")
+            raise BadInput(f"--{name.replace('_', '-')} also needs the recommended connections: --size, or --run")
 
 
 def _recommended(options: dict[str, Any], stack: Stack | None, *, as_json: bool) -> PoolSettings | None:
@@ -149,7 +149,7 @@ def _recommended(options: dict[str, Any], stack: Stack | None, *, as_json: bool)
     """
     size, run_path, url = options["size"], options["run_path"], options["url"]
     if size is not None and run_path is not None:
-        raise BadInput(SIZE_OR_RUN)
+        raise BadInput("give either --size or --run, not both: the run contains the recommended connections")
     if size is None and run_path is None:
         return None
     facts, measured, losses = ServerFacts(), None, None
@@ -181,7 +181,8 @@ def _given(name: str) -> bool:
 
 def _caution(settings: PoolSettings) -> None:
     """Print to standard error why the pools are not what was recommended, and what the fleet must heed."""
-    unknown = set() if settings.fleet_known else {Code.FLEET_LIMIT_UNKNOWN}
+    known = settings.present_max_connections is not None or not settings.fleet_known
+    unknown = {Code.FLEET_LIMIT_UNKNOWN} if known else set()
     findings = [finding for finding in settings.plan.findings if finding.code not in unknown]
     for sentence in [
         *(reason_sentences(each for each in findings if each.code in DECIDING) if settings.is_reduced else ()),

@@ -213,7 +213,8 @@ def _fleet(
     if answer.pool_size is None:
         return None
     losses = losses_of(analysis, answer) if analysis else None
-    return plan_fleet(answer.pool_size, [service], server_limit(options), losses)
+    url = os.environ.get("POOLSIZE_URL") if options["max_connections"] is None else None
+    return plan_fleet(answer.pool_size, [service], server_limit(options, url), losses)
 
 
 def _from_formula(facts: dict[str, Any]) -> tuple[Recommendation, str | None]:

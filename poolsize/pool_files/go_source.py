@@ -38,10 +38,22 @@ def go_pools(text: str) -> list[FilePool]:
             of_name.append((function, {}))
         group = of_name[-1][1]
         group[token.text] = _larger(group.get(token.text), setting)
+    if not pools:
+        return _without_limits(source)
     return [
         FilePool(GO, f"{name}, line {min(each.line for each in group.values())}", group)
         for name, groups in pools.items()
         for _, group in groups
+    ]
+
+
+def _without_limits(source: Source) -> list[FilePool]:
+    """Return the pools that sql.Open opens with its defaults."""
+    opened = [place for place, token in enumerate(source.tokens) if token.text == "Open" and not token.is_string]
+    return [
+        FilePool(GO, f"sql.Open, line {source.tokens[place].line}", {})
+        for place in opened
+        if source.text_at(place - 2) == "sql" and source.text_at(place + 2).strip('"`') == "mysql"
     ]
 
 

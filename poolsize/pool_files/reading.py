@@ -29,6 +29,8 @@ KINDS = "Spring Boot YAML, .properties, Python, Go, JavaScript, or my.cnf"
 def read_pools(path: Path) -> list[FilePool]:
     """Return the pools that a file configures. Raises BadInput for a file without any, and for an unknown kind."""
     ending = path.suffix.lower()
+    if path.is_dir():
+        raise BadInput(f"{path} is a folder: name a file")
     if ending not in READERS and ending != ".properties":
         raise BadInput(f"{path}: poolsize reads {KINDS}; this file is none of them")
     text = _text(path)

@@ -50,6 +50,17 @@ def test_a_step_is_given_up_after_three_attempts() -> None:
     assert len(retried_steps(run)) == 2
 
 
+def test_a_valid_attempt_counts_before_later_ones_that_are_disqualified() -> None:
+    one, two, four = WHOLE.steps
+    slow = replace(one, checks=(CheckResult(Check.SPEED, False, {}),))
+    disturbed = replace(one, checks=(CheckResult(Check.QUIET, False, {}),))
+    assert slow.valid
+    assert slow.retryable
+    assert not disturbed.valid
+    for steps in ((slow, disturbed, disturbed), (disturbed, slow, disturbed), (disturbed, disturbed, slow)):
+        assert slow in curve_of(replace(WHOLE, steps=(*steps, two, four)))
+
+
 def test_what_can_not_be_helped_is_not_measured_again() -> None:
     one, two, four = WHOLE.steps
     busy = replace(four, checks=(CheckResult(Check.GENERATOR, False, {}),))

@@ -338,12 +338,15 @@ def test_there_are_at_least_twenty_real_files() -> None:
         ("pool.cnf", "max_connections = 5", "no option file"),
         ("pool.toml", "pool = 5", "this file is none of them"),
         ("missing.yml", None, "can't be read"),
+        ("folder.d", None, "is a folder: name a file"),
     ],
 )
 def test_a_file_without_a_pool_is_refused_by_name(
     poolsize_here: Command, tmp_path: Path, name: str, text: str | None, line: str
 ) -> None:
     path = FILES / name if name == OWN_KEYS else tmp_path / name
+    if name.endswith(".d"):
+        path.mkdir()
     if text is not None:
         path.write_text(text)
     done = poolsize_here("config", "--check", str(path))
@@ -453,6 +456,17 @@ def test_other_libraries_in_javascript_are_none_of_mysql2(tmp_path: Path, text: 
     (tmp_path / "a.js").write_text(text)
     with pytest.raises(BadInput, match="no settings of a pool"):
         read_pools(tmp_path / "a.js")
+
+
+def test_a_pool_of_go_without_limits(tmp_path: Path) -> None:
+    (tmp_path / "a.go").write_text('package a\nfunc f() { db, err := sql.Open("mysql", dsn) }')
+    (checked,) = check_pools(read_pools(tmp_path / "a.go"))
+    assert {finding.code for finding in checked.findings} == {
+        Code.POOL_UNLIMITED, Code.POOL_CLOSES_IDLE, Code.GO_LIFETIME
+    }  # fmt: skip
+    (tmp_path / "b.go").write_text('package a\nfunc f() { db, err := sql.Open("sqlite3", dsn) }')
+    with pytest.raises(BadInput, match="no settings of a pool"):
+        read_pools(tmp_path / "b.go")
 
 
 PYTHON_VALUES = {

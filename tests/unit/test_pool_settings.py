@@ -147,13 +147,13 @@ def test_the_fleet_gets_the_pool_of_each_process(poolsize_here: Command) -> None
         (["--for", "hikari", "--size", "9"], "--for hikari: no such stack; did you mean hikaricp?"),
         (["--for", "xyz", "--size", "9"], "--for xyz: no such stack; poolsize config --list shows all"),
         (["--for", "php-fpm", "--size", "9", "--processes", "2"], "--processes 2: the workers of PHP-FPM"),
-        (["--check", "a.yml", "--list"], "give one of: --for STACK"),
+        (["--check", "a.yml", "--list"], "give exactly one of --for STACK"),
         (["--for", "hikaricp"], "give the recommended connections: either --size, or a measured --run"),
-        (["--for", "hikaricp", "--size", "9", "--run", "a.jsonl"], "either --size, or a measured --run"),
-        (["--size", "9"], "give one of: --for STACK"),
+        (["--for", "hikaricp", "--size", "9", "--run", "a.jsonl"], "give either --size or --run, not both"),
+        (["--size", "9"], "give exactly one of --for STACK"),
         (["--for", "hikaricp", "--size", "0"], "--size 0"),
         (["--for", "mysql-connector-python", "--size", "33"], "up to 32 connections"),
-        (["--for", "go", "--check", "a.go"], "give one of: --for STACK"),
+        (["--for", "go", "--check", "a.go"], "give exactly one of --for STACK"),
     ],
 )
 def test_bad_input_is_refused(poolsize_here: Command, words: list[str], line: str) -> None:

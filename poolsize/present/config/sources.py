@@ -73,6 +73,8 @@ def _size(settings: PoolSettings) -> str:
     if settings.is_reduced:
         why = "The deadlock floor needs more" if settings.plan.connections > settings.plan.size else FEWER
         recommended = f"{recommended} {why}."
+    if settings.size == 1:
+        recommended += " With 1 connection, a thread that needs a second one at the same time never gets it."
     if not settings.fleet_known:
         size = f"{count(settings.size, 'connection')}. " if settings.is_reduced else ""
         return (

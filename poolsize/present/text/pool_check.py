@@ -21,7 +21,11 @@ def _pool_text(file: str, checked: CheckedPool) -> str:
     most = f", up to {count(checked.most_connections, 'connection')}" if checked.most_connections else ""
     parts = [f"{pool.library.title} ({file}{place}){most}"]
     rows = tuple(
-        (setting, each.text if each.value is not None else f"{each.text} (unknown)", str(each.line))
+        (
+            setting,
+            each.text if each.value is not None or each.text == "None" else f"{each.text} (unknown)",
+            str(each.line),
+        )
         for setting, each in pool.settings.items()
     )
     if rows:
@@ -63,4 +67,5 @@ def _in_file(difference: Difference) -> str:
 def _text(value: Value, unit: str | None) -> str:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return str(value).lower() if isinstance(value, bool) else str(value)
-    return f"{value:,}" + (f" {unit}" if unit else "")
+    number = int(value) if value == int(value) else value
+    return f"{number:,}" + (f" {unit}" if unit else "")
