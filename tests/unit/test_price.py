@@ -156,7 +156,7 @@ def test_what_the_database_alone_needs_is_told_where_its_processor_holds_it() ->
     assert answer.database_size in {4, 5}
     assert answer.database_range is not None
     assert answer.database_range[0] <= answer.database_size <= answer.database_range[1]
-    assert "enough if its own code takes no time in a transaction" in "\n".join(reason_sentences(answer.findings))
+    assert "whose own code took no time in a transaction" in "\n".join(reason_sentences(answer.findings))
 
 
 def test_a_busy_client_that_can_not_be_told_from_the_server_gives_no_size() -> None:
