@@ -1,7 +1,5 @@
 """`poolsize config --check` on the settings of real projects, written anew in their own notation."""
 
-import time
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -575,22 +573,14 @@ def test_odd_values_are_refused_or_unknown(poolsize_here: Command, tmp_path: Pat
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    ("name", "text"),
+    ("name", "text", "pools"),
     [
-        ("a.js", "require('mysql2');" + "createPool(" * 20_000),
-        ("a.py", "create_engine(u, pool_size=5)\n" * 4_000),
-        ("a.go", "db.SetMaxOpenConns(" * 20_000),
+        ("a.js", "require('mysql2');" + "createPool(" * 50_000, 50_000),
+        ("a.py", "create_engine(u, pool_size=5)\n" * 10_000, 10_000),
+        ("a.go", "db.SetMaxOpenConns(" * 50_000, 1),
     ],
 )
-def test_the_time_to_read_grows_with_the_length(tmp_path: Path, name: str, text: str) -> None:
-    """Ten times the text takes about ten times as long; a quadratic reader would take a hundred times."""
-
-    def seconds(part: str) -> float:
-        (tmp_path / name).write_text(part)
-        begin = time.process_time()
-        with suppress(BadInput):
-            read_pools(tmp_path / name)
-        return time.process_time() - begin
-
-    short, whole = seconds(text[: len(text) // 10]), seconds(text)
-    assert whole < 40 * max(short, 0.05)
+def test_a_file_of_half_a_megabyte_is_read(tmp_path: Path, name: str, text: str, pools: int) -> None:
+    """A reader whose time grew with the square of the length would take hours, and pytest's limit would end it."""
+    (tmp_path / name).write_text(text)
+    assert len(read_pools(tmp_path / name)) == pools
