@@ -150,6 +150,7 @@ def test_a_server_too_small_for_the_recommended_pools(poolsize_here: Command, tm
     assert any("max_connections 30 is too small" in line and "43" in line for line in pool["warnings"])  # 33 + 10
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("stack", "name"),
     [

@@ -361,6 +361,7 @@ def test_a_huge_file_is_refused(tmp_path: Path) -> None:
         read_pools(tmp_path / "huge.yml")
 
 
+@pytest.mark.long
 def test_hostile_yaml_is_refused(tmp_path: Path) -> None:
     names = "abcdefghij"
     bomb = "a: &a {x: 1}\n" + "\n".join(

@@ -121,6 +121,7 @@ def test_each_setting_has_a_reason_and_no_line_is_too_long(stack: str) -> None:
     assert "\n\n\n" not in configured.text.replace("\n\n\nasync", "").replace("\n\n\n#", "")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("stack", STACKS)
 def test_json_and_text_agree(poolsize_here: Command, stack: str) -> None:
     words = ["config", "--for", stack, "--run", str(EXAMPLES["oltp_read_write-mysql"])]
