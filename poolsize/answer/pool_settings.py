@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from poolsize.answer.fleet import Service
 from poolsize.answer.fleet_plan import FleetPlan
 from poolsize.errors import BadInput
-from poolsize.facts.server import Server
 
 if TYPE_CHECKING:  # numpy stays out of `poolsize config --size 33`
     from poolsize.analysis.analysis import Analysis
@@ -57,14 +56,15 @@ class MeasuredTimes:
 
 @dataclass(frozen=True)
 class ServerFacts:
-    """The facts of the server that a configuration depends on; None where they are not known.
+    """The facts of the server that will be used; None where they are not known.
 
-    cores: of the database's host.
+    The server of a run tells nothing of its limits: it may have been a private one, with limits of poolsize's own.
+    thread_pool_cores: cores of the database's host, if the run measured a server with a thread pool.
     """
 
-    server: Server | None = None
+    max_connections: int | None = None
     wait_timeout_seconds: int | None = None
-    cores: int | None = None
+    thread_pool_cores: int | None = None
 
 
 @dataclass(frozen=True)
@@ -113,12 +113,7 @@ class PoolSettings:
     @property
     def server_connections(self) -> int:
         """The max_connections that the server needs; its present or the default value where this is enough."""
-        return max(self.needed_connections, self.present_max_connections or DEFAULT_MAX_CONNECTIONS)
-
-    @property
-    def present_max_connections(self) -> int | None:
-        """The server's max_connections, where it is known."""
-        return self.server.server.max_connections if self.server.server else self.plan.limit.max_connections
+        return max(self.needed_connections, self.server.max_connections or DEFAULT_MAX_CONNECTIONS)
 
 
 def pool_settings(

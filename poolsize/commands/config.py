@@ -15,8 +15,10 @@ from poolsize.commands.fleet_options import (
     application,
     fleet_options,
     has_fleet,
+    limit_of,
     losses_of,
     server_limit,
+    thread_options,
 )
 from poolsize.commands.inspecting import inspected
 from poolsize.commands.outputs import json_option
@@ -61,12 +63,7 @@ DECIDING = {Code.FLEET_LIMIT, Code.FLEET_FLOOR}
     "--url", envvar="POOLSIZE_URL", help="Read wait_timeout and limits of this server. POOLSIZE_URL sets it too."
 )
 @fleet_options
-@click.option("--app-threads", type=int, help="Threads of each process.")
-@click.option(
-    "--connections-per-thread",
-    type=int,
-    help="Connections that a thread holds at once. With --app-threads, it gives the smallest pool without deadlocks.",
-)
+@thread_options
 @json_option
 def config(stack: str | None, lists: bool, file: Path | None, as_json: bool, **options: Any) -> None:
     """Write the configuration of a connection pool, with the reason of each setting; or check an existing one.
@@ -129,9 +126,11 @@ def _known_server(settings: PoolSettings | None, options: dict[str, Any]) -> "Kn
     if settings is None and options["url"]:
         inspection = inspected(options["url"])
         return KnownServer(inspection.wait_timeout_seconds, inspection.server.max_connections, is_default=False)
-    if settings is not None and settings.present_max_connections is not None:
-        return KnownServer(settings.wait_timeout_seconds, settings.present_max_connections, is_default=False)
-    return known
+    if settings is None:
+        return known
+    if settings.server.max_connections is None:
+        return replace(known, wait_timeout_seconds=settings.wait_timeout_seconds)
+    return KnownServer(settings.wait_timeout_seconds, settings.server.max_connections, is_default=False)
 
 
 def _refuse_fleet() -> None:
@@ -158,12 +157,16 @@ def _recommended(options: dict[str, Any], stack: Stack | None, *, as_json: bool)
         assert answer.pool_size
         size, losses = answer.pool_size, losses_of(analysis, answer)
         measured = measured_times(analysis, run_path, size, answer.two_pools)
-        facts = ServerFacts(server=analysis.setting.server, cores=analysis.setting.cores)
+        measured_server = analysis.setting.server
+        if measured_server and measured_server.thread_pool:
+            facts = ServerFacts(thread_pool_cores=analysis.setting.cores)
+    limit = server_limit(options)
     if url:
         inspection = inspected(url)
-        facts = replace(facts, server=inspection.server, wait_timeout_seconds=inspection.wait_timeout_seconds)
+        limit = limit_of(inspection.server, inspection.connection_bytes, limit)
+        facts = replace(facts, wait_timeout_seconds=inspection.wait_timeout_seconds)
+    facts = replace(facts, max_connections=limit.max_connections)
     service = application(options, options["app_threads"], options["connections_per_thread"])
-    limit = server_limit(options, url)
     if not has_fleet(options) and not _given("surge"):
         limit = replace(limit, surge=0.0)
     if stack and stack.shared_by_all:
@@ -181,7 +184,7 @@ def _given(name: str) -> bool:
 
 def _caution(settings: PoolSettings) -> None:
     """Print to standard error why the pools are not what was recommended, and what the fleet must heed."""
-    known = settings.present_max_connections is not None or not settings.fleet_known
+    known = settings.server.max_connections is not None or not settings.fleet_known
     unknown = {Code.FLEET_LIMIT_UNKNOWN} if known else set()
     findings = [finding for finding in settings.plan.findings if finding.code not in unknown]
     for sentence in [

@@ -14,6 +14,7 @@ from poolsize.commands.fleet_options import (
     losses_of,
     server_limit,
     service,
+    thread_options,
 )
 from poolsize.commands.outputs import json_option
 from poolsize.commands.run_file import end_without_pools, measured_answer
@@ -52,12 +53,7 @@ from poolsize.present.text.fleet import fleet_text
     type=click.Path(path_type=Path),
     help="A TOML file with a table [[service]] for each service, in place of --service.",
 )
-@click.option("--app-threads", type=int, help="Threads in each process; the number holds for every --service.")
-@click.option(
-    "--connections-per-thread",
-    type=int,
-    help="Connections that a thread holds at once. With --app-threads, it gives the smallest pool without deadlocks.",
-)
+@thread_options
 @json_option
 def fleet(
     size: int | None,

@@ -14,6 +14,7 @@ from poolsize.sweep.readers import decimal, read, whole_number
 if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
     from poolsize.analysis.analysis import Analysis
     from poolsize.answer.recommendation import Recommendation
+    from poolsize.facts.server import Server
 
 OF_INSTANCES = ("instances", "processes", "max_instances")
 OF_LIMIT = ("surge", "max_connections", "reserve")
@@ -50,6 +51,21 @@ def fleet_options(command: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
+def thread_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Decorate a command with the options that describe the threads of each process."""
+    for option in (
+        click.option(
+            "--connections-per-thread",
+            type=int,
+            help="Connections that a thread holds at once. With --app-threads, it gives the smallest pool without "
+            "deadlocks.",
+        ),
+        click.option("--app-threads", type=int, help="Threads in each process, of every service."),
+    ):
+        command = option(command)
+    return command
+
+
 def has_fleet(options: dict[str, Any]) -> bool:
     """Return whether any option describes the application's instances."""
     return any(options[name] is not None for name in OF_INSTANCES)
@@ -73,13 +89,20 @@ def server_limit(options: dict[str, Any], url: str | None = None) -> ServerLimit
     from poolsize.target.connection import connect, database_url
 
     with connect(database_url(url)) as connection, connection.cursor() as cursor:
-        server = read_server(cursor)
-        return replace(
-            limit,
-            max_connections=server.max_connections if limit.max_connections is None else limit.max_connections,
-            max_user_connections=server.max_user_connections or None,
-            connection_bytes=connection_bytes(cursor),
-        )
+        return limit_of(read_server(cursor), connection_bytes(cursor), limit)
+
+
+def limit_of(server: "Server", connection_bytes: int, limit: ServerLimit) -> ServerLimit:
+    """Return a limit with what the server says, where the options do not give it.
+
+    connection_bytes: memory of an idle connection.
+    """
+    return replace(
+        limit,
+        max_connections=server.max_connections if limit.max_connections is None else limit.max_connections,
+        max_user_connections=server.max_user_connections or None,
+        connection_bytes=connection_bytes,
+    )
 
 
 def application(options: dict[str, Any], threads: int | None, connections_per_thread: int | None) -> Service:

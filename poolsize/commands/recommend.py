@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from poolsize.answer.application import Application
-from poolsize.answer.fleet import Service
+from poolsize.answer.fleet import ServerLimit, Service
 from poolsize.answer.fleet_plan import FleetPlan, plan_fleet
 from poolsize.answer.latency_limit import LatencyLimits
 from poolsize.answer.recommendation import Recommendation, from_formula
@@ -16,6 +16,7 @@ from poolsize.commands.fleet_options import (
     application,
     fleet_options,
     has_fleet,
+    limit_of,
     losses_of,
     require_fleet,
     server_limit,
@@ -110,12 +111,14 @@ def recommend(
     analysis = _analysis(run_path, may_have=OF_THREADS if has_fleet(fleet) else ()) if run_path else None
     inspection = _inspected(url, facts) if analysis is None else None
     if inspection:
-        _use(inspection, facts, fleet)
+        _use(inspection, facts)
         if facts["cores"] is None:
             click.echo(_per_core(inspection, facts, as_json=as_json))
             return
     answer, note = (_measured(analysis, limits, current, of_app), None) if analysis else _from_formula(facts)
-    plan = _fleet(answer, analysis, application(fleet, *threads), fleet) if has_fleet(fleet) else None
+    plan = (
+        _fleet(answer, analysis, application(fleet, *threads), _limit(fleet, inspection)) if has_fleet(fleet) else None
+    )
     if note:
         click.echo(f"poolsize: {note}", err=True)
     click.echo(_as_json(answer, plan, inspection) if as_json else _as_text(answer, plan, inspection))
@@ -159,12 +162,10 @@ def _inspected(url: str | None, facts: dict[str, Any]) -> "Inspection | None":
     return inspected(url)
 
 
-def _use(inspection: "Inspection", facts: dict[str, Any], fleet: dict[str, Any]) -> None:
-    """Set the facts and limits that no option gives: the hit rate, max_connections, and a local server's cores."""
+def _use(inspection: "Inspection", facts: dict[str, Any]) -> None:
+    """Set the facts that no option gives: the hit rate, and a local server's cores."""
     if facts["cache_hit_rate"] is None:
         facts["cache_hit_rate"] = inspection.cache_hit_rate
-    if fleet["max_connections"] is None:
-        fleet["max_connections"] = inspection.server.max_connections
     if facts["cores"] is None and inspection.is_here:
         from poolsize.facts.machine import this_machine
 
@@ -207,14 +208,20 @@ def _measured(
 
 
 def _fleet(
-    answer: Recommendation, analysis: "Analysis | None", service: Service, options: dict[str, Any]
+    answer: Recommendation, analysis: "Analysis | None", service: Service, limit: ServerLimit
 ) -> FleetPlan | None:
     """Return the answer's connections divided among the application's processes, or None without a pool size."""
     if answer.pool_size is None:
         return None
     losses = losses_of(analysis, answer) if analysis else None
-    url = os.environ.get("POOLSIZE_URL") if options["max_connections"] is None else None
-    return plan_fleet(answer.pool_size, [service], server_limit(options, url), losses)
+    return plan_fleet(answer.pool_size, [service], limit, losses)
+
+
+def _limit(options: dict[str, Any], inspection: "Inspection | None") -> ServerLimit:
+    """Return the server's limit: the options', the inspected server's, or that of the server in POOLSIZE_URL."""
+    if inspection:
+        return limit_of(inspection.server, inspection.connection_bytes, server_limit(options))
+    return server_limit(options, os.environ.get("POOLSIZE_URL") if options["max_connections"] is None else None)
 
 
 def _from_formula(facts: dict[str, Any]) -> tuple[Recommendation, str | None]:

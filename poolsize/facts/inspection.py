@@ -10,7 +10,7 @@ from statistics import median
 from typing import Any
 
 from poolsize.facts.platform import Platform, platform_of
-from poolsize.facts.server import Cursor, Server, query, read_server
+from poolsize.facts.server import Cursor, Server, connection_bytes, query, read_server
 
 SAMPLE_SECONDS = 1.0
 """The buffer pool's hit rate is that of so many seconds."""
@@ -59,6 +59,7 @@ class Inspection:
     wait_timeout_seconds, interactive_timeout_seconds: after which the server ends idle connections.
     thread_pool: setting of the thread pool -> its value; empty without a thread pool.
     binlog_durable: whether a commit waits until the binary log is on the disk; None without a binary log.
+    connection_bytes: memory of an idle connection.
     cipher: of this connection's encryption, or None. round_trip_ms: median of a statement that does nothing.
     cache_hit_rate: share of statements that need no page from disk, at least: 1 - pages read / statements in
         SAMPLE_SECONDS; None without enough statements. The hit rate by pages is always high, because the upper pages of
@@ -80,6 +81,7 @@ class Inspection:
     interactive_timeout_seconds: int
     thread_pool: Mapping[str, str]
     binlog_durable: bool | None
+    connection_bytes: int
     cipher: str | None
     round_trip_ms: float
     cache_hit_rate: float | None
@@ -116,6 +118,7 @@ def inspect_server(
         interactive_timeout_seconds=int(variables["interactive_timeout"]),
         thread_pool=_thread_pool(variables) if server.thread_pool else {},
         binlog_durable=variables.get("sync_binlog") == "1" if variables.get("log_bin") == "ON" else None,
+        connection_bytes=connection_bytes(cursor),
         cipher=_pairs(cursor, "cipher").get("Ssl_cipher") or None,
         round_trip_ms=_round_trip_ms(cursor),
         cache_hit_rate=_cache_hit_rate(cursor),

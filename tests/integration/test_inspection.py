@@ -13,7 +13,7 @@ from sqlalchemy import make_url
 
 from poolsize.target.connection import connect, database_url
 from poolsize.target.private_server import PrivateServer, private_server
-from tests.conftest import Command, on_mariadb
+from tests.conftest import ROOT, Command, on_mariadb
 
 pytestmark = pytest.mark.server
 
@@ -166,3 +166,21 @@ def test_the_effective_disks_are_those_that_statements_wait_for(
     with private_server(None, {"innodb_buffer_pool_size": buffer_pool}, 50) as sized, spread_reads(sized.url):
         answer = inspected(poolsize_here, sized.url, "--cores", "4", "--disks", "8")
     assert answer["formula"]["effective_disks"] == pytest.approx(disks, abs=0.8)
+
+
+def test_a_fleet_keeps_the_limit_of_its_account(server: PrivateServer, poolsize: Command) -> None:
+    with closing(connect(database_url(server.url))) as connection, connection.cursor() as cursor:
+        cursor.execute("DROP USER IF EXISTS limited")
+        cursor.execute("CREATE USER limited IDENTIFIED BY 'secret' WITH MAX_USER_CONNECTIONS 12")
+    url = make_url(server.url).set(username="limited", password="secret").render_as_string(hide_password=False)
+    fleet = ["--instances", "4", "--surge", "0%", "--json"]
+    by_formula = inspected(poolsize, url, "--cores", "16", *fleet)["fleet"]
+    assert by_formula["limit"]["max_user_connections"] == 12
+    assert by_formula["connections_in_deploy"] == 12
+    run = str(ROOT / "data/examples/insert-mariadb.jsonl")
+    measured = json.loads(poolsize("recommend", "--run", run, *fleet, url=url).stdout)["fleet"]
+    assert measured["limit"] == by_formula["limit"]
+    for stack in ("hikaricp", "my.cnf"):
+        written = poolsize("config", "--for", stack, "--size", "33", *fleet, url=url)
+        assert written.returncode == 0, written.stderr
+    assert json.loads(written.stdout)["connections"] == 32  # a larger limit is the server's to give

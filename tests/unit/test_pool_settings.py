@@ -211,3 +211,13 @@ def test_a_run_s_path_stays_in_its_comment() -> None:
     of = settings(measured=MeasuredTimes("a\nb" * 60, 15, 10, 10, 10))
     for line in configuration(STACKS["hikaricp"], of).text.splitlines():
         assert line.startswith("#") or "=" in line or not line
+
+
+def test_a_private_server_s_limits_are_no_server_s_to_configure(poolsize_here: Command) -> None:
+    run = EXAMPLES["scan-mariadb"]
+    private = example("scan-mariadb").setting
+    assert private.private
+    assert private.server
+    assert private.server.max_connections < 151
+    answer = json.loads(poolsize_here("config", "--for", "my.cnf", "--run", str(run), "--json").stdout)
+    assert {each["name"]: each["value"] for each in answer["settings"]}["max_connections"] == 151

@@ -125,7 +125,7 @@ def _server_connections(settings: PoolSettings) -> str:
         "administrators, monitoring and other programs."
     )
     if settings.server_connections > settings.needed_connections:
-        present = "The server's limit" if settings.present_max_connections else "The server's default"
+        present = "The server's limit" if settings.server.max_connections else "The server's default"
         return f"{text} {present} is enough."
     return f"{text} The server lowers max_connections if its open_files_limit is too small."
 
