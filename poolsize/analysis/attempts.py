@@ -35,8 +35,8 @@ def needed_steps(
 def curve_steps(plan: SweepPlan, steps: Sequence[Step]) -> tuple[Step, ...]:
     """Return the steps of the throughput curve, in the order they were measured.
 
-    At each planned step, the first attempt that need not be retried counts. If every attempt failed, the last valid one
-    counts, or else the last.
+    At each planned step, the first attempt that need not be retried counts. If every attempt failed, the last valid
+    attempt counts, or else the last attempt.
     In a search, which plans no repeats, a failed attempt counts only where its pool size has no better step.
     """
     best: dict[StepKey, Step] = {}

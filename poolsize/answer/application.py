@@ -73,9 +73,9 @@ def size_for_application(analysis: "Analysis", application: Application) -> "App
 
     Raises BadInput where the run has no such size, and for a usage time below half of the database's time.
     """
-    usage_time_ms = application.usage_time_ms
     from poolsize.analysis.application_size import LARGEST, size_for_usage_time
 
+    usage_time_ms = application.usage_time_ms
     network, text = analysis.models.network_with_client, f"`usage_time_ms` {usage_time_ms:g}ms"
     if network is None or analysis.plateau is None:
         raise BadInput(f"{text}: {EXPLANATIONS[_why_unknown(analysis)]}; leave it out")

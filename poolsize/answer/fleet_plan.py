@@ -34,7 +34,7 @@ class FleetPlan:
     """The answer for a fleet.
 
     size: recommended connections, for all clients together.
-    pools: one for each service; empty where the smallest pools exceed the server's limit.
+    pools: the pool of each service; empty where the smallest pools exceed the server's limit.
     findings: reasons, warnings and refusals, in the order to read them.
     """
 
@@ -61,7 +61,7 @@ def plan_fleet(
 
     size: recommended connections, for all clients together.
     limit: of the server; None where it is not known. losses: of throughput, from a run; None without a run.
-    Raises BadInput for a size that no pool has, and for two services of one name.
+    Raises BadInput for a size that no pool has, and for two services of the same name.
     """
     if not 1 <= size <= LARGEST_POOL:
         raise BadInput(f"`size` {size}: give 1 to {LARGEST_POOL:,} connections")

@@ -38,6 +38,8 @@ SIZES = {
 CONNECTOR_PYTHON_LARGEST = 32
 HIKARICP_LEAST_MS = {"keepaliveTime": 30_000, "maxLifetime": 30_000}
 """Settings of HikariCP -> the least value that it uses; with less it uses another value."""
+HIKARICP_LIFETIME_MS = 1_800_000.0
+"""The lifetime that HikariCP uses in place of a smaller one."""
 HIKARICP_REFUSED_BELOW_MS = {"connectionTimeout": 250, "validationTimeout": 250}
 """Settings of HikariCP -> the least value with which it starts."""
 GO_LONGEST_LIFETIME_SECONDS = 300
@@ -45,7 +47,7 @@ GO_LONGEST_LIFETIME_SECONDS = 300
 
 @dataclass(frozen=True)
 class Difference:
-    """A setting whose value is not the recommended one.
+    """A setting whose value differs from the recommended value.
 
     name: the library's. in_file: the file's value; where the file has none (is_default), the library's default.
     """
@@ -61,7 +63,7 @@ class Difference:
 class CheckedPool:
     """A pool of a file, checked.
 
-    most_connections: that it may open; None for no limit, for an unknown one, and for the server.
+    most_connections: that it may open; None for no limit, for an unknown number, and for the server.
     findings: warnings for what causes errors, reasons for departures from the library's own advice.
     differences: from the recommended configuration; None without a recommendation for this library.
     """
@@ -105,7 +107,7 @@ def check_pools(
 
 
 def most_connections(pool: FilePool) -> int | None:
-    """Return the most connections that a pool opens; None for no limit, an unknown one, and the server."""
+    """Return the most connections that a pool opens; None for no limit, an unknown number, and the server."""
     numbers = [pool.number(name) for name in SIZES.get(pool.library.title, ())]
     known = [number for number in numbers if number is not None and number >= 0]
     return int(sum(known)) if known and known[0] > 0 and len(known) == len(numbers) else None
@@ -247,7 +249,7 @@ def _hikaricp_lifetime_ms(pool: FilePool) -> float | None:
     lifetime = pool.number("maxLifetime")
     if lifetime is None or lifetime <= 0 or lifetime >= HIKARICP_LEAST_MS["maxLifetime"]:
         return lifetime
-    return float(str(HIKARICP.defaults["maxLifetime"]))
+    return HIKARICP_LIFETIME_MS
 
 
 def _hikaricp_kept_alive(pool: FilePool, wait_timeout: float) -> bool:

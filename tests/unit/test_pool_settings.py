@@ -221,3 +221,17 @@ def test_a_private_server_s_limits_are_no_server_s_to_configure(poolsize_here: C
     assert private.server.max_connections < 151
     answer = json.loads(poolsize_here("config", "--for", "my.cnf", "--run", str(run), "--json").stdout)
     assert {each["name"]: each["value"] for each in answer["settings"]}["max_connections"] == 151
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["--size", "2", "--instances", "3"], "But each process needs at least 1."),
+        (["--size", "5", "--app-threads", "3", "--connections-per-thread", "4"], "The deadlock floor is 10."),
+        (["--size", "33", "--max-connections", "40"], "The server's limit allows fewer."),
+        (["--size", "33", "--app-threads", "3", "--connections-per-thread", "2"], "The threads of the processes use"),
+    ],
+)
+def test_the_reason_for_another_size_is_the_true_one(poolsize_here: Command, words: list[str], why: str) -> None:
+    (first, *_) = json.loads(poolsize_here("config", "--for", "go", *words, "--json").stdout)["settings"][1:]
+    assert why in first["why"]

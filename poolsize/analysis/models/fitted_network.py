@@ -90,7 +90,7 @@ class FittedNetwork:
         """Return the network with an application in the load generator's place.
 
         added_ms: time that the application adds to a transaction while it holds the connection, in ms. cpu: the CPU of
-        the application, at which a part of that time is spent; without one, all of it is a delay.
+        the application, at which a part of that time is spent; NOT_MEASURED if all of that time is a delay.
         What the server's CPU demand loses when that CPU is saturated stays part of a lone transaction's time.
         """
         own = replace(cpu, demand_ms=min(cpu.demand_ms, added_ms))

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from poolsize.answer.finding import Code
 from poolsize.answer.pool_settings import ASSUMED_USAGE_MS, DEFAULT_WAIT_TIMEOUT_SECONDS, PoolSettings
 from poolsize.units import count, milliseconds
 
@@ -71,8 +72,7 @@ def _size(settings: PoolSettings) -> str:
     together = ", for all clients of the database together."
     recommended = f"{_recommended(settings)}{together}"
     if settings.is_reduced:
-        why = "The deadlock floor needs more" if settings.plan.connections > settings.plan.size else FEWER
-        recommended = f"{recommended} {why}."
+        recommended = f"{recommended} {_why_other(settings)}"
     if settings.size == 1:
         recommended += " With 1 connection, a thread that needs a second one at the same time never gets it."
     if not settings.fleet_known:
@@ -85,8 +85,13 @@ def _size(settings: PoolSettings) -> str:
     return f"{each}: together {settings.plan.connections:,}. {recommended}"
 
 
-FEWER = "The server's limit, or the number of processes, allows fewer"
-"""Why all pools together have fewer connections than recommended."""
+def _why_other(settings: PoolSettings) -> str:
+    """Return why all pools together have more or fewer connections than recommended."""
+    if settings.plan.connections <= settings.plan.size:
+        by_threads = any(finding.code is Code.FLEET_THREADS for finding in settings.plan.findings)
+        return "The threads of the processes use fewer." if by_threads else "The server's limit allows fewer."
+    floor = settings.service.floor
+    return f"The deadlock floor is {floor:,}." if floor > 1 else "But each process needs at least 1."
 
 
 def _recommended(settings: PoolSettings) -> str:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from poolsize.answer.pool_check import CONNECTOR_PYTHON_LARGEST
+from poolsize.answer.pool_check import CONNECTOR_PYTHON_LARGEST, HIKARICP_LEAST_MS
 from poolsize.answer.pool_settings import PoolSettings
 from poolsize.errors import BadInput, did_you_mean
 
@@ -39,8 +39,7 @@ class Stack:
         return str(value)
 
 
-HIKARICP_LEAST_SECONDS = 30
-"""Of keepaliveTime and maxLifetime."""
+HIKARICP_LEAST_SECONDS = HIKARICP_LEAST_MS["keepaliveTime"] // 1000
 COMMENTS = {"go": "//", "js": "//", "conf": ";", "sql": "--"}
 """Ending of a file's name -> what begins a comment; elsewhere "#"."""
 
