@@ -56,7 +56,7 @@ class LocustSweep:
 
         Raises BadInput for options or a locustfile that the sweep refuses, and WorkFailed when the sweep fails.
         """
-        failure: SweepFailed | None = None
+        failures: list[SweepFailed] = []
         for line in self._child.lines:
             event = read_event(line)
             match event:
@@ -65,9 +65,9 @@ class LocustSweep:
                 case SweepStarted(run=path):
                     self.run_path = path
                 case SweepFailed():
-                    failure = event
+                    failures.append(event)
             self._show(event)
-        self._raise_failure(failure, self._child.process.wait())
+        self._raise_failure(failures, self._child.process.wait())
         return None
 
     def give_turn(self) -> None:
@@ -87,11 +87,13 @@ class LocustSweep:
             return f"{message} before the first step"
         return f"{message}; the measured steps are kept: poolsize sweep --resume {run}"
 
-    def _raise_failure(self, failure: SweepFailed | None, code: int) -> None:
-        if failure and failure.exit_code == BadInput.exit_code:
-            raise BadInput(failure.message)
-        if failure:
-            raise WorkFailed(self.with_hint(failure.message))
+    def _raise_failure(self, failures: list[SweepFailed], code: int) -> None:
+        """Raise the first failure's kind of error, with all reasons: a failed clean-up hides no cause."""
+        reasons = "; ".join(failure.message for failure in failures)
+        if failures and failures[0].exit_code == BadInput.exit_code:
+            raise BadInput(reasons)
+        if failures:
+            raise WorkFailed(self.with_hint(reasons))
         if code and not self.run_path:
             raise BadInput(f"`workload` {self._locustfile}: {_reason_of_end(self._child.log)}")
         if code:

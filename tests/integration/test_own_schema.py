@@ -163,6 +163,19 @@ def test_an_interrupted_sweep_restores_the_schema(
     assert tables(cursor) == {"orders", "made_by_prepare"}
 
 
+def test_a_failed_restoration_does_not_hide_what_ended_the_sweep(
+    server: PrivateServer, tmp_path: Path, cursor: Any
+) -> None:
+    sweep = started(server, tmp_path)
+    cursor.execute("RENAME TABLE orders TO hidden")
+    _, errors = sweep.communicate(timeout=120)
+    assert sweep.returncode == 1, errors
+    last = errors.splitlines()[-1]
+    first, _, second = last.partition("; the tables of the schema shop could not be restored at the end: ")
+    assert "orders' doesn't exist" in first, errors
+    assert "orders' doesn't exist" in second, errors
+
+
 def test_a_killed_sweep_drops_nothing_and_the_next_one_restores(
     server: PrivateServer, poolsize: Command, tmp_path: Path, cursor: Any
 ) -> None:
