@@ -9,6 +9,7 @@ from math import log2
 import numpy as np
 
 from poolsize.analysis.attempts import curve_steps, valid_steps
+from poolsize.analysis.checks import FILLED
 from poolsize.analysis.curve import FittedCurve, candidates, fit_curve
 from poolsize.analysis.observation import Observation
 from poolsize.analysis.plateau import TOLERANCE, Plateau, begun, plateau
@@ -18,6 +19,8 @@ from poolsize.runs.run import Step
 
 CONFIRMED = 2
 """Valid steps that confirm a size on which the answer hangs."""
+SLACK = 1.2
+"""Users who want a connection at a larger pool, as a multiple of those at a smaller one, at most: they become fewer."""
 MAX_SHORT, MAX_EXCESS = 0.0035, 0.5
 """A search may end when the expected loss is within these bounds: see Progress.shortfall and Progress.excess.
 
@@ -67,17 +70,25 @@ class Progress:
         return self.search.start, max(1, self.search.start // 2), self.search.start * 2
 
     @cached_property
+    def unfilled(self) -> tuple[Step, ...]:
+        """The steps whose pool the users could not fill."""
+        return tuple(step for step in self.steps if _fills(step) is False)
+
+    @cached_property
+    def surely_filled(self) -> int:
+        """The largest size that users fill for certain, because no fewer want a connection of a smaller pool."""
+        known = [size for step in self.unfilled if (size := _filled_by_its_users(step)) is not None]
+        return max([*known, *self.measured]) if known else self.search.largest
+
+    @cached_property
     def sizes(self) -> tuple[int, ...]:
         """The measured pool sizes and those that may be measured, ascending.
 
         A size may be measured if users can fill the pool and the size was not given up.
         """
-        unfilled = {
-            step.pool_size
-            for step in self.steps
-            if any(result.check is Check.USERS_LIMITED for result in step.failed_checks)
-        }
-        largest = max([min([self.search.largest, *(size - 1 for size in unfilled)]), *self.measured])
+        unfilled = {step.pool_size for step in self.unfilled}
+        most = [int(SLACK * (_filled_by_its_users(step) or self.search.largest)) for step in self.valid if unfilled]
+        largest = max([min([self.search.largest, *(size - 1 for size in unfilled), *most]), *self.measured])
         if largest < self.search.smallest:
             return ()
         regular = candidates(self.search.smallest, largest, (*self.beginning, *self.measured))
@@ -119,3 +130,15 @@ class Progress:
         """Doublings by which the answer is expected to exceed the plateau's start."""
         place = self.inside.sizes.index(self.plateau.pool_size)
         return float(np.diff(np.log2(self.inside.sizes[: place + 1])) @ begun(self.inside)[:place])
+
+
+def _fills(step: Step) -> bool | None:
+    """Return whether users filled the pool of a step; None where that was not checked."""
+    return next((result.passed for result in step.checks if result.check is Check.USERS_LIMITED), None)
+
+
+def _filled_by_its_users(step: Step) -> int | None:
+    """Return the largest pool that as many users fill as want a connection in a step; None where that is not known."""
+    values = next((result.values for result in step.checks if result.check is Check.USERS_LIMITED), {})
+    wanting = values.get("wanting_users")
+    return int(wanting / FILLED) if isinstance(wanting, int | float) else None

@@ -58,10 +58,14 @@ def _is_spent(plan: SweepPlan, steps: Sequence[Step]) -> bool:
 
 
 def _bracket(progress: Progress) -> int | None:
-    """Return the first size to begin with that is not measured; None when all are."""
+    """Return the first size to begin with that is not measured; None when all are.
+
+    Once users could not fill a pool, it begins among the sizes that they fill for certain.
+    """
     if not progress.sizes:
         return None
-    first = (_nearest(progress.sizes, size) for size in progress.beginning)
+    sizes = [size for size in progress.sizes if size <= progress.surely_filled] or progress.sizes[:1]
+    first = (_nearest(sizes, size) for size in progress.beginning)
     return next((size for size in first if size not in progress.measured), None)
 
 

@@ -145,6 +145,19 @@ def test_pools_that_users_can_not_fill_bound_the_search() -> None:
     assert answer(steps) in range(34, 41)
 
 
+def test_users_who_pause_show_at_once_which_pools_they_can_not_fill() -> None:
+    """200 users pause for 50 ms after each millisecond of work: from 4 connections on, 4 users want one at a time."""
+
+    def limited(step: Step) -> Step:
+        wanting = max(4, 200 - 50 * step.pool_size)
+        passed = wanting >= 1.1 * step.pool_size
+        return replace(step, checks=(CheckResult(Check.USERS_LIMITED, passed, {"wanting_users": wanting}),))
+
+    steps = searched(lambda size: min(1_000.0 * size, 3_920.0), checked=limited)
+    assert sum(not step.valid for step in steps) <= 3
+    assert {step.pool_size for step in steps if step.valid} == {2, 3}
+
+
 def test_a_size_that_is_spoiled_again_and_again_is_given_up() -> None:
     def spoiled(step: Step) -> Step:
         return replace(step, checks=(CheckResult(Check.ERRORS, step.pool_size != 17, {}),))
