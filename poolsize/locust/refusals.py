@@ -40,7 +40,7 @@ def refuse_ignored(environment: Environment) -> None:
         raise BadInput("add `headless`: a sweep runs by itself, from the first step to the last")
     if parsed.run_time:
         raise BadInput(
-            f"`run_time` {parsed.run_time}: leave it out, a sweep ends with its last step; see `step_seconds`"
+            f"`run_time` {parsed.run_time}s: leave it out, a sweep ends with its last step; see `step_seconds`"
         )
     if parsed.spawn_rate is not None:
         raise BadInput(

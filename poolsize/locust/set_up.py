@@ -28,9 +28,13 @@ from poolsize.target.connection import is_server_gone
 
 @dataclass(frozen=True)
 class ReadySweep:
-    """A sweep whose users may start. prepared: its server and its run so far. writer: of the run's file."""
+    """A sweep whose users may start.
+
+    prepared: its server and its run so far. notes: sentences for the user. writer: of the run's file.
+    """
 
     prepared: Prepared
+    notes: tuple[str, ...]
     workers: Workers
     generator: LocustGenerator
     writer: RunWriter
@@ -76,7 +80,16 @@ def set_up(
         )  # fmt: skip
         stack.enter_context(closing(generator))
         writer = RunWriter(ready.path, ready.run.setting, resume=options.resume is not None)
-        yield ReadySweep(ready, workers, generator, stack.enter_context(writer))
+        notes = (*ready.notes, *_unrestored(ready.run.setting.schema, tasks))
+        yield ReadySweep(ready, notes, workers, generator, stack.enter_context(writer))
+
+
+def _unrestored(schema: str | None, tasks: Tasks) -> tuple[str, ...]:
+    """Return the note that nothing restores what the transactions change in the user's own schema."""
+    restores = any(_function(user_class, "before_step") != _function(PoolUser, "before_step") for user_class in tasks)
+    if schema is None or restores:
+        return ()
+    return (f"what the transactions change in the schema {schema} stays changed: before_step would restore it",)
 
 
 def _own_worker(environment: Environment, tasks: Tasks, workload: Workload, ready: Prepared) -> LocustWorker:
@@ -105,10 +118,15 @@ def _make_tables(environment: Environment, tasks: Tasks, workspace: Workspace, r
 
 def _call_each(name: str, user_classes: Iterable[type[PoolUser]], cursor: Any) -> None:
     """Call a class method of every user class; classes that inherit the same method share its call."""
-    methods = {getattr(user_class, name).__func__: user_class for user_class in reversed(list(user_classes))}
+    methods = {_function(user_class, name): user_class for user_class in reversed(list(user_classes))}
     for user_class in reversed(list(methods.values())):
         with _blaming(user_class):
             getattr(user_class, name)(cursor)
+
+
+def _function(user_class: type[PoolUser], name: str) -> Any:
+    """Return the function of a class method, which classes that inherit the method share."""
+    return getattr(user_class, name).__func__
 
 
 @contextmanager

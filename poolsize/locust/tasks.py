@@ -62,6 +62,8 @@ def _pool_user(user_class: type[User]) -> type[PoolUser]:
         raise BadInput(f"{name} has a transaction and tasks: make the transaction a @task too, or leave it out")
     for task in user_class.tasks:
         _require_task(name, task)
+    for hook in ("on_start", "on_stop"):
+        _require_hook(name, hook, getattr(user_class, hook))
     return user_class
 
 
@@ -73,6 +75,13 @@ def _require_task(class_name: str, task: Any) -> None:
         inspect.signature(task).bind("user", "cursor")
     except TypeError:
         raise BadInput(f"{class_name}.{name} takes no cursor: write def {name}(self, cursor)") from None
+
+
+def _require_hook(class_name: str, hook: str, function: Any) -> None:
+    try:
+        inspect.signature(function).bind("user")
+    except TypeError:
+        raise BadInput(f"{class_name}.{hook} gets no cursor: write def {hook}(self)") from None
 
 
 def _named(user_class: type[PoolUser], *, alone: bool) -> tuple[tuple[str, Task], ...]:

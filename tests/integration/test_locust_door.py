@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -196,12 +197,13 @@ TASK = "    @task\n    def browse(self, cursor):\n        cursor.execute('DO 1')
         ("class Mine(PoolUser):\n    fixed_count = 9\n" + TASK, [], "--users 4: the fixed_count"),
         ("class Mine(PoolUser):\n" + TASK, ["--tags", "none"], "the --tags and --exclude-tags leave none"),
         (ONE.format(""), ["-r", "5"], "--spawn-rate 5: leave it out"),
-        (ONE.format(""), ["-t", "5"], "--run-time 5: leave it out"),
+        (ONE.format(""), ["-t", "5"], "--run-time 5s: leave it out"),
         (ONE.format(""), ["--host", "https://example.com"], "--host is no MySQL database"),
         (ONE.format(""), ["--host", "mysql://u:secret@other/"], "--host and --url (or POOLSIZE_URL) name two"),
         (ONE.format("") + SHAPE, [], "Ramp is a LoadTestShape"),
         (ONE.format("").replace("'DO 1'", "wrong"), [], "mine.py:6: NameError: name 'wrong' is not defined"),
         (ONE.format("") + "    def on_start(self):\n        wrong()\n", [], "mine.py:8: NameError"),
+        (ONE.format("") + "    def on_start(self, cursor):\n        pass\n", [], "on_start gets no cursor: write def"),
         (ONE.format("") + "    def on_stop(self):\n        wrong()\n", [], "mine.py:8: NameError"),
         (ONE.format("") + "    @classmethod\n    def prepare(cls, cursor):\n        cursor.execute('x')\n", [],
          "mine.py:9: ProgrammingError"),
@@ -270,6 +272,32 @@ def test_a_workload_that_cant_be_tried_leaves_no_worker(server: PrivateServer, t
     while workers := [process.pid for process in psutil.process_iter() if str(path) in _words(process)]:
         assert time.monotonic() < deadline, workers
         time.sleep(0.1)
+
+
+@on_mariadb
+@pytest.mark.parametrize("options", [(), ("--processes=2",)])
+def test_ctrl_c_ends_a_sweep_of_locust_in_a_line_that_says_how_to_go_on(
+    server: PrivateServer, poolsize: Command, tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    path, run = locustfile(tmp_path, ONE.format("")), tmp_path / "a.jsonl"
+    sweep = subprocess.Popen(
+        [sys.executable, "-m", "locust", "-f", str(path), "--headless", "--only-summary", "--pool-sizes=1,2,3",
+         "--users=6", "--step-time=2s", "--warm-up=0s", f"--output={run}", *options],
+        cwd=tmp_path, env=os.environ | {"POOLSIZE_URL": server.url}, text=True, start_new_session=True,
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    deadline = time.monotonic() + 60
+    while not (run.exists() and '"step"' in run.read_text()) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    os.killpg(sweep.pid, signal.SIGINT)  # as a terminal does: to the master and to its workers
+    _, errors = sweep.communicate(timeout=60)
+    assert sweep.returncode == 130, errors
+    assert "Traceback" not in errors
+    assert (
+        errors.count(f"poolsize: error: interrupted; the measured steps are kept: poolsize sweep --resume {run}") == 1
+    )
+    assert_swept(poolsize("sweep", f"--resume={run}", f"--workload={path}", url=server.url))
+    assert {step.pool_size for step in load_run(run).steps} == {1, 2, 3}
 
 
 def _words(process: psutil.Process) -> list[str]:

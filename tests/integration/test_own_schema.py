@@ -228,6 +228,19 @@ def test_an_administrator_reads_that_a_schema_is_missing(server: PrivateServer, 
     assert done.stderr.count("\n") == 1
 
 
+def test_a_workload_that_restores_nothing_is_said_to(
+    server: PrivateServer, poolsize: Command, tmp_path: Path, cursor: Any
+) -> None:
+    note = "what the transactions change in the schema shop stays changed: before_step would restore it"
+    assert note not in poolsize(*SWEEP, "1", "--schema=shop", "--step-time=1s", url=url_of(server)).stderr
+    (tmp_path / "shop.py").write_text(SHOP.replace("before_step", "after_step"))
+    done = poolsize(*SWEEP, "1", "--schema=shop", "--step-time=1s", url=url_of(server))
+    assert_swept(done)
+    assert note in done.stderr
+    cursor.execute(f"SELECT COUNT(*) FROM orders WHERE id > {ROWS}")
+    assert cursor.fetchall() > ((0,),)
+
+
 def test_a_private_server_has_no_schema_of_the_users(poolsize: Command, tmp_path: Path) -> None:
     (tmp_path / "shop.py").write_text(SHOP)
     done = poolsize(*SWEEP, "1", "--schema=shop")

@@ -1,0 +1,107 @@
+"""The lead of a sweep on the master: from the start of its users to its end, its failure or its interruption."""
+
+import logging
+import signal
+import sys
+from contextlib import ExitStack
+from typing import Any
+
+import gevent
+from gevent.event import Event as Flag
+from gevent.lock import BoundedSemaphore
+from locust.env import Environment
+
+from poolsize.errors import Interrupted, PoolsizeError, WorkFailed
+from poolsize.load.source_line import located
+from poolsize.locust.progress_pipe import ProgressPipe
+from poolsize.locust.set_up import ReadySweep
+from poolsize.locust.stats import wait_for_csv
+from poolsize.locust.turn_pipe import TurnPipe
+from poolsize.sweep.events import Event, StepDone, SweepFailed
+from poolsize.sweep.loop import sweep
+from poolsize.sweep.options import with_flags
+from poolsize.units import count, milliseconds, per_second
+
+logger = logging.getLogger("poolsize")
+
+
+def report_failure(progress: ProgressPipe, error: PoolsizeError) -> None:
+    """Report an error that ends the sweep, to the process that started the sweep and on standard error."""
+    progress.send(SweepFailed(str(error), error.exit_code))
+    sys.stderr.write(f"poolsize: error: {with_flags(str(error))}\n")
+
+
+class Lead:
+    """Runs a sweep in a greenlet of its own once Locust has started the users, and cleans up when Locust quits."""
+
+    def __init__(
+        self, environment: Environment, ready: ReadySweep, progress: ProgressPipe, closing_stack: ExitStack
+    ) -> None:
+        """closing_stack: ends all that the sweep holds."""
+        assert environment.runner is not None
+        self._environment = environment
+        self._runner = environment.runner
+        self._ready = ready
+        self._progress = progress
+        self._closing_stack = closing_stack
+        self._turns = TurnPipe.from_environment(progress)
+        self._users_started = Flag()
+        self._cleanup_lock = BoundedSemaphore()
+        self._sweeping = gevent.Greenlet(self._run)
+
+    def start(self) -> None:
+        """Begin to wait for the users, and for Ctrl-C."""
+        environment = self._environment
+        assert environment.parsed_options is not None
+        environment.parsed_options.num_users = self._ready.prepared.run.plan.users
+        environment.parsed_options.spawn_rate = environment.parsed_options.num_users
+        environment.process_exit_code = 1  # until the last step is stored
+        environment.events.spawning_complete.add_listener(lambda **_: self._users_started.set())
+        environment.events.quitting.add_listener(self._clean_up)
+        gevent.signal_handler(signal.SIGINT, self._interrupt)
+        self._sweeping.start()
+
+    def _run(self) -> None:
+        self._users_started.wait()
+        ready, generator = self._ready, self._ready.generator
+        try:
+            ready.workers.wait_for_users()
+            sweep(ready.prepared.run, ready.notes, generator, ready.writer, self._on_event, self._turns.wait)
+            self._runner.stop()
+            generator.raise_failed_users()
+            self._environment.process_exit_code = 0
+            logger.info(with_flags("Answer: poolsize recommend `run` %s"), ready.writer.path)
+        except PoolsizeError as error:
+            report_failure(self._progress, WorkFailed(str(error)))  # the options were valid: what failed is the work
+        except Exception as error:
+            logger.exception("sweep failed")
+            report_failure(self._progress, WorkFailed(located(error)))
+        finally:
+            self._runner.quit()
+
+    def _interrupt(self) -> None:
+        """End the sweep as Locust ends a run, its reports included; before the users start, end at once."""
+        if self._environment.process_exit_code == Interrupted.exit_code:
+            return
+        self._environment.process_exit_code = Interrupted.exit_code
+        resume = f"poolsize sweep `resume` {self._ready.writer.path}"
+        report_failure(self._progress, Interrupted(f"interrupted; the measured steps are kept: {resume}"))
+        if self._users_started.is_set():
+            self._sweeping.kill()
+            self._runner.quit()
+        else:
+            self._clean_up()
+            sys.exit(Interrupted.exit_code)
+
+    def _clean_up(self, **_: Any) -> None:
+        with self._cleanup_lock:  # a signal and the sweep's own end may both come here; the second waits for the first
+            self._sweeping.kill()
+            self._closing_stack.close()
+            wait_for_csv(self._environment)
+
+    def _on_event(self, event: Event) -> None:
+        self._progress.send(event)
+        if isinstance(event, StepDone):  # for users who start the sweep by Locust
+            load, rate = count(event.pool_size, "connection"), per_second(event.throughput)
+            failed = f", failed: {', '.join(event.failed_checks)}" if event.failed_checks else ""
+            logger.info("%s: %s, p95 %s%s", load, rate, milliseconds(event.p95_ms), failed)
