@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 from poolsize.answer.fleet import Service
 from poolsize.answer.fleet_plan import FleetPlan
+from poolsize.answer.verdict import Verdict
 from poolsize.errors import BadInput
 
 if TYPE_CHECKING:  # numpy stays out of `poolsize config --size 33`
     from poolsize.analysis.analysis import Analysis
-    from poolsize.answer.recommendation import TransactionPool
+    from poolsize.answer.recommendation import Recommendation, TransactionPool
 
 PUBLISHED_WAIT_LIMIT_SECONDS = 5
 """Source: "Connection pool survey: dbcp, druid, c3p0, tomcat-jdbc, HikariCP" (data/published), as the next three."""
@@ -44,6 +45,7 @@ class MeasuredTimes:
 
     path: of the run's file. wait_p99_ms, usage_p99_ms, usage_mean_ms: at measured_size, the measured pool size that is
     nearest to the recommended one. two_pools: for short and for long transactions, where the run proposes them.
+    verdict: on the recommended pool size.
     """
 
     path: str
@@ -52,6 +54,7 @@ class MeasuredTimes:
     usage_p99_ms: float
     usage_mean_ms: float
     two_pools: "tuple[TransactionPool, ...]" = ()
+    verdict: Verdict = Verdict.MEASURED
 
 
 @dataclass(frozen=True)
@@ -156,11 +159,19 @@ def wait_limit_seconds(measured: MeasuredTimes | None) -> int:
     return max(SHORTEST_WAIT_LIMIT_SECONDS, ceil(WAIT_LIMIT_OVER_P99 * measured.wait_p99_ms / 1000))
 
 
-def measured_times(
-    analysis: "Analysis", path: str, size: int, two_pools: "tuple[TransactionPool, ...]"
-) -> MeasuredTimes | None:
-    """Return what a run tells of a pool's times at a size; None for a run that knows no latencies."""
-    nearest = analysis.by_size.nearest(size)
+def measured_times(analysis: "Analysis", path: str, answer: "Recommendation") -> MeasuredTimes | None:
+    """Return what a run tells of a pool's times at its answer's size; None for a run that knows no latencies."""
+    assert answer.pool_size
+    assert answer.verdict
+    nearest = analysis.by_size.nearest(answer.pool_size)
     if not nearest.usage.mean > 0:
         return None
-    return MeasuredTimes(path, nearest.pool_size, nearest.wait.p99, nearest.usage.p99, nearest.usage.mean, two_pools)
+    return MeasuredTimes(
+        path,
+        nearest.pool_size,
+        nearest.wait.p99,
+        nearest.usage.p99,
+        nearest.usage.mean,
+        answer.two_pools,
+        answer.verdict,
+    )

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from poolsize.answer.failed_attempts import too_few_valid
 from poolsize.answer.finding import Code, Finding, Remedy, WayOut, refusal, warning
-from poolsize.answer.way_out import measure_longer, more_workers, sweep_beyond
+from poolsize.answer.way_out import measure_longer, more_workers, sweep_beyond, users_for
 from poolsize.runs.check import Check
 
 if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
@@ -15,6 +15,20 @@ RISING, HALF_A_DOUBLING = 0.01, 2**0.5
 """A curve still rises if throughput gains more than this share over half a doubling of the pool size."""
 NOISY_SPAN = 8
 """A measurement is too noisy if the upper end of the 95 % range is more than this multiple of the lower end."""
+
+
+DOUBTS = frozenset(
+    {
+        Code.MOSTLY_FAILED,
+        Code.GENERATOR_LIMITED,
+        Code.USERS_LIMITED,
+        Code.ONE_SIZE,
+        Code.STILL_RISING,
+        Code.SMALLEST_SIZE,
+        Code.LIMIT_BROKEN,
+    }
+)
+"""Findings that put a pool size in doubt: whoever uses the size must read them."""
 
 
 class Verdict(StrEnum):
@@ -107,8 +121,13 @@ def _at_an_end(analysis: "Analysis", size: int) -> tuple[Verdict, Finding] | Non
 
 
 def _enough_users(analysis: "Analysis") -> int:
-    """Return a number of users that fills the largest pool, and is larger than the run's."""
-    return max(4 * analysis.sizes[-1].pool_size, 2 * analysis.setting.plan.users)
+    """Return a number of users that fills the largest pool, or one that is 4 times the largest valid pool.
+
+    It is larger than the run's. Without a valid pool, the number is for the smallest.
+    """
+    largest, valid = analysis.sizes[-1].pool_size, analysis.valid_sizes
+    target = min(largest, 4 * (valid[-1] if valid else analysis.sizes[0]).pool_size)
+    return max(4 * largest, 2 * analysis.setting.plan.users, users_for(analysis, target))
 
 
 def _is_still_rising(analysis: "Analysis", largest: int) -> bool:

@@ -71,8 +71,20 @@ def more_workers(size: "SizeSummary") -> WayOut:
 def _sweep(analysis: "Analysis", sizes: tuple[int, ...]) -> WayOut:
     if analysis.setting.recording is not None:
         return WayOut(Remedy.SWEEP_RECORDING_BEYOND)
-    enough = {"users": 2 * sizes[-1]} if sizes[-1] >= analysis.setting.plan.users else {}
+    users = users_for(analysis, sizes[-1])
+    enough = {"users": users} if users > analysis.setting.plan.users else {}
     return WayOut(Remedy.SWEEP_BEYOND, {"pool_sizes": sizes, **enough})
+
+
+def users_for(analysis: "Analysis", pool_size: int) -> int:
+    """Return a number of users that fills a pool: twice its connections, and those who pause meanwhile.
+
+    At most, pool_size / usage time transactions end in a unit of time, each followed by a pause (Little's law). The
+    usage time is that of the largest valid size, for it hardly falls at larger ones.
+    """
+    usage_ms = (analysis.valid_sizes or analysis.sizes)[-1].usage.mean
+    pausing = pool_size * analysis.run.think_time_ms / usage_ms if usage_ms > 0 else 0.0
+    return ceil(2 * pool_size + pausing)
 
 
 def _larger_sizes(analysis: "Analysis") -> tuple[int, ...]:

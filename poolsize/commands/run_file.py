@@ -3,6 +3,8 @@
 import sys
 from typing import TYPE_CHECKING
 
+import click
+
 from poolsize.errors import BadInput, WorkFailed
 
 if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
@@ -27,13 +29,21 @@ def complete_run(path: str) -> "Analysis":
 
 
 def measured_answer(path: str) -> "tuple[Analysis, Recommendation]":
-    """Return the analysis and the recommendation of a complete run. Raises BadInput for a run without a pool size."""
+    """Return the analysis and the recommendation of a complete run; what puts it in doubt goes to standard error.
+
+    Raises BadInput for a run without a pool size.
+    """
     from poolsize.answer.recommendation import recommend
+    from poolsize.answer.verdict import DOUBTS
+    from poolsize.present.text.sentences.findings import sentence
 
     analysis = complete_run(path)
     answer = recommend(analysis)
     if answer.pool_size is None:
         raise BadInput("`run_path`: no pool size can be recommended from this run; `poolsize recommend --run` says why")
+    for finding in answer.findings:
+        if finding.code in DOUBTS:
+            click.echo(f"poolsize: the pool size is in doubt [{answer.verdict}]: {sentence(finding)}", err=True)
     return analysis, answer
 
 

@@ -3,6 +3,7 @@
 import json
 import re
 from math import ceil
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -99,7 +100,7 @@ def test_the_wait_limit_is_that_of_the_measurement() -> None:
     analysis = example("scan-mariadb")
     answer = recommend(analysis)
     assert answer.pool_size
-    times = measured_times(analysis, "a.jsonl", answer.pool_size, answer.two_pools)
+    times = measured_times(analysis, "a.jsonl", answer)
     assert times
     summary = analysis.at(times.measured_size)
     assert (times.wait_p99_ms, times.usage_p99_ms) == (summary.wait.p99, summary.usage.p99)
@@ -235,3 +236,12 @@ def test_a_private_server_s_limits_are_no_server_s_to_configure(poolsize_here: C
 def test_the_reason_for_another_size_is_the_true_one(poolsize_here: Command, words: list[str], why: str) -> None:
     (first, *_) = json.loads(poolsize_here("config", "--for", "go", *words, "--json").stdout)["settings"][1:]
     assert why in first["why"]
+
+
+@pytest.mark.parametrize("words", [["config", "--for", "hikaricp"], ["config", "--check", "a.properties"], ["fleet"]])
+def test_what_puts_the_measured_size_in_doubt_is_said(poolsize_here: Command, tmp_path: Path, words: list[str]) -> None:
+    (tmp_path / "a.properties").write_text("maximumPoolSize=8\nminimumIdle=8\njdbcUrl=jdbc:mysql://db/\n")
+    of_generator = poolsize_here(*words, "--run", str(EXAMPLES["oltp_read_write-mariadb"]))
+    assert of_generator.stderr.startswith("poolsize: the pool size is in doubt [generator-limited]: A worker")
+    assert ("verdict" in of_generator.stdout) == ("--for" in words)
+    assert "doubt" not in poolsize_here(*words, "--run", str(EXAMPLES["scan-mariadb"])).stderr

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from poolsize.answer.finding import Code
 from poolsize.answer.pool_settings import ASSUMED_USAGE_MS, DEFAULT_WAIT_TIMEOUT_SECONDS, PoolSettings
+from poolsize.answer.verdict import Verdict
 from poolsize.units import count, milliseconds
 
 SURVEY = 'the survey "Connection pool survey: dbcp, druid, c3p0, tomcat-jdbc, HikariCP"'
@@ -98,7 +99,9 @@ def _recommended(settings: PoolSettings) -> str:
     size = count(settings.plan.size, "connection")
     if settings.measured is None:
         return f"Recommended (--size): {size}"
-    return f"Recommended by the measurement in {settings.measured.path}: {size}"
+    verdict = settings.measured.verdict
+    doubt = "" if verdict is Verdict.MEASURED else f" (in doubt, verdict {verdict})"
+    return f"Recommended by the measurement in {settings.measured.path}{doubt}: {size}"
 
 
 def _wait_limit(settings: PoolSettings) -> str:

@@ -12,12 +12,14 @@ def configuration_json(name: str, configured: Configuration, settings: PoolSetti
     """Return a configuration as a JSON object.
 
     Keys: stack; file: its usual name; text: to paste; settings: name, value, unit and why of each; advice: sentences;
+    verdict: of the measured run, or null without one;
     pool_size, connections and connections_in_deploy: of a process, of all pools, and in a rolling deploy.
     """
     values: dict[str, Any] = {
         "stack": name,
         "file": configured.stack.file,
         "pool_size": settings.size,
+        "verdict": settings.measured and settings.measured.verdict,
         "connections": settings.plan.connections,
         "connections_in_deploy": settings.plan.connections_in_deploy,
         "settings": [asdict(setting) for setting in configured.settings],
