@@ -15,17 +15,20 @@ if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
     from poolsize.runs.run import Step
 
 MOST_PROGRAMS = 3
+MANY, CAUSE = 0.5, 0.2
+"""Shares of the attempts: failed attempts put an answer in doubt, and may be the cause why there is none."""
 
 
-def mostly_failed(analysis: "Analysis") -> Finding | None:
-    """Return the warning that more than half of the attempts failed a check that may pass another time, or None.
+def mostly_failed(analysis: "Analysis", *, has_size: bool = True) -> Finding | None:
+    """Return the warning that many attempts failed a check that may pass another time, or None.
 
-    The finding stands before the answer, because it puts the answer in doubt.
+    Many are more than half. Where there is no answer (not has_size), a fifth is enough to be a cause of that. The
+    finding stands before the answer, because it puts the answer in doubt.
     """
     attempts, failed = analysis.run.steps, _failed(analysis)
-    if 2 * len(failed) <= len(attempts):
+    if len(failed) <= (MANY if has_size else CAUSE) * len(attempts):
         return None
-    return warning(Code.MOSTLY_FAILED, _way_out(analysis), **_values(analysis))
+    return warning(Code.MOSTLY_FAILED, _way_out(analysis), has_size=has_size, **_values(analysis))
 
 
 def too_few_valid(analysis: "Analysis") -> Finding | None:

@@ -17,17 +17,19 @@ DISAGREE = 2.0
 """Estimators disagree if their largest size is this multiple of their smallest, or more."""
 
 
-def reasons(analysis: "Analysis", size: int, formula_size: int) -> tuple[Finding, ...]:
+def reasons(analysis: "Analysis", size: int, formula_size: int, *, users_limited: bool = False) -> tuple[Finding, ...]:
     """Return the reasons why the answer is a pool size, the most important first.
 
     size: the answer, a size of the plateau or within the latency limits. formula_size: the formula's connections.
+    users_limited: whether the users, and not the database, limited throughput.
     """
-    assert analysis.plateau is not None
-    reaches_goal = _plateau if analysis.setting.plan.rate is None else _carries_rate
+    plateau = analysis.plateau
+    assert plateau is not None
+    open_loop = analysis.setting.plan.rate is not None
     findings = [
-        reaches_goal(analysis, analysis.plateau, size),
+        _carries_rate(analysis, plateau, size) if open_loop else _plateau(analysis, plateau, users_limited),
         _wait_and_usage(analysis, size),
-        bottleneck_reason(analysis),
+        None if users_limited else bottleneck_reason(analysis),
         *_verified(analysis),
         _queue_in_database(analysis, size),
         database_finding(analysis),
@@ -39,7 +41,7 @@ def reasons(analysis: "Analysis", size: int, formula_size: int) -> tuple[Finding
     return tuple(finding for finding in findings if finding)
 
 
-def _plateau(analysis: "Analysis", plateau: "Plateau", _: int) -> Finding:
+def _plateau(analysis: "Analysis", plateau: "Plateau", users_limited: bool) -> Finding:
     from poolsize.analysis.plateau import CERTAINTY
 
     measured = analysis.by_size.is_measured(plateau.pool_size)
@@ -49,6 +51,7 @@ def _plateau(analysis: "Analysis", plateau: "Plateau", _: int) -> Finding:
         pool_size=plateau.pool_size,
         throughput=analysis.throughput_at(plateau.pool_size),
         capacity=plateau.capacity,
+        limiting_users=analysis.setting.plan.users if users_limited else None,
         best_size=analysis.best_size,
         best_measured=analysis.best_size is not None and analysis.by_size.is_measured(analysis.best_size),
         tolerance=plateau.tolerance,

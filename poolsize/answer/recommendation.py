@@ -155,7 +155,7 @@ def recommend(
             verdict,
             _known(
                 (
-                    None if finding.code is Code.TOO_FEW_VALID else mostly_failed(analysis),
+                    None if finding.code is Code.TOO_FEW_VALID else mostly_failed(analysis, has_size=False),
                     finding,
                     *warnings(analysis, has_size=False),
                 )
@@ -199,7 +199,8 @@ def _measured(
     verdict, verdict_warning = verdict_on_size(analysis, size if at_rate else plateau.pool_size)
     if limited.is_edge and verdict is Verdict.MEASURED:
         verdict = Verdict.EDGE
-    first_reason, *further_reasons = reasons(analysis, size, start.connections)
+    users_limited = verdict is Verdict.USERS_LIMITED
+    first_reason, *further_reasons = reasons(analysis, size, start.connections, users_limited=users_limited)
     limit_reason = limit_finding if limit_finding and limit_finding.severity == "reason" else None
     limit_warning = limit_finding if limit_finding and limit_finding.severity == "warning" else None
     current_reason = None if current is None else current_size(analysis, size, current)

@@ -56,7 +56,9 @@ def _require_modules() -> None:
     """Raise BadInput, which names the extra, unless all of its modules are installed."""
     missing = [module for module in MODULES if find_spec(module) is None]
     if missing:
-        raise BadInput(f"notebooks need {', '.join(missing)}: install them with pip install 'poolsize[notebook]'")
+        raise BadInput(
+            f"notebooks need {', '.join(missing)}: install them with pip install '.[notebook]' in poolsize's folder"
+        )
 
 
 def _require_complete(runs: Sequence[str]) -> None:

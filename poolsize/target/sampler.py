@@ -126,11 +126,10 @@ class ServerSampler:
             reason = "its process could not be identified from this account" if local else "it runs on another machine"
             figures = "CPU time is" if local else "CPU time and speed are"
             return (f"the server's {figures} not recorded: {reason}",)
-        counters = self._read()
-        missing = [name for name, _ in self._process_counters() if name not in counters]
+        missing = [name for name, read in self._process_counters() if not _is_readable(read)]
         if not missing:
             return ()
-        return (f"not recorded, because this account may not read these counters: {', '.join(missing)}",)
+        return (f"not recorded, because the operating system does not show them: {', '.join(missing)}",)
 
 
 def server_process(url: URL) -> "psutil.Process | None":
@@ -170,6 +169,15 @@ def _ports(process: psutil.Process) -> set[int]:
     except psutil.Error:
         return set()
     return {connection.laddr.port for connection in connections if connection.status == psutil.CONN_LISTEN}
+
+
+def _is_readable(read: Callable[[], float | None]) -> bool:
+    """Return whether a counter can be read; one that is left out on purpose can."""
+    try:
+        read()
+    except (psutil.Error, AttributeError, OSError):
+        return False
+    return True
 
 
 def _context_switches(process: psutil.Process) -> float | None:

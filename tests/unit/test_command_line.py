@@ -219,9 +219,9 @@ def test_without_the_notebook_extra_one_line_names_it(
         monkeypatch.setitem(sys.modules, module, None)
     done = poolsize_here("notebook")
     assert (done.returncode, done.stdout) == (2, "")
-    assert (
-        done.stderr
-        == f"poolsize: error: notebooks need {', '.join(missing)}: install them with pip install 'poolsize[notebook]'\n"
+    assert done.stderr == (
+        f"poolsize: error: notebooks need {', '.join(missing)}: install them with pip install '.[notebook]' in "
+        "poolsize's folder\n"
     )
     assert list(tmp_path.iterdir()) == []
     assert not words

@@ -67,6 +67,37 @@ def test_pools_as_large_as_the_users_give_no_size() -> None:
     assert "No pool size" in recommendation_text(answer)
 
 
+def test_users_who_are_too_few_are_the_limit_and_not_the_database() -> None:
+    answer = recommend(analyze(a_run({1: 100, 2: 200, 8: 400, 64: 900, 100: 905})))
+    text = recommendation_text(answer)
+    assert "all that 64 users can reach" in text
+    assert "capacity" not in text.split("Caution")[0].split("pool  throughput")[0]
+    assert "Bottleneck" not in text
+
+
+def test_enough_users_fill_the_pools_to_measure_even_if_they_pause() -> None:
+    """100 users with a usage time of 10 ms and pauses of 500 ms: 8 connections serve up to 800/s, for 400 pausing."""
+    run = a_run({1: 100, 2: 200, 8: 790}, users=500)
+    plan = replace(run.plan, think_time_ms=500.0)
+    thinking = recommend(analyze(replace(run, setting=replace(run.setting, plan=plan))))
+    usage_ms = analyze(run).at(8).usage.mean
+    (way_out,) = [finding.way_out for finding in thinking.findings if finding.code is Code.STILL_RISING]
+    assert way_out
+    assert way_out.values["pool_sizes"] == (8, 16, 32, 64)
+    assert way_out.values["users"] == pytest.approx(2 * 64 + 64 * 500 / usage_ms, abs=1)
+    (without,) = [each.way_out for each in recommend(analyze(run)).findings if each.code is Code.STILL_RISING]
+    assert without
+    assert "users" not in without.values
+
+
+def test_a_cause_why_there_is_no_size_is_said_first() -> None:
+    wide = a_run({1: 100, 2: 300, 4: 372, 8: 400, 16: 395, 32: 390}, noise=250)
+    text = recommendation_text(recommend(analyze(disturbed(wide, 2))))
+    assert text.startswith("Other programs used 1.0 of this machine's 2 cores: 2 of 8 measured steps failed a check")
+    assert "The answer is in doubt" not in text
+    assert recommendation_text(recommend(analyze(disturbed(wide, 1)))).startswith("No pool size")
+
+
 def test_a_busy_generator_is_said() -> None:
     assert recommend(analyze(a_run({1: 100, 2: 200, 4: 201}, cpu=0.95))).verdict == "generator-limited"
 

@@ -15,8 +15,8 @@ The options of `poolsize sweep`. The columns say
 - whether you can give it again with `--resume`; all other options keep the values of the run;
 - the field of `SweepOptions` that holds the value in Python.
 
-A duration is a number with a unit: `550ms`, `15s` or `2m`. `--think-time` requires the unit; elsewhere a number alone
-is in seconds. A share is a percentage, `2%`, or a fraction, `0.02`.
+A duration is a number with a unit: `550ms`, `15s` or `2m`. `--think-time`, `--max-p95` and `--max-p99` require
+the unit; elsewhere a number alone is in seconds. A share is a percentage, `2%`, or a fraction, `0.02`.
 
 """
 

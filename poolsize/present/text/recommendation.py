@@ -65,7 +65,8 @@ def _headline(answer: Recommendation) -> str:
         return f"Start with {count(answer.pool_size, 'connection')}."
     low, high = answer.range or (answer.pool_size, answer.pool_size)
     interval = f" (95 % range {low})" if low == high else f" (95 % range {low} to {high})"
-    if any(finding.code in WITHOUT_RANGE or finding.values.get("decides") for finding in answer.findings):
+    decided = any(finding.code in WITHOUT_RANGE or finding.values.get("decides") for finding in answer.findings)
+    if decided or answer.verdict == "users-limited":  # the users, not the database, made the curve flat
         interval = ""
     if answer.application is not None:
         interval += f" for a usage time of {milliseconds(answer.application.usage_time_ms)}"

@@ -63,9 +63,9 @@ def _redo_log(values: Values) -> str:
 
 def _round_trip(values: Values) -> str:
     return (
-        f"{milliseconds(values['travelling_ms'])} of the {milliseconds(values['usage_ms'])} usage time is spent on the "
-        f"network: {number(values['statements'])} statements with a round trip of {number(values['round_trip_us'])} us "
-        "each"
+        f"{milliseconds(values['travelling_ms'])} of the {milliseconds(values['usage_ms'])} usage time are round trips "
+        f"between load generator and server: {number(values['statements'])} statements, "
+        f"{number(values['round_trip_us'])} us each"
     )
 
 

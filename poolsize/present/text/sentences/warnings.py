@@ -123,7 +123,7 @@ def _nothing_verified(_: Finding) -> str:
 
 def _retried(finding: Finding) -> str:
     sizes = pool_sizes(sorted(set(finding.values["sizes"])))
-    return f"Steps at {sizes} failed a check and do not count. See `poolsize analyze`."
+    return f"Some steps at {sizes} failed a check. Other steps at the same size count in their place."
 
 
 def _left_out(finding: Finding) -> str:
@@ -197,7 +197,8 @@ def _generator_not_separable(finding: Finding) -> str:
 
 
 def _mostly_failed(finding: Finding) -> str:
-    return f"{_failed_attempts(finding)} The answer is in doubt. {_way_out(finding)}."
+    doubt = " The answer is in doubt." if finding.values["has_size"] else ""
+    return f"{_failed_attempts(finding)}{doubt} {_way_out(finding)}."
 
 
 def _too_few_valid(finding: Finding) -> str:
