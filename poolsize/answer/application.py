@@ -97,7 +97,7 @@ def size_for_application(analysis: "Analysis", application: Application) -> "App
 EXPLANATIONS = {
     Unknown.RATE: "at a fixed rate, throughput shows no capacity",
     Unknown.REPLAY: "a replay does not know how much of a transaction is the client's own time",
-    Unknown.FEW_SIZES: "the closed network needs 4 valid pool sizes",
+    Unknown.FEW_SIZES: "the estimator closed_network, which computes it, needs 4 valid pool sizes",
     Unknown.SERVICE_DEMANDS: (
         "without the server's CPU time, the load generator's part of a transaction is known only if pool size 1 was "
         "measured"

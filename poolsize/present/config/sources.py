@@ -113,8 +113,8 @@ def _wait_limit(settings: PoolSettings) -> str:
             "the measured wait times."
         )
     return (
-        f"A borrower gets an error after {limit}: twice the p99 wait time, which was "
-        f"{milliseconds(measured.wait_p99_ms)} with {count(measured.measured_size, 'connection')}, in whole seconds."
+        f"A borrower gets an error after {limit}: twice the p99 wait time, rounded up to whole seconds. It was "
+        f"{milliseconds(measured.wait_p99_ms)} with {count(measured.measured_size, 'connection')}."
     )
 
 
