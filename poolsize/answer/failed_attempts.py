@@ -19,16 +19,17 @@ MANY, CAUSE = 0.5, 0.2
 """Shares of the attempts: failed attempts put an answer in doubt, and may be the cause why there is none."""
 
 
-def mostly_failed(analysis: "Analysis", *, has_size: bool = True) -> Finding | None:
+def mostly_failed(analysis: "Analysis", refused: Finding | None = None) -> Finding | None:
     """Return the warning that many attempts failed a check that may pass another time, or None.
 
-    Many are more than half. Where there is no answer (not has_size), a fifth is enough to be a cause of that. The
-    finding stands before the answer, because it puts the answer in doubt.
+    Many are more than half. A fifth is enough to be the cause of a refusal for noise. The finding stands before the
+    answer, because it puts the answer in doubt. refused: the refusal of a pool size, or None for an answer with one.
     """
     attempts, failed = analysis.run.steps, _failed(analysis)
-    if len(failed) <= (MANY if has_size else CAUSE) * len(attempts):
+    noise = refused is not None and refused.code in {Code.NOISY, Code.NOTHING_VALID}
+    if len(failed) <= (CAUSE if noise else MANY) * len(attempts):
         return None
-    return warning(Code.MOSTLY_FAILED, _way_out(analysis), has_size=has_size, **_values(analysis))
+    return warning(Code.MOSTLY_FAILED, _way_out(analysis), has_size=refused is None, **_values(analysis))
 
 
 def too_few_valid(analysis: "Analysis") -> Finding | None:

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 from math import ceil
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from poolsize.answer.fleet import Service
 from poolsize.answer.fleet_plan import FleetPlan
-from poolsize.answer.verdict import Verdict
+from poolsize.answer.verdict import DOUBTS, Verdict
 from poolsize.errors import BadInput
 
 if TYPE_CHECKING:  # numpy stays out of `poolsize config --size 33`
@@ -45,7 +45,6 @@ class MeasuredTimes:
 
     path: of the run's file. wait_p99_ms, usage_p99_ms, usage_mean_ms: at measured_size, the measured pool size that is
     nearest to the recommended one. two_pools: for short and for long transactions, where the run proposes them.
-    verdict: on the recommended pool size.
     """
 
     path: str
@@ -54,7 +53,24 @@ class MeasuredTimes:
     usage_p99_ms: float
     usage_mean_ms: float
     two_pools: "tuple[TransactionPool, ...]" = ()
-    verdict: Verdict = Verdict.MEASURED
+
+
+@dataclass(frozen=True)
+class SizeOfRun:
+    """Where a measured pool size comes from. path: of the run's file. verdict: on the size.
+
+    in_doubt: whether a finding puts the size in doubt (verdict.DOUBTS).
+    """
+
+    path: str
+    verdict: Verdict
+    in_doubt: bool
+
+    @classmethod
+    def of(cls, path: str, answer: "Recommendation") -> Self:
+        """Return the origin of a measured answer's pool size."""
+        assert answer.verdict
+        return cls(path, answer.verdict, any(finding.code in DOUBTS for finding in answer.findings))
 
 
 @dataclass(frozen=True)
@@ -82,6 +98,7 @@ class PoolSettings:
     wait_timeout_seconds: the server's, or the default where `server` does not know it.
     plan: the fleet; of one process where the fleet is not known. fleet_known: whether it is.
     measured: what a run tells, or None without a run that knows latencies.
+    of_run: where a measured size comes from; None for a size that was given.
     """
 
     size: int
@@ -96,6 +113,7 @@ class PoolSettings:
     fleet_known: bool
     measured: MeasuredTimes | None
     server: ServerFacts
+    of_run: SizeOfRun | None = None
 
     @property
     def service(self) -> Service:
@@ -120,11 +138,17 @@ class PoolSettings:
 
 
 def pool_settings(
-    plan: FleetPlan, measured: MeasuredTimes | None, server: ServerFacts, *, fleet_known: bool
+    plan: FleetPlan,
+    measured: MeasuredTimes | None,
+    server: ServerFacts,
+    *,
+    fleet_known: bool,
+    of_run: SizeOfRun | None = None,
 ) -> PoolSettings:
     """Return the settings for each process of a fleet of one application.
 
-    plan: with pools. Raises BadInput for a server that ends idle connections sooner than a pool can check them.
+    plan: with pools. measured, of_run: as in PoolSettings. Raises BadInput for a server that ends idle connections
+    sooner than a pool can check them.
     """
     (pool,) = plan.pools
     wait_timeout = server.wait_timeout_seconds or DEFAULT_WAIT_TIMEOUT_SECONDS
@@ -149,6 +173,7 @@ def pool_settings(
         fleet_known=fleet_known,
         measured=measured,
         server=server,
+        of_run=of_run,
     )
 
 
@@ -162,7 +187,6 @@ def wait_limit_seconds(measured: MeasuredTimes | None) -> int:
 def measured_times(analysis: "Analysis", path: str, answer: "Recommendation") -> MeasuredTimes | None:
     """Return what a run tells of a pool's times at its answer's size; None for a run that knows no latencies."""
     assert answer.pool_size
-    assert answer.verdict
     nearest = analysis.by_size.nearest(answer.pool_size)
     if not nearest.usage.mean > 0:
         return None
@@ -173,5 +197,4 @@ def measured_times(analysis: "Analysis", path: str, answer: "Recommendation") ->
         nearest.usage.p99,
         nearest.usage.mean,
         answer.two_pools,
-        answer.verdict,
     )

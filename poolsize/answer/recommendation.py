@@ -155,7 +155,7 @@ def recommend(
             verdict,
             _known(
                 (
-                    None if finding.code is Code.TOO_FEW_VALID else mostly_failed(analysis, has_size=False),
+                    None if finding.code is Code.TOO_FEW_VALID else mostly_failed(analysis, finding),
                     finding,
                     *warnings(analysis, has_size=False),
                 )

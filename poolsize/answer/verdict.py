@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from poolsize.answer.failed_attempts import too_few_valid
 from poolsize.answer.finding import Code, Finding, Remedy, WayOut, refusal, warning
-from poolsize.answer.way_out import measure_longer, more_workers, sweep_beyond, users_for
+from poolsize.answer.way_out import MOST_USERS, measure_longer, more_workers, sweep_beyond, users_for
 from poolsize.runs.check import Check
 
 if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
@@ -108,7 +108,8 @@ def _at_an_end(analysis: "Analysis", size: int) -> tuple[Verdict, Finding] | Non
     smallest, largest = analysis.valid_sizes[0].pool_size, analysis.valid_sizes[-1].pool_size
     rising = size == largest or (2 * size > largest and _is_still_rising(analysis, largest))
     if rising and any(other.failed(Check.USERS_LIMITED) for other in analysis.sizes):
-        more_users = WayOut(Remedy.MORE_USERS, {"users": _enough_users(analysis)})
+        enough = _enough_users(analysis)
+        more_users = WayOut(Remedy.MORE_USERS, {"users": enough, "shorter_pauses": enough > MOST_USERS})
         way_out = sweep_beyond(analysis, size) if recorded else more_users
         return Verdict.USERS_LIMITED, warning(Code.USERS_LIMITED, way_out, largest=largest, users=users)
     if smallest == largest:
@@ -121,9 +122,9 @@ def _at_an_end(analysis: "Analysis", size: int) -> tuple[Verdict, Finding] | Non
 
 
 def _enough_users(analysis: "Analysis") -> int:
-    """Return a number of users that fills the largest pool, or one that is 4 times the largest valid pool.
+    """Return a number of users, more than the run's, that fills the largest pool, even if they pause.
 
-    It is larger than the run's. Without a valid pool, the number is for the smallest.
+    It is for 4 times the largest valid size where that is smaller: the next run shows more.
     """
     largest, valid = analysis.sizes[-1].pool_size, analysis.valid_sizes
     target = min(largest, 4 * (valid[-1] if valid else analysis.sizes[0]).pool_size)

@@ -12,6 +12,8 @@ if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
 
 ROOM = 1.25
 """The load generator's throughput must exceed the server's by this factor, so that the server is the bottleneck."""
+MOST_USERS = 10_000
+"""With more users, the load generator's own cost disturbs the measurement; shorter pauses make as much load."""
 FAR_APART = 3
 """Neighbouring sizes with this ratio or more leave a gap in which the plateau may start anywhere."""
 LONGER = 4
@@ -73,7 +75,7 @@ def _sweep(analysis: "Analysis", sizes: tuple[int, ...]) -> WayOut:
         return WayOut(Remedy.SWEEP_RECORDING_BEYOND)
     users = users_for(analysis, sizes[-1])
     enough = {"users": users} if users > analysis.setting.plan.users else {}
-    return WayOut(Remedy.SWEEP_BEYOND, {"pool_sizes": sizes, **enough})
+    return WayOut(Remedy.SWEEP_BEYOND, {"pool_sizes": sizes, **enough, "shorter_pauses": users > MOST_USERS})
 
 
 def users_for(analysis: "Analysis", pool_size: int) -> int:

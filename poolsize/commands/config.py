@@ -8,7 +8,7 @@ import click
 
 from poolsize.answer.finding import Code
 from poolsize.answer.fleet_plan import plan_fleet
-from poolsize.answer.pool_settings import PoolSettings, ServerFacts, measured_times, pool_settings
+from poolsize.answer.pool_settings import PoolSettings, ServerFacts, SizeOfRun, measured_times, pool_settings
 from poolsize.commands.fleet_options import (
     FLEET_OPTIONS,
     OF_THREADS,
@@ -151,12 +151,12 @@ def _recommended(options: dict[str, Any], stack: Stack | None, *, as_json: bool)
         raise BadInput("give either --size or --run, not both: the run contains the recommended connections")
     if size is None and run_path is None:
         return None
-    facts, measured, losses = ServerFacts(), None, None
+    facts, measured, losses, of_run = ServerFacts(), None, None, None
     if run_path is not None:
         analysis, answer = measured_answer(run_path)
         assert answer.pool_size
         size, losses = answer.pool_size, losses_of(analysis, answer)
-        measured = measured_times(analysis, run_path, answer)
+        measured, of_run = measured_times(analysis, run_path, answer), SizeOfRun.of(run_path, answer)
         measured_server = analysis.setting.server
         if measured_server and measured_server.thread_pool:
             facts = ServerFacts(thread_pool_cores=analysis.setting.cores)
@@ -175,7 +175,7 @@ def _recommended(options: dict[str, Any], stack: Stack | None, *, as_json: bool)
     if not plan.pools:
         click.echo(fleet_json(plan) if as_json else fleet_text(plan))
         end_without_pools(plan)
-    return pool_settings(plan, measured, facts, fleet_known=has_fleet(options))
+    return pool_settings(plan, measured, facts, fleet_known=has_fleet(options), of_run=of_run)
 
 
 def _given(name: str) -> bool:

@@ -20,4 +20,5 @@ def in_flags(message: str, command: click.Command | None) -> str:
         for name, option in OPTIONS.items()
         if option.variable and option.variable in os.environ and option.flag not in given
     }
-    return with_flags(message, {**FLAGS, **own, **variables})
+    way_out = "; or unset POOLSIZE_URL" if "url" in variables and message.startswith("`url`: no server answers") else ""
+    return with_flags(message, {**FLAGS, **own, **variables}) + way_out

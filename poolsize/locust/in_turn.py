@@ -53,15 +53,15 @@ def run_in_turn(
             awaited.append(begin(options[1] if resumes else options[1].having(output=other_path(first))))
             check(first, Path(sweeps[1].run_path))
         except (BadInput, WorkFailed, KeyboardInterrupt) as error:
-            _end_early(sweeps, remove=options[0].resume is None)
+            failed = _end_early(sweeps, remove=options[0].resume is None)
             if not isinstance(error, KeyboardInterrupt):
                 raise
-            raise Interrupted("interrupted before the first step", *error.args) from None
+            raise Interrupted("; ".join(["interrupted before the first step", *failed]), *error.args) from None
         try:
             _measure_all(sweeps, awaited)
         except KeyboardInterrupt as error:
-            _end_early(sweeps, remove=False)
-            raise Interrupted(sweeps[0].with_hint("interrupted"), *error.args) from None
+            reasons = "; ".join(["interrupted", *_end_early(sweeps, remove=False)])
+            raise Interrupted(sweeps[0].with_hint(reasons), *error.args) from None
     return Path(sweeps[0].run_path), Path(sweeps[1].run_path)
 
 
@@ -93,12 +93,14 @@ def _next_wait(sweep: LocustSweep) -> TurnAwaited:
     return awaited
 
 
-def _end_early(sweeps: list[LocustSweep], *, remove: bool) -> None:
-    """End the sweeps, and remove their runs if wanted."""
+def _end_early(sweeps: list[LocustSweep], *, remove: bool) -> list[str]:
+    """End the sweeps, remove their runs if wanted, and return what failed in the clean-up."""
+    failed: list[str] = []
     for sweep in sweeps:
-        sweep.stop()
+        failed += sweep.stop()
         if remove and sweep.run_path:
             Path(sweep.run_path).unlink(missing_ok=True)
+    return failed
 
 
 class _Shown:

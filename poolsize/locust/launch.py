@@ -75,10 +75,12 @@ class LocustSweep:
         with suppress(BrokenPipeError):
             self._child.turns.write(b"\n")
 
-    def stop(self) -> None:
-        """End the sweep early, and wait until it has cleaned up."""
+    def stop(self) -> tuple[str, ...]:
+        """End the sweep early, wait until it has cleaned up, and return what failed in that."""
         self._child.process.terminate()
+        events = [read_event(line) for line in self._child.lines]
         self._child.process.wait()
+        return tuple(event.message for event in events if isinstance(event, SweepFailed))
 
     def with_hint(self, message: str) -> str:
         """Return the message, followed by the command that resumes the run, or by the fact that no run exists yet."""
@@ -88,10 +90,16 @@ class LocustSweep:
         return f"{message}; the measured steps are kept: poolsize sweep --resume {run}"
 
     def _raise_failure(self, failures: list[SweepFailed], code: int) -> None:
-        """Raise the first failure's kind of error, with all reasons: a failed clean-up hides no cause."""
+        """Raise the error of a sweep that failed, with all reasons: a failed clean-up hides no cause.
+
+        Bad input is the cause, also where it was told after the clean-up that failed for it.
+        """
+        failures.sort(key=lambda failure: failure.exit_code != BadInput.exit_code)
         reasons = "; ".join(failure.message for failure in failures)
         if failures and failures[0].exit_code == BadInput.exit_code:
             raise BadInput(reasons)
+        if failures and failures[0].exit_code == Interrupted.exit_code:
+            raise Interrupted(reasons)
         if failures:
             raise WorkFailed(self.with_hint(reasons))
         if code and not self.run_path:
@@ -111,8 +119,8 @@ def run_locust(locustfile: Path, options: SweepOptions, show: Callable[[Event], 
         try:
             sweep.follow()
         except KeyboardInterrupt as error:
-            sweep.stop()
-            raise Interrupted(sweep.with_hint("interrupted"), *error.args) from None
+            reasons = "; ".join(["interrupted", *sweep.stop()])
+            raise Interrupted(sweep.with_hint(reasons), *error.args) from None
     return Path(sweep.run_path)
 
 

@@ -1,6 +1,8 @@
 """The lead of a sweep on the master: from the start of its users to its end, its failure or its interruption."""
 
 import logging
+import os
+import shlex
 import signal
 import sys
 from contextlib import ExitStack
@@ -45,6 +47,8 @@ class Lead:
         self._progress = progress
         self._closing_stack = closing_stack
         self._turns = TurnPipe.from_environment(progress)
+        self._ended = False
+        self._interrupted = False
         self._users_started = Flag()
         self._cleanup_lock = BoundedSemaphore()
         self._sweeping = gevent.Greenlet(self._run)
@@ -67,31 +71,52 @@ class Lead:
         try:
             ready.workers.wait_for_users()
             sweep(ready.prepared.run, ready.notes, generator, ready.writer, self._on_event, self._turns.wait)
+            self._ended = True
             self._runner.stop()
             generator.raise_failed_users()
             self._environment.process_exit_code = 0
             logger.info(with_flags("Answer: poolsize recommend `run` %s"), ready.writer.path)
         except PoolsizeError as error:
+            self._ended = True
             report_failure(self._progress, WorkFailed(str(error)))  # the options were valid: what failed is the work
         except Exception as error:
+            self._ended = True
             logger.exception("sweep failed")
             report_failure(self._progress, WorkFailed(located(error)))
         finally:
             self._runner.quit()
 
     def _interrupt(self) -> None:
-        """End the sweep as Locust ends a run, its reports included; before the users start, end at once."""
-        if self._environment.process_exit_code == Interrupted.exit_code:
-            return
+        """End the sweep as Locust ends a run, its reports included; before the users start, end at once.
+
+        Once the sweep has ended by itself, or at a second Ctrl-C, there is only the clean-up to wait for: end without.
+        """
+        if self._ended or self._interrupted:
+            sys.stderr.write("poolsize: error: interrupted in the clean-up, which may be incomplete\n")
+            os._exit(Interrupted.exit_code)
+        self._interrupted = True
         self._environment.process_exit_code = Interrupted.exit_code
-        resume = f"poolsize sweep `resume` {self._ready.writer.path}"
-        report_failure(self._progress, Interrupted(f"interrupted; the measured steps are kept: {resume}"))
+        kept = f"interrupted; the measured steps are kept: {self._resuming_command()}"
+        report_failure(self._progress, Interrupted(kept))
         if self._users_started.is_set():
             self._sweeping.kill()
             self._runner.quit()
         else:
+            self._runner.quit()  # the workers, too
             self._clean_up()
             sys.exit(Interrupted.exit_code)
+
+    def _resuming_command(self) -> str:
+        """Return the command of Locust that resumes the run, with the user classes and tags that were chosen."""
+        parsed: Any = self._environment.parsed_options
+        words = ["locust", "-f", *(self._environment.parsed_locustfiles or []), "--headless"]
+        words += ["--resume", str(self._ready.writer.path)]
+        for option in ("tags", "exclude_tags"):
+            if chosen := getattr(parsed, option):
+                words += [f"--{option.replace('_', '-')}", *chosen]
+        if parsed.user_classes:
+            words += ["--", *parsed.user_classes]
+        return shlex.join(words)
 
     def _clean_up(self, **_: Any) -> None:
         with self._cleanup_lock:  # a signal and the sweep's own end may both come here; the second waits for the first

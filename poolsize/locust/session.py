@@ -61,6 +61,8 @@ def _on_init(environment: Environment, **_: Any) -> None:
     except BaseException as error:
         closing_stack.close()
         end_forked_workers()
+        if isinstance(error, SystemExit) and error.code == Interrupted.exit_code:
+            report_failure(progress, Interrupted("interrupted before the first step"))
         if not isinstance(error, PoolsizeError):
             raise
         report_failure(progress, error)
@@ -72,7 +74,8 @@ def _stop_setting_up(*_: object) -> NoReturn:
 
 
 def _interrupt_setting_up(*_: object) -> NoReturn:
-    raise Interrupted("interrupted before the first step")
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C must not end the clean-up
+    sys.exit(Interrupted.exit_code)
 
 
 def _set_up(environment: Environment, progress: ProgressPipe, closing_stack: ExitStack) -> None:

@@ -89,7 +89,7 @@ def _unrestored(schema: str | None, tasks: Tasks) -> tuple[str, ...]:
     restores = any(_function(user_class, "before_step") != _function(PoolUser, "before_step") for user_class in tasks)
     if schema is None or restores:
         return ()
-    return (f"what the transactions change in the schema {schema} stays changed: before_step would restore it",)
+    return (f"what the transactions change in the schema {schema} stays changed: define before_step to restore it",)
 
 
 def _own_worker(environment: Environment, tasks: Tasks, workload: Workload, ready: Prepared) -> LocustWorker:

@@ -81,7 +81,7 @@ def _require_hook(class_name: str, hook: str, function: Any) -> None:
     try:
         inspect.signature(function).bind("user")
     except TypeError:
-        raise BadInput(f"{class_name}.{hook} gets no cursor: write def {hook}(self)") from None
+        raise BadInput(f"{class_name}.{hook} gets no cursor and nothing else: write def {hook}(self)") from None
 
 
 def _named(user_class: type[PoolUser], *, alone: bool) -> tuple[tuple[str, Task], ...]:

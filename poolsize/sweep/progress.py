@@ -13,14 +13,14 @@ from poolsize.analysis.checks import FILLED
 from poolsize.analysis.curve import FittedCurve, candidates, fit_curve
 from poolsize.analysis.observation import Observation
 from poolsize.analysis.plateau import TOLERANCE, Plateau, begun, plateau
-from poolsize.runs.check import Check
+from poolsize.runs.check import Check, CheckResult
 from poolsize.runs.plan import Search, SweepPlan
 from poolsize.runs.run import Step
 
 CONFIRMED = 2
 """Valid steps that confirm a size on which the answer hangs."""
 SLACK = 1.2
-"""Users who want a connection at a larger pool, as a multiple of those at a smaller one, at most: they become fewer."""
+"""A larger pool has no more users who want a connection than a smaller one; this factor allows for noise."""
 MAX_SHORT, MAX_EXCESS = 0.0035, 0.5
 """A search may end when the expected loss is within these bounds: see Progress.shortfall and Progress.excess.
 
@@ -71,12 +71,13 @@ class Progress:
 
     @cached_property
     def unfilled(self) -> tuple[Step, ...]:
-        """The steps whose pool the users could not fill."""
-        return tuple(step for step in self.steps if _fills(step) is False)
+        """The steps whose pool the users could not fill, without those that may pass another time."""
+        checked = ((step, _filling(step)) for step in self.steps if not step.retryable)
+        return tuple(step for step, check in checked if check is not None and not check.passed)
 
     @cached_property
     def surely_filled(self) -> int:
-        """The largest size that users fill for certain, because no fewer want a connection of a smaller pool."""
+        """The largest size that users fill, because no fewer want a connection of a smaller pool."""
         known = [size for step in self.unfilled if (size := _filled_by_its_users(step)) is not None]
         return max([*known, *self.measured]) if known else self.search.largest
 
@@ -87,7 +88,8 @@ class Progress:
         A size may be measured if users can fill the pool and the size was not given up.
         """
         unfilled = {step.pool_size for step in self.unfilled}
-        most = [int(SLACK * (_filled_by_its_users(step) or self.search.largest)) for step in self.valid if unfilled]
+        counted = self.valid if unfilled else ()
+        most = [int(SLACK * (_filled_by_its_users(step) or self.search.largest)) for step in counted]
         largest = max([min([self.search.largest, *(size - 1 for size in unfilled), *most]), *self.measured])
         if largest < self.search.smallest:
             return ()
@@ -132,13 +134,13 @@ class Progress:
         return float(np.diff(np.log2(self.inside.sizes[: place + 1])) @ begun(self.inside)[:place])
 
 
-def _fills(step: Step) -> bool | None:
-    """Return whether users filled the pool of a step; None where that was not checked."""
-    return next((result.passed for result in step.checks if result.check is Check.USERS_LIMITED), None)
+def _filling(step: Step) -> CheckResult | None:
+    """Return the check that users filled the pool of a step; None where that was not checked."""
+    return next((result for result in step.checks if result.check is Check.USERS_LIMITED), None)
 
 
 def _filled_by_its_users(step: Step) -> int | None:
     """Return the largest pool that as many users fill as want a connection in a step; None where that is not known."""
-    values = next((result.values for result in step.checks if result.check is Check.USERS_LIMITED), {})
-    wanting = values.get("wanting_users")
+    check = _filling(step)
+    wanting = check.values.get("wanting_users") if check else None
     return int(wanting / FILLED) if isinstance(wanting, int | float) else None

@@ -1,6 +1,5 @@
 """Connections to the database under test, outside any pool: its URL, and the kinds of its errors."""
 
-import os
 from typing import Any
 
 import pymysql
@@ -102,6 +101,5 @@ def _refused(url: URL, error: pymysql.MySQLError) -> BadInput:
         anonymous = "; an anonymous account ''@'localhost' may hide yours" if "@'localhost'" in str(text) else ""
         return BadInput(f"`url`: the server refuses {account} ({text}): check the user and the password{anonymous}")
     if number in CANNOT_CONNECT:
-        unset = "; or unset POOLSIZE_URL" if os.environ.get("POOLSIZE_URL") else ""
-        return BadInput(f"`url`: no server answers at {account} ({text}): check host and port, and that it runs{unset}")
+        return BadInput(f"`url`: no server answers at {account} ({text}): check host and port, and that it runs")
     return BadInput(f"`url`: connecting as {account} failed: {text or error}")

@@ -126,10 +126,10 @@ class ServerSampler:
             reason = "its process could not be identified from this account" if local else "it runs on another machine"
             figures = "CPU time is" if local else "CPU time and speed are"
             return (f"the server's {figures} not recorded: {reason}",)
-        missing = [name for name, read in self._process_counters() if not _is_readable(read)]
-        if not missing:
+        refused = [name for name, read in self._process_counters() if _is_refused(read)]
+        if not refused:
             return ()
-        return (f"not recorded, because the operating system does not show them: {', '.join(missing)}",)
+        return (f"not recorded, because this operating system account may not read them: {', '.join(refused)}",)
 
 
 def server_process(url: URL) -> "psutil.Process | None":
@@ -171,13 +171,15 @@ def _ports(process: psutil.Process) -> set[int]:
     return {connection.laddr.port for connection in connections if connection.status == psutil.CONN_LISTEN}
 
 
-def _is_readable(read: Callable[[], float | None]) -> bool:
-    """Return whether a counter can be read; one that is left out on purpose can."""
+def _is_refused(read: Callable[[], float | None]) -> bool:
+    """Return whether this program may not read a counter, which other accounts of the operating system may."""
     try:
         read()
+    except psutil.AccessDenied:
+        return True
     except (psutil.Error, AttributeError, OSError):
         return False
-    return True
+    return False
 
 
 def _context_switches(process: psutil.Process) -> float | None:

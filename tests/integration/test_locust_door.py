@@ -3,10 +3,13 @@
 import csv
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from contextlib import closing, suppress
 from pathlib import Path
 
 import psutil
@@ -15,6 +18,7 @@ import pytest
 from poolsize import load_run
 from poolsize.analysis.stats.percentiles import mean_ms
 from poolsize.runs.run import Run
+from poolsize.target.connection import connect, database_url
 from poolsize.target.private_server import PrivateServer
 from tests.conftest import Command, assert_swept, assert_true_steps, curve_of, locust, measured_again, on_mariadb
 
@@ -203,7 +207,7 @@ TASK = "    @task\n    def browse(self, cursor):\n        cursor.execute('DO 1')
         (ONE.format("") + SHAPE, [], "Ramp is a LoadTestShape"),
         (ONE.format("").replace("'DO 1'", "wrong"), [], "mine.py:6: NameError: name 'wrong' is not defined"),
         (ONE.format("") + "    def on_start(self):\n        wrong()\n", [], "mine.py:8: NameError"),
-        (ONE.format("") + "    def on_start(self, cursor):\n        pass\n", [], "on_start gets no cursor: write def"),
+        (ONE.format("") + "    def on_start(self, cursor):\n        pass\n", [], "on_start gets no cursor"),
         (ONE.format("") + "    def on_stop(self):\n        wrong()\n", [], "mine.py:8: NameError"),
         (ONE.format("") + "    @classmethod\n    def prepare(cls, cursor):\n        cursor.execute('x')\n", [],
          "mine.py:9: ProgrammingError"),
@@ -277,27 +281,63 @@ def test_a_workload_that_cant_be_tried_leaves_no_worker(server: PrivateServer, t
 @on_mariadb
 @pytest.mark.parametrize("options", [(), ("--processes=2",)])
 def test_ctrl_c_ends_a_sweep_of_locust_in_a_line_that_says_how_to_go_on(
-    server: PrivateServer, poolsize: Command, tmp_path: Path, options: tuple[str, ...]
+    server: PrivateServer, tmp_path: Path, options: tuple[str, ...]
 ) -> None:
     path, run = locustfile(tmp_path, ONE.format("")), tmp_path / "a.jsonl"
+    environment = os.environ | {"POOLSIZE_URL": server.url}
     sweep = subprocess.Popen(
         [sys.executable, "-m", "locust", "-f", str(path), "--headless", "--only-summary", "--pool-sizes=1,2,3",
-         "--users=6", "--step-time=2s", "--warm-up=0s", f"--output={run}", *options],
+         "--users=6", "--step-time=2s", "--warm-up=0s", f"--output={run}", "--html=a.html", *options, "Mine"],
+        cwd=tmp_path, env=environment, text=True, start_new_session=True,
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    errors = interrupted(sweep, lambda: run.exists() and '"step"' in run.read_text())
+    (line,) = [line for line in errors.splitlines() if line.startswith("poolsize: error:")]
+    said, _, command = line.rpartition(": ")
+    assert said == "poolsize: error: interrupted; the measured steps are kept"
+    assert (tmp_path / "a.html").exists()
+    words = [sys.executable, "-m", *shlex.split(command)]
+    assert words[-1] == "Mine"
+    done = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert {step.pool_size for step in load_run(run).steps} == {1, 2, 3}
+
+
+@on_mariadb
+def test_ctrl_c_before_the_first_step_leaves_nothing_behind(server: PrivateServer, tmp_path: Path) -> None:
+    prepare = "    @classmethod\n    def prepare(cls, cursor):\n        cursor.execute('SELECT SLEEP(20)')\n"
+    path = locustfile(tmp_path, ONE.format("") + prepare)
+    sweep = subprocess.Popen(
+        [sys.executable, "-m", "locust", "-f", str(path), "--headless", *quickly()],
         cwd=tmp_path, env=os.environ | {"POOLSIZE_URL": server.url}, text=True, start_new_session=True,
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
     )  # fmt: skip
+    with closing(connect(database_url(server.url))) as connection, connection.cursor() as cursor:
+
+        def is_preparing() -> bool:
+            cursor.execute("SHOW PROCESSLIST")
+            return any("SLEEP(20)" in str(row) for row in cursor.fetchall())
+
+        errors = interrupted(sweep, is_preparing)
+        cursor.execute("SHOW DATABASES LIKE 'poolsize'")
+        assert cursor.fetchall() == ()
+    assert errors.count("poolsize: error: interrupted before the first step") == 1
+
+
+def interrupted(sweep: "subprocess.Popen[str]", when: Callable[[], bool]) -> str:
+    """What a sweep says when it is interrupted as by a terminal, which signals the master and its workers."""
     deadline = time.monotonic() + 60
-    while not (run.exists() and '"step"' in run.read_text()) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    os.killpg(sweep.pid, signal.SIGINT)  # as a terminal does: to the master and to its workers
-    _, errors = sweep.communicate(timeout=60)
+    try:
+        while not when() and time.monotonic() < deadline and sweep.poll() is None:
+            time.sleep(0.1)
+        os.killpg(sweep.pid, signal.SIGINT)
+        _, errors = sweep.communicate(timeout=60)
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(sweep.pid, signal.SIGKILL)
     assert sweep.returncode == 130, errors
     assert "Traceback" not in errors
-    assert (
-        errors.count(f"poolsize: error: interrupted; the measured steps are kept: poolsize sweep --resume {run}") == 1
-    )
-    assert_swept(poolsize("sweep", f"--resume={run}", f"--workload={path}", url=server.url))
-    assert {step.pool_size for step in load_run(run).steps} == {1, 2, 3}
+    return str(errors)
 
 
 def _words(process: psutil.Process) -> list[str]:

@@ -176,6 +176,18 @@ def test_a_failed_restoration_does_not_hide_what_ended_the_sweep(
     assert "orders' doesn't exist" in second, errors
 
 
+def test_a_mistake_in_before_step_is_bad_input(
+    server: PrivateServer, poolsize: Command, tmp_path: Path, cursor: Any
+) -> None:
+    before = checksum(cursor)
+    (tmp_path / "shop.py").write_text(SHOP.replace('cursor.execute("DELETE', 'wrong("DELETE'))
+    done = poolsize(*SWEEP, "1", "--schema=shop", url=url_of(server))
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1].startswith("poolsize: error: workload Shop: shop.py:12: NameError")
+    assert "could not be restored at the end" in done.stderr
+    assert checksum(cursor) == before
+
+
 def test_a_killed_sweep_drops_nothing_and_the_next_one_restores(
     server: PrivateServer, poolsize: Command, tmp_path: Path, cursor: Any
 ) -> None:
@@ -231,8 +243,10 @@ def test_an_administrator_reads_that_a_schema_is_missing(server: PrivateServer, 
 def test_a_workload_that_restores_nothing_is_said_to(
     server: PrivateServer, poolsize: Command, tmp_path: Path, cursor: Any
 ) -> None:
-    note = "what the transactions change in the schema shop stays changed: before_step would restore it"
-    assert note not in poolsize(*SWEEP, "1", "--schema=shop", "--step-time=1s", url=url_of(server)).stderr
+    note = "what the transactions change in the schema shop stays changed: define before_step to restore it"
+    restored = poolsize(*SWEEP, "1", "--schema=shop", "--step-time=1s", url=url_of(server))
+    assert_swept(restored)
+    assert note not in restored.stderr
     (tmp_path / "shop.py").write_text(SHOP.replace("before_step", "after_step"))
     done = poolsize(*SWEEP, "1", "--schema=shop", "--step-time=1s", url=url_of(server))
     assert_swept(done)

@@ -245,3 +245,10 @@ def test_what_puts_the_measured_size_in_doubt_is_said(poolsize_here: Command, tm
     assert of_generator.stderr.startswith("poolsize: the pool size is in doubt [generator-limited]: A worker")
     assert ("verdict" in of_generator.stdout) == ("--for" in words)
     assert "doubt" not in poolsize_here(*words, "--run", str(EXAMPLES["scan-mariadb"])).stderr
+
+
+def test_the_verdict_on_a_replay_is_said_too(poolsize_here: Command) -> None:
+    poolsize_here("sweep", "--replay=druid_insert_mysql9", "--output=a.jsonl")
+    answer = json.loads(poolsize_here("config", "--for", "go", "--run", "a.jsonl", "--json").stdout)
+    assert answer["verdict"] == "users-limited"
+    assert "in doubt, verdict users-limited" in " ".join(answer["text"].replace("//", "").split())

@@ -70,7 +70,7 @@ def test_pools_as_large_as_the_users_give_no_size() -> None:
 def test_users_who_are_too_few_are_the_limit_and_not_the_database() -> None:
     answer = recommend(analyze(a_run({1: 100, 2: 200, 8: 400, 64: 900, 100: 905})))
     text = recommendation_text(answer)
-    assert "all that 64 users can reach" in text
+    assert "the highest throughput of the pools that 64 users filled" in " ".join(text.split())
     assert "capacity" not in text.split("Caution")[0].split("pool  throughput")[0]
     assert "Bottleneck" not in text
 
@@ -88,6 +88,15 @@ def test_enough_users_fill_the_pools_to_measure_even_if_they_pause() -> None:
     (without,) = [each.way_out for each in recommend(analyze(run)).findings if each.code is Code.STILL_RISING]
     assert without
     assert "users" not in without.values
+
+
+def test_too_many_users_to_simulate_are_not_advised() -> None:
+    run = a_run({1: 100, 2: 200, 8: 790}, users=500)
+    plan = replace(run.plan, think_time_ms=60_000.0)
+    answer = recommend(analyze(replace(run, setting=replace(run.setting, plan=plan))))
+    (sentence,) = [each for each in warning_sentences(answer.findings) if "still rises" in each]
+    assert "with shorter pauses of the users" in sentence
+    assert "--users" not in sentence
 
 
 def test_a_cause_why_there_is_no_size_is_said_first() -> None:

@@ -158,6 +158,29 @@ def test_users_who_pause_show_at_once_which_pools_they_can_not_fill() -> None:
     assert {step.pool_size for step in steps if step.valid} == {2, 3}
 
 
+def test_a_pool_that_users_just_fill_shows_that_they_fill_no_larger_one() -> None:
+    """From 8 connections on, 9 users want one at a time: they fill 8, and not 9."""
+
+    def limited(step: Step) -> Step:
+        wanting = max(9, 80 - 9 * step.pool_size)
+        passed = wanting >= 1.1 * step.pool_size
+        return replace(step, checks=(CheckResult(Check.USERS_LIMITED, passed, {"wanting_users": wanting}),))
+
+    steps = searched(lambda size: 100.0 * size, checked=limited)
+    assert {step.pool_size for step in steps if not step.valid} <= {17, 9}
+    assert max(step.pool_size for step in steps if step.valid) == 8
+
+
+def test_an_attempt_that_failed_for_another_reason_tells_nothing_of_the_users() -> None:
+    def failing_first(step: Step) -> Step:
+        failed = step.order == 0
+        errors = CheckResult(Check.ERRORS, not failed, {})
+        filling = CheckResult(Check.USERS_LIMITED, not failed, {"wanting_users": 0.0 if failed else 100.0})
+        return replace(step, checks=(errors, filling))
+
+    assert [step.pool_size for step in searched(saturating, checked=failing_first)[:4]] == [17, 17, 8, 34]
+
+
 def test_a_size_that_is_spoiled_again_and_again_is_given_up() -> None:
     def spoiled(step: Step) -> Step:
         return replace(step, checks=(CheckResult(Check.ERRORS, step.pool_size != 17, {}),))

@@ -72,5 +72,5 @@ def _prepared_statements(stack: Stack) -> str | None:
         return None
     return (
         "Prepared statements: cachePrepStmts=true and useServerPrepStmts=true in the JDBC URL. About 20 % more "
-        f"throughput were measured with such a cache, says {SURVEY}; measure it with your own statements."
+        f"throughput was measured with such a cache, says {SURVEY}; measure it with your own statements."
     )

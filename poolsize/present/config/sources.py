@@ -97,11 +97,12 @@ def _why_other(settings: PoolSettings) -> str:
 
 def _recommended(settings: PoolSettings) -> str:
     size = count(settings.plan.size, "connection")
-    if settings.measured is None:
+    run = settings.of_run
+    if run is None:
         return f"Recommended (--size): {size}"
-    verdict = settings.measured.verdict
-    doubt = "" if verdict is Verdict.MEASURED else f" (in doubt, verdict {verdict})"
-    return f"Recommended by the measurement in {settings.measured.path}{doubt}: {size}"
+    verdict = "" if run.verdict is Verdict.MEASURED else f", verdict {run.verdict}"
+    doubt = f" (in doubt{verdict})" if run.in_doubt else ""
+    return f"Recommended by the measurement in {run.path}{doubt}: {size}"
 
 
 def _wait_limit(settings: PoolSettings) -> str:
@@ -113,8 +114,8 @@ def _wait_limit(settings: PoolSettings) -> str:
             "the measured wait times."
         )
     return (
-        f"A borrower gets an error after {limit}: twice the p99 wait time, rounded up to whole seconds. It was "
-        f"{milliseconds(measured.wait_p99_ms)} with {count(measured.measured_size, 'connection')}."
+        f"A borrower gets an error after {limit}: twice the p99 wait time, rounded up to whole seconds. The p99 "
+        f"wait time was {milliseconds(measured.wait_p99_ms)} with {count(measured.measured_size, 'connection')}."
     )
 
 

@@ -11,15 +11,15 @@ from poolsize.present.config.configuration import Configuration
 def configuration_json(name: str, configured: Configuration, settings: PoolSettings) -> str:
     """Return a configuration as a JSON object.
 
-    Keys: stack; file: its usual name; text: to paste; settings: name, value, unit and why of each; advice: sentences;
-    verdict: of the measured run, or null without one;
-    pool_size, connections and connections_in_deploy: of a process, of all pools, and in a rolling deploy.
+    Keys: stack; file: its usual name; pool_size: of a process; verdict: on the pool size of a run, or null without a
+    run; connections and connections_in_deploy: of all pools, and in a rolling deploy; settings: name, value, unit and
+    why of each; advice: sentences; text: to paste.
     """
     values: dict[str, Any] = {
         "stack": name,
         "file": configured.stack.file,
         "pool_size": settings.size,
-        "verdict": settings.measured and settings.measured.verdict,
+        "verdict": settings.of_run and settings.of_run.verdict,
         "connections": settings.plan.connections,
         "connections_in_deploy": settings.plan.connections_in_deploy,
         "settings": [asdict(setting) for setting in configured.settings],

@@ -17,7 +17,7 @@ from poolsize.present.report.facts import facts
 from poolsize.present.report.pictures import Picture, is_latency_limited, pictures
 from poolsize.present.text.analysis import excluded_steps, run_title
 from poolsize.present.text.knee import knee_text
-from poolsize.present.text.recommendation import APPLICATIONS, engine_lines
+from poolsize.present.text.recommendation import APPLICATIONS, engine_lines, range_text
 from poolsize.present.text.repeat_command import repeat_command
 from poolsize.present.text.sentences.checks import check_sentence
 from poolsize.present.text.sentences.findings import reason_sentences, warning_sentences
@@ -182,7 +182,4 @@ def _range_sentence(analysis: Analysis, answer: Recommendation) -> str:
     """Return the 95 % range as a sentence; empty without a fitted curve, and where a latency limit decides."""
     if answer.range is None or analysis.curve is None or is_latency_limited(analysis, answer):
         return ""
-    low, high = answer.range
-    if low == high:
-        return f"95 % range: {low}"
-    return f"95 % range {low} to {high}"
+    return range_text(answer)

@@ -63,15 +63,25 @@ def _headline(answer: Recommendation) -> str:
         return f"No pool size can be recommended from this run.  [{answer.verdict}]"
     if answer.basis == "formula":
         return f"Start with {count(answer.pool_size, 'connection')}."
-    low, high = answer.range or (answer.pool_size, answer.pool_size)
-    interval = f" (95 % range {low})" if low == high else f" (95 % range {low} to {high})"
-    decided = any(finding.code in WITHOUT_RANGE or finding.values.get("decides") for finding in answer.findings)
-    if decided or answer.verdict == "users-limited":  # the users, not the database, made the curve flat
+    interval = f" ({range_text(answer)})"
+    if any(finding.code in WITHOUT_RANGE or finding.values.get("decides") for finding in answer.findings):
         interval = ""
     if answer.application is not None:
         interval += f" for a usage time of {milliseconds(answer.application.usage_time_ms)}"
     doubt = "" if answer.verdict == "measured" else f"  [{answer.verdict}]"
     return f"Pool size: {count(answer.pool_size, 'connection')}{interval}{doubt}"
+
+
+def range_text(answer: Recommendation) -> str:
+    """Return the 95 % range of an answer with a pool size, such as "95 % range 2 to 3".
+
+    Its upper end is open where users could not fill larger pools, which may reach more.
+    """
+    assert answer.pool_size is not None
+    low, high = answer.range or (answer.pool_size, answer.pool_size)
+    if answer.verdict == "users-limited" and answer.application is None:
+        return f"95 % range {low} or more"
+    return f"95 % range {low}" if low == high else f"95 % range {low} to {high}"
 
 
 def engine_lines(answer: Recommendation) -> tuple[str, ...]:

@@ -63,8 +63,8 @@ def _redo_log(values: Values) -> str:
 
 def _round_trip(values: Values) -> str:
     return (
-        f"{milliseconds(values['travelling_ms'])} of the {milliseconds(values['usage_ms'])} usage time are round trips "
-        f"between load generator and server: {number(values['statements'])} statements, "
+        f"{milliseconds(values['travelling_ms'])} of the {milliseconds(values['usage_ms'])} usage time is spent on "
+        f"round trips between load generator and server: {number(values['statements'])} statements, "
         f"{number(values['round_trip_us'])} us each"
     )
 

@@ -13,9 +13,11 @@ def _plateau(finding: Finding) -> str:
     size, capacity = values["pool_size"], values["capacity"]
     reached = f"{count(size, 'connection')} reach{'es' if size == 1 else ''} {per_second(values['throughput'])}"
     users = values["limiting_users"]
-    highest = "capacity" if users is None else f"what {count(users, 'user')} can reach"
+    highest = "capacity"
+    if users is not None:
+        highest = f"the highest throughput of the pools that {count(users, 'user')} filled"
     if size == values["best_size"]:
-        reached += ", the capacity." if users is None else f", all that {count(users, 'user')} can reach."
+        reached += f", {'the ' if users is None else ''}{highest}."
     else:
         share = values["throughput"] / capacity
         at_best = f" at {count(values['best_size'], 'connection')}" if values["best_measured"] else ""
@@ -23,11 +25,13 @@ def _plateau(finding: Finding) -> str:
         reached += (
             f", {100 * share:.0f} % of {highest} ({by_curve})."
             if share < 1.005
-            else f" in the measurement. {highest.capitalize()} is lower, {by_curve}: the difference is probably noise."
+            else f" in the measurement. {highest[0].upper()}{highest[1:]} is lower, {by_curve}: the difference is "
+            "probably noise."
         )
     among = "measured pool size" if values["among_measured"] else "pool size"
     smallest = (
-        f"{size} is the smallest {among} that the fitted curve puts within {percent(values['tolerance'])} of {highest} "
+        f"{size} is the smallest {among} that the fitted curve puts within {percent(values['tolerance'])} of "
+        f"{'capacity' if users is None else 'that'} "
         f"with at least {percent(values['probability'])} probability."
     )
     if values["measured_below"] is None:

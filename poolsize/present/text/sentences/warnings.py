@@ -123,7 +123,7 @@ def _nothing_verified(_: Finding) -> str:
 
 def _retried(finding: Finding) -> str:
     sizes = pool_sizes(sorted(set(finding.values["sizes"])))
-    return f"Some steps at {sizes} failed a check. Other steps at the same size count in their place."
+    return f"Some attempts at {sizes} failed a check and do not count. See `poolsize analyze`."
 
 
 def _left_out(finding: Finding) -> str:

@@ -7,6 +7,7 @@ from poolsize.answer.finding import Remedy, WayOut
 from poolsize.units import count, milliseconds
 
 Values = Mapping[str, Any]
+SHORTER_PAUSES = "with shorter pauses of the users: they want a connection too rarely to fill the pool"
 
 
 def way_out_sentence(way_out: WayOut) -> str:
@@ -27,8 +28,10 @@ def _fill_gap(values: Values) -> str:
 
 
 def _sweep_beyond(values: Values) -> str:
-    users = f" --users {values['users']}" if "users" in values else ""
-    return f"measure --pool-sizes {','.join(map(str, values['pool_sizes']))}{users}"
+    sizes = f"measure --pool-sizes {','.join(map(str, values['pool_sizes']))}"
+    if values["shorter_pauses"]:
+        return f"{sizes} {SHORTER_PAUSES}"
+    return f"{sizes} --users {values['users']}" if "users" in values else sizes
 
 
 def _sweep_recording_beyond(_: Values) -> str:
@@ -36,6 +39,8 @@ def _sweep_recording_beyond(_: Values) -> str:
 
 
 def _more_users(values: Values) -> str:
+    if values.get("shorter_pauses"):
+        return f"measure {SHORTER_PAUSES}"
     users = [f"--users {values['users']}"] if "users" in values else []
     smaller = ["smaller --pool-sizes"] if values.get("smaller_sizes") else []
     return f"use {' or '.join([*users, *smaller])}"
