@@ -180,7 +180,7 @@ def test_the_sweeps_of_a_page_work_with_the_account_it_makes(
         options = [*shortened(words), "--output", f"{place}.jsonl"]
         done = poolsize("sweep", *options, url=None if {"--server-option", "--against-option"} & set(options) else url)
         if "--against-option" in options:
-            assert "against" in done.stdout or "has no answer" in done.stderr, done.stderr
+            assert "Comparison by" in done.stdout or "has no answer" in done.stderr, done.stderr
             continue
         no_size = "No pool size" in done.stdout or '"pool_size": null' in done.stdout
         assert done.returncode == 0 or no_size, f"{line}: {done.stderr}"
