@@ -92,9 +92,9 @@ class LocustSweep:
     def _raise_failure(self, failures: list[SweepFailed], code: int) -> None:
         """Raise the error of a sweep that failed, with all reasons: a failed clean-up hides no cause.
 
-        Bad input is the cause, also where it was told after the clean-up that failed for it.
+        Bad input is the cause, also where it was reported after the clean-up that failed because of it.
         """
-        failures.sort(key=lambda failure: failure.exit_code != BadInput.exit_code)
+        failures = sorted(failures, key=lambda failure: failure.exit_code != BadInput.exit_code)
         reasons = "; ".join(failure.message for failure in failures)
         if failures and failures[0].exit_code == BadInput.exit_code:
             raise BadInput(reasons)

@@ -77,24 +77,26 @@ class Lead:
             self._environment.process_exit_code = 0
             logger.info(with_flags("Answer: poolsize recommend `run` %s"), ready.writer.path)
         except PoolsizeError as error:
-            self._ended = True
             report_failure(self._progress, WorkFailed(str(error)))  # the options were valid: what failed is the work
         except Exception as error:
-            self._ended = True
             logger.exception("sweep failed")
             report_failure(self._progress, WorkFailed(located(error)))
         finally:
+            self._ended = True
             self._runner.quit()
 
     def _interrupt(self) -> None:
         """End the sweep as Locust ends a run, its reports included; before the users start, end at once.
 
-        Once the sweep has ended by itself, or at a second Ctrl-C, there is only the clean-up to wait for: end without.
+        Once the sweep has ended by itself, let the clean-up finish, which restores the user's tables. A second Ctrl-C
+        ends without it.
         """
-        if self._ended or self._interrupted:
+        if self._interrupted:
             sys.stderr.write("poolsize: error: interrupted in the clean-up, which may be incomplete\n")
             os._exit(Interrupted.exit_code)
         self._interrupted = True
+        if self._ended:
+            return
         self._environment.process_exit_code = Interrupted.exit_code
         kept = f"interrupted; the measured steps are kept: {self._resuming_command()}"
         report_failure(self._progress, Interrupted(kept))

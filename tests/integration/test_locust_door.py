@@ -280,7 +280,7 @@ def test_a_workload_that_cant_be_tried_leaves_no_worker(server: PrivateServer, t
 
 @on_mariadb
 @pytest.mark.parametrize("options", [(), ("--processes=2",)])
-def test_ctrl_c_ends_a_sweep_of_locust_in_a_line_that_says_how_to_go_on(
+def test_ctrl_c_ends_a_sweep_of_locust_with_the_command_that_resumes_it(
     server: PrivateServer, tmp_path: Path, options: tuple[str, ...]
 ) -> None:
     path, run = locustfile(tmp_path, ONE.format("")), tmp_path / "a.jsonl"
@@ -293,8 +293,8 @@ def test_ctrl_c_ends_a_sweep_of_locust_in_a_line_that_says_how_to_go_on(
     )  # fmt: skip
     errors = interrupted(sweep, lambda: run.exists() and '"step"' in run.read_text())
     (line,) = [line for line in errors.splitlines() if line.startswith("poolsize: error:")]
-    said, _, command = line.rpartition(": ")
-    assert said == "poolsize: error: interrupted; the measured steps are kept"
+    message, _, command = line.rpartition(": ")
+    assert message == "poolsize: error: interrupted; the measured steps are kept"
     assert (tmp_path / "a.html").exists()
     words = [sys.executable, "-m", *shlex.split(command)]
     assert words[-1] == "Mine"
@@ -325,7 +325,7 @@ def test_ctrl_c_before_the_first_step_leaves_nothing_behind(server: PrivateServe
 
 
 def interrupted(sweep: "subprocess.Popen[str]", when: Callable[[], bool]) -> str:
-    """What a sweep says when it is interrupted as by a terminal, which signals the master and its workers."""
+    """The standard error of a sweep that is interrupted as by a terminal, which signals master and workers."""
     deadline = time.monotonic() + 60
     try:
         while not when() and time.monotonic() < deadline and sweep.poll() is None:

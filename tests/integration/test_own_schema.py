@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -176,6 +176,47 @@ def test_a_failed_restoration_does_not_hide_what_ended_the_sweep(
     assert "orders' doesn't exist" in second, errors
 
 
+def test_a_second_ctrl_c_does_not_wait_for_the_clean_up(server: PrivateServer, tmp_path: Path, cursor: Any) -> None:
+    """The clean-up restores the tables, which takes a minute here. The first Ctrl-C waits for it."""
+    slow = (
+        "        cls.calls.append(1)\n        if len(cls.calls) > 2:\n            cursor.execute('SELECT SLEEP(60)')\n"
+    )
+    restoring = '        cursor.execute("UPDATE orders SET paid = 0")\n'
+    workload = SHOP.replace(restoring, restoring + slow).replace("(PoolUser):\n", "(PoolUser):\n    calls = []\n")
+    (tmp_path / "shop.py").write_text(workload)
+    sweep = subprocess.Popen(
+        [sys.executable, "-m", "locust", "-f", "shop.py", "--headless", "--only-summary", "--schema=shop", "--users=4",
+         "--pool-sizes=2", "--warm-up=0s", "--step-time=60s", "--output=a.jsonl"],
+        cwd=tmp_path, env=os.environ | {"POOLSIZE_URL": url_of(server)}, text=True,
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    wait_until(lambda: rows(cursor) > ROWS + 50, sweep)
+    sweep.send_signal(signal.SIGINT)
+    wait_until(lambda: is_sleeping(cursor), sweep)
+    sweep.send_signal(signal.SIGINT)
+    _, errors = sweep.communicate(timeout=20)
+    assert sweep.returncode == 130
+    assert "interrupted in the clean-up, which may be incomplete" in errors.splitlines()[-1]
+
+
+def rows(cursor: Any) -> int:
+    cursor.execute("SELECT COUNT(*) FROM orders")
+    return int(cursor.fetchone()[0])
+
+
+def is_sleeping(cursor: Any) -> bool:
+    cursor.execute("SHOW PROCESSLIST")
+    return any("SLEEP(60)" in str(row) for row in cursor.fetchall())
+
+
+def wait_until(condition: Callable[[], bool], sweep: "subprocess.Popen[str]") -> None:
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline
+        assert sweep.poll() is None, sweep.communicate()
+        time.sleep(0.1)
+
+
 def test_a_mistake_in_before_step_is_bad_input(
     server: PrivateServer, poolsize: Command, tmp_path: Path, cursor: Any
 ) -> None:
@@ -240,7 +281,7 @@ def test_an_administrator_reads_that_a_schema_is_missing(server: PrivateServer, 
     assert done.stderr.count("\n") == 1
 
 
-def test_a_workload_that_restores_nothing_is_said_to(
+def test_a_workload_that_restores_nothing_gets_a_note(
     server: PrivateServer, poolsize: Command, tmp_path: Path, cursor: Any
 ) -> None:
     note = "what the transactions change in the schema shop stays changed: define before_step to restore it"
