@@ -43,11 +43,10 @@ SHORTEST_WAIT_TIMEOUT_SECONDS = 4
 class MeasuredTimes:
     """What a run tells of a pool's times at the recommended pool size.
 
-    path: of the run's file. wait_p99_ms, usage_p99_ms, usage_mean_ms: at measured_size, the measured pool size that is
+    wait_p99_ms, usage_p99_ms, usage_mean_ms: at measured_size, the measured pool size that is
     nearest to the recommended one. two_pools: for short and for long transactions, where the run proposes them.
     """
 
-    path: str
     measured_size: int
     wait_p99_ms: float
     usage_p99_ms: float
@@ -77,7 +76,7 @@ class SizeOfRun:
 class ServerFacts:
     """The facts of the server that will be used; None where they are not known.
 
-    The server of a run tells nothing of its limits: it may have been a private one, with limits of poolsize's own.
+    A run does not show the limits of that server: it may have measured a private server, with limits of poolsize's own.
     thread_pool_cores: cores of the database's host, if the run measured a server with a thread pool.
     """
 
@@ -184,17 +183,10 @@ def wait_limit_seconds(measured: MeasuredTimes | None) -> int:
     return max(SHORTEST_WAIT_LIMIT_SECONDS, ceil(WAIT_LIMIT_OVER_P99 * measured.wait_p99_ms / 1000))
 
 
-def measured_times(analysis: "Analysis", path: str, answer: "Recommendation") -> MeasuredTimes | None:
+def measured_times(analysis: "Analysis", answer: "Recommendation") -> MeasuredTimes | None:
     """Return what a run tells of a pool's times at its answer's size; None for a run that knows no latencies."""
     assert answer.pool_size
     nearest = analysis.by_size.nearest(answer.pool_size)
     if not nearest.usage.mean > 0:
         return None
-    return MeasuredTimes(
-        path,
-        nearest.pool_size,
-        nearest.wait.p99,
-        nearest.usage.p99,
-        nearest.usage.mean,
-        answer.two_pools,
-    )
+    return MeasuredTimes(nearest.pool_size, nearest.wait.p99, nearest.usage.p99, nearest.usage.mean, answer.two_pools)

@@ -156,7 +156,7 @@ def _recommended(options: dict[str, Any], stack: Stack | None, *, as_json: bool)
         analysis, answer = measured_answer(run_path)
         assert answer.pool_size
         size, losses = answer.pool_size, losses_of(analysis, answer)
-        measured, of_run = measured_times(analysis, run_path, answer), SizeOfRun.of(run_path, answer)
+        measured, of_run = measured_times(analysis, answer), SizeOfRun.of(run_path, answer)
         measured_server = analysis.setting.server
         if measured_server and measured_server.thread_pool:
             facts = ServerFacts(thread_pool_cores=analysis.setting.cores)

@@ -54,7 +54,7 @@ TIMEOUTS = {
 def settings() -> PoolSettings:
     """The settings of a pool of SIZE connections with a wait limit of WAIT_LIMIT_MS."""
     plan = plan_fleet(SIZE, [Service("application", 1)], ServerLimit(100))
-    measured = MeasuredTimes("run.jsonl", SIZE, WAIT_LIMIT_MS / 2, 30.0, 10.0)
+    measured = MeasuredTimes(SIZE, WAIT_LIMIT_MS / 2, 30.0, 10.0)
     intended = pool_settings(plan, measured, ServerFacts(wait_timeout_seconds=600), fleet_known=False)
     assert 1000 * intended.wait_limit_seconds == WAIT_LIMIT_MS
     return intended

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from math import ceil
 from pathlib import Path
 from typing import Any
@@ -16,11 +17,13 @@ from poolsize.answer.pool_settings import (
     MeasuredTimes,
     PoolSettings,
     ServerFacts,
+    SizeOfRun,
     measured_times,
     pool_settings,
     wait_limit_seconds,
 )
 from poolsize.answer.recommendation import recommend
+from poolsize.answer.verdict import Verdict
 from poolsize.errors import BadInput
 from poolsize.present.config.configuration import WIDTH, configuration
 from poolsize.present.config.stacks import STACKS
@@ -78,7 +81,7 @@ def test_the_survey_checks_every_90_s_where_the_server_waits_for_120_s() -> None
 
 @given(wait_timeout=st.integers(4, 10**7), size=st.integers(1, 5000), p99=st.floats(0, 1e6), usage=st.floats(0.1, 1e5))
 def test_every_time_is_shorter_than_the_servers(wait_timeout: int, size: int, p99: float, usage: float) -> None:
-    of = settings(size, wait_timeout, MeasuredTimes("a.jsonl", size, p99, usage, usage))
+    of = settings(size, wait_timeout, MeasuredTimes(size, p99, usage, usage))
     assert 1 <= of.idle_check_seconds < wait_timeout
     assert 1 <= of.lifetime_seconds < wait_timeout
     assert of.idle_limit_seconds <= of.lifetime_seconds
@@ -100,7 +103,7 @@ def test_the_wait_limit_is_that_of_the_measurement() -> None:
     analysis = example("scan-mariadb")
     answer = recommend(analysis)
     assert answer.pool_size
-    times = measured_times(analysis, "a.jsonl", answer)
+    times = measured_times(analysis, answer)
     assert times
     summary = analysis.at(times.measured_size)
     assert (times.wait_p99_ms, times.usage_p99_ms) == (summary.wait.p99, summary.usage.p99)
@@ -209,8 +212,10 @@ def test_a_thread_pool_has_a_group_for_each_core(poolsize_here: Command) -> None
 
 
 def test_a_run_s_path_stays_in_its_comment() -> None:
-    of = settings(measured=MeasuredTimes("a\nb" * 60, 15, 10, 10, 10))
-    for line in configuration(STACKS["hikaricp"], of).text.splitlines():
+    of_run = SizeOfRun("a\nb" * 60, Verdict.MEASURED, in_doubt=False)
+    lines = configuration(STACKS["hikaricp"], replace(settings(), of_run=of_run)).text.splitlines()
+    assert any("Recommended by the measurement in a b" in line for line in lines)
+    for line in lines:
         assert line.startswith("#") or "=" in line or not line
 
 
@@ -239,7 +244,7 @@ def test_the_reason_for_another_size_is_the_true_one(poolsize_here: Command, wor
 
 
 @pytest.mark.parametrize("words", [["config", "--for", "hikaricp"], ["config", "--check", "a.properties"], ["fleet"]])
-def test_what_puts_the_measured_size_in_doubt_is_said(poolsize_here: Command, tmp_path: Path, words: list[str]) -> None:
+def test_a_doubt_about_the_measured_size_is_printed(poolsize_here: Command, tmp_path: Path, words: list[str]) -> None:
     (tmp_path / "a.properties").write_text("maximumPoolSize=8\nminimumIdle=8\njdbcUrl=jdbc:mysql://db/\n")
     of_generator = poolsize_here(*words, "--run", str(EXAMPLES["oltp_read_write-mariadb"]))
     assert of_generator.stderr.startswith("poolsize: the pool size is in doubt [generator-limited]: A worker")
@@ -247,7 +252,7 @@ def test_what_puts_the_measured_size_in_doubt_is_said(poolsize_here: Command, tm
     assert "doubt" not in poolsize_here(*words, "--run", str(EXAMPLES["scan-mariadb"])).stderr
 
 
-def test_the_verdict_on_a_replay_is_said_too(poolsize_here: Command) -> None:
+def test_the_verdict_on_a_replay_is_printed_too(poolsize_here: Command) -> None:
     poolsize_here("sweep", "--replay=druid_insert_mysql9", "--output=a.jsonl")
     answer = json.loads(poolsize_here("config", "--for", "go", "--run", "a.jsonl", "--json").stdout)
     assert answer["verdict"] == "users-limited"
