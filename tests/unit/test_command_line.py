@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from poolsize.commands.flags import in_flags
 from poolsize.errors import BadInput
 from poolsize.runs.store import RunWriter
 from poolsize.target import private_server
+from poolsize.target.connection import connect, database_url
 from tests.conftest import EXAMPLES, ROOT, Command, a_run
 from tests.golden import assert_golden
 
@@ -252,3 +254,13 @@ def test_the_quick_command_imports_nothing_slow() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_only_an_address_from_the_environment_can_be_unset(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The message is the one that a connection raises."""
+    monkeypatch.setenv("POOLSIZE_URL", "mysql://nobody@127.0.0.1:1/")
+    with pytest.raises(BadInput) as refused:
+        connect(database_url("mysql://nobody@127.0.0.1:1/"))
+    for words, ends in ((["poolsize", "fleet"], True), (["poolsize", "fleet", "--url=mysql://a/"], False)):
+        monkeypatch.setattr(sys, "argv", words)
+        assert in_flags(str(refused.value), None).endswith("; or unset POOLSIZE_URL") == ends
