@@ -23,7 +23,7 @@ def mostly_failed(analysis: "Analysis", refused: Finding | None = None) -> Findi
     """Return the warning that many attempts failed a check that may pass another time, or None.
 
     Many are more than half. A fifth is enough to be the cause of a refusal for noise. The finding stands before the
-    answer, because it puts the answer in doubt. refused: the refusal of a pool size, or None for an answer with one.
+    answer, because it puts the answer in doubt. refused: the refusal of a pool size; None where there is a pool size.
     """
     attempts, failed = analysis.run.steps, _failed(analysis)
     noise = refused is not None and refused.code in {Code.NOISY, Code.NOTHING_VALID}

@@ -39,7 +39,7 @@ CONNECTOR_PYTHON_LARGEST = 32
 HIKARICP_LEAST_MS = {"keepaliveTime": 30_000, "maxLifetime": 30_000}
 """Settings of HikariCP -> the least value that it uses; with less it uses another value."""
 HIKARICP_LIFETIME_MS = 1_800_000.0
-"""The lifetime that HikariCP uses in place of a smaller one."""
+"""The lifetime that HikariCP uses in place of a smaller value."""
 HIKARICP_REFUSED_BELOW_MS = {"connectionTimeout": 250, "validationTimeout": 250}
 """Settings of HikariCP -> the least value with which it starts."""
 GO_LONGEST_LIFETIME_SECONDS = 300

@@ -93,7 +93,7 @@ def server_limit(options: dict[str, Any], url: str | None = None) -> ServerLimit
 
 
 def limit_of(server: "Server", connection_bytes: int, limit: ServerLimit) -> ServerLimit:
-    """Return a limit with what the server says, where the options do not give it.
+    """Return a limit with the server's own values where the options do not give them.
 
     connection_bytes: memory of an idle connection.
     """

@@ -20,7 +20,7 @@ from poolsize.runs.run import Step
 CONFIRMED = 2
 """Valid steps that confirm a size on which the answer hangs."""
 SLACK = 1.2
-"""A larger pool has no more users who want a connection than a smaller one; this factor allows for noise."""
+"""A larger pool has no more users who want a connection than a smaller pool; this factor allows for noise."""
 MAX_SHORT, MAX_EXCESS = 0.0035, 0.5
 """A search may end when the expected loss is within these bounds: see Progress.shortfall and Progress.excess.
 

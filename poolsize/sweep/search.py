@@ -60,7 +60,7 @@ def _is_spent(plan: SweepPlan, steps: Sequence[Step]) -> bool:
 def _bracket(progress: Progress) -> int | None:
     """Return the first size to begin with that is not measured; None when all are.
 
-    Once users could not fill a pool, it begins among the sizes that they fill for certain.
+    Once users could not fill a pool, the search begins among the sizes that they fill.
     """
     if not progress.sizes:
         return None

@@ -173,12 +173,11 @@ def _ports(process: psutil.Process) -> set[int]:
 
 def _is_refused(read: Callable[[], float | None]) -> bool:
     """Return whether this program may not read a counter, which other accounts of the operating system may."""
-    try:
-        read()
-    except psutil.AccessDenied:
-        return True
-    except (psutil.Error, AttributeError, OSError):
-        return False
+    with suppress(psutil.NoSuchProcess, AttributeError, OSError):
+        try:
+            read()
+        except psutil.AccessDenied:
+            return True
     return False
 
 

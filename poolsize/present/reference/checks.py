@@ -29,7 +29,7 @@ that failed.
 
 - **Retried**: the step is measured again, up to two more times. One attempt counts: the first that passes, or else the
   last that is not disqualified. The other attempts stay in the file, and no estimate uses them. In a search, a step
-  that failed such a check counts only if its pool size has no better one.
+  that failed such a check counts only if its pool size has no better step.
 - **Disqualified**: a step that fails the check is not valid, and no estimate uses it.
 
 A failed `generator`, `steady_state` or `speed` check does not disqualify. A saturated load generator still measures a
