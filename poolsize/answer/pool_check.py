@@ -260,6 +260,18 @@ def _hikaricp_kept_alive(pool: FilePool, wait_timeout: float) -> bool:
     return _in_time(pool, "keepaliveTime", 1000, wait_timeout)
 
 
+def _keepalive_by_default(pool: FilePool, wait_timeout: int) -> Finding | None:
+    """Return the warning that only the default keepaliveTime, which older versions lack, protects idle connections."""
+    lifetime = _hikaricp_lifetime_ms(pool)
+    ends_in_time = lifetime is not None and 0 < lifetime < wait_timeout * 1000
+    if ends_in_time or pool.has("keepaliveTime") or not _hikaricp_kept_alive(pool, wait_timeout):
+        return None
+    return warning(
+        Code.POOL_KEEPALIVE_DEFAULT, keepalive_ms=pool.number("keepaliveTime"), lifetime_ms=lifetime,
+        wait_timeout_seconds=wait_timeout,
+    )  # fmt: skip
+
+
 def _keepalive_over_lifetime(pool: FilePool, _: int) -> Finding | None:
     keepalive, lifetime = pool.number("keepaliveTime"), _hikaricp_lifetime_ms(pool)
     if not (pool.has("keepaliveTime") and keepalive and lifetime and keepalive >= lifetime):
@@ -383,7 +395,8 @@ _SQLALCHEMY: tuple[Rule, ...] = (
 RULES: Mapping[str, tuple[Rule, ...]] = {
     HIKARICP.title: (
         _not_positive(Code.POOL_WAITS, "connectionTimeout"), _refused("connectionTimeout"),
-        _refused("validationTimeout"), _keepalive_over_lifetime, _below_least("keepaliveTime"),
+        _refused("validationTimeout"), _keepalive_over_lifetime, _keepalive_by_default,
+        _below_least("keepaliveTime"),
         _below_least("maxLifetime"), _shrinks, _test_query,
         _outlives_server("maxLifetime", 1000, _hikaricp_kept_alive),
     ),

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from poolsize.answer.application import database_finding
 from poolsize.answer.finding import Code, Finding, reason
+from poolsize.answer.verdict import Highest
 from poolsize.runs.check import Check
 
 if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
@@ -17,19 +18,19 @@ DISAGREE = 2.0
 """Estimators disagree if their largest size is this multiple of their smallest, or more."""
 
 
-def reasons(analysis: "Analysis", size: int, formula_size: int, *, users_limited: bool = False) -> tuple[Finding, ...]:
+def reasons(analysis: "Analysis", size: int, formula_size: int, highest: Highest) -> tuple[Finding, ...]:
     """Return the reasons why the answer is a pool size, the most important first.
 
     size: the answer, a size of the plateau or within the latency limits. formula_size: the formula's connections.
-    users_limited: whether the users, and not the database, limited throughput.
+    highest: the meaning of the fitted curve's highest throughput.
     """
     plateau = analysis.plateau
     assert plateau is not None
     open_loop = analysis.setting.plan.rate is not None
     findings = [
-        _carries_rate(analysis, plateau, size) if open_loop else _plateau(analysis, plateau, users_limited),
+        _carries_rate(analysis, plateau, size) if open_loop else _plateau(analysis, plateau, highest),
         _wait_and_usage(analysis, size),
-        None if users_limited else bottleneck_reason(analysis),
+        None if highest is Highest.OF_FILLED else bottleneck_reason(analysis),
         *_verified(analysis),
         _queue_in_database(analysis, size),
         database_finding(analysis),
@@ -41,7 +42,7 @@ def reasons(analysis: "Analysis", size: int, formula_size: int, *, users_limited
     return tuple(finding for finding in findings if finding)
 
 
-def _plateau(analysis: "Analysis", plateau: "Plateau", users_limited: bool) -> Finding:
+def _plateau(analysis: "Analysis", plateau: "Plateau", highest: Highest) -> Finding:
     from poolsize.analysis.plateau import CERTAINTY
 
     measured = analysis.by_size.is_measured(plateau.pool_size)
@@ -51,7 +52,8 @@ def _plateau(analysis: "Analysis", plateau: "Plateau", users_limited: bool) -> F
         pool_size=plateau.pool_size,
         throughput=analysis.throughput_at(plateau.pool_size),
         capacity=plateau.capacity,
-        limiting_users=analysis.setting.plan.users if users_limited else None,
+        highest=highest,
+        users=analysis.setting.plan.users,
         best_size=analysis.best_size,
         best_measured=analysis.best_size is not None and analysis.by_size.is_measured(analysis.best_size),
         tolerance=plateau.tolerance,

@@ -19,7 +19,7 @@ from poolsize.answer.latency_limit import NO_LIMITS, LatencyLimits, limits_of_ru
 from poolsize.answer.price import Price, current_size, prices
 from poolsize.answer.reasons import reasons
 from poolsize.answer.utilisation import high_utilisation
-from poolsize.answer.verdict import Verdict, verdict_on_size, verdict_without_size
+from poolsize.answer.verdict import Verdict, highest, verdict_on_size, verdict_without_size
 from poolsize.answer.warnings import warnings
 from poolsize.answer.way_out import sizes_beyond
 from poolsize.errors import BadInput, WorkFailed
@@ -99,7 +99,7 @@ class Recommendation:
 
 KEPT_FOR_APPLICATION = {Code.BOTTLENECK, Code.FORMULA}
 """Reasons of the load generator's pool size that also hold for an application."""
-OF_GENERATOR_ALONE = {Code.STILL_RISING, Code.SMALLEST_SIZE, Code.WIDE_RANGE, Code.BUDGET_SPENT}
+OF_GENERATOR_ALONE = {Code.STILL_RISING, Code.SMALLEST_SIZE, Code.WIDE_RANGE, Code.FEW_STEPS, Code.BUDGET_SPENT}
 """Warnings about the load generator's pool size and its range, which say nothing of an application's."""
 
 
@@ -199,8 +199,7 @@ def _measured(
     verdict, verdict_warning = verdict_on_size(analysis, size if at_rate else plateau.pool_size)
     if limited.is_edge and verdict is Verdict.MEASURED:
         verdict = Verdict.EDGE
-    users_limited = verdict is Verdict.USERS_LIMITED
-    first_reason, *further_reasons = reasons(analysis, size, start.connections, users_limited=users_limited)
+    first_reason, *further_reasons = reasons(analysis, size, start.connections, highest(verdict_warning))
     limit_reason = limit_finding if limit_finding and limit_finding.severity == "reason" else None
     limit_warning = limit_finding if limit_finding and limit_finding.severity == "warning" else None
     current_reason = None if current is None else current_size(analysis, size, current)

@@ -45,6 +45,30 @@ class Verdict(StrEnum):
     NOISY = "noisy"
 
 
+class Highest(StrEnum):
+    """The meaning of the fitted curve's highest throughput.
+
+    CAPACITY: larger pools reach no more. OF_FILLED: larger pools had too few users to fill them. OF_MEASURED: the curve
+    still rises at its end.
+    """
+
+    CAPACITY = "capacity"
+    OF_FILLED = "of filled pools"
+    OF_MEASURED = "of measured sizes"
+
+
+_HIGHEST = {
+    Code.USERS_LIMITED: Highest.OF_FILLED,
+    Code.STILL_RISING: Highest.OF_MEASURED,
+    Code.ONE_SIZE: Highest.OF_MEASURED,
+}
+
+
+def highest(finding: Finding | None) -> Highest:
+    """Return the meaning of the curve's highest throughput. finding: the warning of verdict_on_size."""
+    return _HIGHEST.get(finding.code, Highest.CAPACITY) if finding else Highest.CAPACITY
+
+
 def verdict_without_size(analysis: "Analysis") -> tuple[Verdict, Finding] | None:
     """Return the verdict and the refusal of a run that determines no size; None for a run that determines a size."""
     plateau, too_few = analysis.plateau, too_few_valid(analysis)

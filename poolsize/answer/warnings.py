@@ -12,6 +12,8 @@ if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
 
 WIDE = 4
 """A 95 % range is wide if its upper end is this multiple of the lower end, or more."""
+ENOUGH_STEPS = 4
+"""The scatter of so many steps around a smooth curve shows the noise between steps."""
 
 
 def warnings(analysis: "Analysis", *, has_size: bool) -> tuple[Finding, ...]:
@@ -19,6 +21,7 @@ def warnings(analysis: "Analysis", *, has_size: bool) -> tuple[Finding, ...]:
     findings = [
         *_failed_checks(analysis),
         _wide_range(analysis) if has_size else None,
+        _few_steps(analysis) if has_size else None,
         _budget_spent(analysis),
         *_verification(analysis),
         _retried(analysis),
@@ -43,6 +46,15 @@ def _wide_range(analysis: "Analysis") -> Finding | None:
     if plateau is None or plateau.high < WIDE * plateau.low:
         return None
     return warning(Code.WIDE_RANGE, measure_longer(analysis), low=plateau.low, high=plateau.high)
+
+
+def _few_steps(analysis: "Analysis") -> Finding | None:
+    """Return the warning that a few steps, each at another size, do not show the noise between steps; or None."""
+    plan, valid = analysis.setting.plan, [step for step in analysis.steps if step.valid]
+    if plan.rate is not None or analysis.setting.recording is not None:
+        return None
+    repeated = len(valid) > len({step.pool_size for step in valid})
+    return warning(Code.FEW_STEPS, steps=len(valid)) if 1 < len(valid) < ENOUGH_STEPS and not repeated else None
 
 
 def _budget_spent(analysis: "Analysis") -> Finding | None:

@@ -126,5 +126,7 @@ def _joined(first: SweepStarted, other: SweepStarted) -> SweepStarted:
         steps=first.steps + other.steps,
         steps_done=first.steps_done + other.steps_done,
         step_seconds=first.step_seconds,
+        counted_seconds=first.counted_seconds,
+        complete=first.complete and other.complete,
         notes=tuple(dict.fromkeys((*first.notes, *other.notes))),
     )

@@ -16,7 +16,7 @@ from poolsize.sweep.opening import new_file, new_setting, resumed_run
 from poolsize.sweep.options import SweepOptions
 from poolsize.sweep.planning import enough_users, plan_for
 from poolsize.sweep.workload import Workload
-from poolsize.target.connection import connect, database_url, is_local
+from poolsize.target.connection import connect, database_url, given_host, is_local
 from poolsize.target.private_server import private_server
 from poolsize.units import count
 
@@ -69,7 +69,8 @@ def prepared(options: SweepOptions, workload: Workload, *, own_wait_time: bool) 
             options, plan, workload, server=server, server_options=server_options, local=is_local(url),
             libraries=LIBRARIES,
         )  # fmt: skip
-        setting = replace(setting, schema=schema, own_wait_time=own_wait_time)
+        host = None if setting.private else given_host(url)
+        setting = replace(setting, schema=schema, own_wait_time=own_wait_time, given_host=host)
         yield Prepared(url, Run(setting, ()), path, (*notes, *_assumptions(setting)))
 
 

@@ -3,7 +3,7 @@
 import logging
 import signal
 import sys
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from typing import Any, NoReturn
 
 import gevent
@@ -16,7 +16,7 @@ from poolsize.errors import Interrupted, PoolsizeError, WorkFailed
 from poolsize.load.fair_queue import FairQueuePool
 from poolsize.locust.lead import Lead, report_failure
 from poolsize.locust.progress_pipe import ProgressPipe
-from poolsize.locust.refusals import refuse_ignored, refuse_two_pauses, with_host
+from poolsize.locust.refusals import naming_host, refuse_ignored, refuse_two_pauses, with_host
 from poolsize.locust.set_up import set_up
 from poolsize.locust.tasks import tasks_of
 from poolsize.locust.user import PoolUser
@@ -79,7 +79,7 @@ def _interrupt_setting_up(*_: object) -> NoReturn:
 
 
 def _set_up(environment: Environment, progress: ProgressPipe, closing_stack: ExitStack) -> None:
-    tasks = tasks_of(environment)
+    tasks, host = tasks_of(environment), environment.host
     options, workload = with_host(_options(environment), environment), _workload(environment)
     if isinstance(environment.runner, WorkerRunner):
         PoolUser.load_worker = LocustWorker(environment, tasks, workload.sha256, options.url)
@@ -87,9 +87,12 @@ def _set_up(environment: Environment, progress: ProgressPipe, closing_stack: Exi
         return
     refuse_ignored(environment)
     refuse_two_pauses(options, tasks)
-    ready = closing_stack.enter_context(
-        set_up(environment, options, workload, tasks, progress, lambda why: report_failure(progress, WorkFailed(why)))
-    )
+    with naming_host() if host else nullcontext():
+        ready = closing_stack.enter_context(
+            set_up(
+                environment, options, workload, tasks, progress, lambda why: report_failure(progress, WorkFailed(why))
+            )
+        )
     Lead(environment, ready, progress, closing_stack).start()
 
 

@@ -191,6 +191,8 @@ class Setting:
     recording: the curve that is replayed in place of a server, as typed, else None.
     versions: library -> version, poolsize's own included.
     schema: the user's own schema that the workload runs in, or None for poolsize's schema and for a replay.
+    given_host: host and port of the server's URL as given, an IPv6 address in brackets; None for a private server, a
+    socket and a replay, and in runs of formats 1 to 7.
     """
 
     created: str
@@ -208,6 +210,7 @@ class Setting:
     recording: str | None = None
     schema: str | None = None
     own_wait_time: bool = False
+    given_host: str | None = None
 
     @property
     def subject(self) -> str:

@@ -14,7 +14,7 @@ from poolsize.runs.run import Calibration, Run, Setting, Step
 from poolsize.runs.speed import with_speed_checks
 from poolsize.runs.upgrade import upgrade
 
-FORMAT = 7
+FORMAT = 8
 """The format's version, and its history:
 
 1: header {format, setting}, then {step} lines.
@@ -27,6 +27,7 @@ FORMAT = 7
 6: In step: backlog, busy and programs. In plan: max_p95_ms and max_p99_ms. In calibration: speed.
    In step.server: machine_speed and machine_steal.
 7: In latencies: failed. In step.sections, total counts failed transactions.
+8: In setting: given_host.
 """
 
 _SETTING = TypeAdapter(Setting)

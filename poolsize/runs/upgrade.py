@@ -25,7 +25,7 @@ STOP_SENTENCES = {
 
 
 def upgrade(header: dict[str, Any], records: list[dict[str, Any]]) -> None:
-    """Change the header and the records of a run of format 1 to 6 to format 7, in place.
+    """Change the header and the records of a run of format 1 to 7 to format 8, in place.
 
     A newer poolsize may have added steps to an older run; their fields stay as they are.
     """

@@ -16,8 +16,9 @@ class SweepStarted:
 
     run: path of the run's file. steps: number of planned steps; a search counts only the steps of its verification.
     to_verify: the part of them that a verification still measures, at most.
-    steps_done: number of steps that a resumed run has already. step_seconds: planned length of a step, warm-up
-    included. budget_seconds: rest of a search's budget; None for a grid. notes: sentences for the user.
+    steps_done: number of steps that a resumed run has already. complete: whether no step is left to measure.
+    step_seconds: planned length of a step, warm-up included. counted_seconds: the part of it after the warm-up.
+    budget_seconds: rest of a search's budget; None for a grid. notes: sentences for the user.
     """
 
     run: str
@@ -27,6 +28,8 @@ class SweepStarted:
     budget_seconds: int | None = None
     notes: tuple[str, ...] = ()
     to_verify: int = 0
+    counted_seconds: float = 0.0
+    complete: bool = False
     kind: Literal["sweep_started"] = "sweep_started"
 
 

@@ -98,4 +98,6 @@ def _started(run: Run, path: str, notes: tuple[str, ...]) -> SweepStarted:
         budget_seconds=seconds_left(plan, run.steps),
         notes=notes,
         to_verify=max(0, to_verify - verified),
+        counted_seconds=plan.step_seconds,
+        complete=next_step(run) is None,
     )

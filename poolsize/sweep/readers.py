@@ -58,7 +58,8 @@ def milliseconds(text: str) -> float:
 
 def positive_milliseconds(text: str) -> float:
     """Return a duration above 0 in milliseconds. Raises ValueError."""
-    if not (value := milliseconds(text)):
+    value = 0.0 if not text.strip() or text.strip().startswith("-") else milliseconds(text)
+    if not value:
         raise ValueError("give a time above 0, such as 20ms")
     return value
 

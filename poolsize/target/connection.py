@@ -66,6 +66,11 @@ def is_local(url: URL) -> bool:
     return "unix_socket" in url.query or url.host in {None, "localhost", "127.0.0.1", "::1"}
 
 
+def given_host(url: URL) -> str | None:
+    """Return host and port that the URL names, an IPv6 address in brackets; None for a socket."""
+    return host_and_port(url.host, url.port or 3306) if url.host and "unix_socket" not in url.query else None
+
+
 def connect(url: URL, schema: str | None = None) -> Any:
     """Return a new PyMySQL connection that autocommits. schema: the current schema, or None.
 

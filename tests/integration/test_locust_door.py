@@ -204,6 +204,7 @@ TASK = "    @task\n    def browse(self, cursor):\n        cursor.execute('DO 1')
         (ONE.format(""), ["-t", "5"], "--run-time 5s: leave it out"),
         (ONE.format(""), ["--host", "https://example.com"], "--host is no MySQL database"),
         (ONE.format(""), ["--host", "mysql://u:secret@other/"], "--host and --url (or POOLSIZE_URL) name two"),
+        (ONE.format(""), ["--host", "mysql://u@127.0.0.1:1/", "--url="], "--host: no server answers at u@127.0.0.1:1"),
         (ONE.format("") + SHAPE, [], "Ramp is a LoadTestShape"),
         (ONE.format("").replace("'DO 1'", "wrong"), [], "mine.py:6: NameError: name 'wrong' is not defined"),
         (ONE.format("") + "    def on_start(self):\n        wrong()\n", [], "mine.py:8: NameError"),

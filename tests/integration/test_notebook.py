@@ -103,6 +103,9 @@ def test_a_code_host_can_show_it(name: str) -> None:
     assert str(ROOT) not in text
     assert "/home/" not in text
     notebook = json.loads(text)
+    of_images = [output["metadata"]["image/png"] for cell in notebook["cells"] for output in cell.get("outputs", ())
+                 if "image/png" in output.get("data", {})]  # fmt: skip
+    assert all(metadata["alt"] for metadata in of_images)
     assert all(cell["outputs"] or "import" in "".join(cell["source"]) or cell["metadata"].get("tags")
                for cell in notebook["cells"] if cell["cell_type"] == "code")  # fmt: skip
 

@@ -15,6 +15,7 @@ MYSQL2 = "const mysql = require('mysql2');\n"
 BORDERS = [
     (PROPERTIES, "maxLifetime=60000\nkeepaliveTime=60000", "maxLifetime=60000\nkeepaliveTime=59999",
      Code.POOL_KEEPALIVE_OVER_LIFETIME),
+    (PROPERTIES, "maxLifetime=0", "maxLifetime=0\nkeepaliveTime=120000", Code.POOL_KEEPALIVE_DEFAULT),
     (PROPERTIES, "maximumPoolSize=9\nkeepaliveTime=29999", "maximumPoolSize=9\nkeepaliveTime=30000",
      Code.POOL_BELOW_LEAST),
     (PROPERTIES, "maximumPoolSize=9\nmaxLifetime=29999", "maximumPoolSize=9\nmaxLifetime=30000", Code.POOL_BELOW_LEAST),

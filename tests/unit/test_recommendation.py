@@ -73,6 +73,28 @@ def test_users_who_are_too_few_are_the_limit_and_not_the_database() -> None:
     assert "the highest throughput of the pools that 64 users filled" in " ".join(text.split())
     assert "capacity" not in text.split("Caution")[0].split("pool  throughput")[0]
     assert "Bottleneck" not in text
+    analyzed = " ".join(analysis_text(analyze(a_run({1: 100, 2: 200, 8: 400, 64: 900, 100: 905}))).split())
+    assert "of the highest throughput of the pools that 64 users filled (95 %" in analyzed
+    assert "Bottleneck" not in analyzed
+
+
+def test_a_curve_that_still_rises_has_no_capacity_yet() -> None:
+    analysis = analyze(a_run({1: 100, 2: 200, 4: 390, 8: 700}))
+    text = " ".join(recommendation_text(recommend(analysis)).split())
+    assert "8 connections reach 700/s, the highest throughput of the measured pool sizes." in text
+    assert "of the highest throughput of the measured pool sizes (95 %" in " ".join(analysis_text(analysis).split())
+
+
+@pytest.mark.parametrize(
+    ("curve", "repeats", "warned"),
+    [({1: 100, 2: 200, 4: 205}, 1, True), ({1: 100, 2: 200, 4: 205}, 2, False), ({4: 100}, 1, False),
+     ({1: 100, 2: 200, 4: 205, 8: 204}, 1, False)],
+)  # fmt: skip
+def test_a_few_steps_do_not_show_their_noise(curve: dict[int, int], repeats: int, warned: bool) -> None:
+    run = a_run(curve)
+    run = replace(run, steps=tuple(replace(step, repeat=repeat) for repeat in range(repeats) for step in run.steps))
+    codes = {finding.code for finding in recommend(analyze(run)).findings}
+    assert (Code.FEW_STEPS in codes) == warned
 
 
 def test_enough_users_fill_the_pools_to_measure_even_if_they_pause() -> None:

@@ -190,6 +190,8 @@ def test_what_was_asked_for_besides_is_repeated_too() -> None:
     command = repeat_command(replace(run, setting=replace(run.setting, plan=plan, private=False)))
     assert "--repeats 2 --think-time 5.5ms --precision 0.02 --verify 70,90 --seed 3" in command
     assert command.endswith("--url mysql://USER@db:3306/")
+    named = replace(run.setting, private=False, given_host="127.0.0.1:3307")
+    assert "--url mysql://USER@127.0.0.1:3307/" in repeat_command(replace(run, setting=named))
 
 
 def test_another_pool_and_a_schema_of_the_users_are_named() -> None:

@@ -79,6 +79,21 @@ def test_time_between_steps_counts_as_well() -> None:
     assert left.seconds == pytest.approx(2 * 300, rel=0.05)
 
 
+@pytest.mark.parametrize(
+    ("event", "announced"),
+    [
+        (SweepStarted("a.jsonl", 4, 0, 10.0, counted_seconds=8.0),
+         "4 steps of 10 s (8 s counted), about 40 s; writing a.jsonl"),
+        (SweepStarted("a.jsonl", 4, 4, 10.0, complete=True), "a.jsonl is complete: no step is left to measure"),
+    ],
+)  # fmt: skip
+def test_the_announcement_says_what_counts_and_what_is_left(event: SweepStarted, announced: str) -> None:
+    written = io.StringIO()
+    with ProgressBar(Console(file=written, width=200)) as bar:
+        bar.show(event)
+    assert written.getvalue().splitlines() == [announced]
+
+
 def test_the_announcement_is_corrected_as_it_goes(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock()
     monkeypatch.setattr(time_left, "monotonic", clock)

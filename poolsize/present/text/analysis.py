@@ -1,10 +1,11 @@
 """An analysis as text for a terminal."""
 
 from poolsize.analysis.analysis import Analysis
-from poolsize.answer.verdict import NOISY_SPAN
+from poolsize.answer.verdict import NOISY_SPAN, Highest, highest, verdict_on_size
 from poolsize.present.text.knee import knee_text
 from poolsize.present.text.sentences.bottlenecks import bottleneck_evidence
 from poolsize.present.text.sentences.checks import check_sentence
+from poolsize.present.text.sentences.reasons import highest_text
 from poolsize.present.text.tables import estimators_table, kinds_table, sizes_table, verified_table
 from poolsize.present.text.width import terminal_width
 from poolsize.runs.plan import PoolKind
@@ -18,7 +19,7 @@ def analysis_text(analysis: Analysis) -> str:
     setting = analysis.setting
     speed = usual_speed(analysis.run)
     machine = f", usual machine speed {speed:.1f} MB/s" if speed else ""
-    title = f"{run_title(analysis)}, {setting.plan.step_seconds} s a step, {setting.created[:10]}{machine}"
+    title = f"{run_title(analysis)}, {setting.plan.step_seconds} s counted a step, {setting.created[:10]}{machine}"
     parts = [
         title,
         sizes_table(analysis).as_text(),
@@ -65,16 +66,23 @@ def _estimates(analysis: Analysis) -> str:
     if analysis.setting.plan.rate is not None:
         size, rate = count(plateau.pool_size, "connection"), per_second(analysis.setting.plan.rate)
         return f"The smallest measured pool that serves {rate} has {size}."
+    reached = highest_text(_highest(analysis), analysis.setting.plan.users)
     wide = " The range is too wide for an answer." if plateau.high > NOISY_SPAN * plateau.low else ""
     return (
         f"Plateau: {count(plateau.pool_size, 'connection')}, the smallest pool size within "
-        f"{percent(plateau.tolerance)} of capacity (95 % range {plateau.low} to {plateau.high}).{wide}"
+        f"{percent(plateau.tolerance)} of {reached} (95 % range {plateau.low} to {plateau.high}).{wide}"
     )
 
 
+def _highest(analysis: Analysis) -> Highest:
+    """Return the meaning of the fitted curve's highest throughput, of an analysis with a plateau."""
+    assert analysis.plateau is not None
+    return highest(verdict_on_size(analysis, analysis.plateau.pool_size)[1])
+
+
 def _bottleneck(analysis: Analysis) -> str:
-    """Return the bottleneck and the service demands at the plateau."""
-    if analysis.bottleneck is None or analysis.plateau is None:
+    """Return the bottleneck and the service demands at the plateau; empty where the users limited throughput."""
+    if analysis.bottleneck is None or analysis.plateau is None or _highest(analysis) is Highest.OF_FILLED:
         return ""
     name, values = analysis.bottleneck.name, analysis.bottleneck.values
     text = f"Bottleneck: {name} ({bottleneck_evidence(name, values)})."

@@ -79,13 +79,15 @@ class ProgressBar:
         self._started, self._steps_done = sweep, sweep.steps_done
         self._time_left = TimeLeft(sweep)
         self._announced_end = self._time_left.seconds
-        left = minutes(self._announced_end)
-        if sweep.budget_seconds is None:
+        left, length = minutes(self._announced_end), _length(sweep)
+        if sweep.complete:
+            work = f"{sweep.run} is complete: no step is left to measure"
+        elif sweep.budget_seconds is None:
             steps = count(sweep.steps - sweep.steps_done, "step")
-            work = f"{steps} of {sweep.step_seconds:g} s, about {left}"
+            work = f"{steps} of {length}, about {left}; writing {sweep.run}"
         else:
-            work = f"a search in steps of {sweep.step_seconds:g} s, at most {left}"
-        self._console.print(f"{work}; writing {sweep.run}", soft_wrap=True)
+            work = f"a search in steps of {length}, at most {left}; writing {sweep.run}"
+        self._console.print(work, soft_wrap=True)
         for note in sweep.notes:
             self._console.print(f"poolsize: {with_flags(note)}", soft_wrap=True)
         self._task = self._bar.add_task("", total=self._announced_end, now="")
@@ -118,3 +120,9 @@ class ProgressBar:
             f"{per_second(step.throughput):>9}  p95 {milliseconds(step.p95_ms)}{of_rate}{side and f'  {side}'}{failed}",
             soft_wrap=True,
         )
+
+
+def _length(sweep: SweepStarted) -> str:
+    """Return the length of a step, and the part of it that counts where a warm-up is left out."""
+    counted = f" ({sweep.counted_seconds:g} s counted)" if 0 < sweep.counted_seconds < sweep.step_seconds else ""
+    return f"{sweep.step_seconds:g} s{counted}"

@@ -32,7 +32,7 @@ def repeat_command(run: Run) -> str:
             values["mysqld"] = Path("PATH/TO/mysqld")
         values["server_options"] = setting.server_options
     elif setting.server:
-        values["url"] = f"mysql://USER@{setting.server.address}/"
+        values["url"] = f"mysql://USER@{setting.given_host or setting.server.address}/"
         if setting.schema:
             values["schema"] = setting.schema
     return shlex.join(["poolsize", "sweep", *words_of(values)])

@@ -74,6 +74,17 @@ def _outlives_server(finding: Finding) -> str:
     )
 
 
+def _keepalive_by_default(finding: Finding) -> str:
+    values = finding.values
+    kept = f"for {values['lifetime_ms'] / 1000:,.0f} s" if values["lifetime_ms"] else "for ever"
+    return (
+        f"A connection is kept {kept} (maxLifetime), and the server ends an idle one after "
+        f"{values['wait_timeout_seconds']:,} s (wait_timeout). HikariCP 6.2.1 and later check idle connections every "
+        f"{values['keepalive_ms']:,.0f} ms by default, earlier versions do not: set keepaliveTime. "
+        f"Source: {HIKARICP}, keepaliveTime."
+    )
+
+
 def _keepalive_over_lifetime(finding: Finding) -> str:
     values = finding.values
     return (
@@ -189,6 +200,7 @@ POOL_CHECKS: Mapping[Code, Callable[[Finding], str]] = {
     Code.POOL_TESTS_ON_BORROW: _tests_on_borrow,
     Code.POOL_CLOSES_IDLE: _closes_idle,
     Code.POOL_OUTLIVES_SERVER: _outlives_server,
+    Code.POOL_KEEPALIVE_DEFAULT: _keepalive_by_default,
     Code.POOL_KEEPALIVE_OVER_LIFETIME: _keepalive_over_lifetime,
     Code.POOL_BELOW_LEAST: _below_least,
     Code.POOL_REFUSED: _refused,

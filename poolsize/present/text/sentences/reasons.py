@@ -3,21 +3,26 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from poolsize.answer.finding import Code, Finding
+from poolsize.answer.verdict import Highest
 from poolsize.present.text.sentences.applications import APPLICATION
 from poolsize.present.text.sentences.bottlenecks import bottleneck_evidence
 from poolsize.units import count, loss_text, milliseconds, per_second, percent, probability_text
+
+
+def highest_text(highest: Highest, users: int) -> str:
+    """Return the name of the fitted curve's highest throughput. users: of the run."""
+    if highest == Highest.OF_FILLED:
+        return f"the highest throughput of the pools that {count(users, 'user')} filled"
+    return "capacity" if highest == Highest.CAPACITY else "the highest throughput of the measured pool sizes"
 
 
 def _plateau(finding: Finding) -> str:
     values = finding.values
     size, capacity = values["pool_size"], values["capacity"]
     reached = f"{count(size, 'connection')} reach{'es' if size == 1 else ''} {per_second(values['throughput'])}"
-    users = values["limiting_users"]
-    highest = "capacity"
-    if users is not None:
-        highest = f"the highest throughput of the pools that {count(users, 'user')} filled"
+    highest = highest_text(values["highest"], values["users"])
     if size == values["best_size"]:
-        reached += f", {'the ' if users is None else ''}{highest}."
+        reached += f", {'the ' if highest == 'capacity' else ''}{highest}."
     else:
         share = values["throughput"] / capacity
         at_best = f" at {count(values['best_size'], 'connection')}" if values["best_measured"] else ""
@@ -31,7 +36,7 @@ def _plateau(finding: Finding) -> str:
     among = "measured pool size" if values["among_measured"] else "pool size"
     smallest = (
         f"{size} is the smallest {among} that the fitted curve puts within {percent(values['tolerance'])} of "
-        f"{'capacity' if users is None else 'that'} "
+        f"{highest if highest == 'capacity' else 'that'} "
         f"with at least {percent(values['probability'])} probability."
     )
     if values["measured_below"] is None:

@@ -236,6 +236,14 @@ def _short_usage_time(finding: Finding) -> str:
     )
 
 
+def _few_steps(finding: Finding) -> str:
+    steps = finding.values["steps"]
+    return (
+        f"{count(steps, 'step')} at different pool sizes do not show how much a repeated step would differ. The range "
+        f"assumes the usual noise. To measure the noise, add --repeats 3."
+    )
+
+
 WARNINGS: Mapping[Code, Callable[[Finding], str]] = {
     Code.MOSTLY_FAILED: _mostly_failed,
     Code.LIMIT_BROKEN: _limit_broken,
@@ -249,6 +257,7 @@ WARNINGS: Mapping[Code, Callable[[Finding], str]] = {
     Code.SMALLEST_SIZE: _smallest_size,
     Code.CHECK_FAILED: _check_failed,
     Code.WIDE_RANGE: _wide_range,
+    Code.FEW_STEPS: _few_steps,
     Code.BUDGET_SPENT: _budget_spent,
     Code.VERIFICATION_FAILED: _verification_failed,
     Code.NOTHING_VERIFIED: _nothing_verified,

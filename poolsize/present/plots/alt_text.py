@@ -1,10 +1,11 @@
-"""Alternative texts of a report's plots: their main figures, for readers who can't see the plots."""
+"""Alternative texts of plots: their main figures, for readers who can't see the plots."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from poolsize.analysis.analysis import Analysis
 from poolsize.analysis.size_summary import SizeSummary
 from poolsize.present.text.estimator_sizes import estimator_sizes
+from poolsize.recordings.published import PublishedCurve, published_curves, published_pools
 from poolsize.units import count, milliseconds, number, per_second
 
 
@@ -43,15 +44,16 @@ def of_wait_and_usage(analysis: Analysis) -> str:
     return f"Mean wait time and mean usage time, stacked, one bar for each pool size: {figures}."
 
 
-def of_distribution(analysis: Analysis) -> str:
-    """Return the alternative text of the plot of the total time's distribution."""
+def of_distribution(analysis: Analysis, latency: str = "total") -> str:
+    """Return the alternative text of the plot of a latency's distribution. latency: "wait", "usage" or "total"."""
 
     def describe(size: SizeSummary) -> str:
-        longest = f"p99.9 {milliseconds(size.total.p99_9)} and the longest {milliseconds(size.total.max)}"
-        return f"p50 is {milliseconds(size.total.p50)}, {longest}"
+        times = getattr(size, latency)
+        longest = f"p99.9 {milliseconds(times.p99_9)} and the longest {milliseconds(times.max)}"
+        return f"p50 is {milliseconds(times.p50)}, {longest}"
 
     figures = _at_landmarks(analysis, describe)
-    return f"The distribution of the total time, one line for each pool size: {figures}."
+    return f"The distribution of the {latency} time, one line for each pool size: {figures}."
 
 
 def of_users(analysis: Analysis) -> str:
@@ -73,6 +75,36 @@ def of_processors(analysis: Analysis) -> str:
         return f"{server}the load generator {number(analysis.by_size.worker_cores(size.pool_size))}"
 
     return f"Busy cores, one bar for each pool size: {_at_landmarks(analysis, describe)}."
+
+
+def of_threads(analysis: Analysis) -> str:
+    """Return the alternative text of the plot of the statements that the server ran at the same time."""
+
+    def describe(size: SizeSummary) -> str:
+        running = analysis.by_size.counter("Threads_running", size.pool_size)
+        return "not known" if running is None else number(running)
+
+    return f"Statements that the server ran at the same time, by pool size: {_at_landmarks(analysis, describe)}."
+
+
+def of_published(names: Sequence[str]) -> str:
+    """Return the alternative text of the plot of published curves. names: keys of published_curves()."""
+
+    def describe(curve: PublishedCurve) -> str:
+        by_size = {size: seconds.throughput[0] for size, seconds in curve.recording.by_size.items()}
+        best = max(by_size, key=by_size.__getitem__)
+        return f"{curve.name} is highest at {best} ({by_size[best]:,.0f} {curve.unit})"
+
+    curves = published_curves()
+    return f"Throughput against connections: {'; '.join(describe(curves[name]) for name in names)}."
+
+
+def of_survey(test: str) -> str:
+    """Return the alternative text of the plot of a test of the survey. test: its name in published_pools()."""
+    timings = [timing for timing in published_pools() if timing.test == test]
+    most = max(timing.threads for timing in timings)
+    figures = ", ".join(f"{timing.pool} {timing.elapsed_ms:,.0f} ms" for timing in timings if timing.threads == most)
+    return f"Elapsed time of each pool against the number of threads; with {most} threads: {figures}."
 
 
 def of_seconds(analysis: Analysis) -> str:
