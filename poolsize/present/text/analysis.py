@@ -19,7 +19,7 @@ def analysis_text(analysis: Analysis) -> str:
     setting = analysis.setting
     speed = usual_speed(analysis.run)
     machine = f", usual machine speed {speed:.1f} MB/s" if speed else ""
-    title = f"{run_title(analysis)}, {setting.plan.step_seconds} s counted a step, {setting.created[:10]}{machine}"
+    title = f"{run_title(analysis)}, {setting.plan.step_seconds} s counted per step, {setting.created[:10]}{machine}"
     parts = [
         title,
         sizes_table(analysis).as_text(),

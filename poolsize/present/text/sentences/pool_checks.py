@@ -79,9 +79,9 @@ def _keepalive_by_default(finding: Finding) -> str:
     kept = f"for {values['lifetime_ms'] / 1000:,.0f} s" if values["lifetime_ms"] else "for ever"
     return (
         f"A connection is kept {kept} (maxLifetime), and the server ends an idle one after "
-        f"{values['wait_timeout_seconds']:,} s (wait_timeout). HikariCP 6.2.1 and later check idle connections every "
-        f"{values['keepalive_ms']:,.0f} ms by default, earlier versions do not: set keepaliveTime. "
-        f"Source: {HIKARICP}, keepaliveTime."
+        f"{values['wait_timeout_seconds']:,} s (wait_timeout). HikariCP checks idle connections by default "
+        f"(every {values['keepalive_ms']:,.0f} ms) only from version 6.2.1 on. For an earlier version, "
+        f"set keepaliveTime. Source: {HIKARICP}, keepaliveTime."
     )
 
 

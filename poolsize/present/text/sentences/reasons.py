@@ -36,7 +36,7 @@ def _plateau(finding: Finding) -> str:
     among = "measured pool size" if values["among_measured"] else "pool size"
     smallest = (
         f"{size} is the smallest {among} that the fitted curve puts within {percent(values['tolerance'])} of "
-        f"{highest if highest == 'capacity' else 'that'} "
+        f"{highest if highest == 'capacity' else 'that highest throughput,'} "
         f"with at least {percent(values['probability'])} probability."
     )
     if values["measured_below"] is None:

@@ -239,8 +239,8 @@ def _short_usage_time(finding: Finding) -> str:
 def _few_steps(finding: Finding) -> str:
     steps = finding.values["steps"]
     return (
-        f"{count(steps, 'step')} at different pool sizes do not show how much a repeated step would differ. The range "
-        f"assumes the usual noise. To measure the noise, add --repeats 3."
+        f"{count(steps, 'step')} at different pool sizes do not show how much a repeated step would differ. The 95 % "
+        f"range assumes the usual noise between steps. To measure the noise, add --repeats 3."
     )
 
 
