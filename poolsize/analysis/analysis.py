@@ -79,8 +79,13 @@ class Analysis:
         return tuple(step for step in self.run.steps if id(step) not in counted)
 
     @property
-    def knows_latencies(self) -> bool:
-        """Whether the run knows wait and usage times; a replay does not."""
+    def knows_usage(self) -> bool:
+        """Whether the run knows wait and usage times; a replay and the run of an application do not."""
+        return all(step.knows_usage for step in self.steps)
+
+    @property
+    def knows_percentiles(self) -> bool:
+        """Whether the run knows the percentiles of the total time; a replay knows p95 alone."""
         return all(step.latencies for step in self.steps)
 
     @property

@@ -73,14 +73,14 @@ class BySize:
         return max(size for size in sizes if size < pool_size), min(size for size in sizes if size > pool_size)
 
     def histogram(self, latency: str, pool_size: int) -> HdrHistogram | None:
-        """Return the histogram of a latency (wait, usage or total) at a measured size, in us; None in a replay.
+        """Return the histogram of a latency (wait, usage or total) at a measured size, in us; None if it is not known.
 
         The histogram of the total time counts failed transactions, as long as the pool timeout or longer.
         Raises KeyError for a size that was not measured, as `counter` and `worker_cores` do.
         """
         if latency == "total" and any(step.latencies for step in self.steps[pool_size]):
             return total_times(self.steps[pool_size], self.timeout_ms)
-        stored = [getattr(step.latencies, latency) for step in self.steps[pool_size] if step.latencies]
+        stored = [getattr(step.latencies, latency) for step in self.steps[pool_size] if step.knows_usage]
         return merged(stored) if stored else None
 
     def counter(self, name: str, pool_size: int) -> float | None:

@@ -90,7 +90,7 @@ def utilisation(step: Step) -> float | None:
 
     In runs of formats 1 to 5 the mean usage time takes the place of the occupied time.
     """
-    if step.rate is None or step.latencies is None:
+    if step.rate is None or step.latencies is None or not step.knows_usage:
         return None
     if evidence := rate_evidence(step):
         return evidence.utilisation.mean

@@ -60,12 +60,12 @@ class ServiceDemands:
 def service_demands(step: Step, smallest: Step, cores: int) -> ServiceDemands | None:
     """Return the demands in one step.
 
-    None in a replay, where no transaction ended, and where the server's demand is not known.
+    None in a replay, of an application, where no transaction ended, and where the server's demand is not known.
     smallest: the run's step with the smallest pool; if that pool has 1 connection, its usage time gives other_ms.
     cores: physical cores of the server's host, used where the server's process is not visible.
     """
     client_ms = _client_ms(step)
-    if client_ms is None or smallest.latencies is None:
+    if client_ms is None or smallest.latencies is None or not smallest.knows_usage:
         return None
     server_ms = _server_ms(step)
     lone_ms = mean_ms([smallest.latencies.usage]) - (_client_ms(smallest) or 0.0)

@@ -1,6 +1,6 @@
 """The summary of one pool size: the figures of its repeats together."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 
@@ -41,7 +41,8 @@ class SizeSummary:
 
     repeats: number of these steps. throughput: transactions per second with its 95 % interval.
     wait, usage, total: milliseconds; the percentiles of the total time count failed transactions (see total_times).
-        In a replay all are NaN but total.p95, the mean of the p95 of each second.
+        In a replay all are NaN but total.p95, the mean of the p95 of each second. Of an application, wait and usage
+        are NaN.
     kinds: kind of transaction -> its figures; empty for a workload with one kind.
     intervals: latency -> quantile -> its 95 % interval in milliseconds; empty for runs without sections.
     errors: failed transactions. failed_checks: of all these steps.
@@ -126,14 +127,18 @@ def _kinds(steps: Sequence[Step], timeout_ms: float) -> dict[str, KindSummary]:
         name: KindSummary(
             transactions=transactions[name],
             share=transactions[name] / every if every else 0.0,
-            **{
-                latency: percentiles(merged(getattr(kind.latencies, latency) for kind in kinds))
-                for latency in ("wait", "usage")
-            },
+            wait=_percentiles(kind.latencies.wait for kind in kinds),
+            usage=_percentiles(kind.latencies.usage for kind in kinds),
             total=total_percentiles([kind.latencies for kind in kinds], timeout_ms),
         )
         for name, kinds in stored.items()
     }
+
+
+def _percentiles(encoded: Iterable[str | None]) -> Percentiles:
+    """Return the percentiles in ms of several encoded histograms; UNKNOWN where none of them is known."""
+    known = [text for text in encoded if text is not None]
+    return percentiles(merged(known)) if known else UNKNOWN
 
 
 def _latencies(steps: Sequence[Step], timeout_ms: float) -> dict[str, Percentiles]:
@@ -142,8 +147,8 @@ def _latencies(steps: Sequence[Step], timeout_ms: float) -> dict[str, Percentile
     if stored:
         failed = sum(step.error_count for step in steps)
         return {
-            "wait": percentiles(merged(latencies.wait for latencies in stored)),
-            "usage": percentiles(merged(latencies.usage for latencies in stored)),
+            "wait": _percentiles(latencies.wait for latencies in stored),
+            "usage": _percentiles(latencies.usage for latencies in stored),
             "total": total_percentiles(stored, timeout_ms, failed),
         }
     p95s_ms = [value for step in steps for value in step.p95_ms[step.warm_up_seconds :] if value > 0]

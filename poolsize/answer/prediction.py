@@ -85,7 +85,7 @@ def _error(analysis: Analysis, network: FittedNetwork) -> float:
 
 
 def _latency_errors(analysis: Analysis, network: FittedNetwork) -> Mapping[str, Mapping[str, float]]:
-    if not analysis.knows_latencies:
+    if not analysis.knows_usage:
         return {}
     sizes = [size.pool_size for size in analysis.valid_sizes]
     own = predictor(analysis, network, analysis.setting.plan.users, analysis.run.think_time_ms, sizes[-1])

@@ -11,6 +11,7 @@ from locust.runners import MasterRunner
 
 from poolsize.errors import BadInput, PoolsizeError, WorkFailed
 from poolsize.load.source_line import located
+from poolsize.locust.conversation import Conversation
 from poolsize.locust.master import LocustGenerator
 from poolsize.locust.prepare import Prepared, prepared
 from poolsize.locust.progress_pipe import ProgressPipe
@@ -75,8 +76,8 @@ def set_up(
         _make_tables(environment, tasks, workspace, restore)
         workers = Workers(runner, ready.run.plan.users)
         generator = LocustGenerator(
-            runner, workers, ready.url, ready.run.setting, progress, kinds_of(tasks), lambda: workspace.work(restore),
-            load_connections,
+            workers, ready.url, ready.run.setting, Conversation(runner, workers, progress), kinds_of(tasks),
+            lambda: workspace.work(restore), load_connections,
         )  # fmt: skip
         stack.enter_context(closing(generator))
         writer = RunWriter(ready.path, ready.run.setting, resume=options.resume is not None)

@@ -19,12 +19,13 @@ class Latencies:
 
     They hold the transactions that ended within the counted seconds: three of them the successful transactions.
     wait: from the request for a connection until the user has it. usage: while the user holds it. total: both.
+    Of an application, the total times are response times, and wait and usage are None: its pool keeps them to itself.
     failed: of the failed transactions, from the request for a connection until the failure; empty without a failed
     transaction, and in runs of formats 1 to 6.
     """
 
-    wait: str
-    usage: str
+    wait: str | None
+    usage: str | None
     total: str
     failed: str = ""
 
@@ -143,6 +144,11 @@ class Step:
     def error_count(self) -> int:
         """Failed transactions in the counted seconds."""
         return sum(sum(series[self.warm_up_seconds :]) for series in self.errors.values())
+
+    @property
+    def knows_usage(self) -> bool:
+        """Whether wait and usage times were measured: neither in a replay nor in an application."""
+        return self.latencies is not None and self.latencies.usage is not None
 
     @property
     def busy_worker_cores(self) -> float:

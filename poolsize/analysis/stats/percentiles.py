@@ -48,13 +48,13 @@ def empty_histogram() -> HdrHistogram:
     return HdrHistogram(1, HIGHEST_US, DIGITS)
 
 
-def merged(encoded: Iterable[str]) -> HdrHistogram:
+def merged(encoded: Iterable[str | None]) -> HdrHistogram:
     """Return the sum of encoded histograms; it is exact, because all histograms have the same classes.
 
-    Raises BadInput for a text that is not an encoded histogram.
+    A latency that is not known, None, adds nothing. Raises BadInput for a text that is not an encoded histogram.
     """
     histogram = empty_histogram()
-    for text in encoded:
+    for text in filter(None, encoded):
         try:
             histogram.decode_and_add(text)
         except Exception:  # hdrh raises whatever base64, zlib or ctypes do
@@ -124,7 +124,7 @@ def with_failures(
     return everyone
 
 
-def mean_ms(encoded: Iterable[str]) -> float:
+def mean_ms(encoded: Iterable[str | None]) -> float:
     """Return the mean, in milliseconds, over several encoded histograms of microseconds; 0 without transactions.
 
     Raises BadInput for a text that is not an encoded histogram.

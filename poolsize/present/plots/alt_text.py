@@ -26,7 +26,7 @@ def of_throughput(analysis: Analysis, marks: Mapping[str, int]) -> str:
 
 def of_latency(analysis: Analysis) -> str:
     """Return the alternative text of the latency plot: percentiles of the total time at the ends and the plateau."""
-    levels = ("p50", "p95", "p99") if analysis.knows_latencies else ("p95",)
+    levels = ("p50", "p95", "p99") if analysis.knows_percentiles else ("p95",)
 
     def describe(size: SizeSummary) -> str:
         return ", ".join(f"{level} {milliseconds(getattr(size.total, level))}" for level in levels)

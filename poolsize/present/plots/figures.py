@@ -28,10 +28,11 @@ Draw = Callable[[Axes], Axes]
 def figure(analysis: Analysis) -> Figure:
     """Return a figure of an analysis: throughput, latency, and wait and usage time, below each other.
 
-    Its title names workload, server and users. The figure of a replay has no wait and usage time.
+    Its title names workload, server and users. Where wait and usage times are not known,
+    the figure lacks the last plot.
     """
     draws: list[Draw] = [lambda ax: plot_throughput(ax, analysis), lambda ax: plot_latency(ax, analysis)]
-    if analysis.knows_latencies:
+    if analysis.knows_usage:
         draws.append(lambda ax: plot_wait_and_usage(ax, analysis))
     return _below_each_other(draws, run_title(analysis))
 

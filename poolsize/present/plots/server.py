@@ -50,10 +50,10 @@ def plot_threads(ax: Axes, analysis: Analysis) -> Axes:
 def plot_users(ax: Axes, analysis: Analysis) -> Axes:
     """Draw the mean numbers of users that hold a connection, wait for a connection, or pause between transactions.
 
-    By Little's law, each number is throughput times the mean time in that state. A replay does not know these times,
-    so its plot is empty. Returns ax.
+    By Little's law, each number is throughput times the mean time in that state. Where the run
+    does not know these times, the plot is empty. Returns ax.
     """
-    sizes = analysis.sizes if analysis.knows_latencies else ()
+    sizes = analysis.sizes if analysis.knows_usage else ()
     holding = np.array([size.throughput.mean * size.usage.mean / 1000 for size in sizes])
     waiting = np.array([size.throughput.mean * size.wait.mean / 1000 for size in sizes])
     parts: list[Part] = [

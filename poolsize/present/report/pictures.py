@@ -37,17 +37,19 @@ class Picture:
 
 
 def pictures(analysis: Analysis, answer: Recommendation, current: int | None) -> tuple[Picture, ...]:
-    """Return the pictures for which the run has the data: a replay has no wait and usage times.
+    """Return the pictures for which the run has the data: wait and usage times are not known of a replay.
 
     current: the user's pool size today, to mark in the throughput plot; None for no mark.
     """
     shown = [_throughput_picture(analysis, answer, current)]
     if analysis.knows_p95:
         shown.append(_latency_picture(analysis))
-    if analysis.knows_latencies:
-        shown += [_wait_and_usage_picture(analysis), _distribution_picture(analysis)]
-        if analysis.setting.plan.rate is None:
-            shown.append(_users_picture(analysis))
+    if analysis.knows_usage:
+        shown.append(_wait_and_usage_picture(analysis))
+    if analysis.knows_percentiles:
+        shown.append(_distribution_picture(analysis))
+    if analysis.knows_usage and analysis.setting.plan.rate is None:
+        shown.append(_users_picture(analysis))
     if any(step.workers for step in analysis.steps):
         shown.append(_processors_picture(analysis))
     return (*shown, _seconds_picture(analysis))

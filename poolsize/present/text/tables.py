@@ -77,7 +77,7 @@ def kinds_table(analysis: "Analysis") -> Table:
             for size in analysis.sizes
             for name, kind in size.kinds.items()
         ),
-    )
+    ).without_unknown()
 
 
 def estimators_table(analysis: "Analysis") -> Table:
