@@ -33,7 +33,7 @@ class Prediction:
     error: root mean square error, a share, of the fitted network's throughput at the measured sizes.
     latency_errors: latency (wait, usage, total) -> quantile -> the same error of the predicted times, with the run's
     own settings and without the size's own wait times; empty where the run does not know them.
-    findings: basis and limits.
+    findings: basis and limits. what_if: the differences from the run.
     """
 
     network: FittedNetwork
@@ -43,6 +43,7 @@ class Prediction:
     error: float
     latency_errors: Mapping[str, Mapping[str, float]]
     findings: tuple[Finding, ...]
+    what_if: WhatIf
 
 
 def predict(analysis: Analysis, what_if: WhatIf, sizes: Sequence[int] | None = None) -> Prediction:
@@ -74,6 +75,7 @@ def predict(analysis: Analysis, what_if: WhatIf, sizes: Sequence[int] | None = N
         _error(analysis, network),
         _latency_errors(analysis, network),
         (*_findings(analysis, what_if, changed, users, max(pool_sizes)), *_timeouts(model, predicted)),
+        what_if,
     )
 
 

@@ -19,7 +19,10 @@ from poolsize.sweep.recorded_run import recorded_run
     "--output", required=True, type=click.Path(path_type=Path), help="A recording (.csv, .csv.gz) or a run (.jsonl)."
 )
 def import_logs(logs: tuple[Path, ...], cores: int | None, disks: int | None, output: Path) -> None:
-    """Convert sysbench's logs or a Locust history to a recording for `sweep --replay`, or to a run.
+    """Convert sysbench's logs or a Locust history to a run or to a recording.
+
+    `recommend` and `analyze` read a run. A recording holds the throughput at each pool size; `sweep --replay` uses it
+    in place of a server.
 
     LOGS are either sysbench's outputs with --report-interval=1 and --percentile=95 (one or more for each number of
     threads), or one *_stats_history.csv from Locust. The number of threads or users becomes the pool size, so each

@@ -1,7 +1,9 @@
 """An analysis as text for a terminal."""
 
 from poolsize.analysis.analysis import Analysis
+from poolsize.analysis.plateau import CERTAINTY
 from poolsize.answer.verdict import NOISY_SPAN, Highest, highest, verdict_on_size
+from poolsize.present.text.bullets import paragraph
 from poolsize.present.text.knee import knee_text
 from poolsize.present.text.sentences.bottlenecks import bottleneck_evidence
 from poolsize.present.text.sentences.checks import check_sentence
@@ -13,23 +15,29 @@ from poolsize.runs.run import Step
 from poolsize.runs.speed import usual_speed
 from poolsize.units import count, milliseconds, per_second, percent
 
+ESTIMATOR_TESTS = (
+    "Each estimator has two tests: its error at a measured size when it is fitted without that size, and the "
+    "change of its size when it is fitted without the largest size (! marks more than 20 %)."
+)
+SPEED_USE = "The check `speed` compares each step with it."
+
 
 def analysis_text(analysis: Analysis) -> str:
     """Return a table with one row a pool size, the curve in letters, the estimates and the bottleneck."""
     setting = analysis.setting
     speed = usual_speed(analysis.run)
-    machine = f", usual machine speed {speed:.1f} MB/s" if speed else ""
-    title = f"{run_title(analysis)}, {setting.plan.step_seconds} s counted per step, {setting.created[:10]}{machine}"
+    title = f"{run_title(analysis)}, {setting.plan.step_seconds} s counted per step, {setting.created[:10]}"
     parts = [
         title,
         sizes_table(analysis).as_text(),
         _kinds(analysis),
         knee_text(analysis, terminal_width()),
         _estimates(analysis),
-        estimators_table(analysis).as_text() if analysis.models.estimates else "",
+        f"{estimators_table(analysis).as_text()}\n\n{paragraph(ESTIMATOR_TESTS)}" if analysis.models.estimates else "",
         _bottleneck(analysis),
         _verified(analysis),
         "\n".join(excluded_steps(analysis)),
+        f"The machine's usual speed: {speed:.1f} MB/s in a fixed piece of work. {SPEED_USE}" if speed else "",
     ]
     return "\n\n".join(part for part in parts if part)
 
@@ -67,9 +75,10 @@ def _estimates(analysis: Analysis) -> str:
         size, rate = count(plateau.pool_size, "connection"), per_second(analysis.setting.plan.rate)
         return f"The smallest measured pool that serves {rate} has {size}."
     reached = highest_text(_highest(analysis), analysis.setting.plan.users)
+    certainty = f" that is, with at least {percent(CERTAINTY)} probability," if plateau.probability >= CERTAINTY else ""
     wide = " The range is too wide for an answer." if plateau.high > NOISY_SPAN * plateau.low else ""
     return (
-        f"Plateau: {count(plateau.pool_size, 'connection')}, the smallest pool size within "
+        f"Plateau: {count(plateau.pool_size, 'connection')}, the smallest pool size{certainty} within "
         f"{percent(plateau.tolerance)} of {reached} (95 % range {plateau.low} to {plateau.high}).{wide}"
     )
 
@@ -89,10 +98,10 @@ def _bottleneck(analysis: Analysis) -> str:
     nearest = analysis.by_size.nearest(analysis.plateau.pool_size)
     demands = nearest.demands
     if demands is not None:
-        place = "outside of it" if demands.inferred else "on the server"
+        place = "outside of it" if demands.inferred else "of CPU time on the server"
         text += (
-            f"\nService demands at {count(nearest.pool_size, 'connection')}: "
-            f"{milliseconds(demands.client_ms)} of CPU time in the load generator, "
+            f"\nAt {count(nearest.pool_size, 'connection')}, a transaction takes "
+            f"{milliseconds(demands.client_ms)} of CPU time in the load generator and "
             f"{milliseconds(demands.server_ms)} {place}."
         )
     return text

@@ -169,7 +169,7 @@ def _sizes(first: ComparedRun, other: ComparedRun) -> list[str]:
     need = f"{other.value} needs {count(theirs.pool_size, 'connection')} instead of {ours.pool_size}"
     if ours.range[0] > theirs.range[1] or theirs.range[0] > ours.range[1]:
         return [f"{need}: a significant difference, because the 95 % ranges do not overlap."]
-    return [f"{need}: the difference is not significant, because the 95 % ranges overlap."]
+    return [f"{need}. The 95 % ranges overlap, so the runs do not show that the sizes differ."]
 
 
 def _doubts(first: ComparedRun, other: RunDifference) -> list[str]:

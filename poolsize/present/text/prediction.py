@@ -2,6 +2,7 @@
 
 from poolsize.analysis.models.fitted_network import FittedNetwork
 from poolsize.answer.prediction import Prediction
+from poolsize.answer.what_if import WhatIf
 from poolsize.present.text.bullets import bullets
 from poolsize.present.text.sentences.findings import sentence
 from poolsize.present.text.table import UNKNOWN, Table
@@ -19,7 +20,8 @@ NEGLIGIBLE = 0.001
 
 def prediction_text(prediction: Prediction) -> str:
     """Return the users, a table with one row a pool size, the errors, and the assumptions behind the figures."""
-    title = f"{count(prediction.users, 'user')}, think time {milliseconds(prediction.think_time_ms)}"
+    title = f"Predicted for {count(prediction.users, 'user')}, think time {milliseconds(prediction.think_time_ms)}"
+    title += _changes(prediction.what_if)
     error = (
         "With the run's own settings, the model's throughput differs from the measurement by "
         f"{100 * prediction.error:.1f} %."
@@ -27,6 +29,16 @@ def prediction_text(prediction: Prediction) -> str:
     notes = (*_network(prediction.network), error, *map(sentence, prediction.findings))
     errors = f"{ERRORS}\n\n{_errors(prediction).as_text()}" if prediction.latency_errors else ""
     return "\n\n".join(filter(None, (title, _sizes(prediction).as_text(), errors, bullets(notes))))
+
+
+def _changes(what_if: WhatIf) -> str:
+    """Return the changes of database and application, with a leading comma each."""
+    changes = (
+        what_if.cores and f"{count(what_if.cores, 'core')} on the database's host",
+        what_if.round_trip_ms is not None and f"round trip {milliseconds(what_if.round_trip_ms)}",
+        what_if.instances > 1 and f"{what_if.instances} instances of the application",
+    )
+    return "".join(f", {change}" for change in changes if change)
 
 
 def _sizes(prediction: Prediction) -> Table:

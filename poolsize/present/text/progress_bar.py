@@ -6,6 +6,7 @@ from typing import Self
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
+from poolsize.present.text.sentences.checks import BRIEFLY
 from poolsize.present.text.time_left import TimeLeft
 from poolsize.sweep.events import Event, SecondPassed, SpeedAwaited, StepDone, StepStarted, SweepStarted
 from poolsize.sweep.options import with_flags
@@ -113,8 +114,9 @@ class ProgressBar:
 
     def _print(self, step: StepDone, side: str) -> None:
         of_rate = "" if step.rate is None else f"  of {per_second(step.rate)} arrivals"
-        again = " (will be retried)" if step.again else ""
-        failed = f"  failed: {', '.join(step.failed_checks)}{again}" if step.failed_checks else ""
+        again = "; will be retried" if step.again else ""
+        checks = ", ".join(f"{check} ({BRIEFLY[check]})" for check in step.failed_checks)
+        failed = f"  failed: {checks}{again}" if checks else ""
         self._console.print(
             f"{self._steps_done:>3}{self._total()}  {count(step.pool_size, 'connection'):>16}  "
             f"{per_second(step.throughput):>9}  p95 {milliseconds(step.p95_ms)}{of_rate}{side and f'  {side}'}{failed}",

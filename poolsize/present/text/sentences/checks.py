@@ -12,6 +12,21 @@ SHOWN_STEAL = 0.01
 """Cores; a smaller steal rounds to nothing."""
 
 
+BRIEFLY: Mapping[Check, str] = {
+    Check.LITTLES_LAW: "users starved",
+    Check.ARRIVALS: "the pool did not serve the rate",
+    Check.CONNECTIONS: "the server counted another number of connections",
+    Check.ERRORS: "too many transactions failed",
+    Check.STEADY_STATE: "throughput rose or fell",
+    Check.WORKERS: "a worker left",
+    Check.QUIET: "other programs used the machine",
+    Check.GENERATOR: "a worker was saturated or late",
+    Check.USERS_LIMITED: "the users did not fill the pool",
+    Check.SPEED: "the machine was slower or faster than usual",
+}
+"""Check -> what its failure means, in a few words."""
+
+
 def check_sentence(result: CheckResult) -> str:
     """Return the figures of a check's result as a sentence without its full stop."""
     return check_detail(result.check, result.values)
@@ -116,7 +131,7 @@ def _users_limited(values: Values) -> str:
 
 def _speed(values: Values) -> str:
     steal = values["steal_cores"] or 0.0
-    stolen = f"; the hypervisor gave {steal:.2f} cores to other machines" if steal >= SHOWN_STEAL else ""
+    stolen = f"; the hypervisor gave {steal:.2f} cores to other virtual machines" if steal >= SHOWN_STEAL else ""
     return f"the machine ran at {100 * (1 + values['deviation']):.0f} % of its usual speed{stolen}"
 
 

@@ -47,9 +47,9 @@ def _floor(finding: Finding) -> str:
 def _beyond_weight(finding: Finding) -> str:
     values = finding.values
     return (
-        f"{values['service']} has {values['connections']:,} connections, more than the {values['by_weight']:.0f} of "
-        "its weight. The other services can't use the difference: 1 connection more in each of their processes "
-        "would exceed the total."
+        f"{values['service']} has {values['connections']:,} connections; its weight alone would give it "
+        f"{values['by_weight']:.0f}. The other services can't use the difference: 1 connection more in each of their "
+        "processes would exceed the total."
     )
 
 

@@ -90,7 +90,10 @@ def _smallest_size(finding: Finding) -> str:
 
 def _check_failed(finding: Finding) -> str:
     values = finding.values
-    failed = f"The check `{values['check']}` failed at {pool_sizes(values['sizes'])}"
+    check, sizes = Check(values["check"]), pool_sizes(values["sizes"])
+    failed = f"A step that counts failed the check `{check}` at {sizes}"
+    if check.disqualifies:
+        failed = f"No step counts at {sizes}: the check `{check}` failed"
     at_largest = f". At {values['sizes'][-1]}" if len(values["sizes"]) > 1 else ""
     return f"{failed}{at_largest}: {check_detail(values['check'], values['values'])}."
 
@@ -123,7 +126,7 @@ def _nothing_verified(_: Finding) -> str:
 
 def _retried(finding: Finding) -> str:
     sizes = pool_sizes(sorted(set(finding.values["sizes"])))
-    return f"Some attempts at {sizes} failed a check and do not count. See `poolsize analyze`."
+    return f"Further attempts at {sizes} do not count; `poolsize analyze` says why."
 
 
 def _left_out(finding: Finding) -> str:
