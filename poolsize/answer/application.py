@@ -28,8 +28,11 @@ LEAST_SHARE = 0.5
 """A usage time below this share of the database's time is that of another transaction."""
 
 
-def database_finding(analysis: "Analysis") -> Finding:
-    """Return the limit that the database alone sets, or why no pool size of an application is known."""
+def database_finding(analysis: "Analysis", pool_size: int) -> Finding:
+    """Return the limit that the database alone sets, or why no pool size of an application is known.
+
+    pool_size: the answer.
+    """
     sizes, network = analysis.models.application_sizes, analysis.models.network_with_client
     if network is None or not sizes:
         return reason(Code.NO_APPLICATION_SIZES, why=_why_unknown(analysis))
@@ -38,6 +41,7 @@ def database_finding(analysis: "Analysis") -> Finding:
         Code.DATABASE_SIZE,
         database_ms=network.database_ms,
         client_ms=network.client.demand_ms,
+        pool_size=pool_size,
         database_size=database.pool_size if database else None,
         range=database.range if database else None,
     )

@@ -94,9 +94,13 @@ def _number(value: object) -> float:
 def _way_out(analysis: "Analysis") -> WayOut:
     """Return the way out: measure again, now if the end of the run was undisturbed, else after the disturbance.
 
+    Where most attempts failed because transactions failed, it is to correct the workload.
+
     quiet_steps: number of last steps that passed every check that may pass another time.
     """
     steps = analysis.run.steps
     quiet = next((place for place, step in enumerate(reversed(steps)) if step.retryable), len(steps))
+    if next(iter(_values(analysis)["checks"]), None) == Check.ERRORS:
+        return WayOut(Remedy.CORRECT_WORKLOAD, {})
     disturbed = any(result.check is Check.QUIET for step in steps for result in step.failed_checks)
     return WayOut(Remedy.END_PROGRAMS if disturbed else Remedy.MEASURE_AGAIN, {"quiet_steps": quiet})

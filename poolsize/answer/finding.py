@@ -69,6 +69,7 @@ class Code(StrEnum):
     NOT_DURABLE = "not_durable"
     CORES_ASSUMED = "cores_assumed"
     THREAD_POOL = "thread_pool"
+    EACH_POOL = "each_pool"
     TOTAL = "total"
     # why there is no answer
     RATE_NOT_SERVED = "rate_not_served"
@@ -135,6 +136,7 @@ class Remedy(StrEnum):
     MORE_WORKERS = "more_workers"
     END_PROGRAMS = "end_programs"
     MEASURE_AGAIN = "measure_again"
+    CORRECT_WORKLOAD = "correct_workload"
 
 
 @dataclass(frozen=True)

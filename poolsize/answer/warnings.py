@@ -27,7 +27,7 @@ def warnings(analysis: "Analysis", *, has_size: bool) -> tuple[Finding, ...]:
         _retried(analysis),
         _left_out(analysis),
         *_of_the_setting(analysis),
-        warning(Code.TOTAL) if has_size else None,
+        _clients(analysis) if has_size else None,
     ]
     return tuple(finding for finding in findings if finding)
 
@@ -54,7 +54,9 @@ def _few_steps(analysis: "Analysis") -> Finding | None:
     if plan.rate is not None or analysis.setting.recording is not None:
         return None
     repeated = len(valid) > len({step.pool_size for step in valid})
-    return warning(Code.FEW_STEPS, steps=len(valid)) if 1 < len(valid) < ENOUGH_STEPS and not repeated else None
+    if repeated or not 1 < len(valid) < ENOUGH_STEPS:
+        return None
+    return warning(Code.FEW_STEPS, steps=len(valid), search=plan.search is not None)
 
 
 def _budget_spent(analysis: "Analysis") -> Finding | None:
@@ -94,6 +96,16 @@ def _retried(analysis: "Analysis") -> Finding | None:
 def _left_out(analysis: "Analysis") -> Finding | None:
     limited = [size.pool_size for size in analysis.sizes if size.failed(Check.USERS_LIMITED)]
     return warning(Code.LEFT_OUT, sizes=limited, users=analysis.setting.plan.users) if limited else None
+
+
+def _clients(analysis: "Analysis") -> Finding | None:
+    """Return the warning which clients the pool size is for; None for the only pool of an application."""
+    application = analysis.setting.application
+    if application is None:
+        return warning(Code.TOTAL)
+    if application.pools == 1:
+        return None
+    return warning(Code.EACH_POOL, instances=application.instances, processes=application.processes)
 
 
 def _of_the_setting(analysis: "Analysis") -> list[Finding]:

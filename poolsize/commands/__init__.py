@@ -88,9 +88,28 @@ def main() -> None:
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message())
     except click.ClickException as error:
-        _end(" ".join(error.format_message().split()), BadInput.exit_code)
+        _end(" ".join(error.format_message().split()) + way_out(error), BadInput.exit_code)
     except (click.Abort, KeyboardInterrupt):
         _end("interrupted", Interrupted.exit_code)
+
+
+def way_out(error: click.ClickException) -> str:
+    """Return the way out of an argument or an option that a command does not have; empty where none is known."""
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    if context is None or context.info_name is None:
+        return ""
+    options = {option for parameter in context.command.params for option in parameter.opts}
+    if isinstance(error, click.NoSuchOption):
+        others = [name for name in COMMANDS if name != context.info_name and _has_option(name, error.option_name)]
+        return f" poolsize {others[0]} has it." if others and not error.possibilities else ""
+    if "unexpected extra argument" in error.format_message() and "--run" in options:
+        return ": name a run with --run"
+    return ""
+
+
+def _has_option(name: str, option: str) -> bool:
+    command = cli.get_command(click.Context(cli), name)
+    return command is not None and any(option in parameter.opts for parameter in command.params)
 
 
 def _end(message: str, code: int) -> None:

@@ -16,7 +16,11 @@ ENDINGS = (".html", ".md")
 @click.command()
 @click.argument("run")
 @click.option(
-    "--output", type=click.Path(path_type=Path), required=True, metavar="FILE", help="A .html page, or a .md file."
+    "--output",
+    type=click.Path(path_type=Path),
+    required=True,
+    metavar="FILE",
+    help="A .html page, or a .md file. An existing file is overwritten.",
 )
 @limit_options
 def report(run: str, output: Path, current: int | None, max_p95_ms: str | None, max_p99_ms: str | None) -> None:

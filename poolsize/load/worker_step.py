@@ -139,6 +139,10 @@ class WorkerStep:
         counted = self._load.recorder.seconds[first:last]
         return WorkerReport.of(users, self.connection_ids, counted, self._cost.over(first, last))
 
+    def end_last_second(self) -> WorkerSecond:
+        """Return the transactions after the last whole second, which count in no figure of the step."""
+        return self._load.recorder.end_second()
+
     def close(self) -> None:
         """Stop the load, and close the pool's connections."""
         self._stop()

@@ -22,6 +22,8 @@ def chosen_schema(options: SweepOptions, workload: Workload, resumed: Run | None
         raise BadInput(_contradiction(options, schema, in_url))
     if schema is None:
         return None
+    if not options.url and resumed is not None:
+        raise BadInput(f"{options.named('resume')}: the run began on a server given by its URL: give its `url` again")
     if not options.url:
         raise BadInput(f"`schema` {schema}: a private server holds no data of yours: give your server's `url`")
     if workload.own_path is None:

@@ -51,7 +51,10 @@ def _pool_user(user_class: type[User]) -> type[PoolUser]:
     """Return a user class of a sweep. Raises BadInput for any other, and for attributes that have no effect."""
     name = user_class.__name__
     if not issubclass(user_class, PoolUser):
-        raise BadInput(f"{name} is no PoolUser: a workload is a subclass with a transaction(self, cursor)")
+        raise BadInput(
+            f"{name} is no PoolUser: name the user classes to run after the options, or make it a subclass of PoolUser "
+            "with a transaction or with @tasks that take a cursor"
+        )
     for attribute, instead in IGNORED.items():
         if getattr(user_class, attribute, None) is not None:
             raise BadInput(f"{name} has the attribute {attribute}, which a sweep does not use: use {instead}")

@@ -132,6 +132,7 @@ class LocustWorker:
             step.begin()
             finish = self._wait_for(Finish)
             report = step.finish(finish.first, finish.last)
+            stats.report(self._environment, self._kinds[0], step.end_last_second())
         # Only now, with the pool closed, has the server room for the next step's connections.
         self._reply(Finished(report))
 

@@ -71,8 +71,8 @@ def resumed_run(options: SweepOptions, workload: Workload) -> Run | None:
         raise BadInput(
             f"{options.named('resume')}: the run replays another recording than {options.replay}: name its recording"
             if options.replay
-            else f"{options.named('resume')}: the workload is not the {run.plan.workload} that the run began with: "
-            "name the workload of the run with `workload`, or start a new run"
+            else f"{options.named('resume')}: the locustfile is not the {run.plan.workload} that the run began with, "
+            "or its text has changed: give the run's own with `workload`, or start a new run"
         )
     return run
 
@@ -92,6 +92,8 @@ def new_file(output: Path | None, workload: Workload) -> Path:
     if output is None:
         name = f"{datetime.now():%Y-%m-%dT%H%M%S}-{workload.name}"
         return free_path(Path("data/runs") / name, ".jsonl")
+    if output.suffix != ".jsonl":
+        raise BadInput(f"`output` {output}: the name of a run's file ends in .jsonl")
     if output.exists():
         raise BadInput(
             f"`output` {output} already exists: name another file, or finish that run with `resume` {output}"

@@ -198,7 +198,7 @@ def _duration(text: str, units: Mapping[str, float]) -> float:
     except (ValueError, KeyError):
         value = -1.0
     if not 0 <= value < float("inf"):
-        raise ValueError("give a duration such as 550ms, 15s or 2m")
+        raise ValueError("give a duration such as 550ms, 15s or 2m; its units are ms, s and m")
     return value
 
 

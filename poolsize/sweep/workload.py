@@ -42,8 +42,12 @@ def find_locustfile(workload: str) -> Path:
     known = workloads()
     if workload in known:
         return known[workload]
-    if Path(workload).is_file():
+    if Path(workload).is_file() and Path(workload).suffix == ".py":
         return Path(workload)
+    if Path(workload).is_file():
+        raise BadInput(f"`workload` {workload}: the name of a locustfile ends in .py")
+    if Path(workload).suffix == ".py" or Path(workload).parent != Path():
+        raise BadInput(f"`workload` {workload}: there is no such file")
     raise BadInput(
         f"`workload` {workload}: neither a locustfile nor one of {', '.join(known)}{did_you_mean(workload, known)}"
     )

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pymysql
+from pymysql.constants import ER
 from sqlalchemy import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
@@ -91,11 +92,12 @@ def is_server_gone(error: BaseException) -> bool:
 
 
 def error_kind(error: BaseException) -> str:
-    """Return the kind of a failed transaction's error: "deadlock", "server_gone", "mysql_1146", ..."""
+    """Return the kind of a failed transaction's error: "deadlock", "server_gone", "mysql_1146_no_such_table", ..."""
     number = error.args[0] if error.args and isinstance(error.args[0], int) else None
     if number is None:
         return type(error).__name__
-    return ERROR_KINDS.get(number, f"mysql_{number}")
+    name = next((name.lower() for name, known in vars(ER).items() if known == number), "")
+    return ERROR_KINDS.get(number, f"mysql_{number}_{name}".removesuffix("_"))
 
 
 def _refused(url: URL, error: pymysql.MySQLError) -> BadInput:

@@ -30,9 +30,9 @@ def test_a_shipped_workload_is_resumed_whatever_its_text_says_now(tmp_path: Path
 
 
 def test_another_workload_or_a_changed_locustfile_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="the workload is not the scan"):
+    with pytest.raises(BadInput, match="the locustfile is not the scan"):
         resumed_run(stored(tmp_path / "a.jsonl"), Workload("insert", None, "1" * 64))
     own = replace(RUN, setting=replace(RUN.setting, own_workload="mine/scan.py"))
-    with pytest.raises(BadInput, match="the workload is not the scan"):
+    with pytest.raises(BadInput, match="the locustfile is not the scan"):
         resumed_run(stored(tmp_path / "b.jsonl", own), Workload("scan", "mine/scan.py", "1" * 64))
     assert resumed_run(stored(tmp_path / "c.jsonl", own), Workload("scan", "mine/scan.py", "0" * 64)) is not None

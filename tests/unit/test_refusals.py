@@ -37,6 +37,19 @@ def stored(path: Path, users: int = 64) -> Path:
         (["sweep", "--think-time", "50"], "--think-time 50: a time needs a unit: write 50ms or 50s"),
         (["predict", SCAN, "--round-trip", "5"], "--round-trip 5: a time needs a unit: write 5ms or 5s"),
         (["predict", SCAN, "--think-time", "1"], "--think-time 1: a time needs a unit"),
+        (["sweep", "--think-time", "20MS"], "give a duration such as 550ms, 15s or 2m; its units are ms, s and m"),
+        # what another command takes
+        (["recommend", SCAN], "Got unexpected extra argument"),
+        (["recommend", SCAN], "name a run with --run"),
+        (["analyze", SCAN, "--max-p95", "20ms"], "No such option '--max-p95'. poolsize recommend has it."),
+        # files
+        (
+            ["sweep", "--replay", "cisco", "--output", "a.csv"],
+            "--output a.csv: the name of a run's file ends in .jsonl",
+        ),
+        (["sweep", "--workload", "shop/shp.py"], "--workload shop/shp.py: there is no such file"),
+        (["sweep", "--workload", SCAN], "the name of a locustfile ends in .py"),
+        (["sweep", "--repeats", "3", "--budget", "60s"], "a search chooses its repeats itself: leave it out, or name"),
         # typos
         (["swep"], "swep is not a command; did you mean sweep?"),
         (["Recomend"], "did you mean recommend?"),

@@ -97,6 +97,13 @@ class ProgressBar:
         """Return the number of steps for display; empty for a search, which does not know the number."""
         return "" if self._started.budget_seconds is not None else f"/{self._started.steps}"
 
+    def _place(self) -> str:
+        """Return the number of the last step of a grid's steps, or of those that confirm the grid: 4/4, then +1."""
+        further = self._steps_done - self._started.steps
+        if self._total() and further > 0:
+            return f"+{further}".rjust(len(f"{self._steps_done:>3}{self._total()}"))
+        return f"{self._steps_done:>3}{self._total()}"
+
     def _correct_announcement(self) -> None:
         """Print the time that is left, where the sweep ends later than announced."""
         left = self._time_left.seconds
@@ -118,7 +125,7 @@ class ProgressBar:
         checks = ", ".join(f"{check} ({BRIEFLY[check]})" for check in step.failed_checks)
         failed = f"  failed: {checks}{again}" if checks else ""
         self._console.print(
-            f"{self._steps_done:>3}{self._total()}  {count(step.pool_size, 'connection'):>16}  "
+            f"{self._place()}  {count(step.pool_size, 'connection'):>16}  "
             f"{per_second(step.throughput):>9}  p95 {milliseconds(step.p95_ms)}{of_rate}{side and f'  {side}'}{failed}",
             soft_wrap=True,
         )

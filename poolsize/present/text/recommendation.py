@@ -10,8 +10,8 @@ from poolsize.present.text.sentences.findings import reason_sentences, sentence,
 from poolsize.present.text.tables import application_table, price_table
 from poolsize.units import count, milliseconds
 
-BEFORE_THE_ANSWER = {Code.MOSTLY_FAILED, Code.TOO_FEW_VALID}
-"""Findings that put the answer in doubt, or are the cause why there is none."""
+BEFORE_THE_ANSWER = {Code.MOSTLY_FAILED, Code.TOO_FEW_VALID, Code.LIMIT_BROKEN}
+"""Findings that put the answer in doubt, are the cause why there is none, or say that it breaks a limit."""
 ON_ALL_CLIENTS = {Code.SERVED_AT_ONCE, Code.TOTAL}
 """Warnings that the answer must be divided among the application's processes."""
 APPLICATIONS = "Pool size for an application, depending on the time that its own code adds to a transaction"
@@ -94,6 +94,9 @@ def engine_lines(answer: Recommendation) -> tuple[str, ...]:
 
 
 def _engines(answer: Recommendation) -> str:
+    if answer.pools is not None:
+        each = "its pool" if answer.pools == 1 else f"each of its {answer.pools} pools"
+        return f"In the application, give {each} {count(answer.pool_size or 0, 'connection')}."
     lines = engine_lines(answer)
     if len(lines) == 1:
         return f"If a single process uses the database: {lines[0]}"

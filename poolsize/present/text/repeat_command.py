@@ -4,7 +4,7 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-from poolsize.runs.run import Run
+from poolsize.runs.run import Run, Setting
 from poolsize.sweep.options import OPTIONS, words_of
 from poolsize.sweep.planning import options_of
 
@@ -18,8 +18,7 @@ def repeat_command(run: Run) -> str:
     setting, plan = run.setting, run.plan
     if setting.recording is not None and plan.search is None:
         return ""
-    values: dict[str, Any] = {"replay": setting.recording} if setting.recording else {}
-    values |= {"workload": setting.own_workload or plan.workload} | options_of(plan)
+    values = _subject(run) | options_of(plan)
     if run.workers > 1:
         values["processes"] = run.workers
     values["cores"] = setting.cores
@@ -27,7 +26,24 @@ def repeat_command(run: Run) -> str:
         values["disks"] = setting.disks
     if setting.recording is not None:
         values = {name: value for name, value in values.items() if OPTIONS[name].replayed}
-    elif setting.private:
+    elif setting.application is None:
+        values |= _server(setting)
+    return shlex.join(["poolsize", "sweep", *words_of(values)])
+
+
+def _subject(run: Run) -> dict[str, Any]:
+    """Return the options that name what is measured: an application, a workload, or a recording's replay."""
+    setting = run.setting
+    if setting.application is not None:
+        return {"application": setting.application.file}
+    recording = {"replay": setting.recording} if setting.recording else {}
+    return recording | {"workload": setting.own_workload or run.plan.workload}
+
+
+def _server(setting: Setting) -> dict[str, Any]:
+    """Return the options that name the server."""
+    values: dict[str, Any] = {}
+    if setting.private:
         if setting.server and setting.server.flavor != "MariaDB":
             values["mysqld"] = Path("PATH/TO/mysqld")
         values["server_options"] = setting.server_options
@@ -35,4 +51,4 @@ def repeat_command(run: Run) -> str:
         values["url"] = f"mysql://USER@{setting.given_host or setting.server.address}/"
         if setting.schema:
             values["schema"] = setting.schema
-    return shlex.join(["poolsize", "sweep", *words_of(values)])
+    return values

@@ -5,6 +5,9 @@ from time import monotonic
 
 from poolsize.sweep.events import SweepStarted
 
+MOST_ATTEMPTS = 2.0
+"""Mean attempts at a step in the estimate, at most: what disturbs a machine passes."""
+
 
 class TimeLeft:
     """Estimates the rest of a sweep, in seconds on the clock.
@@ -51,7 +54,7 @@ class TimeLeft:
     def seconds(self) -> float:
         """Seconds that are left, at least 0. In a search, at most so many: it may end before its budget is spent."""
         per_step = (self._sweep.step_seconds + self._step_seconds) / (1 + self._attempts)
-        attempts_per_step = (1 + self._attempts) / (1 + self._planned_done + self._verified)
+        attempts_per_step = min(MOST_ATTEMPTS, (1 + self._attempts) / (1 + self._planned_done + self._verified))
         of_this_step = self._clock() - self._step_begun
         if self._sweep.budget_seconds is None:
             steps = self._sweep.steps - self._sweep.steps_done - self._planned_done - self._verified

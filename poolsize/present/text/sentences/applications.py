@@ -19,7 +19,7 @@ def _database_size(finding: Finding) -> str:
         f"When nothing queues, a transaction takes {milliseconds(values['database_ms'])} in the database, and "
         f"{milliseconds(values['client_ms'])} of CPU time in the load generator."
     )
-    if values["database_size"] is None:
+    if values["database_size"] is None or values["database_size"] > values["pool_size"]:
         return text
     needed = count(values["database_size"], "connection")
     return f"{text} For an application whose own code took no time in a transaction, {needed} would be enough."

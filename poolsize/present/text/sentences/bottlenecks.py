@@ -24,10 +24,18 @@ def _server_cpu(values: Values) -> str:
     return f"{number(values['busy_cores'])} of {values['cores']:g} cores used"
 
 
+def _application_cpu(values: Values) -> str:
+    return (
+        f"{number(values['busy_cores'])} of the {values['cores']:g} cores that the application can use are used, so no "
+        "pool size makes it faster"
+    )
+
+
 def _shared_cpu(values: Values) -> str:
     return (
         f"{number(values['busy_cores'])} of this machine's {values['cores']:g} cores used: "
         f"{number(values['server_cores'])} by the server, {number(values['load_cores'])} by the load generator"
+        + (f", {number(values['application_cores'])} by the application" if "application_cores" in values else "")
     )
 
 
@@ -76,6 +84,7 @@ def _unknown(_: Values) -> str:
 EVIDENCE: Mapping[BottleneckName, Callable[[Values], str]] = {
     BottleneckName.GENERATOR: _generator,
     BottleneckName.SERVER_CPU: _server_cpu,
+    BottleneckName.APPLICATION_CPU: _application_cpu,
     BottleneckName.SHARED_CPU: _shared_cpu,
     BottleneckName.ROW_LOCKS: _row_locks,
     BottleneckName.DISK_READS: _disk_reads,

@@ -84,7 +84,8 @@ def _arrivals(values: Values) -> str:
 
 def _connections(values: Values) -> str:
     counted = count(values["server_connections"], "connection")
-    return f"the server counted {counted}, and the pool has {values['pool_size']}"
+    pools = f"the {values['pools']} pools have {{}} each" if "pools" in values else "the pool has {}"
+    return f"the server counted {counted}, and {pools.format(values['pool_size'])}"
 
 
 def _errors(values: Values) -> str:
@@ -113,7 +114,12 @@ def _quiet(values: Values) -> str:
 
 
 def _generator(values: Values) -> str:
-    usage = f", with a mean usage time of {milliseconds(values['usage_ms'])}" if values.get("usage_ms") else ""
+    lasting = {"usage_ms": "usage", "response_ms": "response"}
+    usage = "".join(
+        f", with a mean {word} time of {milliseconds(values[name])}"
+        for name, word in lasting.items()
+        if values.get(name)
+    )
     return (
         f"the busiest worker needed {100 * values['worker_cores']:.0f} % of a core; a worker's event loop was up to "
         f"{values['loop_lag_ms']:.1f} ms late{usage}"

@@ -10,6 +10,11 @@ from poolsize.present.text.sentences.ways_out import way_out_sentence
 from poolsize.runs.check import Check
 from poolsize.units import count, milliseconds, number, per_second, percent, pool_sizes, probability_text
 
+SERVER_NAMES = {"mariadbd", "mysqld"}
+"""Programs of which the measured server is one."""
+UNLIKELY = 0.01
+"""A latency limit that is kept with a smaller probability is not kept."""
+
 
 def _way_out(finding: Finding) -> str:
     assert finding.way_out is not None
@@ -24,9 +29,13 @@ def _limit_broken(finding: Finding) -> str:
     broken = (
         f"{no_size} keeps the latency limit ({limits_text(values['limits_ms'])}){enough}{unchanged}. The lowest "
         f"measured {values['quantile']} is {milliseconds(values['lowest_ms'])}, at "
-        f"{count(values['pool_size'], 'connection')}. By the fitted latency curve, {values['likeliest_size']} is most "
-        f"likely to keep the limit, with a probability of {probability_text(values['probability'])}."
+        f"{count(values['pool_size'], 'connection')}."
     )
+    if values["probability"] >= UNLIKELY:
+        broken += (
+            f" By the fitted latency curve, {values['likeliest_size']} is most likely to keep the limit, with a "
+            f"probability of {probability_text(values['probability'])}."
+        )
     if values["is_edge"]:
         return f"{broken} No larger pool was measured, and a larger pool may keep the limit: {_way_out(finding)}."
     if finding.way_out is not None:
@@ -80,7 +89,10 @@ def _one_size(finding: Finding) -> str:
 
 def _still_rising(finding: Finding) -> str:
     largest = finding.values["largest"]
-    return f"Throughput still rises at {largest}, the largest measured size: {_way_out(finding)}."
+    throughput = "Throughput"
+    if finding.values.get("limit_broken"):
+        throughput = "For a higher throughput, whatever the latency: it"
+    return f"{throughput} still rises at {largest}, the largest measured size: {_way_out(finding)}."
 
 
 def _smallest_size(finding: Finding) -> str:
@@ -168,6 +180,14 @@ def _total(_: Finding) -> str:
     )
 
 
+def _each_pool(finding: Finding) -> str:
+    instances, processes = finding.values["instances"], finding.values["processes"]
+    return (
+        f"The pool size is that of each pool. The application has {count(instances, 'instance')} with "
+        f"{count(processes, 'process', 'processes')} each, so {instances * processes} pools."
+    )
+
+
 def _rate_not_served(finding: Finding) -> str:
     return (
         f"No measured pool size serves {per_second(finding.values['rate'])}: measure larger --pool-sizes, or leave "
@@ -217,7 +237,9 @@ def _failed_attempts(finding: Finding) -> str:
     failed = f"{values['failed']} of {count(values['attempts'], 'measured step')} failed a check ({checks})."
     if "other_cores" not in values:
         return f"Other programs used this machine: {failed}" if Check.QUIET in values["checks"] else failed
-    names = ", ".join(f"{name} ({used:.1f})" for name, used in values["programs"].items())
+    names = ", ".join(
+        f"{'another ' if name in SERVER_NAMES else ''}{name} ({used:.1f})" for name, used in values["programs"].items()
+    )
     others = f"Other programs used {values['other_cores']:.1f} of this machine's {values['cores']:g} cores"
     return f"{others}{f', most of all {names}' if names else ''}: {failed}"
 
@@ -241,9 +263,10 @@ def _short_usage_time(finding: Finding) -> str:
 
 def _few_steps(finding: Finding) -> str:
     steps = finding.values["steps"]
+    more = "search with a larger --budget" if finding.values["search"] else "add --repeats 3"
     return (
         f"{count(steps, 'step')} at different pool sizes do not show how much a repeated step would differ. The 95 % "
-        f"range assumes the usual noise between steps. To measure the noise, add --repeats 3."
+        f"range assumes the usual noise between steps. To measure the noise, {more}."
     )
 
 
@@ -271,6 +294,7 @@ WARNINGS: Mapping[Code, Callable[[Finding], str]] = {
     Code.CORES_ASSUMED: _cores_assumed,
     Code.THREAD_POOL: _thread_pool,
     Code.TOTAL: _total,
+    Code.EACH_POOL: _each_pool,
     Code.RATE_NOT_SERVED: _rate_not_served,
     Code.GENERATOR_EVERYWHERE: _generator_everywhere,
     Code.USERS_LIMITED_EVERYWHERE: _users_limited_everywhere,

@@ -74,6 +74,10 @@ def _measure_again(_: Values) -> str:
     return "Measure again; `poolsize analyze` shows the checks"
 
 
+def _correct_workload(_: Values) -> str:
+    return "Find out why transactions fail, correct the workload or the server, and measure again"
+
+
 SENTENCES: Mapping[Remedy, Callable[[Values], str]] = {
     Remedy.MEASURE_LONGER: _measure_longer,
     Remedy.SEARCH_LONGER: _search_longer,
@@ -84,4 +88,5 @@ SENTENCES: Mapping[Remedy, Callable[[Values], str]] = {
     Remedy.MORE_WORKERS: _more_workers,
     Remedy.END_PROGRAMS: _end_programs,
     Remedy.MEASURE_AGAIN: _measure_again,
+    Remedy.CORRECT_WORKLOAD: _correct_workload,
 }
