@@ -50,7 +50,7 @@ class Analysis:
     @cached_property
     def by_size(self) -> BySize:
         """An index of the measured pool sizes."""
-        return BySize(self.sizes, dict(steps_by_size(self.steps)), 1000 * self.run.plan.pool_timeout_seconds)
+        return BySize(self.sizes, dict(steps_by_size(self.steps)), self.run.timeout_ms)
 
     @cached_property
     def models(self) -> FittedModels:
@@ -123,7 +123,7 @@ class Analysis:
     @cached_property
     def verified(self) -> tuple[VerifiedStep, ...]:
         """The steps that measured the answer, and the sizes next to it, at parts of their own throughput."""
-        timeout_ms = 1000 * self.run.plan.pool_timeout_seconds
+        timeout_ms = self.run.timeout_ms
         return tuple(
             verified_step(step, self.throughput_at(step.pool_size), timeout_ms)
             for step in verification_steps(self.run)
@@ -155,7 +155,7 @@ def analyze(run: Run, tolerance: float = TOLERANCE) -> Analysis:
     by_size = dict(steps_by_size(steps))
     ascending = [step for group in by_size.values() for step in group]
     noise = RunNoise.of(list(by_size.values()))
-    timeout_ms = 1000 * run.plan.pool_timeout_seconds
+    timeout_ms = run.timeout_ms
     sizes = tuple(
         size_summary(group, service_demands_at(ascending, pool_size, run.setting.cores), noise, timeout_ms)
         for pool_size, group in by_size.items()
@@ -185,7 +185,7 @@ def _bottleneck(run: Run, steps: Sequence[Step], estimate: Plateau | None) -> Bo
 
     None at a fixed rate, which itself limits throughput, and in a replay, which has no server.
     """
-    if estimate is None or run.plan.rate is not None or run.setting.server is None:
+    if estimate is None or run.plan.rate is not None or run.setting.recording is not None:
         return None
     valid = valid_steps(steps)
     largest = max(step.pool_size for step in valid)

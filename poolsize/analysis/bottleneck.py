@@ -29,6 +29,7 @@ class BottleneckName(StrEnum):
 
     GENERATOR = "generator"
     SERVER_CPU = "server CPU"
+    APPLICATION_CPU = "application CPU"
     SHARED_CPU = "shared CPU"
     ROW_LOCKS = "row locks"
     DISK_READS = "disk reads"
@@ -39,8 +40,13 @@ class BottleneckName(StrEnum):
 
     @property
     def is_processor(self) -> bool:
-        """Whether a processor limits throughput, the load generator's or the server's."""
-        return self in {BottleneckName.GENERATOR, BottleneckName.SERVER_CPU, BottleneckName.SHARED_CPU}
+        """Whether a processor limits throughput: the load generator's, the server's or the application's."""
+        return self in {
+            BottleneckName.GENERATOR,
+            BottleneckName.SERVER_CPU,
+            BottleneckName.APPLICATION_CPU,
+            BottleneckName.SHARED_CPU,
+        }
 
 
 @dataclass(frozen=True)
@@ -60,7 +66,7 @@ class Evidence:
     """
 
     steps: Sequence[Step]
-    server: Server
+    server: Server | None
     disks: int
     calibration: Calibration | None
 
@@ -107,13 +113,22 @@ def _server_cpu(evidence: Evidence) -> Values:
     return {"busy_cores": busy, "cores": cores}
 
 
+def _application_cpu(evidence: Evidence) -> Values:
+    busy, cores = evidence.mean("application_cpu"), evidence.mean("application_cores")
+    if busy is None or not cores or busy < SATURATED * cores:
+        return None
+    return {"busy_cores": busy, "cores": cores}
+
+
 def _shared_cpu(evidence: Evidence) -> Values:
     busy, cores = evidence.mean("machine_cpu"), evidence.mean("machine_cores")
     server = evidence.mean("process_cpu")
     if busy is None or server is None or not cores or busy < SATURATED * cores:
         return None
     load_cores = fmean(step.busy_worker_cores for step in evidence.steps)
-    return {"cores": cores, "busy_cores": busy, "server_cores": server, "load_cores": load_cores}
+    values = {"cores": cores, "busy_cores": busy, "server_cores": server, "load_cores": load_cores}
+    application = evidence.mean("application_cpu")
+    return values if application is None else values | {"application_cores": application}
 
 
 def _row_locks(evidence: Evidence) -> Values:
@@ -135,7 +150,12 @@ def _disk_reads(evidence: Evidence) -> Values:
 def _thread_pool(evidence: Evidence) -> Values:
     largest = max(evidence.steps, key=lambda step: step.pool_size)
     running = largest.counter("Threads_running")
-    if not evidence.server.thread_pool or running is None or running > FEW_RUNNING * largest.pool_size:
+    if (
+        evidence.server is None
+        or not evidence.server.thread_pool
+        or running is None
+        or running > FEW_RUNNING * largest.pool_size
+    ):
         return None
     return {"pool_size": largest.pool_size, "running_threads": running}
 
@@ -165,7 +185,8 @@ def _redo_log(evidence: Evidence) -> Values:
     busy, written = evidence.mean("process_cpu"), evidence.mean("Innodb_os_log_written")
     syncs = evidence.mean("Innodb_os_log_fsyncs") or evidence.mean("Innodb_data_fsyncs")
     throughput = evidence.throughput
-    if not evidence.server.durable or busy is None or not syncs or not written or written < WRITES_BYTES * throughput:
+    durable = evidence.server is not None and evidence.server.durable
+    if not durable or busy is None or not syncs or not written or written < WRITES_BYTES * throughput:
         return None
     return {
         "server_cores": busy,
@@ -178,6 +199,7 @@ def _redo_log(evidence: Evidence) -> Values:
 _IN_ORDER_OF_CERTAINTY: Mapping[BottleneckName, Callable[[Evidence], Values]] = {
     BottleneckName.GENERATOR: _generator,
     BottleneckName.SERVER_CPU: _server_cpu,
+    BottleneckName.APPLICATION_CPU: _application_cpu,
     BottleneckName.SHARED_CPU: _shared_cpu,
     BottleneckName.ROW_LOCKS: _row_locks,
     BottleneckName.DISK_READS: _disk_reads,

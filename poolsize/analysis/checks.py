@@ -20,22 +20,22 @@ FILLED = 1.1
 """Users per connection that keep a pool full: with hardly more than one each, some connections idle."""
 
 
-def check_step(step: Step, error_budget: float) -> tuple[CheckResult, ...]:
+def check_step(step: Step, error_budget: float, pools: int = 1) -> tuple[CheckResult, ...]:
     """Return the results of all checks that apply to a step; to a replayed step, two apply.
 
-    error_budget: share of transactions that may fail.
+    error_budget: share of transactions that may fail. pools: number of pools of the step's size.
     """
     if step.latencies is None:
         return (steady_state(step), recorded_users(step))
     return (
         littles_law(step) if step.rate is None else arrivals(step),
-        connections(step),
+        *([] if step.server_connections is None else [connections(step, pools)]),
         errors(step, error_budget),
         steady_state(step),
         workers(step),
         quiet(step),
         generator(step),
-        pool_can_fill(step),
+        pool_can_fill(step, pools),
     )
 
 
@@ -89,13 +89,17 @@ def mean_total_ms(step: Step) -> float:
     return mean_ms([step.latencies.total]) if step.latencies else 0.0
 
 
-def connections(step: Step) -> CheckResult:
+def connections(step: Step, pools: int = 1) -> CheckResult:
     """Check that the server counts exactly as many connections as the pool has.
 
-    Figures: `server_connections` by the server's count; `pool_size`.
+    The pools of an application are counted together. Where the application's database is not known, nothing is checked.
+
+    Figures: `server_connections` by the server's count; `pool_size`; `pools`, their number, where it is not 1.
     """
-    values = {"server_connections": step.server_connections, "pool_size": step.pool_size}
-    return CheckResult(Check.CONNECTIONS, step.server_connections == step.pool_size, values)
+    values: dict[str, Value] = {"server_connections": step.server_connections, "pool_size": step.pool_size}
+    if pools > 1:
+        values["pools"] = pools
+    return CheckResult(Check.CONNECTIONS, step.server_connections == pools * step.pool_size, values)
 
 
 def errors(step: Step, budget: float) -> CheckResult:
@@ -130,14 +134,16 @@ def workers(step: Step) -> CheckResult:
 def quiet(step: Step) -> CheckResult:
     """Check that other programs leave free cores, where server and load generator share a machine.
 
-    Where the server's process is not visible (on another machine, for example), the check passes without figures.
+    Where the process of the server, or of the application, is not visible (on another machine, for example), the check
+    passes without figures.
 
     Figures: `other_cores` that other programs used; `busy_cores` of the machine's `cores`.
     """
     busy, cores, server = map(step.counter, ("machine_cpu", "machine_cores", "process_cpu"))
-    if busy is None or server is None or not cores:
+    application = 0.0 if step.knows_usage else step.counter("application_cpu")
+    if busy is None or server is None or application is None or not cores:
         return CheckResult(Check.QUIET, True, {})
-    other_cores = max(0.0, busy - server - step.busy_worker_cores)
+    other_cores = max(0.0, busy - server - application - step.busy_worker_cores)
     values = {"other_cores": other_cores, "cores": cores, "busy_cores": busy}
     return CheckResult(Check.QUIET, busy < CROWDED * cores or other_cores < OTHERS * cores, values)
 
@@ -146,19 +152,25 @@ def generator(step: Step) -> CheckResult:
     """Check that no worker needs 90 % of a core or has a late event loop; it would measure its own delay.
 
     Time in which a worker was ready to run but had no core counts as needed CPU time. An event loop is late if the 99th
-    percentile of its lateness reaches 50 ms, or the mean usage time where that is shorter. Up to 2 ms is never late.
+    percentile of its lateness reaches 50 ms, or the mean usage time where that is shorter (of an application, the mean
+    response time). Up to 2 ms is never late.
 
     Figures: `worker_cores` that the busiest worker needed; `loop_lag_ms` of the latest event loop, ms; `usage_ms`, the
-    mean usage time.
+    mean usage time; of an application `response_ms`, the mean response time.
     """
     busiest = max((worker.cpu + worker.cpu_wait for worker in step.workers), default=0.0)
     latest_ms = max((worker.loop_lag_ms for worker in step.workers), default=0.0)
-    usage_ms = mean_ms([step.latencies.usage]) if step.latencies else 0.0
-    late_ms = min(LATE_LOOP_MS, max(TIMER_MS, usage_ms)) if usage_ms else LATE_LOOP_MS
+    known_usage_ms = step.latencies.usage if step.latencies else ""
+    lasting_ms = mean_total_ms(step) if known_usage_ms is None else mean_ms([known_usage_ms])
+    late_ms = min(LATE_LOOP_MS, max(TIMER_MS, lasting_ms)) if lasting_ms else LATE_LOOP_MS
     return CheckResult(
         Check.GENERATOR,
         busiest < BUSY_CORE and latest_ms < late_ms,
-        {"worker_cores": busiest, "loop_lag_ms": latest_ms, "usage_ms": usage_ms},
+        {
+            "worker_cores": busiest,
+            "loop_lag_ms": latest_ms,
+            "response_ms" if known_usage_ms is None else "usage_ms": lasting_ms,
+        },
     )
 
 
@@ -174,17 +186,19 @@ def recorded_users(step: Step) -> CheckResult:
     )
 
 
-def pool_can_fill(step: Step) -> CheckResult:
+def pool_can_fill(step: Step, pools: int = 1) -> CheckResult:
     """Check that users who have or wait for a connection outnumber the pool by 10 %.
 
     A pool that never fills says nothing about the database. The number of these users is throughput x mean total time
-    (Little's law); with think time it can be far below `users`. An open loop passes: its rate decides the load.
+    (Little's law); with think time it can be far below `users`. An open loop passes: its rate decides the load. Of an
+    application, these are the users who wait for a response; the pools share them equally.
 
-    Figures: `pool_size`; `wanting_users` who held or wanted a connection, on average; `users`.
+    Figures: `pool_size`; `wanting_users` of a pool who held or wanted a connection, on average; `users`.
     """
-    wanting_users = step.mean_throughput * mean_total_ms(step) / 1000
+    wanting_users = step.mean_throughput * mean_total_ms(step) / 1000 / pools
+    connections = pools * step.pool_size
     return CheckResult(
         Check.USERS_LIMITED,
-        step.rate is not None or (step.pool_size < step.users and wanting_users >= FILLED * step.pool_size),
+        step.rate is not None or (connections < step.users and wanting_users >= FILLED * step.pool_size),
         {"pool_size": step.pool_size, "wanting_users": wanting_users, "users": step.users},
     )

@@ -33,7 +33,24 @@ def fields(run: Run) -> Fields:
         "client": f"{client.usable_cpus:g} processors of {client.system}",
         "processes": str(run.workers),
     }
-    return of_load | _server(run) | {f"{name} version": version for name, version in setting.versions.items()}
+    return (
+        of_load
+        | _application(run)
+        | _server(run)
+        | {f"{name} version": version for name, version in setting.versions.items()}
+    )
+
+
+def _application(run: Run) -> dict[str, str]:
+    """Return the fields of the application whose pool was measured; none for poolsize's own pool."""
+    application = run.setting.application
+    if application is None:
+        return {}
+    return {
+        "application": f"{application.file} ({application.sha256[:12]})",
+        "application_host": application.host,
+        "pools": str(application.pools),
+    }
 
 
 def compared_field(runs: Mapping[str, Run], across: str | None = None) -> str | None:

@@ -91,7 +91,7 @@ def predictor(
         users,
         think_time_ms,
         instances,
-        1000 * analysis.setting.plan.pool_timeout_seconds,
+        analysis.run.timeout_ms,
         _usage_shape(analysis),
         None if analysis.run.think_time_ms else measured_departures(analysis.by_size),
     )

@@ -33,7 +33,7 @@ def reasons(analysis: "Analysis", size: int, formula_size: int, highest: Highest
         None if highest is Highest.OF_FILLED else bottleneck_reason(analysis),
         *_verified(analysis),
         _queue_in_database(analysis, size),
-        database_finding(analysis),
+        None if analysis.setting.application else database_finding(analysis, size),
         _bimodal(analysis, size),
         _job_queue(analysis),
         _disagreement(analysis),

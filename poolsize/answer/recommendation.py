@@ -74,6 +74,8 @@ class Recommendation:
     application_sizes: the pool sizes of applications that add 0, 1, 2, 5 and 20 ms to the time in the database, by the
         fitted closed network; empty where none is known.
     limit_probability: that pool_size keeps the latency limits; None without limits.
+    pools: number of pools of the application that was measured, each of pool_size; None where the pool was poolsize's
+        own, and pool_size is the total of all pools.
     two_pools: for short and for long transactions, where usage times are bimodal; else empty.
     estimates: estimator -> its pool size. prices: the price table, ascending in pool size.
     sweep_sizes: sizes worth measuring next.
@@ -91,6 +93,7 @@ class Recommendation:
     application: "ApplicationSize | None" = None
     application_sizes: "tuple[ApplicationSize, ...]" = ()
     limit_probability: float | None = None
+    pools: int | None = None
     two_pools: tuple[TransactionPool, ...] = ()
     estimates: Mapping[str, int | None] | None = None
     prices: tuple[Price, ...] = ()
@@ -204,6 +207,8 @@ def _measured(
     limit_warning = limit_finding if limit_finding and limit_finding.severity == "warning" else None
     current_reason = None if current is None else current_size(analysis, size, current)
     all_reasons = (first_reason, limit_reason, current_reason, *further_reasons)
+    if limit_warning and verdict_warning and verdict_warning.code is Code.STILL_RISING:
+        verdict_warning = replace(verdict_warning, values={**verdict_warning.values, "limit_broken": True})
     busy_warnings = high_utilisation(analysis, (plateau.pool_size, size)) if at_rate else ()
     all_warnings = (limit_warning, verdict_warning, *busy_warnings, *warnings(analysis, has_size=True))
     findings = (mostly_failed(analysis), *all_reasons, *all_warnings)
@@ -220,6 +225,7 @@ def _measured(
         database_range=database.range if database else None,
         application_sizes=analysis.models.application_sizes,
         limit_probability=limited.probability,
+        pools=analysis.setting.pools if analysis.setting.application else None,
         two_pools=_two_pools(analysis, size),
         estimates=analysis.models.sizes,
         prices=prices(analysis, (size, current)),

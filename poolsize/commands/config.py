@@ -155,7 +155,7 @@ def _recommended(options: dict[str, Any], stack: Stack | None, *, as_json: bool)
     if run_path is not None:
         analysis, answer = measured_answer(run_path)
         assert answer.pool_size
-        size, losses = answer.pool_size, losses_of(analysis, answer)
+        size, losses = answer.pool_size * (answer.pools or 1), losses_of(analysis, answer)
         measured, of_run = measured_times(analysis, answer), SizeOfRun.of(run_path, answer)
         measured_server = analysis.setting.server
         if measured_server and measured_server.thread_pool:

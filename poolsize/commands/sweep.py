@@ -20,6 +20,8 @@ from poolsize.present.json.recommendation import recommendation_json
 from poolsize.present.text.recommendation import recommendation_text
 from poolsize.runs.run import Setting
 from poolsize.runs.store import load_run, other_path
+from poolsize.sweep.application_file import read_application
+from poolsize.sweep.application_options import FROM_ENVIRONMENT, of_application
 from poolsize.sweep.options import OPTIONS, SweepOptions
 from poolsize.sweep.planning import plan_for
 from poolsize.sweep.replay_run import replay
@@ -51,14 +53,19 @@ def sweep(current: int | None, as_json: bool, **texts: Any) -> None:
 
     Without --url or POOLSIZE_URL it starts a private MariaDB or MySQL on this machine and removes it afterwards.
     Without --pool-sizes or --rate it searches for the pool size, until the answer is certain or the budget is spent.
+    With --application it measures the pool inside an application, driven by your own Locust file.
     With --against-url or --against-option it measures two servers in turn, and compares them.
     """
     options = SweepOptions.parse(texts)
+    resumed = load_run(options.resume, torn_end=True).setting if options.resume else None
+    if options.application is None and resumed and resumed.application:
+        options = replace(options, application=Path(resumed.application.file))
+    if options.application is not None:
+        options = _of_application(options)
     if measures_two(options):
         not_for_two = {"current": current, "max_p95_ms": options.max_p95_ms, "max_p99_ms": options.max_p99_ms}
         _compare_in_turn(options, [name for name, value in not_for_two.items() if value is not None], as_json=as_json)
         return
-    resumed = load_run(options.resume, torn_end=True).setting if options.resume else None
     if options.replay is None and resumed and resumed.recording:
         options = replace(options, replay=Path(resumed.recording))
     run_path = _replay(options) if options.replay else _measure(options, resumed)
@@ -114,12 +121,14 @@ def _measure(options: SweepOptions, resumed: Setting | None) -> Path:
     from poolsize.locust.launch import require_processes, run_locust  # a replay starts without them
     from poolsize.present.text.progress_bar import ProgressBar
 
-    locustfile = _locustfile(options, resumed)
+    application = read_application(options.application) if options.application else None
+    locustfile = application.locustfile if application else _locustfile(options, resumed)
     require_processes(options)
     if options.expect_workers:
-        _show_workers(options.expect_workers, locustfile)
+        _show_workers(options.expect_workers, locustfile, options.application)
     if resumed is None:
-        plan_for(options, locustfile.stem)  # refuses bad input before anything is started
+        pools = application.measured.pools if application else None
+        plan_for(options, locustfile.stem, pools=pools)  # refuses bad input before anything is started
     with ProgressBar() as bar:
         return run_locust(locustfile, options, bar.show)
 
@@ -130,8 +139,26 @@ def _locustfile(options: SweepOptions, resumed: Setting | None) -> Path:
     return find_locustfile(options.workload or default_workload)
 
 
-def _show_workers(number: int, locustfile: Path) -> None:
-    """Print how to start the workers on other machines. number: of workers."""
+def _of_application(options: SweepOptions) -> SweepOptions:
+    """Return the options of an application's sweep. Raises BadInput for an option that it does not support."""
+    context = click.get_current_context()
+    for name in FROM_ENVIRONMENT:
+        if context.get_parameter_source(name) == click.core.ParameterSource.COMMANDLINE:
+            raise BadInput(f"{OPTIONS[name].flag}: leave it out; the file of --application names the database")
+    return of_application(options)
+
+
+def _show_workers(number: int, locustfile: Path, application: Path | None) -> None:
+    """Print how to start the workers on other machines. number: of workers. application: the file of one, or None."""
+    if application is not None:
+        click.echo(
+            f"poolsize: waiting for {count(number, 'worker')}. On each load machine, run this command with that "
+            "machine's paths of the same files:\n"
+            f"  python -m poolsize.locust -f {os.path.relpath(locustfile)} --application {application} --worker "
+            f"--master-host {platform.node()}",
+            err=True,
+        )
+        return
     click.echo(
         f"poolsize: waiting for {count(number, 'worker')}. On each load machine, set POOLSIZE_URL to the database's "
         "URL, and run this command with that machine's path of the same locustfile:\n"

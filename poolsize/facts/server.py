@@ -113,6 +113,12 @@ def connection_ids(cursor: Cursor) -> set[int]:
     return {int(row[0]) for row in cursor.fetchall()}
 
 
+def account_connections(cursor: Cursor, account: str) -> set[int]:
+    """Return the server's ids of an account's open connections; another account's need the privilege PROCESS."""
+    cursor.execute(query("connections"))
+    return {int(row[0]) for row in cursor.fetchall() if row[1] == account}
+
+
 def _flavor(variables: dict[str, str]) -> str:
     description = variables["version"] + " " + variables.get("version_comment", "")
     for flavor in ("MariaDB", "Percona Server"):

@@ -10,6 +10,7 @@ GAUGES = frozenset(
         "Threadpool_threads",
         "Threadpool_idle_threads",
         "process_cores",
+        "application_cores",
         "machine_cores",
         "machine_speed",
     }
@@ -32,6 +33,10 @@ COUNTERS: Mapping[str, str] = {
     "process_cores": "Cores that the server's process may run on.",
     "process_context_switches": "Context switches of the server's threads; not read for more than 30 threads.",
     "process_written_bytes": "Bytes that the server's process caused to be written to disk.",
+    "application_cpu": "CPU time of the application's processes, in seconds: the number of cores that they kept busy. "
+    "Only of an application that the sweep started.",
+    "application_cores": "Cores that the application's processes may use; a process of Python, Node.js, Ruby or PHP "
+    "uses one.",
     "machine_cpu": "CPU time of the whole machine, in seconds: the number of busy cores.",
     "machine_cores": "Cores of the whole machine.",
     "machine_steal": "CPU time that the hypervisor gave to other machines, in seconds, on the master's machine.",

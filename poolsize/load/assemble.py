@@ -1,7 +1,7 @@
 """Reports of the workers, seconds and server counters -> Step."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hdrh.histogram import HdrHistogram
 
@@ -15,10 +15,13 @@ from poolsize.runs.run import LATENCIES, Kind, Latencies, Step, Worker
 
 @dataclass(frozen=True)
 class ServerRecord:
-    """The server's part of a step: counter -> value in each second, and the pool's connections that it counted."""
+    """The server's part of a step: counter -> value in each second, and the pool's connections that it counted.
+
+    connections: None where no database was asked.
+    """
 
     counters: Mapping[str, tuple[float | None, ...]]
-    connections: int
+    connections: int | None
 
 
 def assemble(
@@ -69,6 +72,33 @@ def assemble(
         stopped=ending.stopped,
         checks=(),
     )
+
+
+def assemble_requests(
+    planned: PlannedStep,
+    started: str,
+    seconds: Sequence[StepSecond],
+    ending: Ending,
+    shares: Mapping[str, int],
+    reports: Mapping[str, WorkerReport],
+    server: ServerRecord,
+) -> Step:
+    """Return the step of an application, without checks: its total times are response times.
+
+    A failed request counts with its own time: no pool timeout is known. The arguments are those of `assemble`.
+    """
+    step = assemble(planned, started, seconds, ending, shares, reports, server, timeout_ms=0.0)
+    assert step.latencies is not None
+    return replace(
+        step,
+        latencies=_of_requests(step.latencies),
+        sections={"total": step.sections["total"]},
+        kinds={name: replace(kind, latencies=_of_requests(kind.latencies)) for name, kind in step.kinds.items()},
+    )
+
+
+def _of_requests(latencies: Latencies) -> Latencies:
+    return replace(latencies, wait=None, usage=None)
 
 
 def _workers(shares: Mapping[str, int], reports: Mapping[str, WorkerReport]) -> tuple[Worker, ...]:

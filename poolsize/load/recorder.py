@@ -59,7 +59,7 @@ class Recorder:
         self._observe = observe
         self.record: Callable[[Times], None] = self._times.extend if observe is None else self._record_observed
 
-    def failed(self, kind: str, error: Exception, total_ns: int) -> None:
+    def failed(self, kind: str, error: Exception | None, total_ns: int) -> None:
         """Count one failed transaction. kind: of the error. total_ns: time until it failed."""
         self._errors[kind] += 1
         self._failed.append(total_ns)
@@ -105,7 +105,7 @@ class StepRecorder:
     def end_second(self) -> WorkerSecond:
         """End the current second of every kind, and return its record."""
         kinds = {kind: recorder.end_second() for kind, recorder in self._recorders.items()}
-        second = next(iter(kinds.values())) if len(kinds) == 1 else _sum(kinds)
+        second = next(iter(kinds.values())) if len(kinds) == 1 else sum_of_kinds(kinds)
         self.seconds.append(second)
         return second
 
@@ -118,7 +118,7 @@ def histogram(counts: Sequence[Counts]) -> HdrHistogram:
     return result
 
 
-def _sum(kinds: Mapping[str, WorkerSecond]) -> WorkerSecond:
+def sum_of_kinds(kinds: Mapping[str, WorkerSecond]) -> WorkerSecond:
     """Return the second of all kinds together."""
     seconds = kinds.values()
     return WorkerSecond(

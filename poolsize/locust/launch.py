@@ -14,7 +14,7 @@ from typing import IO
 from poolsize.errors import BadInput, Interrupted, WorkFailed
 from poolsize.load.source_line import located_in
 from poolsize.locust.progress_pipe import DESCRIPTOR, TURNS_DESCRIPTOR
-from poolsize.sweep.events import Event, SweepFailed, SweepStarted, TurnAwaited, read_event
+from poolsize.sweep.events import Event, StepDone, SweepFailed, SweepStarted, TurnAwaited, read_event
 from poolsize.sweep.options import OPTIONS, SweepOptions
 
 MOST_WORKERS = 1_000
@@ -34,7 +34,7 @@ def require_processes(options: SweepOptions) -> None:
         raise BadInput(
             "`expect_workers` waits for workers on other machines, `processes` starts workers here: leave one out"
         )
-    if options.expect_workers and not options.url:
+    if options.expect_workers and not options.url and not options.application:
         raise BadInput("`expect_workers` needs `url` or POOLSIZE_URL: workers elsewhere can't reach a private server")
 
 
@@ -44,10 +44,12 @@ class LocustSweep:
     resumed_by: the run that a user names to resume the sweep; None for the sweep's own.
     """
 
-    def __init__(self, locustfile: Path, show: Callable[[Event], None], child: "_Child") -> None:
+    def __init__(self, named: str, show: Callable[[Event], None], child: "_Child") -> None:
+        """Follow a process that was started. named: the parameter of its locustfile. show: as in `started`."""
         self.run_path = ""
         self.resumed_by: str | None = None
-        self._locustfile = locustfile
+        self._has_step = False
+        self._named = named
         self._show = show
         self._child = child
 
@@ -62,8 +64,10 @@ class LocustSweep:
             match event:
                 case TurnAwaited():
                     return event
-                case SweepStarted(run=path):
-                    self.run_path = path
+                case SweepStarted(run=path, steps_done=steps_done):
+                    self.run_path, self._has_step = path, steps_done > 0
+                case StepDone():
+                    self._has_step = True
                 case SweepFailed():
                     failures.append(event)
             self._show(event)
@@ -87,7 +91,8 @@ class LocustSweep:
         run = self.resumed_by or self.run_path
         if not run:
             return f"{message} before the first step"
-        return f"{message}; the measured steps are kept: poolsize sweep --resume {run}"
+        kept = "the measured steps are kept" if self._has_step else "no step was complete. To go on"
+        return f"{message}; {kept}: poolsize sweep --resume {run}"
 
     def _raise_failure(self, failures: list[SweepFailed], code: int) -> None:
         """Raise the error of a sweep that failed, with all reasons: a failed clean-up hides no cause.
@@ -103,7 +108,7 @@ class LocustSweep:
         if failures:
             raise WorkFailed(self.with_hint(reasons))
         if code and not self.run_path:
-            raise BadInput(f"`workload` {self._locustfile}: {_reason_of_end(self._child.log)}")
+            raise BadInput(f"{self._named}: {_reason_of_end(self._child.log)}")
         if code:
             reason = _reason_of_end(self._child.log)
             raise WorkFailed(self.with_hint(f"Locust ended with exit code {code}: {reason}"))
@@ -119,9 +124,16 @@ def run_locust(locustfile: Path, options: SweepOptions, show: Callable[[Event], 
         try:
             sweep.follow()
         except KeyboardInterrupt as error:
-            reasons = "; ".join(["interrupted", *sweep.stop()])
-            raise Interrupted(sweep.with_hint(reasons), *error.args) from None
+            raise Interrupted(sweep.with_hint(_stopped(sweep)), *error.args) from None
     return Path(sweep.run_path)
+
+
+def _stopped(sweep: LocustSweep) -> str:
+    """End a sweep early, and return what happened. A second Ctrl-C does not wait for the clean-up."""
+    try:
+        return "; ".join(["interrupted", *sweep.stop()])
+    except KeyboardInterrupt:
+        return "interrupted twice, so the clean-up may be incomplete"
 
 
 @contextmanager
@@ -133,12 +145,14 @@ def started(
     show: called with each event of the sweep. in_turn: whether the sweep awaits a turn before each step.
     """
     with _child(_command(locustfile, options), _environment(options), in_turn=in_turn) as child:
-        yield LocustSweep(locustfile, show, child)
+        named = f"`application` {options.application}" if options.application else f"`workload` {locustfile}"
+        yield LocustSweep(named, show, child)
 
 
 def _command(locustfile: Path, options: SweepOptions) -> list[str]:
     """Return Locust's command line, without the options that the environment carries."""
-    command = [sys.executable, "-m", "locust", "-f", str(locustfile), "--headless", "--only-summary"]
+    locust = "poolsize.locust" if options.application else "locust"
+    command = [sys.executable, "-m", locust, "-f", str(locustfile), "--headless", "--only-summary"]
     for name in options.chosen:
         option = OPTIONS[name]
         if option.in_locust and option.variable is None:

@@ -13,6 +13,7 @@ from gevent.event import Event as Flag
 from gevent.lock import BoundedSemaphore
 from locust.env import Environment
 
+from poolsize.analysis.analysis import analyze
 from poolsize.errors import Interrupted, PoolsizeError, WorkFailed
 from poolsize.load.source_line import located
 from poolsize.locust.progress_pipe import ProgressPipe
@@ -57,25 +58,41 @@ class Lead:
         """Begin to wait for the users, and for Ctrl-C."""
         environment = self._environment
         assert environment.parsed_options is not None
-        environment.parsed_options.num_users = self._ready.prepared.run.plan.users
+        environment.parsed_options.num_users = self._ready.run.plan.users
         environment.parsed_options.spawn_rate = environment.parsed_options.num_users
         environment.process_exit_code = 1  # until the last step is stored
-        environment.events.spawning_complete.add_listener(lambda **_: self._users_started.set())
+        if self._ready.starts_users:
+            self._begin_without_users()
+        else:
+            environment.events.spawning_complete.add_listener(lambda **_: self._users_started.set())
         environment.events.quitting.add_listener(self._clean_up)
         gevent.signal_handler(signal.SIGINT, self._interrupt)
         self._sweeping.start()
+
+    def _begin_without_users(self) -> None:
+        """Let Locust's automatic start begin the sweep and start no users: only each step starts them."""
+        start = self._runner.start
+
+        def begin(*_: Any, **__: Any) -> None:
+            self._runner.start = start  # type: ignore[method-assign]  # Locust has no hook for this moment
+            self._users_started.set()
+
+        self._runner.start = begin  # type: ignore[method-assign]  # likewise
 
     def _run(self) -> None:
         self._users_started.wait()
         ready, generator = self._ready, self._ready.generator
         try:
-            ready.workers.wait_for_users()
-            sweep(ready.prepared.run, ready.notes, generator, ready.writer, self._on_event, self._turns.wait)
+            if not ready.starts_users:
+                ready.workers.wait_for_users()
+            run = sweep(ready.run, ready.notes, generator, ready.writer, self._on_event, self._turns.wait)
             self._ended = True
             self._runner.stop()
             generator.raise_failed_users()
-            self._environment.process_exit_code = 0
-            logger.info(with_flags("Answer: poolsize recommend `run` %s"), ready.writer.path)
+            has_answer = analyze(run).plateau is not None
+            self._environment.process_exit_code = 0 if has_answer else WorkFailed.exit_code
+            answer = "Answer" if has_answer else "No pool size is valid. The reason"
+            logger.info("%s: poolsize recommend --run %s", answer, ready.writer.path)
         except PoolsizeError as error:
             report_failure(self._progress, WorkFailed(str(error)))  # the options were valid: what failed is the work
         except Exception as error:
@@ -111,7 +128,10 @@ class Lead:
     def _resuming_command(self) -> str:
         """Return the command of Locust that resumes the run, with the user classes and tags that were chosen."""
         parsed: Any = self._environment.parsed_options
-        words = ["locust", "-f", *(self._environment.parsed_locustfiles or []), "--headless"]
+        locust, application = ["locust"], self._ready.run.setting.application
+        if application is not None:
+            locust = ["python", "-m", "poolsize.locust", "--application", application.file]
+        words = [*locust, "-f", *(self._environment.parsed_locustfiles or []), "--headless"]
         words += ["--resume", str(self._ready.writer.path)]
         for option in ("tags", "exclude_tags"):
             if chosen := getattr(parsed, option):

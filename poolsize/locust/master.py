@@ -21,7 +21,7 @@ from poolsize.runs.run import Calibration, Setting, Step
 from poolsize.runs.stopped import Stopped, StopReason
 from poolsize.sweep.readers import OWN_SCHEMA
 from poolsize.target.connection import connect, error_kind
-from poolsize.target.sampler import ServerSampler
+from poolsize.target.sampler import Sampler
 from poolsize.target.speed_probe import present_speed
 
 
@@ -59,7 +59,7 @@ class LocustGenerator:
         self._load_connections = load_connections
         self._workload_sha256 = setting.workload_sha256
         self._monitor = connect(url)
-        self._sampler = ServerSampler(url)
+        self._sampler = Sampler(url)
         self.notes = self._sampler.notes
 
     def calibrate(self) -> Calibration | None:

@@ -10,6 +10,7 @@ from locust.env import Environment
 from poolsize.errors import BadInput
 from poolsize.locust.tasks import sets_wait_time
 from poolsize.locust.user import PoolUser
+from poolsize.sweep.application_file import Application
 from poolsize.sweep.options import SweepOptions
 from poolsize.target.connection import database_url, schema_in
 
@@ -25,7 +26,8 @@ def with_host(options: SweepOptions, environment: Environment) -> SweepOptions:
     try:
         url = database_url(host)
     except BadInput:
-        raise BadInput("`host` is no MySQL database: name one by `url` mysql://USER:PASSWORD@HOST:3306/") from None
+        way_out = "leave it out" if options.url else "name one by `url` mysql://USER:PASSWORD@HOST:3306/"
+        raise BadInput(f"`host` is no MySQL database: {way_out}") from None
     if options.url and (database_url(options.url) != url or schema_in(host) not in {None, schema_in(options.url)}):
         raise BadInput("`host` and `url` (or POOLSIZE_URL) name two databases: leave `host` out")
     environment.host = None
@@ -59,6 +61,18 @@ def refuse_ignored(environment: Environment) -> None:
     if environment.shape_class:
         name = type(environment.shape_class).__name__
         raise BadInput(f"{name} is a LoadTestShape, and a sweep keeps its users: remove it, and give `users`")
+
+
+def refuse_pool_users(environment: Environment, application: Application) -> None:
+    """Raise BadInput for user classes of poolsize, and for a host of Locust's own, in the sweep of an application."""
+    for user_class in environment.user_classes:
+        if issubclass(user_class, PoolUser):
+            raise BadInput(
+                f"{user_class.__name__} is a PoolUser, which measures the database without the application: name a "
+                "locustfile that sends requests, with an HttpUser for example"
+            )
+    if environment.host not in {None, application.file.host}:
+        raise BadInput(f"`host` {environment.host}: the `application` names its host; leave it out")
 
 
 def refuse_two_pauses(options: SweepOptions, user_classes: Iterable[type[PoolUser]]) -> None:

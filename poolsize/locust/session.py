@@ -4,6 +4,7 @@ import logging
 import signal
 import sys
 from contextlib import ExitStack, nullcontext
+from functools import cache
 from typing import Any, NoReturn
 
 import gevent
@@ -14,24 +15,42 @@ from locust.runners import WorkerRunner
 
 from poolsize.errors import Interrupted, PoolsizeError, WorkFailed
 from poolsize.load.fair_queue import FairQueuePool
+from poolsize.locust.application_set_up import set_up_application
 from poolsize.locust.lead import Lead, report_failure
 from poolsize.locust.progress_pipe import ProgressPipe
-from poolsize.locust.refusals import naming_host, refuse_ignored, refuse_two_pauses, with_host
+from poolsize.locust.refusals import naming_host, refuse_ignored, refuse_pool_users, refuse_two_pauses, with_host
+from poolsize.locust.request_worker import RequestWorker
 from poolsize.locust.set_up import set_up
 from poolsize.locust.tasks import tasks_of
 from poolsize.locust.user import PoolUser
 from poolsize.locust.worker import LocustWorker
 from poolsize.locust.workers import end_forked_workers
+from poolsize.sweep.application_file import read_application
+from poolsize.sweep.application_options import of_application
 from poolsize.sweep.options import OPTIONS, SweepOptions
 from poolsize.sweep.workload import Workload, typed_workload
 
 logging.getLogger(FairQueuePool.__module__).setLevel(logging.WARNING)  # a pool ends with every step; no news
 
 
+@cache
 def register() -> None:
-    """Give Locust the sweep's options, and start the sweep with Locust's run. Importing PoolUser calls this once."""
+    """Give Locust the sweep's options, and start the sweep with Locust's run.
+
+    Importing PoolUser calls this, and `python -m poolsize.locust` does; only the first call has an effect.
+    """
+    for name in (None, "locust.main", "locust.runners"):
+        logging.getLogger(name).addFilter(_is_true)
     events.init_command_line_parser.add_listener(_add_options)
     events.init.add_listener(_on_init)
+
+
+UNTRUE = ("No run time limit set", "Your selected spawn rate is very high", "Starting web interface")
+"""Beginnings of lines that Locust logs of a headless run, and that are not true of a sweep."""
+
+
+def _is_true(record: logging.LogRecord) -> bool:
+    return not record.getMessage().startswith(UNTRUE)
 
 
 def _add_options(parser: LocustArgumentParser) -> None:
@@ -79,6 +98,10 @@ def _interrupt_setting_up(*_: object) -> NoReturn:
 
 
 def _set_up(environment: Environment, progress: ProgressPipe, closing_stack: ExitStack) -> None:
+    typed = _options(environment)
+    if typed.application is not None:
+        _set_up_application(environment, typed, progress, closing_stack)
+        return
     tasks, host = tasks_of(environment), environment.host
     options, workload = with_host(_options(environment), environment), _workload(environment)
     if isinstance(environment.runner, WorkerRunner):
@@ -93,6 +116,23 @@ def _set_up(environment: Environment, progress: ProgressPipe, closing_stack: Exi
                 environment, options, workload, tasks, progress, lambda why: report_failure(progress, WorkFailed(why))
             )
         )
+    Lead(environment, ready, progress, closing_stack).start()
+
+
+def _set_up_application(
+    environment: Environment, options: SweepOptions, progress: ProgressPipe, closing_stack: ExitStack
+) -> None:
+    assert options.application is not None
+    application = read_application(options.application)
+    options = of_application(options)
+    refuse_pool_users(environment, application)
+    environment.host = application.file.host
+    if isinstance(environment.runner, WorkerRunner):
+        RequestWorker(environment)
+        gevent.signal_handler(signal.SIGINT, environment.runner.quit)
+        return
+    refuse_ignored(environment)
+    ready = closing_stack.enter_context(set_up_application(environment, options, application, progress))
     Lead(environment, ready, progress, closing_stack).start()
 
 

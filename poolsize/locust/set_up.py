@@ -16,29 +16,37 @@ from poolsize.locust.master import LocustGenerator
 from poolsize.locust.prepare import Prepared, prepared
 from poolsize.locust.progress_pipe import ProgressPipe
 from poolsize.locust.refusals import refuse_too_few_users
+from poolsize.locust.request_master import RequestGenerator
 from poolsize.locust.tasks import Tasks, kinds_of, sets_wait_time
 from poolsize.locust.user import PoolUser
 from poolsize.locust.worker import LocustWorker
 from poolsize.locust.workers import Workers
 from poolsize.locust.workspace import Workspace, workspace_of
+from poolsize.runs.run import Run
 from poolsize.runs.store import RunWriter
 from poolsize.sweep.options import SweepOptions
+from poolsize.sweep.readers import OWN_SCHEMA
 from poolsize.sweep.workload import Workload
 from poolsize.target.connection import is_server_gone
+
+NO_SUCH_TABLE = 1146
+"""The server's error number."""
 
 
 @dataclass(frozen=True)
 class ReadySweep:
-    """A sweep whose users may start.
+    """A sweep that may begin.
 
-    prepared: its server and its run so far. notes: sentences for the user. writer: of the run's file.
+    run: so far, without a step if it is new. notes: sentences for the user. writer: of the run's file.
+    starts_users: whether the generator starts the users for each step; else Locust starts them once.
     """
 
-    prepared: Prepared
+    run: Run
     notes: tuple[str, ...]
     workers: Workers
-    generator: LocustGenerator
+    generator: LocustGenerator | RequestGenerator
     writer: RunWriter
+    starts_users: bool = False
 
 
 @contextmanager
@@ -82,7 +90,7 @@ def set_up(
         stack.enter_context(closing(generator))
         writer = RunWriter(ready.path, ready.run.setting, resume=options.resume is not None)
         notes = (*ready.notes, *_unrestored(ready.run.setting.schema, tasks))
-        yield ReadySweep(ready, notes, workers, generator, stack.enter_context(writer))
+        yield ReadySweep(ready.run, notes, workers, generator, stack.enter_context(writer))
 
 
 def _unrestored(schema: str | None, tasks: Tasks) -> tuple[str, ...]:
@@ -140,4 +148,11 @@ def _blaming(user_class: type[PoolUser]) -> Iterator[None]:
     except Exception as error:
         if isinstance(error, pymysql.MySQLError) and is_server_gone(error):
             raise WorkFailed(f"the server went away: {error.args[-1]}") from error
-        raise BadInput(f"workload {user_class.__name__}: {located(error)}") from error
+        raise BadInput(f"workload {user_class.__name__}: {located(error)}{_missing_table(error)}") from error
+
+
+def _missing_table(error: Exception) -> str:
+    """Return the ways out where a table is missing in poolsize's own schema; else empty."""
+    if error.args[:1] != (NO_SUCH_TABLE,) or f"'{OWN_SCHEMA}." not in str(error.args[-1]):
+        return ""
+    return "; make the table in prepare, or name the schema that has it with `schema`"

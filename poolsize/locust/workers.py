@@ -44,6 +44,15 @@ class Workers:
             raise WorkFailed("every worker is gone; do they run the same locustfile as this process?")
         return names
 
+    def start_users(self) -> None:
+        """Start every user, and wait until they run. Raises WorkFailed when the workers do not start them."""
+        self._runner.start(self._users, spawn_rate=self._users)
+        self.wait_for_users()
+
+    def stop_users(self) -> None:
+        """Stop every user at once, in the middle of a request too."""
+        self._runner.stop()
+
     def wait_for_users(self) -> None:
         """Wait until every user has started. Raises WorkFailed when the workers do not start them.
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from poolsize.facts.machine import Machine
 from poolsize.facts.server import Server
 from poolsize.runs.check import Check, CheckResult
+from poolsize.runs.measured_application import MeasuredApplication
 from poolsize.runs.plan import SearchEnd, SweepPlan
 from poolsize.runs.stopped import Stopped
 
@@ -45,7 +46,8 @@ class Kind:
 class Worker:
     """One worker in one step.
 
-    name: its name in Locust's log. share: its part of the pool, in connections.
+    name: its name in Locust's log. share: its part of the pool, in connections; of an application's sweep, its part of
+    the load in the same unit.
     users: concurrent users that it ran.
     cpu: CPU time per second of the counted time; 1.0 is one core kept busy.
     cpu_wait: time per second that the worker was ready to run and had no core (Linux's run queue; 0 elsewhere).
@@ -100,9 +102,12 @@ class Step:
     one kind.
     server: counter -> its increase over each second, or its value for a gauge, warm-up included; None where it was not
     read.
-    server_connections: the pool's connections by the server's count, or None in a replay.
+    server_connections: the pool's connections by the server's count, of an application those of all its pools. None in
+    a replay, and for an application whose database is not known.
     workers: the workers that stayed to the end of the step. stopped: why the step ended early, or None.
     checks: the result of each check.
+    change_seconds: time that the application took to get the pool size, until it was ready; 0 without a change, and
+    where the pool is poolsize's own.
     programs: name of another program on the master's machine -> cores that it used, of the busiest programs; empty
     where no program is seen, and in runs of formats 1 to 5.
     """
@@ -129,6 +134,7 @@ class Step:
     stopped: Stopped | None
     checks: tuple[CheckResult, ...]
     programs: Mapping[str, float] = field(default_factory=dict)
+    change_seconds: float = 0.0
 
     @property
     def counted(self) -> tuple[int | float, ...]:
@@ -192,13 +198,15 @@ class Setting:
     cores: physical cores of the database's host. disks: disks of the database's host.
     cores_from: source of `cores`: "given" by the user; "this machine", on which the database runs; or "assumed": the
     database runs on another machine, and poolsize assumes that it has as many cores as this machine.
-    client: the machine that generates the load. server: the database; None in a replay.
+    client: the machine that generates the load. server: the database; None in a replay, and where the application's
+    database is not known.
     private: whether poolsize starts the server. server_options: variable -> value of a private server.
     recording: the curve that is replayed in place of a server, as typed, else None.
     versions: library -> version, poolsize's own included.
     schema: the user's own schema that the workload runs in, or None for poolsize's schema and for a replay.
     given_host: host and port of the server's URL as given, an IPv6 address in brackets; None for a private server, a
     socket and a replay, and in runs of formats 1 to 7.
+    application: the application whose pool was measured; None where the pool is poolsize's own.
     """
 
     created: str
@@ -217,11 +225,19 @@ class Setting:
     schema: str | None = None
     own_wait_time: bool = False
     given_host: str | None = None
+    application: MeasuredApplication | None = None
 
     @property
     def subject(self) -> str:
-        """The server's name and version, or "a recording"."""
-        return self.server.title if self.server else "a recording"
+        """The server's name and version, "an application", or "a recording"."""
+        if self.server is not None:
+            return self.server.title
+        return "an application" if self.application else "a recording"
+
+    @property
+    def pools(self) -> int:
+        """The number of pools that have the swept size; more than one only in an application."""
+        return self.application.pools if self.application else 1
 
 
 @dataclass(frozen=True)
@@ -247,6 +263,14 @@ class Run:
         """Mean pause of a user between transactions in ms: the plan's, or the measured gap under a wait_time."""
         gaps_ms = [step.gap_ms for step in self.steps if step.rate is None]
         return sum(gaps_ms) / len(gaps_ms) if self.setting.own_wait_time and gaps_ms else self.plan.think_time_ms
+
+    @property
+    def timeout_ms(self) -> float:
+        """How long a user waits for a connection, in ms: a failed transaction counts as that long, or longer.
+
+        0 for an application, whose failed requests count with their own times.
+        """
+        return 0.0 if self.setting.application else 1000 * self.plan.pool_timeout_seconds
 
     @property
     def load_seconds(self) -> int:

@@ -27,7 +27,7 @@ FORMAT = 8
 6: In step: backlog, busy and programs. In plan: max_p95_ms and max_p99_ms. In calibration: speed.
    In step.server: machine_speed and machine_steal.
 7: In latencies: failed. In step.sections, total counts failed transactions.
-8: In setting: given_host.
+8: In setting: given_host and application. In step: change_seconds. In latencies, wait and usage may be null.
 """
 
 _SETTING = TypeAdapter(Setting)

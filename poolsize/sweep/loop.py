@@ -54,7 +54,7 @@ def sweep(
             await_turn(TurnAwaited(len(run.steps), complete=False))
             _wait_while_slow(run, decision, generator, on_event)
             on_event(StepStarted(decision.pool_size, decision.rate))
-            step = _measured(decision, generator, run.plan.error_budget)
+            step = _measured(decision, generator, run)
             run = with_speed_checks(replace(run, steps=(*run.steps, step)))
             step = run.steps[-1]
             writer.append(step)
@@ -80,9 +80,9 @@ def _wait_while_slow(
         on_event(SpeedAwaited(planned.pool_size, speed / before))
 
 
-def _measured(planned: PlannedStep, generator: LoadGenerator, error_budget: float) -> Step:
+def _measured(planned: PlannedStep, generator: LoadGenerator, run: Run) -> Step:
     step = generator.measure(planned)
-    return replace(step, checks=check_step(step, error_budget))
+    return replace(step, checks=check_step(step, run.plan.error_budget, run.setting.pools))
 
 
 def _started(run: Run, path: str, notes: tuple[str, ...]) -> SweepStarted:

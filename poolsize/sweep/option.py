@@ -15,7 +15,8 @@ class Option:
     flag: name on the command line, e.g. --pool-sizes. text: help. default: in words, or "" for no default.
     reader: text -> value. writer: value -> text.
     settled: a resumed run fixes the value, so the option can't be typed again.
-    replayed: a replay of a recording understands the option.
+    replayed: a replay of a recording understands the option. of_pool: the option is of poolsize's own pool or of its
+    transactions, so the sweep of an application does not support it.
     repeatable: typed once for each item of a mapping, which reader and writer handle as (name, value).
     variable: environment variable that holds the value; launch uses it in place of the command line.
     in_locust: whether Locust's command line has the option; locusts_own: Locust's name for an option of its own.
@@ -29,6 +30,7 @@ class Option:
     writer: Callable[[Any], str] = str
     settled: bool = True
     replayed: bool = False
+    of_pool: bool = False
     repeatable: bool = False
     variable: str | None = None
     in_locust: bool = True

@@ -29,20 +29,24 @@ class SweepOptions:
     # fmt: off
     workload: Annotated[str | None, Option(
         "--workload", "Name of a shipped workload, or your own locustfile.", DEFAULT_WORKLOAD, str, settled=False,
-        in_locust=False,
+        in_locust=False, of_pool=True,
     )] = None
     replay: Annotated[Path | None, Option(
         "--replay", "Measure no server: take the throughput at each pool size from this recording (a CSV file, or the "
         "name of a published curve).",
-        "", readers.optional_path, settled=False, replayed=True, in_locust=False, metavar="RECORDING",
+        "", readers.optional_path, settled=False, replayed=True, in_locust=False, metavar="RECORDING", of_pool=True,
+    )] = None
+    application: Annotated[Path | None, Option(
+        "--application", "Measure the pool inside an application, which this file (TOML) describes.",
+        "", readers.optional_path, settled=False, metavar="FILE",
     )] = None
     url: Annotated[str | None, Option(
         "--url", "Database, mysql://USER:PASSWORD@HOST:3306/. POOLSIZE_URL sets it too.",
-        "a private server on this machine", readers.optional_text, settled=False, variable="POOLSIZE_URL",
+        "a private server on this machine", readers.optional_text, settled=False, variable="POOLSIZE_URL", of_pool=True,
     )] = None
     schema: Annotated[str | None, Option(
         "--schema", "Existing schema with your own data, for your own locustfile.",
-        "poolsize's own, which it creates and drops", readers.schema_name,
+        "poolsize's own, which it creates and drops", readers.schema_name, of_pool=True,
     )] = None
     users: Annotated[int | None, Option(
         "--users", "Concurrent users.", "twice the largest pool size that the sweep may reach", readers.whole_number,
@@ -73,7 +77,7 @@ class SweepOptions:
     )] = None
     think_time_ms: Annotated[float | None, Option(
         "--think-time", "Mean pause of a user between transactions, e.g. 50ms.", "none", readers.milliseconds,
-        readers.write_milliseconds,
+        readers.write_milliseconds, of_pool=True,
     )] = None
     warm_up_seconds: Annotated[int | None, Option(
         "--warm-up", "Least time to leave out at the beginning of each step.", "3s, in a search 2s",
@@ -89,14 +93,14 @@ class SweepOptions:
     )] = None
     rate: Annotated[float | None, Option(
         "--rate", "Arrival rate in transactions per second (open loop).", "none: a closed loop",
-        readers.decimal,
+        readers.decimal, of_pool=True,
     )] = None
     pool: Annotated[PoolKind | None, Option(
         "--pool", "Pool to measure: fair serves users in order of arrival; sqlalchemy is SQLAlchemy's own QueuePool.",
-        "fair", readers.pool_kind,
+        "fair", readers.pool_kind, of_pool=True,
     )] = None
     pool_timeout_seconds: Annotated[float | None, Option(
-        "--pool-timeout", "Longest wait for a connection.", "30s", readers.seconds, readers.write_seconds,
+        "--pool-timeout", "Longest wait for a connection.", "30s", readers.seconds, readers.write_seconds, of_pool=True,
     )] = None
     error_budget: Annotated[float | None, Option(
         "--error-budget", "Share of failed transactions that ends a step early.", "1%", readers.share,
@@ -104,7 +108,7 @@ class SweepOptions:
     verify: Annotated[tuple[int, ...] | None, Option(
         "--verify", "After the sweep, measure the recommended size and its neighbours again, in an open loop. Give "
         "the arrival rates as percentages of the throughput at each size, e.g. 70,80,90.", "none",
-        readers.percentages, readers.write_whole_numbers,
+        readers.percentages, readers.write_whole_numbers, of_pool=True,
     )] = None
     max_p95_ms: Annotated[float | None, Option(
         "--max-p95", "Latency limit of the answer: highest p95 of the total time, e.g. 20ms.", "none",
@@ -129,7 +133,7 @@ class SweepOptions:
         "--disks", "Disks of the database's host that hold the data.", "1", readers.whole_number, replayed=True,
     )] = None
     output: Annotated[Path | None, Option(
-        "--output", "File for the run.", "a new file in data/runs", Path, replayed=True,
+        "--output", "File for the run, .jsonl.", "a new file in data/runs", Path, replayed=True,
     )] = None
     resume: Annotated[Path | None, Option(
         "--resume", "Finish this interrupted run. Its sizes, users and times stay as they are.", "none",
@@ -137,20 +141,21 @@ class SweepOptions:
     )] = None
     mysqld: Annotated[Path | None, Option(
         "--mysqld", "Server program (mysqld or mariadbd) of the private server.",
-        "the first program found on this machine", readers.optional_path, settled=False,
+        "the first program found on this machine", readers.optional_path, settled=False, of_pool=True,
     )] = None
     server_options: Annotated[Mapping[str, str] | None, Option(
         "--server-option", "Variable of the private server, NAME=VALUE.", "none", readers.server_variable,
-        readers.write_server_variable, repeatable=True,
+        readers.write_server_variable, repeatable=True, of_pool=True,
     )] = None
     against_url: Annotated[str | None, Option(
         "--against-url", "Second database. Measure both databases alternately, and compare them. POOLSIZE_AGAINST_URL "
         "sets it too.", "none", readers.optional_text, settled=False, variable="POOLSIZE_AGAINST_URL", in_locust=False,
+        of_pool=True,
     )] = None
     against_options: Annotated[Mapping[str, str] | None, Option(
         "--against-option", "NAME=VALUE. Start a second private server with this variable, measure both servers "
         "alternately, and compare them.", "none", readers.server_variable, readers.write_server_variable,
-        repeatable=True, in_locust=False,
+        repeatable=True, in_locust=False, of_pool=True,
     )] = None
     # fmt: on
     typed: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False, compare=False)

@@ -15,12 +15,19 @@ FURTHEST = 8
 """The largest size of a search, as a multiple of the size that it starts from."""
 SEARCH_DEFAULTS = {"warm_up_seconds": SEARCH_WARM_UP_SECONDS, "step_seconds": SEARCH_STEP_SECONDS}
 """Fields of the plan that have another default in a search."""
+APPLICATION_DEFAULTS = {"warm_up_seconds": 10, "step_seconds": 15}
+"""Fields of the plan that have another default in an application's sweep: an application that has just started is slow,
+and each change of size costs time, so that fewer and longer steps tell more.
+"""
 
 
-def plan_for(options: SweepOptions, workload: str, recorded: tuple[int, int] | None = None) -> SweepPlan:
+def plan_for(
+    options: SweepOptions, workload: str, recorded: tuple[int, int] | None = None, pools: int | None = None
+) -> SweepPlan:
     """Return the plan that follows from the options; the server's limits are not considered.
 
     workload: its name. recorded: smallest and largest pool size of the recording in a replay, else None.
+    pools: number of pools of an application, which share the formula's connections; None for poolsize's own pool.
     Raises BadInput for options that contradict each other or that no sweep can have.
     """
     start = starting_point(cores_of(options), disks=disks_of(options))
@@ -28,11 +35,12 @@ def plan_for(options: SweepOptions, workload: str, recorded: tuple[int, int] | N
     if options.sizes is None and options.rate is not None:
         sizes = start.sizes
     elif options.sizes is None:
-        search = _search(options, start.pool_size, recorded)
+        search = _search(options, start.pool_size, recorded, pools or 1)
     _refuse_mixture(options, search)
-    largest = search.largest if search else max(sizes, default=1)
+    largest = (search.largest if search else max(sizes, default=1)) * (pools or 1)
     users = enough_users(options, largest) if options.users is None else options.users
-    values = (SEARCH_DEFAULTS if search else {}) | _values(options, SweepPlan)
+    defaults = (SEARCH_DEFAULTS if search else {}) if pools is None else APPLICATION_DEFAULTS
+    values = defaults | _values(options, SweepPlan)
     plan = SweepPlan(**values | {"sizes": sizes, "users": users, "workload": workload, "search": search})
     _require_room_for_a_step(options, plan)
     return plan
@@ -78,13 +86,14 @@ def _values(options: SweepOptions, record: type) -> dict[str, Any]:
     return {name: getattr(options, name) for name in options.chosen if name in names}
 
 
-def _search(options: SweepOptions, start: int, recorded: tuple[int, int] | None) -> Search:
-    """Return a search around the formula's size.
+def _search(options: SweepOptions, connections: int, recorded: tuple[int, int] | None, pools: int) -> Search:
+    """Return a search around the size that the formula's connections give each pool.
 
     Its bounds are those of the recording; without a recording, the users must be able to fill the largest pool.
     """
+    start = ceil(connections / pools)
     furthest = min(FURTHEST * start, LARGEST_POOL)
-    largest = furthest if options.users is None else min(furthest, max(1, options.users // 2))
+    largest = furthest if options.users is None else min(furthest, max(1, options.users // (2 * pools)))
     smallest, largest = recorded or (1, largest)
     return Search(
         start=min(max(start, smallest), largest), smallest=smallest, largest=largest, **_values(options, Search)
@@ -95,7 +104,7 @@ def _refuse_mixture(options: SweepOptions, search: Search | None) -> None:
     """Raise BadInput for repeats of a search, and for the budget or the interval of a grid."""
     if search is not None and options.repeats is not None:
         raise BadInput(
-            f"{options.named('repeats')}: a search chooses its repeats itself: name `sizes`, or give a `budget_seconds`"
+            f"{options.named('repeats')}: a search chooses its repeats itself: leave it out, or name `sizes`"
         )
     for name in ("budget_seconds", "interval"):
         if search is None and getattr(options, name) is not None:

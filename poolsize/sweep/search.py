@@ -7,6 +7,7 @@ every decisive size twice.
 """
 
 from collections.abc import Sequence
+from math import ceil
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,10 +46,11 @@ def next_of_search(plan: SweepPlan, search: Search, steps: Sequence[Step]) -> Pl
 
 
 def seconds_left(plan: SweepPlan, steps: Sequence[Step]) -> int | None:
-    """Return the rest of a search's budget, in seconds of load; None for a grid."""
+    """Return the rest of a search's budget, in seconds of load and of changes of size; None for a grid."""
     if plan.search is None:
         return None
-    return plan.search.budget_seconds - sum(len(step.throughput) for step in steps if step.rate == plan.rate)
+    spent = sum(len(step.throughput) + step.change_seconds for step in steps if step.rate == plan.rate)
+    return plan.search.budget_seconds - ceil(spent)
 
 
 def _is_spent(plan: SweepPlan, steps: Sequence[Step]) -> bool:

@@ -1,6 +1,6 @@
-"""Samples the server's counters once a second; where the server runs on this machine, also its process's counters."""
+"""Samples counters once a second: of the database server, and of the processes on this machine that are measured."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from time import monotonic
@@ -27,22 +27,27 @@ BUSY = ("user", "nice", "system", "irq", "softirq", "steal")
 """Kinds of CPU time that no other work can use; time spent waiting for the disk is free for others."""
 
 
-class ServerSampler:
-    """Samples counters in the background between start and stop.
+class Sampler:
+    """Samples counters in the background between start and stop: of the server, of its process, and of this machine.
 
     A counter that can't be read is left out. notes: sentences that name such counters, and the reason.
     """
 
-    def __init__(self, url: URL) -> None:
-        """Connect to the server. Raises BadInput when it can't be reached."""
-        self._connection = connect(url)
-        self._process = server_process(url)
+    def __init__(self, url: URL | None, of_application: Mapping[str, Callable[[], float | None]] | None = None) -> None:
+        """Connect to the server. Raises BadInput when it can't be reached.
+
+        url: of the server, or None where an application's database is not known.
+        of_application: counter -> the function that reads it, of the application that is measured.
+        """
+        self._connection = connect(url) if url is not None else None
+        self._process = server_process(url) if url is not None else None
+        self._of_application = of_application or {}
         self._probe = SpeedProbe()
         self._before = OtherPrograms.now()
         self._samples: list[dict[str, float]] = []
         self._stopping = Event()
         self._sampling = gevent.Greenlet(self._sample)
-        self.notes = self._notes(local=is_local(url))
+        self.notes = self._notes(local=is_local(url)) if url is not None else ()
 
     def start(self) -> None:
         """Drop earlier samples, and read the counters now and then once a second."""
@@ -78,10 +83,16 @@ class ServerSampler:
         """The cores of this machine that the load or a local server may use; empty where the system does not say."""
         return usable_cores(self._process)
 
+    @property
+    def connection_ids(self) -> set[int]:
+        """The server's id of the sampler's own connection; empty without a server."""
+        return {self._connection.thread_id()} if self._connection is not None else set()
+
     def close(self) -> None:
         """Stop sampling, and close the connection."""
         self.stop()
-        self._connection.close()
+        if self._connection is not None:
+            self._connection.close()
 
     def _sample(self) -> None:
         started = monotonic()
@@ -93,8 +104,10 @@ class ServerSampler:
                 before, before_at = after, after_at
 
     def _read(self) -> dict[str, float]:
-        with self._connection.cursor() as cursor:
-            counters = read_status(cursor)
+        counters: dict[str, float] = {}
+        if self._connection is not None:
+            with self._connection.cursor() as cursor:
+                counters = read_status(cursor)
         for name, read in self._process_counters():
             with suppress(psutil.Error, AttributeError, OSError):
                 if (value := read()) is not None:
@@ -108,17 +121,19 @@ class ServerSampler:
         return {name: float(value) for name, value in counters.items() if value is not None}
 
     def _process_counters(self) -> Iterable[tuple[str, Callable[[], float | None]]]:
-        """Return each counter of the server's process: its name, and the function that reads it."""
-        process = self._process
+        """Return each counter of a process on this machine: its name, and the function that reads it."""
+        process, machine = self._process, (("machine_cpu", _machine_cpu_seconds), ("machine_cores", _machine_cores))
+        yield from self._of_application.items()
+        if process is None and not self._of_application:
+            return
+        yield from machine
         if process is None:
-            return ()
-        return (
+            return
+        yield from (
             ("process_cpu", lambda: float(sum(process.cpu_times()[:2]))),
             ("process_cores", lambda: float(len(process.cpu_affinity()))),
             ("process_context_switches", lambda: _context_switches(process)),
             ("process_written_bytes", lambda: float(process.io_counters().write_bytes)),
-            ("machine_cpu", _machine_cpu_seconds),
-            ("machine_cores", lambda: float(psutil.cpu_count() or 1)),
         )
 
     def _notes(self, *, local: bool) -> tuple[str, ...]:
@@ -193,6 +208,10 @@ def _context_switches(process: psutil.Process) -> float | None:
         with suppress(psutil.Error):
             switches += sum(psutil.Process(thread.id).num_ctx_switches())
     return float(switches)
+
+
+def _machine_cores() -> float:
+    return float(psutil.cpu_count() or 1)
 
 
 def _machine_cpu_seconds() -> float:

@@ -1,2 +1,2 @@
--- Which connections can this account see? Without the PROCESS privilege: its own, which are the ones to count.
+-- Which connections can this account see? Without the PROCESS privilege: its own.
 SHOW PROCESSLIST

@@ -6,6 +6,7 @@ from poolsize.facts.status import COUNTERS, GAUGES
 from poolsize.present.reference.markdown import GENERATED, table
 from poolsize.present.reference.records import explained_fields
 from poolsize.runs.check import CheckResult
+from poolsize.runs.measured_application import MeasuredApplication
 from poolsize.runs.plan import Search, SearchEnd, SweepPlan
 from poolsize.runs.run import Calibration, Latencies, Setting, Step, Worker
 from poolsize.runs.stopped import Stopped
@@ -32,6 +33,7 @@ RECORDS = {
     Setting: "setting: where and how the run was measured",
     Machine: "setting.client: the machine of the load generator",
     Server: "setting.server: the database",
+    MeasuredApplication: "setting.application: the application whose pool was measured",
     SweepPlan: "setting.plan: which steps to measure",
     Search: "setting.plan.search: the bounds of a search",
     Calibration: "calibration: the cost of one worker",

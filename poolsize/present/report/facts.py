@@ -2,8 +2,9 @@
 
 from poolsize.analysis.analysis import Analysis
 from poolsize.facts.server import Server
+from poolsize.runs.measured_application import MeasuredApplication
 from poolsize.runs.plan import PoolKind
-from poolsize.runs.run import Run
+from poolsize.runs.run import Run, Setting
 from poolsize.runs.speed import usual_speed
 from poolsize.units import count, minutes, number
 
@@ -15,10 +16,11 @@ SQLALCHEMY_POOL = "SQLAlchemy's own QueuePool; users let other users run between
 def facts(analysis: Analysis) -> tuple[tuple[str, str], ...]:
     """Return name and value of each fact, in the order of the page."""
     run, setting, plan = analysis.run, analysis.setting, analysis.setting.plan
-    measured_on = _server_and_load(run, setting.server) if setting.server else [("Recording", setting.recording or "")]
     return (
         ("Workload", plan.workload),
-        *measured_on,
+        *(_application(setting.application) if setting.application else []),
+        *(_server(setting, setting.server) if setting.server else []),
+        *(_load(run) if setting.recording is None else [("Recording", setting.recording)]),
         ("Steps", f"{len(run.steps)}, each with {plan.step_seconds} s or more of counted time"),
         ("Warm-up", f"{plan.warm_up_seconds} s or more before the counted time of each step"),
         ("Replayed load" if setting.recording else "Load", minutes(run.load_seconds)),
@@ -27,11 +29,17 @@ def facts(analysis: Analysis) -> tuple[tuple[str, str], ...]:
     )
 
 
-def _server_and_load(run: Run, server: Server) -> Facts:
-    setting, plan, client = run.setting, run.plan, run.setting.client
+def _application(application: MeasuredApplication) -> Facts:
+    how = "started for each pool size" if application.started else "running, its pool resized by a command"
+    return [
+        ("Application", f"{application.host}, {how}"),
+        ("Instances", f"{application.instances:,}, with {count(application.processes, 'process', 'processes')} each"),
+    ]
+
+
+def _server(setting: Setting, server: Server) -> Facts:
     started = ", started for this run" if setting.private else ""
     options = "".join(f", {name}={value}" for name, value in setting.server_options.items())
-    workers, speed = count(run.workers, "worker"), usual_speed(run)
     return [
         ("Server", f"{server.flavor} {server.version}{started}{options}"),
         ("Database host", f"{count(setting.cores, 'core')} ({setting.cores_from}), {count(setting.disks, 'disk')}"),
@@ -39,7 +47,14 @@ def _server_and_load(run: Run, server: Server) -> Facts:
         ("Buffer pool", f"{number(server.buffer_pool_bytes / 2**20)} MiB"),
         ("Commits wait for the disk", "yes" if server.durable else "no"),
         *([("Schema", f"{setting.schema}, your own")] if setting.schema else []),
-        *([("Pool", SQLALCHEMY_POOL)] if plan.pool == PoolKind.SQLALCHEMY else []),
+        *([("Pool", SQLALCHEMY_POOL)] if setting.plan.pool == PoolKind.SQLALCHEMY else []),
+    ]
+
+
+def _load(run: Run) -> Facts:
+    plan, client = run.plan, run.setting.client
+    workers, speed = count(run.workers, "worker"), usual_speed(run)
+    return [
         ("Load generator", f"{workers}, {client.usable_cpus:g} CPUs, {client.system}"),
         *(
             [("Usual speed of its machine", f"{number(round(speed, 1))} MB/s in a fixed piece of work")]

@@ -1,0 +1,137 @@
+"""The set-up of an application's sweep on the master: its plan, its run, the service, and what watches them."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pymysql
+from locust.env import Environment
+from locust.runners import MasterRunner
+from sqlalchemy import URL
+
+from poolsize.errors import BadInput, WorkFailed
+from poolsize.facts.server import Server, account_connections, open_connections, read_server
+from poolsize.locust.conversation import Conversation
+from poolsize.locust.prepare import LIBRARIES
+from poolsize.locust.progress_pipe import ProgressPipe
+from poolsize.locust.request_master import RequestGenerator
+from poolsize.locust.request_worker import RequestWorker
+from poolsize.locust.set_up import ReadySweep
+from poolsize.locust.workers import Workers
+from poolsize.runs.plan import SweepPlan
+from poolsize.runs.run import Run
+from poolsize.runs.store import RunWriter
+from poolsize.sweep.application_file import Application
+from poolsize.sweep.opening import new_file, new_setting, resumed_run
+from poolsize.sweep.options import SweepOptions
+from poolsize.sweep.planning import plan_for
+from poolsize.sweep.workload import workload_of
+from poolsize.target.application.service import Service
+from poolsize.target.connection import connect, database_url, given_host, is_local
+from poolsize.target.sampler import Sampler
+from poolsize.units import count
+
+OWN_CONNECTIONS = 2
+"""They count the application's connections, and read counters."""
+
+
+@contextmanager
+def set_up_application(
+    environment: Environment, options: SweepOptions, application: Application, progress: ProgressPipe
+) -> Iterator[ReadySweep]:
+    """Yield the sweep of an application; leaving ends the application, or puts its old pool size back.
+
+    Raises BadInput for options that an application's sweep does not support, and for an application that is not the
+    one that the resumed run began with.
+    """
+    runner = environment.runner
+    assert runner is not None
+    url = database_url(application.database_url) if application.database_url else None
+    run, path = _run(options, application, url)
+    with ExitStack() as stack:
+        writer = stack.enter_context(RunWriter(path, run.setting, resume=options.resume is not None))
+        service = stack.enter_context(closing(Service(application, _log_of(path))))
+        if not isinstance(runner, MasterRunner):
+            stack.enter_context(closing(RequestWorker(environment)))
+        workers = Workers(runner, run.plan.users)
+        sampler = Sampler(url, service.counters)
+        counter = _counter(url, application.file.account, sampler.connection_ids)
+        count_connections = stack.enter_context(counter)
+        generator = RequestGenerator(
+            workers, run.plan, Conversation(runner, workers, progress), service, sampler, count_connections
+        )
+        stack.enter_context(closing(generator))
+        yield ReadySweep(run, (), workers, generator, writer, starts_users=True)
+
+
+def _log_of(run_path: Path) -> Path:
+    """Return the file for the output of a run's application, beside the run."""
+    return run_path.with_name(f"{run_path.name}.application.log")
+
+
+def _run(options: SweepOptions, application: Application, url: URL | None) -> tuple[Run, Path]:
+    """Return the run, new or resumed, and its path. url: of the application's database, or None."""
+    workload = workload_of(application.locustfile, str(application.locustfile))
+    resumed = resumed_run(options, workload)
+    if resumed is not None and options.resume is not None:
+        _require_same(options, resumed, application)
+        return resumed, options.resume
+    pools = application.measured.pools
+    plan = plan_for(options, workload.name, pools=pools)
+    server = _server(url, plan, pools)
+    local = is_local(url) if url is not None else False
+    setting = new_setting(options, plan, workload, server=server, local=local, libraries=LIBRARIES)
+    host = given_host(url) if url is not None else None
+    setting = replace(setting, private=False, own_wait_time=True, given_host=host, application=application.measured)
+    return Run(setting, ()), new_file(options.output, workload)
+
+
+def _server(url: URL | None, plan: SweepPlan, pools: int) -> Server | None:
+    """Return the facts of the application's database, or None where it is not known.
+
+    Raises BadInput where the server does not admit the connections of the largest size.
+    """
+    if url is None:
+        return None
+    with closing(connect(url)) as connection, connection.cursor() as cursor:
+        server, others = read_server(cursor), open_connections(cursor) - 1
+    free = server.free_connections(others, OWN_CONNECTIONS)
+    if plan.largest * pools > free:
+        variable, limit = server.limit
+        raise BadInput(
+            f"`sizes` {plan.largest}: {count(pools, 'pool')} of that size need {plan.largest * pools} connections, and "
+            f"the server admits {limit} ({variable}), of which {free} are free: name smaller `sizes`"
+        )
+    return server
+
+
+def _require_same(options: SweepOptions, run: Run, application: Application) -> None:
+    before = run.setting.application
+    if before is None:
+        raise BadInput(f"{options.named('resume')}: the run began without an `application`: leave it out")
+    if before.sha256 != application.sha256:
+        raise BadInput(
+            f"{options.named('resume')}: {application.typed} has changed since the run began: start a new run"
+        )
+
+
+@contextmanager
+def _counter(url: URL | None, account: str | None, connection_ids: set[int]) -> Iterator[Callable[[], int | None]]:
+    """Yield a function that returns the application's connections by the server's count; None without a database.
+
+    account: of the application; None for the URL's. connection_ids: the sampler's, which may have the same account.
+    """
+    if url is None:
+        yield lambda: None
+        return
+    with closing(connect(url)) as connection, connection.cursor() as cursor:
+        own = connection_ids | {connection.thread_id()}
+
+        def count_now() -> int:
+            try:
+                return len(account_connections(cursor, account or url.username or "") - own)
+            except pymysql.MySQLError as error:
+                raise WorkFailed(f"the database can't be asked for its connections: {error.args[-1]}") from None
+
+        yield count_now

@@ -1,0 +1,141 @@
+"""The file that describes an application whose pool a sweep measures: `poolsize sweep --application shop.toml`."""
+
+import hashlib
+import os
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from poolsize.errors import BadInput
+from poolsize.runs.measured_application import MeasuredApplication
+from poolsize.toml_file import read_toml, record
+
+PLACEHOLDER = "{pool_size}"
+"""Stands for the pool size of a step, in a command and in a variable of the environment."""
+
+
+@dataclass(frozen=True)
+class ApplicationFile:
+    """An application, with the keys of its TOML file as fields.
+
+    locustfile: path of the Locust file that drives the service, from the file's folder. host: the service's URL.
+    start: command that starts the application, for each step; it ends after the step. It runs without a shell.
+    environment: variable -> value, added to the environment of `start`, `resize`, `settled` and `restore`.
+    directory: where these commands run, from the file's folder; by default that folder.
+    resize: command that gives a running application another pool size, in place of `start`.
+    settled: command that ends when the new size is in force. restore: command that puts the old size back.
+    ready: URL that answers with a status below 400 once the service can work. ready_seconds: longest wait for that.
+    instances: of the application. processes: of each instance. Each process has a pool of its own.
+    database: URL of the database, or the name of an environment variable that holds it; only read. account: the
+    application's account on the database; by default the URL's.
+    """
+
+    locustfile: str
+    host: str
+    start: str | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)
+    directory: str = "."
+    resize: str | None = None
+    settled: str | None = None
+    restore: str | None = None
+    ready: str | None = None
+    ready_seconds: float = 120.0
+    instances: int = 1
+    processes: int = 1
+    database: str | None = None
+    account: str | None = None
+
+    def __post_init__(self) -> None:
+        """Raise BadInput for keys that contradict each other, or lack what a sweep needs."""
+        if (self.start is None) == (self.resize is None):
+            raise BadInput("give `start`, a command that starts the application, or `resize`, but not both")
+        self._require_pool_size()
+        for name in ("settled", "restore"):
+            if self.start is not None and getattr(self, name) is not None:
+                raise BadInput(f"{name} belongs to `resize`; an application with `start` ends after each step")
+        if self.start is not None and self.ready is None:
+            raise BadInput('an application with `start` needs ready = "http://...", a page that answers when it is up')
+        for name in ("host", "ready"):
+            url = getattr(self, name)
+            if url is not None and (urlsplit(url).scheme not in {"http", "https"} or not urlsplit(url).hostname):
+                raise BadInput(f"{name} {url}: write a URL such as http://127.0.0.1:8080")
+        for name in ("instances", "processes", "ready_seconds"):
+            if not getattr(self, name) > 0:
+                raise BadInput(f"{name} {getattr(self, name)}: give more than 0")
+
+    def _require_pool_size(self) -> None:
+        places = [self.start, *self.environment.values()] if self.start is not None else [self.resize, self.settled]
+        if not any(PLACEHOLDER in place for place in places if place):
+            where = "`start` and in `environment`" if self.start is not None else "`resize`"
+            raise BadInput(f"{PLACEHOLDER} is nowhere in {where}: write it where the application takes its pool size")
+
+
+@dataclass(frozen=True)
+class Application:
+    """An application's file with what its place adds. typed: its path as typed. sha256: hash of its text."""
+
+    typed: Path
+    sha256: str
+    file: ApplicationFile
+
+    @property
+    def locustfile(self) -> Path:
+        """The path of the Locust file."""
+        return self.typed.parent / self.file.locustfile
+
+    @property
+    def directory(self) -> Path:
+        """The folder in which the commands run."""
+        return self.typed.parent / self.file.directory
+
+    @property
+    def measured(self) -> MeasuredApplication:
+        """What a run stores of the application."""
+        file = self.file
+        started = file.start is not None
+        return MeasuredApplication(str(self.typed), self.sha256, file.host, started, file.instances, file.processes)
+
+    @property
+    def database_url(self) -> str | None:
+        """The database's URL, from the file or from the variable that it names; None without one. Raises BadInput."""
+        text = self.file.database
+        if text is None or "://" in text:
+            return text
+        if text not in os.environ:
+            raise BadInput(f"`application` {self.typed}: database {text}: neither a URL nor a variable that is set")
+        return os.environ[text]
+
+    def words(self, command: str, pool_size: int) -> list[str]:
+        """Return the words of a command for a pool size."""
+        return shlex.split(command.replace(PLACEHOLDER, str(pool_size)))
+
+    def environment(self, pool_size: int) -> dict[str, str]:
+        """Return the variables of the file for a pool size."""
+        return {name: value.replace(PLACEHOLDER, str(pool_size)) for name, value in self.file.environment.items()}
+
+
+def read_application(path: Path) -> Application:
+    """Return the application of a file. Raises BadInput for a file that no sweep can use."""
+    file = record(f"`application` {path}", ApplicationFile, read_toml("application", path))
+    application = Application(path, hashlib.sha256(path.read_bytes()).hexdigest(), file)
+    if not application.locustfile.is_file():
+        raise BadInput(f"`application` {path}: locustfile {file.locustfile}: there is no such file")
+    if not application.directory.is_dir():
+        raise BadInput(f"`application` {path}: directory {file.directory}: there is no such folder")
+    for name in ("start", "resize", "settled", "restore"):
+        _require_words(path, name, getattr(file, name))
+    return application
+
+
+def _require_words(path: Path, name: str, command: str | None) -> None:
+    """Raise BadInput for a command without a word, or with a quote that does not end."""
+    if command is None:
+        return
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise BadInput(f"`application` {path}: {name} {command}: {error}") from None
+    if not words:
+        raise BadInput(f"`application` {path}: {name} is empty")

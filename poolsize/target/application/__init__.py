@@ -1,0 +1,1 @@
+"""An application under test: its process, its pool size, its readiness."""

@@ -1,0 +1,44 @@
+"""TOML -> records: the files that people write for poolsize, with errors that name the key and the value."""
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+
+from poolsize.errors import BadInput, did_you_mean
+
+R = TypeVar("R")
+
+
+def read_toml(name: str, path: Path) -> dict[str, Any]:
+    """Return the tables of a TOML file. name: of the parameter that names the file. Raises BadInput."""
+    try:
+        return tomllib.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise BadInput(f"`{name}` {path} can't be read: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise BadInput(f"`{name}` {path} is no TOML: {error}") from None
+
+
+def record(where: str, kind: type[R], table: dict[str, Any]) -> R:
+    """Return the record, a dataclass, of a table whose keys are the record's fields.
+
+    where: begins the error. Raises BadInput for an unknown key, a missing key, and a wrong value.
+    """
+    known = TypeAdapter(kind)
+    keys = tuple(getattr(kind, "__dataclass_fields__", ()))
+    for key in table:
+        if key not in keys:
+            way_out = did_you_mean(key, keys) or f": the keys are {', '.join(keys)}"
+            raise BadInput(f"{where}: {key} is unknown{way_out}")
+    try:
+        return known.validate_json(json.dumps(table, default=str), strict=True)
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(str(part) for part in first["loc"]) or kind.__name__
+        given = "" if first["type"] == "missing" else f" {first['input']!r}"
+        raise BadInput(f"{where}: {key}{given}: {first['msg']}") from None
+    except BadInput as error:
+        raise BadInput(f"{where}: {str(error).replace('`', '')}") from None

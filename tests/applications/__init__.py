@@ -1,0 +1,1 @@
+"""Small services, as users write them, whose pools the tests measure."""

@@ -1,0 +1,71 @@
+"""A task service: FastAPI and SQLAlchemy under uvicorn; `python -m tests.applications.fastapi_tasks PORT`.
+
+SHOP_DATABASE holds the database's URL, POOL_SIZE the size of the pool. BUSY_MS is CPU time that each request takes
+beside the database. THREADS is the number of the service's worker threads.
+"""
+
+import os
+import sys
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from uuid import uuid4
+
+import uvicorn
+from anyio import to_thread
+from fastapi import FastAPI
+from sqlalchemy import create_engine, text
+
+BUSY_SECONDS = float(os.environ.get("BUSY_MS", "0")) / 1000
+THREADS = int(os.environ.get("THREADS", "100"))
+
+engine = create_engine(
+    os.environ["SHOP_DATABASE"], pool_size=int(os.environ["POOL_SIZE"]), max_overflow=0, pool_timeout=30
+)
+
+
+@asynccontextmanager
+async def with_threads(_: FastAPI) -> AsyncIterator[None]:
+    """Give the service its worker threads."""
+    to_thread.current_default_thread_limiter().total_tokens = THREADS
+    yield
+
+
+app = FastAPI(lifespan=with_threads)
+
+
+@app.get("/health")
+def health() -> str:
+    """Answer that the service works: its database does."""
+    with engine.connect() as connection:
+        connection.execute(text("SELECT 1"))
+    return "up"
+
+
+@app.post("/tasks")
+def create() -> str:
+    """Insert a task."""
+    task_id = uuid4().hex
+    with engine.begin() as connection:
+        connection.execute(text("INSERT INTO tasks (task_id) VALUES (:task_id)"), {"task_id": task_id})
+    _be_busy()
+    return task_id
+
+
+@app.get("/tasks")
+def newest() -> list[str]:
+    """Return the last ten tasks."""
+    with engine.connect() as connection:
+        rows = connection.execute(text("SELECT task_id FROM tasks ORDER BY id DESC LIMIT 10")).all()
+    _be_busy()
+    return [row[0] for row in rows]
+
+
+def _be_busy() -> None:
+    until = time.thread_time() + BUSY_SECONDS
+    while time.thread_time() < until:
+        pass
+
+
+if __name__ == "__main__":
+    uvicorn.run(app, host="127.0.0.1", port=int(sys.argv[1]), log_level="warning", access_log=False)

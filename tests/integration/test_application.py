@@ -1,0 +1,197 @@
+"""Sweeps of the pool inside an application: started for each size, resized, failing, killed."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from poolsize.runs.check import Check
+from poolsize.runs.run import Run
+from poolsize.runs.store import load_run
+from poolsize.target.private_server import PrivateServer
+from tests.applications.task_service import PASSWORD, TaskService, task_service
+from tests.conftest import ROOT, Command, assert_swept, curve_of, on_mariadb
+
+pytestmark = pytest.mark.server
+QUICKLY = ("--pool-sizes=1,4", "--users=12", "--warm-up=1s", "--step-time=2s", "--output=a.jsonl")
+GONE_SECONDS = 20
+
+
+@pytest.fixture
+def service(server: PrivateServer) -> Iterator[TaskService]:
+    with task_service(server) as made:
+        yield made
+
+
+def answers(service: TaskService) -> bool:
+    try:
+        with urllib.request.urlopen(f"{service.url}/health", timeout=2):  # noqa: S310 (the service of the test)
+            return True
+    except (urllib.error.URLError, OSError):
+        return False
+
+
+def assert_soon(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + GONE_SECONDS
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def assert_measured(run: Run, sizes: set[int]) -> None:
+    """Every size was measured with as many connections, and no request was lost."""
+    assert {step.pool_size for step in curve_of(run)} == sizes
+    for step in curve_of(run):
+        assert step.server_connections == step.pool_size
+        assert step.error_count == 0
+        assert step.change_seconds >= 0
+        assert set(step.kinds) == {"POST /tasks", "GET /tasks"}
+        assert sum(kind.transactions for kind in step.kinds.values()) == sum(step.counted)
+        assert step.latencies is not None
+        assert step.latencies.wait is step.latencies.usage is None
+
+
+def test_the_pool_inside_an_application_is_swept(service: TaskService, tmp_path: Path, poolsize: Command) -> None:
+    done = poolsize("sweep", "--application", str(service.file(tmp_path)), *QUICKLY)
+    assert_swept(done)
+    run = load_run(tmp_path / "a.jsonl")
+    assert_measured(run, {1, 4})
+    assert run.setting.application is not None
+    assert run.setting.application.started
+    assert not answers(service)
+    assert "tasks_locustfile" in done.stderr + poolsize("analyze", "a.jsonl").stdout
+    for file in ("a.jsonl", "a.jsonl.application.log"):
+        assert PASSWORD not in (tmp_path / file).read_text()
+    for command in (["report", "a.jsonl", "--output", "a.md"], ["compare", "a.jsonl", "a.jsonl"]):
+        assert "Traceback" not in poolsize(*command).stderr
+
+
+@on_mariadb
+def test_plain_locust_and_two_workers_do_the_same(service: TaskService, tmp_path: Path) -> None:
+    file = service.file(tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-m", "poolsize.locust", "-f", str(ROOT / "tests/applications/tasks_locustfile.py"),
+         "--headless", "--only-summary", f"--application={file}", "--processes=2", *QUICKLY],
+        cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+    run = load_run(tmp_path / "a.jsonl")
+    assert_measured(run, {1, 4})
+    assert {len(step.workers) for step in run.steps} == {2}
+    assert "poolsize recommend --run a.jsonl" in done.stderr
+    assert not answers(service)
+
+
+@on_mariadb
+@pytest.mark.parametrize(
+    ("changed", "code", "message"),
+    [
+        (("ready_seconds = 1", 'ready = "http://127.0.0.1:1/"'), 1, "the application was not ready within 1 s"),
+        (('start = "false {pool_size}"',), 1, "the application ended by itself, with exit code 1"),
+        (('start = "no-such-program {pool_size}"',), 1, "the application can't be started: no-such-program"),
+    ],
+)
+def test_an_application_that_does_not_start_says_why(
+    service: TaskService, tmp_path: Path, poolsize: Command, changed: tuple[str, ...], code: int, message: str
+) -> None:
+    done = poolsize("sweep", "--application", str(service.file(tmp_path, *changed)), *QUICKLY)
+    assert done.returncode == code
+    (line,) = [line for line in done.stderr.splitlines() if line.startswith("poolsize: error:")]
+    assert message in line
+    assert not answers(service)
+
+
+@on_mariadb
+def test_a_locust_file_with_an_error_names_its_line(service: TaskService, tmp_path: Path, poolsize: Command) -> None:
+    (tmp_path / "broken.py").write_text("from locust import HttpUser\nclass Shop(HttpUser:\n")
+    file = service.file(tmp_path, f'locustfile = "{tmp_path / "broken.py"}"')
+    done = poolsize("sweep", "--application", str(file), *QUICKLY)
+    assert done.returncode == 2
+    assert "broken.py" in done.stderr
+    assert "line 2" in done.stderr or ":2" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@on_mariadb
+def test_an_application_that_dies_keeps_the_steps_before(service: TaskService, tmp_path: Path) -> None:
+    run = tmp_path / "a.jsonl"
+    sweep = sweeping(service.file(tmp_path), tmp_path, "--pool-sizes=1,2,4", "--repeats=3")
+    assert_soon(lambda: run.exists() and '"step"' in run.read_text())
+    before = of_service(service)
+    assert_soon(lambda: bool(of_service(service)) and not {*of_service(service)} & {*before} and answers(service))
+    for process in of_service(service):
+        process.kill()
+    _, errors = sweep.communicate(timeout=60)
+    assert sweep.returncode == 1
+    assert "the application ended by itself, with exit code -9" in errors
+    assert "poolsize sweep --resume a.jsonl" in errors
+    assert load_run(run, torn_end=True).steps
+    assert not of_service(service)
+
+
+@on_mariadb
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+def test_a_killed_sweep_leaves_no_application(service: TaskService, tmp_path: Path, number: signal.Signals) -> None:
+    sweep = sweeping(service.file(tmp_path), tmp_path)
+    assert_soon(lambda: bool(of_service(service)))
+    sweep.send_signal(number)
+    sweep.communicate(timeout=60)
+    assert_soon(lambda: not of_service(service))
+
+
+@on_mariadb
+@pytest.mark.parametrize("number", [None, signal.SIGKILL, signal.SIGINT])
+def test_a_running_application_gets_its_old_size_back(
+    service: TaskService, tmp_path: Path, number: signal.Signals | None
+) -> None:
+    """The application is not started by the sweep: it goes on, and `restore` puts the old size back."""
+    environment = os.environ | {"SHOP_DATABASE": service.database, "POOL_SIZE": "3"}
+    running = subprocess.Popen(service.start.split(), cwd=ROOT, env=environment)
+    try:
+        assert_soon(lambda: answers(service))
+        size = tmp_path / "size"
+        size.write_text("old")
+        resize, restore = (f"sh -c 'echo {value} > {size}'" for value in ("{pool_size}", "old"))
+        file = service.file(
+            tmp_path, "start = 0", f'resize = "{resize}"', f'restore = "{restore}"', 'database = "UNSET"'
+        )
+        text = "\n".join(
+            line for line in file.read_text().splitlines() if not line.startswith(("start", "database", "environment"))
+        )
+        file.write_text(text + "\n")
+        sweep = sweeping(file, tmp_path)
+        if number is not None:
+            assert_soon(lambda: size.read_text().strip() in {"1", "4"})
+            sweep.send_signal(number)
+        sweep.communicate(timeout=90)
+        assert_soon(lambda: size.read_text().strip() == "old")
+        assert running.poll() is None
+        assert answers(service)
+        if number is None:
+            run = load_run(tmp_path / "a.jsonl")
+            assert {step.pool_size for step in run.steps} == {1, 4}
+            assert all(result.check is not Check.CONNECTIONS for step in run.steps for result in step.checks)
+    finally:
+        running.terminate()
+        running.wait()
+
+
+def sweeping(file: Path, folder: Path, *options: str) -> "subprocess.Popen[str]":
+    """A sweep of the application in the background."""
+    return subprocess.Popen(
+        [str(Path(sys.executable).with_name("poolsize")), "sweep", "--application", str(file), *QUICKLY, *options],
+        cwd=folder, text=True, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+    )  # fmt: skip
+
+
+def of_service(service: TaskService) -> list[psutil.Process]:
+    """The running processes of the service that poolsize started."""
+    words = service.start.split()
+    return [process for process in psutil.process_iter(["cmdline"]) if process.info["cmdline"] == words]

@@ -1,0 +1,59 @@
+"""The record of requests: each user's gaps, failed requests, and the seconds of several names."""
+
+import gevent
+
+from poolsize.load.recorder import histogram
+from poolsize.load.request_recorder import RequestRecorder
+from poolsize.load.worker_cost import Cost
+from poolsize.load.worker_report import WorkerReport
+
+MS = 1_000_000
+NO_COST = Cost(0.0, 0.0, 0.0)
+
+
+def test_each_user_has_gaps_of_its_own() -> None:
+    """Two users, each with two requests and 30 ms between them: no gap before the first, one of 30 ms or more after."""
+    recorder = RequestRecorder()
+
+    def user() -> None:
+        recorder.record("GET /", 5 * MS, None)
+        gevent.sleep(0.03)
+        recorder.record("GET /", 0, None)
+
+    gevent.joinall([gevent.spawn(user), gevent.spawn(user)], raise_error=True)
+    second = recorder.end_second()
+    assert second.transactions == 4
+    assert 0.06 <= second.gap_seconds < 10
+    assert len(recorder.served) == 2
+
+
+def test_a_failed_request_is_a_part_of_the_next_gap() -> None:
+    recorder = RequestRecorder()
+    recorder.record("GET /", 1 * MS, None)
+    gevent.sleep(0.02)
+    recorder.record("GET /", 20 * MS, "status_503")
+    recorder.record("GET /", 0, None)
+    second = recorder.end_second()
+    assert second.errors == {"status_503": 1}
+    assert second.transactions == 2
+    assert second.gap_seconds >= 0.02
+    assert histogram([second.failed]).get_total_count() == 1
+
+
+def test_names_that_come_later_are_counted_too() -> None:
+    recorder = RequestRecorder()
+    assert recorder.end_second().transactions == 0
+    recorder.record("GET /", MS, None)
+    recorder.end_second()
+    recorder.record("POST /tasks", 2 * MS, None)
+    recorder.record("GET /", MS, None)
+    recorder.end_second()
+    report = WorkerReport.of(2, [], recorder.seconds, NO_COST)
+    assert {name: kind.transactions for name, kind in report.kinds.items()} == {"GET /": 2, "POST /tasks": 1}
+
+
+def test_a_single_name_has_no_kinds() -> None:
+    recorder = RequestRecorder()
+    recorder.record("GET /", MS, None)
+    recorder.end_second()
+    assert WorkerReport.of(1, [], recorder.seconds, NO_COST).kinds == {}
