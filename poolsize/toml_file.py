@@ -10,6 +10,8 @@ from pydantic import TypeAdapter, ValidationError
 from poolsize.errors import BadInput, did_you_mean
 
 R = TypeVar("R")
+SECRET = {"environment", "database"}
+"""Keys whose values may hold a password, so that no error shows them."""
 
 
 def read_toml(name: str, path: Path) -> dict[str, Any]:
@@ -38,7 +40,8 @@ def record(where: str, kind: type[R], table: dict[str, Any]) -> R:
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(str(part) for part in first["loc"]) or kind.__name__
-        given = "" if first["type"] == "missing" else f" {first['input']!r}"
+        is_secret = key.partition(".")[0] in SECRET
+        given = "" if first["type"] == "missing" or is_secret else f" {first['input']!r}"
         raise BadInput(f"{where}: {key}{given}: {first['msg']}") from None
     except BadInput as error:
         raise BadInput(f"{where}: {str(error).replace('`', '')}") from None

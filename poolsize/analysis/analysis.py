@@ -157,7 +157,9 @@ def analyze(run: Run, tolerance: float = TOLERANCE) -> Analysis:
     noise = RunNoise.of(list(by_size.values()))
     timeout_ms = run.timeout_ms
     sizes = tuple(
-        size_summary(group, service_demands_at(ascending, pool_size, run.setting.cores), noise, timeout_ms)
+        size_summary(
+            group, service_demands_at(ascending, pool_size, run.setting.cores), noise, timeout_ms, run.setting.pools
+        )
         for pool_size, group in by_size.items()
     )
     observed = observations(steps)

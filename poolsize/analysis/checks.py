@@ -2,6 +2,7 @@
 
 from math import isfinite, sqrt
 
+from poolsize.analysis.pool_counters import wanting_requests
 from poolsize.analysis.rate_evidence import rate_evidence
 from poolsize.analysis.stats.percentiles import mean_ms
 from poolsize.analysis.stats.steady_state import drift
@@ -18,6 +19,8 @@ CROWDED, OTHERS = 0.85, 0.2
 """Shares of a machine's cores. CROWDED: the machine is short of cores. OTHERS: more than an idle machine uses."""
 FILLED = 1.1
 """Users per connection that keep a pool full: with hardly more than one each, some connections idle."""
+NEARLY = 0.9
+"""Requests per connection, by metrics that are read once a second, from which on a pool counts as full."""
 
 
 def check_step(step: Step, error_budget: float, pools: int = 1) -> tuple[CheckResult, ...]:
@@ -36,6 +39,7 @@ def check_step(step: Step, error_budget: float, pools: int = 1) -> tuple[CheckRe
         quiet(step),
         generator(step),
         pool_can_fill(step, pools),
+        *([] if wanting_requests(step, pools) is None else [service_threads(step, pools)]),
     )
 
 
@@ -92,14 +96,17 @@ def mean_total_ms(step: Step) -> float:
 def connections(step: Step, pools: int = 1) -> CheckResult:
     """Check that the server counts exactly as many connections as the pool has.
 
-    The pools of an application are counted together. Where the application's database is not known, nothing is checked.
+    The pools of an application are counted together, and may have fewer: a pool may open connections when it needs
+    them. Where the application's database is not known, nothing is checked.
 
     Figures: `server_connections` by the server's count; `pool_size`; `pools`, their number, where it is not 1.
     """
     values: dict[str, Value] = {"server_connections": step.server_connections, "pool_size": step.pool_size}
     if pools > 1:
         values["pools"] = pools
-    return CheckResult(Check.CONNECTIONS, step.server_connections == pools * step.pool_size, values)
+    counted, own = step.server_connections or 0, pools * step.pool_size
+    passed = counted == own if step.knows_usage else 0 < counted <= own
+    return CheckResult(Check.CONNECTIONS, passed, values)
 
 
 def errors(step: Step, budget: float) -> CheckResult:
@@ -201,4 +208,24 @@ def pool_can_fill(step: Step, pools: int = 1) -> CheckResult:
         Check.USERS_LIMITED,
         step.rate is not None or (connections < step.users and wanting_users >= FILLED * step.pool_size),
         {"pool_size": step.pool_size, "wanting_users": wanting_users, "users": step.users},
+    )
+
+
+def service_threads(step: Step, pools: int) -> CheckResult:
+    """Check that the service of an application lets enough requests ask for a connection to fill the pool.
+
+    A service works on as many requests at a time as it has worker threads. With fewer threads than connections, the
+    pool is never full, however many users wait for a response. The application's metrics show that; without metrics, a
+    pool that opened fewer connections than it may.
+
+    Figures: `pool_size`; `wanting_requests` of a pool that held a connection or waited for one, on average;
+    `waiting_users` of a pool that waited for a response.
+    """
+    wanting = wanting_requests(step, pools) or 0.0
+    waiting_users = step.mean_throughput * mean_total_ms(step) / 1000 / pools
+    enough_users = waiting_users >= FILLED * step.pool_size
+    return CheckResult(
+        Check.SERVICE_THREADS,
+        not enough_users or wanting >= NEARLY * step.pool_size,
+        {"pool_size": step.pool_size, "wanting_requests": wanting, "waiting_users": waiting_users},
     )

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 
+from poolsize.analysis.pool_counters import mean_times_ms
 from poolsize.analysis.rate_evidence import utilisation
 from poolsize.analysis.run_noise import RunNoise
 from poolsize.analysis.service_demand import ServiceDemands
@@ -42,7 +43,7 @@ class SizeSummary:
     repeats: number of these steps. throughput: transactions per second with its 95 % interval.
     wait, usage, total: milliseconds; the percentiles of the total time count failed transactions (see total_times).
         In a replay all are NaN but total.p95, the mean of the p95 of each second. Of an application, wait and usage
-        are NaN.
+        have a mean alone, by its metrics; without metrics all are NaN.
     kinds: kind of transaction -> its figures; empty for a workload with one kind.
     intervals: latency -> quantile -> its 95 % interval in milliseconds; empty for runs without sections.
     errors: failed transactions. failed_checks: of all these steps.
@@ -79,14 +80,19 @@ class SizeSummary:
 
 
 def size_summary(
-    steps: Sequence[Step], demands: ServiceDemands | None, noise: RunNoise, timeout_ms: float
+    steps: Sequence[Step], demands: ServiceDemands | None, noise: RunNoise, timeout_ms: float, pools: int = 1
 ) -> SizeSummary:
     """Return the summary of one pool size.
 
     steps: one or more, all of that size. demands: its service demands. noise: of the whole run.
     timeout_ms: how long a user waits for a connection; a failed transaction counts as that long, or longer.
+    pools: number of pools of that size.
     """
     latencies = _latencies(steps, timeout_ms)
+    if not steps[0].knows_usage:
+        times_ms = [mean_times_ms(step, pools) for step in steps]
+        for name, values in zip(("wait", "usage"), zip(*times_ms, strict=True), strict=True):
+            latencies[name] = replace(UNKNOWN, mean=fmean(values))
     return SizeSummary(
         pool_size=steps[0].pool_size,
         repeats=len(steps),

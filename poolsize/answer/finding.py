@@ -70,6 +70,7 @@ class Code(StrEnum):
     CORES_ASSUMED = "cores_assumed"
     THREAD_POOL = "thread_pool"
     EACH_POOL = "each_pool"
+    SIZE_NOT_SEEN = "size_not_seen"
     TOTAL = "total"
     # why there is no answer
     RATE_NOT_SERVED = "rate_not_served"

@@ -26,6 +26,7 @@ DOUBTS = frozenset(
         Code.STILL_RISING,
         Code.SMALLEST_SIZE,
         Code.LIMIT_BROKEN,
+        Code.SIZE_NOT_SEEN,
     }
 )
 """Findings that put a pool size in doubt: whoever uses the size must read them."""
@@ -152,7 +153,7 @@ def _enough_users(analysis: "Analysis") -> int:
     """
     largest, valid = analysis.sizes[-1].pool_size, analysis.valid_sizes
     target = min(largest, 4 * (valid[-1] if valid else analysis.sizes[0]).pool_size)
-    return max(4 * largest, 2 * analysis.setting.plan.users, users_for(analysis, target))
+    return max(4 * largest * analysis.setting.pools, 2 * analysis.setting.plan.users, users_for(analysis, target))
 
 
 def _is_still_rising(analysis: "Analysis", largest: int) -> bool:

@@ -57,7 +57,7 @@ DECIDING = {Code.FLEET_LIMIT, Code.FLEET_FLOOR}
     "--run",
     "run_path",
     metavar="RUN",
-    help="Take --size from this measured run. The limit for waiting then follows from its wait times.",
+    help="Take --size from this measured run. The longest wait for a connection then follows from its wait times.",
 )
 @click.option(
     "--url", envvar="POOLSIZE_URL", help="Read wait_timeout and limits of this server. POOLSIZE_URL sets it too."
@@ -156,6 +156,9 @@ def _recommended(options: dict[str, Any], stack: Stack | None, *, as_json: bool)
         analysis, answer = measured_answer(run_path)
         assert answer.pool_size
         size, losses = answer.pool_size * (answer.pools or 1), losses_of(analysis, answer)
+        swept = analysis.setting.application
+        if swept is not None and not has_fleet(options):
+            options = options | {"instances": swept.instances, "processes": swept.processes}
         measured, of_run = measured_times(analysis, answer), SizeOfRun.of(run_path, answer)
         measured_server = analysis.setting.server
         if measured_server and measured_server.thread_pool:

@@ -68,9 +68,10 @@ def fleet(
 ) -> None:
     """Divide the database's connections among services, instances and processes.
 
-    While the usual number of instances runs (--instances), all pools together stay within --size. In a rolling deploy
-    at the autoscaler's maximum, they stay within --max-connections, or within the limit of the server at --url. Each
-    pool has at least 1 connection, or more if the threads of its process need more to avoid a deadlock.
+    While the usual number of instances runs (--instances), all pools together stay within --size, if the smallest
+    possible pools do. In a rolling deploy at the autoscaler's maximum, they stay within --max-connections, or within
+    the limit of the server at --url. Each pool has at least 1 connection, or more if the threads of its process need
+    more to avoid a deadlock.
     """
     if (size is None) == (run_path is None):
         raise BadInput("give the connections to divide: either --size, or a measured --run")

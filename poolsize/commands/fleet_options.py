@@ -60,7 +60,7 @@ def thread_options(command: Callable[..., None]) -> Callable[..., None]:
             help="Connections that a thread holds at once. With --app-threads, it gives the smallest pool without "
             "deadlocks.",
         ),
-        click.option("--app-threads", type=int, help="Threads in each process, of every service."),
+        click.option("--app-threads", type=int, help="Threads in each process; they share its pool."),
     ):
         command = option(command)
     return command

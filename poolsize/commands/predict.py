@@ -31,7 +31,8 @@ from poolsize.sweep.readers import milliseconds, pool_sizes, read, read_optional
 @click.option(
     "--pool-sizes",
     "sizes",
-    help="Sizes to predict, e.g. 8,16,32.  [default: the measured sizes, and 2 and 4 times the largest]",
+    help="Sizes to predict, e.g. 8,16,32.  [default: the measured sizes, and twice and 4 times the "
+    "largest, as far as users fill them]",
 )
 @plot_option
 @json_option

@@ -11,6 +11,10 @@ GAUGES = frozenset(
         "Threadpool_idle_threads",
         "process_cores",
         "application_cores",
+        "pool_active",
+        "pool_waiting",
+        "pool_max",
+        "pool_count",
         "machine_cores",
         "machine_speed",
     }
@@ -37,6 +41,14 @@ COUNTERS: Mapping[str, str] = {
     "Only of an application that the sweep started.",
     "application_cores": "Cores that the application's processes may use; a process of Python, Node.js, Ruby or PHP "
     "uses one.",
+    "pool_active": "Connections in use, by the application's metrics; this and the further counters of pools are sums "
+    "over the pools of the metrics page.",
+    "pool_waiting": "Requests that wait for a connection, by the application's metrics.",
+    "pool_max": "Connections that the pools may open, by the application's metrics.",
+    "pool_count": "Pools on the metrics page.",
+    "pool_wait_seconds": "Time that requests waited for a connection, in seconds, by the application's metrics.",
+    "pool_usage_seconds": "Time that connections were in use, in seconds, by the application's metrics.",
+    "pool_timeouts": "Requests for a connection that timed out, by the application's metrics.",
     "machine_cpu": "CPU time of the whole machine, in seconds: the number of busy cores.",
     "machine_cores": "Cores of the whole machine.",
     "machine_steal": "CPU time that the hypervisor gave to other machines, in seconds, on the master's machine.",

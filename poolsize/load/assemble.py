@@ -123,6 +123,8 @@ def _errors(seconds: Sequence[StepSecond]) -> dict[str, tuple[int, ...]]:
 def _kinds(reports: Sequence[WorkerReport]) -> dict[str, Kind]:
     """Return kind of transaction -> its part of the step, over all workers; empty for a workload with one kind."""
     names = dict.fromkeys(name for report in reports for name in report.kinds)
+    if len(names) < 2:
+        return {}
     parts = {name: [report.kinds[name] for report in reports if name in report.kinds] for name in names}
     return {
         name: Kind(

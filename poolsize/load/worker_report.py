@@ -72,8 +72,6 @@ def _sections(seconds: Sequence[WorkerSecond]) -> list[Sequence[WorkerSecond]]:
 
 def _kinds(seconds: Sequence[WorkerSecond]) -> dict[str, KindReport]:
     names = dict.fromkeys(name for second in seconds for name in second.kinds)
-    if len(names) < 2:
-        return {}
     parts = {name: [second.kinds[name] for second in seconds if name in second.kinds] for name in names}
     return {name: KindReport(sum(part.transactions for part in kind), _encoded(kind)) for name, kind in parts.items()}
 

@@ -25,7 +25,7 @@ from poolsize.runs.store import RunWriter
 from poolsize.sweep.application_file import Application
 from poolsize.sweep.opening import new_file, new_setting, resumed_run
 from poolsize.sweep.options import SweepOptions
-from poolsize.sweep.planning import plan_for
+from poolsize.sweep.planning import enough_users, plan_for
 from poolsize.sweep.workload import workload_of
 from poolsize.target.application.service import Service
 from poolsize.target.connection import connect, database_url, given_host, is_local
@@ -38,31 +38,50 @@ OWN_CONNECTIONS = 2
 
 @contextmanager
 def set_up_application(
-    environment: Environment, options: SweepOptions, application: Application, progress: ProgressPipe
+    environment: Environment,
+    options: SweepOptions,
+    application: Application,
+    progress: ProgressPipe,
+    on_failure: Callable[[str], None],
 ) -> Iterator[ReadySweep]:
     """Yield the sweep of an application; leaving ends the application, or puts its old pool size back.
 
+    on_failure: called with the reason when the old pool size can't be put back.
     Raises BadInput for options that an application's sweep does not support, and for an application that is not the
     one that the resumed run began with.
     """
     runner = environment.runner
     assert runner is not None
-    url = database_url(application.database_url) if application.database_url else None
-    run, path = _run(options, application, url)
+    with _naming_database(application):
+        url = database_url(application.database_url) if application.database_url else None
+        run, path = _run(options, application, url)
     with ExitStack() as stack:
         writer = stack.enter_context(RunWriter(path, run.setting, resume=options.resume is not None))
-        service = stack.enter_context(closing(Service(application, _log_of(path))))
+        service = stack.enter_context(_service(application, _log_of(path), on_failure))
         if not isinstance(runner, MasterRunner):
             stack.enter_context(closing(RequestWorker(environment)))
         workers = Workers(runner, run.plan.users)
         sampler = Sampler(url, service.counters)
-        counter = _counter(url, application.file.account, sampler.connection_ids)
+        counter = _counter(application, url, sampler.connection_ids)
         count_connections = stack.enter_context(counter)
         generator = RequestGenerator(
             workers, run.plan, Conversation(runner, workers, progress), service, sampler, count_connections
         )
         stack.enter_context(closing(generator))
         yield ReadySweep(run, (), workers, generator, writer, starts_users=True)
+
+
+@contextmanager
+def _service(application: Application, log: Path, on_failure: Callable[[str], None]) -> Iterator[Service]:
+    """Yield the service; leaving closes it, and reports a failure of that, which Locust would swallow."""
+    service = Service(application, log)
+    try:
+        yield service
+    finally:
+        try:
+            service.close()
+        except WorkFailed as error:
+            on_failure(str(error))
 
 
 def _log_of(run_path: Path) -> Path:
@@ -79,7 +98,13 @@ def _run(options: SweepOptions, application: Application, url: URL | None) -> tu
         return resumed, options.resume
     pools = application.measured.pools
     plan = plan_for(options, workload.name, pools=pools)
-    server = _server(url, plan, pools)
+    server = None
+    if url is not None:
+        with closing(connect(url)) as connection, connection.cursor() as cursor:
+            own = account_connections(cursor, _account(application, url))
+            server, others = read_server(cursor), open_connections(cursor) - 1
+        free = server.free_connections(max(0, others - len(own)), OWN_CONNECTIONS) // pools
+        plan = _limited_to(plan, options, server, free, pools)
     local = is_local(url) if url is not None else False
     setting = new_setting(options, plan, workload, server=server, local=local, libraries=LIBRARIES)
     host = given_host(url) if url is not None else None
@@ -87,23 +112,26 @@ def _run(options: SweepOptions, application: Application, url: URL | None) -> tu
     return Run(setting, ()), new_file(options.output, workload)
 
 
-def _server(url: URL | None, plan: SweepPlan, pools: int) -> Server | None:
-    """Return the facts of the application's database, or None where it is not known.
+def _limited_to(plan: SweepPlan, options: SweepOptions, server: Server, free: int, pools: int) -> SweepPlan:
+    """Return the plan within the server's limit: of a search, with a smaller largest size.
 
-    Raises BadInput where the server does not admit the connections of the largest size.
+    free: connections that the server admits for each of the pools. Raises BadInput for the user's own sizes above it.
     """
-    if url is None:
-        return None
-    with closing(connect(url)) as connection, connection.cursor() as cursor:
-        server, others = read_server(cursor), open_connections(cursor) - 1
-    free = server.free_connections(others, OWN_CONNECTIONS)
-    if plan.largest * pools > free:
-        variable, limit = server.limit
+    if plan.largest <= free:
+        return plan
+    variable, limit = server.limit
+    if plan.search is None or free < 1:
         raise BadInput(
-            f"`sizes` {plan.largest}: {count(pools, 'pool')} of that size need {plan.largest * pools} connections, and "
-            f"the server admits {limit} ({variable}), of which {free} are free: name smaller `sizes`"
+            f"`sizes` {plan.largest}: the server admits {count(limit, 'connection')} ({variable}), which leaves {free} "
+            f"for {'each of the pools' if pools > 1 else 'the pool'}: raise the limit, or name smaller `sizes`"
         )
-    return server
+    search = replace(plan.search, start=min(plan.search.start, free), largest=free)
+    return replace(plan, search=search, users=options.users or enough_users(options, free * pools))
+
+
+def _account(application: Application, url: URL) -> str:
+    """Return the application's account on the database, by default the URL's."""
+    return application.file.account or url.username or ""
 
 
 def _require_same(options: SweepOptions, run: Run, application: Application) -> None:
@@ -117,10 +145,20 @@ def _require_same(options: SweepOptions, run: Run, application: Application) -> 
 
 
 @contextmanager
-def _counter(url: URL | None, account: str | None, connection_ids: set[int]) -> Iterator[Callable[[], int | None]]:
+def _naming_database(application: Application) -> Iterator[None]:
+    """Name the application's file in an error about its database's URL."""
+    try:
+        yield
+    except BadInput as error:
+        message = str(error).replace("`url` (or POOLSIZE_URL)", "database").replace("`url`", "database")
+        raise BadInput(f"`application` {application.typed}: {message}") from error
+
+
+@contextmanager
+def _counter(application: Application, url: URL | None, connection_ids: set[int]) -> Iterator[Callable[[], int | None]]:
     """Yield a function that returns the application's connections by the server's count; None without a database.
 
-    account: of the application; None for the URL's. connection_ids: the sampler's, which may have the same account.
+    connection_ids: the sampler's, which may have the same account.
     """
     if url is None:
         yield lambda: None
@@ -130,7 +168,7 @@ def _counter(url: URL | None, account: str | None, connection_ids: set[int]) -> 
 
         def count_now() -> int:
             try:
-                return len(account_connections(cursor, account or url.username or "") - own)
+                return len(account_connections(cursor, _account(application, url)) - own)
             except pymysql.MySQLError as error:
                 raise WorkFailed(f"the database can't be asked for its connections: {error.args[-1]}") from None
 

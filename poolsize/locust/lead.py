@@ -67,6 +67,7 @@ class Lead:
             environment.events.spawning_complete.add_listener(lambda **_: self._users_started.set())
         environment.events.quitting.add_listener(self._clean_up)
         gevent.signal_handler(signal.SIGINT, self._interrupt)
+        self._progress.watch()
         self._sweeping.start()
 
     def _begin_without_users(self) -> None:
@@ -89,9 +90,8 @@ class Lead:
             self._ended = True
             self._runner.stop()
             generator.raise_failed_users()
-            has_answer = analyze(run).plateau is not None
-            self._environment.process_exit_code = 0 if has_answer else WorkFailed.exit_code
-            answer = "Answer" if has_answer else "No pool size is valid. The reason"
+            self._environment.process_exit_code = 0  # the sweep is complete, whether or not its steps are an answer
+            answer = "Answer" if analyze(run).plateau else "No pool size is valid. The reason"
             logger.info("%s: poolsize recommend --run %s", answer, ready.writer.path)
         except PoolsizeError as error:
             report_failure(self._progress, WorkFailed(str(error)))  # the options were valid: what failed is the work

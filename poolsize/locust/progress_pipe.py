@@ -1,8 +1,11 @@
 """The pipe on which a sweep sends its events, one line of JSON each, to the process that started it."""
 
 import os
+import select
 import signal
 from typing import Self
+
+import gevent
 
 from poolsize.sweep.events import Event, write_event
 
@@ -10,6 +13,9 @@ DESCRIPTOR = "POOLSIZE_PROGRESS_FD"
 """Environment variable with the number of the pipe's descriptor."""
 TURNS_DESCRIPTOR = "POOLSIZE_TURNS_FD"
 """Environment variable with the number of the descriptor of the pipe on which a sweep is given turns (see TurnPipe)."""
+
+LOOK_SECONDS = 0.5
+"""Between two looks whether the listening process is gone."""
 
 
 class ProgressPipe:
@@ -24,6 +30,18 @@ class ProgressPipe:
         """Return the pipe that the starting process left open, or a pipe that drops every event."""
         descriptor = os.environ.get(DESCRIPTOR)
         return cls(int(descriptor) if descriptor else None)
+
+    def watch(self) -> None:
+        """From now on, end this process as by SIGTERM soon after the listening process is gone."""
+        if self._descriptor is not None:
+            gevent.spawn(self._watch, self._descriptor)
+
+    def _watch(self, descriptor: int) -> None:
+        poll = select.poll()
+        poll.register(descriptor, 0)  # errors alone: nobody reads any more
+        while not poll.poll(0):
+            gevent.sleep(LOOK_SECONDS)
+        signal.raise_signal(signal.SIGTERM)
 
     def send(self, event: Event) -> None:
         """Send an event. When the listening process is gone, end this process as by SIGTERM."""

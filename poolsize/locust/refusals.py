@@ -3,8 +3,10 @@
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+from locust import User
 from locust.env import Environment
 
 from poolsize.errors import BadInput
@@ -72,7 +74,10 @@ def refuse_pool_users(environment: Environment, application: Application) -> Non
                 "locustfile that sends requests, with an HttpUser for example"
             )
     if environment.host not in {None, application.file.host}:
-        raise BadInput(f"`host` {environment.host}: the `application` names its host; leave it out")
+        raise BadInput("`host`: the `application` names its host; leave it out")
+    locustfiles = [Path(name).resolve() for name in environment.parsed_locustfiles or []]
+    if locustfiles != [application.locustfile.resolve()]:
+        raise BadInput(f"-f: the `application` names its locustfile, {application.locustfile}: name that one")
 
 
 def refuse_two_pauses(options: SweepOptions, user_classes: Iterable[type[PoolUser]]) -> None:
@@ -87,7 +92,7 @@ def refuse_two_pauses(options: SweepOptions, user_classes: Iterable[type[PoolUse
             )
 
 
-def refuse_too_few_users(users: int, user_classes: Iterable[type[PoolUser]]) -> None:
+def refuse_too_few_users(users: int, user_classes: Iterable[type[User]]) -> None:
     """Raise BadInput where the fixed counts of the classes exceed the users."""
     fixed = sum(user_class.fixed_count for user_class in user_classes)
     if fixed > users:

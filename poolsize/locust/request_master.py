@@ -58,7 +58,7 @@ class RequestGenerator:
         Raises WorkFailed when the application, a user or every worker fails.
         """
         change_seconds = self._service.set_pool_size(planned.pool_size)
-        self._workers.start_users()
+        self._workers.start_users(self._conversation.raise_failed_users)
         try:
             step = self._measure(planned)
         finally:

@@ -1,5 +1,6 @@
 """The worker's side of an application's sweep: it counts the requests of Locust's users."""
 
+import traceback
 from typing import Any
 
 from locust.env import Environment
@@ -70,7 +71,11 @@ class RequestWorker:
             self._reply(Failed(f"a request could not be recorded: {located(failure)}"))
 
     def _on_user_error(self, exception: Exception, **_: Any) -> None:
-        self._reply(UserFailed(f"a user failed: {located(exception)}"))
+        """Count a failed task, after which Locust lets its user go on; a user that fails as it starts is gone."""
+        if any(frame.name == "on_start" for frame in traceback.extract_tb(exception.__traceback__)):
+            self._reply(UserFailed(f"a user failed as it started: {located(exception)}"))
+        elif self._step is not None:
+            self._step.recorder.record("task", 0, type(exception).__name__)
 
     def _on_second(self, index: int, second: WorkerSecond, outstanding: OutstandingSecond, unserved: int) -> None:
         reported = ReportedSecond(

@@ -132,7 +132,12 @@ def _set_up_application(
         gevent.signal_handler(signal.SIGINT, environment.runner.quit)
         return
     refuse_ignored(environment)
-    ready = closing_stack.enter_context(set_up_application(environment, options, application, progress))
+
+    def fail(reason: str) -> None:
+        environment.process_exit_code = WorkFailed.exit_code
+        report_failure(progress, WorkFailed(reason))
+
+    ready = closing_stack.enter_context(set_up_application(environment, options, application, progress, fail))
     Lead(environment, ready, progress, closing_stack).start()
 
 

@@ -1,5 +1,6 @@
 """The workers that have users, as Locust's runner knows them."""
 
+from collections.abc import Callable
 from contextlib import suppress
 from time import monotonic
 
@@ -12,6 +13,8 @@ from poolsize.locust.worker import worker_name
 
 PATIENCE_SECONDS = 90
 """The longest time to wait until the workers have started their users."""
+STOPPING_SECONDS = 5
+"""The longest time in which workers stop their users, beside Locust's stop timeout."""
 
 
 def end_forked_workers() -> None:
@@ -33,6 +36,7 @@ class Workers:
         """users: of all workers together."""
         self._runner = runner
         self._users = users
+        self._ready = 0
 
     def names(self) -> list[str]:
         """Return the names of the workers that have users, ascending. Raises WorkFailed when no worker is left."""
@@ -44,14 +48,28 @@ class Workers:
             raise WorkFailed("every worker is gone; do they run the same locustfile as this process?")
         return names
 
-    def start_users(self) -> None:
-        """Start every user, and wait until they run. Raises WorkFailed when the workers do not start them."""
+    def start_users(self, look: Callable[[], None]) -> None:
+        """Start every user, and wait until they run.
+
+        look: called while it waits. Raises WorkFailed when the workers do not start them.
+        """
+        self._await_workers()
         self._runner.start(self._users, spawn_rate=self._users)
-        self.wait_for_users()
+        self._wait("the workers did not start the users; do they run the same locustfile as this process?", look)
 
     def stop_users(self) -> None:
-        """Stop every user at once, in the middle of a request too."""
+        """Stop every user, in the middle of a request too unless Locust's option for that says otherwise."""
         self._runner.stop()
+
+    def _await_workers(self) -> None:
+        """Wait until the workers of the step before are ready again: Locust gives users only to these."""
+        if not isinstance(self._runner, MasterRunner):
+            return
+        clients = self._runner.clients
+        deadline = monotonic() + STOPPING_SECONDS + (self._runner.environment.stop_timeout or 0.0)
+        while len(clients.ready) < self._ready and monotonic() < deadline:
+            gevent.sleep(0.05)
+        self._ready = len(clients.ready)
 
     def wait_for_users(self) -> None:
         """Wait until every user has started. Raises WorkFailed when the workers do not start them.
@@ -65,9 +83,10 @@ class Workers:
         self._runner.start(self._users, spawn_rate=self._users)
         self._wait("the remaining workers did not take over the users of a lost worker")
 
-    def _wait(self, problem: str) -> None:
+    def _wait(self, problem: str, look: Callable[[], None] = lambda: None) -> None:
         deadline = monotonic() + PATIENCE_SECONDS
         while self._runner.user_count < self._users:
             if monotonic() > deadline:
                 raise WorkFailed(problem)
+            look()
             gevent.sleep(0.1)

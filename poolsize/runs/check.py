@@ -24,6 +24,7 @@ class Check(StrEnum):
     GENERATOR = "generator"
     USERS_LIMITED = "users_limited"
     SPEED = "speed"
+    SERVICE_THREADS = "service_threads"
 
     @property
     def retryable(self) -> bool:
@@ -36,9 +37,10 @@ class Check(StrEnum):
 
         A saturated load generator does not disqualify: the measured throughput is true, and the verdict names the
         bottleneck. A drift does not disqualify: the drift widens the interval by itself. Another speed of the machine
-        does not: on a machine whose speed never settles, an answer with a warning is better than none.
+        does not: on a machine whose speed never settles, an answer with a warning is better than none. A service that
+        can't fill its pool does not: larger pools are then no faster in this service, which is the answer for it.
         """
-        return self not in {Check.GENERATOR, Check.STEADY_STATE, Check.SPEED}
+        return self not in {Check.GENERATOR, Check.STEADY_STATE, Check.SPEED, Check.SERVICE_THREADS}
 
 
 _RETRYABLE = frozenset(

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import urlsplit, urlunsplit
 
 from poolsize.errors import BadInput
 from poolsize.runs.measured_application import MeasuredApplication
@@ -27,6 +27,7 @@ class ApplicationFile:
     resize: command that gives a running application another pool size, in place of `start`.
     settled: command that ends when the new size is in force. restore: command that puts the old size back.
     ready: URL that answers with a status below 400 once the service can work. ready_seconds: longest wait for that.
+    metrics: URL of a Prometheus page, or of Druid's datasource.json, that has the pool's metrics.
     instances: of the application. processes: of each instance. Each process has a pool of its own.
     database: URL of the database, or the name of an environment variable that holds it; only read. account: the
     application's account on the database; by default the URL's.
@@ -42,6 +43,7 @@ class ApplicationFile:
     restore: str | None = None
     ready: str | None = None
     ready_seconds: float = 120.0
+    metrics: str | None = None
     instances: int = 1
     processes: int = 1
     database: str | None = None
@@ -57,7 +59,7 @@ class ApplicationFile:
                 raise BadInput(f"{name} belongs to `resize`; an application with `start` ends after each step")
         if self.start is not None and self.ready is None:
             raise BadInput('an application with `start` needs ready = "http://...", a page that answers when it is up')
-        for name in ("host", "ready"):
+        for name in ("host", "ready", "metrics"):
             url = getattr(self, name)
             if url is not None and (urlsplit(url).scheme not in {"http", "https"} or not urlsplit(url).hostname):
                 raise BadInput(f"{name} {url}: write a URL such as http://127.0.0.1:8080")
@@ -66,10 +68,15 @@ class ApplicationFile:
                 raise BadInput(f"{name} {getattr(self, name)}: give more than 0")
 
     def _require_pool_size(self) -> None:
-        places = [self.start, *self.environment.values()] if self.start is not None else [self.resize, self.settled]
-        if not any(PLACEHOLDER in place for place in places if place):
-            where = "`start` and in `environment`" if self.start is not None else "`resize`"
-            raise BadInput(f"{PLACEHOLDER} is nowhere in {where}: write it where the application takes its pool size")
+        command = self.start or self.resize or ""
+        if not any(PLACEHOLDER in place for place in (command, *self.environment.values())):
+            name = "start" if self.start is not None else "resize"
+            raise BadInput(
+                f"{PLACEHOLDER} is nowhere in `{name}` and in `environment`: write it where the application takes its "
+                "pool size"
+            )
+        if PLACEHOLDER in (self.restore or ""):
+            raise BadInput(f"restore has {PLACEHOLDER}, and it puts the old size back: write that size")
 
 
 @dataclass(frozen=True)
@@ -92,10 +99,12 @@ class Application:
 
     @property
     def measured(self) -> MeasuredApplication:
-        """What a run stores of the application."""
+        """What a run stores of the application: of its host, no account and no password."""
         file = self.file
+        parts = urlsplit(file.host)
+        host = urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
         started = file.start is not None
-        return MeasuredApplication(str(self.typed), self.sha256, file.host, started, file.instances, file.processes)
+        return MeasuredApplication(str(self.typed), self.sha256, host, started, file.instances, file.processes)
 
     @property
     def database_url(self) -> str | None:
@@ -104,7 +113,10 @@ class Application:
         if text is None or "://" in text:
             return text
         if text not in os.environ:
-            raise BadInput(f"`application` {self.typed}: database {text}: neither a URL nor a variable that is set")
+            raise BadInput(
+                f"`application` {self.typed}: database is neither a URL, mysql://USER:PASSWORD@HOST:3306/, nor the "
+                "name of an environment variable that is set"
+            )
         return os.environ[text]
 
     def words(self, command: str, pool_size: int) -> list[str]:
@@ -114,6 +126,11 @@ class Application:
     def environment(self, pool_size: int) -> dict[str, str]:
         """Return the variables of the file for a pool size."""
         return {name: value.replace(PLACEHOLDER, str(pool_size)) for name, value in self.file.environment.items()}
+
+    @property
+    def environment_to_restore(self) -> dict[str, str]:
+        """The variables of the file that do not hold the pool size."""
+        return {name: value for name, value in self.file.environment.items() if PLACEHOLDER not in value}
 
 
 def read_application(path: Path) -> Application:
@@ -136,6 +153,6 @@ def _require_words(path: Path, name: str, command: str | None) -> None:
     try:
         words = shlex.split(command)
     except ValueError as error:
-        raise BadInput(f"`application` {path}: {name} {command}: {error}") from None
+        raise BadInput(f"`application` {path}: {name}: {error}") from None
     if not words:
         raise BadInput(f"`application` {path}: {name} is empty")

@@ -67,6 +67,10 @@ def resumed_run(options: SweepOptions, workload: Workload) -> Run | None:
     run = load_run(options.resume, torn_end=True)
     if _is_shipped(run.setting, workload, options):  # another version of poolsize may have other words in the file
         return replace(run, setting=replace(run.setting, workload_sha256=workload.sha256))
+    if run.setting.workload_sha256 != workload.sha256 and options.application:
+        raise BadInput(
+            f"{options.named('resume')}: {workload.own_path} has changed since the run began: start a new run"
+        )
     if run.setting.workload_sha256 != workload.sha256:
         raise BadInput(
             f"{options.named('resume')}: the run replays another recording than {options.replay}: name its recording"

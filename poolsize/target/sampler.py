@@ -1,6 +1,6 @@
 """Samples counters once a second: of the database server, and of the processes on this machine that are measured."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from time import monotonic
@@ -33,15 +33,15 @@ class Sampler:
     A counter that can't be read is left out. notes: sentences that name such counters, and the reason.
     """
 
-    def __init__(self, url: URL | None, of_application: Mapping[str, Callable[[], float | None]] | None = None) -> None:
+    def __init__(self, url: URL | None, read_application: Callable[[], dict[str, float]] | None = None) -> None:
         """Connect to the server. Raises BadInput when it can't be reached.
 
         url: of the server, or None where an application's database is not known.
-        of_application: counter -> the function that reads it, of the application that is measured.
+        read_application: returns the counters of the application that is measured, or None without one.
         """
         self._connection = connect(url) if url is not None else None
         self._process = server_process(url) if url is not None else None
-        self._of_application = of_application or {}
+        self._read_application = read_application
         self._probe = SpeedProbe()
         self._before = OtherPrograms.now()
         self._samples: list[dict[str, float]] = []
@@ -112,7 +112,8 @@ class Sampler:
             with suppress(psutil.Error, AttributeError, OSError):
                 if (value := read()) is not None:
                     counters[name] = value
-        return counters | self._machine_counters()
+        of_application = self._read_application() if self._read_application else {}
+        return counters | of_application | self._machine_counters()
 
     def _machine_counters(self) -> dict[str, float]:
         """Return the speed of this machine's cores since the last call, and the steal, where they can be measured."""
@@ -123,8 +124,7 @@ class Sampler:
     def _process_counters(self) -> Iterable[tuple[str, Callable[[], float | None]]]:
         """Return each counter of a process on this machine: its name, and the function that reads it."""
         process, machine = self._process, (("machine_cpu", _machine_cpu_seconds), ("machine_cores", _machine_cores))
-        yield from self._of_application.items()
-        if process is None and not self._of_application:
+        if process is None and self._read_application is None:
             return
         yield from machine
         if process is None:

@@ -13,6 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from poolsize.analysis.pool_counters import busy_connections
 from poolsize.runs.check import Check
 from poolsize.runs.run import Run
 from poolsize.runs.store import load_run
@@ -23,6 +24,17 @@ from tests.conftest import ROOT, Command, assert_swept, curve_of, on_mariadb
 pytestmark = pytest.mark.server
 QUICKLY = ("--pool-sizes=1,4", "--users=12", "--warm-up=1s", "--step-time=2s", "--output=a.jsonl")
 GONE_SECONDS = 20
+FAILING = """\
+from locust import FastHttpUser, constant, task
+
+class Shop(FastHttpUser):
+    wait_time = constant(0.01)
+
+    @task
+    def create(self):
+        self.client.post("/tasks")
+        {}["missing"]
+"""
 
 
 @pytest.fixture
@@ -74,6 +86,30 @@ def test_the_pool_inside_an_application_is_swept(service: TaskService, tmp_path:
         assert "Traceback" not in poolsize(*command).stderr
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("server", "kind"),
+    [*((flavor, kind) for flavor in ("mariadb", "mysql") for kind in ("spring", "go")), ("mariadb", "druid"),
+     ("mariadb", "node")],
+    indirect=["server"],
+)  # fmt: skip
+def test_the_pools_of_other_applications_are_swept(
+    server: PrivateServer, kind: str, tmp_path: Path, poolsize: Command
+) -> None:
+    """HikariCP, Druid, Go's database/sql and mysql2: the metrics are read, and the server counts the connections."""
+    with task_service(server, kind) as service:
+        done = poolsize("sweep", "--application", str(service.file(tmp_path)), *QUICKLY, timeout=300)
+        assert_swept(done)
+        run = load_run(tmp_path / "a.jsonl")
+        assert_measured(run, {1, 4})
+        assert not answers(service)
+    for step in curve_of(run):
+        if service.kind.metrics:
+            assert step.counter("pool_max") == step.pool_size
+            assert 0 < (busy_connections(step) or 0) <= 1.2 * step.pool_size
+        assert (step.counter("application_cpu") or 0) > 0
+
+
 @on_mariadb
 def test_plain_locust_and_two_workers_do_the_same(service: TaskService, tmp_path: Path) -> None:
     file = service.file(tmp_path)
@@ -95,17 +131,60 @@ def test_plain_locust_and_two_workers_do_the_same(service: TaskService, tmp_path
     [
         (("ready_seconds = 1", 'ready = "http://127.0.0.1:1/"'), 1, "the application was not ready within 1 s"),
         (('start = "false {pool_size}"',), 1, "the application ended by itself, with exit code 1"),
-        (('start = "no-such-program {pool_size}"',), 1, "the application can't be started: no-such-program"),
+        (('metrics = "http://127.0.0.1:1/"',), 1, "metrics http://127.0.0.1:1/: [Errno 111] Connection refused"),
+        (("metrics = {health}",), 1, "the page has no metrics of a pool that poolsize knows"),
+        (('start = "no-such-program {pool_size}"',), 1, "start can't be run: no-such-program"),
     ],
 )
 def test_an_application_that_does_not_start_says_why(
     service: TaskService, tmp_path: Path, poolsize: Command, changed: tuple[str, ...], code: int, message: str
 ) -> None:
-    done = poolsize("sweep", "--application", str(service.file(tmp_path, *changed)), *QUICKLY)
+    lines = [line.replace("{health}", f'"{service.url}/health"') for line in changed]
+    done = poolsize("sweep", "--application", str(service.file(tmp_path, *lines)), *QUICKLY)
     assert done.returncode == code
     (line,) = [line for line in done.stderr.splitlines() if line.startswith("poolsize: error:")]
     assert message in line
     assert not answers(service)
+
+
+@on_mariadb
+def test_a_failed_restore_is_reported(service: TaskService, tmp_path: Path, poolsize: Command) -> None:
+    """The steps are kept, and the user must know that the application may have another size now."""
+    environment = os.environ | service.environment("3")
+    running = subprocess.Popen(service.start.split(), cwd=ROOT, env=environment)
+    try:
+        assert_soon(lambda: answers(service))
+        file = resized(service, tmp_path, "true {pool_size}", "false")
+        done = poolsize("sweep", "--application", str(file), *QUICKLY)
+        assert done.returncode == 1
+        assert "restore failed, so the application may have another pool size now" in done.stderr
+        assert {step.pool_size for step in load_run(tmp_path / "a.jsonl").steps} == {1, 4}
+        assert "Nothing shows that the application's pool had the measured sizes" in " ".join(
+            poolsize("recommend", "--run", "a.jsonl").stdout.split()
+        )
+    finally:
+        running.terminate()
+        running.wait()
+
+
+@on_mariadb
+def test_a_task_that_fails_is_a_failed_request(service: TaskService, tmp_path: Path, poolsize: Command) -> None:
+    """Locust lets its users go on after an exception of a task; so does the sweep, within the error budget."""
+    locustfile = tmp_path / "failing.py"
+    locustfile.write_text(FAILING)
+    done = poolsize("sweep", "--application", str(service.file(tmp_path, f'locustfile = "{locustfile}"')), *QUICKLY)
+    assert "No pool size can be recommended" in done.stdout, done.stderr
+    assert {kind for step in load_run(tmp_path / "a.jsonl").steps for kind in step.errors} == {"KeyError"}
+
+
+@on_mariadb
+def test_a_user_that_cant_start_ends_the_sweep(service: TaskService, tmp_path: Path, poolsize: Command) -> None:
+    locustfile = tmp_path / "starting.py"
+    locustfile.write_text(FAILING.replace("    @task", "    def on_start(self):\n        {}['token']\n\n    @task"))
+    done = poolsize("sweep", "--application", str(service.file(tmp_path, f'locustfile = "{locustfile}"')), *QUICKLY)
+    assert done.returncode == 1
+    assert "a user failed as it started" in done.stderr
+    assert "starting.py:7: KeyError" in done.stderr
 
 
 @on_mariadb
@@ -152,21 +231,14 @@ def test_a_running_application_gets_its_old_size_back(
     service: TaskService, tmp_path: Path, number: signal.Signals | None
 ) -> None:
     """The application is not started by the sweep: it goes on, and `restore` puts the old size back."""
-    environment = os.environ | {"SHOP_DATABASE": service.database, "POOL_SIZE": "3"}
+    environment = os.environ | service.environment("3")
     running = subprocess.Popen(service.start.split(), cwd=ROOT, env=environment)
     try:
         assert_soon(lambda: answers(service))
         size = tmp_path / "size"
         size.write_text("old")
         resize, restore = (f"sh -c 'echo {value} > {size}'" for value in ("{pool_size}", "old"))
-        file = service.file(
-            tmp_path, "start = 0", f'resize = "{resize}"', f'restore = "{restore}"', 'database = "UNSET"'
-        )
-        text = "\n".join(
-            line for line in file.read_text().splitlines() if not line.startswith(("start", "database", "environment"))
-        )
-        file.write_text(text + "\n")
-        sweep = sweeping(file, tmp_path)
+        sweep = sweeping(resized(service, tmp_path, resize, restore), tmp_path)
         if number is not None:
             assert_soon(lambda: size.read_text().strip() in {"1", "4"})
             sweep.send_signal(number)
@@ -181,6 +253,15 @@ def test_a_running_application_gets_its_old_size_back(
     finally:
         running.terminate()
         running.wait()
+
+
+def resized(service: TaskService, folder: Path, resize: str, restore: str) -> Path:
+    """The file of a service that runs already."""
+    file = service.file(folder, f'resize = "{resize}"', f'restore = "{restore}"')
+    left_out = ("start", "database", "environment", "metrics")
+    lines = [line for line in file.read_text().splitlines() if not line.startswith(left_out)]
+    file.write_text("\n".join(lines) + "\n")
+    return file
 
 
 def sweeping(file: Path, folder: Path, *options: str) -> "subprocess.Popen[str]":

@@ -20,6 +20,7 @@ FUNCTIONS: dict[Check, Callable[..., CheckResult | None]] = {
     Check.GENERATOR: checks.generator,
     Check.USERS_LIMITED: checks.pool_can_fill,
     Check.SPEED: speed_check,
+    Check.SERVICE_THREADS: checks.service_threads,
 }
 INTRODUCTION = """
 # Checks of a step
@@ -32,9 +33,10 @@ that failed.
   that failed such a check counts only if its pool size has no better step.
 - **Disqualified**: a step that fails the check is not valid, and no estimate uses it.
 
-A failed `generator`, `steady_state` or `speed` check does not disqualify. A saturated load generator still measures a
-true throughput, and the verdict `generator-limited` names the bottleneck. A drift widens the step's interval by itself.
-On a machine whose speed never settles, the answer has a warning.
+A failed `generator`, `steady_state`, `speed` or `service_threads` check does not disqualify. A saturated load generator
+still measures a true throughput, and the verdict `generator-limited` names the bottleneck. A drift widens the step's
+interval by itself. On a machine whose speed never settles, the answer has a warning. In a service that can't fill its
+pool, larger pools are no faster, and that is the answer for it.
 
 """
 FIGURES = "Figures: "

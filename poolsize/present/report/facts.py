@@ -57,7 +57,7 @@ def _load(run: Run) -> Facts:
     return [
         ("Load generator", f"{workers}, {client.usable_cpus:g} CPUs, {client.system}"),
         *(
-            [("Usual speed of its machine", f"{number(round(speed, 1))} MB/s in a fixed piece of work")]
+            [("Usual speed of its machine", f"{number(round(speed, 1))} MB compressed in a second of CPU time")]
             if speed
             else []
         ),

@@ -8,7 +8,13 @@ from poolsize.present.text.knee import knee_text
 from poolsize.present.text.sentences.bottlenecks import bottleneck_evidence
 from poolsize.present.text.sentences.checks import check_sentence
 from poolsize.present.text.sentences.reasons import highest_text
-from poolsize.present.text.tables import estimators_table, kinds_table, sizes_table, verified_table
+from poolsize.present.text.tables import (
+    application_sizes_table,
+    estimators_table,
+    kinds_table,
+    sizes_table,
+    verified_table,
+)
 from poolsize.present.text.width import terminal_width
 from poolsize.runs.plan import PoolKind
 from poolsize.runs.run import Step
@@ -16,8 +22,9 @@ from poolsize.runs.speed import usual_speed
 from poolsize.units import count, milliseconds, per_second, percent
 
 ESTIMATOR_TESTS = (
-    "Each estimator has two tests: its error at a measured size when it is fitted without that size, and the "
-    "change of its size when it is fitted without the largest size (! marks more than 20 %)."
+    "Two tests of each estimator. The error: how far the throughput that it predicts at a measured size is off when "
+    "that size is left out of the fit. The change: how much its pool size changes when the largest size is left out "
+    "(! marks more than 20 %)."
 )
 SPEED_USE = "The check `speed` compares each step with it."
 
@@ -29,7 +36,7 @@ def analysis_text(analysis: Analysis) -> str:
     title = f"{run_title(analysis)}, {setting.plan.step_seconds} s counted per step, {setting.created[:10]}"
     parts = [
         title,
-        sizes_table(analysis).as_text(),
+        (application_sizes_table if setting.application else sizes_table)(analysis).as_text(),
         _kinds(analysis),
         knee_text(analysis, terminal_width()),
         _estimates(analysis),
@@ -37,7 +44,9 @@ def analysis_text(analysis: Analysis) -> str:
         _bottleneck(analysis),
         _verified(analysis),
         "\n".join(excluded_steps(analysis)),
-        f"The machine's usual speed: {speed:.1f} MB/s in a fixed piece of work. {SPEED_USE}" if speed else "",
+        f"The machine's usual speed: it compresses {speed:.1f} MB in a second of CPU time. {SPEED_USE}"
+        if speed
+        else "",
     ]
     return "\n\n".join(part for part in parts if part)
 

@@ -166,7 +166,7 @@ def _sizes(first: ComparedRun, other: ComparedRun) -> list[str]:
         return []
     if ours.pool_size == theirs.pool_size:
         return [f"Both need the same pool size: {count(ours.pool_size, 'connection')}."]
-    need = f"{other.value} needs {count(theirs.pool_size, 'connection')} instead of {ours.pool_size}"
+    need = f"The answer for {other.value} is {count(theirs.pool_size, 'connection')} instead of {ours.pool_size}"
     if ours.range[0] > theirs.range[1] or theirs.range[0] > ours.range[1]:
         return [f"{need}: a significant difference, because the 95 % ranges do not overlap."]
     return [f"{need}. The 95 % ranges overlap, so the runs do not show that the sizes differ."]

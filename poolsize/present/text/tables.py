@@ -36,6 +36,24 @@ def sizes_table(analysis: "Analysis") -> Table:
     ).without_unknown()
 
 
+def application_sizes_table(analysis: "Analysis") -> Table:
+    """Return throughput, mean times in the pool by the application's metrics, and response times, one row a size."""
+    columns = (
+        "pool", "throughput", "95 % interval", "wait mean", "usage mean", "response p50", "p95", "p99", "checks",
+    )  # fmt: skip
+    return Table(
+        columns,
+        tuple(
+            (
+                *_throughput(size),
+                *map(milliseconds, (size.wait.mean, size.usage.mean, size.total.p50, size.total.p95, size.total.p99)),
+                failed_names(size.failed_checks),
+            )
+            for size in analysis.sizes
+        ),
+    ).without_unknown()
+
+
 def throughput_table(analysis: "Analysis") -> Table:
     """Return throughput (per second) and failed checks, one row a pool size, narrow enough for a phone."""
     return Table(

@@ -9,24 +9,24 @@ from typing import Any
 
 from poolsize.errors import WorkFailed
 
+Command = tuple[list[str], dict[str, str]]
+"""The words of a command, and the variables that are added to its environment."""
+
 
 class Guarded:
     """An application in the care of a guard process (see guard), which cleans up however this process ends."""
 
     def __init__(self, directory: Path, log: Path) -> None:
-        """Start the guard. directory: where the application's commands run. log: file for their output."""
+        """Start the guard. directory: where the application and its commands run. log: file for their output."""
         self._place = {"directory": str(directory), "log": str(log.resolve())}
         self._guard = subprocess.Popen(
             [sys.executable, "-m", "poolsize.target.application.guard"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True,
         )  # fmt: skip
 
-    def start(self, words: list[str], environment: dict[str, str]) -> int:
+    def start(self, command: Command) -> int:
         """Start the application, and return its process number. Raises WorkFailed for a program that can't be run."""
-        reply = self._ask({"start": words, "environment": environment} | self._place)
-        if "error" in reply:
-            raise WorkFailed(f"the application can't be started: {reply['error']}")
-        return int(reply["pid"])
+        return int(self._ask({"start": self._request(command)})["pid"])
 
     def exit_code(self) -> int | None:
         """Return the exit code of an application that has ended by itself; None while it runs."""
@@ -34,25 +34,31 @@ class Guarded:
         return code
 
     def end(self) -> None:
-        """End the application, with every process of its group."""
+        """End the application, with every process that it started."""
         self._ask({"end": True})
 
-    def restore_with(self, words: list[str], environment: dict[str, str]) -> None:
-        """Let the guard run this command when this process ends."""
-        self._ask({"restore": words, "environment": environment} | self._place)
+    def run(self, command: Command, seconds: float, restore: Command | None = None) -> int | None:
+        """Run a command, and return its exit code; None where it took longer than the seconds.
 
-    def forget_restore(self) -> None:
-        """Let the guard run no command at the end, because the old size is back."""
-        self._ask({"forget": True})
+        restore: the command that the guard runs when it is closed, or when this process ends; None for no such command.
+        """
+        due = self._request(restore) if restore else None
+        code: int | None = self._ask({"run": self._request(command), "seconds": seconds, "restore": due})["code"]
+        return code
 
-    def close(self) -> None:
-        """End the application, and wait until the guard has cleaned up."""
+    def close(self) -> bool:
+        """Let the guard clean up, wait for it, and return whether a restore command that was due succeeded."""
         assert self._guard.stdin is not None
         with suppress(BrokenPipeError):
             self._guard.stdin.close()
-        self._guard.wait()
+        return self._guard.wait() == 0
+
+    def _request(self, command: Command) -> dict[str, Any]:
+        words, environment = command
+        return {"words": words, "environment": environment} | self._place
 
     def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Return the reply to a request. Raises WorkFailed for a program that can't be run, and without a guard."""
         assert self._guard.stdin is not None
         assert self._guard.stdout is not None
         line = b""
@@ -63,4 +69,6 @@ class Guarded:
         if not line:
             raise WorkFailed("the process that guards the application is gone")
         reply: dict[str, Any] = json.loads(line)
+        if "error" in reply:
+            raise WorkFailed(f"can't be run: {reply['error']}")
         return reply

@@ -5,7 +5,7 @@ from typing import Any
 
 from poolsize.runs.check import Check, CheckResult
 from poolsize.runs.stopped import StopReason
-from poolsize.units import count, milliseconds, percent, signed_percent
+from poolsize.units import count, milliseconds, number, percent, signed_percent
 
 Values = Mapping[str, Any]
 SHOWN_STEAL = 0.01
@@ -22,6 +22,7 @@ BRIEFLY: Mapping[Check, str] = {
     Check.QUIET: "other programs used the machine",
     Check.GENERATOR: "a worker was saturated or late",
     Check.USERS_LIMITED: "the users did not fill the pool",
+    Check.SERVICE_THREADS: "the service never filled the pool",
     Check.SPEED: "the machine was slower or faster than usual",
 }
 """Check -> what its failure means, in a few words."""
@@ -88,6 +89,14 @@ def _connections(values: Values) -> str:
     return f"the server counted {counted}, and {pools.format(values['pool_size'])}"
 
 
+def _service_threads(values: Values) -> str:
+    return (
+        f"{number(values['waiting_users'])} users waited for a response, and the service let "
+        f"{number(values['wanting_requests'])} requests at a time use or want one of the {values['pool_size']} "
+        "connections: its worker threads, or its CPU, keep it from using more"
+    )
+
+
 def _errors(values: Values) -> str:
     kinds = ", ".join(f"{number} {kind}" for kind, number in sorted(values.get("failed", {}).items())) or "none"
     return f"failed transactions: {kinds} ({100 * values['share']:.2f} %)"
@@ -145,6 +154,7 @@ _SENTENCES: Mapping[Check, Callable[[Values], str]] = {
     Check.LITTLES_LAW: _littles_law,
     Check.ARRIVALS: _arrivals,
     Check.CONNECTIONS: _connections,
+    Check.SERVICE_THREADS: _service_threads,
     Check.ERRORS: _errors,
     Check.STEADY_STATE: _steady_state,
     Check.WORKERS: _workers,

@@ -109,8 +109,8 @@ def _raise_limit(finding: Finding) -> str:
     variables = " and ".join(f"{name} to {value:,}" for name, value in values["variables"].items())
     return (
         f"Alternative: a larger limit. Set {variables}. The pools then have {values['connections']:,} connections "
-        f"({_pool_sizes(values['pool_sizes'])}). {values['more']:,} more idle connections take about "
-        f"{values['memory_bytes'] / MIB:,.0f} MiB of the server's memory."
+        f"({_pool_sizes(values['pool_sizes'])}). The limit then admits {values['more']:,} more connections; even idle, "
+        f"they take about {values['memory_bytes'] / MIB:,.0f} MiB of the server's memory."
     )
 
 

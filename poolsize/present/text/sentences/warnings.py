@@ -103,11 +103,11 @@ def _smallest_size(finding: Finding) -> str:
 def _check_failed(finding: Finding) -> str:
     values = finding.values
     check, sizes = Check(values["check"]), pool_sizes(values["sizes"])
-    failed = f"A step that counts failed the check `{check}` at {sizes}"
+    failed = f"The figures at {sizes} are used although the check `{check}` failed there"
     if check.disqualifies:
-        failed = f"No step counts at {sizes}: the check `{check}` failed"
+        failed = f"The figures at {sizes} are not used, because the check `{check}` failed there"
     at_largest = f". At {values['sizes'][-1]}" if len(values["sizes"]) > 1 else ""
-    return f"{failed}{at_largest}: {check_detail(values['check'], values['values'])}."
+    return f"{failed}{at_largest}: {check_detail(check, values['values'])}."
 
 
 def _wide_range(finding: Finding) -> str:
@@ -137,8 +137,9 @@ def _nothing_verified(_: Finding) -> str:
 
 
 def _retried(finding: Finding) -> str:
-    sizes = pool_sizes(sorted(set(finding.values["sizes"])))
-    return f"Further attempts at {sizes} do not count; `poolsize analyze` says why."
+    excluded = finding.values["sizes"]
+    steps, sizes = count(len(excluded), "step"), pool_sizes(sorted(set(excluded)))
+    return f"{steps} at {sizes} {'is' if len(excluded) == 1 else 'are'} excluded; `poolsize analyze` says why."
 
 
 def _left_out(finding: Finding) -> str:
@@ -177,6 +178,13 @@ def _total(_: Finding) -> str:
     return (
         "The pool size is the total for all clients of the database. `poolsize fleet` divides it among your "
         "application's instances and processes."
+    )
+
+
+def _size_not_seen(_: Finding) -> str:
+    return (
+        "Nothing shows that the application's pool had the measured sizes. Give `database` or `metrics` in the "
+        "application's file: then each step is checked."
     )
 
 
@@ -295,6 +303,7 @@ WARNINGS: Mapping[Code, Callable[[Finding], str]] = {
     Code.THREAD_POOL: _thread_pool,
     Code.TOTAL: _total,
     Code.EACH_POOL: _each_pool,
+    Code.SIZE_NOT_SEEN: _size_not_seen,
     Code.RATE_NOT_SERVED: _rate_not_served,
     Code.GENERATOR_EVERYWHERE: _generator_everywhere,
     Code.USERS_LIMITED_EVERYWHERE: _users_limited_everywhere,

@@ -1,0 +1,75 @@
+package shop;
+
+import com.alibaba.druid.pool.DruidDataSource;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import javax.sql.DataSource;
+import org.springframework.boot.SpringApplication;
+import org.springframework.boot.autoconfigure.SpringBootApplication;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.core.env.Environment;
+import org.springframework.jdbc.core.JdbcTemplate;
+import org.springframework.web.bind.annotation.GetMapping;
+import org.springframework.web.bind.annotation.PostMapping;
+import org.springframework.web.bind.annotation.RestController;
+
+/** The task service: with Spring Boot's HikariCP, or with Druid where DRUID_MAX_ACTIVE is set. */
+@SpringBootApplication
+@RestController
+public class Tasks {
+  private final JdbcTemplate database;
+  private final DataSource pool;
+
+  public Tasks(JdbcTemplate database, DataSource pool) {
+    this.database = database;
+    this.pool = pool;
+  }
+
+  public static void main(String[] arguments) {
+    SpringApplication.run(Tasks.class, arguments);
+  }
+
+  @PostMapping("/tasks")
+  public String create() {
+    String taskId = UUID.randomUUID().toString().replace("-", "");
+    database.update("INSERT INTO tasks (task_id) VALUES (?)", taskId);
+    return taskId;
+  }
+
+  @GetMapping("/tasks")
+  public List<String> newest() {
+    return database.queryForList("SELECT task_id FROM tasks ORDER BY id DESC LIMIT 10", String.class);
+  }
+
+  /** Druid's own page, /druid/datasource.json, needs a servlet of another era; this has the same fields. */
+  @GetMapping("/druid/datasource.json")
+  public Map<String, Object> druid() {
+    DruidDataSource druid = (DruidDataSource) pool;
+    Map<String, Object> fields = Map.of(
+        "ActiveCount", druid.getActiveCount(),
+        "MaxActive", druid.getMaxActive(),
+        "WaitThreadCount", druid.getWaitThreadCount(),
+        "NotEmptyWaitMillis", druid.getNotEmptyWaitMillis());
+    return Map.of("Content", List.of(fields));
+  }
+
+  @Configuration
+  static class Druid {
+    @Bean
+    @ConditionalOnProperty("druid.max.active")
+    DataSource pool(Environment environment) {
+      DruidDataSource druid = new DruidDataSource();
+      druid.setUrl(environment.getRequiredProperty("spring.datasource.url"));
+      druid.setUsername(environment.getRequiredProperty("spring.datasource.username"));
+      druid.setPassword(environment.getRequiredProperty("spring.datasource.password"));
+      int size = environment.getRequiredProperty("druid.max.active", Integer.class);
+      druid.setMaxActive(size);
+      druid.setInitialSize(size);
+      druid.setMaxWait(30_000);
+      return druid;
+    }
+  }
+}

@@ -1,0 +1,142 @@
+"""Metrics pages of pools, as their libraries write them, and what a step's checks and times make of the figures."""
+
+from dataclasses import replace
+
+import pytest
+
+from poolsize.analysis.analysis import analyze
+from poolsize.analysis.checks import check_step
+from poolsize.present.text.analysis import analysis_text
+from poolsize.runs.check import Check, CheckResult
+from poolsize.runs.measured_application import MeasuredApplication
+from poolsize.runs.run import Run, Step
+from poolsize.target.application.pool_metrics import pool_metrics
+from tests.conftest import a_run, a_step
+
+HIKARI_BY_MICROMETER = """
+# HELP hikaricp_connections_usage_seconds Connection usage time
+# TYPE hikaricp_connections_usage_seconds summary
+hikaricp_connections_usage_seconds_count{pool="HikariPool-1"} 38
+hikaricp_connections_usage_seconds_sum{pool="HikariPool-1"} 0.177
+# TYPE hikaricp_connections_acquire_seconds summary
+hikaricp_connections_acquire_seconds_count{pool="HikariPool-1"} 38
+hikaricp_connections_acquire_seconds_sum{pool="HikariPool-1"} 0.5
+# TYPE hikaricp_connections_active gauge
+hikaricp_connections_active{pool="HikariPool-1"} 3.0
+# TYPE hikaricp_connections_pending gauge
+hikaricp_connections_pending{pool="HikariPool-1"} 2.0
+# TYPE hikaricp_connections_max gauge
+hikaricp_connections_max{pool="HikariPool-1"} 8.0
+# TYPE jdbc_connections_active gauge
+jdbc_connections_active{name="dataSource"} 3.0
+"""
+HIKARI_BY_ITSELF = """
+hikaricp_active_connections{pool="a"} 3
+hikaricp_active_connections{pool="b"} 4
+hikaricp_max_connections{pool="a"} 8
+hikaricp_max_connections{pool="b"} 8
+hikaricp_connection_acquired_nanos_sum{pool="a"} 2e9
+hikaricp_connection_acquired_nanos_sum{pool="b"} 1e9
+hikaricp_connection_usage_millis_sum{pool="a"} 500
+hikaricp_connection_usage_millis_sum{pool="b"} 250
+"""
+GO = """
+# TYPE go_sql_in_use_connections gauge
+go_sql_in_use_connections{db_name="shop"} 3
+go_sql_max_open_connections{db_name="shop"} 8
+# TYPE go_sql_wait_duration_seconds_total counter
+go_sql_wait_duration_seconds_total{db_name="shop"} 12.5
+"""
+OTEL = """
+db_client_connections_usage{state="used"} 3
+db_client_connections_usage{state="idle"} 5
+db_client_connections_max 8
+"""
+DRUID = """
+{"ResultCode": 1, "Content": [
+  {"Name": "shop", "ActiveCount": 3, "MaxActive": 8, "WaitThreadCount": 2, "NotEmptyWaitMillis": 500, "URL": "x"}]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("page", "counters"),
+    [
+        (
+            HIKARI_BY_MICROMETER,
+            {"pool_active": 3, "pool_waiting": 2, "pool_max": 8, "pool_wait_seconds": 0.5,
+             "pool_usage_seconds": 0.177, "pool_count": 1},
+        ),
+        (
+            HIKARI_BY_ITSELF,
+            {"pool_active": 7, "pool_max": 16, "pool_wait_seconds": 3, "pool_usage_seconds": 0.75, "pool_count": 2},
+        ),
+        (GO, {"pool_active": 3, "pool_max": 8, "pool_wait_seconds": 12.5, "pool_count": 1}),
+        (OTEL, {"pool_active": 3, "pool_max": 8, "pool_count": 1}),
+        (DRUID, {"pool_active": 3, "pool_waiting": 2, "pool_max": 8, "pool_wait_seconds": 0.5, "pool_count": 1}),
+        ("<html>Not found</html>", {}),
+        ("process_cpu_seconds_total 3\n", {}),
+        ("{}", {}),
+        ('{"Content": []}', {}),
+        ('{"Content": [3]}', {}),
+        ("", {}),
+    ],
+)  # fmt: skip
+def test_the_metrics_of_each_pool_are_read(page: str, counters: dict[str, float]) -> None:
+    assert pool_metrics(page) == pytest.approx(counters)
+
+
+def of_application(step: Step, **counters: float) -> Step:
+    """The step as an application's: without wait and usage times, with these counters in every second."""
+    assert step.latencies is not None
+    return replace(
+        step,
+        latencies=replace(step.latencies, wait=None, usage=None),
+        server={name: (value,) * len(step.throughput) for name, value in counters.items()},
+        server_connections=None,
+    )
+
+
+def judged(step: Step) -> dict[Check, CheckResult]:
+    return {result.check: result for result in check_step(step, 0.01)}
+
+
+def test_a_service_with_too_few_threads_is_told_so() -> None:
+    """64 users wait, the pool has 32 connections, and the service has 8 worker threads: 8 are in use, none waits."""
+    step = of_application(a_step(32, [100] * 10), pool_active=8, pool_waiting=0, pool_count=1)
+    failed = judged(step)[Check.SERVICE_THREADS]
+    assert not failed.passed
+    assert failed.values["wanting_requests"] == 8
+    assert failed.values["waiting_users"] == pytest.approx(64, rel=0.01)
+    assert not failed.check.disqualifies
+
+
+def test_a_full_pool_passes() -> None:
+    step = of_application(a_step(32, [100] * 10), pool_active=31.5, pool_waiting=4, pool_count=1)
+    assert judged(step)[Check.SERVICE_THREADS].passed
+
+
+def test_few_users_are_no_fault_of_the_service() -> None:
+    step = of_application(a_step(80, [100] * 10), pool_active=20, pool_waiting=0, pool_count=1)
+    assert judged(step)[Check.SERVICE_THREADS].passed
+    assert not judged(step)[Check.USERS_LIMITED].passed
+
+
+def test_without_metrics_there_is_no_such_check() -> None:
+    assert Check.SERVICE_THREADS not in judged(of_application(a_step(32, [100] * 10)))
+
+
+def test_mean_times_follow_from_the_metrics_by_littles_law() -> None:
+    """At 100/s, 8 busy connections are 80 ms a request; requests that wait 24 s in each second wait 240 ms each."""
+    run = a_run({8: 100, 16: 110})
+    steps = tuple(
+        of_application(step, pool_active=8.0, pool_wait_seconds=24.0, pool_count=1.0, pool_max=8.0)
+        for step in run.steps
+    )
+    application = MeasuredApplication("shop.toml", "0" * 64, "http://shop", started=True)
+    run = Run(replace(run.setting, application=application, private=False), steps)
+    analysis = analyze(run)
+    assert analysis.at(8).usage.mean == pytest.approx(80, rel=0.01)
+    assert analysis.at(8).wait.mean == pytest.approx(240, rel=0.01)
+    text = analysis_text(analysis)
+    assert "usage mean" in text
+    assert "80 ms" in text
