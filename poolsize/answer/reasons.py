@@ -37,7 +37,13 @@ def reasons(analysis: "Analysis", size: int, formula_size: int, highest: Highest
         _bimodal(analysis, size),
         _job_queue(analysis),
         _disagreement(analysis),
-        reason(Code.FORMULA, cores=analysis.setting.cores, disks=analysis.setting.disks, connections=formula_size),
+        reason(
+            Code.FORMULA,
+            cores=analysis.setting.cores,
+            disks=analysis.setting.disks,
+            connections=formula_size,
+            pools=analysis.setting.pools,
+        ),
     ]
     return tuple(finding for finding in findings if finding)
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
     from poolsize.analysis.application_size import ApplicationSize
     from poolsize.analysis.bimodal import Mode
     from poolsize.analysis.plateau import Plateau
+    from poolsize.runs.measured_application import MeasuredApplication
     from poolsize.runs.run import Run
 
 
@@ -74,8 +75,8 @@ class Recommendation:
     application_sizes: the pool sizes of applications that add 0, 1, 2, 5 and 20 ms to the time in the database, by the
         fitted closed network; empty where none is known.
     limit_probability: that pool_size keeps the latency limits; None without limits.
-    pools: number of pools of the application that was measured, each of pool_size; None where the pool was poolsize's
-        own, and pool_size is the total of all pools.
+    measured_in: the application whose pools, each of pool_size, were measured; None where the pool was poolsize's own,
+        and pool_size is the total of all pools.
     two_pools: for short and for long transactions, where usage times are bimodal; else empty.
     estimates: estimator -> its pool size. prices: the price table, ascending in pool size.
     sweep_sizes: sizes worth measuring next.
@@ -93,7 +94,7 @@ class Recommendation:
     application: "ApplicationSize | None" = None
     application_sizes: "tuple[ApplicationSize, ...]" = ()
     limit_probability: float | None = None
-    pools: int | None = None
+    measured_in: "MeasuredApplication | None" = None
     two_pools: tuple[TransactionPool, ...] = ()
     estimates: Mapping[str, int | None] | None = None
     prices: tuple[Price, ...] = ()
@@ -225,7 +226,7 @@ def _measured(
         database_range=database.range if database else None,
         application_sizes=analysis.models.application_sizes,
         limit_probability=limited.probability,
-        pools=analysis.setting.pools if analysis.setting.application else None,
+        measured_in=analysis.setting.application,
         two_pools=_two_pools(analysis, size),
         estimates=analysis.models.sizes,
         prices=prices(analysis, (size, current)),

@@ -20,12 +20,12 @@ def warnings(analysis: "Analysis", *, has_size: bool) -> tuple[Finding, ...]:
     """Return the warnings of a run's answer, the most serious first. has_size: whether the answer has a pool size."""
     findings = [
         _size_not_seen(analysis) if has_size else None,
+        _retried(analysis),
         *_failed_checks(analysis),
         _wide_range(analysis) if has_size else None,
         _few_steps(analysis) if has_size else None,
         _budget_spent(analysis),
         *_verification(analysis),
-        _retried(analysis),
         _left_out(analysis),
         *_of_the_setting(analysis),
         _clients(analysis) if has_size else None,

@@ -57,7 +57,7 @@ DECIDING = {Code.FLEET_LIMIT, Code.FLEET_FLOOR}
     "--run",
     "run_path",
     metavar="RUN",
-    help="Take --size from this measured run. The longest wait for a connection then follows from its wait times.",
+    help="Take --size from this measured run. The pool's timeout is then set from its wait times.",
 )
 @click.option(
     "--url", envvar="POOLSIZE_URL", help="Read wait_timeout and limits of this server. POOLSIZE_URL sets it too."
@@ -155,7 +155,7 @@ def _recommended(options: dict[str, Any], stack: Stack | None, *, as_json: bool)
     if run_path is not None:
         analysis, answer = measured_answer(run_path)
         assert answer.pool_size
-        size, losses = answer.pool_size * (answer.pools or 1), losses_of(analysis, answer)
+        size, losses = answer.pool_size * analysis.setting.pools, losses_of(analysis, answer)
         swept = analysis.setting.application
         if swept is not None and not has_fleet(options):
             options = options | {"instances": swept.instances, "processes": swept.processes}

@@ -9,6 +9,7 @@ class MeasuredApplication:
 
     file: path of its file, as typed. sha256: hash of the file's text. host: the service's URL.
     started: whether the sweep starts the application for a step; else a command changes the pool of a running one.
+    variables: names of the environment's variables that hold the pool size.
     instances: of the application. processes: of each instance. Each process has a pool of its own.
     """
 
@@ -16,6 +17,7 @@ class MeasuredApplication:
     sha256: str
     host: str
     started: bool
+    variables: tuple[str, ...] = ()
     instances: int = 1
     processes: int = 1
 

@@ -103,8 +103,15 @@ class Application:
         file = self.file
         parts = urlsplit(file.host)
         host = urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
-        started = file.start is not None
-        return MeasuredApplication(str(self.typed), self.sha256, host, started, file.instances, file.processes)
+        return MeasuredApplication(
+            file=str(self.typed),
+            sha256=self.sha256,
+            host=host,
+            started=file.start is not None,
+            variables=tuple(name for name, value in file.environment.items() if PLACEHOLDER in value),
+            instances=file.instances,
+            processes=file.processes,
+        )
 
     @property
     def database_url(self) -> str | None:

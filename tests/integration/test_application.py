@@ -110,6 +110,20 @@ def test_the_pools_of_other_applications_are_swept(
         assert (step.counter("application_cpu") or 0) > 0
 
 
+def test_each_part_of_the_file_is_tried(service: TaskService, tmp_path: Path, poolsize: Command) -> None:
+    """SQLAlchemy opens connections as it needs them: the health page needed one of the two."""
+    done = poolsize("application", "check", str(service.file(tmp_path)))
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0] == "locustfile  TaskUser"
+    assert lines[1].startswith("application started with pool size 2 and ready after ")
+    assert lines[2] == "metrics     1 pool, at most 2 connections"
+    assert lines[3].startswith("database    M")
+    assert lines[3].endswith(", 1 connection of shop")
+    assert lines[4] == "application ended"
+    assert not answers(service)
+
+
 @on_mariadb
 def test_plain_locust_and_two_workers_do_the_same(service: TaskService, tmp_path: Path) -> None:
     file = service.file(tmp_path)

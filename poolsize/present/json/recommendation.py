@@ -9,7 +9,7 @@ from poolsize.present.text.sentences.findings import reason_sentences, warning_s
 
 MEASURED_ONLY = (
     "throughput", "database_size", "database_range", "application", "application_sizes", "limit_probability",
-    "two_pools", "estimates", "regret",
+    "two_pools", "measured_in", "estimates", "regret",
 )  # fmt: skip
 KEYS = {"prices": "regret"}
 """Field -> its key, where they differ."""

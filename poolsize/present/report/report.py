@@ -56,7 +56,8 @@ class Report:
     limit: the latency limit with its outcome, or "". verdict: "" for none.
     failed: each failed check with its pool sizes. excluded: each excluded step with its checks.
     prices: the price table. applications: the pool sizes of applications, without rows where none is known;
-    applications_title: what it shows. engines: lines for the application's code. curve: the fitted curve in letters.
+    applications_title: what it shows. engines: lines for the application's code; engines_title: what stands above them.
+    curve: the fitted curve in letters.
     latency: None where the run knows none. kinds: of transactions; without rows for one kind.
     verified: the verification steps. facts: name and value of each.
     configure: the command that writes an application's configuration. repeat: the command that measures the run again,
@@ -76,6 +77,7 @@ class Report:
     prices: Table
     applications_title: str
     applications: Table
+    engines_title: str
     engines: tuple[str, ...]
     pictures: tuple[Picture, ...]
     curve: str
@@ -137,6 +139,9 @@ def _report(analysis: Analysis, answer: Recommendation, shown: Sequence[Picture]
         prices=price_table(answer),
         applications_title=APPLICATIONS,
         applications=application_table(answer),
+        engines_title="If a single process uses the database"
+        if answer.measured_in is None
+        else "In the application, set",
         engines=engine_lines(answer),
         pictures=tuple(shown),
         curve=knee_text(analysis),

@@ -68,6 +68,8 @@ def _headline(answer: Recommendation) -> str:
         interval = ""
     if answer.application is not None:
         interval += f" for a usage time of {milliseconds(answer.application.usage_time_ms)}"
+    if answer.measured_in is not None and answer.measured_in.pools > 1:
+        interval = f" in each of {answer.measured_in.pools} pools{interval}"
     doubt = "" if answer.verdict == "measured" else f"  [{answer.verdict}]"
     return f"Pool size: {count(answer.pool_size, 'connection')}{interval}{doubt}"
 
@@ -85,7 +87,12 @@ def range_text(answer: Recommendation) -> str:
 
 
 def engine_lines(answer: Recommendation) -> tuple[str, ...]:
-    """Return the lines for a SQLAlchemy application of one process, one line a pool; empty without a pool size."""
+    """Return the lines for a SQLAlchemy application of one process, one line a pool; empty without a pool size.
+
+    For an application whose own pool was measured, the lines are the variables that hold its pool size.
+    """
+    if answer.measured_in is not None:
+        return tuple(f"{name}={answer.pool_size}" for name in answer.measured_in.variables if answer.pool_size)
     if answer.two_pools:
         return tuple(
             f"{engine_line(pool.pool_size)}  # for {milliseconds(pool.kind.usage_ms)}" for pool in answer.two_pools
@@ -94,9 +101,9 @@ def engine_lines(answer: Recommendation) -> tuple[str, ...]:
 
 
 def _engines(answer: Recommendation) -> str:
-    if answer.pools is not None:
-        each = "its pool" if answer.pools == 1 else f"each of its {answer.pools} pools"
-        return f"In the application, give {each} {count(answer.pool_size or 0, 'connection')}."
+    if answer.measured_in is not None:
+        variables = " and ".join(engine_lines(answer))
+        return f"In the application, set {variables or f'the pool size to {answer.pool_size}'}."
     lines = engine_lines(answer)
     if len(lines) == 1:
         return f"If a single process uses the database: {lines[0]}"

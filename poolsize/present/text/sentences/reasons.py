@@ -176,8 +176,9 @@ def _estimators_disagree(finding: Finding) -> str:
 
 def _formula(finding: Finding) -> str:
     values = finding.values
+    together = f" for all {values['pools']} pools together" if values["pools"] > 1 else ""
     return (
-        f"The formula suggests {values['connections']} ({count(values['cores'], 'core')} x 2 + "
+        f"The formula suggests {values['connections']}{together} ({count(values['cores'], 'core')} x 2 + "
         f"{count(values['disks'], 'disk')}). The measurement overrides it."
     )
 

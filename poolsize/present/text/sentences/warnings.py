@@ -139,7 +139,8 @@ def _nothing_verified(_: Finding) -> str:
 def _retried(finding: Finding) -> str:
     excluded = finding.values["sizes"]
     steps, sizes = count(len(excluded), "step"), pool_sizes(sorted(set(excluded)))
-    return f"{steps} at {sizes} {'is' if len(excluded) == 1 else 'are'} excluded; `poolsize analyze` says why."
+    was = "was measured again and is" if len(excluded) == 1 else "were measured again and are"
+    return f"{steps} at {sizes} {was} excluded; `poolsize analyze` says why."
 
 
 def _left_out(finding: Finding) -> str:

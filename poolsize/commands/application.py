@@ -1,0 +1,105 @@
+"""`poolsize application`: the file of an application, written as a template or tried part by part."""
+
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing
+from importlib import resources
+from pathlib import Path
+
+import click
+
+from poolsize.errors import BadInput, PoolsizeError, WorkFailed
+from poolsize.units import count
+
+TEMPLATE = "templates/application.toml"
+LISTING_SECONDS = 60
+"""The longest time that Locust may take to load the Locust file."""
+
+
+@click.command()
+@click.argument("action", type=click.Choice(["init", "check"]))
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "--pool-size", "pool_size", type=click.IntRange(1), default=2, show_default=True, help="Size to try, with check."
+)
+def application(action: str, file: Path, pool_size: int) -> None:
+    """Write or try the FILE that describes an application for `poolsize sweep --application FILE`.
+
+    init writes a FILE with an explanation of each key. check loads the Locust file, gives the application one pool
+    size, waits until it is ready, reads its metrics and its database, and ends it or restores its size.
+    """
+    if action == "init":
+        _write(file)
+    else:
+        _check(file, pool_size)
+
+
+def _write(file: Path) -> None:
+    """Write the template. Raises BadInput for a file that exists, or can't be written."""
+    text = resources.files("poolsize.commands").joinpath(TEMPLATE).read_text("utf-8")
+    try:
+        with file.open("x", encoding="utf-8") as new:
+            new.write(text)
+    except FileExistsError:
+        raise BadInput(f"{file} already exists: name another file") from None
+    except OSError as error:
+        raise BadInput(f"{file} can't be written: {error.strerror}") from None
+    click.echo(f"poolsize: wrote {file}. Change its values, and try it: poolsize application check {file}", err=True)
+
+
+def _check(file: Path, pool_size: int) -> None:
+    """Try each part of the file once, and print what it shows. Raises BadInput or WorkFailed at the first failure."""
+    from poolsize.sweep.application_file import read_application
+    from poolsize.target.application.service import Service
+
+    described = read_application(file)
+    click.echo(f"locustfile  {', '.join(_user_classes(described.locustfile))}")
+    with tempfile.TemporaryDirectory() as folder:
+        service = Service(described, Path(folder) / "application.log")
+        try:
+            seconds = service.set_pool_size(pool_size)
+            how = "started" if described.file.start else "resized"
+            ready = " and ready" if described.file.ready else ""
+            click.echo(f"application {how} with pool size {pool_size}{ready} after {seconds:.1f} s")
+            for line in _evidence(service.counters(), described.database_url, described.file.account):
+                click.echo(line)
+        finally:
+            service.close()
+    click.echo(f"application {'ended' if described.file.start else 'restored' if described.file.restore else 'left'}")
+    click.echo(f"To measure it: poolsize sweep --application {file}")
+
+
+def _user_classes(locustfile: Path) -> list[str]:
+    """Return the names of the user classes that Locust finds. Raises BadInput for a file that Locust can't load."""
+    command = [sys.executable, "-m", "locust", "-f", str(locustfile), "--list"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=LISTING_SECONDS, check=False)
+    names = [line.strip() for line in done.stdout.splitlines() if line.startswith("    ")]
+    if done.returncode or not names:
+        reason = (done.stderr.strip().splitlines() or ["it has no user class"])[-1]
+        raise BadInput(f"locustfile {locustfile}: {reason}")
+    return names
+
+
+def _evidence(counters: dict[str, float], database: str | None, account: str | None) -> Iterator[str]:
+    """Yield a line for the metrics and for the database. Raises PoolsizeError where the database can't be read."""
+    if "pool_count" in counters:
+        most = f", at most {counters['pool_max']:g} connections" if "pool_max" in counters else ""
+        yield f"metrics     {count(round(counters['pool_count']), 'pool')}{most}"
+    if database is None:
+        if "pool_count" not in counters:
+            yield "no metrics and no database: nothing will show that the pool has the measured size"
+        return
+    from poolsize.facts.server import account_connections, read_server
+    from poolsize.target.connection import connect, database_url
+
+    url = database_url(database)
+    name = account or url.username or ""
+    try:
+        with closing(connect(url)) as connection, connection.cursor() as cursor:
+            server = read_server(cursor)
+            own = len(account_connections(cursor, name) - {connection.thread_id()})
+    except PoolsizeError as error:
+        raise WorkFailed(str(error).replace("`url`", "database")) from error
+    yield f"database    {server.title}, {count(own, 'connection')} of {name}"

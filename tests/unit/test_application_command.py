@@ -1,0 +1,31 @@
+"""`poolsize application init`: the template, which explains every key."""
+
+import tomllib
+from dataclasses import fields
+from pathlib import Path
+
+from poolsize.sweep.application_file import ApplicationFile, read_application
+from tests.conftest import Command
+
+
+def test_the_template_can_be_read_and_explains_every_key(tmp_path: Path, poolsize_here: Command) -> None:
+    done = poolsize_here("application", "init", "shop.toml")
+    assert done.returncode == 0
+    assert "poolsize application check shop.toml" in done.stderr
+    (tmp_path / "locustfile.py").write_text("")
+    assert read_application(tmp_path / "shop.toml").measured.variables == (
+        "SPRING_DATASOURCE_HIKARI_MAXIMUM_POOL_SIZE",
+    )
+    text = (tmp_path / "shop.toml").read_text()
+    for key in fields(ApplicationFile):
+        assert f"{key.name} = " in text
+    every_key = "\n".join(line.removeprefix("# ") for line in text.splitlines() if " = " in line)
+    assert set(tomllib.loads(every_key)) == {key.name for key in fields(ApplicationFile)}
+
+
+def test_a_file_that_exists_is_kept(tmp_path: Path, poolsize_here: Command) -> None:
+    (tmp_path / "shop.toml").write_text("mine")
+    done = poolsize_here("application", "init", "shop.toml")
+    assert done.returncode == 2
+    assert "shop.toml already exists: name another file" in done.stderr
+    assert (tmp_path / "shop.toml").read_text() == "mine"
