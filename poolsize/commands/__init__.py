@@ -15,7 +15,7 @@ COMMANDS = {
     "fleet": "Divide the database's connections among services, instances and processes.",
     "config": "Write the configuration of a connection pool, with the reason of each setting.",
     "sweep": "Measure pool sizes on a real server and recommend one.",
-    "application": "Write or try the file of an application whose pool a sweep measures.",
+    "application": "Create or test the file that describes your application, for sweep --application.",
     "analyze": "Show the figures of a run by pool size, and plot them.",
     "compare": "Compare runs, and show which differences are significant.",
     "report": "Write a run's answer, reasons and plots as one page.",

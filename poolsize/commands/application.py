@@ -25,9 +25,9 @@ LISTING_SECONDS = 60
     "--pool-size", "pool_size", type=click.IntRange(1), default=2, show_default=True, help="Size to try, with check."
 )
 def application(action: str, file: Path, pool_size: int) -> None:
-    """Write or try the FILE that describes an application for `poolsize sweep --application FILE`.
+    """Create or test the FILE that describes your application, for `poolsize sweep --application FILE`.
 
-    init writes a FILE with an explanation of each key. check loads the Locust file, gives the application one pool
+    init creates a FILE with an explanation of each key. check loads the Locust file, gives the application one pool
     size, waits until it is ready, reads its metrics and its database, and ends it or restores its size.
     """
     if action == "init":

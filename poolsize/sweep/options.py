@@ -70,9 +70,9 @@ class SweepOptions:
         readers.whole_seconds, readers.write_seconds, replayed=True,
     )] = None
     interval: Annotated[float | None, Option(
-        "--interval", "How certain the answer of a search must be: the upper end of its 95 % range is at most this "
-        "multiple of the lower end. A search may end with a wider range if its answer probably reaches 95 % of "
-        "capacity and is probably not much too large.",
+        "--interval", "How certain the answer of a search must be: it probably reaches 95 % of capacity. And either "
+        "the upper end of its 95 % range is at most this multiple of the lower end, or it is probably not much too "
+        "large.",
         "1.5", readers.decimal, readers.write_decimal, replayed=True,
     )] = None
     think_time_ms: Annotated[float | None, Option(
@@ -122,8 +122,8 @@ class SweepOptions:
         "--repeats", "Number of steps at each of the --pool-sizes.", "1", readers.whole_number, replayed=True,
     )] = None
     seed: Annotated[int | None, Option(
-        "--seed", "Seed of the random choices: the order of --pool-sizes and, in a replay, which section of a pool "
-        "size's recorded values a step uses.",
+        "--seed", "Seed of the random choices: the order of --pool-sizes and, in a replay, the part of the recording "
+        "that each step takes.",
         "1", readers.whole_number, replayed=True,
     )] = None
     cores: Annotated[int | None, Option(

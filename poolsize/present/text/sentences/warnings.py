@@ -139,8 +139,10 @@ def _nothing_verified(_: Finding) -> str:
 def _retried(finding: Finding) -> str:
     excluded = finding.values["sizes"]
     steps, sizes = count(len(excluded), "step"), pool_sizes(sorted(set(excluded)))
-    was = "was measured again and is" if len(excluded) == 1 else "were measured again and are"
-    return f"{steps} at {sizes} {was} excluded; `poolsize analyze` says why."
+    replaced = "is excluded, and another step was measured in its place"
+    if len(excluded) > 1:
+        replaced = "are excluded, and other steps were measured in their place"
+    return f"{steps} at {sizes} {replaced}; `poolsize analyze` says why."
 
 
 def _left_out(finding: Finding) -> str:
