@@ -1,5 +1,6 @@
 """The master's side of the conversation with the workers, through Locust's messages."""
 
+from collections.abc import Callable
 from time import monotonic
 from typing import Any, TypeVar
 
@@ -75,14 +76,18 @@ class Conversation:
                 replies[message.worker] = message.content
         return replies
 
-    def follow(self, seconds: StepSeconds, plan: SweepPlan, planned: PlannedStep) -> Ending:
+    def follow(
+        self, seconds: StepSeconds, plan: SweepPlan, planned: PlannedStep, look: Callable[[], None] = lambda: None
+    ) -> Ending:
         """Collect the seconds of the step as they pass, until the step may end, and return its ending.
 
-        Raises WorkFailed when no second arrives for GRACE_SECONDS.
+        look: called several times a second; it may raise WorkFailed to end the step. Raises WorkFailed when no second
+        arrives for GRACE_SECONDS.
         """
         shown = 0
         progressed_at = monotonic()
         while True:
+            look()
             message = self._next_message(seconds.workers)
             if message and isinstance(message.content, Second):
                 seconds.add(message.worker, message.content.second)

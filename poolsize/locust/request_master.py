@@ -82,7 +82,7 @@ class RequestGenerator:
         self._conversation.begin()
         self._conversation.send(Start())
         seconds = StepSeconds(shares)
-        end = self._conversation.follow(seconds, self._plan, planned)
+        end = self._conversation.follow(seconds, self._plan, planned, self._service.require_alive)
         connections = self._count_connections()
         self._conversation.send(Finish(end.first, end.last))
         replies = self._conversation.collect(Finished, set(seconds.workers))

@@ -70,9 +70,9 @@ class SweepOptions:
         readers.whole_seconds, readers.write_seconds, replayed=True,
     )] = None
     interval: Annotated[float | None, Option(
-        "--interval", "How certain the answer of a search must be: it probably reaches 95 % of capacity. And either "
-        "the upper end of its 95 % range is at most this multiple of the lower end, or it is probably not much too "
-        "large.",
+        "--interval", "Largest ratio of the upper to the lower end of the answer's 95 % range. A search ends when the "
+        "recommended size probably reaches 95 % of capacity, and either the range is within this ratio, or the "
+        "recommended size is probably not much larger than needed.",
         "1.5", readers.decimal, readers.write_decimal, replayed=True,
     )] = None
     think_time_ms: Annotated[float | None, Option(

@@ -57,7 +57,8 @@ class Service:
         """Raise WorkFailed where an application that the sweep started has ended by itself."""
         if self._is_started and (code := self._guarded.exit_code()) is not None:
             self._pool_size = None
-            raise WorkFailed(f"the application ended by itself, with exit code {code}{self._last_lines()}")
+            stay = "" if code else "; `start` must stay in the foreground"
+            raise WorkFailed(f"the application ended by itself, with exit code {code}{stay}{self._last_lines()}")
 
     def counters(self) -> dict[str, float]:
         """Return the application's counters now: of its processes, if the sweep started them, and of its pools."""

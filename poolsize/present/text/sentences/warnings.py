@@ -103,7 +103,7 @@ def _smallest_size(finding: Finding) -> str:
 def _check_failed(finding: Finding) -> str:
     values = finding.values
     check, sizes = Check(values["check"]), pool_sizes(values["sizes"])
-    failed = f"The figures at {sizes} are used although the check `{check}` failed there"
+    failed = f"For want of better steps, the figures at {sizes} come from steps that failed the check `{check}`"
     if check.disqualifies:
         failed = f"The figures at {sizes} are not used, because the check `{check}` failed there"
     at_largest = f". At {values['sizes'][-1]}" if len(values["sizes"]) > 1 else ""
