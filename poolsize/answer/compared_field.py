@@ -47,8 +47,7 @@ def _application(run: Run) -> dict[str, str]:
     if application is None:
         return {}
     return {
-        "application": f"{application.file} ({application.sha256[:12]})",
-        "application_host": application.host,
+        "application": f"{application.host} ({application.sha256[:12]})",
         "pools": str(application.pools),
     }
 

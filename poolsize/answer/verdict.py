@@ -78,7 +78,8 @@ def verdict_without_size(analysis: "Analysis") -> tuple[Verdict, Finding] | None
     if too_few and (analysis.setting.plan.rate is None or not _smaller_is_too_small(analysis, plateau.pool_size)):
         return Verdict.NOISY, too_few
     nearest = analysis.by_size.nearest(plateau.pool_size)
-    if _is_generator_limited(analysis, plateau.pool_size) and nearest.demands is None:
+    separable = nearest.demands is not None or analysis.setting.application is not None
+    if _is_generator_limited(analysis, plateau.pool_size) and not separable:
         return Verdict.GENERATOR_LIMITED, refusal(Code.GENERATOR_NOT_SEPARABLE, more_workers(nearest))
     return None
 

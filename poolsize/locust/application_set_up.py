@@ -13,7 +13,7 @@ from sqlalchemy import URL
 from poolsize.errors import BadInput, WorkFailed
 from poolsize.facts.server import Server, account_connections, open_connections, read_server
 from poolsize.locust.conversation import Conversation
-from poolsize.locust.prepare import LIBRARIES
+from poolsize.locust.prepare import LIBRARIES, require_same_server
 from poolsize.locust.progress_pipe import ProgressPipe
 from poolsize.locust.request_master import RequestGenerator
 from poolsize.locust.request_worker import RequestWorker
@@ -95,6 +95,7 @@ def _run(options: SweepOptions, application: Application, url: URL | None) -> tu
     resumed = resumed_run(options, workload)
     if resumed is not None and options.resume is not None:
         _require_same(options, resumed, application)
+        _require_same_database(options, resumed, url)
         return resumed, options.resume
     pools = application.measured.pools
     plan = plan_for(options, workload.name, pools=pools)
@@ -142,6 +143,14 @@ def _require_same(options: SweepOptions, run: Run, application: Application) -> 
         raise BadInput(
             f"{options.named('resume')}: {application.typed} has changed since the run began: start a new run"
         )
+
+
+def _require_same_database(options: SweepOptions, run: Run, url: URL | None) -> None:
+    """Raise BadInput where the variable that the file names holds another database's URL than when the run began."""
+    if url is None:
+        return
+    with closing(connect(url)) as connection, connection.cursor() as cursor:
+        require_same_server(options, run, read_server(cursor))
 
 
 @contextmanager

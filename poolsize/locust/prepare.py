@@ -139,7 +139,12 @@ def _require_same(options: SweepOptions, run: Run, server: Server) -> None:
         began = "a private server" if run.setting.private else "a server given by its URL"
         way_out = "leave `url` and POOLSIZE_URL out" if run.setting.private else "give its `url` again"
         raise BadInput(f"{resume}: the run began on {began}: {way_out}")
-    fields = () if run.setting.private else ("address",)
+    require_same_server(options, run, server)
+
+
+def require_same_server(options: SweepOptions, run: Run, server: Server) -> None:
+    """Raise BadInput where a server's address, version or settings are not those with which the run began."""
+    resume, fields = options.named("resume"), () if run.setting.private else ("address",)
     assert run.setting.server is not None  # a replay is resumed as one
     for field in (*fields, "flavor", "version", "thread_handling", "durable", "buffer_pool_bytes"):
         before, now = getattr(run.setting.server, field), getattr(server, field)

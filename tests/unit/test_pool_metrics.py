@@ -6,7 +6,10 @@ import pytest
 
 from poolsize.analysis.analysis import analyze
 from poolsize.analysis.checks import check_step
+from poolsize.answer.compared_field import compared_field
+from poolsize.answer.recommendation import recommend
 from poolsize.present.text.analysis import analysis_text
+from poolsize.present.text.recommendation import recommendation_text
 from poolsize.runs.check import Check, CheckResult
 from poolsize.runs.measured_application import MeasuredApplication
 from poolsize.runs.run import Run, Step
@@ -123,6 +126,29 @@ def test_few_users_are_no_fault_of_the_service() -> None:
 
 def test_without_metrics_there_is_no_such_check() -> None:
     assert Check.SERVICE_THREADS not in judged(of_application(a_step(32, [100] * 10)))
+
+
+def of_run(run: Run, host: str = "http://shop", **counters: float) -> Run:
+    """The run as that of an application's pool."""
+    application = MeasuredApplication("shop.toml", "0" * 64, host, started=True, variables=("POOL_SIZE",))
+    steps = tuple(of_application(step, **counters) for step in run.steps)
+    steps = tuple(replace(step, checks=check_step(step, 0.01)) for step in steps)
+    return Run(replace(run.setting, application=application, private=False), steps)
+
+
+def test_a_busy_load_generator_puts_an_answer_in_doubt_and_does_not_forbid_it() -> None:
+    """The throughput is true, and the user can give more workers; no CPU time of a request is needed for that."""
+    answer = recommend(
+        of_run(a_run({1: 100, 2: 190, 4: 200, 8: 201}, cpu=0.98), pool_active=8, pool_count=1, pool_max=8)
+    )
+    assert answer.verdict == "generator-limited"
+    assert answer.pool_size in {2, 3}
+    assert recommendation_text(answer).endswith(f"In the application, set POOL_SIZE={answer.pool_size}.")
+
+
+def test_two_hosts_of_an_application_differ_in_one_field() -> None:
+    run = a_run({1: 100, 2: 190, 4: 200, 8: 201})
+    assert compared_field({"a": of_run(run, "http://old"), "b": of_run(run, "http://new")}) == "application"
 
 
 def test_mean_times_follow_from_the_metrics_by_littles_law() -> None:
