@@ -73,7 +73,7 @@ def _check(file: Path, pool_size: int) -> None:
 
 def _user_classes(locustfile: Path) -> list[str]:
     """Return the names of the user classes that Locust finds. Raises BadInput for a file that Locust can't load."""
-    command = [sys.executable, "-m", "locust", "-f", str(locustfile), "--list"]
+    command = [sys.executable, "-P", "-m", "locust", "-f", str(locustfile), "--list"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=LISTING_SECONDS, check=False)
     names = [line.strip() for line in done.stdout.splitlines() if line.startswith("    ")]
     if done.returncode or not names:

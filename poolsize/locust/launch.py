@@ -150,9 +150,12 @@ def started(
 
 
 def _command(locustfile: Path, options: SweepOptions) -> list[str]:
-    """Return Locust's command line, without the options that the environment carries."""
-    locust = "poolsize.locust" if options.application else "locust"
-    command = [sys.executable, "-m", locust, "-f", str(locustfile), "--headless", "--only-summary"]
+    """Return Locust's command line, without the options that the environment carries.
+
+    poolsize.locust imports what a sweep needs before Locust puts the current folder on the module path: a file there,
+    such as secrets.py, must not replace a module of Python's in a process that knows the database's password.
+    """
+    command = [sys.executable, "-P", "-m", "poolsize.locust", "-f", str(locustfile), "--headless", "--only-summary"]
     for name in options.chosen:
         option = OPTIONS[name]
         if option.in_locust and option.variable is None:

@@ -15,9 +15,9 @@ if TYPE_CHECKING:  # pathlib stays out of `poolsize recommend --cores 8`
 
 T = TypeVar("T")
 
-MILLISECONDS = {"ms": 1.0, "s": 1000.0, "m": 60_000.0}
+MILLISECONDS = {"ms": 1.0, "s": 1000.0, "m": 60_000.0, "h": 3_600_000.0, "d": 86_400_000.0}
 """Milliseconds in each unit of a duration. The unit is required: people mean ms as often as s."""
-SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "": 1.0}
+SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0, "": 1.0}
 """Seconds in each unit; a duration of a step, a search or a timeout without a unit is in seconds.
 
 A table of its own, so that a written number of seconds is read again to the last digit.
@@ -192,13 +192,13 @@ def write_server_variable(variable: tuple[str, str]) -> str:
 
 
 def _duration(text: str, units: Mapping[str, float]) -> float:
-    number = text.rstrip("ms")
+    number = text.rstrip("msdh")
     try:
         value = float(number) * units[text[len(number) :]]
     except (ValueError, KeyError):
         value = -1.0
     if not 0 <= value < float("inf"):
-        raise ValueError("give a duration such as 550ms, 15s or 2m; its units are ms, s and m")
+        raise ValueError("give a duration such as 550ms, 15s or 2m; its units are ms, s, m, h and d")
     return value
 
 

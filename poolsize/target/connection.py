@@ -55,9 +55,10 @@ def _parsed(text: str) -> URL:
             "with %40 for @, %3A for : and %2F for / in the password"
         )
     if url.drivername not in ACCEPTED:
+        place = host_and_port(url.host, url.port) if url.host and url.port else url.host or ""
         raise BadInput(
-            f"`url` {url.render_as_string(hide_password=True)}: poolsize measures MySQL and MariaDB through "
-            "PyMySQL; write mysql://USER:PASSWORD@HOST:3306/"
+            f"`url` {url.drivername}://{place}: poolsize measures MySQL and MariaDB through PyMySQL; write "
+            "mysql://USER:PASSWORD@HOST:3306/"
         )
     return url
 

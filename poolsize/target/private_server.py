@@ -157,7 +157,7 @@ def _as_root() -> list[str]:
 def _start_watchdog(**request: object) -> "subprocess.Popen[bytes]":
     """Start the process that makes the server's files, runs the server, and removes the files at the end."""
     watchdog = subprocess.Popen(
-        [sys.executable, "-m", "poolsize.target.watchdog"], stdin=subprocess.PIPE, start_new_session=True
+        [sys.executable, "-P", "-m", "poolsize.target.watchdog"], stdin=subprocess.PIPE, start_new_session=True
     )
     assert watchdog.stdin is not None
     watchdog.stdin.write(json.dumps(request).encode() + b"\n")

@@ -96,7 +96,7 @@ def test_analyze_prints_and_draws(poolsize_here: Command, tmp_path: Path) -> Non
         (["sweep", "--workload", "scan", "--mysqld", "/none"], "--mysqld /none", 2),
         (["sweep", "--workload", "scan", "--pool-sizes", "1,x"], "--pool-sizes 1,x", 2),
         (["sweep", "--workload", "scan", "--step-time", "soon"], "--step-time soon", 2),
-        (["sweep", "--workload", "scan", "--url", "postgresql://u:secret@h/d"], "postgresql://u:***@h/d", 2),
+        (["sweep", "--workload", "scan", "--url", "postgresql://u:secret@h/d"], "postgresql://h: poolsize measures", 2),
         (["sweep", "--workload", "scan", "--url", "nonsense"], "not a URL", 2),
         (["sweep", "--resume", "none.jsonl"], "none.jsonl", 2),
         (["sweep", "--workload", "scan", "--url", "mysql://u:se@cret@h/"], "not a URL", 2),
@@ -264,3 +264,20 @@ def test_only_an_address_from_the_environment_can_be_unset(monkeypatch: pytest.M
     for words, ends in ((["poolsize", "fleet"], True), (["poolsize", "fleet", "--url=mysql://a/"], False)):
         monkeypatch.setattr(sys, "argv", words)
         assert in_flags(str(refused.value), None).endswith("; or unset POOLSIZE_URL") == ends
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["secrets.py", "json.py", "sqlalchemy.py", "numpy.py"])
+def test_a_file_beside_the_user_replaces_no_module(poolsize: Command, tmp_path: Path, name: str) -> None:
+    """The Locust process knows the password; with -m alone, Python would run that file from the current folder."""
+    (tmp_path / name).write_text("from pathlib import Path\nPath('ran').touch()\n")
+    done = poolsize("sweep", "--workload", "scan", url="mysql://u:secret@127.0.0.1:1/")
+    assert "no server answers at u@127.0.0.1:1" in done.stderr
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.long
+def test_a_refused_url_shows_scheme_host_and_port_alone(poolsize: Command) -> None:
+    done = poolsize("sweep", "--workload", "scan", url="postgresql://u:one@h:5432/d?password=two&sslkey=three")
+    assert "postgresql://h:5432: poolsize measures" in done.stderr
+    assert not any(secret in done.stderr for secret in ("one", "two", "three"))

@@ -37,7 +37,10 @@ def stored(path: Path, users: int = 64) -> Path:
         (["sweep", "--think-time", "50"], "--think-time 50: a time needs a unit: write 50ms or 50s"),
         (["predict", SCAN, "--round-trip", "5"], "--round-trip 5: a time needs a unit: write 5ms or 5s"),
         (["predict", SCAN, "--think-time", "1"], "--think-time 1: a time needs a unit"),
-        (["sweep", "--think-time", "20MS"], "give a duration such as 550ms, 15s or 2m; its units are ms, s and m"),
+        (
+            ["sweep", "--think-time", "20MS"],
+            "give a duration such as 550ms, 15s or 2m; its units are ms, s, m, h and d",
+        ),
         # what another command takes
         (["recommend", SCAN], "Got unexpected extra argument"),
         (["recommend", SCAN], "name a run with --run"),

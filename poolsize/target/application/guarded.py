@@ -20,7 +20,7 @@ class Guarded:
         """Start the guard. directory: where the application and its commands run. log: file for their output."""
         self._place = {"directory": str(directory), "log": str(log.resolve())}
         self._guard = subprocess.Popen(
-            [sys.executable, "-m", "poolsize.target.application.guard"],
+            [sys.executable, "-P", "-m", "poolsize.target.application.guard"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True,
         )  # fmt: skip
 
