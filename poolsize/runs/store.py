@@ -30,6 +30,9 @@ FORMAT = 8
 8: In setting: given_host and application. In step: change_seconds. In latencies, wait and usage may be null.
 """
 
+ESCAPE, REPLACEMENT = b"\\", "\ufffd"
+"""A control character in ASCII JSON begins with a backslash. It is shown as the replacement character."""
+
 _SETTING = TypeAdapter(Setting)
 _STEP = TypeAdapter(Step)
 _CALIBRATION = TypeAdapter(Calibration)
@@ -156,11 +159,24 @@ def _record(path: Path, number: int, line: bytes) -> dict[str, Any]:
     """Return the JSON object on a line. number: of the line in the file, from 1. Raises BadInput for anything else."""
     try:
         record = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         record = None
     if not isinstance(record, dict):
         raise BadInput(f"{path}: line {number} is no JSON object; the file is not a run of poolsize, or damaged")
+    if ESCAPE in line or not line.isascii():
+        return {name: _without_controls(value) for name, value in record.items()}
     return record
+
+
+def _without_controls(value: Any) -> Any:
+    """Return a value of JSON with every control character in its texts replaced: a terminal would obey some of them."""
+    if isinstance(value, str):
+        return "".join(character if character.isprintable() else REPLACEMENT for character in value)
+    if isinstance(value, list):
+        return [_without_controls(item) for item in value]
+    if isinstance(value, dict):
+        return {_without_controls(name): _without_controls(item) for name, item in value.items()}
+    return value
 
 
 def _sync_folder(folder: Path) -> None:

@@ -227,3 +227,13 @@ def test_an_incomplete_run_has_no_report(poolsize_here: Command, tmp_path: Path)
     assert done.returncode == 1
     assert "incomplete" in done.stderr
     assert not (tmp_path / "a.html").exists()
+
+
+def test_a_name_with_a_tag_is_text_in_both_reports() -> None:
+    run = a_run({1: 100, 2: 200, 4: 205, 8: 206})
+    plan = replace(run.setting.plan, workload="<script>alert(1)</script>")
+    analysis = analyze(replace(run, setting=replace(run.setting, plan=plan)))
+    answer = recommend(analysis)
+    for text in (report_markdown(analysis, answer), report_html(analysis, answer)):
+        assert "<script>alert" not in text
+        assert "&lt;script" in text

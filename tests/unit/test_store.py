@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -187,3 +188,20 @@ def test_an_early_end_of_format_3_is_read_as_figures(
     stopped = load_run(path).steps[0].stopped
     assert stopped is not None
     assert (stopped.reason, list(stopped.values.values())) == (reason, values)
+
+
+def test_control_characters_of_a_run_reach_no_terminal(tmp_path: Path) -> None:
+    """A run that somebody sends may hold escape sequences in any text."""
+    run = a_run({1: 100, 2: 200, 4: 205, 8: 206})
+    plan = replace(run.setting.plan, workload="scan\x1b[2J\x9b1m\r\n")
+    with RunWriter(tmp_path / "a.jsonl", replace(run.setting, plan=plan)) as writer:
+        for step in run.steps:
+            writer.append(step)
+    assert load_run(tmp_path / "a.jsonl").plan.workload == "scan\ufffd[2J\ufffd1m\ufffd\ufffd"
+
+
+def test_brackets_without_end_are_no_run(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text("[" * 200_000 + "\n")
+    with pytest.raises(BadInput, match="line 1 is no JSON object"):
+        load_run(path)

@@ -37,6 +37,9 @@ from poolsize.units import count, percent, pool_sizes, probability_text
 OPTION = re.compile(r"--[a-z][a-z-]*")
 """A long option of a command line, which the page keeps on one line."""
 
+TAG = re.compile(r"<(?=[a-zA-Z/!?])")
+"""The beginning of an HTML tag."""
+
 LIMIT_OUTCOMES = {
     Code.LIMIT_KEPT: "kept",
     Code.LIMIT_DECIDES: "kept, and it decides the pool size",
@@ -102,7 +105,14 @@ def report_html(analysis: Analysis, answer: Recommendation, current: int | None 
 
 def report_markdown(analysis: Analysis, answer: Recommendation) -> str:
     """Return the report as Markdown, with the curve in letters instead of plots."""
-    return _templates().get_template("report.md.j2").render(report=_report(analysis, answer, ()))
+    templates = _templates()
+    templates.finalize = _without_tags
+    return templates.get_template("report.md.j2").render(report=_report(analysis, answer, ()))
+
+
+def _without_tags(value: object) -> object:
+    """Return a text in which no HTML tag begins: Markdown would pass it on to a browser."""
+    return TAG.sub("&lt;", value) if isinstance(value, str) else value
 
 
 def _templates() -> jinja2.Environment:
