@@ -67,7 +67,8 @@ def test_plain_locust_does_the_same(server: PrivateServer, tmp_path: Path) -> No
     counted_by_locust = int(
         next(line for line in (done.stdout + done.stderr).splitlines() if "Aggregated" in line).split()[1]
     )
-    assert counted_by_locust == sum(sum(step.throughput) for step in run.steps)
+    after_the_last_second = counted_by_locust - sum(sum(step.throughput) for step in run.steps)
+    assert 0 <= after_the_last_second <= sum(max(step.throughput) for step in run.steps)
 
 
 @pytest.mark.experiment
