@@ -106,7 +106,9 @@ def test_the_pools_of_other_applications_are_swept(
     for step in curve_of(run):
         if service.kind.metrics:
             assert step.counter("pool_max") == step.pool_size
-            assert 0 < (busy_connections(step) or 0) <= 1.2 * step.pool_size
+            busy = busy_connections(step)  # a moment in each second may find no connection in use
+            assert busy is not None
+            assert busy <= 1.2 * step.pool_size
         assert (step.counter("application_cpu") or 0) > 0
 
 
