@@ -41,13 +41,14 @@ def test_what_is_no_size_is_refused_by_name(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"), [("550ms", 0.55), ("15s", 15), ("2m", 120), ("3", 3), ("0", 0), ("1.5s", 1.5)]
+    ("text", "expected"),
+    [("550ms", 0.55), ("15s", 15), ("2m", 120), ("10h", 36_000), ("1d", 86_400), ("3", 3), ("0", 0), ("1.5s", 1.5)],
 )
 def test_durations_have_units(text: str, expected: float) -> None:
     assert seconds(text) == expected
 
 
-@pytest.mark.parametrize("text", ["", "soon", "-1s", "5h", "nan", "inf", "1sm"])
+@pytest.mark.parametrize("text", ["", "soon", "-1s", "5w", "nan", "inf", "1sm"])
 def test_what_is_no_duration_is_refused_by_name(text: str) -> None:
     with pytest.raises(BadInput, match="`pool_timeout_seconds`"):
         read("pool_timeout_seconds", text, seconds)
