@@ -30,17 +30,18 @@ def check_step(step: Step, error_budget: float, pools: int = 1) -> tuple[CheckRe
     """
     if step.latencies is None:
         return (steady_state(step), recorded_users(step))
-    return (
+    results = (
         littles_law(step) if step.rate is None else arrivals(step),
-        *([] if step.server_connections is None else [connections(step, pools)]),
+        connections(step, pools) if step.knows_usage or step.server_connections is not None else None,
         errors(step, error_budget),
         steady_state(step),
         workers(step),
         quiet(step),
         generator(step),
         pool_can_fill(step, pools),
-        *([] if wanting_requests(step, pools) is None else [service_threads(step, pools)]),
+        service_threads(step, pools),
     )
+    return tuple(result for result in results if result is not None)
 
 
 def littles_law(step: Step) -> CheckResult:
@@ -167,8 +168,7 @@ def generator(step: Step) -> CheckResult:
     """
     busiest = max((worker.cpu + worker.cpu_wait for worker in step.workers), default=0.0)
     latest_ms = max((worker.loop_lag_ms for worker in step.workers), default=0.0)
-    known_usage_ms = step.latencies.usage if step.latencies else ""
-    lasting_ms = mean_total_ms(step) if known_usage_ms is None else mean_ms([known_usage_ms])
+    lasting_ms = mean_ms([step.latencies.usage]) if step.latencies and step.knows_usage else mean_total_ms(step)
     late_ms = min(LATE_LOOP_MS, max(TIMER_MS, lasting_ms)) if lasting_ms else LATE_LOOP_MS
     return CheckResult(
         Check.GENERATOR,
@@ -176,7 +176,7 @@ def generator(step: Step) -> CheckResult:
         {
             "worker_cores": busiest,
             "loop_lag_ms": latest_ms,
-            "response_ms" if known_usage_ms is None else "usage_ms": lasting_ms,
+            "usage_ms" if step.knows_usage else "response_ms": lasting_ms,
         },
     )
 
@@ -202,7 +202,7 @@ def pool_can_fill(step: Step, pools: int = 1) -> CheckResult:
 
     Figures: `pool_size`; `wanting_users` of a pool who held or wanted a connection, on average; `users`.
     """
-    wanting_users = step.mean_throughput * mean_total_ms(step) / 1000 / pools
+    wanting_users = _waiting_users(step, pools)
     connections = pools * step.pool_size
     return CheckResult(
         Check.USERS_LIMITED,
@@ -211,18 +211,25 @@ def pool_can_fill(step: Step, pools: int = 1) -> CheckResult:
     )
 
 
-def service_threads(step: Step, pools: int) -> CheckResult:
+def _waiting_users(step: Step, pools: int) -> float:
+    """Return the users of a pool that wait for the end of a transaction, on average, by Little's law."""
+    return step.mean_throughput * mean_total_ms(step) / 1000 / pools
+
+
+def service_threads(step: Step, pools: int) -> CheckResult | None:
     """Check that the service of an application lets enough requests ask for a connection to fill the pool.
 
     A service works on as many requests at a time as it has worker threads. With fewer threads than connections, the
     pool is never full, however many users wait for a response. The application's metrics show that; without metrics, a
     pool that opened fewer connections than it may.
 
-    Figures: `pool_size`; `wanting_requests` of a pool that held a connection or waited for one, on average;
+    Figures: `pool_size`; `wanting_requests` of a pool that held or wanted a connection, on average;
     `waiting_users` of a pool that waited for a response.
     """
-    wanting = wanting_requests(step, pools) or 0.0
-    waiting_users = step.mean_throughput * mean_total_ms(step) / 1000 / pools
+    wanting = wanting_requests(step, pools)
+    if wanting is None:
+        return None
+    waiting_users = _waiting_users(step, pools)
     enough_users = waiting_users >= FILLED * step.pool_size
     return CheckResult(
         Check.SERVICE_THREADS,

@@ -22,17 +22,17 @@ def waiting_requests(step: Step) -> float | None:
 
 
 def wanting_requests(step: Step, pools: int) -> float | None:
-    """Return the mean number of requests of a pool that hold a connection or wait for one; None where not known.
+    """Return the mean number of requests of a pool that hold or want a connection; None where not known.
 
     Without metrics, a pool that opened fewer connections than it may had no more such requests at any time.
     pools: number of pools of the application.
     """
-    busy = busy_connections(step)
+    busy, opened = busy_connections(step), step.server_connections
     if busy is not None:
         return busy + (waiting_requests(step) or 0.0)
-    opened = step.server_connections
-    is_partly_open = not step.knows_usage and opened is not None and 0 < opened < pools * step.pool_size
-    return opened / pools if is_partly_open and opened is not None else None
+    if step.knows_usage or opened is None or not 0 < opened < pools * step.pool_size:
+        return None
+    return opened / pools
 
 
 def mean_times_ms(step: Step, pools: int) -> tuple[float, float]:

@@ -70,7 +70,7 @@ class Code(StrEnum):
     CORES_ASSUMED = "cores_assumed"
     THREAD_POOL = "thread_pool"
     EACH_POOL = "each_pool"
-    SIZE_NOT_SEEN = "size_not_seen"
+    SIZE_UNCONFIRMED = "size_unconfirmed"
     TOTAL = "total"
     # why there is no answer
     RATE_NOT_SERVED = "rate_not_served"

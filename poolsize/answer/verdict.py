@@ -26,7 +26,7 @@ DOUBTS = frozenset(
         Code.STILL_RISING,
         Code.SMALLEST_SIZE,
         Code.LIMIT_BROKEN,
-        Code.SIZE_NOT_SEEN,
+        Code.SIZE_UNCONFIRMED,
     }
 )
 """Findings that put a pool size in doubt: whoever uses the size must read them."""

@@ -19,7 +19,7 @@ ENOUGH_STEPS = 4
 def warnings(analysis: "Analysis", *, has_size: bool) -> tuple[Finding, ...]:
     """Return the warnings of a run's answer, the most serious first. has_size: whether the answer has a pool size."""
     findings = [
-        _size_not_seen(analysis) if has_size else None,
+        _size_unconfirmed(analysis) if has_size else None,
         _retried(analysis),
         *_failed_checks(analysis),
         _wide_range(analysis) if has_size else None,
@@ -99,12 +99,12 @@ def _left_out(analysis: "Analysis") -> Finding | None:
     return warning(Code.LEFT_OUT, sizes=limited, users=analysis.setting.plan.users) if limited else None
 
 
-def _size_not_seen(analysis: "Analysis") -> Finding | None:
+def _size_unconfirmed(analysis: "Analysis") -> Finding | None:
     """Return the warning that nothing shows whether the application used the swept sizes, or None."""
     if analysis.setting.application is None:
         return None
-    seen = any(step.server_connections is not None or step.counter("pool_max") for step in analysis.steps)
-    return None if seen else warning(Code.SIZE_NOT_SEEN)
+    confirmed = any(step.server_connections is not None or step.counter("pool_max") for step in analysis.steps)
+    return None if confirmed else warning(Code.SIZE_UNCONFIRMED)
 
 
 def _clients(analysis: "Analysis") -> Finding | None:

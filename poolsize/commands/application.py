@@ -27,7 +27,7 @@ LISTING_SECONDS = 60
 def application(action: str, file: Path, pool_size: int) -> None:
     """Create or test the FILE that describes your application, for `poolsize sweep --application FILE`.
 
-    init creates a FILE with an explanation of each key. check loads the Locust file, gives the application one pool
+    init creates a FILE with an explanation of each key. check loads the Locust file, gives the application a pool
     size, waits until it is ready, reads its metrics and its database, and ends it or restores its size.
     """
     if action == "init":
@@ -73,8 +73,11 @@ def _check(file: Path, pool_size: int) -> None:
 
 def _user_classes(locustfile: Path) -> list[str]:
     """Return the names of the user classes that Locust finds. Raises BadInput for a file that Locust can't load."""
-    command = [sys.executable, "-P", "-m", "locust", "-f", str(locustfile), "--list"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=LISTING_SECONDS, check=False)
+    command = [sys.executable, "-P", "-m", "poolsize.locust", "-f", str(locustfile), "--list"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=LISTING_SECONDS, check=False)
+    except subprocess.TimeoutExpired:
+        raise BadInput(f"locustfile {locustfile}: Locust did not load it within {LISTING_SECONDS} s") from None
     names = [line.strip() for line in done.stdout.splitlines() if line.startswith("    ")]
     if done.returncode or not names:
         reason = (done.stderr.strip().splitlines() or ["it has no user class"])[-1]

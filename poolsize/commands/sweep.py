@@ -64,7 +64,9 @@ def sweep(current: int | None, as_json: bool, **texts: Any) -> None:
         options = _of_application(options)
     if measures_two(options):
         not_for_two = {"current": current, "max_p95_ms": options.max_p95_ms, "max_p99_ms": options.max_p99_ms}
-        _compare_in_turn(options, [name for name, value in not_for_two.items() if value is not None], as_json=as_json)
+        _compare_in_turn(
+            options, resumed, [name for name, value in not_for_two.items() if value is not None], as_json=as_json
+        )
         return
     if options.replay is None and resumed and resumed.recording:
         options = replace(options, replay=Path(resumed.recording))
@@ -87,7 +89,9 @@ def measures_two(options: SweepOptions) -> bool:
     return resumed or options.against_url is not None or options.against_options is not None
 
 
-def _compare_in_turn(options: SweepOptions, not_for_two: Sequence[str], *, as_json: bool) -> None:
+def _compare_in_turn(
+    options: SweepOptions, resumed: Setting | None, not_for_two: Sequence[str], *, as_json: bool
+) -> None:
     """Measure two servers in turn, and print the comparison of their runs."""
     from poolsize.commands.against import measure_in_turn  # a replay starts without what only two servers need
     from poolsize.commands.compare import compare_files
@@ -95,7 +99,6 @@ def _compare_in_turn(options: SweepOptions, not_for_two: Sequence[str], *, as_js
     from poolsize.present.json.comparison import comparison_json
     from poolsize.present.text.comparison import comparison_text
 
-    resumed = load_run(options.resume, torn_end=True).setting if options.resume else None
     require_processes(options)
     first, other = measure_in_turn(_locustfile(options, resumed), options, not_for_two)
     comparison = compare_files([str(first), str(other)])
@@ -149,7 +152,10 @@ def _of_application(options: SweepOptions) -> SweepOptions:
 
 
 def _show_workers(number: int, locustfile: Path, application: Path | None) -> None:
-    """Print how to start the workers on other machines. number: of workers. application: the file of one, or None."""
+    """Print how to start the workers on other machines.
+
+    number: of workers. application: path of the file that describes an application, or None.
+    """
     if application is not None:
         click.echo(
             f"poolsize: waiting for {count(number, 'worker')}. On each load machine, run this command with that "

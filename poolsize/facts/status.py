@@ -40,7 +40,7 @@ COUNTERS: Mapping[str, str] = {
     "application_cpu": "CPU time of the application's processes, in seconds: the number of cores that they kept busy. "
     "Only of an application that the sweep started.",
     "application_cores": "Cores that the application's processes may use; a process of Python, Node.js, Ruby or PHP "
-    "uses one.",
+    "uses a single core.",
     "pool_active": "Connections in use, by the application's metrics; this and the further counters of pools are sums "
     "over the pools of the metrics page.",
     "pool_waiting": "Requests that wait for a connection, by the application's metrics.",

@@ -12,7 +12,7 @@ MOST_NAMES, OTHER_NAMES = 40, "other requests"
 
 
 class RequestRecorder:
-    """Records the requests of one worker in one step. seconds: the seconds that ended.
+    """Records the requests of a worker in a step. seconds: the seconds that ended.
 
     served: user, a greenlet -> when its last response came, in ns of perf_counter.
     """

@@ -67,7 +67,7 @@ for sql in ("SELECT 1", "SELECT SLEEP(20)"):
         answer(connection, sql)
         raise SystemExit("no error")
     except pymysql.MySQLError as error:
-        assert error_kind(error) in {"server_gone", "mysql_1927", "mysql_1317", "mysql_3169"}, error
+        assert error_kind(error) in {"server_gone", "mysql_1927", "mysql_1317_query_interrupted", "mysql_3169"}, error
 """,
     "a read timeout": """
 connection = WorkerConnection(**arguments, read_timeout=1)

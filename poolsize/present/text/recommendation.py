@@ -10,7 +10,7 @@ from poolsize.present.text.sentences.findings import reason_sentences, sentence,
 from poolsize.present.text.tables import application_table, price_table
 from poolsize.units import count, milliseconds
 
-BEFORE_THE_ANSWER = {Code.MOSTLY_FAILED, Code.TOO_FEW_VALID, Code.LIMIT_BROKEN, Code.SIZE_NOT_SEEN}
+BEFORE_THE_ANSWER = {Code.MOSTLY_FAILED, Code.TOO_FEW_VALID, Code.LIMIT_BROKEN, Code.SIZE_UNCONFIRMED}
 """Findings that put the answer in doubt, are the cause why there is none, or say that it breaks a limit."""
 ON_ALL_CLIENTS = {Code.SERVED_AT_ONCE, Code.TOTAL}
 """Warnings that the answer must be divided among the application's processes."""

@@ -184,7 +184,7 @@ def _total(_: Finding) -> str:
     )
 
 
-def _size_not_seen(_: Finding) -> str:
+def _size_unconfirmed(_: Finding) -> str:
     return (
         "Nothing shows that the application's pool had the measured sizes. Give `database` or `metrics` in the "
         "application's file: then each step is checked."
@@ -306,7 +306,7 @@ WARNINGS: Mapping[Code, Callable[[Finding], str]] = {
     Code.THREAD_POOL: _thread_pool,
     Code.TOTAL: _total,
     Code.EACH_POOL: _each_pool,
-    Code.SIZE_NOT_SEEN: _size_not_seen,
+    Code.SIZE_UNCONFIRMED: _size_unconfirmed,
     Code.RATE_NOT_SERVED: _rate_not_served,
     Code.GENERATOR_EVERYWHERE: _generator_everywhere,
     Code.USERS_LIMITED_EVERYWHERE: _users_limited_everywhere,
