@@ -7,11 +7,15 @@ from collections.abc import Iterator
 from contextlib import closing
 from importlib import resources
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from poolsize.errors import BadInput, PoolsizeError, WorkFailed
+from poolsize.errors import BadInput
 from poolsize.units import count
+
+if TYPE_CHECKING:
+    from poolsize.sweep.application_file import Application
 
 TEMPLATE = "templates/application.toml"
 LISTING_SECONDS = 60
@@ -63,7 +67,7 @@ def _check(file: Path, pool_size: int) -> None:
             how = "started" if described.file.start else "resized"
             ready = " and ready" if described.file.ready else ""
             click.echo(f"application {how} with pool size {pool_size}{ready} after {seconds:.1f} s")
-            for line in _evidence(service.counters(), described.database_url, described.file.account):
+            for line in _evidence(service.counters(), described):
                 click.echo(line)
         finally:
             service.close()
@@ -85,24 +89,22 @@ def _user_classes(locustfile: Path) -> list[str]:
     return names
 
 
-def _evidence(counters: dict[str, float], database: str | None, account: str | None) -> Iterator[str]:
-    """Yield a line for the metrics and for the database. Raises PoolsizeError where the database can't be read."""
+def _evidence(counters: dict[str, float], described: "Application") -> Iterator[str]:
+    """Yield a line for the metrics and for the database. Raises BadInput where the database can't be read."""
     if "pool_count" in counters:
         most = f", at most {counters['pool_max']:g} connections" if "pool_max" in counters else ""
         yield f"metrics     {count(round(counters['pool_count']), 'pool')}{most}"
-    if database is None:
+    if described.database_url is None:
         if "pool_count" not in counters:
             yield "no metrics and no database: nothing will show that the pool has the measured size"
         return
     from poolsize.facts.server import account_connections, read_server
-    from poolsize.target.connection import connect, database_url
+    from poolsize.target.connection import account_of, connect, database_url, naming_url
 
-    url = database_url(database)
-    name = account or url.username or ""
-    try:
+    with naming_url(described.in_error):
+        url = database_url(described.database_url)
+        account = account_of(url, described.file.account)
         with closing(connect(url)) as connection, connection.cursor() as cursor:
             server = read_server(cursor)
-            own = len(account_connections(cursor, name) - {connection.thread_id()})
-    except PoolsizeError as error:
-        raise WorkFailed(str(error).replace("`url`", "database")) from error
-    yield f"database    {server.title}, {count(own, 'connection')} of {name}"
+            own = len(account_connections(cursor, account) - {connection.thread_id()})
+    yield f"database    {server.title}, {count(own, 'connection')} of {account}"

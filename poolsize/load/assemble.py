@@ -74,20 +74,8 @@ def assemble(
     )
 
 
-def assemble_requests(
-    planned: PlannedStep,
-    started: str,
-    seconds: Sequence[StepSecond],
-    ending: Ending,
-    shares: Mapping[str, int],
-    reports: Mapping[str, WorkerReport],
-    server: ServerRecord,
-) -> Step:
-    """Return the step of an application, without checks: its total times are response times.
-
-    A failed request counts with its own time: no pool timeout is known. The arguments are those of `assemble`.
-    """
-    step = assemble(planned, started, seconds, ending, shares, reports, server, timeout_ms=0.0)
+def of_requests(step: Step) -> Step:
+    """Return an assembled step as that of an application: its total times are response times, its others unknown."""
     assert step.latencies is not None
     return replace(
         step,

@@ -3,6 +3,10 @@
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Self
+
+from poolsize.load.outstanding import OutstandingSecond
+from poolsize.load.recorder import WorkerSecond
 
 
 @dataclass(frozen=True)
@@ -19,6 +23,13 @@ class ReportedSecond:
     errors: dict[str, int]
     total_us: dict[int, int]
     unserved: int
+
+    @classmethod
+    def of(cls, index: int, second: WorkerSecond, outstanding: OutstandingSecond, unserved: int) -> Self:
+        """Return the report of a second. The arguments are those of worker_step.Reporting.on_second."""
+        return cls(
+            index, second.transactions, outstanding.backlog, outstanding.busy, second.errors, second.total, unserved
+        )
 
 
 @dataclass

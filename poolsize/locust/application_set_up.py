@@ -28,7 +28,7 @@ from poolsize.sweep.options import SweepOptions
 from poolsize.sweep.planning import enough_users, plan_for
 from poolsize.sweep.workload import workload_of
 from poolsize.target.application.service import Service
-from poolsize.target.connection import connect, database_url, given_host, is_local
+from poolsize.target.connection import account_of, connect, database_url, given_host, is_local, naming_url
 from poolsize.target.sampler import Sampler
 from poolsize.units import count
 
@@ -52,7 +52,7 @@ def set_up_application(
     """
     runner = environment.runner
     assert runner is not None
-    with _naming_database(application):
+    with naming_url(application.in_error):
         url = database_url(application.database_url) if application.database_url else None
         run, path = _run(options, application, url)
     with ExitStack() as stack:
@@ -102,7 +102,7 @@ def _run(options: SweepOptions, application: Application, url: URL | None) -> tu
     server = None
     if url is not None:
         with closing(connect(url)) as connection, connection.cursor() as cursor:
-            own = account_connections(cursor, _account(application, url))
+            own = account_connections(cursor, account_of(url, application.file.account))
             server, others = read_server(cursor), open_connections(cursor) - 1
         free = server.free_connections(max(0, others - len(own)), OWN_CONNECTIONS) // pools
         plan = _limited_to(plan, options, server, free, pools)
@@ -130,11 +130,6 @@ def _limited_to(plan: SweepPlan, options: SweepOptions, server: Server, free: in
     return replace(plan, search=search, users=options.users or enough_users(options, free * pools))
 
 
-def _account(application: Application, url: URL) -> str:
-    """Return the application's account on the database, by default the URL's."""
-    return application.file.account or url.username or ""
-
-
 def _require_same(options: SweepOptions, run: Run, application: Application) -> None:
     before = run.setting.application
     if before is None:
@@ -154,16 +149,6 @@ def _require_same_database(options: SweepOptions, run: Run, url: URL | None) -> 
 
 
 @contextmanager
-def _naming_database(application: Application) -> Iterator[None]:
-    """Name the application's file in an error about its database's URL."""
-    try:
-        yield
-    except BadInput as error:
-        message = str(error).replace("`url` (or POOLSIZE_URL)", "database").replace("`url`", "database")
-        raise BadInput(f"`application` {application.typed}: {message}") from error
-
-
-@contextmanager
 def _counter(application: Application, url: URL | None, connection_ids: set[int]) -> Iterator[Callable[[], int | None]]:
     """Yield a function that returns the application's connections by the server's count; None without a database.
 
@@ -177,7 +162,7 @@ def _counter(application: Application, url: URL | None, connection_ids: set[int]
 
         def count_now() -> int:
             try:
-                return len(account_connections(cursor, _account(application, url)) - own)
+                return len(account_connections(cursor, account_of(url, application.file.account)) - own)
             except pymysql.MySQLError as error:
                 raise WorkFailed(f"the database can't be asked for its connections: {error.args[-1]}") from None
 

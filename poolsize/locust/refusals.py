@@ -1,7 +1,6 @@
 """Refusals of what Locust offers and a sweep can't honour, each with what to use instead."""
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -36,15 +35,6 @@ def with_host(options: SweepOptions, environment: Environment) -> SweepOptions:
     if environment.parsed_options:
         environment.parsed_options.host = None
     return replace(options, url=options.url or host)
-
-
-@contextmanager
-def naming_host() -> Iterator[None]:
-    """Where Locust's option for the host gave the database's URL, name that option in an error about the URL."""
-    try:
-        yield
-    except BadInput as error:
-        raise BadInput(str(error).replace("`url`", "`host`")) from error
 
 
 def refuse_ignored(environment: Environment) -> None:

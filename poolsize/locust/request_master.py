@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from poolsize.load.assemble import ServerRecord, assemble_requests
+from poolsize.load.assemble import ServerRecord, assemble, of_requests
 from poolsize.load.step_seconds import StepSeconds
 from poolsize.load.stopping import Ending
 from poolsize.locust.conversation import Conversation
@@ -91,4 +91,5 @@ class RequestGenerator:
             stopped = Stopped(StopReason.WORKER_LOST, {"lost": len(lost), "workers": len(shares)})
             end = Ending(end.first, end.last, stopped)
         server = ServerRecord(self._sampler.series(end.last), connections)
-        return assemble_requests(planned, started, seconds.complete, end, shares, reports, server)
+        # No pool timeout is known, so a failed request counts with its own time.
+        return of_requests(assemble(planned, started, seconds.complete, end, shares, reports, server, timeout_ms=0.0))

@@ -78,10 +78,7 @@ class RequestWorker:
             self._step.recorder.record("task", 0, type(exception).__name__)
 
     def _on_second(self, index: int, second: WorkerSecond, outstanding: OutstandingSecond, unserved: int) -> None:
-        reported = ReportedSecond(
-            index, second.transactions, outstanding.backlog, outstanding.busy, second.errors, second.total, unserved
-        )
-        self._reply(Second(reported))
+        self._reply(Second(ReportedSecond.of(index, second, outstanding, unserved)))
 
     def _reply(self, content: Reply) -> None:
         self._runner.send_message(*encode(Message(self._number, self._name, content)))

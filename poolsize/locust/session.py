@@ -18,7 +18,7 @@ from poolsize.load.fair_queue import FairQueuePool
 from poolsize.locust.application_set_up import set_up_application
 from poolsize.locust.lead import Lead, report_failure
 from poolsize.locust.progress_pipe import ProgressPipe
-from poolsize.locust.refusals import naming_host, refuse_ignored, refuse_pool_users, refuse_two_pauses, with_host
+from poolsize.locust.refusals import refuse_ignored, refuse_pool_users, refuse_two_pauses, with_host
 from poolsize.locust.request_worker import RequestWorker
 from poolsize.locust.set_up import set_up
 from poolsize.locust.tasks import tasks_of
@@ -29,6 +29,7 @@ from poolsize.sweep.application_file import read_application
 from poolsize.sweep.application_options import of_application
 from poolsize.sweep.options import OPTIONS, SweepOptions
 from poolsize.sweep.workload import Workload, typed_workload
+from poolsize.target.connection import naming_url
 
 logging.getLogger(FairQueuePool.__module__).setLevel(logging.WARNING)  # a pool ends with every step; no news
 
@@ -110,7 +111,7 @@ def _set_up(environment: Environment, progress: ProgressPipe, closing_stack: Exi
         return
     refuse_ignored(environment)
     refuse_two_pauses(options, tasks)
-    with naming_host() if host else nullcontext():
+    with naming_url("`host`") if host else nullcontext():
         ready = closing_stack.enter_context(
             set_up(
                 environment, options, workload, tasks, progress, lambda why: report_failure(progress, WorkFailed(why))

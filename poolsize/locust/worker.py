@@ -149,9 +149,7 @@ class LocustWorker:
 
     def _on_second(self, index: int, second: WorkerSecond, outstanding: OutstandingSecond, unserved: int) -> None:
         stats.report(self._environment, self._kinds[0], second)
-        backlog, busy = outstanding.backlog, outstanding.busy
-        reported = ReportedSecond(index, second.transactions, backlog, busy, second.errors, second.total, unserved)
-        self._reply(Second(reported))
+        self._reply(Second(ReportedSecond.of(index, second, outstanding, unserved)))
 
     def _url(self, private_url: str | None, schema: str) -> URL:
         """Return the database's URL from here.

@@ -126,6 +126,11 @@ class Application:
             )
         return os.environ[text]
 
+    @property
+    def in_error(self) -> str:
+        """The database of the file, as an error names it."""
+        return f"`application` {self.typed}: database"
+
     def words(self, command: str, pool_size: int) -> list[str]:
         """Return the words of a command for a pool size."""
         return shlex.split(command.replace(PLACEHOLDER, str(pool_size)))

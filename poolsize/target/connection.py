@@ -1,5 +1,7 @@
 """Connections to the database under test, outside any pool: its URL, and the kinds of its errors."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pymysql
@@ -37,6 +39,15 @@ def database_url(text: str) -> URL:
     return URL.create(DRIVER, url.username, url.password, url.host, url.port, None, url.query)
 
 
+@contextmanager
+def naming_url(parameter: str) -> Iterator[None]:
+    """Name another parameter, such as "`host`", in an error about a URL that this parameter gave."""
+    try:
+        yield
+    except BadInput as error:
+        raise BadInput(str(error).replace("`url` (or POOLSIZE_URL)", parameter).replace("`url`", parameter)) from error
+
+
 def schema_in(text: str) -> str | None:
     """Return the schema that the text of a URL names, or None. Raises BadInput as database_url does."""
     return _parsed(text).database or None
@@ -61,6 +72,11 @@ def _parsed(text: str) -> URL:
             "mysql://USER:PASSWORD@HOST:3306/"
         )
     return url
+
+
+def account_of(url: URL, given: str | None) -> str:
+    """Return an application's account on its database: the account that was given, or the URL's."""
+    return given or url.username or ""
 
 
 def is_local(url: URL) -> bool:
