@@ -16,6 +16,7 @@ from poolsize.load.source_line import located_in
 from poolsize.locust.progress_pipe import DESCRIPTOR, TURNS_DESCRIPTOR
 from poolsize.sweep.events import Event, StepDone, SweepFailed, SweepStarted, TurnAwaited, read_event
 from poolsize.sweep.options import OPTIONS, SweepOptions
+from poolsize.target.killed import killed_by, oom_kills
 
 MOST_WORKERS = 1_000
 """A larger number of workers is a typing error."""
@@ -107,6 +108,8 @@ class LocustSweep:
             raise Interrupted(reasons)
         if failures:
             raise WorkFailed(self.with_hint(reasons))
+        if cause := killed_by(code, self._child.oom_kills):
+            raise WorkFailed(self.with_hint(f"Locust was {cause}"))
         if code and not self.run_path:
             raise BadInput(f"{self._named}: {_reason_of_end(self._child.log)}")
         if code:
@@ -181,12 +184,14 @@ class _Child:
     """A Locust process.
 
     lines: the pipe on which it sends its events. turns: the pipe on which it is given turns. log: its output.
+    oom_kills: of this machine when it started.
     """
 
     process: "subprocess.Popen[bytes]"
     lines: IO[bytes]
     turns: IO[bytes]
     log: IO[bytes]
+    oom_kills: int
 
 
 def _own_environment() -> dict[str, str]:
@@ -207,6 +212,7 @@ def _child(command: list[str], environment: dict[str, str], *, in_turn: bool) ->
         turns_reading, turns_writing = own.enter_context(_pipe())
         passed = {DESCRIPTOR: writing.fileno()} | ({TURNS_DESCRIPTOR: turns_reading.fileno()} if in_turn else {})
         descriptors = {name: str(number) for name, number in passed.items()}
+        kills = oom_kills()
         locust = subprocess.Popen(
             command, env=_own_environment() | environment | descriptors, pass_fds=list(passed.values()),
             stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
@@ -215,7 +221,7 @@ def _child(command: list[str], environment: dict[str, str], *, in_turn: bool) ->
         turns_reading.close()
         signal.signal(signal.SIGTERM, _as_interrupt)
         try:
-            yield _Child(locust, reading, turns_writing, log)
+            yield _Child(locust, reading, turns_writing, log, kills)
         finally:
             if locust.poll() is None:
                 locust.terminate()

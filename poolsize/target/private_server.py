@@ -1,6 +1,7 @@
 """A temporary MariaDB or MySQL server on this machine, which ends with the process that started it."""
 
 import json
+import logging
 import os
 import re
 import secrets
@@ -8,6 +9,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -17,15 +19,20 @@ from pathlib import Path
 import pymysql
 
 from poolsize.errors import BadInput, WorkFailed
+from poolsize.target.abandoned import clear, clear_abandoned
+from poolsize.target.killed import killed_by, oom_kills
 
 ON_DISK = Path("/var/tmp")  # noqa: S108 (on a disk, unlike /tmp at times; the directory made in it is private)
 START_SECONDS = 120
 """The longest time to wait until the server answers."""
+DIRECTORY_BEGINS = "poolsize-"
 PORTS = range(20_000, 32_768)
 """Where a free port is looked for: Linux and macOS give clients' connections only higher ports, by default."""
 SERVER_PROGRAMS = ("mariadbd", "mysqld")
 USUAL_PLACES = ("/usr/sbin", "/usr/local/sbin", "/usr/libexec", "/opt/homebrew/bin", "/usr/local/mysql/bin")
 ACCOUNT = "poolsize"
+
+logger = logging.getLogger("poolsize")
 
 
 @dataclass(frozen=True)
@@ -52,7 +59,8 @@ def private_server(mysqld: Path | None, options: Mapping[str, str], max_connecti
     program = mysqld or find_mysqld()
     mariadb = _is_mariadb(program)
     installer = _installer(program) if mariadb else None
-    directory = ON_DISK / f"poolsize-{secrets.token_hex(8)}"
+    clear_abandoned(ON_DISK, DIRECTORY_BEGINS)
+    directory = ON_DISK / f"{DIRECTORY_BEGINS}{secrets.token_hex(8)}"
     password, port = secrets.token_urlsafe(24), free_port()
     settings = _settings(directory, port, max_connections, mariadb=mariadb) | dict(options)
     accounts = (
@@ -64,15 +72,19 @@ def private_server(mysqld: Path | None, options: Mapping[str, str], max_connecti
         files={"accounts.sql": accounts},
         commands=[_install_command(program, installer, directory), _command(program, settings)],
     )
+    ending = threading.Event()
+    threading.Thread(target=_clear_after, args=(watchdog, directory, ending), daemon=True).start()
     try:
         pid = _wait_until_up(directory, port, password, watchdog)
         url = f"mysql+pymysql://{ACCOUNT}:{password}@127.0.0.1:{port}/"
         yield PrivateServer(url, pid, directory)
     finally:
+        ending.set()
         assert watchdog.stdin is not None
         with suppress(BrokenPipeError):
             watchdog.stdin.close()
-        watchdog.wait()
+        if watchdog.wait():
+            clear(directory)
 
 
 def find_mysqld() -> Path:
@@ -165,22 +177,45 @@ def _start_watchdog(**request: object) -> "subprocess.Popen[bytes]":
     return watchdog
 
 
+def _clear_after(watchdog: "subprocess.Popen[bytes]", directory: Path, ending: threading.Event) -> None:
+    """End the server if its watchdog ends before the parent wants it to."""
+    watchdog.wait()
+    if not ending.is_set():
+        logger.warning("the process that watches the private server was killed: the server ends, too")
+        clear(directory)
+
+
 def _wait_until_up(directory: Path, port: int, password: str, watchdog: "subprocess.Popen[bytes]") -> int:
     """Wait until the server answers, and return its process id.
 
-    Raises BadInput when the server ends by itself, WorkFailed when it does not answer within START_SECONDS.
+    Raises BadInput when the server ends by itself, WorkFailed when it is killed, or does not answer within
+    START_SECONDS.
     """
-    deadline = time.monotonic() + START_SECONDS
+    deadline, before = time.monotonic() + START_SECONDS, oom_kills()
     while time.monotonic() < deadline:
-        if watchdog.poll() is not None:
-            raise WorkFailed(f"the private server's files can't be made in {ON_DISK}")
-        if (directory / "exited").exists():
+        if (code := watchdog.poll()) is not None:
+            cause = killed_by(code, before)
+            raise WorkFailed(
+                f"the process that watches the private server was {cause}"
+                if cause
+                else f"the private server's files can't be made in {ON_DISK}"
+            )
+        if (code := _exit_code(directory)) is not None:
+            if cause := killed_by(code, before):
+                raise WorkFailed(f"the private server was {cause} as it started")
             raise BadInput(f"the private server did not start: {_first_error(directory / 'log')}")
         with suppress(pymysql.MySQLError, OSError, ValueError):
             pymysql.connect(host="127.0.0.1", port=port, user=ACCOUNT, password=password).close()
             return int((directory / "pid").read_text())
         time.sleep(0.05)
     raise WorkFailed(f"the private server did not answer within {START_SECONDS} s: {_first_error(directory / 'log')}")
+
+
+def _exit_code(directory: Path) -> int | None:
+    """Return the exit code of the server, or of the program that makes its data; None as long as they work."""
+    with suppress(OSError, ValueError):  # not there, or not yet written
+        return int((directory / "exited").read_text())
+    return None
 
 
 def _first_error(log: Path) -> str:

@@ -8,21 +8,27 @@ parent ends, kill -9 included, the operating system closes the pipe. The watchdo
 removes the directory. This needs no signal, and works beyond Linux.
 
 A command that fails or a server that ends by itself leaves its exit code in DIRECTORY/exited.
+
+The watchdog itself may be killed. On Linux, the server is killed then, too; the parent removes the directory, or, if it
+is gone as well, the next parent does: the directory is abandoned if nothing holds the lock on DIRECTORY/watched.
 """
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import IO
 
-REMOVAL_SECONDS = 30
+from poolsize.target.abandoned import remove, watch
+
+DIE_WITH_PARENT = "import ctypes, os, sys; ctypes.CDLL(None).prctl(1, 9); os.execv(sys.argv[1], sys.argv[1:])"
+WATCHED_BY_SYSTEM = [sys.executable, "-SsEP", "-c", DIE_WITH_PARENT] if sys.platform == "linux" else []
+"""Words before a command: Linux kills it when the watchdog's thread that started it ends (PR_SET_PDEATHSIG)."""
 TEMPORARY = "tmp"
 """The server's own folder for temporary tables.
 
@@ -38,7 +44,7 @@ def main() -> None:
     if request is None:
         return  # the parent ended before it could ask for anything
     directory = Path(request["directory"])
-    _make(directory, request["files"])
+    watched = _make(directory, request["files"])
     running: list[subprocess.Popen[bytes]] = []
     lock = threading.Lock()
     threading.Thread(target=_run, args=(request["commands"], directory, running, lock), daemon=True).start()
@@ -49,27 +55,25 @@ def main() -> None:
                 with suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
-        _remove(directory)
+        remove(directory)
+        watched.close()
         os._exit(0)
 
 
-def _make(directory: Path, files: Mapping[str, str]) -> None:
-    """Make the directory and its files, which hold passwords, readable by this account only."""
+def _make(directory: Path, files: Mapping[str, str]) -> IO[str]:
+    """Make the directory and its files, which hold passwords, readable by this account only.
+
+    Return the open file that shows that the directory has a watchdog.
+    """
     directory.mkdir(mode=0o700)
+    watched = watch(directory)
     (directory / "data").mkdir(mode=0o700)
     (directory / TEMPORARY).mkdir(mode=0o700)
     for name, text in files.items():
         path = directory / name
         path.touch(mode=0o600)
         path.write_text(text)
-
-
-def _remove(directory: Path) -> None:
-    """Remove the directory, repeatedly while children of a killed installer still write to it."""
-    deadline = time.monotonic() + REMOVAL_SECONDS
-    while directory.exists() and time.monotonic() < deadline:
-        shutil.rmtree(directory, ignore_errors=True)
-        time.sleep(0.05)
+    return watched
 
 
 def _run(
@@ -82,7 +86,7 @@ def _run(
             with lock:
                 try:
                     process = subprocess.Popen(
-                        command, env=environment,
+                        [*WATCHED_BY_SYSTEM, *command], env=environment,
                         stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
                     )  # fmt: skip
                 except OSError as error:

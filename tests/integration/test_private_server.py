@@ -5,6 +5,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
@@ -12,8 +14,9 @@ import pymysql
 import pytest
 
 from poolsize.errors import BadInput
+from poolsize.target.abandoned import clear_abandoned
 from poolsize.target.connection import connect, database_url
-from poolsize.target.private_server import ON_DISK, private_server
+from poolsize.target.private_server import DIRECTORY_BEGINS, ON_DISK, private_server
 from tests.conftest import mysqld
 
 pytestmark = pytest.mark.server
@@ -21,7 +24,7 @@ pytestmark = pytest.mark.server
 OWNER = """
 import sys, time
 from pathlib import Path
-from poolsize.target.private_server import ON_DISK, private_server
+from poolsize.target.private_server import DIRECTORY_BEGINS, ON_DISK, private_server
 with private_server(Path(sys.argv[1]) if sys.argv[1] else None, {}, 20) as server:
     print(server.pid, server.directory, flush=True)
     if sys.argv[2] == "error":
@@ -29,6 +32,19 @@ with private_server(Path(sys.argv[1]) if sys.argv[1] else None, {}, 20) as serve
     if sys.argv[2] == "wait":
         time.sleep(60)
 """
+
+
+@contextmanager
+def owned(flavor: str) -> Iterator[tuple["subprocess.Popen[str]", int, Path]]:
+    """A process that has a private server, with the server's process id and directory; it is killed at the end."""
+    with subprocess.Popen(
+        [sys.executable, "-c", OWNER, str(mysqld(flavor) or ""), "wait"],
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+    ) as owner:  # fmt: skip
+        assert owner.stdout is not None
+        pid, directory = owner.stdout.readline().split()
+        yield owner, int(pid), Path(directory)
+        owner.kill()
 
 
 def gone(pid: int, directory: Path) -> bool:
@@ -59,6 +75,64 @@ def test_it_is_gone_however_its_owner_ends(flavor: str, ending: str | signal.Sig
     owner.wait(timeout=30)
     owner.stdout.close()
     assert gone(int(pid), Path(directory))
+
+
+@pytest.mark.parametrize("flavor", ["mariadb", "mysql"])
+@pytest.mark.parametrize("survivor", ["owner", "watchdog", "server"])
+def test_whichever_two_of_three_are_killed_the_third_is_gone(flavor: str, survivor: str) -> None:
+    """At once, or when the next private server starts."""
+    with owned(flavor) as (owner, pid, directory):
+        (watchdog,) = psutil.Process(owner.pid).children()
+        killed = {"owner": owner.pid, "watchdog": watchdog.pid, "server": pid}
+        del killed[survivor]
+        for number in killed.values():
+            os.kill(number, signal.SIGKILL)
+        if survivor == "server":
+            clear_abandoned(ON_DISK, DIRECTORY_BEGINS)
+        assert gone(pid, directory)
+
+
+def test_a_killed_watchdog_ends_the_server_and_the_sweep(tmp_path: Path) -> None:
+    sweep = subprocess.Popen(
+        [str(Path(sys.executable).with_name("poolsize")), "sweep", "--workload", "select_one", "--pool-sizes", "1,2",
+         "--step-time", "2s", "--repeats", "9", "--output", "a.jsonl"],
+        cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+        env={name: value for name, value in os.environ.items() if name != "POOLSIZE_URL"},
+    )  # fmt: skip
+    deadline = time.monotonic() + 60
+    while not (tmp_path / "a.jsonl").exists() and time.monotonic() < deadline:
+        time.sleep(0.1)
+    family = psutil.Process(sweep.pid).children(recursive=True)
+    (watchdog,) = [process for process in family if "poolsize.target.watchdog" in process.cmdline()]
+    watchdog.kill()
+    _, errors = sweep.communicate(timeout=60)
+    assert sweep.returncode == 1
+    assert "the server went away" in errors
+    assert "poolsize sweep --resume a.jsonl" in errors
+    assert not psutil.wait_procs(family, timeout=10)[1]
+
+
+@pytest.mark.parametrize(("victim", "message"), [
+    ("mariadb-install-db", "the private server was killed by SIGKILL as it started"),
+    ("poolsize.target.watchdog", "the process that watches the private server was killed by SIGKILL"),
+    ("poolsize.locust", "Locust was killed by SIGKILL before the first step"),
+])  # fmt: skip
+def test_what_is_killed_as_it_starts_is_named(tmp_path: Path, victim: str, message: str) -> None:
+    sweep = subprocess.Popen(
+        [str(Path(sys.executable).with_name("poolsize")), "sweep", "--workload", "select_one", "--pool-sizes", "1,2"],
+        cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+        env={name: value for name, value in os.environ.items() if name != "POOLSIZE_URL"},
+    )  # fmt: skip
+    family, deadline = psutil.Process(sweep.pid), time.monotonic() + 30
+    while time.monotonic() < deadline:
+        processes = [process for process in family.children(recursive=True) if _readable(process)]
+        if named := [process for process in processes if any(word.endswith(victim) for word in process.cmdline())]:
+            named[0].kill()
+            break
+    _, errors = sweep.communicate(timeout=60)
+    assert sweep.returncode == 1
+    assert message in errors
+    assert errors.count("poolsize: error:") == 1
 
 
 @pytest.mark.slow  # looks at every private server of this machine, as does the last one here
