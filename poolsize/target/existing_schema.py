@@ -1,7 +1,7 @@
 """A schema with the user's own data, in which a sweep creates and drops nothing by itself."""
 
 from collections.abc import Callable, Collection
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, suppress
 from time import monotonic, sleep
 from types import TracebackType
 from typing import Any, Self
@@ -12,9 +12,8 @@ from sqlalchemy import URL
 from poolsize.errors import BadInput, PoolsizeError, WorkFailed
 from poolsize.facts.server import connection_ids
 from poolsize.target.connection import connect
+from poolsize.target.held_locks import HeldLocks
 
-LONGEST_LOCK_NAME = 64
-"""Longest name that MySQL accepts; schemas whose names begin with the same 55 characters share a lock."""
 MISSING = 1049
 NOT_ALLOWED = {1044, 1045}
 KILLED_SECONDS = 30
@@ -49,27 +48,26 @@ class ExistingSchema:
         self._load_connections = load_connections
         self._on_failure = on_failure
         self._changed = False
-        self._lock = connect(url)
+        self._locks = HeldLocks(url)
 
     def __enter__(self) -> Self:
-        try:
-            with self._lock.cursor() as cursor:
-                cursor.execute(f"USE `{self.name}`")
-                cursor.execute("SELECT GET_LOCK(%s, 0)", (f"poolsize {self.name}"[:LONGEST_LOCK_NAME],))
-                if cursor.fetchone() != (1,):
-                    raise BadInput(f"another sweep is running in the schema {self.name}: wait for it, or end it")
-        except BaseException as error:
-            self._lock.close()
-            if isinstance(error, pymysql.MySQLError):
+        with ExitStack() as stack:
+            locks = stack.enter_context(self._locks)
+            try:
+                with locks.cursor() as cursor:
+                    cursor.execute(f"USE `{self.name}`")
+            except pymysql.MySQLError as error:
                 raise self._explained(error) from None
-            raise
+            if not locks.take(f"poolsize {self.name}"):  # schemas whose names begin with 55 equal characters share it
+                raise BadInput(f"another sweep is running in the schema {self.name}: wait for it, or end it")
+            self._held = stack.pop_all()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Restore the tables, and let other sweeps use the schema."""
-        with closing(self._lock):
+        with self._held:
             if not self._changed:
                 return
             try:
@@ -83,8 +81,12 @@ class ExistingSchema:
         self._call(prepare)
 
     def work(self, task: Callable[[Any], None]) -> None:
-        """Call a function with a cursor in the schema, on a new connection. From then on, the tables may be changed."""
-        self._changed = True
+        """Call a function with a cursor in the schema, on a new connection. From then on, the tables may be changed.
+
+        Raises WorkFailed when another sweep has the schema by now.
+        """
+        with self._locks.cursor():
+            self._changed = True
         self._call(task)
 
     def _call(self, task: Callable[[Any], None]) -> None:
@@ -94,7 +96,7 @@ class ExistingSchema:
     def _end_load(self) -> None:
         """Kill the connections of an interrupted step, and wait until the server has rolled back their transactions."""
         deadline = monotonic() + KILLED_SECONDS
-        with self._lock.cursor() as cursor:
+        with self._locks.cursor() as cursor:
             while remaining := connection_ids(cursor).intersection(self._load_connections):
                 if monotonic() > deadline:
                     raise WorkFailed(f"{len(remaining)} of the workers' connections did not end")

@@ -1,22 +1,30 @@
 """poolsize's own schema on a server, which a sweep makes and drops; existing_schema is the user's."""
 
 import logging
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from secrets import token_hex
+from time import sleep
 from types import TracebackType
 from typing import Any, Self
 
 import pymysql
+from pymysql.cursors import Cursor
 from sqlalchemy import URL
 
 from poolsize.errors import BadInput, PoolsizeError, WorkFailed
 from poolsize.sweep.readers import OWN_SCHEMA
 from poolsize.target.connection import connect
+from poolsize.target.held_locks import HeldLocks, get_lock
 
 MARK = "made_by_poolsize"
 """Table that lists the names of poolsize's own tables in the schema, and the two entries below."""
-THE_SCHEMA, BEING_MADE = "*schema*", "*being made*"
-"""Entries: poolsize made the schema itself; a workload is making its tables."""
+THE_SCHEMA, OWNER = "*schema*", "*owner* "
+"""Entries: poolsize made the schema itself; the sweep that owns the tables, by a random word."""
+LOCK = "poolsize"
+"""The lock that admits a sweep. A sweep also holds a lock of its own as long as it lives: its owner's entry."""
+WATCH_SECONDS = 6
+"""An owner without its lock for so long is dead: a living one takes the lock again within BEAT_SECONDS."""
 NOT_THERE = {1049, 1146}
 NOT_ALLOWED = {1044, 1045, 1142, 1227}
 
@@ -28,7 +36,7 @@ class SweepSchema:
 
     A missing schema is made, and dropped at the end. An empty schema that an administrator made is used and left
     empty. A schema with tables of others is refused. A table in the schema lists what poolsize made, so that the
-    next sweep recognises and clears the tables of a killed sweep.
+    next sweep recognises and clears the tables of a killed sweep. Only listed tables are dropped.
 
     A context manager: entering raises BadInput when the account may not make the schema, when the schema holds tables
     of others, or when another sweep is running; WorkFailed when the server fails.
@@ -36,53 +44,106 @@ class SweepSchema:
 
     def __init__(self, url: URL) -> None:
         self.url = url
-        self._lock = connect(url)
+        self._locks = HeldLocks(url)
+        self._owner = OWNER + token_hex(8)
 
     def __enter__(self) -> Self:
-        try:
-            with self._lock.cursor() as cursor:
-                cursor.execute("SELECT GET_LOCK('poolsize', 0)")
-                if cursor.fetchone() != (1,):
-                    raise BadInput("another sweep is running on this server: wait for it, or end it")
-                _clear(cursor)
-                _make(cursor)
-        except BaseException as error:
-            self._lock.close()
-            if isinstance(error, pymysql.MySQLError):
+        with ExitStack() as stack:
+            locks = stack.enter_context(self._locks)
+            try:
+                if not locks.take(LOCK):
+                    raise _running()
+                with locks.cursor() as cursor:
+                    _refuse_living_owner(cursor)
+                    _clear(cursor)
+                    locks.take(self._owner)
+                    _make(cursor, self._owner)
+            except pymysql.MySQLError as error:
                 raise _explained(error) from None
-            raise
+            self._held = stack.pop_all()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Drop poolsize's tables and schema. When the server is gone, the next sweep drops them."""
-        self._lock.close()
-        try:
-            with closing(connect(self.url)) as connection, connection.cursor() as cursor:
-                _clear(cursor)
-        except (PoolsizeError, pymysql.MySQLError) as failure:
-            logger.warning("the schema %s could not be cleared; the next sweep will: %s", OWN_SCHEMA, failure)
+        with self._held:
+            try:
+                with self._own() as cursor:
+                    _clear(cursor)
+            except (PoolsizeError, pymysql.MySQLError) as failure:
+                logger.warning("the schema %s could not be cleared; the next sweep will: %s", OWN_SCHEMA, failure)
 
     def make_tables(self, prepare: Callable[[Any], None]) -> None:
         """Call a workload's function that makes its tables, and list these tables as poolsize's own."""
-
-        def make(cursor: Any) -> None:
-            cursor.execute(f"INSERT INTO {MARK} VALUES (%s)", (BEING_MADE,))
+        with self._own() as cursor:
+            before = _tables(cursor)
+        with closing(connect(self.url, OWN_SCHEMA)) as connection, _listing(connection, before) as cursor:
             prepare(cursor)
-            tables = [(name,) for name in _tables(cursor) if name != MARK]
-            cursor.executemany(f"INSERT INTO {MARK} VALUES (%s)", tables)
-            cursor.execute(f"DELETE FROM {MARK} WHERE name = %s", (BEING_MADE,))
-
-        self.work(make)
+            cursor.list_tables()
 
     def work(self, task: Callable[[Any], None]) -> None:
-        """Call a function with a cursor in the schema, on a new connection that is closed afterwards."""
+        """Call a function with a cursor in the schema, on a new connection that is closed afterwards.
+
+        Raises WorkFailed when another sweep has the schema by now.
+        """
+        with self._own():
+            pass
         with closing(connect(self.url, OWN_SCHEMA)) as connection, connection.cursor() as cursor:
             task(cursor)
 
+    @contextmanager
+    def _own(self) -> Iterator[Any]:
+        """Yield a cursor of the session that holds the locks. Raises WorkFailed when the tables are another sweep's."""
+        with self._locks.cursor() as cursor:
+            if self._owner not in (_marked(cursor) or ()):
+                raise WorkFailed(f"another sweep has the schema {OWN_SCHEMA}: this one lost its lock")
+            yield cursor
 
-def _make(cursor: Any) -> None:
+
+class _ListingCursor(Cursor):  # type: ignore[misc]  # PyMySQL has no types
+    """Lists each table as poolsize's own as soon as it is made, so that the tables of a killed sweep are known."""
+
+    before: Sequence[str] = (MARK,)
+
+    def execute(self, query: str, args: object = None) -> int:
+        rows: int = super().execute(query, args)
+        if query.lstrip()[:6].upper() == "CREATE":
+            self.list_tables()
+        return rows
+
+    def list_tables(self) -> None:
+        """List the tables that were not there before."""
+        with self.connection.cursor(Cursor) as cursor:
+            made = [(name,) for name in _tables(cursor) if name not in self.before]
+            cursor.executemany(f"INSERT IGNORE INTO {OWN_SCHEMA}.{MARK} VALUES (%s)", made)
+
+
+def _listing(connection: Any, before: Sequence[str]) -> _ListingCursor:
+    cursor: _ListingCursor = connection.cursor(_ListingCursor)
+    cursor.before = before
+    return cursor
+
+
+def _running() -> BadInput:
+    return BadInput("another sweep is running on this server: wait for it, or end it")
+
+
+def _refuse_living_owner(cursor: Any) -> None:
+    """Raise BadInput if the owner of the tables lives, and take its lock otherwise, so that it can't come back.
+
+    A session that is lost gives its locks up, and its owner needs a moment to take them again.
+    """
+    for owner in [name for name in _marked(cursor) or () if name.startswith(OWNER)]:
+        cursor.execute("SELECT IS_FREE_LOCK(%s)", (owner,))
+        if cursor.fetchone() != (1,):
+            raise _running()
+        sleep(WATCH_SECONDS)
+        if not get_lock(cursor, owner, 0):
+            raise _running()
+
+
+def _make(cursor: Any, owner: str) -> None:
     """Mark the schema as in use; make it where it is missing. Raises BadInput when it holds tables of others."""
     missing = not cursor.execute(f"SHOW DATABASES LIKE '{OWN_SCHEMA}'")
     if missing:
@@ -90,25 +151,21 @@ def _make(cursor: Any) -> None:
     elif foreign := _tables(cursor):
         raise BadInput(
             f"the schema {OWN_SCHEMA} holds tables that poolsize did not make ({', '.join(foreign[:3])}): "
-            "move them elsewhere, poolsize needs this schema for itself"
+            "move them elsewhere, or drop what an interrupted sweep left; poolsize needs this schema for itself"
         )
     cursor.execute(f"CREATE TABLE {OWN_SCHEMA}.{MARK} (name VARCHAR(64) PRIMARY KEY)")
-    if missing:
-        cursor.execute(f"INSERT INTO {OWN_SCHEMA}.{MARK} VALUES (%s)", (THE_SCHEMA,))
+    entries = [(THE_SCHEMA,), (owner,)] if missing else [(owner,)]
+    cursor.executemany(f"INSERT INTO {OWN_SCHEMA}.{MARK} VALUES (%s)", entries)
 
 
 def _clear(cursor: Any) -> None:
     """Drop the tables that the mark lists, the mark, and the schema if poolsize made it and it is empty then."""
-    try:
-        cursor.execute(f"SELECT name FROM {OWN_SCHEMA}.{MARK}")
-    except pymysql.MySQLError as error:
-        if error.args[0] in NOT_THERE | NOT_ALLOWED:
-            return
-        raise
-    marked = {name for (name,) in cursor.fetchall()}
+    marked = _marked(cursor)
+    if marked is None:
+        return
     cursor.execute("SET SESSION foreign_key_checks = 0")
     for table in _tables(cursor):
-        if table != MARK and (table in marked or BEING_MADE in marked):
+        if table in marked:
             cursor.execute(f"DROP TABLE IF EXISTS {OWN_SCHEMA}.`{table}`")
             cursor.execute(f"DROP VIEW IF EXISTS {OWN_SCHEMA}.`{table}`")
     cursor.execute(f"DROP TABLE {OWN_SCHEMA}.{MARK}")
@@ -121,6 +178,17 @@ def _clear(cursor: Any) -> None:
             )
         else:
             cursor.execute(f"DROP DATABASE {OWN_SCHEMA}")
+
+
+def _marked(cursor: Any) -> set[str] | None:
+    """Return the entries of the mark; None where there is no mark."""
+    try:
+        cursor.execute(f"SELECT name FROM {OWN_SCHEMA}.{MARK}")
+    except pymysql.MySQLError as error:
+        if error.args[0] in NOT_THERE | NOT_ALLOWED:
+            return None
+        raise
+    return {name for (name,) in cursor.fetchall()}
 
 
 def _tables(cursor: Any) -> list[str]:

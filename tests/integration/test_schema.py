@@ -1,0 +1,126 @@
+"""poolsize's own schema: one sweep at a time, also when the lock's session is lost, and only its own tables dropped."""
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from poolsize.errors import BadInput, WorkFailed
+from poolsize.target.connection import connect, database_url
+from poolsize.target.private_server import PrivateServer
+from poolsize.target.schema import LOCK, OWNER, SweepSchema
+from tests.conftest import Command, assert_swept
+
+pytestmark = pytest.mark.server
+KILLED = """
+import os, signal, sys
+from poolsize.target.connection import database_url
+from poolsize.target.schema import SweepSchema
+def prepare(cursor):
+    cursor.execute("CREATE TABLE made (id INT)")
+    os.kill(os.getpid(), signal.SIGKILL)
+with SweepSchema(database_url(sys.argv[1])) as schema:
+    schema.make_tables(prepare)
+"""
+"""A sweep that is killed while its workload makes its tables."""
+
+
+@pytest.fixture
+def cursor(server: PrivateServer) -> Iterator[Any]:
+    """An administrator's cursor; the schema poolsize is gone afterwards."""
+    with connect(database_url(server.url)) as connection, connection.cursor() as opened:
+        yield opened
+        opened.execute("DROP DATABASE IF EXISTS poolsize")
+
+
+def tables(cursor: Any) -> set[str]:
+    cursor.execute("SHOW TABLES FROM poolsize")
+    return {name for (name,) in cursor.fetchall()} - {"made_by_poolsize"}
+
+
+def kill_holder(cursor: Any) -> int | None:
+    """Kill the session that holds the lock, and return its id; None where there is none."""
+    cursor.execute("SELECT IS_USED_LOCK(%s)", (LOCK,))
+    ((holder,),) = cursor.fetchall()
+    if holder is not None:
+        cursor.execute(f"KILL {holder}")
+    return holder  # type: ignore[no-any-return]  # PyMySQL has no types
+
+
+def make_table(cursor: Any) -> None:
+    cursor.execute("CREATE TABLE mine (id INT)")
+
+
+def test_a_sweep_that_loses_its_session_keeps_its_tables(server: PrivateServer, cursor: Any) -> None:
+    url = database_url(server.url)
+    with SweepSchema(url) as schema:
+        schema.make_tables(make_table)
+        holder = kill_holder(cursor)
+        assert holder is not None
+        with pytest.raises(BadInput, match="another sweep is running"):
+            SweepSchema(url).__enter__()
+        assert tables(cursor) == {"mine"}
+        schema.work(lambda work: work.execute("INSERT INTO mine VALUES (1)"))
+        cursor.execute("SELECT IS_USED_LOCK(%s)", (LOCK,))
+        assert cursor.fetchone() not in {(None,), (holder,)}
+    cursor.execute("SHOW DATABASES LIKE 'poolsize'")
+    assert cursor.fetchall() == ()
+
+
+def test_a_sweep_clears_nothing_of_the_sweep_after_it(server: PrivateServer, cursor: Any) -> None:
+    """As after a machine has slept: the next sweep took the schema."""
+    late = SweepSchema(database_url(server.url)).__enter__()
+    cursor.execute("UPDATE poolsize.made_by_poolsize SET name = %s WHERE name LIKE %s", (f"{OWNER}next", f"{OWNER}%"))
+    cursor.execute("CREATE TABLE poolsize.of_the_next (id INT)")
+    cursor.execute("INSERT INTO poolsize.made_by_poolsize VALUES ('of_the_next')")
+    with pytest.raises(WorkFailed, match="another sweep has the schema"):
+        late.work(make_table)
+    late.__exit__(None, None, None)
+    assert tables(cursor) == {"of_the_next"}
+
+
+def test_only_tables_that_a_killed_sweep_made_are_dropped(server: PrivateServer, cursor: Any) -> None:
+    killed = subprocess.run([sys.executable, "-c", KILLED, server.url], check=False, capture_output=True)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    assert tables(cursor) == {"made"}
+    cursor.execute("CREATE TABLE poolsize.precious (id INT)")
+    with pytest.raises(BadInput, match=r"did not make \(precious\)"):
+        SweepSchema(database_url(server.url)).__enter__()
+    assert tables(cursor) == {"precious"}
+
+
+def test_an_older_mark_of_unfinished_tables_drops_no_table(server: PrivateServer, cursor: Any) -> None:
+    cursor.execute("CREATE DATABASE poolsize")
+    cursor.execute("CREATE TABLE poolsize.made_by_poolsize (name VARCHAR(64) PRIMARY KEY)")
+    cursor.execute("INSERT INTO poolsize.made_by_poolsize VALUES ('*schema*'), ('*being made*')")
+    cursor.execute("CREATE TABLE poolsize.precious (id INT)")
+    with pytest.raises(BadInput, match=r"did not make \(precious\)"):
+        SweepSchema(database_url(server.url)).__enter__()
+    assert tables(cursor) == {"precious"}
+
+
+def test_a_second_sweep_is_refused_while_the_first_lives(
+    server: PrivateServer, cursor: Any, tmp_path: Path, poolsize: Command
+) -> None:
+    """The whole program: the session that holds the lock is killed in the middle of a step."""
+    words = ["sweep", "--workload", "insert", "--pool-sizes", "2,4", "--users=8", "--step-time", "8s", "--warm-up=1s"]
+    first = subprocess.Popen(
+        [str(Path(sys.executable).with_name("poolsize")), *words, "--output", "first.jsonl"],
+        cwd=tmp_path, env={"POOLSIZE_URL": server.url}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    deadline = time.monotonic() + 30
+    while not (tmp_path / "first.jsonl").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert kill_holder(cursor) is not None
+    second = poolsize(*words, "--output", "second.jsonl", url=server.url)
+    assert second.returncode == 2
+    assert "another sweep is running" in second.stderr
+    out, err = first.communicate(timeout=120)
+    assert_swept(subprocess.CompletedProcess(words, first.returncode, out, err))
+    cursor.execute("SHOW DATABASES LIKE 'poolsize'")
+    assert cursor.fetchall() == ()
