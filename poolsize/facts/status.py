@@ -11,6 +11,7 @@ GAUGES = frozenset(
         "Threadpool_idle_threads",
         "process_cores",
         "application_cores",
+        "application_memory_bytes",
         "pool_active",
         "pool_waiting",
         "pool_max",
@@ -41,6 +42,8 @@ COUNTERS: Mapping[str, str] = {
     "Only of an application that the sweep started.",
     "application_cores": "Cores that the application's processes may use; a process of Python, Node.js, Ruby or PHP "
     "uses a single core.",
+    "application_memory_bytes": "Memory that the application's processes have resident; memory that they share counts "
+    "for each of them.",
     "pool_active": "Connections in use, by the application's metrics; this and the further counters of pools are sums "
     "over the pools of the metrics page.",
     "pool_waiting": "Requests that wait for a connection, by the application's metrics.",

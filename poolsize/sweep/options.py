@@ -80,12 +80,12 @@ class SweepOptions:
         readers.write_milliseconds, of_pool=True,
     )] = None
     warm_up_seconds: Annotated[int | None, Option(
-        "--warm-up", "Least time to leave out at the beginning of each step.", "3s, in a search 2s",
-        readers.whole_seconds, readers.write_seconds, replayed=True,
+        "--warm-up", "Least time to leave out at the beginning of each step.",
+        "3s, in a search 2s; of an application 10s", readers.whole_seconds, readers.write_seconds, replayed=True,
     )] = None
     step_seconds: Annotated[int | None, Option(
-        "--step-time", "Counted time of each step.", "15s, in a search 8s", readers.whole_seconds,
-        readers.write_seconds, replayed=True,
+        "--step-time", "Counted time of each step.", "15s; with a database alone, 8s in a search",
+        readers.whole_seconds, readers.write_seconds, replayed=True,
     )] = None
     precision: Annotated[float | None, Option(
         "--precision", "Extend a step until the 95 % interval of its throughput is within this share of the mean, "

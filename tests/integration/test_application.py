@@ -19,7 +19,7 @@ from poolsize.runs.run import Run
 from poolsize.runs.store import load_run
 from poolsize.target.private_server import PrivateServer
 from tests.applications.task_service import PASSWORD, TaskService, task_service
-from tests.conftest import ROOT, Command, assert_swept, curve_of, on_mariadb
+from tests.conftest import ROOT, Command, assert_swept, curve_of, measured, measured_again, on_mariadb
 
 pytestmark = pytest.mark.server
 QUICKLY = ("--pool-sizes=1,4", "--users=12", "--warm-up=1s", "--step-time=2s", "--output=a.jsonl")
@@ -110,6 +110,7 @@ def test_the_pools_of_other_applications_are_swept(
             assert busy is not None
             assert busy <= 1.2 * step.pool_size
         assert (step.counter("application_cpu") or 0) > 0
+        assert (step.counter("application_memory_bytes") or 0) > 2**20
 
 
 def test_each_part_of_the_file_is_tried(service: TaskService, tmp_path: Path, poolsize: Command) -> None:
@@ -161,6 +162,31 @@ def test_an_application_that_does_not_start_says_why(
     (line,) = [line for line in done.stderr.splitlines() if line.startswith("poolsize: error:")]
     assert message in line
     assert not answers(service)
+
+
+@pytest.mark.slow
+@on_mariadb
+@measured_again
+def test_worker_threads_below_the_pool_size_are_named(service: TaskService, tmp_path: Path, poolsize: Command) -> None:
+    file = service.file(tmp_path, THREADS="8")
+    done = poolsize("sweep", "--application", str(file), *QUICKLY, "--pool-sizes=2,32", "--users=64")
+    assert_swept(done)
+    text = " ".join(done.stdout.split())
+    assert "the service's worker threads, or its CPU, keep it from using more" in text
+
+
+@pytest.mark.slow
+@on_mariadb
+@measured_again
+def test_a_service_without_free_cpu_needs_no_larger_pool(
+    service: TaskService, tmp_path: Path, poolsize: Command
+) -> None:
+    """A request needs 20 ms of CPU time, and Python's threads share one core."""
+    done = poolsize("sweep", "--application", str(service.file(tmp_path, BUSY_MS="20")), *QUICKLY, "--pool-sizes=1,2,4")
+    assert_swept(done)
+    text = " ".join(done.stdout.split())
+    assert "Bottleneck: application CPU" in text
+    assert "so no pool size makes it faster" in text
 
 
 @on_mariadb
@@ -269,6 +295,31 @@ def test_a_running_application_gets_its_old_size_back(
     finally:
         running.terminate()
         running.wait()
+
+
+@on_mariadb
+def test_a_sweep_resumes_with_the_files_that_it_began_with(
+    service: TaskService, tmp_path: Path, poolsize: Command
+) -> None:
+    run, locustfile = tmp_path / "a.jsonl", tmp_path / "own.py"
+    tasks = (ROOT / "tests/applications/tasks_locustfile.py").read_text()
+    locustfile.write_text(tasks)
+    file = service.file(tmp_path, f'locustfile = "{locustfile}"')
+    sweep = sweeping(file, tmp_path, "--repeats=2")
+    assert_soon(lambda: run.exists() and '"step"' in run.read_text())
+    sweep.send_signal(signal.SIGINT)
+    sweep.communicate(timeout=60)
+    described = file.read_text()
+    for changed, text in ((file, described), (locustfile, tasks)):
+        changed.write_text(f"{text}# changed\n")
+        refused = poolsize("sweep", "--resume", "a.jsonl")
+        assert refused.returncode == 2
+        assert f"{changed.name} has changed since the run began" in refused.stderr
+        changed.write_text(text)
+    kept = measured(load_run(run).steps)
+    assert_swept(poolsize("sweep", "--resume", "a.jsonl"))
+    assert measured(load_run(run).steps[: len(kept)]) == kept
+    assert_measured(load_run(run), {1, 4})
 
 
 def resized(service: TaskService, folder: Path, resize: str, restore: str) -> Path:

@@ -18,6 +18,9 @@ COUNTERS = {
     "Innodb_os_log_fsyncs": "redo log fsyncs/s",
     "Innodb_buffer_pool_reads": "pages from disk/s",
     "process_written_bytes": "bytes written/s",
+    "application_cpu": "application cores busy",
+    "application_memory_bytes": "application memory bytes",
+    "pool_active": "connections in use",
     "machine_speed": "machine speed",
     "machine_steal": "stolen cores",
 }

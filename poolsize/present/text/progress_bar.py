@@ -57,7 +57,7 @@ class ProgressBar:
                 load = ("" if rate is None else f" at {per_second(rate)}") + (side and f", {side}")
                 self._update(
                     f"step {self._steps_done + 1}{self._total()}, {count(size, 'connection')}{load}",
-                    "opening connections",
+                    "setting the pool size",
                 )
             case SpeedAwaited(pool_size=size, speed=speed):
                 self._update(

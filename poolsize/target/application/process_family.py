@@ -1,4 +1,4 @@
-"""The processes of an application that the sweep started: their CPU time, and the cores that they may use."""
+"""The processes of an application that the sweep started: their CPU time, their cores, and their memory."""
 
 from contextlib import suppress
 from pathlib import Path
@@ -24,13 +24,20 @@ class ProcessFamily:
         self._begun = self._seconds()
 
     def counters(self) -> dict[str, float]:
-        """Return `application_cpu` in seconds and `application_cores` so far; empty without processes."""
+        """Return the CPU time so far in seconds, the cores and the memory now; empty without processes."""
         seconds = self._seconds()
         if not seconds:
             return {}
         busy = [process for process, used in seconds.items() if used - self._begun.get(process, 0.0) > IDLE_SECONDS]
-        counters = {"application_cpu": sum(seconds.values())}
+        counters = {"application_cpu": sum(seconds.values()), "application_memory_bytes": self._memory_bytes()}
         return counters | ({"application_cores": float(_cores(busy))} if busy else {})
+
+    def _memory_bytes(self) -> float:
+        memory = 0.0
+        for process in self._processes:
+            with suppress(psutil.Error):
+                memory += process.memory_info().rss
+        return memory
 
     def _seconds(self) -> dict[psutil.Process, float]:
         seconds = {}

@@ -25,10 +25,9 @@ def _server_cpu(values: Values) -> str:
 
 
 def _application_cpu(values: Values) -> str:
-    return (
-        f"{number(values['busy_cores'])} of the {values['cores']:g} cores that the application can use are used, so no "
-        "pool size makes it faster"
-    )
+    cores = "the only core" if values["cores"] == 1 else f"the {values['cores']:g} cores"
+    busy = number(values["busy_cores"])
+    return f"the application uses {busy} of {cores} that it can use, so no pool size makes it faster"
 
 
 def _shared_cpu(values: Values) -> str:

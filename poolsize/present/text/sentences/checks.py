@@ -91,9 +91,9 @@ def _connections(values: Values) -> str:
 
 def _service_threads(values: Values) -> str:
     return (
-        f"{number(values['waiting_users'])} users waited for a response, and the service let "
-        f"{number(values['wanting_requests'])} requests at a time use or want one of the {values['pool_size']} "
-        "connections: its worker threads, or its CPU, keep it from using more"
+        f"{number(values['waiting_users'])} users waited for a response, but on average only "
+        f"{number(values['wanting_requests'])} requests used or wanted one of the {values['pool_size']} connections: "
+        "the service's worker threads, or its CPU, keep it from using more"
     )
 
 

@@ -138,7 +138,7 @@ def _queue_in_database(finding: Finding) -> str:
     holding = "transactions wait while they hold a connection, instead of waiting for one in the pool"
     return (
         f"With {count(values['largest'], 'connection')}, measured throughput is {per_second(values['throughput'])} and "
-        f"usage time rises {usage}: {holding if values['generator'] else in_database}."
+        f"usage time rises {usage}: {in_database if values['in_database'] else holding}."
     )
 
 
