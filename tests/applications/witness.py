@@ -89,6 +89,7 @@ def _rates(service: TaskService, users: int, sizes: list[int], folder: Path) -> 
             with _running(service, size):
                 _wrk(service, users, WARM_UP_SECONDS, script)
                 rates[size].append(_wrk(service, users, SECONDS, script))
+            print(f"wrk, {size}: {rates[size][-1]:,.0f}/s", flush=True)
     return {size: median(of_size) for size, of_size in rates.items()}
 
 
@@ -115,7 +116,9 @@ def _ready(service: TaskService) -> bool:
 
 
 def _wrk(service: TaskService, users: int, seconds: int, script: Path) -> float:
-    words = ["wrk", "--threads=1", f"--connections={users}", f"--duration={seconds}s", f"--script={script}"]
+    words = [
+        "wrk", "--threads=1", f"--connections={users}", f"--duration={seconds}s", "--timeout=30s", f"--script={script}"
+    ]  # fmt: skip
     done = subprocess.run([*words, service.url], check=True, capture_output=True, text=True)
     rate = re.search(r"Requests/sec:\s+([\d.]+)", done.stdout)
     assert rate, done.stdout
