@@ -127,14 +127,16 @@ def _queue_in_database(analysis: "Analysis", size: int) -> Finding | None:
     open_loop = analysis.setting.plan.rate is not None  # arrivals below capacity need no queue
     if open_loop or not largest.usage.mean > QUEUES_INSIDE * nearest.usage.mean > 0:
         return None
-    limits_outside = {BottleneckName.GENERATOR, BottleneckName.APPLICATION_CPU}
+    outside = {BottleneckName.GENERATOR, BottleneckName.APPLICATION_CPU}
+    if analysis.setting.application is not None:  # its own threads share the cores with the database
+        outside.add(BottleneckName.SHARED_CPU)
     return reason(
         Code.QUEUE_IN_DATABASE,
         largest=largest.pool_size,
         throughput=largest.throughput.mean,
         usage_ms=largest.usage.mean,
         answer_usage_ms=nearest.usage.mean,
-        in_database=analysis.bottleneck is None or analysis.bottleneck.name not in limits_outside,
+        in_database=analysis.bottleneck is None or analysis.bottleneck.name not in outside,
     )
 
 

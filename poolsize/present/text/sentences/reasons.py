@@ -164,8 +164,8 @@ def _job_queue(finding: Finding) -> str:
     values = finding.values
     return (
         f"With as many users as connections ({values['users']}) no user waits. If your users are the consumers of a "
-        f"job queue, run {values['pool_size']} consumers, as many as the pool has connections, and let the jobs wait "
-        "in the queue."
+        f"job queue, run {count(values['pool_size'], 'consumer')}, as many as the pool has connections, and let the "
+        "jobs wait in the queue."
     )
 
 
