@@ -41,7 +41,7 @@ def clear(directory: Path) -> None:
     """End what runs in the directory, and remove it, repeatedly while killed processes still write to it."""
     data = f"--datadir={directory / 'data'}"
     for process in psutil.process_iter():
-        with suppress(psutil.Error):
+        with suppress(psutil.Error, OSError):  # psutil lets a vanished file of /proc pass as it is
             if data in process.cmdline():
                 process.kill()
     remove(directory)
