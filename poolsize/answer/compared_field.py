@@ -118,5 +118,6 @@ def _server(run: Run) -> dict[str, str]:
         "thread_handling": server.thread_handling + (f" ({settings})" if settings else ""),
         "innodb_buffer_pool_size": f"{number(server.buffer_pool_bytes / 2**20)} MiB",
         "innodb_flush_log_at_trx_commit": flush,
+        **({"encryption": setting.cipher or "none"} if setting.ssl_mode else {}),
         **others,
     }

@@ -6,8 +6,8 @@ from typing import Any
 
 from poolsize.answer.finding import Code, Finding, reason, refusal, warning
 from poolsize.answer.fleet import ServerLimit, Service, ServicePool, share_out, smallest_need, with_fewer_processes
+from poolsize.bounds import LARGEST_POOL
 from poolsize.errors import BadInput
-from poolsize.sweep.readers import LARGEST_POOL
 
 UNUSED_SHARE = 0.1
 """Connections that no pool can take are named from this share of the size on."""

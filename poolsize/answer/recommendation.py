@@ -22,9 +22,9 @@ from poolsize.answer.utilisation import high_utilisation
 from poolsize.answer.verdict import Verdict, highest, verdict_on_size, verdict_without_size
 from poolsize.answer.warnings import warnings
 from poolsize.answer.way_out import sizes_beyond
+from poolsize.bounds import LARGEST_POOL
 from poolsize.errors import BadInput, WorkFailed
 from poolsize.formula import StartingPoint, starting_point
-from poolsize.sweep.readers import LARGEST_POOL
 
 if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
     from poolsize.analysis.analysis import Analysis

@@ -9,6 +9,7 @@ import click
 from poolsize.answer.finding import Code
 from poolsize.answer.fleet_plan import plan_fleet
 from poolsize.answer.pool_settings import PoolSettings, ServerFacts, SizeOfRun, measured_times, pool_settings
+from poolsize.commands.encryption import encrypted, encryption_options
 from poolsize.commands.fleet_options import (
     FLEET_OPTIONS,
     OF_THREADS,
@@ -62,6 +63,7 @@ DECIDING = {Code.FLEET_LIMIT, Code.FLEET_FLOOR}
 @click.option(
     "--url", envvar="POOLSIZE_URL", help="Read wait_timeout and limits of this server. POOLSIZE_URL sets it too."
 )
+@encryption_options
 @fleet_options
 @thread_options
 @json_option
@@ -71,6 +73,7 @@ def config(stack: str | None, lists: bool, file: Path | None, as_json: bool, **o
     The configuration is for one process. With --instances and --processes, the recommended connections are divided
     among all processes.
     """
+    options["url"] = encrypted(options["url"], options)
     if sum((lists, file is not None, stack is not None)) != 1:
         raise BadInput("give exactly one of --for STACK (to write a configuration), --check FILE, and --list")
     if lists:

@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from poolsize.answer.fleet_plan import plan_fleet
+from poolsize.commands.encryption import encrypted, encryption_options
 from poolsize.commands.fleet_options import (
     OF_INSTANCES,
     application,
@@ -37,6 +38,7 @@ from poolsize.present.text.fleet import fleet_text
     envvar="POOLSIZE_URL",
     help="Read the limit from this server, if --max-connections is not given. POOLSIZE_URL sets it too.",
 )
+@encryption_options
 @fleet_options
 @click.option(
     "--service",
@@ -90,7 +92,8 @@ def fleet(
         analysis, answer = measured_answer(run_path)
         size, losses = answer.pool_size, losses_of(analysis, answer)
     assert size is not None
-    plan = plan_fleet(size, parts, server_limit(options, url if _needs_server(options) else None), losses)
+    url = encrypted(url if _needs_server(options) else None, options)
+    plan = plan_fleet(size, parts, server_limit(options, url), losses)
     click.echo(fleet_json(plan) if as_json else fleet_text(plan))
     end_without_pools(plan)
 

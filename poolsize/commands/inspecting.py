@@ -11,7 +11,8 @@ def inspected(url: str) -> "Inspection":
     import pymysql
 
     from poolsize.facts.inspection import inspect_server
-    from poolsize.target.connection import connect, database_url, is_local
+    from poolsize.target.connection import connect, database_url
+    from poolsize.target.encryption import is_local
 
     parts = database_url(url)
     with connect(parts) as connection, connection.cursor() as cursor:

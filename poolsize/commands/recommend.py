@@ -10,6 +10,7 @@ from poolsize.answer.fleet import ServerLimit, Service
 from poolsize.answer.fleet_plan import FleetPlan, plan_fleet
 from poolsize.answer.latency_limit import LatencyLimits
 from poolsize.answer.recommendation import Recommendation, from_formula
+from poolsize.commands.encryption import OF_ENCRYPTION, encrypted, encryption_options
 from poolsize.commands.fleet_options import (
     FLEET_OPTIONS,
     OF_THREADS,
@@ -83,6 +84,7 @@ ASSUMED = (
     help="Read the facts of this server: limits, who holds connections, the cache's hit rate. POOLSIZE_URL "
     "sets it too, unless --cores is given.",
 )
+@encryption_options
 @limit_options
 @fleet_options
 @json_option
@@ -100,6 +102,7 @@ def recommend(
     The formula, connections = cores * 2 + effective_disks, is a place to start measuring.
     """
     limits = limits_of(max_p95_ms, max_p99_ms)
+    encryption = {name: facts.pop(name) for name in OF_ENCRYPTION}
     of_app = _application(*(facts.pop(name) for name in OF_APPLICATION))
     if not run_path and (current is not None or limits is not None or of_app is not None):
         raise BadInput("--usage-time, --current, --max-p95 and --max-p99 need a measured run: name it with --run")
@@ -109,7 +112,7 @@ def recommend(
     if has_fleet(fleet):
         facts |= dict.fromkeys(OF_THREADS)  # the deadlock floor is that of each process, and not of the answer
     analysis = _analysis(run_path, may_have=OF_THREADS if has_fleet(fleet) else ()) if run_path else None
-    inspection = _inspected(url, facts) if analysis is None else None
+    inspection = _inspected(url, facts, encryption) if analysis is None else None
     if inspection:
         _use(inspection, facts)
         if facts["cores"] is None:
@@ -152,9 +155,9 @@ def _analysis(run_path: str, may_have: tuple[str, ...]) -> "Analysis":
     return complete_run(run_path)
 
 
-def _inspected(url: str | None, facts: dict[str, Any]) -> "Inspection | None":
+def _inspected(url: str | None, facts: dict[str, Any], encryption: dict[str, Any]) -> "Inspection | None":
     """Return the facts of the server whose URL is given, or that POOLSIZE_URL names where no cores are given."""
-    url = url or (os.environ.get("POOLSIZE_URL") if facts["cores"] is None else None)
+    url = encrypted(url or (os.environ.get("POOLSIZE_URL") if facts["cores"] is None else None), encryption)
     if not url:
         return None
     from poolsize.commands.inspecting import inspected

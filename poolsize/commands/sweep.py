@@ -36,6 +36,8 @@ def _sweep_options(command: Callable[..., None]) -> Callable[..., None]:
             option.flag,
             name,
             type=option.kind,
+            is_flag=option.switch,
+            default=None,
             multiple=option.repeatable,
             envvar=option.variable,
             metavar=option.metavar,

@@ -10,7 +10,7 @@ from statistics import median
 from typing import Any
 
 from poolsize.facts.platform import Platform, platform_of
-from poolsize.facts.server import Cursor, Server, connection_bytes, query, read_server
+from poolsize.facts.server import Cursor, Server, connection_bytes, query, read_cipher, read_server
 
 SAMPLE_SECONDS = 1.0
 """The buffer pool's hit rate is that of so many seconds."""
@@ -119,7 +119,7 @@ def inspect_server(
         thread_pool=_thread_pool(variables) if server.thread_pool else {},
         binlog_durable=variables.get("sync_binlog") == "1" if variables.get("log_bin") == "ON" else None,
         connection_bytes=connection_bytes(cursor),
-        cipher=_pairs(cursor, "cipher").get("Ssl_cipher") or None,
+        cipher=read_cipher(cursor),
         round_trip_ms=_round_trip_ms(cursor),
         cache_hit_rate=_cache_hit_rate(cursor),
         holders=holders,

@@ -4,8 +4,12 @@ import os
 import platform
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import psutil
+from annotated_types import Ge, Gt, Le
+
+from poolsize.bounds import Positive
 
 CGROUP = Path("/sys/fs/cgroup")
 
@@ -21,10 +25,10 @@ class Machine:
     system: kernel name and architecture, e.g. "Linux x86_64".
     """
 
-    physical_cores: int
-    logical_cpus: int
-    usable_cpus: float
-    memory_bytes: int
+    physical_cores: Positive
+    logical_cpus: Positive
+    usable_cpus: Annotated[float, Gt(0), Le(10**6)]
+    memory_bytes: Annotated[int, Ge(0)]
     system: str
 
     @property

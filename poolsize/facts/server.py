@@ -91,6 +91,12 @@ def read_server(cursor: Cursor) -> Server:
     )
 
 
+def read_cipher(cursor: Cursor) -> str | None:
+    """Return the cipher that encrypts the cursor's connection, or None without encryption."""
+    cursor.execute(query("cipher"))
+    return dict(cursor.fetchall()).get("Ssl_cipher") or None
+
+
 def open_connections(cursor: Cursor) -> int:
     """Return the number of connections that are open on the server now, of all accounts."""
     cursor.execute(query("connected"))

@@ -12,6 +12,7 @@ from poolsize.errors import WorkFailed
 from poolsize.load.fair_queue import FairQueuePool
 from poolsize.load.worker_connection import worker_connection
 from poolsize.runs.plan import PoolKind
+from poolsize.target.encryption import connect_arguments
 
 
 @dataclass(frozen=True)
@@ -35,17 +36,19 @@ def open_pool(
     keeps its defaults, as applications run it: a ROLLBACK at each return, which is a round trip to the server and part
     of the usage time, and connections taken in the order in which they came back.
     size: 0 for a worker without a share, whose pool is never used. timeout_seconds: how long a user waits for a
-    connection. Raises WorkFailed when the server does not admit that many connections.
+    connection. Raises WorkFailed when the server does not admit that many connections, and BadInput for files of
+    certificates that can't be read.
     """
     fair = kind == PoolKind.FAIR
+    bare, encryption = connect_arguments(url)
     engine = create_engine(
-        url.set(database=schema),
+        bare.set(database=schema),
         poolclass=FairQueuePool if fair else QueuePool,
         pool_size=size,
         max_overflow=0,
         pool_timeout=timeout_seconds,
         pool_reset_on_return=None if fair else "rollback",
-        connect_args={"autocommit": True},
+        connect_args={"autocommit": True, **encryption},
     )
     pool = OpenPool(engine, [])
     event.listen(engine, "do_connect", worker_connection)

@@ -28,7 +28,8 @@ from poolsize.sweep.options import SweepOptions
 from poolsize.sweep.planning import enough_users, plan_for
 from poolsize.sweep.workload import workload_of
 from poolsize.target.application.service import Service
-from poolsize.target.connection import account_of, connect, database_url, given_host, is_local, naming_url
+from poolsize.target.connection import account_of, connect, database_url, given_host, naming_url
+from poolsize.target.encryption import is_local
 from poolsize.target.sampler import Sampler
 from poolsize.units import count
 

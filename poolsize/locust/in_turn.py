@@ -4,15 +4,15 @@ Each sweep is a Locust process with a server, a load generator and a run of its 
 other waits for its turn, without load.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
 from poolsize.errors import BadInput, Interrupted, WorkFailed
-from poolsize.locust.launch import LocustSweep, started
+from poolsize.locust.launch import LocustSweep, first_interrupt, started
 from poolsize.runs.store import other_path
-from poolsize.sweep.events import Event, SweepStarted, TurnAwaited
+from poolsize.sweep.events import EndAsked, Event, SweepStarted, TurnAwaited
 from poolsize.sweep.options import SweepOptions
 
 SIDES = ("first", "other")
@@ -57,8 +57,16 @@ def run_in_turn(
             if not isinstance(error, KeyboardInterrupt):
                 raise
             raise Interrupted("; ".join(["interrupted before the first step", *failed]), *error.args) from None
+        asked: list[EndAsked] = []
+
+        def end_after_step() -> bool:
+            asked.append(EndAsked())
+            show(asked[0], "")
+            return True
+
         try:
-            _measure_all(sweeps, awaited)
+            with first_interrupt(end_after_step):
+                _measure_all(sweeps, awaited, asked)
         except KeyboardInterrupt as error:
             reasons = "; ".join(["interrupted", *_end_early(sweeps, remove=False)])
             raise Interrupted(sweeps[0].with_hint(reasons), *error.args) from None
@@ -76,11 +84,16 @@ def _begin(
     return _next_wait(sweep)
 
 
-def _measure_all(sweeps: list[LocustSweep], awaited: list[TurnAwaited]) -> None:
-    """Give turns until both sweeps are complete, and only then let them end: to end a server is work, too."""
+def _measure_all(sweeps: list[LocustSweep], awaited: list[TurnAwaited], asked: Collection[EndAsked]) -> None:
+    """Give turns until both sweeps are complete, and only then let them end: to end a server is work, too.
+
+    asked: becomes true where the user asks for the end. Raises KeyboardInterrupt then, when a step is stored.
+    """
     while (place := whose_turn(*awaited)) is not None:
         sweeps[place].give_turn()
         awaited[place] = _next_wait(sweeps[place])
+        if asked and whose_turn(*awaited) is not None:
+            raise KeyboardInterrupt
     for sweep in sweeps:
         sweep.give_turn()
         sweep.follow()

@@ -14,7 +14,16 @@ from typing import IO
 from poolsize.errors import BadInput, Interrupted, WorkFailed
 from poolsize.load.source_line import located_in
 from poolsize.locust.progress_pipe import DESCRIPTOR, TURNS_DESCRIPTOR
-from poolsize.sweep.events import Event, StepDone, SweepFailed, SweepStarted, TurnAwaited, read_event
+from poolsize.sweep.events import (
+    EndAsked,
+    Event,
+    StepDone,
+    StepStarted,
+    SweepFailed,
+    SweepStarted,
+    TurnAwaited,
+    read_event,
+)
 from poolsize.sweep.options import OPTIONS, SweepOptions
 from poolsize.target.killed import killed_by, oom_kills
 
@@ -49,7 +58,7 @@ class LocustSweep:
         """Follow a process that was started. named: the parameter of its locustfile. show: as in `started`."""
         self.run_path = ""
         self.resumed_by: str | None = None
-        self._has_step = False
+        self._has_begun = self._has_step = False
         self._named = named
         self._show = show
         self._child = child
@@ -67,6 +76,8 @@ class LocustSweep:
                     return event
                 case SweepStarted(run=path, steps_done=steps_done):
                     self.run_path, self._has_step = path, steps_done > 0
+                case StepStarted():
+                    self._has_begun = True
                 case StepDone():
                     self._has_step = True
                 case SweepFailed():
@@ -79,6 +90,13 @@ class LocustSweep:
         """Let the sweep go on that awaits a turn. If it has ended instead, `follow` tells why."""
         with suppress(BrokenPipeError):
             self._child.turns.write(b"\n")
+
+    def end_after_step(self) -> bool:
+        """Let the sweep end when the step under way is stored, and return whether there is one."""
+        if self._has_begun:
+            self._child.process.send_signal(signal.SIGUSR1)
+            self._show(EndAsked())
+        return self._has_begun
 
     def stop(self) -> tuple[str, ...]:
         """End the sweep early, wait until it has cleaned up, and return what failed in that."""
@@ -105,7 +123,7 @@ class LocustSweep:
         if failures and failures[0].exit_code == BadInput.exit_code:
             raise BadInput(reasons)
         if failures and failures[0].exit_code == Interrupted.exit_code:
-            raise Interrupted(reasons)
+            raise Interrupted(self.with_hint(reasons) if self._has_step else reasons)
         if failures:
             raise WorkFailed(self.with_hint(reasons))
         if cause := killed_by(code, self._child.oom_kills):
@@ -121,9 +139,10 @@ def run_locust(locustfile: Path, options: SweepOptions, show: Callable[[Event], 
     """Run the sweep in a Locust process, and return the path of the run's file.
 
     show: called with each event of the sweep. Raises BadInput for options or a locustfile that the sweep refuses,
-    WorkFailed when the sweep fails, and Interrupted when a signal ends it.
+    WorkFailed when the sweep fails, and Interrupted when a signal ends it: Ctrl-C after the step under way, a second
+    Ctrl-C at once.
     """
-    with started(locustfile, options, show) as sweep:
+    with started(locustfile, options, show) as sweep, first_interrupt(sweep.end_after_step):
         try:
             sweep.follow()
         except KeyboardInterrupt as error:
@@ -131,12 +150,33 @@ def run_locust(locustfile: Path, options: SweepOptions, show: Callable[[Event], 
     return Path(sweep.run_path)
 
 
+@contextmanager
+def first_interrupt(end_after_step: Callable[[], bool]) -> Iterator[None]:
+    """Within the context, let the first Ctrl-C call a function in place of raising KeyboardInterrupt.
+
+    end_after_step: returns False where no step is under way; then the first Ctrl-C raises KeyboardInterrupt, too.
+    """
+
+    def on_interrupt(*_: object) -> None:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        if not end_after_step():
+            raise KeyboardInterrupt
+
+    before = signal.getsignal(signal.SIGINT)
+    if before is not signal.SIG_IGN:  # a shell's background job
+        signal.signal(signal.SIGINT, on_interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def _stopped(sweep: LocustSweep) -> str:
-    """End a sweep early, and return what happened. A second Ctrl-C does not wait for the clean-up."""
+    """End a sweep at once, and return what happened. A further Ctrl-C does not wait for the clean-up."""
     try:
         return "; ".join(["interrupted", *sweep.stop()])
     except KeyboardInterrupt:
-        return "interrupted twice, so the clean-up may be incomplete"
+        return "interrupted in the clean-up, which may be incomplete"
 
 
 @contextmanager
@@ -162,7 +202,7 @@ def _command(locustfile: Path, options: SweepOptions) -> list[str]:
     for name in options.chosen:
         option = OPTIONS[name]
         if option.in_locust and option.variable is None:
-            command += [f"{option.flag}={text}" for text in options.texts(name)]
+            command += [option.flag] if option.switch else [f"{option.flag}={text}" for text in options.texts(name)]
     if options.expect_workers:
         command.append("--master")
     elif options.processes:

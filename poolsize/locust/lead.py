@@ -20,7 +20,7 @@ from poolsize.locust.progress_pipe import ProgressPipe
 from poolsize.locust.set_up import ReadySweep
 from poolsize.locust.stats import wait_for_csv
 from poolsize.locust.turn_pipe import TurnPipe
-from poolsize.sweep.events import Event, StepDone, SweepFailed
+from poolsize.sweep.events import Event, StepDone, SweepFailed, TurnAwaited
 from poolsize.sweep.loop import sweep
 from poolsize.sweep.options import with_flags
 from poolsize.units import count, milliseconds, per_second
@@ -50,6 +50,7 @@ class Lead:
         self._turns = TurnPipe.from_environment(progress)
         self._ended = False
         self._interrupted = False
+        self._end_asked = False
         self._users_started = Flag()
         self._cleanup_lock = BoundedSemaphore()
         self._sweeping = gevent.Greenlet(self._run)
@@ -67,6 +68,7 @@ class Lead:
             environment.events.spawning_complete.add_listener(lambda **_: self._users_started.set())
         environment.events.quitting.add_listener(self._clean_up)
         gevent.signal_handler(signal.SIGINT, self._interrupt)
+        gevent.signal_handler(signal.SIGUSR1, self._end_after_step)
         self._progress.watch()
         self._sweeping.start()
 
@@ -86,13 +88,16 @@ class Lead:
         try:
             if not ready.starts_users:
                 ready.workers.wait_for_users()
-            run = sweep(ready.run, ready.notes, generator, ready.writer, self._on_event, self._turns.wait)
+            run = sweep(ready.run, ready.notes, generator, ready.writer, self._on_event, self._await_turn)
             self._ended = True
             self._runner.stop()
             generator.raise_failed_users()
             self._environment.process_exit_code = 0  # the sweep is complete, whether or not its steps are an answer
             answer = "Answer" if analyze(run).plateau else "No pool size is valid. The reason"
             logger.info("%s: poolsize recommend --run %s", answer, ready.writer.path)
+        except Interrupted as error:
+            self._environment.process_exit_code = error.exit_code
+            report_failure(self._progress, error)
         except PoolsizeError as error:
             report_failure(self._progress, WorkFailed(str(error)))  # the options were valid: what failed is the work
         except Exception as error:
@@ -101,6 +106,15 @@ class Lead:
         finally:
             self._ended = True
             self._runner.quit()
+
+    def _end_after_step(self) -> None:
+        self._end_asked = True
+
+    def _await_turn(self, awaited: TurnAwaited) -> None:
+        """Wait for a turn before a step. Raises Interrupted where the user has asked for the end."""
+        if self._end_asked and not awaited.complete:
+            raise Interrupted("interrupted")
+        self._turns.wait(awaited)
 
     def _interrupt(self) -> None:
         """End the sweep as Locust ends a run, its reports included; before the users start, end at once.

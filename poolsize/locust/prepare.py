@@ -8,7 +8,8 @@ from pathlib import Path
 from sqlalchemy import URL
 
 from poolsize.errors import BadInput
-from poolsize.facts.server import Server, open_connections, read_server
+from poolsize.facts.activity import Activity, read_activity
+from poolsize.facts.server import Server, read_cipher, read_server
 from poolsize.locust.chosen_schema import chosen_schema
 from poolsize.runs.plan import SweepPlan
 from poolsize.runs.run import Run, Setting
@@ -16,14 +17,17 @@ from poolsize.sweep.opening import new_file, new_setting, resumed_run
 from poolsize.sweep.options import SweepOptions
 from poolsize.sweep.planning import enough_users, plan_for
 from poolsize.sweep.workload import Workload
-from poolsize.target.connection import connect, database_url, given_host, is_local
+from poolsize.target.connection import connect, database_url, given_host
+from poolsize.target.encryption import is_local, ssl_mode
 from poolsize.target.private_server import private_server
-from poolsize.units import count
+from poolsize.units import count, per_second
 
 LIBRARIES = ("sqlalchemy", "pymysql", "locust", "gevent", "hdrhistogram")
 """Libraries whose versions a run records."""
 OWN_CONNECTIONS = 4
 """They hold the schema's lock, count connections, read counters, and restore the tables before a step."""
+RESERVE = 5
+"""Connections of a user's server that a pool leaves to administrators and monitoring."""
 ROOM = 20
 """Connections that a private server admits beyond the largest pool."""
 
@@ -56,8 +60,10 @@ def prepared(options: SweepOptions, workload: Workload, *, own_wait_time: bool) 
     server_options = (resumed.setting.server_options if resumed else options.server_options) or {}
     with _server_url(options, server_options, plan.largest) as url:
         with closing(connect(url)) as connection, connection.cursor() as cursor:
-            server, other_connections = read_server(cursor), open_connections(cursor) - 1
-        free = server.free_connections(other_connections, OWN_CONNECTIONS)
+            server, cipher, others = read_server(cursor), read_cipher(cursor), read_activity(cursor)
+        if options.url and others.busy and not options.yes:
+            raise _serves_others(url, others)
+        free = server.free_connections(others.connections, OWN_CONNECTIONS + (RESERVE if options.url else 0))
         if resumed:
             _require_same(options, resumed, server)
             _require_room(plan, server, free)
@@ -70,7 +76,9 @@ def prepared(options: SweepOptions, workload: Workload, *, own_wait_time: bool) 
             libraries=LIBRARIES,
         )  # fmt: skip
         host = None if setting.private else given_host(url)
-        setting = replace(setting, schema=schema, own_wait_time=own_wait_time, given_host=host)
+        setting = replace(
+            setting, schema=schema, own_wait_time=own_wait_time, given_host=host, ssl_mode=ssl_mode(url), cipher=cipher
+        )
         yield Prepared(url, Run(setting, ()), path, (*notes, *_assumptions(setting)))
 
 
@@ -86,6 +94,14 @@ def _server_url(options: SweepOptions, server_options: Mapping[str, str], larges
     else:
         with private_server(options.mysqld, server_options, largest + ROOM) as private:
             yield database_url(private.url)
+
+
+def _serves_others(url: URL, others: Activity) -> BadInput:
+    return BadInput(
+        f"`url`: {given_host(url) or 'the server'} serves others now: {count(others.connections, 'connection')}, "
+        f"{per_second(others.statements_per_second)} statements. A sweep is a real load; it would slow them down, and "
+        "they would disturb it: measure a copy, or add `yes`"
+    )
 
 
 def _refuse_private_options(options: SweepOptions) -> None:

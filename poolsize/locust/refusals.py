@@ -13,7 +13,7 @@ from poolsize.locust.tasks import sets_wait_time
 from poolsize.locust.user import PoolUser
 from poolsize.sweep.application_file import Application
 from poolsize.sweep.options import SweepOptions
-from poolsize.target.connection import database_url, schema_in
+from poolsize.target.connection import database_url, encrypted_url, schema_in
 
 
 def with_host(options: SweepOptions, environment: Environment) -> SweepOptions:
@@ -35,6 +35,16 @@ def with_host(options: SweepOptions, environment: Environment) -> SweepOptions:
     if environment.parsed_options:
         environment.parsed_options.host = None
     return replace(options, url=options.url or host)
+
+
+def encrypted(options: SweepOptions) -> SweepOptions:
+    """Return the options with their encryption in the database's URL. Raises BadInput for encryption without a URL."""
+    if options.ssl_mode is None and options.ssl_ca is None:
+        return options
+    if not options.url:
+        name = "ssl_mode" if options.ssl_mode else "ssl_ca"
+        raise BadInput(f"{options.named(name)}: it is for the connections to a server of yours: it also needs `url`")
+    return replace(options, url=encrypted_url(options.url, options.ssl_mode, options.ssl_ca))
 
 
 def refuse_ignored(environment: Environment) -> None:

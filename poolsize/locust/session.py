@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any, NoReturn
 
 import gevent
-from locust import events
+from locust import events, runners
 from locust.argument_parser import LocustArgumentParser
 from locust.env import Environment
 from locust.runners import WorkerRunner
@@ -18,7 +18,7 @@ from poolsize.load.fair_queue import FairQueuePool
 from poolsize.locust.application_set_up import set_up_application
 from poolsize.locust.lead import Lead, report_failure
 from poolsize.locust.progress_pipe import ProgressPipe
-from poolsize.locust.refusals import refuse_ignored, refuse_pool_users, refuse_two_pauses, with_host
+from poolsize.locust.refusals import encrypted, refuse_ignored, refuse_pool_users, refuse_two_pauses, with_host
 from poolsize.locust.request_worker import RequestWorker
 from poolsize.locust.set_up import set_up
 from poolsize.locust.tasks import tasks_of
@@ -27,6 +27,7 @@ from poolsize.locust.worker import LocustWorker
 from poolsize.locust.workers import end_forked_workers
 from poolsize.sweep.application_file import read_application
 from poolsize.sweep.application_options import of_application
+from poolsize.sweep.option import Option
 from poolsize.sweep.options import OPTIONS, SweepOptions
 from poolsize.sweep.workload import Workload, typed_workload
 from poolsize.target.connection import naming_url
@@ -46,6 +47,8 @@ def register() -> None:
     events.init.add_listener(_on_init)
 
 
+MASTER_GONE_SECONDS = 10
+"""A worker that hears nothing of the master for so long ends; Locust waits for a minute, with the load on."""
 UNTRUE = ("No run time limit set", "Your selected spawn rate is very high", "Starting web interface")
 """Beginnings of lines that Locust logs of a headless run, and that are not true of a sweep."""
 
@@ -62,18 +65,26 @@ def _add_options(parser: LocustArgumentParser) -> None:
         group.add_argument(
             option.flag,
             dest=name,
-            metavar=option.flag.removeprefix("--").replace("-", "_").upper(),
+            **({} if option.switch else {"metavar": option.flag.removeprefix("--").replace("-", "_").upper()}),
             help=f"{option.text} Default: {option.default}.".replace("%", "%%"),
             default=None,
-            **({"action": "append"} if option.repeatable else {"type": option.kind}),
+            **_taken(option),
             **({"env_var": option.variable} if option.variable else {}),
         )
+
+
+def _taken(option: Option) -> dict[str, Any]:
+    """Return how argparse takes an option's value."""
+    if option.switch:
+        return {"action": "store_const", "const": True}
+    return {"action": "append"} if option.repeatable else {"type": option.kind}
 
 
 def _on_init(environment: Environment, **_: Any) -> None:
     """Set this process up as a worker, as the master that leads the sweep, or as both."""
     progress = ProgressPipe.from_environment()
     closing_stack = ExitStack()
+    runners.MASTER_HEARTBEAT_TIMEOUT = MASTER_GONE_SECONDS  # Locust has no option for it
     signal.signal(signal.SIGTERM, _stop_setting_up)  # Locust sets its own when the run begins
     signal.signal(signal.SIGINT, _interrupt_setting_up)
     try:
@@ -104,7 +115,7 @@ def _set_up(environment: Environment, progress: ProgressPipe, closing_stack: Exi
         _set_up_application(environment, typed, progress, closing_stack)
         return
     tasks, host = tasks_of(environment), environment.host
-    options, workload = with_host(_options(environment), environment), _workload(environment)
+    options, workload = encrypted(with_host(_options(environment), environment)), _workload(environment)
     if isinstance(environment.runner, WorkerRunner):
         PoolUser.load_worker = LocustWorker(environment, tasks, workload.sha256, options.url)
         gevent.signal_handler(signal.SIGINT, environment.runner.quit)  # without a traceback from a transaction

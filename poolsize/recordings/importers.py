@@ -7,8 +7,9 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby, pairwise
 from pathlib import Path
 
+from poolsize.bounds import within
 from poolsize.errors import BadInput
-from poolsize.recordings.recording import Recording, Seconds
+from poolsize.recordings.recording import Recording, Seconds, can_be
 
 SYSBENCH_LINE = re.compile(
     r"^\[ *(?P<at>\d+)s *\] thds: (?P<threads>\d+) tps: (?P<tps>[\d.]+) "
@@ -17,6 +18,10 @@ SYSBENCH_LINE = re.compile(
 LOCUST_COLUMNS = ("Timestamp", "User Count", "Name", "95%", "Total Request Count", "Total Failure Count")
 FEWEST_SECONDS = 5
 """Locust passes through a number of users while it starts them; such a short time is no measurement."""
+
+MOST_BYTES = 2**25
+"""The largest log: sysbench's of some 70 hours."""
+LONGEST_LINE_SHOWN = 60
 
 Rows = list[tuple[int, float, float]]
 """Pool size, throughput per second and p95 in ms of each second."""
@@ -52,8 +57,20 @@ def _sysbench(path: Path, text: str) -> Rows:
     other = [match for match in matches if match["quantile"] != "95"]
     if other:
         raise BadInput(f"{path} has the {other[0]['quantile']}th percentile: run sysbench with --percentile=95")
+    rows = [_sysbench_second(path, match) for match in matches]
     _require_every_second(path, [int(match["at"]) for match in matches])
-    return [(int(match["threads"]), float(match["tps"]), float(match["ms"])) for match in matches]
+    return rows
+
+
+def _sysbench_second(path: Path, line: re.Match[str]) -> tuple[int, float, float]:
+    """Return pool size, throughput and p95 of a line. Raises BadInput for numbers that can't have been measured."""
+    try:
+        row = int(line["threads"]), float(line["tps"]), float(line["ms"])
+        if can_be(*row):
+            return row
+    except ValueError:
+        pass
+    raise BadInput(f"{path}: {line.string[:LONGEST_LINE_SHOWN]!r} has numbers that sysbench does not write")
 
 
 def _require_every_second(path: Path, seconds: Iterable[int]) -> None:
@@ -78,15 +95,23 @@ def _locust(path: Path, text: str) -> Rows:
             seconds = int(after["Timestamp"]) - int(before["Timestamp"])
             if seconds > 0 and before["User Count"] == after["User Count"]:
                 done = _grown(before, after, "Total Request Count") - _grown(before, after, "Total Failure Count")
-                if done >= 0:  # the count falls where Locust resets its statistics
-                    rows.append((int(after["User Count"]), done / seconds, _number(after["95%"])))
-    except (ValueError, TypeError, csv.Error):
+                row = int(after["User Count"]), done / seconds, _number(after["95%"])
+                if done >= 0 and row[0]:  # the count falls where Locust resets its statistics
+                    rows.append(_required(row))
+    except (ValueError, TypeError, OverflowError, csv.Error):
         raise BadInput(f"{path}: a row of the history has no whole numbers where they belong; it is damaged") from None
     seconds_of = Counter(users for users, _, _ in rows)
     steady = [row for row in rows if row[0] >= 1 and seconds_of[row[0]] >= FEWEST_SECONDS]
     if not steady:
         raise BadInput(f"{path}: no number of users stayed for {FEWEST_SECONDS} s, so there is no curve")
     return steady
+
+
+def _required(row: tuple[int, float, float]) -> tuple[int, float, float]:
+    """Return pool size, throughput and p95 that can have been measured. Raises ValueError for others."""
+    if not can_be(*row):
+        raise ValueError(row)
+    return row
 
 
 def _grown(before: dict[str, str], after: dict[str, str], column: str) -> int:
@@ -99,7 +124,8 @@ def _number(text: str) -> float:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text("utf-8-sig")
+        with path.open("rb") as file:
+            return within(str(path), file.read(MOST_BYTES + 1), MOST_BYTES).decode("utf-8-sig")
     except OSError as error:
         raise BadInput(f"{path} can't be read: {error.strerror}") from None
     except UnicodeDecodeError:

@@ -6,13 +6,17 @@ import io
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from math import isfinite
 from pathlib import Path
 
+from poolsize.bounds import LARGEST_NUMBER, LARGEST_POOL, within
 from poolsize.errors import BadInput
 
 COLUMNS = ("pool_size", "second", "throughput", "p95_ms")
 USERS = "users"
+MOST_BYTES = 2**23
+"""The largest recording, inflated: some 300,000 seconds."""
+FASTEST, SLOWEST_MS = 1e9, 1e9
+"""No throughput per second, and no p95 in ms, is larger."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +71,8 @@ def read_recording(path: Path) -> Recording:
         try:
             users |= set() if users_column is None else {int(line[users_column])}
             size, values = int(line[size_column]), tuple(float(line[column]) for column in value_columns)
-            valid = size >= 1 and min(users, default=1) >= 1 and all(map(isfinite, values)) and min(values[1:]) >= 0
+            valid = all(1 <= number <= LARGEST_NUMBER for number in users) and abs(values[0]) <= LARGEST_NUMBER
+            valid = valid and can_be(size, *values[1:])
         except (ValueError, IndexError):
             valid = False
         if not valid:
@@ -80,6 +85,11 @@ def read_recording(path: Path) -> Recording:
     if len(users) > 1:
         raise BadInput(f"{path}: {min(users)} and {max(users)} users: a curve has the same number in every line")
     return Recording({size: _seconds(rows[size]) for size in sorted(rows)}, *users)
+
+
+def can_be(pool_size: int, throughput: float, p95_ms: float) -> bool:
+    """Return whether a second can have been measured: with a pool size from 1, and numbers from 0 that make sense."""
+    return 1 <= pool_size <= LARGEST_POOL and 0 <= throughput <= FASTEST and 0 <= p95_ms <= SLOWEST_MS
 
 
 def write_recording(recording: Recording, path: Path) -> None:
@@ -108,8 +118,10 @@ def _rows(path: Path, lines: Iterator[list[str]]) -> Iterator[list[str]]:
 
 def _text(path: Path) -> str:
     try:
-        content = path.read_bytes()
-        return (gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content).decode("utf-8-sig")
+        with path.open("rb") as file:
+            packed = file.read(2) == b"\x1f\x8b"
+        with gzip.open(path) if packed else path.open("rb") as file:
+            return within(str(path), file.read(MOST_BYTES + 1), MOST_BYTES).decode("utf-8-sig")
     except OSError as error:
         raise BadInput(f"{path} can't be read: {error.strerror or 'it is no whole gzip file'}") from None
     except (EOFError, UnicodeDecodeError, zlib.error):

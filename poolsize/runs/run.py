@@ -3,8 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from poolsize.bounds import Amount, Count, Moment, PoolSize, Positive, Transactions
 from poolsize.facts.machine import Machine
 from poolsize.facts.server import Server
+from poolsize.facts.ssl_mode import SslMode
 from poolsize.runs.check import Check, CheckResult
 from poolsize.runs.measured_application import MeasuredApplication
 from poolsize.runs.plan import SearchEnd, SweepPlan
@@ -38,7 +40,7 @@ class Kind:
     transactions: number that succeeded. latencies: their times.
     """
 
-    transactions: int
+    transactions: Count
     latencies: Latencies
 
 
@@ -56,11 +58,11 @@ class Worker:
     """
 
     name: str
-    share: int
-    users: int
-    cpu: float
-    cpu_wait: float
-    loop_lag_ms: float
+    share: Count
+    users: Count
+    cpu: Amount
+    cpu_wait: Amount
+    loop_lag_ms: Amount
 
 
 @dataclass(frozen=True)
@@ -73,9 +75,9 @@ class Calibration:
     in runs of formats 1 to 5.
     """
 
-    loop_us: float
-    round_trip_us: float
-    speed: float | None = None
+    loop_us: Amount
+    round_trip_us: Amount
+    speed: Amount | None = None
 
 
 @dataclass(frozen=True)
@@ -112,29 +114,29 @@ class Step:
     where no program is seen, and in runs of formats 1 to 5.
     """
 
-    pool_size: int
-    repeat: int
-    order: int
-    started: str
-    users: int
-    rate: float | None
-    warm_up_seconds: int
-    throughput: tuple[int | float, ...]
-    errors: Mapping[str, tuple[int, ...]]
-    p95_ms: tuple[float, ...]
-    backlog: tuple[int, ...]
-    busy: tuple[float, ...]
+    pool_size: PoolSize
+    repeat: Count
+    order: Count
+    started: Moment
+    users: Count
+    rate: Amount | None
+    warm_up_seconds: Count
+    throughput: tuple[Transactions, ...]
+    errors: Mapping[str, tuple[Count, ...]]
+    p95_ms: tuple[Amount, ...]
+    backlog: tuple[Count, ...]
+    busy: tuple[Amount, ...]
     gap_ms: float
     latencies: Latencies | None
     sections: Mapping[str, Mapping[str, tuple[float, ...]]]
     kinds: Mapping[str, Kind]
     server: Mapping[str, tuple[float | None, ...]]
-    server_connections: int | None
+    server_connections: Count | None
     workers: tuple[Worker, ...]
     stopped: Stopped | None
     checks: tuple[CheckResult, ...]
-    programs: Mapping[str, float] = field(default_factory=dict)
-    change_seconds: float = 0.0
+    programs: Mapping[str, Amount] = field(default_factory=dict)
+    change_seconds: Amount = 0.0
 
     @property
     def counted(self) -> tuple[int | float, ...]:
@@ -207,14 +209,16 @@ class Setting:
     given_host: host and port of the server's URL as given, an IPv6 address in brackets; None for a private server, a
     socket and a replay, and in runs of formats 1 to 7.
     application: the application whose pool was measured; None where the pool is poolsize's own.
+    ssl_mode: the encryption that the connections ask for. cipher: what encrypts them, or None without encryption. Both
+    are None in a replay, for an application's own connections, and in runs of formats 1 to 7.
     """
 
-    created: str
+    created: Moment
     plan: SweepPlan
     own_workload: str | None
     workload_sha256: str
-    cores: int
-    disks: int
+    cores: Positive
+    disks: Positive
     cores_from: str
     client: Machine
     server: Server | None
@@ -226,6 +230,8 @@ class Setting:
     own_wait_time: bool = False
     given_host: str | None = None
     application: MeasuredApplication | None = None
+    ssl_mode: SslMode | None = None
+    cipher: str | None = None
 
     @property
     def subject(self) -> str:

@@ -2,12 +2,15 @@
 
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from pydantic import TypeAdapter, ValidationError
 
+from poolsize.bounds import OutOfBounds, longer, require_sane_numbers, shown, within
 from poolsize.errors import BadInput, WorkFailed
 from poolsize.runs.plan import SearchEnd
 from poolsize.runs.run import Calibration, Run, Setting, Step
@@ -27,9 +30,16 @@ FORMAT = 8
 6: In step: backlog, busy and programs. In plan: max_p95_ms and max_p99_ms. In calibration: speed.
    In step.server: machine_speed and machine_steal.
 7: In latencies: failed. In step.sections, total counts failed transactions.
-8: In setting: given_host and application. In step: change_seconds. In latencies, wait and usage may be null.
+8: In setting: given_host, application, ssl_mode and cipher. In step: change_seconds. In latencies, wait and usage may
+   be null.
 """
 
+MOST_FILE_BYTES = 2**28
+"""The largest file of a run: ten days of steps."""
+MOST_LINE_BYTES = 2**23
+"""The longest line of a run's file: a step of an hour has less than 1 MB."""
+OWNER_ONLY = 0o600
+"""A run names servers, accounts and settings."""
 ESCAPE, REPLACEMENT = b"\\", "\ufffd"
 """A control character in ASCII JSON begins with a backslash. It is shown as the replacement character."""
 
@@ -57,7 +67,8 @@ class RunWriter:
                 _cut_torn_line(path)
             else:
                 path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = path.open("ab" if resume else "xb")
+            flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | (0 if resume else os.O_EXCL)
+            self._file = os.fdopen(os.open(path, flags, OWNER_ONLY), "ab")
         except OSError as error:
             way_out = "make the file writable" if resume else "name another `output`"
             raise BadInput(f"{path} can't be written ({error.strerror}): {way_out}") from None
@@ -129,36 +140,68 @@ def _validated(path: Path, header: dict[str, Any], records: list[dict[str, Any]]
     """Return the run of a file's header and other lines, all of today's format. Raises BadInput for damaged lines."""
     calibration = ended = None
     steps = []
-    try:
+    with _naming_line(path, 1):
         setting = _SETTING.validate_python(header.get("setting"))
-        for record in records:
+    for number, record in enumerate(records, start=2):
+        with _naming_line(path, number):
             if "calibration" in record:
                 calibration = _CALIBRATION.validate_python(record["calibration"])
             elif "ended" in record:
                 ended = _ENDED.validate_python(record["ended"])
             else:
-                steps.append(_STEP.validate_python(record.get("step")))
+                steps.append(_with_whole_series(_STEP.validate_python(record.get("step"))))
+    return with_speed_checks(Run(setting, tuple(steps), calibration, ended))
+
+
+def _with_whole_series(step: Step) -> Step:
+    """Return a step whose series have a value for each second, or none. Raises OutOfBounds for another."""
+    series = {"p95_ms": step.p95_ms, "backlog": step.backlog, "busy": step.busy, **step.errors, **step.server}
+    for name, values in series.items():
+        if values and len(values) != len(step.throughput):
+            raise OutOfBounds(f"{name} has {len(values)} seconds, and throughput has {len(step.throughput)}")
+    return step
+
+
+@contextmanager
+def _naming_line(path: Path, number: int) -> Iterator[None]:
+    """Turn the refusal of a line's record into BadInput that names the line, the field and the value."""
+    try:
+        yield
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or error.title
-        raise BadInput(f"{path} was changed by hand or damaged: {where}: {first['msg']}") from None
-    return with_speed_checks(Run(setting, tuple(steps), calibration, ended))
+        raise _damaged(path, number, f"{where} is {shown(first['input'])}: {first['msg']}") from None
+    except (BadInput, OutOfBounds) as error:  # of a plan; of a step's series
+        raise _damaged(path, number, str(error)) from None
+
+
+def _damaged(path: Path, number: int, why: str) -> BadInput:
+    return BadInput(f"{path}: line {number}: {why}; the file was changed by hand, or is damaged")
 
 
 def _lines(path: Path) -> tuple[list[bytes], bool]:
     """Return the file's complete lines, and whether a line that was cut off follows them."""
+    lines, size = [], 0
     try:
-        content = path.read_bytes()
+        with path.open("rb") as file:
+            while line := file.readline(MOST_LINE_BYTES + 1):
+                lines.append(within(f"{path}: line {len(lines) + 1}", line, MOST_LINE_BYTES))
+                size += len(line)
+                if size > MOST_FILE_BYTES:
+                    raise longer(str(path), MOST_FILE_BYTES)
     except OSError as error:
         raise BadInput(f"{path} can't be read: {error.strerror}") from None
-    *complete, rest = content.split(b"\n")
-    return complete, bool(rest)
+    torn = bool(lines) and not lines[-1].endswith(b"\n")
+    return [line[:-1] for line in (lines[:-1] if torn else lines)], torn
 
 
 def _record(path: Path, number: int, line: bytes) -> dict[str, Any]:
     """Return the JSON object on a line. number: of the line in the file, from 1. Raises BadInput for anything else."""
     try:
         record = json.loads(line)
+        require_sane_numbers(record)
+    except OutOfBounds as error:
+        raise _damaged(path, number, str(error)) from None
     except (ValueError, RecursionError):
         record = None
     if not isinstance(record, dict):

@@ -120,7 +120,17 @@ class SweepFailed:
     kind: Literal["sweep_failed"] = "sweep_failed"
 
 
-Event = SweepStarted | SpeedAwaited | StepStarted | SecondPassed | StepDone | TurnAwaited | SweepDone | SweepFailed
+@dataclass(frozen=True)
+class EndAsked:
+    """The user asked for the end of the sweep; it ends when the step under way is stored."""
+
+    kind: Literal["end_asked"] = "end_asked"
+
+
+Event = (
+    SweepStarted | SpeedAwaited | StepStarted | SecondPassed | StepDone | TurnAwaited | SweepDone | SweepFailed
+    | EndAsked
+)  # fmt: skip
 _EVENT: TypeAdapter[Event] = TypeAdapter(Annotated[Event, Field(discriminator="kind")])
 
 

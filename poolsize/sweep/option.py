@@ -17,6 +17,7 @@ class Option:
     settled: a resumed run fixes the value, so the option can't be typed again.
     replayed: a replay of a recording understands the option. of_pool: the option is of poolsize's own pool or of its
     transactions, so the sweep of an application does not support it.
+    switch: typed without a value.
     repeatable: typed once for each item of a mapping, which reader and writer handle as (name, value).
     variable: environment variable that holds the value; launch uses it in place of the command line.
     in_locust: whether Locust's command line has the option; locusts_own: Locust's name for an option of its own.
@@ -31,6 +32,7 @@ class Option:
     settled: bool = True
     replayed: bool = False
     of_pool: bool = False
+    switch: bool = False
     repeatable: bool = False
     variable: str | None = None
     in_locust: bool = True
@@ -38,8 +40,10 @@ class Option:
     metavar: str | None = None
 
     @property
-    def kind(self) -> type[int] | type[str]:
+    def kind(self) -> type[int] | type[str] | type[bool]:
         """The type that click and argparse convert the text to."""
+        if self.switch:
+            return bool
         return int if self.reader is readers.whole_number else str
 
     @property
@@ -61,6 +65,8 @@ class Option:
 
     def words(self, value: Any) -> list[str]:
         """Return the words of a command line that set the option to the value."""
+        if self.switch:
+            return [self.flag]
         if self.repeatable:
             return [f"{self.flag}={text}" for text in self.write(value)]
         return [self.flag, *self.write(value)]

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Self, get_origin, get_type_hints
 
+from poolsize.facts.ssl_mode import SslMode, read_ssl_mode
 from poolsize.runs.plan import PoolKind
 from poolsize.sweep import readers
 from poolsize.sweep.option import Option
@@ -43,6 +44,19 @@ class SweepOptions:
     url: Annotated[str | None, Option(
         "--url", "Database, mysql://USER:PASSWORD@HOST:3306/. POOLSIZE_URL sets it too.",
         "a private server on this machine", readers.optional_text, settled=False, variable="POOLSIZE_URL", of_pool=True,
+    )] = None
+    ssl_mode: Annotated[SslMode | None, Option(
+        "--ssl-mode", "Encryption of the connections (TLS): off, preferred, required, verify-ca or verify-identity.",
+        "required off this machine, preferred on it; verify-ca with --ssl-ca", read_ssl_mode, settled=False,
+        of_pool=True, metavar="MODE",
+    )] = None
+    ssl_ca: Annotated[Path | None, Option(
+        "--ssl-ca", "File with the certificate of the authority that signed the server's (PEM).",
+        "those that this machine trusts", readers.optional_path, settled=False, of_pool=True, metavar="FILE",
+    )] = None
+    yes: Annotated[bool | None, Option(
+        "--yes", "Measure a database that serves other programs at the same time.", "refuse", readers.switched_on,
+        settled=False, of_pool=True, switch=True,
     )] = None
     schema: Annotated[str | None, Option(
         "--schema", "Existing schema with your own data, for your own locustfile.",

@@ -4,12 +4,13 @@ from dataclasses import fields
 from math import ceil
 from typing import Any
 
+from poolsize.bounds import LARGEST_POOL
 from poolsize.errors import BadInput
 from poolsize.facts.machine import this_machine
 from poolsize.formula import starting_point
 from poolsize.runs.plan import SEARCH_STEP_SECONDS, SEARCH_WARM_UP_SECONDS, Search, SweepPlan
 from poolsize.sweep.options import OPTIONS, SweepOptions
-from poolsize.sweep.readers import LARGEST_POOL, write_seconds
+from poolsize.sweep.readers import write_seconds
 
 FURTHEST = 8
 """The largest size of a search, as a multiple of the size that it starts from."""

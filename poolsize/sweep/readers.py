@@ -7,6 +7,7 @@ A writer is the inverse of a reader: `seconds(write_seconds(value)) == value`.
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, TypeVar
 
+from poolsize.bounds import LARGEST_POOL
 from poolsize.errors import BadInput
 from poolsize.runs.plan import PoolKind
 
@@ -22,8 +23,6 @@ SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0, "": 1.
 
 A table of its own, so that a written number of seconds is read again to the last digit.
 """
-LARGEST_POOL = 100_000
-"""The largest pool size that a person can mean."""
 RESERVED = {
     "basedir", "bind_address", "datadir", "init_file", "max_connections", "pid_file", "port", "skip_grant_tables",
     "skip_name_resolve", "skip_networking", "socket", "user",
@@ -151,6 +150,11 @@ def schema_name(text: str) -> str | None:
     if len(text) > LONGEST_SCHEMA or "`" in text:
         raise ValueError(f"a schema's name has up to {LONGEST_SCHEMA} characters and no backtick")
     return text or None
+
+
+def switched_on(_: str) -> bool:
+    """Return True: a switch has no value."""
+    return True
 
 
 def optional_text(text: str) -> str | None:

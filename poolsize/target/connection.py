@@ -1,16 +1,20 @@
 """Connections to the database under test, outside any pool: its URL, and the kinds of its errors."""
 
+import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pymysql
-from pymysql.constants import ER
+from pymysql.constants import CR, ER
 from sqlalchemy import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
 from poolsize.errors import BadInput
 from poolsize.facts.server import host_and_port
+from poolsize.facts.ssl_mode import SslMode
+from poolsize.target.encryption import connect_arguments, with_encryption, with_known_keys
 
 DRIVER = "mysql+pymysql"
 ACCEPTED = ("mysql", "mariadb", "mysql+pymysql", "mariadb+pymysql")
@@ -33,10 +37,20 @@ ERROR_KINDS = {
 def database_url(text: str) -> URL:
     """Return the URL of a MySQL or MariaDB server, for PyMySQL and without a schema.
 
-    Raises BadInput for a text that is no URL, and for another database; the error does not show the password.
+    Raises BadInput for a text that is no URL, for another database, and for keys of encryption that do not exist; the
+    error does not show the password.
     """
     url = _parsed(text)
-    return URL.create(DRIVER, url.username, url.password, url.host, url.port, None, url.query)
+    return with_known_keys(URL.create(DRIVER, url.username, url.password, url.host, url.port, None, url.query))
+
+
+def encrypted_url(text: str, mode: SslMode | None, ca: str | Path | None) -> str:
+    """Return the text of a URL with this encryption in place of its own; None keeps its own. Raises BadInput."""
+    if mode is None and ca is None:
+        return text
+    schema = schema_in(text)
+    url = with_encryption(database_url(text), mode, None if ca is None else str(ca))
+    return url.set(database=schema).render_as_string(hide_password=False)
 
 
 @contextmanager
@@ -79,11 +93,6 @@ def account_of(url: URL, given: str | None) -> str:
     return given or url.username or ""
 
 
-def is_local(url: URL) -> bool:
-    """Return whether the URL names a server on this machine: by a socket, localhost, or a loopback address."""
-    return "unix_socket" in url.query or url.host in {None, "localhost", "127.0.0.1", "::1"}
-
-
 def given_host(url: URL) -> str | None:
     """Return host and port that the URL names, an IPv6 address in brackets; None for a socket."""
     return host_and_port(url.host, url.port or 3306) if url.host and "unix_socket" not in url.query else None
@@ -92,11 +101,12 @@ def given_host(url: URL) -> str | None:
 def connect(url: URL, schema: str | None = None) -> Any:
     """Return a new PyMySQL connection that autocommits. schema: the current schema, or None.
 
-    Raises BadInput when the server can't be reached or refuses the account.
+    Raises BadInput when the server can't be reached, refuses the account, or is not encrypted as the URL asks.
     """
-    _, arguments = url.get_dialect()().create_connect_args(url.set(database=schema))
+    bare, encryption = connect_arguments(url)
+    _, arguments = bare.get_dialect()().create_connect_args(bare.set(database=schema))
     try:
-        return pymysql.connect(**arguments, autocommit=True, init_command=SESSION_SETTINGS)
+        return pymysql.connect(**arguments, **encryption, autocommit=True, init_command=SESSION_SETTINGS)
     except pymysql.MySQLError as error:
         raise _refused(url, error) from None
     except (TypeError, ValueError, OSError) as error:
@@ -121,6 +131,17 @@ def _refused(url: URL, error: pymysql.MySQLError) -> BadInput:
     """Return the error that names why the server refused the connection, and the way out, without the password."""
     account = f"{url.username or 'nobody'}@{host_and_port(url.host or 'localhost', url.port or 3306)}"
     number, text = (*error.args, "", "")[:2]
+    cause = getattr(error, "original_exception", None)
+    if isinstance(cause, ssl.SSLCertVerificationError):
+        return BadInput(
+            f"`url`: the certificate of {url.host} can't be verified ({cause.verify_message}): name its authority's "
+            "file by `ssl_ca`"
+        )
+    if number == CR.CR_SSL_CONNECTION_ERROR:
+        return BadInput(
+            f"`url`: {url.host} does not encrypt connections, so the data would be sent in clear: set up TLS there, or "
+            "accept that with `ssl_mode` off, or ?ssl-mode=off in the URL"
+        )
     if number in ACCESS_DENIED:
         anonymous = "; an anonymous account ''@'localhost' may hide yours" if "@'localhost'" in str(text) else ""
         return BadInput(f"`url`: the server refuses {account} ({text}): check the user and the password{anonymous}")

@@ -13,7 +13,8 @@ from gevent.event import Event
 from sqlalchemy import URL
 
 from poolsize.facts.status import increases_per_second, read_status
-from poolsize.target.connection import connect, is_local
+from poolsize.target.connection import connect
+from poolsize.target.encryption import is_local
 from poolsize.target.other_programs import OtherPrograms
 from poolsize.target.private_server import SERVER_PROGRAMS
 from poolsize.target.speed_probe import SpeedProbe, usable_cores

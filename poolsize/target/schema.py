@@ -145,6 +145,7 @@ def _refuse_living_owner(cursor: Any) -> None:
 
 def _make(cursor: Any, owner: str) -> None:
     """Mark the schema as in use; make it where it is missing. Raises BadInput when it holds tables of others."""
+    _require_drop(cursor)
     missing = not cursor.execute(f"SHOW DATABASES LIKE '{OWN_SCHEMA}'")
     if missing:
         cursor.execute(f"CREATE DATABASE {OWN_SCHEMA} CHARACTER SET utf8mb4")
@@ -155,7 +156,20 @@ def _make(cursor: Any, owner: str) -> None:
         )
     cursor.execute(f"CREATE TABLE {OWN_SCHEMA}.{MARK} (name VARCHAR(64) PRIMARY KEY)")
     entries = [(THE_SCHEMA,), (owner,)] if missing else [(owner,)]
-    cursor.executemany(f"INSERT INTO {OWN_SCHEMA}.{MARK} VALUES (%s)", entries)
+    try:
+        cursor.executemany(f"INSERT INTO {OWN_SCHEMA}.{MARK} VALUES (%s)", entries)
+    except pymysql.MySQLError:
+        cursor.execute(f"DROP DATABASE {OWN_SCHEMA}" if missing else f"DROP TABLE {OWN_SCHEMA}.{MARK}")
+        raise
+
+
+def _require_drop(cursor: Any) -> None:
+    """Raise the server's error where the account may not drop tables, before there is one that it can't drop."""
+    try:
+        cursor.execute(f"DROP TABLE IF EXISTS {OWN_SCHEMA}.{MARK}")
+    except pymysql.MySQLError as error:
+        if error.args[0] not in NOT_THERE:
+            raise
 
 
 def _clear(cursor: Any) -> None:
@@ -185,7 +199,7 @@ def _marked(cursor: Any) -> set[str] | None:
     try:
         cursor.execute(f"SELECT name FROM {OWN_SCHEMA}.{MARK}")
     except pymysql.MySQLError as error:
-        if error.args[0] in NOT_THERE | NOT_ALLOWED:
+        if error.args[0] in NOT_THERE:
             return None
         raise
     return {name for (name,) in cursor.fetchall()}

@@ -5,7 +5,9 @@
 `poolsize sweep --application` recommends a size for each service. Then wrk sends the same requests with as many users,
 at the sizes 1, 2, 4 ... 64 and at the recommended size, three times each in random order; the service is started anew
 each time. The script prints both tables, the recommended size's throughput as a share of wrk's best median, and the
-size as a multiple of the smallest with 95 % of it. Server and service share a core, and the load has the other.
+size as a multiple of the smallest with 95 % of it. Server and service share a core, and the load has the other. Each
+request has work of its own beside the database, as that of an application has: with less of it the disk decides, whose
+flushes may take three times as long in one minute as in the next.
 """
 
 import os
@@ -17,7 +19,7 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
@@ -28,6 +30,10 @@ from poolsize.target.private_server import private_server
 from tests.applications.task_service import TaskService, task_service
 from tests.conftest import ROOT, may_run_on
 
+WORK = {"go": {"HASHES": "250"}, "spring": {}}
+"""Variables that give a service work beside the database; Spring has enough of its own."""
+QUICKLY_COMPILED = "java -XX:TieredStopAtLevel=1 "
+"""On a core that 50 busy threads share, the JVM's second compiler would need minutes after each start."""
 SIZES = (1, 2, 4, 8, 16, 32, 64)
 ROUNDS, WARM_UP_SECONDS, SECONDS, READY_SECONDS = 3, 10, 10, 60
 CORES = sorted(os.sched_getaffinity(0))
@@ -52,13 +58,13 @@ def main() -> None:
 
 
 def _compare(kind: str, service: TaskService, folder: Path) -> None:
-    file = service.file(folder, f'start = "taskset -c {CORES[0]} {service.start}"')
+    file = service.file(folder, f'start = "{_start(service)}"', **WORK[kind])
     words = ["sweep", "--application", str(file), "--output", str(folder / "a.jsonl")]
     subprocess.run([Path(sys.executable).with_name("poolsize"), *words], check=True)
     run = load_run(folder / "a.jsonl")
     size = recommend(run).pool_size
     assert size, "no size can be recommended from this run"
-    rates = _rates(service, run.setting.plan.users, sorted({*SIZES, size}), folder)
+    rates = _rates(service, WORK[kind], run.setting.plan.users, sorted({*SIZES, size}), folder)
     best = max(rates.values())
     enough = next(each for each, rate in rates.items() if rate >= 0.95 * best)
     print(
@@ -79,14 +85,20 @@ def _shown(rate: float | None) -> str:
     return "" if rate is None else f"{rate:,.0f}/s"
 
 
-def _rates(service: TaskService, users: int, sizes: list[int], folder: Path) -> dict[int, float]:
+def _start(service: TaskService) -> str:
+    return f"taskset -c {CORES[0]} {service.start}".replace("java ", QUICKLY_COMPILED)
+
+
+def _rates(
+    service: TaskService, work: Mapping[str, str], users: int, sizes: list[int], folder: Path
+) -> dict[int, float]:
     """Return the median of wrk's requests per second at each size."""
     script = folder / "mix.lua"
     script.write_text(MIX)
     rates: dict[int, list[float]] = {size: [] for size in sizes}
     for _ in range(ROUNDS):
         for size in random.sample(sizes, len(sizes)):
-            with _running(service, size):
+            with _running(service, work, size):
                 _wrk(service, users, WARM_UP_SECONDS, script)
                 rates[size].append(_wrk(service, users, SECONDS, script))
             print(f"wrk, {size}: {rates[size][-1]:,.0f}/s", flush=True)
@@ -94,9 +106,9 @@ def _rates(service: TaskService, users: int, sizes: list[int], folder: Path) -> 
 
 
 @contextmanager
-def _running(service: TaskService, size: int) -> Iterator[None]:
-    words = ["taskset", "-c", str(CORES[0]), *service.start.split()]
-    with subprocess.Popen(words, cwd=ROOT, env=os.environ | service.environment(str(size))) as process:
+def _running(service: TaskService, work: Mapping[str, str], size: int) -> Iterator[None]:
+    environment = os.environ | work | service.environment(str(size))
+    with subprocess.Popen(_start(service).split(), cwd=ROOT, env=environment) as process:
         try:
             deadline = time.monotonic() + READY_SECONDS
             while not _ready(service):

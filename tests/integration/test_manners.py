@@ -1,8 +1,10 @@
 """How a sweep behaves towards a server and its user: refusals, interruptions, and what it leaves behind."""
 
+import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -39,10 +41,10 @@ def cursor(server: PrivateServer) -> Iterator[Any]:
         opened.execute("DROP DATABASE IF EXISTS poolsize")
 
 
-def wait_for_a_step(run: Path) -> None:
-    """Until the first step is stored, or half a minute."""
+def wait_for_line(run: Path, beginning: bytes = b'{"step"') -> None:
+    """Until the first such line is stored, by default a step's, or half a minute."""
     deadline = time.monotonic() + 30
-    while not (run.exists() and b'{"step"' in run.read_bytes()) and time.monotonic() < deadline:
+    while not (run.exists() and beginning in run.read_bytes()) and time.monotonic() < deadline:
         time.sleep(0.05)
 
 
@@ -74,6 +76,51 @@ def test_sizes_beyond_max_connections_are_refused(server: PrivateServer, poolsiz
     assert done.returncode == 2
     assert "--pool-sizes 400" in done.stderr
     assert "100 connections (max_connections)" in done.stderr
+
+
+def test_a_reserve_of_connections_is_left(server: PrivateServer, poolsize: Command) -> None:
+    """Of 100: 4 for poolsize itself, and 5 for administrators."""
+    done = poolsize("sweep", "--pool-sizes", "4,92", "--workload", "select_one", url=server.url)
+    assert done.returncode == 2
+    assert "91 are free for the pool" in done.stderr
+
+
+def test_a_server_that_serves_others_needs_a_word(server: PrivateServer, poolsize: Command, cursor: Any) -> None:
+    ended = threading.Event()
+
+    def work() -> None:
+        while not ended.wait(0.01):
+            cursor.execute("SELECT 1")
+
+    others = threading.Thread(target=work)
+    others.start()
+    try:
+        refused = poolsize("sweep", *SHORT, url=server.url)
+        done = poolsize("sweep", *SHORT, "--yes", url=server.url)
+    finally:
+        ended.set()
+        others.join()
+    assert refused.returncode == 2
+    assert "serves others now: 1 connection, " in refused.stderr
+    assert "add --yes" in refused.stderr
+    assert refused.stderr.count("\n") == 1
+    assert_swept(done)
+
+
+def test_no_global_variable_is_set(server: PrivateServer, poolsize: Command, cursor: Any) -> None:
+    cursor.execute("SET GLOBAL log_output = 'TABLE'")
+    cursor.execute("TRUNCATE mysql.general_log")
+    cursor.execute("SET GLOBAL general_log = 1")
+    try:
+        done = poolsize("sweep", *SHORT, url=server.url)
+    finally:
+        cursor.execute("SET GLOBAL general_log = 0")
+    assert_swept(done)
+    cursor.execute("SELECT CAST(argument AS CHAR) FROM mysql.general_log")
+    statements = [str(statement) for (statement,) in cursor.fetchall()]
+    assert any("GET_LOCK" in statement for statement in statements)
+    changing = re.compile(r"\s*SET\s+(GLOBAL|PERSIST|@@GLOBAL)", re.IGNORECASE)
+    assert list(filter(changing.match, statements)) == ["SET GLOBAL general_log = 0"]
 
 
 def test_somebody_elses_schema_is_not_touched(server: PrivateServer, poolsize: Command, cursor: Any) -> None:
@@ -157,16 +204,17 @@ def test_an_interrupted_sweep_keeps_its_steps_and_resumes(
     path = tmp_path / "a.jsonl"
     sweep = subprocess.Popen(
         [str(Path(sys.executable).with_name("poolsize")), "sweep", "--workload", "select_one", "--pool-sizes", "1,2",
-         "--step-time", "2s", "--warm-up", "0", "--think-time", "20ms", "--output", "a.jsonl"],
+         "--step-time", "4s", "--repeats", "2", "--warm-up", "0", "--think-time", "20ms", "--output", "a.jsonl"],
         cwd=tmp_path, env={"POOLSIZE_URL": server.url}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
-    wait_for_a_step(path)
+    wait_for_line(path)
     sweep.send_signal(ending)
     out, err = sweep.communicate(timeout=30)
     assert (sweep.returncode, out) == (128 + ending, "")
     assert "--resume a.jsonl" in err.splitlines()[-1]
     kept = load_run(path).steps
-    assert len(kept) == 1
+    assert len(kept) == (2 if ending is signal.SIGINT else 1)  # Ctrl-C ends after the step under way
+    assert ("The sweep ends after this step" in err) == (ending is signal.SIGINT)
     cursor.execute("SHOW DATABASES LIKE 'poolsize'")
     assert cursor.fetchall() == ()
     incomplete = poolsize("recommend", "--run", "a.jsonl")
@@ -183,6 +231,26 @@ def test_an_interrupted_sweep_keeps_its_steps_and_resumes(
     assert remaining(run) is None
 
 
+@pytest.mark.usefixtures("cursor")
+def test_a_second_ctrl_c_ends_the_step_under_way(server: PrivateServer, tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    sweep = subprocess.Popen(
+        [str(Path(sys.executable).with_name("poolsize")), "sweep", "--workload", "select_one", "--pool-sizes", "1,2",
+         "--step-time", "60s", "--warm-up", "0", "--think-time", "20ms", "--output", "a.jsonl"],
+        cwd=tmp_path, env={"POOLSIZE_URL": server.url}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert sweep.stderr is not None
+    wait_for_line(path, b'{"calibration"')  # the first step follows at once
+    time.sleep(1)
+    sweep.send_signal(signal.SIGINT)
+    assert any("To end it now, press Ctrl-C again" in line for line in sweep.stderr)
+    sweep.send_signal(signal.SIGINT)
+    _, err = sweep.communicate(timeout=30)
+    assert sweep.returncode == 130
+    assert "interrupted; no step was complete. To go on: poolsize sweep --resume a.jsonl" in err.splitlines()[-1]
+    assert load_run(path).steps == ()
+
+
 @pytest.mark.slow
 def test_a_server_that_goes_away_fails_the_work_and_keeps_the_steps(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
@@ -191,7 +259,7 @@ def test_a_server_that_goes_away_fails_the_work_and_keeps_the_steps(tmp_path: Pa
             [str(Path(sys.executable).with_name("poolsize")), "sweep", *SHORT, "--output", "a.jsonl"],
             cwd=tmp_path, env={"POOLSIZE_URL": server.url}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
-        wait_for_a_step(path)
+        wait_for_line(path)
         time.sleep(0.5)
     out, err = sweep.communicate(timeout=120)
     assert (sweep.returncode, out) == (1, "")

@@ -131,24 +131,23 @@ def server_for(machines: list[tuple[str, str]]) -> Iterator[PrivateServer]:
             yield server
 
 
-@pytest.mark.skipif(not IP, reason="needs the command ip")
-@measured_again
-def test_workers_on_two_machines_find_the_same_plateau(tmp_path: Path) -> None:
-    path = tmp_path / "a.jsonl"
+@contextmanager
+def sweeping_from_two_machines(run: Path, sizes: str) -> Iterator[tuple["subprocess.Popen[str]", str]]:
+    """A sweep with a worker on each of two machines, and the name of one machine's cable."""
     with ExitStack() as stack:
         machines = stack.enter_context(load_machines(2))
         server = stack.enter_context(server_for(machines))
         port = database_url(server.url).port
 
         def url(host: str) -> dict[str, str]:
-            return os.environ | {"POOLSIZE_URL": f"mysql://loader:remote@{host}:{port}/"}
+            return os.environ | {"POOLSIZE_URL": f"mysql://loader:remote@{host}:{port}/?ssl-mode=off"}
 
         lead = replaced(
             page_line(PAGE, "poolsize sweep", "--expect-workers"), {"poolsize": POOLSIZE, "oltp_read_write": "scan"}
         )
         sweep = subprocess.Popen(
             [*lead,
-             "--pool-sizes", "1,2,6", "--users", "40", "--step-time", "4s", "--warm-up", "1s", "--output", str(path)],
+             "--pool-sizes", sizes, "--users", "40", "--step-time", "4s", "--warm-up", "1s", "--output", str(run)],
             env=url("127.0.0.1"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
         workers = [
@@ -162,12 +161,46 @@ def test_workers_on_two_machines_find_the_same_plateau(tmp_path: Path) -> None:
             )
             for name, address in machines
         ]  # fmt: skip
+        try:
+            yield sweep, machines[0][0]
+            for worker in workers:
+                worker.wait(timeout=40)
+        finally:
+            sweep.kill()
+            for worker in workers:
+                worker.kill()
+                worker.wait()
+
+
+@pytest.mark.skipif(not IP, reason="needs the command ip")
+@measured_again
+def test_workers_on_two_machines_find_the_same_plateau(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    with sweeping_from_two_machines(path, "1,2,6") as (sweep, _):
         out, err = sweep.communicate(timeout=120)
-        for worker in workers:
-            worker.wait(timeout=20)
     assert_swept(subprocess.CompletedProcess([], sweep.returncode, out, err))
     assert "poolsize0" not in err
     run = load_run(path)
     assert_true_steps(run)
     assert_shared_exactly(run, 2)
     assert_plateau(run)
+
+
+@pytest.mark.skipif(not IP, reason="needs the command ip")
+@measured_again
+def test_a_machine_that_vanishes_costs_at_most_its_step(tmp_path: Path) -> None:
+    """Its cable is cut: no connection is closed. Its worker ends by itself."""
+    path = tmp_path / "a.jsonl"
+    with sweeping_from_two_machines(path, "2,4,6,8") as (sweep, cable):
+        deadline = time.monotonic() + 60
+        while not (path.exists() and b'{"step"' in path.read_bytes()) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        time.sleep(1.5)
+        subprocess.run([IP, "link", "set", cable, "down"], check=True)
+        out, err = sweep.communicate(timeout=120)
+    assert_swept(subprocess.CompletedProcess([], sweep.returncode, out, err))
+    run = load_run(path)
+    assert remaining(run) is None
+    lost = [step for step in retried_steps(run) if "workers" in {check.check for check in step.failed_checks}]
+    assert len(lost) == 1
+    assert {len(step.workers) for step in run.steps[run.steps.index(lost[0]) + 1 :]} == {1}

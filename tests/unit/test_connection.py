@@ -1,10 +1,14 @@
-"""The names of database errors, and what a refused URL shows."""
+"""The names of database errors, what a refused URL shows, and the encryption that a URL asks for."""
+
+from pathlib import Path
 
 import pymysql
 import pytest
 
 from poolsize.errors import BadInput
-from poolsize.target.connection import database_url, error_kind
+from poolsize.facts.ssl_mode import SslMode
+from poolsize.target.connection import database_url, encrypted_url, error_kind, schema_in
+from poolsize.target.encryption import ssl_mode
 
 
 @pytest.mark.parametrize(
@@ -38,3 +42,36 @@ def test_a_refused_url_shows_no_password(url: str) -> None:
     with pytest.raises(BadInput) as refused:
         database_url(url)
     assert "hunter2" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("url", "mode"),
+    [
+        ("mysql://shop@localhost/", "preferred"),
+        ("mysql://shop@127.0.0.2/", "preferred"),
+        ("mysql://shop@[::1]/", "preferred"),
+        ("mysql://shop@db/?unix_socket=/run/mysqld.sock", "preferred"),
+        ("mysql://shop@db/", "required"),
+        ("mysql://shop@10.1.2.3/", "required"),
+        ("mysql://shop@db/?ssl-ca=ca.pem", "verify-ca"),
+        ("mysql://shop@localhost/?ssl_ca=ca.pem", "verify-ca"),
+        ("mysql://shop@db/?ssl-mode=DISABLED", "off"),
+        ("mysql://shop@db/?ssl_mode=VERIFY_IDENTITY&ssl-ca=ca.pem", "verify-identity"),
+    ],
+)
+def test_a_url_off_this_machine_requires_encryption(url: str, mode: str) -> None:
+    assert ssl_mode(database_url(url)) == mode
+
+
+@pytest.mark.parametrize("query", ["ssl=true", "ssl_verify_cert=true", "ssl-mode=always"])
+def test_an_unknown_word_of_encryption_is_refused(query: str) -> None:
+    with pytest.raises(BadInput, match="ssl"):
+        database_url(f"mysql://shop@db/?{query}")
+
+
+def test_options_of_encryption_replace_those_of_the_url() -> None:
+    given = "mysql://shop:a%40b@db/tasks?ssl-mode=off&charset=utf8mb4"
+    text = encrypted_url(given, SslMode.VERIFY_CA, Path("my ca.pem"))
+    url = database_url(text)
+    assert (url.password, schema_in(text), ssl_mode(url)) == ("a@b", "tasks", "verify-ca")
+    assert url.query == {"ssl-mode": "verify-ca", "ssl-ca": "my ca.pem", "charset": "utf8mb4"}

@@ -16,6 +16,7 @@ from poolsize.commands.flags import in_flags
 from poolsize.commands.predict import predict
 from poolsize.commands.sweep import sweep
 from poolsize.errors import BadInput
+from poolsize.facts.ssl_mode import SslMode
 from poolsize.runs.plan import PoolKind, Search, SweepPlan
 from poolsize.sweep.options import OPTIONS, SweepOptions, with_flags, words_of
 from poolsize.sweep.planning import options_of, plan_for
@@ -34,6 +35,8 @@ VALUES: Mapping[Any, st.SearchStrategy[Any]] = {
     str | None: TEXTS,
     Path | None: PATHS,
     PoolKind | None: st.sampled_from(PoolKind),
+    SslMode | None: st.sampled_from(SslMode),
+    bool | None: st.just(True),
     tuple[int, ...] | None: st.sets(st.integers(1, 99), min_size=1).map(lambda values: tuple(sorted(values))),
     Mapping[str, str] | None: st.dictionaries(
         st.from_regex(r"[a-z][a-z_]{0,9}[a-z]", fullmatch=True).filter(lambda name: name not in RESERVED),

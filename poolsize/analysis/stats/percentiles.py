@@ -1,5 +1,8 @@
 """Percentiles of a latency, read from the HdrHistograms that a run stores."""
 
+import base64
+import struct
+import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import exp, inf, isfinite, log, nan
@@ -20,6 +23,10 @@ ROUNDING = 10.0**-DIGITS
 """Error of a recorded value, a share."""
 SHORTEST_MS = 0.001
 """The shortest time that a histogram tells from zero."""
+CLASSES, CLASSES_BEGIN = struct.Struct(">iiiiqq"), 8
+"""The head of an encoded histogram once it is inflated, and where that begins before (HdrHistogram, encoding V2)."""
+MOST_BYTES = 2**18
+"""No inflated histogram is longer: poolsize's 23,552 classes have at most 9 bytes each, and a head."""
 QUANTILES = {"p50": 50.0, "p75": 75.0, "p90": 90.0, "p95": 95.0, "p99": 99.0, "p99_9": 99.9}
 
 
@@ -56,10 +63,20 @@ def merged(encoded: Iterable[str | None]) -> HdrHistogram:
     histogram = empty_histogram()
     for text in filter(None, encoded):
         try:
+            _require_own_classes(text)
             histogram.decode_and_add(text)
         except Exception:  # hdrh raises whatever base64, zlib or ctypes do
             raise BadInput("the run was changed by hand or damaged: a latency histogram can't be decoded") from None
     return histogram
+
+
+def _require_own_classes(text: str) -> None:
+    """Raise ValueError for a histogram that has not poolsize's classes, and so may need any amount of memory."""
+    packed = base64.b64decode(text)[CLASSES_BEGIN:]
+    inflated = zlib.decompressobj().decompress(packed, MOST_BYTES + 1)
+    _, _, _, digits, lowest, highest = CLASSES.unpack_from(inflated)
+    if (digits, lowest, highest) != (DIGITS, 1, HIGHEST_US) or len(inflated) > MOST_BYTES:
+        raise ValueError(text)
 
 
 def encoded(histogram: HdrHistogram) -> str:

@@ -46,9 +46,14 @@ def _server(setting: Setting, server: Server) -> Facts:
         ("Thread handling", server.thread_handling),
         ("Buffer pool", f"{number(server.buffer_pool_bytes / 2**20)} MiB"),
         ("Commits wait for the disk", "yes" if server.durable else "no"),
+        *([("Encryption", _encryption(setting))] if setting.ssl_mode else []),
         *([("Schema", f"{setting.schema}, your own")] if setting.schema else []),
         *([("Pool", SQLALCHEMY_POOL)] if setting.plan.pool == PoolKind.SQLALCHEMY else []),
     ]
+
+
+def _encryption(setting: Setting) -> str:
+    return f"{setting.cipher or 'none'} (ssl-mode {setting.ssl_mode})"
 
 
 def _load(run: Run) -> Facts:

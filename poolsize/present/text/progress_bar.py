@@ -8,7 +8,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
 from poolsize.present.text.sentences.checks import BRIEFLY
 from poolsize.present.text.time_left import TimeLeft
-from poolsize.sweep.events import Event, SecondPassed, SpeedAwaited, StepDone, StepStarted, SweepStarted
+from poolsize.sweep.events import EndAsked, Event, SecondPassed, SpeedAwaited, StepDone, StepStarted, SweepStarted
 from poolsize.sweep.options import with_flags
 from poolsize.units import count, milliseconds, minutes, per_second, percent
 
@@ -73,6 +73,8 @@ class ProgressBar:
                 self._steps_done += not event.again
                 self._print(event, side)
                 self._correct_announcement()
+            case EndAsked():
+                self._console.print("The sweep ends after this step. To end it now, press Ctrl-C again", soft_wrap=True)
             case _:
                 pass
 

@@ -4,6 +4,7 @@ import shlex
 from pathlib import Path
 from typing import Any
 
+from poolsize.facts.ssl_mode import SslMode
 from poolsize.runs.run import Run, Setting
 from poolsize.sweep.options import OPTIONS, words_of
 from poolsize.sweep.planning import options_of
@@ -49,6 +50,8 @@ def _server(setting: Setting) -> dict[str, Any]:
         values["server_options"] = setting.server_options
     elif setting.server:
         values["url"] = f"mysql://USER@{setting.given_host or setting.server.address}/"
+        if setting.ssl_mode == SslMode.OFF or (setting.ssl_mode and setting.ssl_mode.verifies):
+            values["ssl_mode"] = setting.ssl_mode
         if setting.schema:
             values["schema"] = setting.schema
     return values

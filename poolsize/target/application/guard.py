@@ -26,7 +26,6 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
@@ -110,7 +109,7 @@ class Guard:
 
 
 def _popen(command: Command) -> Process:
-    with Path(command["log"]).open("ab") as log:
+    with open(command["log"], "ab", opener=lambda path, flags: os.open(path, flags, 0o600)) as log:
         return subprocess.Popen(
             command["words"], env=os.environ | command["environment"], cwd=command["directory"],
             stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,

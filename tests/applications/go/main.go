@@ -1,8 +1,10 @@
 // The task service: net/http and database/sql. Its argument is the port; DSN and POOL_SIZE configure the pool.
+// HASHES is the work of each request beside the database, in SHA-256 hashes of 4 KiB.
 package main
 
 import (
 	"crypto/rand"
+	"crypto/sha256"
 	"database/sql"
 	"encoding/hex"
 	"encoding/json"
@@ -22,6 +24,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
+	hashes, _ := strconv.Atoi(os.Getenv("HASHES"))
 	database, err := sql.Open("mysql", os.Getenv("DSN"))
 	if err != nil {
 		log.Fatal(err)
@@ -36,6 +39,7 @@ func main() {
 		}
 	})
 	http.HandleFunc("POST /tasks", func(answer http.ResponseWriter, _ *http.Request) {
+		work(hashes)
 		identifier := make([]byte, 16)
 		rand.Read(identifier)
 		if _, err := database.Exec("INSERT INTO tasks (task_id) VALUES (?)", hex.EncodeToString(identifier)); err != nil {
@@ -43,6 +47,7 @@ func main() {
 		}
 	})
 	http.HandleFunc("GET /tasks", func(answer http.ResponseWriter, _ *http.Request) {
+		work(hashes)
 		tasks, err := newest(database)
 		if err != nil {
 			http.Error(answer, err.Error(), http.StatusInternalServerError)
@@ -51,6 +56,14 @@ func main() {
 		json.NewEncoder(answer).Encode(tasks)
 	})
 	log.Fatal(http.ListenAndServe("127.0.0.1:"+os.Args[1], nil))
+}
+
+func work(hashes int) {
+	block := make([]byte, 4096)
+	for range hashes {
+		digest := sha256.Sum256(block)
+		copy(block, digest[:])
+	}
 }
 
 func newest(database *sql.DB) ([]string, error) {

@@ -1,10 +1,13 @@
 package shop;
 
 import com.alibaba.druid.pool.DruidDataSource;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
 import javax.sql.DataSource;
+import org.springframework.beans.factory.annotation.Value;
 import org.springframework.boot.SpringApplication;
 import org.springframework.boot.autoconfigure.SpringBootApplication;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
@@ -16,16 +19,21 @@ import org.springframework.web.bind.annotation.GetMapping;
 import org.springframework.web.bind.annotation.PostMapping;
 import org.springframework.web.bind.annotation.RestController;
 
-/** The task service: with Spring Boot's HikariCP, or with Druid where DRUID_MAX_ACTIVE is set. */
+/**
+ * The task service: with Spring Boot's HikariCP, or with Druid where DRUID_MAX_ACTIVE is set. HASHES is the work of each
+ * request beside the database, in SHA-256 hashes of 4 KiB.
+ */
 @SpringBootApplication
 @RestController
 public class Tasks {
   private final JdbcTemplate database;
   private final DataSource pool;
+  private final int hashes;
 
-  public Tasks(JdbcTemplate database, DataSource pool) {
+  public Tasks(JdbcTemplate database, DataSource pool, @Value("${hashes:0}") int hashes) {
     this.database = database;
     this.pool = pool;
+    this.hashes = hashes;
   }
 
   public static void main(String[] arguments) {
@@ -33,15 +41,26 @@ public class Tasks {
   }
 
   @PostMapping("/tasks")
-  public String create() {
+  public String create() throws NoSuchAlgorithmException {
+    work();
     String taskId = UUID.randomUUID().toString().replace("-", "");
     database.update("INSERT INTO tasks (task_id) VALUES (?)", taskId);
     return taskId;
   }
 
   @GetMapping("/tasks")
-  public List<String> newest() {
+  public List<String> newest() throws NoSuchAlgorithmException {
+    work();
     return database.queryForList("SELECT task_id FROM tasks ORDER BY id DESC LIMIT 10", String.class);
+  }
+
+  private void work() throws NoSuchAlgorithmException {
+    MessageDigest digest = MessageDigest.getInstance("SHA-256");
+    byte[] block = new byte[4096];
+    for (int done = 0; done < hashes; done++) {
+      byte[] hash = digest.digest(block);
+      System.arraycopy(hash, 0, block, 0, hash.length);
+    }
   }
 
   /** Druid's own page, /druid/datasource.json, needs a servlet of another era; this has the same fields. */

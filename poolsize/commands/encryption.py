@@ -1,0 +1,36 @@
+"""The options for the encryption of a connection, of every command that reads a server's facts."""
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from poolsize.errors import BadInput
+from poolsize.facts.ssl_mode import read_ssl_mode
+from poolsize.sweep.options import OPTIONS
+from poolsize.sweep.readers import read_optional
+
+OF_ENCRYPTION = ("ssl_mode", "ssl_ca")
+"""The options' parameters, which a sweep declares for itself."""
+
+
+def encryption_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Decorate a command with the options of encryption."""
+    for name in reversed(OF_ENCRYPTION):
+        command = click.option(OPTIONS[name].flag, name, metavar=OPTIONS[name].metavar, help=OPTIONS[name].usage)(
+            command
+        )
+    return command
+
+
+def encrypted(url: str | None, options: dict[str, Any]) -> str | None:
+    """Return the URL with the encryption that the options ask for; None where no server is asked. Raises BadInput."""
+    mode = read_optional("ssl_mode", options["ssl_mode"], read_ssl_mode)
+    if mode is None and not options["ssl_ca"]:
+        return url
+    if not url:
+        name = next(name for name in OF_ENCRYPTION if options[name])
+        raise BadInput(f"`{name}` {options[name]}: it also needs `url` (or POOLSIZE_URL)")
+    from poolsize.target.connection import encrypted_url  # a formula starts without SQLAlchemy
+
+    return encrypted_url(url, mode, options["ssl_ca"])
