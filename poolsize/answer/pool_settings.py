@@ -184,9 +184,12 @@ def wait_limit_seconds(measured: MeasuredTimes | None) -> int:
 
 
 def measured_times(analysis: "Analysis", answer: "Recommendation") -> MeasuredTimes | None:
-    """Return what a run tells of a pool's times at its answer's size; None for a run that knows no latencies."""
+    """Return what a run tells of a pool's times at its answer's size; None for a run without them.
+
+    A replay knows no latencies. An application's metrics give means of wait and usage time, and no percentiles.
+    """
     assert answer.pool_size
     nearest = analysis.by_size.nearest(answer.pool_size)
-    if not nearest.usage.mean > 0:
+    if not (nearest.usage.mean > 0 and nearest.wait.p99 >= 0):
         return None
     return MeasuredTimes(nearest.pool_size, nearest.wait.p99, nearest.usage.p99, nearest.usage.mean, answer.two_pools)

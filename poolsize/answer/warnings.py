@@ -34,11 +34,20 @@ def warnings(analysis: "Analysis", *, has_size: bool) -> tuple[Finding, ...]:
 
 
 def _failed_checks(analysis: "Analysis") -> list[Finding]:
-    """Return a warning for each check that failed at any size, with its figures at the largest of these sizes."""
-    return [
-        warning(Code.CHECK_FAILED, check=check, sizes=list(results), values=dict(results[max(results)].values))
+    """Return a warning for each check that failed at any size, with its figures at the largest of these sizes.
+
+    Of a size whose figures are not used, only the checks count that disqualify them.
+    """
+    used = {size.pool_size for size in analysis.valid_sizes}
+    failures = {
+        check: {size: result for size, result in results.items() if check.disqualifies or size in used}
         for check, results in analysis.failures.items()
         if check is not Check.USERS_LIMITED
+    }
+    return [
+        warning(Code.CHECK_FAILED, check=check, sizes=list(results), values=dict(results[max(results)].values))
+        for check, results in failures.items()
+        if results
     ]
 
 

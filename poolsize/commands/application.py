@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import closing
 from importlib import resources
@@ -59,18 +58,21 @@ def _check(file: Path, pool_size: int) -> None:
     from poolsize.target.application.service import Service
 
     described = read_application(file)
+    _ = described.database_url  # a variable that is missing shows before anything starts
     click.echo(f"locustfile  {', '.join(_user_classes(described.locustfile))}")
-    with tempfile.TemporaryDirectory() as folder:
-        service = Service(described, Path(folder) / "application.log")
-        try:
-            seconds = service.set_pool_size(pool_size)
-            how = "started" if described.file.start else "resized"
-            ready = " and ready" if described.file.ready else ""
-            click.echo(f"application {how} with pool size {pool_size}{ready} after {seconds:.1f} s")
-            for line in _evidence(service.counters(), described):
-                click.echo(line)
-        finally:
-            service.close()
+    log = file.with_name(f"{file.name}.log")
+    log.unlink(missing_ok=True)
+    service = Service(described, log)
+    try:
+        seconds = service.set_pool_size(pool_size)
+        how = "started" if described.file.start else "resized"
+        ready = " and ready" if described.file.ready else ""
+        click.echo(f"application {how} with pool size {pool_size}{ready} after {seconds:.1f} s")
+        for line in _evidence(service.counters(), described):
+            click.echo(line)
+    finally:
+        service.close()
+    log.unlink(missing_ok=True)  # a failure leaves it, and its message names it
     click.echo(f"application {'ended' if described.file.start else 'restored' if described.file.restore else 'left'}")
     click.echo(f"To measure it: poolsize sweep --application {file}")
 

@@ -6,8 +6,7 @@ from typing import Any
 import click
 
 from poolsize.errors import BadInput
-from poolsize.facts.ssl_mode import read_ssl_mode
-from poolsize.sweep.options import OPTIONS
+from poolsize.facts.ssl_mode import CA_DEFAULT, CA_HELP, MODE_DEFAULT, MODE_HELP, read_ssl_mode
 from poolsize.sweep.readers import read_optional
 
 OF_ENCRYPTION = ("ssl_mode", "ssl_ca")
@@ -16,10 +15,11 @@ OF_ENCRYPTION = ("ssl_mode", "ssl_ca")
 
 def encryption_options(command: Callable[..., None]) -> Callable[..., None]:
     """Decorate a command with the options of encryption."""
-    for name in reversed(OF_ENCRYPTION):
-        command = click.option(OPTIONS[name].flag, name, metavar=OPTIONS[name].metavar, help=OPTIONS[name].usage)(
-            command
-        )
+    for flag, name, metavar, text in (
+        ("--ssl-ca", "ssl_ca", "FILE", f"{CA_HELP}  [default: {CA_DEFAULT}]"),
+        ("--ssl-mode", "ssl_mode", "MODE", f"{MODE_HELP}  [default: {MODE_DEFAULT}]"),
+    ):
+        command = click.option(flag, name, metavar=metavar, help=text)(command)
     return command
 
 

@@ -2,6 +2,12 @@
 
 from enum import StrEnum
 
+MODE_HELP = "Encryption of the connections (TLS): off, preferred, required, verify-ca or verify-identity."
+MODE_DEFAULT = "required off this machine, preferred on it; verify-ca with an authority"
+CA_HELP = "File with the certificate of the authority that signed the server's (PEM)."
+CA_DEFAULT = "those that this machine trusts"
+"""The help of the options of encryption, which several commands have."""
+
 
 class SslMode(StrEnum):
     """Encryption of a connection, from none to the strictest; the values are written in URLs and options.

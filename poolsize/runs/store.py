@@ -181,7 +181,8 @@ def _damaged(path: Path, number: int, why: str) -> BadInput:
 
 def _lines(path: Path) -> tuple[list[bytes], bool]:
     """Return the file's complete lines, and whether a line that was cut off follows them."""
-    lines, size = [], 0
+    lines: list[bytes] = []
+    size = 0
     try:
         with path.open("rb") as file:
             while line := file.readline(MOST_LINE_BYTES + 1):

@@ -121,8 +121,8 @@ class Application:
             return text
         if text not in os.environ:
             raise BadInput(
-                f"`application` {self.typed}: database is neither a URL, mysql://USER:PASSWORD@HOST:3306/, nor the "
-                "name of an environment variable that is set"
+                f"`application` {self.typed}: database {text}: no environment variable of that name is set: set it to "
+                "mysql://USER:PASSWORD@HOST:3306/, or write that URL here"
             )
         return os.environ[text]
 

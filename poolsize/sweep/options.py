@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Self, get_origin, get_type_hints
 
-from poolsize.facts.ssl_mode import SslMode, read_ssl_mode
+from poolsize.facts.ssl_mode import CA_DEFAULT, CA_HELP, MODE_DEFAULT, MODE_HELP, SslMode, read_ssl_mode
 from poolsize.runs.plan import PoolKind
 from poolsize.sweep import readers
 from poolsize.sweep.option import Option
@@ -46,13 +46,10 @@ class SweepOptions:
         "a private server on this machine", readers.optional_text, settled=False, variable="POOLSIZE_URL", of_pool=True,
     )] = None
     ssl_mode: Annotated[SslMode | None, Option(
-        "--ssl-mode", "Encryption of the connections (TLS): off, preferred, required, verify-ca or verify-identity.",
-        "required off this machine, preferred on it; verify-ca with --ssl-ca", read_ssl_mode, settled=False,
-        of_pool=True, metavar="MODE",
+        "--ssl-mode", MODE_HELP, MODE_DEFAULT, read_ssl_mode, settled=False, of_pool=True, metavar="MODE",
     )] = None
     ssl_ca: Annotated[Path | None, Option(
-        "--ssl-ca", "File with the certificate of the authority that signed the server's (PEM).",
-        "those that this machine trusts", readers.optional_path, settled=False, of_pool=True, metavar="FILE",
+        "--ssl-ca", CA_HELP, CA_DEFAULT, readers.optional_path, settled=False, of_pool=True, metavar="FILE",
     )] = None
     yes: Annotated[bool | None, Option(
         "--yes", "Measure a database that serves other programs at the same time.", "refuse", readers.switched_on,

@@ -22,6 +22,7 @@ from tests.applications.task_service import PASSWORD, TaskService, task_service
 from tests.conftest import ROOT, Command, assert_swept, curve_of, measured, measured_again, on_mariadb
 
 pytestmark = pytest.mark.server
+CONFIG = ["config", "--for", "hikaricp", "--run", "a.jsonl"]
 QUICKLY = ("--pool-sizes=1,4", "--users=12", "--warm-up=1s", "--step-time=2s", "--output=a.jsonl")
 GONE_SECONDS = 20
 FAILING = """\
@@ -82,7 +83,7 @@ def test_the_pool_inside_an_application_is_swept(service: TaskService, tmp_path:
     assert "tasks_locustfile" in done.stderr + poolsize("analyze", "a.jsonl").stdout
     for file in ("a.jsonl", "a.jsonl.application.log"):
         assert PASSWORD not in (tmp_path / file).read_text()
-    for command in (["report", "a.jsonl", "--output", "a.md"], ["compare", "a.jsonl", "a.jsonl"]):
+    for command in (["report", "a.jsonl", "--output", "a.md"], ["compare", "a.jsonl", "a.jsonl"], CONFIG):
         assert "Traceback" not in poolsize(*command).stderr
 
 

@@ -155,7 +155,7 @@ def test_an_interrupted_sweep_restores_the_schema(
     before = checksum(cursor)
     sweep = started(server, tmp_path, *options)
     assert checksum(cursor) != before
-    sweep.send_signal(signal.SIGINT)
+    sweep.send_signal(signal.SIGTERM)
     _, errors = sweep.communicate(timeout=60)
     assert "interrupted" in errors
     time.sleep(0.5)  # a transaction that was still at work would commit now

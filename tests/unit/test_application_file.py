@@ -88,7 +88,7 @@ def test_a_file_that_no_sweep_can_use_is_refused(tmp_path: Path, text: str, mess
 def test_the_database_s_url_may_stand_in_a_variable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     application = read_application(write(tmp_path, GOOD + 'database = "SHOP_URL"'))
     monkeypatch.delenv("SHOP_URL", raising=False)
-    with pytest.raises(BadInput, match="database is neither a URL"):
+    with pytest.raises(BadInput, match="database SHOP_URL: no environment variable"):
         _ = application.database_url
     monkeypatch.setenv("SHOP_URL", "mysql://shop@db/")
     assert application.database_url == "mysql://shop@db/"

@@ -153,4 +153,4 @@ class Service:
             log.seek(max(0, self._log.stat().st_size - SHOWN_BYTES))
             text = log.read().decode(errors="replace")
         lines = [line.strip() for line in text.splitlines() if line.strip()][-SHOWN_LINES:]
-        return f": {' | '.join(lines)}" if lines else ""
+        return f": {' | '.join(lines)} (all of its output: {self._log})" if lines else ""
