@@ -14,7 +14,7 @@ if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
     from poolsize.analysis.size_summary import SizeSummary
     from poolsize.runs.run import Step
 
-MOST_PROGRAMS = 3
+MOST_PROGRAMS, LEAST_CORES = 3, 0.05
 MANY, CAUSE = 0.5, 0.2
 """Shares of the attempts: failed attempts put an answer in doubt, and may be the cause why there is none."""
 
@@ -81,10 +81,11 @@ def _others(failed: "Sequence[Step]") -> dict[str, Any]:
 
 
 def _busiest(programs: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """Return name -> mean cores over the steps, of the three busiest programs."""
+    """Return name -> mean cores over the steps, of the three busiest programs that used LEAST_CORES."""
     names = {name for of_step in programs for name in of_step}
     cores = {name: sum(of_step.get(name, 0.0) for of_step in programs) / len(programs) for name in sorted(names)}
-    return dict(nlargest(MOST_PROGRAMS, cores.items(), key=itemgetter(1)))
+    used = {name: mean for name, mean in cores.items() if mean >= LEAST_CORES}
+    return dict(nlargest(MOST_PROGRAMS, used.items(), key=itemgetter(1)))
 
 
 def _number(value: object) -> float:

@@ -19,6 +19,7 @@ class SweepStarted:
     steps_done: number of steps that a resumed run has already. complete: whether no step is left to measure.
     step_seconds: planned length of a step, warm-up included. counted_seconds: the part of it after the warm-up.
     budget_seconds: rest of a search's budget; None for a grid. notes: sentences for the user.
+    of_application: whether an application's pool is measured, whose changes of size take time as well.
     """
 
     run: str
@@ -30,6 +31,7 @@ class SweepStarted:
     to_verify: int = 0
     counted_seconds: float = 0.0
     complete: bool = False
+    of_application: bool = False
     kind: Literal["sweep_started"] = "sweep_started"
 
 

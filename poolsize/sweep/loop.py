@@ -100,4 +100,5 @@ def _started(run: Run, path: str, notes: tuple[str, ...]) -> SweepStarted:
         to_verify=max(0, to_verify - verified),
         counted_seconds=plan.step_seconds,
         complete=next_step(run) is None,
+        of_application=run.setting.application is not None,
     )

@@ -87,7 +87,8 @@ class ProgressBar:
             work = f"{sweep.run} is complete: no step is left to measure"
         elif sweep.budget_seconds is None:
             steps = count(sweep.steps - sweep.steps_done, "step")
-            work = f"{steps} of {length}, about {left}; writing {sweep.run}"
+            changes = " and the changes of size" if sweep.of_application else ""
+            work = f"{steps} of {length}, about {left}{changes}; writing {sweep.run}"
         else:
             work = f"a search in steps of {length}, at most {left}; writing {sweep.run}"
         self._console.print(work, soft_wrap=True)

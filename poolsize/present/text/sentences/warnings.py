@@ -10,8 +10,8 @@ from poolsize.present.text.sentences.ways_out import way_out_sentence
 from poolsize.runs.check import Check
 from poolsize.units import count, milliseconds, number, per_second, percent, pool_sizes, probability_text
 
-SERVER_NAMES = {"mariadbd", "mysqld"}
-"""Programs of which the measured server is one."""
+OWN_NAMES = {"mariadbd", "mysqld", "poolsize"}
+"""Programs of which the sweep has one of its own: the measured server, and poolsize."""
 UNLIKELY = 0.01
 """A latency limit that is kept with a smaller probability is not kept."""
 
@@ -249,7 +249,7 @@ def _failed_attempts(finding: Finding) -> str:
     if "other_cores" not in values:
         return f"Other programs used this machine: {failed}" if Check.QUIET in values["checks"] else failed
     names = ", ".join(
-        f"{'another ' if name in SERVER_NAMES else ''}{name} ({used:.1f})" for name, used in values["programs"].items()
+        f"{'another ' if name in OWN_NAMES else ''}{name} ({used:.1f})" for name, used in values["programs"].items()
     )
     others = f"Other programs used {values['other_cores']:.1f} of this machine's {values['cores']:g} cores"
     return f"{others}{f', most of all {names}' if names else ''}: {failed}"
