@@ -84,6 +84,8 @@ def test_time_between_steps_counts_as_well() -> None:
     [
         (SweepStarted("a.jsonl", 4, 0, 10.0, counted_seconds=8.0),
          "4 steps of 10 s (8 s counted), about 40 s; writing a.jsonl"),
+        (SweepStarted("a.jsonl", 4, 0, 10.0, of_application=True),
+         "4 steps of 10 s, about 40 s and the changes of size; writing a.jsonl"),
         (SweepStarted("a.jsonl", 4, 4, 10.0, complete=True), "a.jsonl is complete: no step is left to measure"),
     ],
 )  # fmt: skip
