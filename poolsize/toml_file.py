@@ -41,7 +41,9 @@ def record(where: str, kind: type[R], table: dict[str, Any]) -> R:
         first = error.errors()[0]
         key = ".".join(str(part) for part in first["loc"]) or kind.__name__
         is_secret = key.partition(".")[0] in SECRET
-        given = "" if first["type"] == "missing" or is_secret else f" {first['input']!r}"
+        if first["type"] == "missing":
+            raise BadInput(f"{where}: {key} is missing") from None
+        given = "" if is_secret else f" {first['input']!r}"
         raise BadInput(f"{where}: {key}{given}: {first['msg']}") from None
     except BadInput as error:
         raise BadInput(f"{where}: {str(error).replace('`', '')}") from None

@@ -51,8 +51,10 @@ class ApplicationFile:
 
     def __post_init__(self) -> None:
         """Raise BadInput for keys that contradict each other, or lack what a sweep needs."""
-        if (self.start is None) == (self.resize is None):
-            raise BadInput("give `start`, a command that starts the application, or `resize`, but not both")
+        if self.start is None and self.resize is None:
+            raise BadInput("start is missing, the command that starts the application; or resize, for one that runs")
+        if self.start is not None and self.resize is not None:
+            raise BadInput("it has `start` and `resize`: leave out resize, or start if the application runs already")
         self._require_pool_size()
         for name in ("settled", "restore"):
             if self.start is not None and getattr(self, name) is not None:
