@@ -20,6 +20,7 @@ from poolsize.sweep.workload import Workload
 from poolsize.target.connection import connect, database_url, given_host
 from poolsize.target.encryption import is_local, ssl_mode
 from poolsize.target.private_server import private_server
+from poolsize.target.schema import already_swept, is_swept
 from poolsize.units import count, per_second
 
 LIBRARIES = ("sqlalchemy", "pymysql", "locust", "gevent", "hdrhistogram")
@@ -61,8 +62,8 @@ def prepared(options: SweepOptions, workload: Workload, *, own_wait_time: bool) 
     with _server_url(options, server_options, plan.largest) as url:
         with closing(connect(url)) as connection, connection.cursor() as cursor:
             server, cipher, others = read_server(cursor), read_cipher(cursor), read_activity(cursor)
-        if options.url and others.busy and not options.yes:
-            raise _serves_others(url, others)
+            if options.url and others.busy and not options.yes:
+                raise already_swept() if is_swept(cursor) else _serves_others(url, others)
         free = server.free_connections(others.connections, OWN_CONNECTIONS + (RESERVE if options.url else 0))
         if resumed:
             _require_same(options, resumed, server)

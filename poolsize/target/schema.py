@@ -52,7 +52,7 @@ class SweepSchema:
             locks = stack.enter_context(self._locks)
             try:
                 if not locks.take(LOCK):
-                    raise _running()
+                    raise already_swept()
                 with locks.cursor() as cursor:
                     _refuse_living_owner(cursor)
                     _clear(cursor)
@@ -125,7 +125,14 @@ def _listing(connection: Any, before: Sequence[str]) -> _ListingCursor:
     return cursor
 
 
-def _running() -> BadInput:
+def is_swept(cursor: Any) -> bool:
+    """Return whether a sweep is running in poolsize's schema on this server."""
+    cursor.execute("SELECT IS_FREE_LOCK(%s)", (LOCK,))
+    return bool(cursor.fetchone() == (0,))
+
+
+def already_swept() -> BadInput:
+    """Return the error for a server on which a sweep is running."""
     return BadInput("another sweep is running on this server: wait for it, or end it")
 
 
@@ -137,10 +144,10 @@ def _refuse_living_owner(cursor: Any) -> None:
     for owner in [name for name in _marked(cursor) or () if name.startswith(OWNER)]:
         cursor.execute("SELECT IS_FREE_LOCK(%s)", (owner,))
         if cursor.fetchone() != (1,):
-            raise _running()
+            raise already_swept()
         sleep(WATCH_SECONDS)
         if not get_lock(cursor, owner, 0):
-            raise _running()
+            raise already_swept()
 
 
 def _make(cursor: Any, owner: str) -> None:
