@@ -1,6 +1,7 @@
 """The stored run: what is written comes back, what is cut off is named, and nothing measured is lost."""
 
 import json
+import os
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -28,6 +29,36 @@ def written(path: Path, run: Run = RUN) -> Path:
 
 def test_a_run_comes_back_as_it_was(tmp_path: Path) -> None:
     assert load_run(written(tmp_path / "a.jsonl")) == RUN
+
+
+def test_only_its_owner_may_read_a_run(tmp_path: Path) -> None:
+    """Whatever the account's umask would allow."""
+    before = os.umask(0)
+    try:
+        path = written(tmp_path / "a.jsonl")
+    finally:
+        os.umask(before)
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "named"),
+    [
+        (b'"pool_size":1,', b'"pool_size":-4,', "pool_size is -4"),
+        (b'"pool_size":1,', b'"pool_size":1e30,', "step.pool_size is 1e+30"),
+        (b'"users":', b'"users":NaN,"x":', "users is nan"),
+        (b'"gap_ms":', b'"gap_ms":1e400,"x":', "step.gap_ms is inf"),
+    ],
+)
+def test_a_value_that_nobody_measured_is_named_with_its_line(
+    tmp_path: Path, old: bytes, new: bytes, named: str
+) -> None:
+    path = written(tmp_path / "a.jsonl")
+    header, *steps = path.read_bytes().splitlines(keepends=True)
+    assert old in steps[0]
+    path.write_bytes(header + steps[0].replace(old, new, 1) + b"".join(steps[1:]))
+    with pytest.raises(BadInput, match=f"line 2: .*{re.escape(named)}"):
+        load_run(path)
 
 
 def test_an_existing_file_is_never_overwritten(tmp_path: Path) -> None:
