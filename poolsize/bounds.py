@@ -8,7 +8,7 @@ from annotated_types import Ge, Le, Predicate
 from poolsize.errors import BadInput
 
 LARGEST_NUMBER = 10**15
-LONGEST_TEXT_SHOWN = 40
+LONGEST_TEXT_SHOWN, LONGEST_NAME_SHOWN = 40, 80
 
 LARGEST_POOL = 100_000
 """The largest pool size that a person can mean."""
@@ -50,7 +50,7 @@ def require_sane_numbers(value: Any, field: str = "") -> None:
         for item in value:
             require_sane_numbers(item, field)
     elif isinstance(value, int | float) and not -LARGEST_NUMBER <= value <= LARGEST_NUMBER:
-        raise OutOfBounds(f"{field} is {shown(value)}: no measured number is that large")
+        raise OutOfBounds(f"{field[:LONGEST_NAME_SHOWN]} is {shown(value)}: no measured number is that large")
 
 
 def shown(value: Any) -> str:

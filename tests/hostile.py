@@ -157,6 +157,7 @@ def hostile_files(folder: Path) -> Iterator[str]:
     """Write files of every kind that ask for more memory or time than they should, and yield a command for each."""
     records = run_lines()
     histogram = records[2]["step"]["latencies"]["total"]
+    older = (ROOT / "tests/data/oltp-format-3.jsonl").read_bytes()
     contents = {
         "analyze zeros.jsonl": bytes(2**20),
         "analyze brackets.jsonl": b"[" * 200_000,
@@ -172,6 +173,12 @@ def hostile_files(folder: Path) -> Iterator[str]:
         "sweep --replay field.csv": b'pool_size,second,throughput,p95_ms\n"' + b"x" * 1_000_000 + b'",1,1,1\n',
         "import threads.log": b"[ 1s ] thds: " + b"9" * 5000 + b" tps: 1.0 qps: 1 lat (ms,95%): 1.0 err/s: 0\n",
         "import points.log": b"[ 1s ] thds: 4 tps: 1.2.3 qps: 1 lat (ms,95%): 1.0 err/s: 0\n",
+        "import second.log": b"[ " + b"9" * 5000 + b"s ] thds: 4 tps: 1.0 qps: 1 lat (ms,95%): 1.0 err/s: 0\n",
+        "import field.csv": b'Timestamp,User Count,Name,95%,Total Request Count,Total Failure Count\n"'
+        + b"x" * 200_000
+        + b'",1,Aggregated,1,1,0\n',
+        "analyze checks.jsonl": older.replace(b'"checks":[', b'"checks":null,"x":[', 1),
+        "analyze escape.jsonl": b'{"\\u001b[31m": ' + b"[" * 600 + b"1e30" + b"]" * 600 + b"}\n",
         "import none.log": b"[ 1s ] thds: 0 tps: 1.0 qps: 1 lat (ms,95%): 1.0 err/s: 0\n",
         "import long.log": b"x" * 100 * 2**20,
     }

@@ -1,7 +1,9 @@
 """`poolsize application`: the file of an application, written as a template or tried part by part."""
 
+import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import closing
 from importlib import resources
@@ -10,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from poolsize.errors import BadInput
+from poolsize.errors import BadInput, PoolsizeError
 from poolsize.units import count
 
 if TYPE_CHECKING:
@@ -60,21 +62,37 @@ def _check(file: Path, pool_size: int) -> None:
     described = read_application(file)
     _ = described.database_url  # a variable that is missing shows before anything starts
     click.echo(f"locustfile  {', '.join(_user_classes(described.locustfile))}")
-    log = file.with_name(f"{file.name}.log")
-    log.unlink(missing_ok=True)
-    service = Service(described, log)
-    try:
-        seconds = service.set_pool_size(pool_size)
-        how = "started" if described.file.start else "resized"
-        ready = " and ready" if described.file.ready else ""
-        click.echo(f"application {how} with pool size {pool_size}{ready} after {seconds:.1f} s")
-        for line in _evidence(service.counters(), described):
-            click.echo(line)
-    finally:
-        service.close()
-    log.unlink(missing_ok=True)  # a failure leaves it, and its message names it
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder) / f"{file.name}.log"
+        service = Service(described, log)
+        try:
+            seconds = service.set_pool_size(pool_size)
+            how = "started" if described.file.start else "resized"
+            ready = " and ready" if described.file.ready else ""
+            click.echo(f"application {how} with pool size {pool_size}{ready} after {seconds:.1f} s")
+            for line in _evidence(service.counters(), described):
+                click.echo(line)
+        except PoolsizeError as error:
+            raise type(error)(_naming_kept(str(error), log, file)) from None
+        finally:
+            service.close()
     click.echo(f"application {'ended' if described.file.start else 'restored' if described.file.restore else 'left'}")
     click.echo(f"To measure it: poolsize sweep --application {file}")
+
+
+def _naming_kept(message: str, log: Path, file: Path) -> str:
+    """Keep the application's output beside its file, if the message names it, and return the message with its place.
+
+    Where it can't be kept there, the message stays without it.
+    """
+    if str(log) not in message:
+        return message
+    kept = file.with_name(log.name)
+    try:
+        shutil.copy(log, kept)
+    except OSError:
+        return message.replace(f" (all of its output: {log})", "")
+    return message.replace(str(log), str(kept))
 
 
 def _user_classes(locustfile: Path) -> list[str]:

@@ -5,18 +5,17 @@ from dataclasses import dataclass
 
 from poolsize.facts.server import Cursor, query
 
-SAMPLE_SECONDS = 0.3
+SAMPLES_SECONDS = (0.2, 1.0)
+"""The second sample is taken where the first is busy: a single burst, as of monitoring, is no load."""
 OWN_STATEMENTS = 1
 """Of the sample itself, which the server counts."""
 BUSY_PER_SECOND = 10.0
-"""Monitoring alone runs fewer statements."""
 
 
 @dataclass(frozen=True)
 class Activity:
-    """The work of other programs on a server. connections: open ones. statements_per_second: in SAMPLE_SECONDS."""
+    """The work of other programs on a server. statements_per_second: the least of the samples."""
 
-    connections: int
     statements_per_second: float
 
     @property
@@ -27,14 +26,20 @@ class Activity:
 
 def read_activity(cursor: Cursor) -> Activity:
     """Return what others do on the server while the cursor's connection is the only one of poolsize's."""
-    before = _counters(cursor)
-    started = time.perf_counter()
-    time.sleep(SAMPLE_SECONDS)
-    after = _counters(cursor)
-    statements = after["Questions"] - before["Questions"] - OWN_STATEMENTS
-    return Activity(after["Threads_connected"] - 1, max(0.0, statements / (time.perf_counter() - started)))
+    activity = Activity(float("inf"))
+    for seconds in SAMPLES_SECONDS:
+        if activity.busy:
+            activity = Activity(min(activity.statements_per_second, _statements_per_second(cursor, seconds)))
+    return activity
 
 
-def _counters(cursor: Cursor) -> dict[str, int]:
-    cursor.execute(query("activity"))
-    return {str(name): int(value) for name, value in cursor.fetchall()}
+def _statements_per_second(cursor: Cursor, seconds: float) -> float:
+    before, started = _questions(cursor), time.perf_counter()
+    time.sleep(seconds)
+    statements = _questions(cursor) - before - OWN_STATEMENTS
+    return max(0.0, statements / (time.perf_counter() - started))
+
+
+def _questions(cursor: Cursor) -> int:
+    cursor.execute(query("questions"))
+    return int(dict(cursor.fetchall())["Questions"])

@@ -68,8 +68,7 @@ def run_in_turn(
             with first_interrupt(end_after_step):
                 _measure_all(sweeps, awaited, asked)
         except KeyboardInterrupt as error:
-            reasons = "; ".join(["interrupted", *_end_early(sweeps, remove=False)])
-            raise Interrupted(sweeps[0].with_hint(reasons), *error.args) from None
+            raise Interrupted(sweeps[0].with_hint(_stopped(sweeps)), *error.args) from None
     return Path(sweeps[0].run_path), Path(sweeps[1].run_path)
 
 
@@ -104,6 +103,14 @@ def _next_wait(sweep: LocustSweep) -> TurnAwaited:
     if awaited is None:
         raise WorkFailed(sweep.with_hint("a sweep ended before its last step"))
     return awaited
+
+
+def _stopped(sweeps: list[LocustSweep]) -> str:
+    """End the sweeps at once, and return what happened. A further Ctrl-C does not wait for the clean-up."""
+    try:
+        return "; ".join(["interrupted", *_end_early(sweeps, remove=False)])
+    except KeyboardInterrupt:
+        return "interrupted in the clean-up, which may be incomplete"
 
 
 def _end_early(sweeps: list[LocustSweep], *, remove: bool) -> list[str]:

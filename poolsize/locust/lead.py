@@ -28,10 +28,13 @@ from poolsize.units import count, milliseconds, per_second
 logger = logging.getLogger("poolsize")
 
 
-def report_failure(progress: ProgressPipe, error: PoolsizeError) -> None:
-    """Report an error that ends the sweep, to the process that started the sweep and on standard error."""
+def report_failure(progress: ProgressPipe, error: PoolsizeError, hint: str = "") -> None:
+    """Report an error that ends the sweep, to the process that started the sweep and on standard error.
+
+    hint: for standard error alone; the process that started the sweep has a hint of its own.
+    """
     progress.send(SweepFailed(str(error), error.exit_code))
-    sys.stderr.write(f"poolsize: error: {with_flags(str(error))}\n")
+    sys.stderr.write(f"poolsize: error: {with_flags(str(error))}{hint}\n")
 
 
 class Lead:
@@ -97,7 +100,7 @@ class Lead:
             logger.info("%s: poolsize recommend --run %s", answer, ready.writer.path)
         except Interrupted as error:
             self._environment.process_exit_code = error.exit_code
-            report_failure(self._progress, error)
+            report_failure(self._progress, error, self._kept())
         except PoolsizeError as error:
             report_failure(self._progress, WorkFailed(str(error)))  # the options were valid: what failed is the work
         except Exception as error:
@@ -129,8 +132,7 @@ class Lead:
         if self._ended:
             return
         self._environment.process_exit_code = Interrupted.exit_code
-        kept = f"interrupted; the measured steps are kept: {self._resuming_command()}"
-        report_failure(self._progress, Interrupted(kept))
+        report_failure(self._progress, Interrupted("interrupted"), self._kept())
         if self._users_started.is_set():
             self._sweeping.kill()
             self._runner.quit()
@@ -138,6 +140,9 @@ class Lead:
             self._runner.quit()  # the workers, too
             self._clean_up()
             sys.exit(Interrupted.exit_code)
+
+    def _kept(self) -> str:
+        return f"; the measured steps are kept: {self._resuming_command()}"
 
     def _resuming_command(self) -> str:
         """Return the command of Locust that resumes the run, with the user classes and tags that were chosen."""

@@ -9,7 +9,7 @@ from sqlalchemy import URL
 
 from poolsize.errors import BadInput
 from poolsize.facts.activity import Activity, read_activity
-from poolsize.facts.server import Server, read_cipher, read_server
+from poolsize.facts.server import Server, open_connections, read_cipher, read_server
 from poolsize.locust.chosen_schema import chosen_schema
 from poolsize.runs.plan import SweepPlan
 from poolsize.runs.run import Run, Setting
@@ -61,12 +61,14 @@ def prepared(options: SweepOptions, workload: Workload, *, own_wait_time: bool) 
     server_options = (resumed.setting.server_options if resumed else options.server_options) or {}
     with _server_url(options, server_options, plan.largest) as url:
         with closing(connect(url)) as connection, connection.cursor() as cursor:
-            server, cipher, others = read_server(cursor), read_cipher(cursor), read_activity(cursor)
-            if options.url and others.busy and not options.yes:
-                raise already_swept() if is_swept(cursor) else _serves_others(url, others)
-        free = server.free_connections(others.connections, OWN_CONNECTIONS + (RESERVE if options.url else 0))
+            server, cipher, others = read_server(cursor), read_cipher(cursor), open_connections(cursor) - 1
+            if options.url and not options.yes and (activity := read_activity(cursor)).busy:
+                raise already_swept() if is_swept(cursor) else _serves_others(url, others, activity)
+        reserve = RESERVE if options.url and not resumed else 0
+        free = server.free_connections(others, OWN_CONNECTIONS + reserve)
         if resumed:
             _require_same(options, resumed, server)
+            _require_same_encryption(options, resumed, cipher)
             _require_room(plan, server, free)
             yield Prepared(url, resumed, path, ())
             return
@@ -97,11 +99,11 @@ def _server_url(options: SweepOptions, server_options: Mapping[str, str], larges
             yield database_url(private.url)
 
 
-def _serves_others(url: URL, others: Activity) -> BadInput:
+def _serves_others(url: URL, connections: int, activity: Activity) -> BadInput:
     return BadInput(
-        f"`url`: {given_host(url) or 'the server'} serves others now: {count(others.connections, 'connection')}, "
-        f"{per_second(others.statements_per_second)} statements. A sweep is a real load; it would slow them down, and "
-        "they would disturb it: measure a copy, or add `yes`"
+        f"`url`: {given_host(url) or 'the server'} serves others now: {count(connections, 'connection')}, "
+        f"{per_second(activity.statements_per_second)} statements. A sweep is a real load that would slow them "
+        "down, and they would disturb it: measure a copy, or add `yes`"
     )
 
 
@@ -132,7 +134,8 @@ def _limited_to(plan: SweepPlan, options: SweepOptions, server: Server, free: in
 def _require_room(plan: SweepPlan, server: Server, free: int) -> None:
     if plan.largest > free:
         raise BadInput(
-            f"`sizes` {plan.largest}: the server admits {_limit(server)}, of which {free} are free for the pool: "
+            f"`sizes` {plan.largest}: the server admits {_limit(server)}, of which {free} are free for the pool; "
+            f"{OWN_CONNECTIONS} are poolsize's own, and {RESERVE} stay free for administrators of a server of yours: "
             f"raise the limit, or sweep no further than {free}"
         )
 
@@ -157,6 +160,17 @@ def _require_same(options: SweepOptions, run: Run, server: Server) -> None:
         way_out = "leave `url` and POOLSIZE_URL out" if run.setting.private else "give its `url` again"
         raise BadInput(f"{resume}: the run began on {began}: {way_out}")
     require_same_server(options, run, server)
+
+
+def _require_same_encryption(options: SweepOptions, run: Run, cipher: str | None) -> None:
+    """Raise BadInput where the connections were encrypted when the run began, and are not now, or the reverse."""
+    began = run.setting
+    if began.ssl_mode is not None and (began.cipher is None) != (cipher is None):
+        was, now = ("encrypted", "not") if began.cipher else ("not encrypted", "encrypted")
+        raise BadInput(
+            f"{options.named('resume')}: its connections were {was} when it began, and are {now} now, which costs CPU "
+            f"time: add `ssl_mode` {began.ssl_mode}"
+        )
 
 
 def require_same_server(options: SweepOptions, run: Run, server: Server) -> None:

@@ -58,16 +58,16 @@ def _sysbench(path: Path, text: str) -> Rows:
     if other:
         raise BadInput(f"{path} has the {other[0]['quantile']}th percentile: run sysbench with --percentile=95")
     rows = [_sysbench_second(path, match) for match in matches]
-    _require_every_second(path, [int(match["at"]) for match in matches])
-    return rows
+    _require_every_second(path, [second for second, _ in rows])
+    return [row for _, row in rows]
 
 
-def _sysbench_second(path: Path, line: re.Match[str]) -> tuple[int, float, float]:
-    """Return pool size, throughput and p95 of a line. Raises BadInput for numbers that can't have been measured."""
+def _sysbench_second(path: Path, line: re.Match[str]) -> tuple[int, tuple[int, float, float]]:
+    """Return the second of a line, and its pool size, throughput and p95. Raises BadInput for absurd numbers."""
     try:
         row = int(line["threads"]), float(line["tps"]), float(line["ms"])
         if can_be(*row):
-            return row
+            return int(line["at"]), row
     except ValueError:
         pass
     raise BadInput(f"{path}: {line.string[:LONGEST_LINE_SHOWN]!r} has numbers that sysbench does not write")
@@ -85,10 +85,13 @@ def _locust(path: Path, text: str) -> Rows:
     Locust's own rate is a mean over ten seconds.
     """
     table = csv.DictReader(text.splitlines())
-    missing = [column for column in LOCUST_COLUMNS if column not in (table.fieldnames or ())]
+    try:
+        missing = [column for column in LOCUST_COLUMNS if column not in (table.fieldnames or ())]
+        totals = [] if missing else [row for row in table if row["Name"] == "Aggregated"]
+    except csv.Error as error:
+        raise BadInput(f"{path} is no history of Locust's: {error}") from None
     if missing:
         raise BadInput(f"{path} is no history of Locust's: it has no {missing[0]!r}; give the file *_stats_history.csv")
-    totals = [row for row in table if row["Name"] == "Aggregated"]
     rows: Rows = []
     try:
         for before, after in pairwise(totals):
@@ -98,7 +101,7 @@ def _locust(path: Path, text: str) -> Rows:
                 row = int(after["User Count"]), done / seconds, _number(after["95%"])
                 if done >= 0 and row[0]:  # the count falls where Locust resets its statistics
                     rows.append(_required(row))
-    except (ValueError, TypeError, OverflowError, csv.Error):
+    except (ValueError, TypeError, OverflowError):
         raise BadInput(f"{path}: a row of the history has no whole numbers where they belong; it is damaged") from None
     seconds_of = Counter(users for users, _, _ in rows)
     steady = [row for row in rows if row[0] >= 1 and seconds_of[row[0]] >= FEWEST_SECONDS]

@@ -68,7 +68,7 @@ class RunWriter:
             else:
                 path.parent.mkdir(parents=True, exist_ok=True)
             flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | (0 if resume else os.O_EXCL)
-            self._file = os.fdopen(os.open(path, flags, OWNER_ONLY), "ab")
+            self._file = os.fdopen(os.open(path, flags, OWNER_ONLY), "ab", buffering=0)
         except OSError as error:
             way_out = "make the file writable" if resume else "name another `output`"
             raise BadInput(f"{path} can't be written ({error.strerror}): {way_out}") from None
@@ -91,8 +91,9 @@ class RunWriter:
     def _append(self, record: dict[str, Any]) -> None:
         """Append a record, and wait until it is on the disk. Raises WorkFailed where the disk does not take it."""
         try:
-            self._file.write(json.dumps(record, separators=(",", ":")).encode() + b"\n")
-            self._file.flush()
+            line = memoryview(json.dumps(record, separators=(",", ":")).encode() + b"\n")
+            while line:
+                line = line[self._file.write(line) :]
             os.fsync(self._file.fileno())
         except OSError as error:
             raise WorkFailed(f"{self.path} can't be written: {error.strerror}") from None
@@ -132,7 +133,10 @@ def load_run(path: str | os.PathLike[str], *, torn_end: bool = False) -> Run:
         )
     records = [_record(path, number, line) for number, line in enumerate(lines[1:], start=2)]
     if header["format"] < FORMAT:
-        upgrade(header, records)
+        try:
+            upgrade(header, records)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:  # of fields that have another shape
+            raise BadInput(f"{path}: a field of format {header['format']} is damaged: {shown(error.args)}") from None
     return _validated(path, header, records)
 
 
@@ -200,6 +204,8 @@ def _record(path: Path, number: int, line: bytes) -> dict[str, Any]:
     """Return the JSON object on a line. number: of the line in the file, from 1. Raises BadInput for anything else."""
     try:
         record = json.loads(line)
+        if ESCAPE in line or not line.isascii():
+            record = _without_controls(record)
         require_sane_numbers(record)
     except OutOfBounds as error:
         raise _damaged(path, number, str(error)) from None
@@ -207,8 +213,6 @@ def _record(path: Path, number: int, line: bytes) -> dict[str, Any]:
         record = None
     if not isinstance(record, dict):
         raise BadInput(f"{path}: line {number} is no JSON object; the file is not a run of poolsize, or damaged")
-    if ESCAPE in line or not line.isascii():
-        return {name: _without_controls(value) for name, value in record.items()}
     return record
 
 

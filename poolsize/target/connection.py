@@ -134,9 +134,11 @@ def _refused(url: URL, error: pymysql.MySQLError) -> BadInput:
     cause = getattr(error, "original_exception", None)
     if isinstance(cause, ssl.SSLCertVerificationError):
         return BadInput(
-            f"`url`: the certificate of {url.host} can't be verified ({cause.verify_message}): name its authority's "
-            "file by `ssl_ca`"
+            f"`url`: the certificate of {url.host} can't be verified ({cause.verify_message}): `ssl_ca` names its "
+            "authority's file, and with `ssl_mode` verify-ca the host's name does not count"
         )
+    if isinstance(cause, ssl.SSLError):
+        return BadInput(f"`url`: {url.host} and this machine found no common encryption ({cause.reason or cause})")
     if number == CR.CR_SSL_CONNECTION_ERROR:
         return BadInput(
             f"`url`: {url.host} does not encrypt connections, so the data would be sent in clear: set up TLS there, or "

@@ -34,7 +34,7 @@ def with_encryption(url: URL, mode: SslMode | None, ca: str | None) -> URL:
 def with_known_keys(url: URL) -> URL:
     """Return the URL with its keys of encryption as in KEYS; underscores, as in my.cnf, mean the same.
 
-    Raises BadInput for another key that begins so, and for a mode that does not exist.
+    Raises BadInput for another key that begins so, and for keys that contradict each other.
     """
     query: dict[str, str] = {}
     for key, value in url.query.items():
@@ -43,6 +43,8 @@ def with_known_keys(url: URL) -> URL:
             raise BadInput(f"`url`: {key} is not among the keys of encryption: write {', '.join(KEYS)}")
         query[known] = value if isinstance(value, str) else value[-1]
     url = url.set(query=query)
+    if "ssl-key" in query and "ssl-cert" not in query:
+        raise BadInput("`url`: ssl-key belongs to a certificate: name its file by ssl-cert")
     ssl_mode(url)
     return url
 
@@ -50,16 +52,25 @@ def with_known_keys(url: URL) -> URL:
 def ssl_mode(url: URL) -> SslMode:
     """Return the URL's mode: its own; else verify-ca with an authority, required off this machine, else preferred.
 
-    Raises BadInput for a mode that does not exist.
+    With a certificate of the client's own it is at least required. Raises BadInput for a mode that does not exist, and
+    for files of certificates that the mode does not use.
     """
+    files = [key for key in KEYS[1:] if _text(url, key)]
     if text := _text(url, "ssl-mode"):
-        try:
-            return read_ssl_mode(text)
-        except ValueError as error:
-            raise BadInput(f"`url`: ssl-mode={text}: {error}") from None
-    if _text(url, "ssl-ca"):
+        mode = _read(text)
+        if mode in {SslMode.OFF, SslMode.PREFERRED} and files:
+            raise BadInput(f"`url`: ssl-mode {mode} uses no {files[0]}: write required, or leave {files[0]} out")
+        return mode
+    if "ssl-ca" in files:
         return SslMode.VERIFY_CA
-    return SslMode.PREFERRED if is_local(url) else SslMode.REQUIRED
+    return SslMode.PREFERRED if is_local(url) and not files else SslMode.REQUIRED
+
+
+def _read(text: str) -> SslMode:
+    try:
+        return read_ssl_mode(text)
+    except ValueError as error:
+        raise BadInput(f"`url`: ssl-mode={text}: {error}") from None
 
 
 def connect_arguments(url: URL) -> tuple[URL, Mapping[str, Any]]:

@@ -55,7 +55,7 @@ def url_of(server: PrivateServer, host: str = "127.0.0.1", **query: str) -> str:
 
 @pytest.mark.parametrize("mode", ["preferred", "required", "verify-ca", "verify-identity"])
 def test_connections_are_encrypted_as_asked(poolsize: Command, encrypted: Encrypted, mode: str) -> None:
-    words = ["--ssl-mode", mode, "--ssl-ca", str(encrypted.ca)]
+    words = ["--ssl-mode", mode, *(["--ssl-ca", str(encrypted.ca)] if mode != "preferred" else [])]
     done = poolsize("recommend", "--cores", "2", "--url", url_of(encrypted.server), *words)
     assert done.returncode == 0, done.stderr
     assert "This connection is encrypted (TLS_" in done.stdout
@@ -100,6 +100,18 @@ def test_clear_connections_elsewhere_need_a_word(
     done = poolsize("recommend", "--cores", "2", "--url", url_of(clear, ELSEWHERE, **query), *words)
     assert done.returncode == 0, done.stderr
     assert "This connection is not encrypted" in done.stdout
+
+
+def test_a_resumed_sweep_stays_as_encrypted_as_it_was(poolsize: Command, encrypted: Encrypted, tmp_path: Path) -> None:
+    url = url_of(encrypted.server)
+    assert_swept(poolsize("sweep", "--url", url, "--ssl-mode", "off", "--output", "a.jsonl", *SHORT))
+    run = tmp_path / "a.jsonl"
+    run.write_bytes(b"".join(run.read_bytes().splitlines(keepends=True)[:-1]))
+    refused = poolsize("sweep", "--resume", "a.jsonl", "--url", url)
+    assert refused.returncode == 2
+    assert "not encrypted when it began" in refused.stderr
+    assert "add --ssl-mode off" in refused.stderr
+    assert_swept(poolsize("sweep", "--resume", "a.jsonl", "--url", url, "--ssl-mode", "off"))
 
 
 def test_every_connection_of_a_sweep_is_encrypted(poolsize: Command, encrypted: Encrypted, tmp_path: Path) -> None:

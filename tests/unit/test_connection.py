@@ -55,6 +55,7 @@ def test_a_refused_url_shows_no_password(url: str) -> None:
         ("mysql://shop@10.1.2.3/", "required"),
         ("mysql://shop@db/?ssl-ca=ca.pem", "verify-ca"),
         ("mysql://shop@localhost/?ssl_ca=ca.pem", "verify-ca"),
+        ("mysql://shop@localhost/?ssl-cert=me.pem&ssl-key=me.key", "required"),
         ("mysql://shop@db/?ssl-mode=DISABLED", "off"),
         ("mysql://shop@db/?ssl_mode=VERIFY_IDENTITY&ssl-ca=ca.pem", "verify-identity"),
     ],
@@ -63,7 +64,10 @@ def test_a_url_off_this_machine_requires_encryption(url: str, mode: str) -> None
     assert ssl_mode(database_url(url)) == mode
 
 
-@pytest.mark.parametrize("query", ["ssl=true", "ssl_verify_cert=true", "ssl-mode=always"])
+@pytest.mark.parametrize(
+    "query",
+    ["ssl=true", "ssl_verify_cert=true", "ssl-mode=always", "ssl-key=me.key", "ssl-mode=preferred&ssl-ca=ca.pem"],
+)
 def test_an_unknown_word_of_encryption_is_refused(query: str) -> None:
     with pytest.raises(BadInput, match="ssl"):
         database_url(f"mysql://shop@db/?{query}")
