@@ -47,8 +47,11 @@ def register() -> None:
     events.init.add_listener(_on_init)
 
 
-MASTER_GONE_SECONDS = 10
-"""A worker that hears nothing of the master for so long ends; Locust waits for a minute, with the load on."""
+MASTER_GONE_SECONDS = 20
+"""A worker that hears nothing of the master for so long ends; Locust waits for a minute, with the load on.
+
+In an application's sweep it does: the master is silent while the application starts.
+"""
 UNTRUE = ("No run time limit set", "Your selected spawn rate is very high", "Starting web interface")
 """Beginnings of lines that Locust logs of a headless run, and that are not true of a sweep."""
 
@@ -84,7 +87,6 @@ def _on_init(environment: Environment, **_: Any) -> None:
     """Set this process up as a worker, as the master that leads the sweep, or as both."""
     progress = ProgressPipe.from_environment()
     closing_stack = ExitStack()
-    runners.MASTER_HEARTBEAT_TIMEOUT = MASTER_GONE_SECONDS  # Locust has no option for it
     signal.signal(signal.SIGTERM, _stop_setting_up)  # Locust sets its own when the run begins
     signal.signal(signal.SIGINT, _interrupt_setting_up)
     try:
@@ -117,6 +119,7 @@ def _set_up(environment: Environment, progress: ProgressPipe, closing_stack: Exi
     tasks, host = tasks_of(environment), environment.host
     options, workload = encrypted(with_host(_options(environment), environment)), _workload(environment)
     if isinstance(environment.runner, WorkerRunner):
+        runners.MASTER_HEARTBEAT_TIMEOUT = MASTER_GONE_SECONDS  # Locust has no option for it
         PoolUser.load_worker = LocustWorker(environment, tasks, workload.sha256, options.url)
         gevent.signal_handler(signal.SIGINT, environment.runner.quit)  # without a traceback from a transaction
         return

@@ -135,6 +135,7 @@ class Service:
             return
         counters = self._pool_metrics(ANSWER_SECONDS)
         if not counters:
+            self.require_alive()
             failure = read_page(metrics, ANSWER_SECONDS).failure
             problem = failure or "the page has no metrics of a pool that poolsize knows"
             raise WorkFailed(f"metrics {metrics}: {problem}")
