@@ -17,7 +17,7 @@ from poolsize.analysis.pool_counters import busy_connections
 from poolsize.runs.check import Check
 from poolsize.runs.run import Run
 from poolsize.runs.store import load_run
-from poolsize.target.private_server import PrivateServer
+from poolsize.target.private_server import PrivateServer, free_port
 from tests.applications.task_service import PASSWORD, TaskService, task_service
 from tests.conftest import ROOT, Command, assert_swept, curve_of, measured, measured_again, on_mariadb
 
@@ -130,12 +130,14 @@ def test_each_part_of_the_file_is_tried(service: TaskService, tmp_path: Path, po
 
 @on_mariadb
 def test_plain_locust_and_two_workers_do_the_same(service: TaskService, tmp_path: Path) -> None:
-    file = service.file(tmp_path)
+    file, port = service.file(tmp_path), free_port()  # other tests have a master on Locust's own port
     done = subprocess.run(
         [sys.executable, "-m", "poolsize.locust", "-f", str(ROOT / "tests/applications/tasks_locustfile.py"),
-         "--headless", "--only-summary", f"--application={file}", "--processes=2", *QUICKLY],
+         "--headless", "--only-summary", f"--application={file}", "--processes=2",
+         f"--master-bind-port={port}", f"--master-port={port}", *QUICKLY],
         cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120,
     )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
     run = load_run(tmp_path / "a.jsonl")
     assert_measured(run, {1, 4})
     assert {len(step.workers) for step in run.steps} == {2}
