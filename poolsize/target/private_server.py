@@ -6,6 +6,7 @@ import os
 import re
 import secrets
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from errno import ENOSPC
 from pathlib import Path
 
 import pymysql
@@ -21,6 +23,7 @@ import pymysql
 from poolsize.errors import BadInput, WorkFailed
 from poolsize.target.abandoned import clear, clear_abandoned
 from poolsize.target.killed import killed_by, oom_kills
+from poolsize.target.shared_tls import SharedTlsConnection
 
 ON_DISK = Path("/var/tmp")  # noqa: S108 (on a disk, unlike /tmp at times; the directory made in it is private)
 START_SECONDS = 120
@@ -40,12 +43,20 @@ class PrivateServer:
     """A running private server.
 
     url: with its random password, for this process and its children only. pid: of the server's process.
-    directory: of the server's files; it is removed when the server ends.
+    directory: of the server's files; it is removed when the server ends. oom_kills: of this machine at its start.
     """
 
     url: str
     pid: int
     directory: Path
+    oom_kills: int = 0
+
+    def reason_of_end(self) -> str | None:
+        """Return why the server ended by itself: by a signal, or as its log says; None while it runs."""
+        code = _exit_code(self.directory)
+        if code is None:
+            return None
+        return killed_by(code, self.oom_kills) if code == -signal.SIGKILL else _last_error(self.directory / "log")
 
 
 @contextmanager
@@ -53,8 +64,9 @@ def private_server(mysqld: Path | None, options: Mapping[str, str], max_connecti
     """Start a private server; it ends with the block, or with this process, however the process ends.
 
     mysqld: the server program, or None to search for it. options: server variables beside poolsize's own settings.
-    max_connections: connections that the server must admit. Raises BadInput when there is no server program, or the
-    server does not start with these options; WorkFailed when the server does not answer.
+    max_connections: connections that the server must admit, unless `options` has another limit. Raises BadInput when
+    there is no server program, or the server does not start with these options; WorkFailed when the server does not
+    answer.
     """
     program = mysqld or find_mysqld()
     mariadb = _is_mariadb(program)
@@ -67,6 +79,7 @@ def private_server(mysqld: Path | None, options: Mapping[str, str], max_connecti
         f"CREATE USER '{ACCOUNT}'@'127.0.0.1' IDENTIFIED BY '{password}';\n"
         f"GRANT ALL ON *.* TO '{ACCOUNT}'@'127.0.0.1' WITH GRANT OPTION;\n"
     )
+    kills = oom_kills()
     watchdog = _start_watchdog(
         directory=str(directory),
         files={"accounts.sql": accounts},
@@ -77,7 +90,7 @@ def private_server(mysqld: Path | None, options: Mapping[str, str], max_connecti
     try:
         pid = _wait_until_up(directory, port, password, watchdog)
         url = f"mysql+pymysql://{ACCOUNT}:{password}@127.0.0.1:{port}/"
-        yield PrivateServer(url, pid, directory)
+        yield PrivateServer(url, pid, directory, kills)
     finally:
         ending.set()
         assert watchdog.stdin is not None
@@ -172,8 +185,9 @@ def _start_watchdog(**request: object) -> "subprocess.Popen[bytes]":
         [sys.executable, "-P", "-m", "poolsize.target.watchdog"], stdin=subprocess.PIPE, start_new_session=True
     )
     assert watchdog.stdin is not None
-    watchdog.stdin.write(json.dumps(request).encode() + b"\n")
-    watchdog.stdin.flush()
+    with suppress(BrokenPipeError):  # killed before it could read: the wait for the server names the signal
+        watchdog.stdin.write(json.dumps(request).encode() + b"\n")
+        watchdog.stdin.flush()
     return watchdog
 
 
@@ -205,7 +219,7 @@ def _wait_until_up(directory: Path, port: int, password: str, watchdog: "subproc
                 raise WorkFailed(f"the private server was {cause} as it started")
             raise BadInput(f"the private server did not start: {_first_error(directory / 'log')}")
         with suppress(pymysql.MySQLError, OSError, ValueError):
-            pymysql.connect(host="127.0.0.1", port=port, user=ACCOUNT, password=password).close()
+            SharedTlsConnection(host="127.0.0.1", port=port, user=ACCOUNT, password=password).close()
             return int((directory / "pid").read_text())
         time.sleep(0.05)
     raise WorkFailed(f"the private server did not answer within {START_SECONDS} s: {_first_error(directory / 'log')}")
@@ -224,10 +238,28 @@ def _first_error(log: Path) -> str:
     MariaDB's last line, "Aborting", is left out, because it names no cause. The line before it does, but is not always
     marked as an error.
     """
+    errors, lines = _errors(log)
+    return _with_words((errors or lines[-1:] or ["its log is empty"])[0])
+
+
+def _last_error(log: Path) -> str:
+    """Return the last error in the log of a server that ran: earlier errors may have other causes."""
+    errors, lines = _errors(log)
+    causes = [line for line in errors if "got signal" not in line]
+    return _with_words((causes or errors or lines[-1:] or ["its log is empty"])[-1])
+
+
+def _errors(log: Path) -> tuple[list[str], list[str]]:
+    """Return the lines of a log that are errors, and all its lines; both without empty lines and "Aborting"."""
     lines = log.read_text(errors="replace").splitlines() if log.exists() else []
-    lines = [line for line in lines if line.strip() and not line.endswith("[ERROR] Aborting")]
-    errors = [line for line in lines if re.search(r"\[ERROR\]|FATAL ERROR|\bERROR:", line)]
-    return (errors or lines[-1:] or ["its log is empty"])[0].strip()
+    lines = [line.strip() for line in lines if line.strip() and not line.endswith("[ERROR] Aborting")]
+    return [line for line in lines if re.search(r"\[ERROR\]|FATAL ERROR|\bERROR:", line)], lines
+
+
+def _with_words(error: str) -> str:
+    """Return an error of the server; with its meaning in words where it has only the number of a full disk."""
+    is_full = re.search(rf"\berr(or|no|code)\W*{ENOSPC}\b", error, re.IGNORECASE) and "space" not in error
+    return f"{error} ({os.strerror(ENOSPC)})" if is_full else error
 
 
 def free_port() -> int:

@@ -14,7 +14,7 @@ import psutil
 import pymysql
 import pytest
 
-from poolsize.errors import BadInput
+from poolsize.errors import BadInput, WorkFailed
 from poolsize.target.abandoned import WATCHED, clear_abandoned
 from poolsize.target.connection import connect, database_url
 from poolsize.target.private_server import DIRECTORY_BEGINS, ON_DISK, private_server
@@ -139,9 +139,22 @@ def test_what_is_killed_as_it_starts_is_named(tmp_path: Path, victim: str, messa
             named[0].kill()
             break
     _, errors = sweep.communicate(timeout=60)
-    assert sweep.returncode == 1
     assert message in errors
+    assert sweep.returncode == 1
     assert errors.count("poolsize: error:") == 1
+
+
+def test_a_watchdog_that_is_killed_before_it_reads_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    killed = tmp_path / "python"
+    killed.write_text("#!/bin/sh\nkill -KILL $$\n")
+    killed.chmod(0o700)
+    monkeypatch.setattr(sys, "executable", str(killed))
+    longer_than_a_pipe = {"init_connect": " " * 2**20}
+    with (
+        pytest.raises(WorkFailed, match="the process that watches the private server was killed by SIGKILL"),
+        private_server(None, longer_than_a_pipe, 20),
+    ):
+        raise AssertionError
 
 
 @pytest.mark.slow  # looks at every private server of this machine, as does the last one here
