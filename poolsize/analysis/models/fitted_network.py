@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import chdtri
 
 from poolsize.analysis.models.closed_network import Station, throughputs_at
+from poolsize.analysis.stats.normal_samples import normal_samples
 from poolsize.analysis.vector import Matrix, Vector
 
 NOT_MEASURED = Station(0.0)
@@ -124,7 +125,7 @@ class FittedNetwork:
         low = np.array([LEAST_TIME * fitted.demand_ms, 0.0, 0.0, LEAST_SCALING])
         high = np.array([np.inf, np.inf, MOST_SLOWDOWN, 1.0])
         random = np.random.default_rng(0)
-        sampled = random.multivariate_normal(best, self.covariance, TRIES * number, method="eigh")
+        sampled = normal_samples(best, self.covariance, TRIES * number, random)
         networks = (self._with(parameters) for parameters in np.clip(sampled, low, high).tolist())
         agreeing = list(islice((network for network in networks if self._agrees(network)), number))
         chosen = agreeing + [self] * (number - len(agreeing))

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from poolsize.analysis.models.least_squares import least_squares
 from poolsize.analysis.stats.confidence import TAILS
+from poolsize.analysis.stats.normal_samples import normal_samples
 from poolsize.analysis.vector import Matrix, Vector
 
 SAMPLES = 2000
@@ -86,8 +87,8 @@ def _peak(sigma: float, kappa: float) -> float:
 def _peak_interval(parameters: Vector, jacobian: Vector, squares: float, number: int) -> tuple[float, float]:
     """Return the peak's 95 % range from samples of the parameters' normal approximation, clipped to the bounds."""
     scale = squares / max(1, number - len(parameters))
-    covariance = np.linalg.pinv(jacobian.T @ jacobian) * scale
-    sampled = np.random.default_rng(0).multivariate_normal(parameters, covariance, SAMPLES, method="eigh")
+    covariance = np.asarray(np.linalg.pinv(jacobian.T @ jacobian) * scale, float)
+    sampled = normal_samples(parameters, covariance, SAMPLES, np.random.default_rng(0))
     peaks = [_peak(min(1.0, max(0.0, sigma)), max(0.0, kappa)) for _, sigma, kappa in sampled]
     ends = np.quantile(peaks, TAILS, method="nearest")
     return float(ends[0]), float(ends[1])
