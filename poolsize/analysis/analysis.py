@@ -20,6 +20,7 @@ from poolsize.analysis.verified_step import VerifiedStep, verified_step
 from poolsize.errors import WorkFailed
 from poolsize.runs.check import Check, CheckResult
 from poolsize.runs.run import Run, Setting, Step
+from poolsize.runs.speed import SPEED_TOLERANCE
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,12 @@ class Analysis:
     def valid_sizes(self) -> tuple[SizeSummary, ...]:
         """The sizes that may enter an estimate, ascending."""
         return self.by_size.valid
+
+    @property
+    def speed_corrections(self) -> tuple[float, ...]:
+        """Shares by which the throughput of valid steps is corrected to the usual speed, those of 3 % and more."""
+        changes = [step.speed_correction - 1 for step in self.steps if step.valid]
+        return tuple(change for change in changes if abs(change) >= SPEED_TOLERANCE)
 
     @property
     def excluded(self) -> tuple[Step, ...]:

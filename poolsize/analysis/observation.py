@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from math import ceil, sqrt
+from math import ceil, hypot, sqrt
 from statistics import fmean
 
 from poolsize.analysis.stats.confidence import standard_error
@@ -21,7 +21,8 @@ GROUP_WIDTH = 1 / 16
 class Observation:
     """One step, reduced to two figures.
 
-    throughput: mean transactions per second. standard_error: of that mean, per second, from the step's own seconds.
+    throughput: mean transactions per second. standard_error: of that mean, per second, from the step's own
+    seconds and from the correction to the machine's usual speed.
     """
 
     pool_size: int
@@ -29,9 +30,15 @@ class Observation:
     standard_error: float
 
     @classmethod
-    def of(cls, step: Step) -> "Observation":
-        """Return the observation of a step, from its counted seconds."""
-        return cls(step.pool_size, *_mean_and_error(step.counted))
+    def of(cls, step: Step, correction: tuple[float, float] | None = None) -> "Observation":
+        """Return the observation of a step, from its counted seconds.
+
+        correction: factor of its throughput, and the factor's standard error, a share; None for the correction to the
+        machine's usual speed in the run.
+        """
+        factor, noise = correction or (step.speed_correction, step.speed_correction_noise)
+        mean, error = _mean_and_error(step.corrected(factor))
+        return cls(step.pool_size, mean, hypot(error, noise * mean) if noise else error)
 
     @classmethod
     def mean(cls, observations: Sequence["Observation"]) -> "Observation":

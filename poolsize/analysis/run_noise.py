@@ -26,7 +26,7 @@ class RunNoise:
         valid = [[step for step in steps if step.valid] for steps in sizes]
         counted = valid if any(valid) else sizes
         return cls(
-            Noise.of([[step.counted for step in steps] for steps in counted]),
+            Noise.of([[step.corrected() for step in steps] for steps in counted]),
             {
                 latency: {quantile: Noise.of(_log_series(counted, latency, quantile)) for quantile in QUANTILES}
                 for latency in LATENCIES

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import hypot, sqrt
 from statistics import fmean
 
 from poolsize.analysis.pool_counters import mean_times_ms
@@ -20,6 +21,9 @@ from poolsize.analysis.stats.percentiles import (
 from poolsize.analysis.total_times import total_percentiles
 from poolsize.runs.check import Check, CheckResult
 from poolsize.runs.run import Step
+
+TWO_SIDED_95 = 1.96
+"""Standard errors in half a 95 % interval of a normal variable."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +44,8 @@ class KindSummary:
 class SizeSummary:
     """The figures of one pool size, from its valid steps, or from all its steps where none is valid.
 
-    repeats: number of these steps. throughput: transactions per second with its 95 % interval.
+    repeats: number of these steps. throughput: transactions per second with its 95 % interval, corrected to the
+        machine's usual speed.
     wait, usage, total: milliseconds; the percentiles of the total time count failed transactions (see total_times).
         In a replay all are NaN but total.p95, the mean of the p95 of each second. Of an application, wait and usage
         have a mean alone, by its metrics; without metrics all are NaN.
@@ -96,7 +101,7 @@ def size_summary(
     return SizeSummary(
         pool_size=steps[0].pool_size,
         repeats=len(steps),
-        throughput=mean_interval([step.counted for step in steps], noise.throughput),
+        throughput=_throughput(steps, noise),
         **latencies,
         kinds=_kinds(steps, timeout_ms),
         intervals={
@@ -116,6 +121,16 @@ def size_summary(
         utilisation=_utilisation(steps),
         demands=demands,
     )
+
+
+def _throughput(steps: Sequence[Step], noise: RunNoise) -> Interval:
+    """Return the mean throughput with its interval, to which the error of the speed's correction adds."""
+    interval = mean_interval([step.corrected() for step in steps], noise.throughput)
+    error = sqrt(sum(step.speed_correction_noise**2 for step in steps)) / len(steps)
+    if not error:
+        return interval
+    half = hypot(interval.high - interval.mean, TWO_SIDED_95 * error * interval.mean)
+    return Interval(interval.mean, max(0.0, interval.mean - half), interval.mean + half)
 
 
 def _utilisation(steps: Sequence[Step]) -> float | None:

@@ -17,7 +17,8 @@ from poolsize.answer.latency_limit import NO_LIMITS
 from poolsize.answer.recommendation import Recommendation, recommend
 from poolsize.errors import BadInput, WorkFailed
 from poolsize.runs.run import Run, Step
-from poolsize.runs.speed import SPEED_TOLERANCE, usual_speed
+from poolsize.runs.speed import SPEED_TOLERANCE
+from poolsize.runs.usual_speed import UsualSpeed, usual_speed
 from poolsize.sweep.next_step import remaining
 from poolsize.units import count
 
@@ -87,7 +88,12 @@ class RunDifference:
 
     @property
     def has_other_speed(self) -> bool:
-        """Whether the machine of the load generator has another speed than in the first run."""
+        """Whether the machine of the load generator has another speed than in the first run.
+
+        Runs in turn are corrected to one speed.
+        """
+        if self.in_turn:
+            return False
         if self.faster_machine is not None:
             return abs(self.faster_machine) > SPEED_TOLERANCE
         return self.longer_loop is not None and abs(self.longer_loop) > MACHINE
@@ -148,7 +154,9 @@ def _against(first: ComparedRun, other: ComparedRun) -> RunDifference:
         )
     closed = before.setting.plan.rate is None and after.setting.plan.rate is None
     steps_at = [(before.by_size.steps[size], after.by_size.steps[size]) for size in sizes]
-    throughput_pairs = [pair for steps in steps_at for pair in _throughput_pairs(*steps)]
+    in_turn = _in_turn(before.run, after.run)
+    usual = UsualSpeed.of(before.run, after.run) if in_turn else None
+    throughput_pairs = [pair for steps in steps_at for pair in _throughput_pairs(*steps, usual)]
     p95_pairs = [pair for size in sizes if (pair := _p95_pair(before, after, size))]
     throughput, throughput_at = paired(throughput_pairs) if closed and throughput_pairs else (None, {})
     p95, p95_at = paired(p95_pairs) if p95_pairs else (None, {})
@@ -163,7 +171,7 @@ def _against(first: ComparedRun, other: ComparedRun) -> RunDifference:
         ),
         tuple(sorted(measured.difference(sizes))),
         _seconds_apart(before.run, after.run),
-        _in_turn(before.run, after.run),
+        in_turn,
         _longer_loop(before.run, after.run),
         _faster_machine(before.run, after.run),
     )
@@ -173,10 +181,13 @@ def _valid_sizes(analysis: Analysis) -> list[int]:
     return [size.pool_size for size in analysis.valid_sizes]
 
 
-def _throughput_pairs(before: Sequence[Step], after: Sequence[Step]) -> list[Pair]:
-    """Return a pair for each repeat at one size. In the run with more repeats, a pair has the mean of several steps."""
+def _throughput_pairs(before: Sequence[Step], after: Sequence[Step], usual: UsualSpeed | None) -> list[Pair]:
+    """Return a pair for each repeat at one size. In the run with more repeats, a pair has the mean of several steps.
+
+    usual: speed of the machine over both runs, where they were measured in turn.
+    """
     number = min(len(before), len(after))
-    observed = [(_mean(before[place::number]), _mean(after[place::number])) for place in range(number)]
+    observed = [(_mean(before[place::number], usual), _mean(after[place::number], usual)) for place in range(number)]
     return [
         Pair(
             first.pool_size,
@@ -188,8 +199,8 @@ def _throughput_pairs(before: Sequence[Step], after: Sequence[Step]) -> list[Pai
     ]
 
 
-def _mean(steps: Sequence[Step]) -> Observation:
-    return Observation.mean([Observation.of(step) for step in steps])
+def _mean(steps: Sequence[Step], usual: UsualSpeed | None) -> Observation:
+    return Observation.mean([Observation.of(step, usual.correction(step) if usual else None) for step in steps])
 
 
 def _p95_pair(before: Analysis, after: Analysis, size: int) -> Pair | None:

@@ -64,6 +64,7 @@ class Code(StrEnum):
     VERIFICATION_FAILED = "verification_failed"
     NOTHING_VERIFIED = "nothing_verified"
     RETRIED = "retried"
+    SPEED_CORRECTED = "speed_corrected"
     LEFT_OUT = "left_out"
     RECORDING = "recording"
     NOT_DURABLE = "not_durable"

@@ -21,6 +21,7 @@ def warnings(analysis: "Analysis", *, has_size: bool) -> tuple[Finding, ...]:
     findings = [
         _size_unconfirmed(analysis) if has_size else None,
         _retried(analysis),
+        _speed_corrected(analysis),
         *_failed_checks(analysis),
         _wide_range(analysis) if has_size else None,
         _few_steps(analysis) if has_size else None,
@@ -101,6 +102,11 @@ def _verification(analysis: "Analysis") -> list[Finding]:
 def _retried(analysis: "Analysis") -> Finding | None:
     excluded = analysis.excluded
     return warning(Code.RETRIED, sizes=[step.pool_size for step in excluded]) if excluded else None
+
+
+def _speed_corrected(analysis: "Analysis") -> Finding | None:
+    changes = analysis.speed_corrections
+    return warning(Code.SPEED_CORRECTED, steps=len(changes), low=min(changes), high=max(changes)) if changes else None
 
 
 def _left_out(analysis: "Analysis") -> Finding | None:

@@ -12,6 +12,7 @@ from poolsize.load.behavior import Behavior, Transaction
 from poolsize.load.closed_loop import ClosedLoop
 from poolsize.load.fair_queue import FairQueuePool
 from poolsize.load.pool import open_pool
+from poolsize.load.pools import SHARED
 from poolsize.load.recorder import StepRecorder
 from poolsize.load.transaction import Load
 from poolsize.runs.run import Calibration
@@ -21,6 +22,7 @@ CONNECTIONS, USERS = 2, 4
 SECONDS, SETTLE_SECONDS = 0.2, 0.03
 """Length of a measurement, and of the load before it that is not counted."""
 TIMEOUT_SECONDS = 30.0
+SMALLEST_STATEMENT = "DO 1"
 
 
 def calibrate(url: URL, schema: str) -> Calibration:
@@ -60,13 +62,13 @@ def _nothing(_cursor: Any) -> None:
 
 
 def _smallest_statement(cursor: Any) -> None:
-    cursor.execute("DO 1")
+    cursor.execute(SMALLEST_STATEMENT)
 
 
 def _measure(pool: Pool, users: int, transaction: Transaction) -> tuple[float, float]:
     """Return a transaction's CPU time in this process and its median usage time, both in microseconds."""
     kind = "calibration"
-    load = Load(pool.connect, StepRecorder([kind]))
+    load = Load({SHARED: pool.connect}, StepRecorder([kind]))
     loop = ClosedLoop(load, think_seconds=0.0)
     greenlets = [gevent.spawn(loop.run_user, Behavior(((kind, transaction),))) for _ in range(users)]
     gevent.sleep(SETTLE_SECONDS)

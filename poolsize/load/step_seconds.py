@@ -23,12 +23,20 @@ class ReportedSecond:
     errors: dict[str, int]
     total_us: dict[int, int]
     unserved: int
+    gap_seconds: float = 0.0
 
     @classmethod
     def of(cls, index: int, second: WorkerSecond, outstanding: OutstandingSecond, unserved: int) -> Self:
         """Return the report of a second. The arguments are those of worker_step.Reporting.on_second."""
         return cls(
-            index, second.transactions, outstanding.backlog, outstanding.busy, second.errors, second.total, unserved
+            index,
+            second.transactions,
+            outstanding.backlog,
+            outstanding.busy,
+            second.errors,
+            second.total,
+            unserved,
+            second.gap_seconds,
         )
 
 
@@ -40,6 +48,7 @@ class StepSecond:
     backlog, busy: as in outstanding.OutstandingSecond. errors: kind -> failed transactions.
     total_us: total time in us -> transactions.
     unserved: users of a closed loop whose first transaction had not ended.
+    gap_seconds: sum of the gaps before the transactions, users' pauses included.
     """
 
     reported_by: set[str] = field(default_factory=set)
@@ -49,6 +58,7 @@ class StepSecond:
     errors: Counter[str] = field(default_factory=Counter)
     total_us: Counter[int] = field(default_factory=Counter)
     unserved: int = 0
+    gap_seconds: float = 0.0
 
     @property
     def p95_ms(self) -> float:
@@ -85,6 +95,7 @@ class StepSeconds:
         second.backlog += reported.backlog
         second.busy += reported.busy
         second.unserved += reported.unserved
+        second.gap_seconds += reported.gap_seconds
         second.errors.update(reported.errors)
         second.total_us.update(reported.total_us)
         self._move_complete()

@@ -15,6 +15,8 @@ FEWEST_FAILURES = 20
 """With fewer failed transactions a step goes on, whatever its error budget is."""
 BACKLOG_SECONDS, LARGEST_BACKLOG = 5.0, 100_000
 """A backlog of the arrivals of so many seconds, or of so many transactions, only grows: the server is overloaded."""
+PAUSES = 5
+"""Mean pauses so far, of which the short ones are over first: nearly 4 of all, when 1 exponential pause in 40 lasts."""
 LOOKS = (1, 2, 4)
 """Counted lengths, in planned lengths of a step, at which a step with a precision or a rate may end.
 
@@ -62,15 +64,34 @@ def ending_now(plan: SweepPlan, last: int, stopped: Stopped | None) -> Ending:
 
 
 def _start_seconds(plan: SweepPlan, seconds: Sequence[StepSecond]) -> int:
-    """Return the number of seconds until every user of a closed loop was served once, at least the planned warm-up.
+    """Return the seconds until every user of a closed loop was served and has paused, at least the planned warm-up.
 
     All users ask for a connection when the step begins. Until the last of them is served, after users / throughput
     seconds, wait times are shorter than later, although throughput is steady. No user waits longer than the pool
-    timeout, so the start is at most that long.
+    timeout, so that part of the start is at most that long. Before PAUSES mean pauses, the longest pauses are not over:
+    those that are over are shorter on average, and Little's law does not hold.
     """
     unserved = sum(second.unserved > 0 for second in seconds)
     served_after = unserved + 1 if unserved else 0
-    return max(plan.warm_up_seconds, min(served_after, ceil(plan.pool_timeout_seconds)))
+    return max(plan.warm_up_seconds, min(served_after, ceil(plan.pool_timeout_seconds)), _paused_after(plan, seconds))
+
+
+def _paused_after(plan: SweepPlan, seconds: Sequence[StepSecond]) -> int:
+    """Return the number of seconds until PAUSES mean pauses were over; all seconds so far where they are not yet.
+
+    The first transaction of a user follows no pause. Pauses so short that the first second has PAUSES of them count as
+    none, and an open loop has none. It is never more than the longest step.
+    """
+    if not any(second.gap_seconds for second in seconds):
+        return 0
+    later, pauses_seconds = -plan.users, 0.0
+    for number, second in enumerate(seconds[: plan.longest_seconds], 1):
+        later += second.transactions
+        pauses_seconds += second.gap_seconds
+        if later > 0 and PAUSES * pauses_seconds <= number * later:
+            return number if number > 1 else 0
+    most = plan.longest_seconds if later >= 0 else ceil(plan.pool_timeout_seconds)
+    return min(len(seconds), most)
 
 
 def _precise(plan: SweepPlan, counted: Sequence[int], before: int) -> bool:

@@ -67,10 +67,22 @@ class SearchEnd(StrEnum):
 
 
 class PoolKind(StrEnum):
-    """The pool that is measured: with a queue that serves users in order of arrival, or SQLAlchemy's own QueuePool."""
+    """The pool that is measured.
+
+    fair: with a queue that serves users in order of arrival. sqlalchemy: SQLAlchemy's own QueuePool. none: no pool;
+    each transaction opens a connection and closes it, and the pool size limits how many do so at once. lazy: like fair,
+    but a connection is opened when a user needs it, and the server may refuse it.
+    """
 
     FAIR = "fair"
     SQLALCHEMY = "sqlalchemy"
+    NONE = "none"
+    LAZY = "lazy"
+
+    @property
+    def opens_all(self) -> bool:
+        """Whether all connections are open before the load begins, and stay open."""
+        return self in {PoolKind.FAIR, PoolKind.SQLALCHEMY}
 
 
 @dataclass(frozen=True)
@@ -81,7 +93,7 @@ class SweepPlan:
     users: concurrent users. In an open loop: the most transactions that hold or wait for a connection at once.
     workload: the locustfile's name, without its folder and ending.
     warm_up_seconds: shortest beginning of each step that is stored but not counted. In a closed loop, no second counts
-    before every user was served once.
+    before every user was served once, and before five mean pauses.
     step_seconds: shortest counted time after the warm-up.
     repeats: number of steps at each size of a grid.
     think_time_ms: mean pause of a user between transactions, exponentially distributed.
@@ -164,6 +176,6 @@ class SweepPlan:
     def longest_seconds(self) -> int:
         """The longest time that a step may take, in seconds, warm-up included.
 
-        A step whose users wait longer for their first connection takes that time and the planned length.
+        A step whose users wait or pause for longer at first takes that time and the planned length.
         """
         return self.warm_up_seconds + LONGEST * self.step_seconds

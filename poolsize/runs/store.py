@@ -73,8 +73,17 @@ class RunWriter:
             way_out = "make the file writable" if resume else "name another `output`"
             raise BadInput(f"{path} can't be written ({error.strerror}): {way_out}") from None
         if not resume:
+            self._begin(setting)
+
+    def _begin(self, setting: Setting) -> None:
+        """Write the header of a new run. Where the disk does not take it, nothing is left of the file."""
+        try:
             self._append({"format": FORMAT, "setting": _SETTING.dump_python(setting, mode="json")})
-            _sync_folder(path.parent)
+        except WorkFailed:
+            self._file.close()
+            self.path.unlink(missing_ok=True)
+            raise
+        _sync_folder(self.path.parent)
 
     def append(self, step: Step) -> None:
         """Append a step, and wait until it is on the disk."""

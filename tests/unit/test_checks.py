@@ -35,7 +35,7 @@ def test_a_good_step_passes() -> None:
         ({"workers": (Worker("one of two", 2, 64, 0.2, 0.0, 0.5),)}, "workers"),
         ({"throughput": (50,) + (120,) * 5 + (80,) * 5}, "steady_state"),
         (
-            {"server": {"machine_cpu": (2.0,) * 11, "machine_cores": (2.0,) * 11, "process_cpu": (1.2,) * 11}},
+            {"server": {"machine_cpu": (2.0,) * 11, "machine_cores": (2.0,) * 11, "process_cpu": (1.5,) * 11}},
             "quiet",
         ),
         ({"rate": 120.0}, "arrivals"),
@@ -93,3 +93,11 @@ def test_a_machine_that_is_busy_with_nothing_else_is_quiet() -> None:
     assert failed(replace(GOOD, server=counters)) == set()
     idle = counters | {"machine_cpu": (1.0,) * 11, "process_cpu": (0.1,) * 11}
     assert failed(replace(GOOD, server=idle)) == set()
+
+
+def test_interrupts_and_stolen_time_are_no_programs() -> None:
+    """A load that reads 5,000 pages a second from a disk causes interrupts for a fifth of a core."""
+    counters = {"machine_cpu": (2.0,) * 11, "machine_cores": (2.0,) * 11, "process_cpu": (1.4,) * 11}
+    assert failed(replace(GOOD, server=counters)) == {"quiet"}
+    for name in ("machine_interrupts", "machine_steal"):
+        assert failed(replace(GOOD, server=counters | {name: (0.3,) * 11})) == set()

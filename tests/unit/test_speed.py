@@ -1,4 +1,4 @@
-"""The machine's speed: preemption does not change it, and a step at another speed is measured again."""
+"""The machine's speed: preemption does not change it, and a step is corrected to the usual speed, or measured again."""
 
 import os
 import signal
@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from statistics import median
 
@@ -14,14 +15,18 @@ import pytest
 
 from poolsize.analysis.analysis import analyze
 from poolsize.answer.comparison import compare
+from poolsize.answer.finding import Code
 from poolsize.answer.recommendation import recommend
 from poolsize.present.text.comparison import comparison_text
+from poolsize.present.text.recommendation import recommendation_text
 from poolsize.runs.check import Check
 from poolsize.runs.plan import PlannedStep, Search
 from poolsize.runs.run import Calibration, Run, Step
-from poolsize.runs.speed import usual_speed, with_speed_checks
+from poolsize.runs.speed import with_speed_checks
 from poolsize.runs.store import RunWriter, load_run
+from poolsize.runs.usual_speed import UsualSpeed, usual_speed
 from poolsize.sweep.events import Event, SpeedAwaited
+from poolsize.sweep.generator import LoadGenerator
 from poolsize.sweep.loop import sweep
 from poolsize.target.speed_probe import SpeedProbe, usable_cores
 from tests.conftest import a_run, a_setting, a_step, curve_of
@@ -73,7 +78,7 @@ class SlowMachine:
 SEARCH = Search(start=2, smallest=1, largest=8, budget_seconds=3000)
 
 
-def swept(generator: SlowMachine, path: Path, search: Search | None = None) -> tuple[Run, list[Event]]:
+def swept(generator: LoadGenerator, path: Path, search: Search | None = None) -> tuple[Run, list[Event]]:
     setting, events = a_setting(tuple(RATES)), list[Event]()
     setting = replace(setting, plan=replace(setting.plan, search=search, sizes=() if search else setting.plan.sizes))
     with RunWriter(path, setting) as writer:
@@ -135,10 +140,10 @@ def speeds(*figures: float, busy: float | None = None, ripple: float = 0.0) -> l
     return [not any(result.check is Check.SPEED for result in step.failed_checks) for step in run.steps]
 
 
-def test_the_usual_speed_is_that_of_most_steps_and_a_step_may_differ_by_3_percent() -> None:
-    assert speeds(100, 102.5, 97.5) == [True, True, True]
-    assert speeds(100, 96, 100) == [True, False, True]
-    assert speeds(100, 100, 104) == [True, True, False]
+def test_the_usual_speed_is_that_of_most_steps_and_a_step_may_differ_by_15_percent() -> None:
+    assert speeds(100, 112, 88) == [True, True, True]
+    assert speeds(100, 84, 100) == [True, False, True]
+    assert speeds(100, 100, 116) == [True, True, False]
     assert speeds(65, 65, 100, 100) == [False, False, True, True]  # a neighbour makes a machine slower, not faster
     assert speeds(65, 100, 100) == [False, True, True]
 
@@ -157,13 +162,41 @@ def test_the_speed_that_the_own_load_explains_is_no_other_speed() -> None:
 
 def test_a_speed_that_does_not_change_throughput_is_no_other_speed() -> None:
     """Transactions that wait for the disk need the CPU for a small part of their time."""
-    assert speeds(100, 100, 90, 100, busy=0.3) == [True] * 4
-    assert speeds(100, 100, 90, 100) == [True, True, False, True]
+    assert speeds(100, 100, 75, 100, busy=0.3) == [True] * 4
+    assert speeds(100, 100, 75, 100) == [True, True, False, True]
 
 
 def test_a_speed_within_its_own_noise_is_no_other_speed() -> None:
-    assert speeds(100, 100, 95, 100, ripple=0.2) == [True] * 4
-    assert speeds(100, 100, 75, 100, ripple=0.2) == [True, True, False, True]
+    assert speeds(100, 100, 80, 100, ripple=0.3) == [True] * 4
+    assert speeds(100, 100, 60, 100, ripple=0.3) == [True, True, False, True]
+
+
+def followed(power: float, seed: int) -> Run:
+    """24 steps of 8 s whose throughput follows a power of the speed; the probe reads it with 4 % of noise a second."""
+    random = np.random.default_rng(seed)
+    steps = []
+    for order in range(24):
+        speeds = USUAL * np.exp(0.05 * random.standard_normal() + 0.04 * random.standard_normal(8))
+        counts = 500 * (speeds / USUAL) ** power * np.exp(0.01 * random.standard_normal(8))
+        read = speeds * np.exp(0.04 * random.standard_normal(8))
+        step = a_step((2, 4, 8)[order % 3], counts.round().astype(int).tolist(), order=order)
+        steps.append(at_speed(step, USUAL, *read.tolist(), busy=2.0))
+    return replace(a_run({2: 500, 4: 500, 8: 500}), steps=tuple(steps))
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("power", [1.0, 1.6])
+def test_the_repeats_show_how_strongly_throughput_follows_the_speed(power: float, seed: int) -> None:
+    run = followed(power, seed)
+    usual = UsualSpeed.of(run)
+    assert usual is not None
+    assert abs(usual.sensitivity.power - power) <= 3 * usual.sensitivity.error < 0.9
+    assert 0.5 * 0.04 <= usual.second_noise <= 1.5 * 0.04
+    measured = [np.log(step.mean_throughput) for step in run.steps]
+    corrected = [np.log(step.mean_throughput * usual.correction(step)[0]) for step in run.steps]
+    assert np.std(corrected) <= 0.6 * np.std(measured)
+    errors = [usual.correction(step)[1] for step in run.steps]
+    assert 0.5 * np.std(corrected) <= np.mean(errors) <= 2 * np.std(corrected)
 
 
 def test_a_run_without_speeds_has_neither_a_check_nor_a_usual_speed() -> None:
@@ -226,3 +259,145 @@ def test_a_comparison_names_the_speed_that_differs_and_no_other() -> None:
 def at_speeds(run: Run, speed: float) -> Run:
     """The run on a machine of this speed."""
     return with_speed_checks(replace(run, steps=tuple(at_speed(step, speed) for step in run.steps)))
+
+
+class WanderingMachine:
+    """A load generator on a machine whose speed differs from step to step, and throughput with it."""
+
+    notes: tuple[str, ...] = ()
+
+    def __init__(self, seed: int) -> None:
+        self.random = np.random.default_rng(seed)
+
+    def calibrate(self) -> Calibration:
+        """Without a speed."""
+        return Calibration(7.0, 70.0)
+
+    def speed(self) -> float:
+        """As usual."""
+        return USUAL
+
+    def measure(self, planned: PlannedStep) -> Step:
+        """Throughput follows the speed and, from second to second, a noise of its own."""
+        speed = float(np.exp(self.random.uniform(-0.06, 0.06)))
+        rate = float(np.interp(planned.pool_size, list(RATES), list(RATES.values())))
+        seconds = speed * rate * (1 + 0.02 * self.random.standard_normal(15))
+        step = replace(a_step(planned.pool_size, seconds.round().astype(int).tolist()), repeat=planned.repeat)
+        probed = speed * USUAL * (1 + 0.02 * self.random.standard_normal(16))
+        return at_speed(replace(step, order=planned.order), *probed.tolist())
+
+
+@pytest.mark.parametrize("search", [None, SEARCH], ids=["grid", "search"])
+@pytest.mark.parametrize("seed", range(5))
+def test_a_wandering_speed_does_not_change_the_answer(tmp_path: Path, seed: int, search: Search | None) -> None:
+    """As measured, throughput at 2 connections may be 8 % below that at 8."""
+    run, _ = swept(WanderingMachine(seed), tmp_path / "wander.jsonl", search)
+    assert not any(step.had_other_speed for step in run.steps if step.pool_size > 1)
+    answer = recommend(run)
+    assert answer.pool_size == 2
+    ratio = analyze(run).at(2).throughput.mean / analyze(run).at(8).throughput.mean
+    assert ratio == pytest.approx(RATES[2] / RATES[8], rel=0.04)
+
+
+def corrections(*figures: float, busy: float | None = None, rate: float | None = None) -> list[float]:
+    """The factors that correct the steps of a run at these speeds."""
+    run = a_run(dict.fromkeys(range(1, len(figures) + 1), 100))
+    steps = [at_speed(step, figure, busy=busy) for step, figure in zip(run.steps, figures, strict=True)]
+    plan = replace(run.setting.plan, rate=rate)
+    run = replace(run, setting=replace(run.setting, plan=plan), steps=tuple(replace(step, rate=rate) for step in steps))
+    return [step.speed_correction for step in with_speed_checks(run).steps]
+
+
+def test_throughput_is_corrected_to_the_usual_speed() -> None:
+    assert corrections(100, 100, 90, 100, busy=2.0) == pytest.approx([1, 1, 1 / 0.9, 1])
+    assert corrections(100, 100, 110, 100, busy=2.0) == pytest.approx([1, 1, 1 / 1.1, 1])
+
+
+def test_only_the_cpus_part_in_the_transactions_is_corrected() -> None:
+    """At 3 connections, the server's 0.3 cores and the worker's 0.2 are a sixth of the connections' time."""
+    assert corrections(100, 100, 90, 100, busy=0.3) == pytest.approx([1, 1, (1 / 0.9) ** (1 / 6), 1])
+
+
+def test_throughput_that_pauses_limit_is_hardly_corrected() -> None:
+    """100 users who pause for 990 ms and wait 10 ms make 100/s at any speed."""
+    steps = [
+        at_speed(replace(a_step(4, [100] * 10, users=100), gap_ms=990.0), speed * USUAL, busy=0.8)
+        for speed in (1.0, 0.8, 1.0, 1.0)
+    ]
+    usual = UsualSpeed.of(replace(a_run({4: 100}, users=100), steps=tuple(steps)))
+    assert usual is not None
+    factor, _ = usual.correction(steps[1])
+    assert 1 <= factor < 1.01
+
+
+def test_a_steady_speed_and_an_arrival_rate_correct_nothing() -> None:
+    assert corrections(100, 100, 100, 100) == pytest.approx([1, 1, 1, 1])
+    assert corrections(100, 100, 90, 100, rate=50.0) == [1, 1, 1, 1]
+
+
+def test_beside_a_remote_server_nothing_is_corrected_and_the_bound_is_3_percent() -> None:
+    run = a_run(dict.fromkeys(range(2, 6), 100), cpu=0.95)
+    steps = [at_speed(step, speed) for step, speed in zip(run.steps, (100, 100, 90, 100), strict=True)]
+    remote = [
+        replace(step, server={name: values for name, values in step.server.items() if not name.startswith("process")})
+        for step in steps
+    ]
+    checked = with_speed_checks(replace(run, steps=tuple(remote))).steps
+    assert [step.speed_correction for step in checked] == [1, 1, 1, 1]
+    assert [step.had_other_speed for step in checked] == [False, False, True, False]
+
+
+def test_time_that_the_hypervisor_gave_to_others_slows_the_machine() -> None:
+    """One of the two busy cores' seconds in ten is stolen."""
+    run = a_run(dict.fromkeys(range(2, 6), 100))
+    first, *others = (at_speed(step, 100, busy=2.0) for step in run.steps)
+    stolen = replace(first, server=dict(first.server) | {"machine_steal": (0.2,) * len(first.throughput)})
+    factors = [step.speed_correction for step in with_speed_checks(replace(run, steps=(stolen, *others))).steps]
+    assert factors == pytest.approx([1 / 0.9, 1, 1, 1])
+
+
+def test_a_correction_is_named_in_the_answer() -> None:
+    run = a_run({1: 50, 2: 85, 4: 83, 8: 81})
+    run = with_speed_checks(replace(run, steps=tuple(
+        at_speed(step, USUAL * (0.9 if step.pool_size == 8 else 1), busy=2.0) for step in run.steps
+    )))  # fmt: skip
+    (finding,) = [finding for finding in recommend(run).findings if finding.code is Code.SPEED_CORRECTED]
+    assert finding.values == {"steps": 1, "low": pytest.approx(1 / 9), "high": pytest.approx(1 / 9)}
+    text = " ".join(recommendation_text(recommend(run)).split())
+    assert "The throughput of 1 step is corrected to the usual speed of the machine, by +11.1 %" in text
+    assert analyze(run).at(8).throughput.mean == pytest.approx(81 / 0.9)
+
+
+def test_the_load_of_two_servers_in_turn_is_no_advantage() -> None:
+    """The other server keeps more cores busy, which slows them for both alike: the difference is as measured."""
+    rates, started = (2, 4, 8, 16), datetime(2026, 1, 2, tzinfo=UTC)
+    steps: tuple[list[Step], list[Step]] = ([], [])
+    for place in range(8):
+        speed, busy, rate = ((100.0, 1.0, 1000), (80.0, 1.9, 900))[place % 2]
+        step = at_speed(a_step(rates[place // 2], [rate] * 10), speed, busy=busy)
+        moment = (started + timedelta(seconds=20 * place)).isoformat()
+        steps[place % 2].append(replace(step, order=place // 2, started=moment))
+    first, other = (
+        with_speed_checks(replace(a_run(dict.fromkeys(rates, 1000)), steps=tuple(of_run))) for of_run in steps
+    )
+    difference = compare({"first": analyze(first), "other": analyze(other)}).others[0].throughput
+    assert difference is not None
+    assert difference.mean == pytest.approx(-0.1, abs=0.002)
+
+
+def test_two_servers_in_turn_are_corrected_to_one_usual_speed() -> None:
+    """The machine becomes slower from step to step, and the second run has each slower step of a pair."""
+    rates, started = (1, 2, 4, 8), datetime(2026, 1, 2, tzinfo=UTC)
+    steps: tuple[list[Step], list[Step]] = ([], [])
+    for place in range(8):
+        speed = 1 - 0.02 * place
+        step = at_speed(a_step(rates[place // 2], [round(1000 * speed)] * 10), speed * USUAL, busy=2.0)
+        moment = (started + timedelta(seconds=20 * place)).isoformat()
+        steps[place % 2].append(replace(step, order=place // 2, started=moment))
+    first, other = (
+        with_speed_checks(replace(a_run(dict.fromkeys(rates, 1000)), steps=tuple(of_run))) for of_run in steps
+    )
+    difference = compare({"first": analyze(first), "other": analyze(other)}).others[0]
+    assert difference.in_turn
+    assert difference.throughput is not None
+    assert difference.throughput.mean == pytest.approx(0, abs=0.002)

@@ -125,6 +125,38 @@ def test_users_that_are_never_served_prolong_the_warm_up_until_they_time_out() -
     assert (end.first, end.last) == (21, 31)
 
 
+@pytest.mark.parametrize("pause_seconds", [0.1, 2.0, 6.0])
+def test_the_warm_up_lasts_until_the_longest_pauses_are_over(pause_seconds: float) -> None:
+    """Pauses that end soon after the beginning are the short ones; Little's law needs the long ones as well."""
+    users, plan = 600, replace(PLAN, users=600, step_seconds=15)
+    chance, seconds = np.random.default_rng(1), [StepSecond({"local"}) for _ in range(100)]
+    for _ in range(users):
+        moment, gap = 0.001, 0.0
+        while moment < len(seconds):
+            seconds[int(moment)].transactions += 1
+            seconds[int(moment)].gap_seconds += gap
+            gap = chance.exponential(pause_seconds)
+            moment += gap + 0.001
+    end = next(end for length in range(1, 101) if (end := ending(plan, PlannedStep(0, 4, 0), seconds[:length])))
+    assert end.first == pytest.approx(max(plan.warm_up_seconds, 4 * pause_seconds), abs=2 + pause_seconds / 2)
+    counted = seconds[end.first : end.last]
+    transactions = sum(second.transactions for second in counted)
+    mean_gap = sum(second.gap_seconds for second in counted) / transactions
+    assert transactions / len(counted) * (mean_gap + 0.001) == pytest.approx(users, rel=0.05)
+
+
+def test_pauses_that_all_last_alike_are_awaited_and_an_open_loop_has_none() -> None:
+    """20 users who pause for 6 s come back together; arrivals at a rate follow no pause."""
+    plan = replace(PLAN, users=20, step_seconds=15)
+    seconds = [
+        StepSecond({"local"}, 20 * (not second % 6), gap_seconds=120.0 * (second % 6 == 0)) for second in range(90)
+    ]
+    seconds[0].gap_seconds = 1e-6
+    end = next(end for length in range(1, 91) if (end := ending(plan, PlannedStep(0, 4, 0), seconds[:length])))
+    assert 24 <= end.first <= 36
+    assert seconds_until(replace(PLAN, users=200), [20] * 30) == Ending(2, 12, None)
+
+
 def second_of(index: int, values: Sequence[int]) -> ReportedSecond:
     return ReportedSecond(index, len(values), 2, 1.5, {"deadlock": 1}, dict(Counter(values)), unserved=3)
 

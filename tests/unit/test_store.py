@@ -3,6 +3,8 @@
 import json
 import os
 import re
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -39,6 +41,30 @@ def test_only_its_owner_may_read_a_run(tmp_path: Path) -> None:
     finally:
         os.umask(before)
     assert path.stat().st_mode & 0o777 == 0o600
+
+
+HEADER_ON_A_FULL_DISK = """
+import resource, signal, sys
+from pathlib import Path
+from poolsize.errors import WorkFailed
+from poolsize.runs.store import RunWriter
+from tests.conftest import a_setting
+
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+try:
+    RunWriter(Path(sys.argv[1]), a_setting((1, 2)))
+except WorkFailed as error:
+    print(error)
+"""
+
+
+def test_a_header_that_the_disk_does_not_take_leaves_no_file(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    words = [sys.executable, "-c", HEADER_ON_A_FULL_DISK, str(path)]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout == f"{path} can't be written: File too large\n"
+    assert not path.exists()
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import pytest
 from poolsize.analysis.analysis import analyze
 from poolsize.analysis.departures import measured_departures
 from poolsize.analysis.models.finite_source import finite_source
+from poolsize.analysis.models.timeouts import timed_out_share
 from poolsize.analysis.models.waits import Departures, wait_times
 from poolsize.analysis.stats.percentiles import empty_histogram, encoded
 from poolsize.analysis.vector import Vector
@@ -132,6 +133,18 @@ def test_users_beyond_the_timeout_give_up(pool: int, users: int, think_ms: float
     assert model.timeouts == pytest.approx(truth.timeouts, rel=0.1, abs=0.05 * truth.throughput)
     assert np.quantile(model.waits_ms, 0.5) == pytest.approx(np.quantile(truth.waits_ms, 0.5), rel=0.15)
     assert model.waits_ms.max() <= timeout_ms
+
+
+@pytest.mark.parametrize("think_ms", [0.0, 20.0])
+@pytest.mark.parametrize(
+    ("pool", "users", "timeout_ms"), [(1, 8, 10.0), (1, 8, 30.0), (2, 8, 10.0), (2, 8, 30.0), (3, 8, 10.0)]
+)
+def test_few_users_give_up_as_simulated_elsewhere(pool: int, users: int, think_ms: float, timeout_ms: float) -> None:
+    truth = simulate(pool, users, think_ms, timeout_ms)
+    usages_ms = -10.0 * np.log1p(-(np.arange(1000) + 0.5) / 1000)
+    share = timed_out_share(usages_ms, pool_size=pool, users=users, think_time_ms=think_ms, timeout_ms=timeout_ms)
+    true_share = truth.timeouts / (truth.timeouts + truth.throughput)
+    assert share == pytest.approx(true_share, rel=0.1, abs=0.005)
 
 
 def test_a_timeout_that_nobody_meets_changes_nothing() -> None:

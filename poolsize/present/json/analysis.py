@@ -15,7 +15,7 @@ from poolsize.analysis.verified_step import VerifiedStep
 from poolsize.present.text.sentences.bottlenecks import bottleneck_evidence
 from poolsize.present.text.sentences.checks import check_sentence
 from poolsize.runs.check import CheckResult
-from poolsize.runs.speed import usual_speed
+from poolsize.runs.usual_speed import usual_speed
 
 
 def analysis_json(analysis: Analysis) -> str:

@@ -5,12 +5,16 @@ from poolsize.facts.server import Server
 from poolsize.runs.measured_application import MeasuredApplication
 from poolsize.runs.plan import PoolKind
 from poolsize.runs.run import Run, Setting
-from poolsize.runs.speed import usual_speed
+from poolsize.runs.usual_speed import usual_speed
 from poolsize.units import count, minutes, number
 
 Facts = list[tuple[str, str]]
 """Name and value of each fact."""
-SQLALCHEMY_POOL = "SQLAlchemy's own QueuePool; users let other users run between transactions"
+POOL_FACTS = {
+    PoolKind.SQLALCHEMY: "SQLAlchemy's own QueuePool; users let other users run between transactions",
+    PoolKind.NONE: "none: each transaction opens and closes a connection, at most the pool size at a time",
+    PoolKind.LAZY: "lazy: a connection is opened when a user needs it, and the server may refuse it",
+}
 
 
 def facts(analysis: Analysis) -> tuple[tuple[str, str], ...]:
@@ -48,7 +52,7 @@ def _server(setting: Setting, server: Server) -> Facts:
         ("Commits wait for the disk", "yes" if server.durable else "no"),
         *([("Encryption", _encryption(setting))] if setting.ssl_mode else []),
         *([("Schema", f"{setting.schema}, your own")] if setting.schema else []),
-        *([("Pool", SQLALCHEMY_POOL)] if setting.plan.pool == PoolKind.SQLALCHEMY else []),
+        *([("Pool", POOL_FACTS[setting.plan.pool])] if setting.plan.pool in POOL_FACTS else []),
     ]
 
 

@@ -18,7 +18,7 @@ from poolsize.present.text.tables import (
 from poolsize.present.text.width import terminal_width
 from poolsize.runs.plan import PoolKind
 from poolsize.runs.run import Step
-from poolsize.runs.speed import usual_speed
+from poolsize.runs.usual_speed import usual_speed
 from poolsize.units import count, milliseconds, per_second, percent
 
 ESTIMATOR_TESTS = (
@@ -26,6 +26,11 @@ ESTIMATOR_TESTS = (
     "that size is left out of the fit. The change: how much its pool size changes when the largest size is left out "
     "(! marks more than 20 %)."
 )
+POOL_IN_TITLE = {
+    PoolKind.SQLALCHEMY: ", SQLAlchemy's own pool",
+    PoolKind.NONE: ", without a pool",
+    PoolKind.LAZY: ", a lazy pool",
+}
 SPEED_USE = "The check `speed` compares each step with it."
 
 
@@ -55,8 +60,7 @@ def run_title(analysis: Analysis) -> str:
     """Return a title of the run: workload, server, number of users, and the pool where it is not the default."""
     setting = analysis.setting
     users = "" if setting.recording else f", {count(setting.plan.users, 'user')}"
-    pool = ", SQLAlchemy's own pool" if setting.plan.pool == PoolKind.SQLALCHEMY else ""
-    return f"{setting.plan.workload} on {setting.subject}{users}{pool}"
+    return f"{setting.plan.workload} on {setting.subject}{users}{POOL_IN_TITLE.get(setting.plan.pool, '')}"
 
 
 def excluded_steps(analysis: Analysis) -> tuple[str, ...]:

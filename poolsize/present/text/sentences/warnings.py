@@ -8,7 +8,16 @@ from poolsize.present.text.sentences.checks import check_detail
 from poolsize.present.text.sentences.reasons import limits_text
 from poolsize.present.text.sentences.ways_out import way_out_sentence
 from poolsize.runs.check import Check
-from poolsize.units import count, milliseconds, number, per_second, percent, pool_sizes, probability_text
+from poolsize.units import (
+    count,
+    milliseconds,
+    number,
+    per_second,
+    percent,
+    pool_sizes,
+    probability_text,
+    signed_percent,
+)
 
 OWN_NAMES = {"mariadbd", "mysqld", "poolsize"}
 """Programs of which the sweep has one of its own: the measured server, and poolsize."""
@@ -143,6 +152,15 @@ def _retried(finding: Finding) -> str:
     if len(excluded) > 1:
         replaced = "are excluded, and other steps were measured in their place"
     return f"{steps} at {sizes} {replaced}; `poolsize analyze` says why."
+
+
+def _speed_corrected(finding: Finding) -> str:
+    values = finding.values
+    changes = " to ".join(dict.fromkeys(signed_percent(values[name]) for name in ("low", "high")))
+    return (
+        f"The machine's speed changed. The throughput of {count(values['steps'], 'step')} is corrected to the usual "
+        f"speed of the machine, by {changes}; latencies are as measured."
+    )
 
 
 def _left_out(finding: Finding) -> str:
@@ -299,6 +317,7 @@ WARNINGS: Mapping[Code, Callable[[Finding], str]] = {
     Code.VERIFICATION_FAILED: _verification_failed,
     Code.NOTHING_VERIFIED: _nothing_verified,
     Code.RETRIED: _retried,
+    Code.SPEED_CORRECTED: _speed_corrected,
     Code.LEFT_OUT: _left_out,
     Code.RECORDING: _recording,
     Code.NOT_DURABLE: _not_durable,
