@@ -4,7 +4,8 @@
 
 The victims take turns: poolsize, Locust, one of two workers, the private server's watchdog, the server; a victim that
 does not run yet is waited for. After each, every finished step can be read, the private server and its folder are gone
-within 10 s or at the next start of one, and `--resume` measures what is missing.
+within 10 s or at the next start of one, and `--resume` measures what is missing. Nothing else may start private servers
+meanwhile: their folders would count as left behind.
 """
 
 import random

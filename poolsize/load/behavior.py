@@ -4,6 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from poolsize.load.pools import SHARED
+
 Transaction = Callable[[Any], None]
 """A workload's transaction: a function of a PyMySQL cursor."""
 
@@ -15,7 +17,9 @@ class Behavior:
     tasks: pairs of a kind's name and its transaction. Each transaction is of a random pair, and a pair that stands
     three times is three times as frequent.
     pause: returns the seconds until the user's next transaction in a closed loop; None for the plan's think time.
+    pool: name of the pool that the user takes its connections from, as in Pools.
     """
 
     tasks: tuple[tuple[str, Transaction], ...]
     pause: Callable[[], float] | None = None
+    pool: str = SHARED

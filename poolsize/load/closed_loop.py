@@ -39,7 +39,8 @@ class ClosedLoop:
 
         The time of a failed transaction counts as part of the gap before the next transaction.
         """
-        load, pause = self._load, behavior.pause or (self._think if self._think_seconds else None)
+        load, checkout = self._load, self._load.checkouts[behavior.pool]
+        pause = behavior.pause or (self._think if self._think_seconds else None)
         yields = load.yields and not pause
         tasks = [(load.recorder.of(kind), transaction) for kind, transaction in behavior.tasks]
         recorder, transaction = tasks[0]
@@ -51,7 +52,7 @@ class ClosedLoop:
                 if several:
                     recorder, transaction = random.choice(tasks)
                 due_ns = perf_counter_ns()
-                ended_ns = transact(load, recorder, transaction, due_ns, due_ns - ended_ns) or ended_ns
+                ended_ns = transact(load, checkout, recorder, transaction, due_ns, due_ns - ended_ns) or ended_ns
                 if pause:
                     self._rest(pause())
                 elif yields:

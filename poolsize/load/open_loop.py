@@ -38,13 +38,13 @@ class OpenLoop:
 
     def run_user(self, behavior: Behavior) -> None:
         """Run one user: take the transactions that are due, in order, until the loop ends."""
-        load, next_due = self._load, self._due.get
+        load, next_due, checkout = self._load, self._due.get, self._load.checkouts[behavior.pool]
         tasks = [(load.recorder.of(kind), transaction) for kind, transaction in behavior.tasks]
         load.users += 1
         try:
             while (due_ns := next_due()) is not None:
                 recorder, transaction = random.choice(tasks)
-                transact(load, recorder, transaction, due_ns, 0)
+                transact(load, checkout, recorder, transaction, due_ns, 0)
                 self._outstanding.end()
                 if load.yields:
                     gevent.sleep(0)

@@ -1,6 +1,6 @@
 """One transaction through the pool, with its wait time and its usage time."""
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass
 from time import perf_counter_ns
 
@@ -11,6 +11,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from poolsize.load.behavior import Transaction
+from poolsize.load.pools import Checkout
 from poolsize.load.recorder import Recorder, StepRecorder
 from poolsize.target.connection import error_kind
 
@@ -22,7 +23,7 @@ PAUSE_AFTER_LOSS_SECONDS = 0.05
 class Load:
     """The state that the users of one worker share during one step.
 
-    checkout: the function that takes a connection from the pool. recorder: the record of the transactions.
+    checkouts: name of a pool -> the function that takes a connection from it. recorder: the record of the transactions.
     yields: whether a user lets the other greenlets run before its next transaction. SQLAlchemy's own queue needs that:
     it wakes a waiter, but the user that has just returned the connection would take the connection again.
     Of several connections that are returned at once, a user that was not waiting may still take one; the waiter that
@@ -30,24 +31,26 @@ class Load:
     running: whether users begin further transactions. users: number of users in the loop now.
     """
 
-    checkout: Callable[[], PoolProxiedConnection]
+    checkouts: Mapping[str, Checkout]
     recorder: StepRecorder
     yields: bool = False
     running: bool = True
     users: int = 0
 
 
-def transact(load: Load, recorder: Recorder, transaction: Transaction, due_ns: int, gap_ns: int) -> int | None:
+def transact(
+    load: Load, checkout: Checkout, recorder: Recorder, transaction: Transaction, due_ns: int, gap_ns: int
+) -> int | None:
     """Run and record one transaction, and return its end in ns of perf_counter; None if it did not succeed.
 
-    recorder: of the transaction's kind.
+    checkout: of the user's pool. recorder: of the transaction's kind.
     due_ns: moment at which the transaction was due, in ns of perf_counter; its wait time begins there.
     gap_ns: time since the end of the user's previous transaction.
     Database errors are counted by kind, and not raised; any other exception is raised.
     A transaction whose user gets its connection after the step's end is neither run nor recorded.
     """
     try:
-        connection = load.checkout()
+        connection = checkout()
     except PoolTimeout as error:
         recorder.failed("pool_timeout", error, perf_counter_ns() - due_ns)
         return None

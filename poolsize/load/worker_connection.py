@@ -5,13 +5,15 @@ from functools import partial
 from typing import Any
 
 import gevent
-from pymysql.connections import Connection
 from pymysql.constants.COMMAND import COM_QUERY
+
+from poolsize.target.shared_tls import SharedTlsConnection
+from poolsize.target.vanished_peer import notice_vanishing
 
 READABLE = 1
 
 
-class WorkerConnection(Connection):  # type: ignore[misc]  # PyMySQL has no types
+class WorkerConnection(SharedTlsConnection):
     """A PyMySQL connection without two costs that gevent adds to each statement, and that threads do not have.
 
     gevent's `sendall` first asks the system for the size of the socket's buffer. Its `recv_into` first reads a socket
@@ -26,6 +28,7 @@ class WorkerConnection(Connection):  # type: ignore[misc]  # PyMySQL has no type
         """Connect to the server, as PyMySQL does. A second call watches the new socket."""
         self._await_response = None
         super().connect(sock)
+        notice_vanishing(self)
 
     def _write_bytes(self, data: bytes) -> None:
         try:

@@ -1,6 +1,6 @@
 """One step of one worker, from its open connections to its report."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from time import monotonic
 from types import TracebackType
@@ -14,7 +14,7 @@ from poolsize.load.behavior import Behavior
 from poolsize.load.closed_loop import ClosedLoop
 from poolsize.load.open_loop import OpenLoop
 from poolsize.load.outstanding import OutstandingSecond
-from poolsize.load.pool import open_pool
+from poolsize.load.pools import open_pools
 from poolsize.load.recorder import Observer, StepRecorder, WorkerSecond
 from poolsize.load.source_line import located
 from poolsize.load.step_gate import StepGate
@@ -63,9 +63,9 @@ class WorkerShare:
 
 
 class WorkerStep:
-    """One step of one worker: its pool, its users' loop, its clock and its cost.
+    """One step of one worker: its pools, its users' loop, its clock and its cost.
 
-    A context manager: leaving it stops the load and closes the pool.
+    A context manager: leaving it stops the load and closes the pools.
     """
 
     def __init__(
@@ -74,19 +74,21 @@ class WorkerStep:
         share: WorkerShare,
         gate: StepGate,
         kinds: Sequence[str],
+        pool_shares: Mapping[str, float],
         reporting: Reporting,
     ) -> None:
-        """Open every connection of the share.
+        """Open every connection of the share, unless the pool is lazy.
 
         gate: the gate at which the worker's users wait. kinds: names of the workload's kinds of transactions.
+        pool_shares: user class -> the part of the connections that is a pool of its own.
         Raises WorkFailed when the server does not admit that many connections.
         """
         self._admits_users = share.connections > 0
         self._gate = gate
         self._reporting = reporting
-        self._pool = open_pool(url, share.schema, share.connections, share.timeout_seconds, share.pool)
+        self._pools = open_pools(url, share.schema, share.connections, pool_shares, share.timeout_seconds, share.pool)
         recorder = StepRecorder(kinds, reporting.observe)
-        self._load = Load(self._pool.engine.pool.connect, recorder, yields=share.pool == PoolKind.SQLALCHEMY)
+        self._load = Load(self._pools.checkouts, recorder, yields=share.pool == PoolKind.SQLALCHEMY)
         self._loop = (
             OpenLoop(self._load, share.rate, share.connections)
             if share.rate
@@ -97,8 +99,8 @@ class WorkerStep:
 
     @property
     def connection_ids(self) -> list[int]:
-        """The server's ids of the connections that the pool has opened."""
-        return self._pool.connection_ids
+        """The server's ids of the connections that the pools have opened."""
+        return self._pools.connection_ids
 
     def __enter__(self) -> Self:
         return self
@@ -144,9 +146,9 @@ class WorkerStep:
         return self._load.recorder.end_second()
 
     def close(self) -> None:
-        """Stop the load, and close the pool's connections."""
+        """Stop the load, and close the pools' connections."""
         self._stop()
-        self._pool.engine.dispose()
+        self._pools.close()
 
     def _tick(self) -> None:
         started, seconds, finished = monotonic(), self._load.recorder.seconds, 0

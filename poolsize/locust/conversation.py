@@ -27,6 +27,7 @@ from poolsize.locust.progress_pipe import ProgressPipe
 from poolsize.locust.workers import Workers
 from poolsize.runs.plan import PlannedStep, SweepPlan
 from poolsize.sweep.events import SecondPassed
+from poolsize.target.connection import ServerGone
 
 GRACE_SECONDS = 90
 """The longest time to wait for a worker's reply, or for the next second of a step."""
@@ -126,5 +127,6 @@ class Conversation:
         if message.worker not in workers or message.number != self._number:
             return None
         if isinstance(message.content, Failed):
-            raise WorkFailed(message.content.error)
+            failure = ServerGone if message.content.server_gone else WorkFailed
+            raise failure(message.content.error)
         return message

@@ -20,10 +20,14 @@ from poolsize.locust.progress_pipe import ProgressPipe
 from poolsize.locust.set_up import ReadySweep
 from poolsize.locust.stats import wait_for_csv
 from poolsize.locust.turn_pipe import TurnPipe
+from poolsize.locust.workers import forked_workers
 from poolsize.sweep.events import Event, StepDone, SweepFailed, TurnAwaited
 from poolsize.sweep.loop import sweep
 from poolsize.sweep.options import with_flags
 from poolsize.units import count, milliseconds, per_second
+
+LOOK_SECONDS = 0.5
+"""Between two looks whether a worker has died before the users start."""
 
 logger = logging.getLogger("poolsize")
 
@@ -72,7 +76,10 @@ class Lead:
         environment.events.quitting.add_listener(self._clean_up)
         gevent.signal_handler(signal.SIGINT, self._interrupt)
         gevent.signal_handler(signal.SIGUSR1, self._end_after_step)
+        gevent.signal_handler(signal.SIGTERM, self._terminate)
         self._progress.watch()
+        if environment.parsed_options.processes:
+            gevent.spawn(self._watch_forked_workers, environment.parsed_options.processes)
         self._sweeping.start()
 
     def _begin_without_users(self) -> None:
@@ -137,9 +144,28 @@ class Lead:
             self._sweeping.kill()
             self._runner.quit()
         else:
-            self._runner.quit()  # the workers, too
-            self._clean_up()
+            self._end_before_users()
             sys.exit(Interrupted.exit_code)
+
+    def _terminate(self) -> None:
+        """End before the users start; afterwards Locust has a handler of its own."""
+        if not self._users_started.is_set():
+            self._end_before_users()
+            os._exit(WorkFailed.exit_code)
+
+    def _end_before_users(self) -> None:
+        """End the workers and the server while Locust still waits for its workers."""
+        self._runner.quit()
+        self._clean_up()
+
+    def _watch_forked_workers(self, number: int) -> None:
+        """End where a worker dies before the users start: Locust would wait for it without end."""
+        while not self._users_started.is_set():
+            if len(forked_workers()) < number:
+                report_failure(self._progress, WorkFailed("a worker was killed"), self._kept())
+                self._end_before_users()
+                os._exit(WorkFailed.exit_code)  # a greenlet's sys.exit would not end Locust's wait
+            gevent.sleep(LOOK_SECONDS)
 
     def _kept(self) -> str:
         return f"; the measured steps are kept: {self._resuming_command()}"

@@ -1,6 +1,7 @@
 """The LoadGenerator that measures with Locust's workers, on this machine or on others, through Locust's messages."""
 
 from collections.abc import Callable
+from contextlib import ExitStack, closing, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -8,19 +9,21 @@ import pymysql
 from sqlalchemy import URL
 
 from poolsize.errors import WorkFailed
-from poolsize.facts.server import connection_ids
+from poolsize.facts.server import connection_ids, difference_between, read_server
 from poolsize.load.assemble import ServerRecord, assemble
 from poolsize.load.step_seconds import StepSeconds
 from poolsize.load.stopping import Ending
 from poolsize.locust.conversation import Conversation, UserGone
 from poolsize.locust.messages import Calibrate, Calibrated, Finish, Finished, Open, Opened, Start
+from poolsize.locust.patience import Patience
 from poolsize.locust.shares import split, worker_shares
 from poolsize.locust.workers import Workers
 from poolsize.runs.plan import PlannedStep
 from poolsize.runs.run import Calibration, Setting, Step
 from poolsize.runs.stopped import Stopped, StopReason
 from poolsize.sweep.readers import OWN_SCHEMA
-from poolsize.target.connection import connect, error_kind
+from poolsize.target.connection import ServerGone, connect, naming_failures
+from poolsize.target.ended_connections import ServerProcess, end_abandoned
 from poolsize.target.sampler import Sampler
 from poolsize.target.speed_probe import present_speed
 
@@ -40,6 +43,7 @@ class LocustGenerator:
         kinds: tuple[str, ...],
         before_step: Callable[[], None],
         load_connections: set[int],
+        patience: Patience,
     ) -> None:
         """Connect to the server.
 
@@ -47,6 +51,7 @@ class LocustGenerator:
         kinds: names of the workload's kinds of transactions.
         before_step: called before each step, to restore the workload's tables.
         load_connections: a set that holds the server's ids of the workers' connections while a step is measured.
+        patience: with a server that goes away.
         Raises BadInput when the server can't be reached.
         """
         self._workers = workers
@@ -58,7 +63,12 @@ class LocustGenerator:
         self._before_step = before_step
         self._load_connections = load_connections
         self._workload_sha256 = setting.workload_sha256
+        self._patience = patience
+        self._url = url
+        self._server = setting.server
         self._monitor = connect(url)
+        with self._monitor.cursor() as cursor:
+            self._process = ServerProcess.of(cursor)
         self._sampler = Sampler(url)
         self.notes = self._sampler.notes
 
@@ -84,25 +94,37 @@ class LocustGenerator:
     def measure(self, planned: PlannedStep) -> Step:
         """Measure one pool size once, with all workers, and return the step, without checks.
 
-        The loss of a worker ends the step early. Raises WorkFailed when a worker, or the server, fails.
+        The loss of a worker ends the step early. When the server goes away, the step is measured again once it is back.
+        Raises WorkFailed when a worker or the server fails, and when the server stays away.
         """
+        return self._patience.measured(lambda: self._measured(planned), self._reconnect)
+
+    def _measured(self, planned: PlannedStep) -> Step:
+        """Measure a step once; without a server, let the workers end it before they find the server again."""
         try:
-            self._before_step()
-            shares = self._open(planned)
-            started = datetime.now(UTC).isoformat(timespec="seconds")
-            self._sampler.start()
-            self._conversation.send(Start())
-            seconds = StepSeconds(shares)
-            end = self._conversation.follow(seconds, self._plan, planned)
-            with self._monitor.cursor() as cursor:
-                open_connections = connection_ids(cursor)
-            self._conversation.send(Finish(end.first, end.last))
-            replies = self._conversation.collect(Finished, set(seconds.workers))
-            self._load_connections.clear()
-        except pymysql.MySQLError as error:
-            raise WorkFailed(f"the server failed ({error_kind(error)}): {error.args[-1]}") from None
-        finally:
-            self._sampler.stop()
+            return self._measure(planned)
+        except ServerGone:
+            self._conversation.begin()
+            self._conversation.send(Finish(0, 0))  # of no step: it ends the one that the workers are in
+            raise
+
+    def _measure(self, planned: PlannedStep) -> Step:
+        with naming_failures():
+            try:
+                self._before_step()
+                shares = self._open(planned)
+                started = datetime.now(UTC).isoformat(timespec="seconds")
+                self._sampler.start()
+                self._conversation.send(Start())
+                seconds = StepSeconds(shares)
+                end = self._conversation.follow(seconds, self._plan, planned)
+                with self._monitor.cursor() as cursor:
+                    open_connections = connection_ids(cursor)
+                self._conversation.send(Finish(end.first, end.last))
+                replies = self._conversation.collect(Finished, set(seconds.workers))
+                self._load_connections.clear()
+            finally:
+                self._sampler.stop()
         reports = {worker: reply.report for worker, reply in replies.items()}
         # Other clients may work in the same schema, so the workers' own connections are counted, by the server's ids.
         own = {identifier for report in reports.values() for identifier in report.connection_ids}
@@ -115,6 +137,26 @@ class LocustGenerator:
         step = assemble(planned, started, seconds.complete, end, shares, reports, server, timeout_ms)
         return replace(step, programs=self._sampler.programs())
 
+    def _reconnect(self) -> None:
+        """Connect to the server anew, and end what it still has of the load.
+
+        Raises BadInput when the server can't be reached, and WorkFailed when another server answers.
+        """
+        with ExitStack() as stack:
+            monitor = stack.enter_context(closing(connect(self._url)))
+            with naming_failures(), monitor.cursor() as cursor:
+                assert self._server is not None
+                if difference := difference_between(self._server, read_server(cursor)):
+                    raise WorkFailed(f"another server answers than before: {difference}")
+                process = ServerProcess.of(cursor)
+                end_abandoned(cursor, self._load_connections, self._process)
+            self._sampler.reconnect()
+            stack.pop_all()
+        self._load_connections.clear()
+        with suppress(pymysql.MySQLError):  # closed by the server
+            self._monitor.close()
+        self._monitor, self._process = monitor, process
+
     def raise_failed_users(self) -> None:
         """Raise WorkFailed when a user failed as it stopped."""
         self._conversation.raise_failed_users()
@@ -122,7 +164,8 @@ class LocustGenerator:
     def close(self) -> None:
         """Close the connections that watch the server."""
         self._sampler.close()
-        self._monitor.close()
+        with suppress(pymysql.MySQLError):  # closed by the server
+            self._monitor.close()
 
     def _open(self, planned: PlannedStep) -> dict[str, int]:
         """Let every worker open its share of the pool, and return worker -> connections.

@@ -94,9 +94,10 @@ class Finished:
 
 @dataclass(frozen=True)
 class Failed:
-    """The conversation failed. error: the reason, for the user."""
+    """The conversation failed. error: the reason, for the user. server_gone: whether the server went away."""
 
     error: str
+    server_gone: bool = False
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ from sqlalchemy import URL
 
 from poolsize.errors import BadInput
 from poolsize.facts.activity import Activity, read_activity
-from poolsize.facts.server import Server, open_connections, read_cipher, read_server
+from poolsize.facts.server import Server, difference_between, open_connections, read_cipher, read_server
 from poolsize.locust.chosen_schema import chosen_schema
-from poolsize.runs.plan import SweepPlan
+from poolsize.runs.plan import PoolKind, SweepPlan
 from poolsize.runs.run import Run, Setting
 from poolsize.sweep.opening import new_file, new_setting, resumed_run
 from poolsize.sweep.options import SweepOptions
@@ -19,7 +19,7 @@ from poolsize.sweep.planning import enough_users, plan_for
 from poolsize.sweep.workload import Workload
 from poolsize.target.connection import connect, database_url, given_host
 from poolsize.target.encryption import is_local, ssl_mode
-from poolsize.target.private_server import private_server
+from poolsize.target.private_server import PrivateServer, private_server
 from poolsize.target.schema import already_swept, is_swept
 from poolsize.units import count, per_second
 
@@ -38,13 +38,14 @@ class Prepared:
     """A sweep that can begin.
 
     url: of the server, with the password, without a schema. run: the run so far, without a step if it is new.
-    path: of the run's file. notes: sentences for the user.
+    path: of the run's file. notes: sentences for the user. private: the private server, or None.
     """
 
     url: URL
     run: Run
     path: Path
     notes: tuple[str, ...]
+    private: PrivateServer | None
 
 
 @contextmanager
@@ -59,7 +60,7 @@ def prepared(options: SweepOptions, workload: Workload, *, own_wait_time: bool) 
     plan = resumed.plan if resumed else plan_for(options, workload.name)
     schema = chosen_schema(options, workload, resumed)
     server_options = (resumed.setting.server_options if resumed else options.server_options) or {}
-    with _server_url(options, server_options, plan.largest) as url:
+    with _server(options, server_options, plan.largest) as (url, private):
         with closing(connect(url)) as connection, connection.cursor() as cursor:
             server, cipher, others = read_server(cursor), read_cipher(cursor), open_connections(cursor) - 1
             if options.url and not options.yes and (activity := read_activity(cursor)).busy:
@@ -70,7 +71,7 @@ def prepared(options: SweepOptions, workload: Workload, *, own_wait_time: bool) 
             _require_same(options, resumed, server)
             _require_same_encryption(options, resumed, cipher)
             _require_room(plan, server, free)
-            yield Prepared(url, resumed, path, ())
+            yield Prepared(url, resumed, path, (), private)
             return
         plan, notes = (plan, ()) if options.sizes else _limited_to(plan, options, server, free)
         _require_room(plan, server, free)
@@ -82,21 +83,23 @@ def prepared(options: SweepOptions, workload: Workload, *, own_wait_time: bool) 
         setting = replace(
             setting, schema=schema, own_wait_time=own_wait_time, given_host=host, ssl_mode=ssl_mode(url), cipher=cipher
         )
-        yield Prepared(url, Run(setting, ()), path, (*notes, *_assumptions(setting)))
+        yield Prepared(url, Run(setting, ()), path, (*notes, *_assumptions(setting)), private)
 
 
 @contextmanager
-def _server_url(options: SweepOptions, server_options: Mapping[str, str], largest: int) -> Iterator[URL]:
-    """Yield the URL of the user's server, or of a private server that ends with the context.
+def _server(
+    options: SweepOptions, server_options: Mapping[str, str], largest: int
+) -> Iterator[tuple[URL, PrivateServer | None]]:
+    """Yield the URL of the user's server, or of a private server that ends with the context, and the private server.
 
     largest: the largest pool size that may be measured.
     """
     if options.url:
         _refuse_private_options(options)
-        yield database_url(options.url)
+        yield database_url(options.url), None
     else:
         with private_server(options.mysqld, server_options, largest + ROOM) as private:
-            yield database_url(private.url)
+            yield database_url(private.url), private
 
 
 def _serves_others(url: URL, connections: int, activity: Activity) -> BadInput:
@@ -132,11 +135,12 @@ def _limited_to(plan: SweepPlan, options: SweepOptions, server: Server, free: in
 
 
 def _require_room(plan: SweepPlan, server: Server, free: int) -> None:
-    if plan.largest > free:
+    needed = 1 if plan.pool is PoolKind.LAZY else plan.largest
+    if needed > free:
         raise BadInput(
             f"`sizes` {plan.largest}: the server admits {_limit(server)}, of which {free} are free for the pool; "
             f"{OWN_CONNECTIONS} are poolsize's own, and {RESERVE} stay free for administrators of a server of yours: "
-            f"raise the limit, or sweep no further than {free}"
+            "raise the limit" + (f", or sweep no further than {free}" if free > 0 else "")
         )
 
 
@@ -175,12 +179,6 @@ def _require_same_encryption(options: SweepOptions, run: Run, cipher: str | None
 
 def require_same_server(options: SweepOptions, run: Run, server: Server) -> None:
     """Raise BadInput where a server's address, version or settings are not those with which the run began."""
-    resume, fields = options.named("resume"), () if run.setting.private else ("address",)
     assert run.setting.server is not None  # a replay is resumed as one
-    for field in (*fields, "flavor", "version", "thread_handling", "durable", "buffer_pool_bytes"):
-        before, now = getattr(run.setting.server, field), getattr(server, field)
-        if before != now:
-            raise BadInput(
-                f"{resume}: {field} was {before} when the run began, and is {now} on this server: give the same "
-                "server, or start a new run"
-            )
+    if difference := difference_between(run.setting.server, server, with_address=not run.setting.private):
+        raise BadInput(f"{options.named('resume')}: {difference}: give the same server, or start a new run")

@@ -1,11 +1,11 @@
 """The pipe on which a sweep sends its events, one line of JSON each, to the process that started it."""
 
 import os
-import select
 import signal
 from typing import Self
 
 import gevent
+from gevent.monkey import get_original
 
 from poolsize.sweep.events import Event, write_event
 
@@ -31,13 +31,18 @@ class ProgressPipe:
         descriptor = os.environ.get(DESCRIPTOR)
         return cls(int(descriptor) if descriptor else None)
 
+    @property
+    def is_heard(self) -> bool:
+        """Whether a process started this process and listens."""
+        return self._descriptor is not None
+
     def watch(self) -> None:
         """From now on, end this process as by SIGTERM soon after the listening process is gone."""
         if self._descriptor is not None:
             gevent.spawn(self._watch, self._descriptor)
 
     def _watch(self, descriptor: int) -> None:
-        poll = select.poll()
+        poll = get_original("select", "poll")()  # gevent's own does not see errors alone
         poll.register(descriptor, 0)  # errors alone: nobody reads any more
         while not poll.poll(0):
             gevent.sleep(LOOK_SECONDS)

@@ -1,6 +1,6 @@
 """Refusals of what Locust offers and a sweep can't honour, each with what to use instead."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,8 +9,10 @@ from locust import User
 from locust.env import Environment
 
 from poolsize.errors import BadInput
+from poolsize.load.pools import divided_shares
 from poolsize.locust.tasks import sets_wait_time
 from poolsize.locust.user import PoolUser
+from poolsize.runs.plan import SweepPlan
 from poolsize.sweep.application_file import Application
 from poolsize.sweep.options import SweepOptions
 from poolsize.target.connection import database_url, encrypted_url, schema_in
@@ -97,3 +99,24 @@ def refuse_too_few_users(users: int, user_classes: Iterable[type[User]]) -> None
     fixed = sum(user_class.fixed_count for user_class in user_classes)
     if fixed > users:
         raise BadInput(f"`users` {users}: the fixed_count of the user classes adds up to {fixed}; give at least that")
+
+
+def refuse_undivided(plan: SweepPlan, options: SweepOptions, pool_shares: Mapping[str, float]) -> None:
+    """Raise BadInput where user classes have pools of their own and a pool size is too small, or the loop is open.
+
+    pool_shares: as in tasks.pool_shares_of. In an open loop, any user takes the next arrival.
+    """
+    if not pool_shares:
+        return
+    if plan.rate is not None or plan.verify:
+        raise BadInput(
+            f"`{'rate' if plan.rate is not None else 'verify'}` makes an open loop, in which any user takes the next "
+            "arrival, and the workload has a pool_share: leave one out"
+        )
+    least = len(divided_shares(pool_shares)) * (options.processes or options.expect_workers or 1)
+    smallest = plan.search.smallest if plan.search else min(plan.sizes)
+    if smallest < least:
+        raise BadInput(
+            f"{smallest} can't be divided among the pools of this workload and its workers: give `sizes` of {least} "
+            "and more"
+        )

@@ -8,19 +8,20 @@ from functools import cache
 from typing import Any, NoReturn
 
 import gevent
-from locust import events, runners
+from locust import events
 from locust.argument_parser import LocustArgumentParser
 from locust.env import Environment
 from locust.runners import WorkerRunner
 
-from poolsize.errors import Interrupted, PoolsizeError, WorkFailed
+from poolsize.errors import BadInput, Interrupted, PoolsizeError, WorkFailed
 from poolsize.load.fair_queue import FairQueuePool
 from poolsize.locust.application_set_up import set_up_application
 from poolsize.locust.lead import Lead, report_failure
+from poolsize.locust.master_watch import watch_master
 from poolsize.locust.progress_pipe import ProgressPipe
 from poolsize.locust.refusals import encrypted, refuse_ignored, refuse_pool_users, refuse_two_pauses, with_host
 from poolsize.locust.request_worker import RequestWorker
-from poolsize.locust.set_up import set_up
+from poolsize.locust.set_up import Rehearsed, set_up
 from poolsize.locust.tasks import tasks_of
 from poolsize.locust.user import PoolUser
 from poolsize.locust.worker import LocustWorker
@@ -48,10 +49,9 @@ def register() -> None:
 
 
 MASTER_GONE_SECONDS = 20
-"""A worker that hears nothing of the master for so long ends; Locust waits for a minute, with the load on.
-
-In an application's sweep it does: the master is silent while the application starts.
-"""
+"""A worker that hears nothing of the master for so long ends."""
+APPLICATION_MASTER_GONE_SECONDS = 60
+"""The same in an application's sweep, whose master is silent while the application starts."""
 UNTRUE = ("No run time limit set", "Your selected spawn rate is very high", "Starting web interface")
 """Beginnings of lines that Locust logs of a headless run, and that are not true of a sweep."""
 
@@ -96,6 +96,8 @@ def _on_init(environment: Environment, **_: Any) -> None:
         end_forked_workers()
         if isinstance(error, SystemExit) and error.code == Interrupted.exit_code:
             report_failure(progress, Interrupted("interrupted before the first step"))
+        if isinstance(error, Rehearsed):
+            sys.exit(0)
         if not isinstance(error, PoolsizeError):
             raise
         report_failure(progress, error)
@@ -119,11 +121,13 @@ def _set_up(environment: Environment, progress: ProgressPipe, closing_stack: Exi
     tasks, host = tasks_of(environment), environment.host
     options, workload = encrypted(with_host(_options(environment), environment)), _workload(environment)
     if isinstance(environment.runner, WorkerRunner):
-        runners.MASTER_HEARTBEAT_TIMEOUT = MASTER_GONE_SECONDS  # Locust has no option for it
+        watch_master(environment.runner, MASTER_GONE_SECONDS)
         PoolUser.load_worker = LocustWorker(environment, tasks, workload.sha256, options.url)
         gevent.signal_handler(signal.SIGINT, environment.runner.quit)  # without a traceback from a transaction
         return
     refuse_ignored(environment)
+    if options.dry_run and not progress.is_heard:
+        raise BadInput("`dry_run` is for the command poolsize sweep, which prints the result: use that")
     refuse_two_pauses(options, tasks)
     with naming_url("`host`") if host else nullcontext():
         ready = closing_stack.enter_context(
@@ -143,6 +147,7 @@ def _set_up_application(
     refuse_pool_users(environment, application)
     environment.host = application.file.host
     if isinstance(environment.runner, WorkerRunner):
+        watch_master(environment.runner, APPLICATION_MASTER_GONE_SECONDS)
         RequestWorker(environment)
         gevent.signal_handler(signal.SIGINT, environment.runner.quit)
         return

@@ -9,15 +9,17 @@ import pymysql
 from locust.env import Environment
 from locust.runners import MasterRunner
 
-from poolsize.errors import BadInput, PoolsizeError, WorkFailed
+from poolsize.errors import BadInput, PoolsizeError
 from poolsize.load.source_line import located
 from poolsize.locust.conversation import Conversation
 from poolsize.locust.master import LocustGenerator
+from poolsize.locust.patience import DEFAULT_SECONDS, Patience
 from poolsize.locust.prepare import Prepared, prepared
 from poolsize.locust.progress_pipe import ProgressPipe
-from poolsize.locust.refusals import refuse_too_few_users
+from poolsize.locust.refusals import refuse_too_few_users, refuse_undivided
+from poolsize.locust.rehearsal import WorkloadCalls, rehearse
 from poolsize.locust.request_master import RequestGenerator
-from poolsize.locust.tasks import Tasks, kinds_of, sets_wait_time
+from poolsize.locust.tasks import Tasks, kinds_of, pool_shares_of, sets_wait_time
 from poolsize.locust.user import PoolUser
 from poolsize.locust.worker import LocustWorker
 from poolsize.locust.workers import Workers
@@ -27,10 +29,15 @@ from poolsize.runs.store import RunWriter
 from poolsize.sweep.options import SweepOptions
 from poolsize.sweep.readers import OWN_SCHEMA
 from poolsize.sweep.workload import Workload
-from poolsize.target.connection import is_server_gone
+from poolsize.target.connection import ServerGone, is_server_gone
+from poolsize.target.private_server import PrivateServer
 
 NO_SUCH_TABLE = 1146
 """The server's error number."""
+
+
+class Rehearsed(Exception):
+    """A dry run is over, and nothing else is to be done."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +82,14 @@ def set_up(
     with ExitStack() as stack:
         ready = stack.enter_context(prepared(options, workload, own_wait_time=own_wait_time))
         refuse_too_few_users(ready.run.plan.users, tasks)
+        refuse_undivided(ready.run.plan, options, pool_shares_of(tasks))
+        if options.dry_run:
+            calls = WorkloadCalls(
+                lambda cursor: _call_each("prepare", tasks, cursor), restore,
+                lambda cursor: _try_out(environment, tasks, cursor),
+            )  # fmt: skip
+            progress.send(rehearse(ready, calls, asks_activity=options.url is not None and not options.yes))
+            raise Rehearsed
         workspace = workspace_of(ready, restore, load_connections, on_failure)
         stack.enter_context(workspace)
         if not isinstance(runner, MasterRunner):
@@ -85,12 +100,17 @@ def set_up(
         workers = Workers(runner, ready.run.plan.users)
         generator = LocustGenerator(
             workers, ready.url, ready.run.setting, Conversation(runner, workers, progress), kinds_of(tasks),
-            lambda: workspace.work(restore), load_connections,
+            lambda: workspace.work(restore), load_connections, _patience(options, ready.private, progress),
         )  # fmt: skip
         stack.enter_context(closing(generator))
         writer = RunWriter(ready.path, ready.run.setting, resume=options.resume is not None)
         notes = (*ready.notes, *_unrestored(ready.run.setting.schema, tasks))
         yield ReadySweep(ready.run, notes, workers, generator, stack.enter_context(writer))
+
+
+def _patience(options: SweepOptions, private: PrivateServer | None, progress: ProgressPipe) -> Patience:
+    seconds = DEFAULT_SECONDS if options.wait_for_server_seconds is None else options.wait_for_server_seconds
+    return Patience(seconds, private, progress)
 
 
 def _unrestored(schema: str | None, tasks: Tasks) -> tuple[str, ...]:
@@ -110,19 +130,20 @@ def _own_worker(environment: Environment, tasks: Tasks, workload: Workload, read
 
 def _make_tables(environment: Environment, tasks: Tasks, workspace: Workspace, restore: Callable[[Any], None]) -> None:
     """Make the tables of every user class; then one user of each class starts, tries each task, and stops."""
-
-    def try_out(cursor: Any) -> None:
-        for user_class, pairs in tasks.items():
-            with _blaming(user_class):
-                user = user_class(environment)
-                user.on_start()
-                for task in dict.fromkeys(task for _, task in pairs):
-                    task(user, cursor)
-                user.on_stop()
-
     workspace.make_tables(lambda cursor: _call_each("prepare", tasks, cursor))
     workspace.work(restore)
-    workspace.work(try_out)
+    workspace.work(lambda cursor: _try_out(environment, tasks, cursor))
+
+
+def _try_out(environment: Environment, tasks: Tasks, cursor: Any) -> None:
+    """Let one user of each class start, try each of its tasks, and stop."""
+    for user_class, pairs in tasks.items():
+        with _blaming(user_class):
+            user = user_class(environment)
+            user.on_start()
+            for task in dict.fromkeys(task for _, task in pairs):
+                task(user, cursor)
+            user.on_stop()
 
 
 def _call_each(name: str, user_classes: Iterable[type[PoolUser]], cursor: Any) -> None:
@@ -140,14 +161,14 @@ def _function(user_class: type[PoolUser], name: str) -> Any:
 
 @contextmanager
 def _blaming(user_class: type[PoolUser]) -> Iterator[None]:
-    """Turn an exception of the workload into BadInput with its line, and of a lost server into WorkFailed."""
+    """Turn an exception of the workload into BadInput with its line, and of a lost server into ServerGone."""
     try:
         yield
     except PoolsizeError:
         raise
     except Exception as error:
         if isinstance(error, pymysql.MySQLError) and is_server_gone(error):
-            raise WorkFailed(f"the server went away: {error.args[-1]}") from error
+            raise ServerGone(f"the server went away ({error.args[-1]})") from error
         raise BadInput(f"workload {user_class.__name__}: {located(error)}{_missing_table(error)}") from error
 
 

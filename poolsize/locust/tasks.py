@@ -34,12 +34,19 @@ def tasks_of(environment: Environment) -> Tasks:
     if environment.parsed_options and environment.parsed_options.equal_weights:
         environment.assign_equal_weights()  # Locust does it later, once more
     environment._filter_tasks_by_tags()
-    return {user_class: _named(user_class, alone=len(classes) == 1) for user_class in pool_users}
+    tasks = {user_class: _named(user_class, alone=len(classes) == 1) for user_class in pool_users}
+    _require_divided(tasks)
+    return tasks
 
 
 def kinds_of(tasks: Tasks) -> tuple[str, ...]:
     """Return the names of the kinds of transactions, each once."""
     return tuple(dict.fromkeys(name for pairs in tasks.values() for name, _ in pairs))
+
+
+def pool_shares_of(tasks: Tasks) -> dict[str, float]:
+    """Return name of a user class -> the part of the connections that is its own pool, of the classes that have one."""
+    return {user_class.__name__: user_class.pool_share for user_class in tasks if user_class.pool_share is not None}
 
 
 def sets_wait_time(user_class: type[User]) -> bool:
@@ -68,6 +75,18 @@ def _pool_user(user_class: type[User]) -> type[PoolUser]:
     for hook in ("on_start", "on_stop"):
         _require_hook(name, hook, getattr(user_class, hook))
     return user_class
+
+
+def _require_divided(tasks: Tasks) -> None:
+    """Raise BadInput for parts of the pool that do not add up to the whole."""
+    shares = pool_shares_of(tasks)
+    for name, share in shares.items():
+        if not isinstance(share, int | float) or not 0 < share <= 1:
+            raise BadInput(f"{name}.pool_share is {share!r}: write a part of the connections, such as 0.25")
+    total, others = sum(shares.values()), len(tasks) - len(shares)
+    if shares and (total > 1 - 1e-9 if others else abs(total - 1) > 1e-9):
+        rest = "leave connections to the classes without a pool_share" if others else "let the parts add up to 1"
+        raise BadInput(f"the values of pool_share ({', '.join(shares)}) add up to {total:g}: {rest}")
 
 
 def _require_task(class_name: str, task: Any) -> None:

@@ -21,11 +21,14 @@ class PoolUser(User):
     Connections autocommit; a workload that needs a transaction of several statements executes BEGIN and COMMIT.
     Every `cursor` is a PyMySQL cursor in poolsize's own schema, or in the schema of the user's that the sweep names.
     wait_time: the pause of a user between transactions, as in every locustfile.
+    pool_share: part of the connections that is a pool of this class alone, such as 0.25; None to take connections from
+    the pool that all such classes share.
     load_worker: the worker of this process, which runs the users.
     """
 
     abstract = True
     wait_time = constant(0)
+    pool_share: ClassVar[float | None] = None
     load_worker: ClassVar["LocustWorker"]
 
     @classmethod

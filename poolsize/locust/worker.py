@@ -13,6 +13,7 @@ from poolsize.errors import WorkFailed
 from poolsize.load.behavior import Behavior
 from poolsize.load.calibration import calibrate
 from poolsize.load.outstanding import OutstandingSecond
+from poolsize.load.pools import SHARED
 from poolsize.load.recorder import WorkerSecond
 from poolsize.load.step_gate import StepGate
 from poolsize.load.step_seconds import ReportedSecond
@@ -36,8 +37,8 @@ from poolsize.locust.messages import (
     decode,
     encode,
 )
-from poolsize.locust.tasks import Tasks, kinds_of, sets_wait_time
-from poolsize.target.connection import database_url, schema_in
+from poolsize.locust.tasks import Tasks, kinds_of, pool_shares_of, sets_wait_time
+from poolsize.target.connection import ServerGone, database_url, schema_in
 
 if TYPE_CHECKING:
     from poolsize.locust.user import PoolUser
@@ -68,6 +69,7 @@ class LocustWorker:
         self._runner = environment.runner
         self._tasks = tasks
         self._kinds = kinds_of(tasks)
+        self._pool_shares = pool_shares_of(tasks)
         self._workload_sha256 = workload_sha256
         self._own_url = own_url
         self._name = worker_name(environment.runner)
@@ -85,7 +87,8 @@ class LocustWorker:
     def run_user(self, user: "PoolUser") -> NoReturn:
         """Let a user take part in every step, until Locust kills its greenlet."""
         tasks = tuple((kind, MethodType(task, user)) for kind, task in self._tasks[type(user)])
-        behavior = Behavior(tasks, user.wait_time if sets_wait_time(type(user)) else None)
+        pool = type(user).__name__ if type(user).__name__ in self._pool_shares else SHARED
+        behavior = Behavior(tasks, user.wait_time if sets_wait_time(type(user)) else None, pool)
         while True:
             self._gate.take_part(behavior)
 
@@ -110,7 +113,7 @@ class LocustWorker:
             except Superseded:
                 continue
             except WorkFailed as error:
-                self._fail(str(error))
+                self._reply(Failed(str(error), isinstance(error, ServerGone)))
             except Exception as error:
                 self._fail(f"{type(error).__name__}: {error}")
 
@@ -126,7 +129,7 @@ class LocustWorker:
         reporting = Reporting(self._on_second, self._fail, request_observer(self._environment))
         share = order.shares[self._name]
         url = self._url(order.private_url, share.schema)
-        with WorkerStep(url, share, self._gate, self._kinds, reporting) as step:
+        with WorkerStep(url, share, self._gate, self._kinds, self._pool_shares, reporting) as step:
             self._reply(Opened(step.connection_ids))
             self._wait_for(Start)
             step.begin()

@@ -17,16 +17,25 @@ STOPPING_SECONDS = 5
 """The longest time in which workers stop their users, beside Locust's stop timeout."""
 
 
+def forked_workers() -> list[psutil.Process]:
+    """Return the workers that Locust has forked from this process, and that have not ended."""
+    master, forked = psutil.Process(), []
+    for child in master.children():
+        with suppress(psutil.Error):  # it has ended meanwhile
+            # A forked process has its parent's command line, the private server one of its own.
+            if child.cmdline() == master.cmdline() and child.status() != psutil.STATUS_ZOMBIE:
+                forked.append(child)
+    return forked
+
+
 def end_forked_workers() -> None:
     """End the workers that Locust has forked from this process.
 
     When the sweep does not begin, Locust does not end them, and they wait a minute for their master.
     """
-    master = psutil.Process()
-    for child in master.children():
-        with suppress(psutil.Error):  # it has ended meanwhile
-            if child.cmdline() == master.cmdline():  # forked; the private server has a command line of its own
-                child.terminate()
+    for worker in forked_workers():
+        with suppress(psutil.Error):
+            worker.terminate()
 
 
 class Workers:
@@ -84,9 +93,17 @@ class Workers:
         self._wait("the remaining workers did not take over the users of a lost worker")
 
     def _wait(self, problem: str, look: Callable[[], None] = lambda: None) -> None:
-        deadline = monotonic() + PATIENCE_SECONDS
+        deadline, missing = monotonic() + PATIENCE_SECONDS, self._missing
         while self._runner.user_count < self._users:
             if monotonic() > deadline:
                 raise WorkFailed(problem)
             look()
+            if self._missing > missing:  # a worker is lost: the others take over its users
+                missing = self._missing
+                self._runner.start(self._users, spawn_rate=self._users)
             gevent.sleep(0.1)
+
+    @property
+    def _missing(self) -> int:
+        """The number of workers of which the master no longer hears."""
+        return len(self._runner.clients.missing) if isinstance(self._runner, MasterRunner) else 0

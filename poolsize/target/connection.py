@@ -11,17 +11,22 @@ from pymysql.constants import CR, ER
 from sqlalchemy import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
-from poolsize.errors import BadInput
+from poolsize.errors import BadInput, WorkFailed
 from poolsize.facts.server import host_and_port
 from poolsize.facts.ssl_mode import SslMode
 from poolsize.target.encryption import connect_arguments, with_encryption, with_known_keys
+from poolsize.target.shared_tls import SharedTlsConnection
+from poolsize.target.vanished_peer import notice_vanishing
 
 DRIVER = "mysql+pymysql"
 ACCEPTED = ("mysql", "mariadb", "mysql+pymysql", "mariadb+pymysql")
 SESSION_SETTINGS = "SET SESSION wait_timeout = 604800, lock_wait_timeout = 30"
 """poolsize's own connections are idle during steps, and must not wait long for locks of another transaction."""
 ACCESS_DENIED = {1044, 1045, 1698}
-CANNOT_CONNECT = {2002, 2003}
+CANNOT_CONNECT = {1053, 2002, 2003, 2013}
+TOO_MANY = {1040, 1203}
+HANDSHAKE_SECONDS = 20
+"""The longest time until a server that accepts a connection says something."""
 ERROR_KINDS = {
     1040: "too_many_connections",
     1203: "too_many_connections",
@@ -32,6 +37,18 @@ ERROR_KINDS = {
     2006: "server_gone",
     2013: "server_gone",
 }
+
+
+class NoAnswer(BadInput):
+    """No server answers at the URL, or it has no room now. reason: in the server's or the driver's words."""
+
+    def __init__(self, message: str, reason: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+class ServerGone(WorkFailed):
+    """The server went away, or the connection to it, which was open before."""
 
 
 def database_url(text: str) -> URL:
@@ -101,16 +118,34 @@ def given_host(url: URL) -> str | None:
 def connect(url: URL, schema: str | None = None) -> Any:
     """Return a new PyMySQL connection that autocommits. schema: the current schema, or None.
 
-    Raises BadInput when the server can't be reached, refuses the account, or is not encrypted as the URL asks.
+    Raises BadInput when the server refuses the account, or is not encrypted as the URL asks; its kind NoAnswer when no
+    server can be reached.
     """
     bare, encryption = connect_arguments(url)
     _, arguments = bare.get_dialect()().create_connect_args(bare.set(database=schema))
     try:
-        return pymysql.connect(**arguments, **encryption, autocommit=True, init_command=SESSION_SETTINGS)
+        connection = SharedTlsConnection(
+            **arguments, **encryption, autocommit=True, init_command=SESSION_SETTINGS, read_timeout=HANDSHAKE_SECONDS
+        )
     except pymysql.MySQLError as error:
         raise _refused(url, error) from None
     except (TypeError, ValueError, OSError) as error:
         raise BadInput(f"`url`: PyMySQL does not take its options: {error}") from None
+    notice_vanishing(connection)
+    connection._read_timeout = None  # statements may take longer, and PyMySQL has no public name for it
+    return connection
+
+
+@contextmanager
+def naming_failures() -> Iterator[None]:
+    """Raise the errors of a server that answered before as WorkFailed; as ServerGone where the server is gone."""
+    try:
+        yield
+    except NoAnswer as error:
+        raise ServerGone(f"the server went away ({error.reason})") from None
+    except pymysql.MySQLError as error:
+        failure = ServerGone if is_server_gone(error) else WorkFailed
+        raise failure(f"the server failed ({error_kind(error)}): {error.args[-1]}") from None
 
 
 def is_server_gone(error: BaseException) -> bool:
@@ -148,5 +183,7 @@ def _refused(url: URL, error: pymysql.MySQLError) -> BadInput:
         anonymous = "; an anonymous account ''@'localhost' may hide yours" if "@'localhost'" in str(text) else ""
         return BadInput(f"`url`: the server refuses {account} ({text}): check the user and the password{anonymous}")
     if number in CANNOT_CONNECT:
-        return BadInput(f"`url`: no server answers at {account} ({text}): check host and port, and that it runs")
-    return BadInput(f"`url`: connecting as {account} failed: {text or error}")
+        message = f"`url`: no server answers at {account} ({text}): check host and port, and that it runs"
+        return NoAnswer(message, str(text))
+    message = f"`url`: connecting as {account} failed: {text or error}"
+    return NoAnswer(message, str(text)) if number in TOO_MANY else BadInput(message)

@@ -1,8 +1,7 @@
 """A schema with the user's own data, in which a sweep creates and drops nothing by itself."""
 
 from collections.abc import Callable, Collection
-from contextlib import ExitStack, closing, suppress
-from time import monotonic, sleep
+from contextlib import ExitStack, closing
 from types import TracebackType
 from typing import Any, Self
 
@@ -10,14 +9,12 @@ import pymysql
 from sqlalchemy import URL
 
 from poolsize.errors import BadInput, PoolsizeError, WorkFailed
-from poolsize.facts.server import connection_ids
 from poolsize.target.connection import connect
+from poolsize.target.ended_connections import ServerProcess, end_abandoned
 from poolsize.target.held_locks import HeldLocks
 
 MISSING = 1049
 NOT_ALLOWED = {1044, 1045}
-KILLED_SECONDS = 30
-"""The longest time that the server may take to roll back the transactions of an interrupted step."""
 
 
 class ExistingSchema:
@@ -56,6 +53,7 @@ class ExistingSchema:
             try:
                 with locks.cursor() as cursor:
                     cursor.execute(f"USE `{self.name}`")
+                    self._server = ServerProcess.of(cursor)
             except pymysql.MySQLError as error:
                 raise self._explained(error) from None
             if not locks.take(f"poolsize {self.name}"):  # schemas whose names begin with 55 equal characters share it
@@ -94,16 +92,11 @@ class ExistingSchema:
             task(cursor)
 
     def _end_load(self) -> None:
-        """Kill the connections of an interrupted step, and wait until the server has rolled back their transactions."""
-        deadline = monotonic() + KILLED_SECONDS
+        """End the connections of an interrupted step. Raises WorkFailed when another server answers by now."""
         with self._locks.cursor() as cursor:
-            while remaining := connection_ids(cursor).intersection(self._load_connections):
-                if monotonic() > deadline:
-                    raise WorkFailed(f"{len(remaining)} of the workers' connections did not end")
-                for identifier in remaining:
-                    with suppress(pymysql.MySQLError):  # it has ended meanwhile
-                        cursor.execute(f"KILL {identifier}")
-                sleep(0.05)
+            if (now := ServerProcess.of(cursor)).address != self._server.address:
+                raise WorkFailed(f"another server answers: {now.address}, in place of {self._server.address}")
+            end_abandoned(cursor, self._load_connections, self._server)
 
     def _explained(self, error: pymysql.MySQLError) -> PoolsizeError:
         """Return the error that explains why the schema can't be used."""

@@ -1,7 +1,8 @@
 """Named locks on the server that a sweep holds to its end, also when it loses the session that holds them."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
+from dataclasses import dataclass
 from threading import Event, RLock, Thread
 from typing import Any, Self
 
@@ -9,8 +10,10 @@ import pymysql
 from sqlalchemy import URL
 
 from poolsize.errors import BadInput, PoolsizeError, WorkFailed
-from poolsize.target.connection import connect
+from poolsize.target.connection import NoAnswer, ServerGone, connect
+from poolsize.target.ended_connections import ServerProcess, end_abandoned
 
+GET_LOCK = "SELECT GET_LOCK(%s, %s)"
 LONGEST_NAME = 64
 """Longest name that MySQL accepts."""
 BEAT_SECONDS = 1.0
@@ -30,6 +33,8 @@ class HeldLocks:
         self._url = url
         self._names: list[str] = []
         self._session = connect(url)
+        with self._session.cursor() as cursor:
+            self._held_by = _Holder.of(cursor)
         self._in_use = RLock()
         self._ended = Event()
         self._beating = Thread(target=self._beat, daemon=True)
@@ -41,7 +46,8 @@ class HeldLocks:
     def __exit__(self, *_: object) -> None:
         self._ended.set()
         self._beating.join()
-        self._session.close()
+        with suppress(pymysql.MySQLError):  # closed by the server
+            self._session.close()
 
     def take(self, name: str) -> bool:
         """Take a lock, and return whether no other session has it."""
@@ -55,7 +61,7 @@ class HeldLocks:
     def cursor(self) -> Iterator[Any]:
         """Yield a cursor of the session that holds the locks.
 
-        Raises WorkFailed when another sweep has a lock, or when the server is gone.
+        Raises WorkFailed when another sweep has a lock, and ServerGone when the server is gone.
         """
         with self._in_use:
             self._renew()
@@ -63,19 +69,34 @@ class HeldLocks:
                 yield cursor
 
     def _renew(self) -> None:
-        """Take the locks again in a new session, the last one first, if the session is lost."""
+        """Take the locks again in a new session, the last one first, if the session is lost.
+
+        The server may still have the lost session with the locks, because nothing told it that the network was cut.
+        """
         if _answers(self._session):
             return
         with suppress(pymysql.MySQLError):
             self._session.close()
+        with ExitStack() as stack:
+            session = stack.enter_context(closing(self._connected()))
+            with session.cursor() as cursor:
+                held_by = _Holder.of(cursor)
+                end_abandoned(cursor, {self._held_by.connection_id}, self._held_by.server)
+                if not all(get_lock(cursor, name, RETAKE_SECONDS) for name in self._names):
+                    raise WorkFailed(
+                        "the server ended the session that held this sweep's lock, and another sweep began"
+                    )
+            stack.pop_all()
+        self._session, self._held_by = session, held_by
+
+    def _connected(self) -> Any:
+        """Return a new session. Raises ServerGone when no server answers, WorkFailed when it refuses the account."""
         try:
-            self._session = connect(self._url)
-        except BadInput as error:  # it could be reached before
-            raise WorkFailed(f"the server went away: {error}") from None
-        with self._session.cursor() as cursor:
-            if not all(get_lock(cursor, name, RETAKE_SECONDS) for name in self._names):
-                self._session.close()
-                raise WorkFailed("the server ended the session that held this sweep's lock, and another sweep began")
+            return connect(self._url)
+        except NoAnswer as error:
+            raise ServerGone(f"the server went away ({error.reason})") from None
+        except BadInput as error:
+            raise WorkFailed(f"the server refuses a connection that it accepted before: {error}") from None
 
     def _beat(self) -> None:
         while not self._ended.wait(BEAT_SECONDS):
@@ -83,9 +104,22 @@ class HeldLocks:
                 self._renew()
 
 
+@dataclass(frozen=True)
+class _Holder:
+    """The session that holds the locks: its id, and the server."""
+
+    connection_id: int
+    server: ServerProcess
+
+    @classmethod
+    def of(cls, cursor: Any) -> Self:
+        cursor.execute("SELECT CONNECTION_ID()")
+        return cls(int(cursor.fetchone()[0]), ServerProcess.of(cursor))
+
+
 def get_lock(cursor: Any, name: str, seconds: float) -> bool:
     """Take a lock in a cursor's session, and return whether it was free within so many seconds."""
-    cursor.execute("SELECT GET_LOCK(%s, %s)", (name[:LONGEST_NAME], seconds))
+    cursor.execute(GET_LOCK, (name[:LONGEST_NAME], seconds))
     return bool(cursor.fetchone() == (1,))
 
 

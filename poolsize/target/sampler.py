@@ -12,6 +12,7 @@ import pymysql
 from gevent.event import Event
 from sqlalchemy import URL
 
+from poolsize.facts.sockets import most_time_wait_sockets, outgoing_ports, time_wait_sockets
 from poolsize.facts.status import increases_per_second, read_status
 from poolsize.target.connection import connect
 from poolsize.target.encryption import is_local
@@ -40,6 +41,7 @@ class Sampler:
         url: of the server, or None where an application's database is not known.
         read_application: returns the counters of the application that is measured, or None without one.
         """
+        self._url = url
         self._connection = connect(url) if url is not None else None
         self._process = server_process(url) if url is not None else None
         self._read_application = read_application
@@ -89,11 +91,19 @@ class Sampler:
         """The server's id of the sampler's own connection; empty without a server."""
         return {self._connection.thread_id()} if self._connection is not None else set()
 
+    def reconnect(self) -> None:
+        """Connect to the server anew, whose process may be another now. Raises BadInput when it can't be reached."""
+        if self._url is not None:
+            connection, process = connect(self._url), server_process(self._url)
+            self.close()
+            self._connection, self._process = connection, process
+
     def close(self) -> None:
         """Stop sampling, and close the connection."""
         self.stop()
         if self._connection is not None:
-            self._connection.close()
+            with suppress(pymysql.MySQLError):  # closed by the server
+                self._connection.close()
 
     def _sample(self) -> None:
         started = monotonic()
@@ -117,14 +127,25 @@ class Sampler:
         return counters | of_application | self._machine_counters()
 
     def _machine_counters(self) -> dict[str, float]:
-        """Return the speed of this machine's cores since the last call, and the steal, where they can be measured."""
+        """Return the speed of this machine's cores since the last call, the steal and the ports, where known."""
         speed, steal = self._probe.take(), getattr(psutil.cpu_times(), "steal", None)
-        counters = {"machine_speed": speed, "machine_steal": steal}
+        counters = {
+            "machine_speed": speed,
+            "machine_steal": steal,
+            "machine_ports": outgoing_ports(),
+            "machine_time_wait": time_wait_sockets(),
+            "machine_time_wait_limit": most_time_wait_sockets(),
+        }
         return {name: float(value) for name, value in counters.items() if value is not None}
 
     def _process_counters(self) -> Iterable[tuple[str, Callable[[], float | None]]]:
         """Return each counter of a process on this machine: its name, and the function that reads it."""
-        process, machine = self._process, (("machine_cpu", _machine_cpu_seconds), ("machine_cores", _machine_cores))
+        process = self._process
+        machine = (
+            ("machine_cpu", _machine_cpu_seconds),
+            ("machine_interrupts", _interrupts_seconds),
+            ("machine_cores", _machine_cores),
+        )
         if process is None and self._read_application is None:
             return
         yield from machine
@@ -133,6 +154,7 @@ class Sampler:
         yield from (
             ("process_cpu", lambda: float(sum(process.cpu_times()[:2]))),
             ("process_cores", lambda: float(len(process.cpu_affinity()))),
+            ("process_memory_bytes", lambda: float(process.memory_info().rss)),
             ("process_context_switches", lambda: _context_switches(process)),
             ("process_written_bytes", lambda: float(process.io_counters().write_bytes)),
         )
@@ -218,6 +240,11 @@ def _machine_cores() -> float:
 def _machine_cpu_seconds() -> float:
     times = psutil.cpu_times()
     return float(sum(getattr(times, kind, 0.0) for kind in BUSY))
+
+
+def _interrupts_seconds() -> float:
+    times = psutil.cpu_times()
+    return float(getattr(times, "irq", 0.0) + getattr(times, "softirq", 0.0))
 
 
 def _rounded(value: float | None) -> float | None:

@@ -25,6 +25,19 @@ LOCK = "poolsize"
 """The lock that admits a sweep. A sweep also holds a lock of its own as long as it lives: its owner's entry."""
 WATCH_SECONDS = 6
 """An owner without its lock for so long is dead: a living one takes the lock again within BEAT_SECONDS."""
+READ_MARK = f"SELECT name FROM {OWN_SCHEMA}.{MARK}"
+DROP_MARK = f"DROP TABLE IF EXISTS {OWN_SCHEMA}.{MARK}"
+LOOK_FOR_SCHEMA = f"SHOW DATABASES LIKE '{OWN_SCHEMA}'"
+CREATE_SCHEMA = f"CREATE DATABASE {OWN_SCHEMA} CHARACTER SET utf8mb4"
+CREATE_MARK = f"CREATE TABLE {OWN_SCHEMA}.{MARK} (name VARCHAR(64) PRIMARY KEY)"
+MARK_OWNER = f"INSERT INTO {OWN_SCHEMA}.{MARK} VALUES (%s)"
+LIST_TABLES = f"SHOW TABLES FROM {OWN_SCHEMA}"
+MARK_TABLE = f"INSERT IGNORE INTO {OWN_SCHEMA}.{MARK} VALUES (%s)"
+IGNORE_FOREIGN_KEYS = "SET SESSION foreign_key_checks = 0"
+DROP_TABLE = f"DROP TABLE IF EXISTS {OWN_SCHEMA}.`{{table}}`"
+DROP_VIEW = f"DROP VIEW IF EXISTS {OWN_SCHEMA}.`{{table}}`"
+DROP_MADE_MARK = f"DROP TABLE {OWN_SCHEMA}.{MARK}"
+DROP_SCHEMA = f"DROP DATABASE {OWN_SCHEMA}"
 NOT_THERE = {1049, 1146}
 NOT_ALLOWED = {1044, 1045, 1142, 1227}
 
@@ -116,7 +129,7 @@ class _ListingCursor(Cursor):  # type: ignore[misc]  # PyMySQL has no types
         """List the tables that were not there before."""
         with self.connection.cursor(Cursor) as cursor:
             made = [(name,) for name in _tables(cursor) if name not in self.before]
-            cursor.executemany(f"INSERT IGNORE INTO {OWN_SCHEMA}.{MARK} VALUES (%s)", made)
+            cursor.executemany(MARK_TABLE, made)
 
 
 def _listing(connection: Any, before: Sequence[str]) -> _ListingCursor:
@@ -153,27 +166,27 @@ def _refuse_living_owner(cursor: Any) -> None:
 def _make(cursor: Any, owner: str) -> None:
     """Mark the schema as in use; make it where it is missing. Raises BadInput when it holds tables of others."""
     _require_drop(cursor)
-    missing = not cursor.execute(f"SHOW DATABASES LIKE '{OWN_SCHEMA}'")
+    missing = not cursor.execute(LOOK_FOR_SCHEMA)
     if missing:
-        cursor.execute(f"CREATE DATABASE {OWN_SCHEMA} CHARACTER SET utf8mb4")
+        cursor.execute(CREATE_SCHEMA)
     elif foreign := _tables(cursor):
         raise BadInput(
             f"the schema {OWN_SCHEMA} holds tables that poolsize did not make ({', '.join(foreign[:3])}): "
             "move them elsewhere, or drop what an interrupted sweep left; poolsize needs this schema for itself"
         )
-    cursor.execute(f"CREATE TABLE {OWN_SCHEMA}.{MARK} (name VARCHAR(64) PRIMARY KEY)")
+    cursor.execute(CREATE_MARK)
     entries = [(THE_SCHEMA,), (owner,)] if missing else [(owner,)]
     try:
-        cursor.executemany(f"INSERT INTO {OWN_SCHEMA}.{MARK} VALUES (%s)", entries)
+        cursor.executemany(MARK_OWNER, entries)
     except pymysql.MySQLError:
-        cursor.execute(f"DROP DATABASE {OWN_SCHEMA}" if missing else f"DROP TABLE {OWN_SCHEMA}.{MARK}")
+        cursor.execute(DROP_SCHEMA if missing else DROP_MADE_MARK)
         raise
 
 
 def _require_drop(cursor: Any) -> None:
     """Raise the server's error where the account may not drop tables, before there is one that it can't drop."""
     try:
-        cursor.execute(f"DROP TABLE IF EXISTS {OWN_SCHEMA}.{MARK}")
+        cursor.execute(DROP_MARK)
     except pymysql.MySQLError as error:
         if error.args[0] not in NOT_THERE:
             raise
@@ -184,12 +197,12 @@ def _clear(cursor: Any) -> None:
     marked = _marked(cursor)
     if marked is None:
         return
-    cursor.execute("SET SESSION foreign_key_checks = 0")
+    cursor.execute(IGNORE_FOREIGN_KEYS)
     for table in _tables(cursor):
         if table in marked:
-            cursor.execute(f"DROP TABLE IF EXISTS {OWN_SCHEMA}.`{table}`")
-            cursor.execute(f"DROP VIEW IF EXISTS {OWN_SCHEMA}.`{table}`")
-    cursor.execute(f"DROP TABLE {OWN_SCHEMA}.{MARK}")
+            cursor.execute(DROP_TABLE.format(table=table))
+            cursor.execute(DROP_VIEW.format(table=table))
+    cursor.execute(DROP_MADE_MARK)
     if THE_SCHEMA in marked:
         if remaining := _tables(cursor):
             logger.warning(
@@ -198,13 +211,13 @@ def _clear(cursor: Any) -> None:
                 ", ".join(remaining),
             )
         else:
-            cursor.execute(f"DROP DATABASE {OWN_SCHEMA}")
+            cursor.execute(DROP_SCHEMA)
 
 
 def _marked(cursor: Any) -> set[str] | None:
     """Return the entries of the mark; None where there is no mark."""
     try:
-        cursor.execute(f"SELECT name FROM {OWN_SCHEMA}.{MARK}")
+        cursor.execute(READ_MARK)
     except pymysql.MySQLError as error:
         if error.args[0] in NOT_THERE:
             return None
@@ -213,7 +226,7 @@ def _marked(cursor: Any) -> set[str] | None:
 
 
 def _tables(cursor: Any) -> list[str]:
-    cursor.execute(f"SHOW TABLES FROM {OWN_SCHEMA}")
+    cursor.execute(LIST_TABLES)
     return [name for (name,) in cursor.fetchall()]
 
 

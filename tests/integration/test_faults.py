@@ -5,14 +5,19 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import psutil
 import pytest
 
 from poolsize import load_run
+from poolsize.errors import BadInput
+from poolsize.sweep.next_step import remaining
+from poolsize.target import private_server as servers
 from poolsize.target.connection import connect, database_url
 from poolsize.target.private_server import PrivateServer, private_server
 from tests.conftest import FLAVORS, ROOT, Command, assert_swept, measured, mysqld
@@ -42,13 +47,64 @@ def url_of(server: PrivateServer) -> str:
     return url.render_as_string(hide_password=False)
 
 
+@dataclass
+class RestartedServer:
+    """A server of the test's own that goes away and comes back, at the same port with the same data."""
+
+    command: list[str]
+    url: str
+    process: "subprocess.Popen[bytes] | None" = None
+
+    def start(self, *options: str) -> None:
+        """Start, and return once it answers."""
+        self.process = subprocess.Popen(
+            [*self.command, *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+        )
+        assert_soon(lambda: answers(self.url))
+
+    def kill(self) -> None:
+        """End as by a loss of power."""
+        assert self.process is not None
+        self.process.kill()
+        self.process.wait()
+
+
+def answers(url: str) -> bool:
+    with suppress(BadInput):
+        connect(database_url(url)).close()
+        return True
+    return False
+
+
+@pytest.fixture(params=FLAVORS)
+def restarted_server(request: pytest.FixtureRequest) -> Iterator[RestartedServer]:
+    program = mysqld(request.param) or servers.find_mysqld()
+    mariadb = servers._is_mariadb(program)
+    with TemporaryDirectory(dir="/var/tmp") as name:  # its path is short enough for a socket's
+        folder, port = Path(name), servers.free_port()
+        (folder / "accounts.sql").write_text(
+            "CREATE USER IF NOT EXISTS loader@'127.0.0.1' IDENTIFIED BY 'not-a-secret';\n"
+            "GRANT ALL ON poolsize.* TO loader@'127.0.0.1';\n"
+        )
+        installer = servers._installer(program) if mariadb else None
+        subprocess.run(servers._install_command(program, installer, folder), check=True, capture_output=True)
+        command = servers._command(program, servers._settings(folder, port, 100, mariadb=mariadb))
+        server = RestartedServer(command, f"mysql://loader:not-a-secret@127.0.0.1:{port}/")
+        server.start()
+        try:
+            yield server
+        finally:
+            server.kill()
+
+
 @contextmanager
-def sweeping(server: PrivateServer, folder: Path, *options: str) -> Iterator["subprocess.Popen[str]"]:
+def sweeping(server: PrivateServer | RestartedServer, folder: Path, *options: str) -> Iterator["subprocess.Popen[str]"]:
     """A sweep that has stored a step."""
+    url = url_of(server) if isinstance(server, PrivateServer) else server.url
     run = folder / "a.jsonl"
     with subprocess.Popen(
         [POOLSIZE, "sweep", *SWEEP, "--step-time", "2s", "--repeats", "20", "--output", run.name, *options],
-        cwd=folder, env=os.environ | {"POOLSIZE_URL": url_of(server)}, text=True,
+        cwd=folder, env=os.environ | {"POOLSIZE_URL": url}, text=True,
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
     ) as sweep:  # fmt: skip
         try:
@@ -95,6 +151,40 @@ def test_a_lowered_limit_ends_the_sweep_and_resuming_goes_on(
     cursor.execute("SET GLOBAL max_connections = 100")
     assert_swept(poolsize("sweep", "--resume", "a.jsonl", url=url_of(own_server)))
     assert measured(load_run(run).steps[: len(kept)]) == measured(kept)
+
+
+@pytest.mark.parametrize("workers", [(), ("--processes", "2")], ids=["alone", "two workers"])
+def test_a_server_that_restarts_costs_the_step_under_way(
+    restarted_server: RestartedServer, tmp_path: Path, workers: tuple[str, ...]
+) -> None:
+    run = tmp_path / "a.jsonl"
+    with sweeping(restarted_server, tmp_path, "--repeats", "2", "--workload", "insert", *workers) as sweep:
+        before = load_run(run, torn_end=True).steps
+        restarted_server.kill()
+        time.sleep(1)
+        restarted_server.start()
+        _, errors = sweep.communicate(timeout=100)
+    assert sweep.returncode in {0, 1}, errors
+    assert "Waiting for the server, 60 seconds at most" in errors
+    assert "The step is measured again" in errors
+    after = load_run(run)
+    assert remaining(after) is None
+    assert measured(after.steps[: len(before)]) == measured(before)
+    assert not any("server_gone" in step.errors for step in after.steps)
+
+
+def test_a_server_that_stays_away_ends_the_sweep(restarted_server: RestartedServer, tmp_path: Path) -> None:
+    with sweeping(restarted_server, tmp_path, "--wait-for-server", "2s") as sweep:
+        restarted_server.kill()
+        assert_ended(sweep, tmp_path / "a.jsonl", "and did not come back within 2 s (--wait-for-server)")
+
+
+def test_another_server_that_answers_ends_the_sweep(restarted_server: RestartedServer, tmp_path: Path) -> None:
+    """As after a failover to a server with other settings, whose figures can't be compared."""
+    with sweeping(restarted_server, tmp_path) as sweep:
+        restarted_server.kill()
+        restarted_server.start("--innodb_flush_log_at_trx_commit=2")
+        assert_ended(sweep, tmp_path / "a.jsonl", "another server answers than before: durable was True")
 
 
 @pytest.mark.slow  # the master's port is the same for every sweep

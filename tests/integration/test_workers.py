@@ -1,7 +1,6 @@
 """Several workers, here and on machines of their own: the same answer, and a lost worker costs one step."""
 
 import os
-import shutil
 import subprocess
 import sys
 import time
@@ -16,14 +15,13 @@ from poolsize import analyze, load_run
 from poolsize.analysis.attempts import retried_steps
 from poolsize.runs.run import Run
 from poolsize.sweep.next_step import remaining
-from poolsize.target import private_server as servers
-from poolsize.target.connection import connect, database_url
-from poolsize.target.private_server import PrivateServer, private_server
+from poolsize.target.connection import database_url
+from poolsize.target.private_server import private_server
 from tests.conftest import ROOT, Command, assert_swept, assert_true_steps, curve_of, measured_again, page_line
+from tests.machines import IP, load_machines, server_for
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
 POOLSIZE = str(Path(sys.executable).with_name("poolsize"))
-IP = shutil.which("ip") or ""
 PAGE = "docs/how-to/distributed-load.md"
 PLATEAU = 2
 """Of `scan` on a server with two cores, whoever makes the load (test_sweep shows it for one process)."""
@@ -91,44 +89,6 @@ def replaced(words: list[str], others: dict[str, str]) -> list[str]:
     """A command of the README, with what this test needs in place of its examples."""
     assert set(others) <= set(words)
     return [others.get(word, word) for word in words]
-
-
-@contextmanager
-def load_machines(number: int) -> Iterator[list[tuple[str, str]]]:
-    """Network namespaces, each with a cable of its own to this machine: (name, this machine's address from there)."""
-    machines = [(f"poolsize{place}", f"10.213.{place}.1") for place in range(number)]
-    with ExitStack() as stack:
-        for place, (name, address) in enumerate(machines):
-            made = subprocess.run([IP, "netns", "add", name], capture_output=True, text=True, check=False)
-            if made.returncode:
-                pytest.skip(f"network namespaces can't be made here: {made.stderr.strip()}")
-            stack.callback(subprocess.run, [IP, "netns", "del", name], check=True)
-            # The kernel ends a deleted namespace's cable later, when its name may be needed again.
-            stack.callback(subprocess.run, [IP, "link", "del", name], check=False, capture_output=True)
-            for command in (
-                f"{IP} link add {name} type veth peer name eth0 netns {name}",
-                f"{IP} address add {address}/24 dev {name}",
-                f"{IP} link set {name} up",
-                f"{IP} -n {name} address add 10.213.{place}.2/24 dev eth0",
-                f"{IP} -n {name} link set eth0 up",
-                f"{IP} -n {name} link set lo up",
-            ):
-                subprocess.run(command.split(), check=True)
-        yield machines
-
-
-@contextmanager
-def server_for(machines: list[tuple[str, str]]) -> Iterator[PrivateServer]:
-    """A MariaDB that listens on the cables' ends too, with an account for those who come through them."""
-    addresses = ",".join(["127.0.0.1", *(address for _, address in machines)])
-    settings = servers._settings
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(servers, "_settings", lambda *a, **k: settings(*a, **k) | {"bind_address": addresses})
-        with private_server(None, {}, 60) as server:
-            with connect(database_url(server.url)).cursor() as cursor:
-                cursor.execute("CREATE USER loader@'%' IDENTIFIED BY 'remote'")
-                cursor.execute("GRANT ALL ON poolsize.* TO loader@'%'")
-            yield server
 
 
 @contextmanager

@@ -1,14 +1,18 @@
 """The names of database errors, what a refused URL shows, and the encryption that a URL asks for."""
 
+import ssl
 from pathlib import Path
 
 import pymysql
 import pytest
+from pymysql.connections import Connection
 
 from poolsize.errors import BadInput
 from poolsize.facts.ssl_mode import SslMode
+from poolsize.load.worker_connection import WorkerConnection
 from poolsize.target.connection import database_url, encrypted_url, error_kind, schema_in
 from poolsize.target.encryption import ssl_mode
+from poolsize.target.shared_tls import SharedTlsConnection
 
 
 @pytest.mark.parametrize(
@@ -79,3 +83,12 @@ def test_options_of_encryption_replace_those_of_the_url() -> None:
     url = database_url(text)
     assert (url.password, schema_in(text), ssl_mode(url)) == ("a@b", "tasks", "verify-ca")
     assert url.query == {"ssl-mode": "verify-ca", "ssl-ca": "my ca.pem", "charset": "utf8mb4"}
+
+
+def test_connections_share_pymysqls_tls_context_but_not_a_context_of_the_urls() -> None:
+    """PyMySQL reads the system's authorities for each context, 50 ms of CPU time."""
+    first, second = SharedTlsConnection(defer_connect=True), WorkerConnection(defer_connect=True)
+    assert first.ctx is second.ctx
+    assert first.ctx.verify_mode == Connection(defer_connect=True).ctx.verify_mode
+    own = ssl.create_default_context()
+    assert WorkerConnection(defer_connect=True, ssl=own).ctx is own

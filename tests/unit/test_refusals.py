@@ -12,6 +12,7 @@ from poolsize.facts.server import host_and_port, read_server
 from poolsize.present.text.recommendation import recommendation_text
 from poolsize.runs.store import RunWriter
 from poolsize.sweep import replay_run
+from poolsize.target import connection
 from poolsize.target.connection import connect, database_url
 from tests.conftest import EXAMPLES, Command, a_run
 
@@ -163,7 +164,7 @@ def test_an_ipv6_address_is_printed_in_brackets(monkeypatch: pytest.MonkeyPatch)
     def refuse(**_: object) -> None:
         raise pymysql.OperationalError(2003, "refused")
 
-    monkeypatch.setattr(pymysql, "connect", refuse)
+    monkeypatch.setattr(connection, "SharedTlsConnection", refuse)
     with pytest.raises(BadInput, match=r"me@\[2001:db8::7\]:3307 \(refused\)"):
         connect(database_url("mysql://me:secret@[2001:db8::7]:3307/"))
     rows = (("hostname", "fe80::1"), ("port", "3306"), ("version", "8.0"), ("max_connections", "9"))

@@ -9,7 +9,7 @@ import gevent.event
 import pytest
 from sqlalchemy import URL
 
-from poolsize.load import worker_step
+from poolsize.load import pools
 from poolsize.load.behavior import Behavior, Transaction
 from poolsize.load.calibration import IdleConnection
 from poolsize.load.fair_queue import FairQueuePool
@@ -67,7 +67,7 @@ class Worker:
             self.failures.append,
             lambda kind, _, error: self.seen.append((kind, error)),
         )
-        return WorkerStep(url, share, self.gate, kinds, reporting)
+        return WorkerStep(url, share, self.gate, kinds, {}, reporting)
 
     def _on_second(self, _index: int, second: "WorkerSecond", _outstanding: OutstandingSecond, unserved: int) -> None:
         self.seconds.append(second)
@@ -81,7 +81,7 @@ class Worker:
 
 @pytest.fixture(autouse=True)
 def idle_pools(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worker_step, "open_pool", lambda _url, _schema, size, *_: idle_pool(size))
+    monkeypatch.setattr(pools, "open_pool", lambda _url, _schema, size, *_: idle_pool(size))
 
 
 def short(_cursor: Any) -> None:

@@ -1,0 +1,62 @@
+"""The start of a sweep with several workers, before the users run: whatever dies then, the rest ends soon."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import psutil
+import pytest
+
+from poolsize import load_run
+from poolsize.sweep.next_step import remaining
+
+pytestmark = [pytest.mark.server, pytest.mark.slow]
+POOLSIZE = str(Path(sys.executable).with_name("poolsize"))
+ENDED_SECONDS = 60
+
+
+@contextmanager
+def forked(run: Path) -> Iterator[tuple["subprocess.Popen[str]", list[psutil.Process]]]:
+    """A sweep whose Locust has just forked two workers, and the processes: Locust, then the workers."""
+    command = [
+        POOLSIZE, "sweep", "--workload", "insert", "--pool-sizes", "1,2", "--users", "8", "--step-time", "1s",
+        "--warm-up", "0", "--processes", "2", "--output", str(run),
+    ]  # fmt: skip
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as sweep:
+        found: list[psutil.Process] = []
+        while len(found) < 3 and sweep.poll() is None:
+            with suppress(psutil.Error):
+                family = psutil.Process(sweep.pid).children(recursive=True)
+                found = [each for each in family if "poolsize.locust" in each.cmdline()]
+        try:
+            yield sweep, found
+        finally:
+            sweep.kill()
+            for each in found:
+                with suppress(psutil.Error):
+                    each.kill()
+
+
+def test_a_worker_that_is_killed_ends_the_sweep_or_costs_nothing(tmp_path: Path) -> None:
+    """Killed before Locust knows it, or just after."""
+    run = tmp_path / "a.jsonl"
+    with forked(run) as (sweep, (_, worker, _)):
+        worker.kill()
+        _, errors = sweep.communicate(timeout=ENDED_SECONDS)
+    assert sweep.returncode in {0, 1}, errors
+    if sweep.returncode:
+        assert "a worker was killed before the first step" in errors
+    else:
+        assert remaining(load_run(run)) is None
+
+
+def test_locust_ends_with_the_process_that_started_it(tmp_path: Path) -> None:
+    """A worker that stands still keeps Locust waiting."""
+    with forked(tmp_path / "a.jsonl") as (sweep, (locust, worker, _)):
+        worker.suspend()
+        time.sleep(3)  # until Locust waits
+        sweep.kill()
+        assert not psutil.wait_procs([locust], timeout=ENDED_SECONDS)[1]

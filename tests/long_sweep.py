@@ -1,0 +1,54 @@
+"""The memory of a long sweep: 500 steps of a second, and what the sweep's processes grew by.
+
+    python -m tests.long_sweep [STEPS]    (500)
+
+The growth is counted from the 20th step on; until then the processes load what they need.
+"""
+
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+
+POOLSIZE = str(Path(sys.executable).with_name("poolsize"))
+SETTLED_STEPS = 20
+MOST_GROWTH_MB = 30.0
+
+
+def main(steps: int) -> int:
+    """Sweep, print the growth, and return 1 where it is too much."""
+    with tempfile.TemporaryDirectory() as folder:
+        run = Path(folder) / "a.jsonl"
+        with subprocess.Popen(
+            [POOLSIZE, "sweep", "--workload", "select_one", "--pool-sizes", "1,2", "--users", "8", "--warm-up", "0",
+             "--step-time", "1s", "--repeats", str(steps // 2), "--output", str(run)],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        ) as sweep:  # fmt: skip
+            first = last = 0.0
+            while sweep.poll() is None:
+                stored = run.read_bytes().count(b'{"step"') if run.exists() else 0
+                if (memory := _memory_mb(sweep.pid)) and stored >= SETTLED_STEPS:
+                    first, last = first or memory, memory
+                time.sleep(2)
+        stored = run.read_bytes().count(b'{"step"')
+    print(
+        f"{stored} steps: {first:.1f} MB after {SETTLED_STEPS} steps, {last:.1f} MB at the end, {last - first:+.1f} MB"
+    )
+    return int(last - first > MOST_GROWTH_MB or stored < steps)
+
+
+def _memory_mb(pid: int) -> float:
+    """Return the resident memory of poolsize and Locust, in MB; not of the server."""
+    memory = 0.0
+    with suppress(psutil.Error):
+        for process in (psutil.Process(pid), *psutil.Process(pid).children()):
+            memory += process.memory_info().rss / 1e6
+    return memory
+
+
+if __name__ == "__main__":
+    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else 500))
