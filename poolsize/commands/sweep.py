@@ -2,7 +2,7 @@
 
 import os
 import platform
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from poolsize.answer.recommendation import recommend
 from poolsize.commands.limits import current_option
 from poolsize.commands.outputs import json_option
 from poolsize.commands.run_file import end_without_size
+from poolsize.commands.sweep_options import sweep_options
 from poolsize.errors import BadInput
 from poolsize.present.json.recommendation import recommendation_json
 from poolsize.present.text.recommendation import recommendation_text
@@ -22,6 +23,8 @@ from poolsize.runs.run import Setting
 from poolsize.runs.store import load_run, other_path
 from poolsize.sweep.application_file import read_application
 from poolsize.sweep.application_options import FROM_ENVIRONMENT, of_application
+from poolsize.sweep.dry_run import DryRun
+from poolsize.sweep.events import Event
 from poolsize.sweep.options import OPTIONS, SweepOptions
 from poolsize.sweep.planning import plan_for
 from poolsize.sweep.replay_run import replay
@@ -29,25 +32,8 @@ from poolsize.sweep.workload import DEFAULT_WORKLOAD, find_locustfile
 from poolsize.units import count
 
 
-def _sweep_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Decorate a command with every option of a sweep; the parameters have the names of SweepOptions' fields."""
-    for name, option in reversed(tuple(OPTIONS.items())):
-        command = click.option(
-            option.flag,
-            name,
-            type=option.kind,
-            is_flag=option.switch,
-            default=None,
-            multiple=option.repeatable,
-            envvar=option.variable,
-            metavar=option.metavar,
-            help=option.usage,
-        )(command)
-    return command
-
-
 @click.command()
-@_sweep_options
+@sweep_options(OPTIONS)
 @current_option
 @json_option
 def sweep(current: int | None, as_json: bool, **texts: Any) -> None:
@@ -59,6 +45,9 @@ def sweep(current: int | None, as_json: bool, **texts: Any) -> None:
     With --against-url or --against-option it measures two servers in turn, and compares them.
     """
     options = SweepOptions.parse(texts)
+    if options.dry_run:
+        _rehearse(options, as_json=as_json)
+        return
     resumed = load_run(options.resume, torn_end=True).setting if options.resume else None
     if options.application is None and resumed and resumed.application:
         options = replace(options, application=Path(resumed.application.file))
@@ -83,6 +72,26 @@ def sweep(current: int | None, as_json: bool, **texts: Any) -> None:
         if answer.pool_size:
             click.echo(f"Configure your pool with: poolsize config --for STACK --run {run_path}")
     end_without_size(answer)
+
+
+def _rehearse(options: SweepOptions, *, as_json: bool) -> None:
+    """Print what a sweep would do. Raises BadInput for options that a dry run does not support."""
+    from poolsize.locust.launch import require_processes, run_locust
+    from poolsize.present.json.dry_run import dry_run_json
+    from poolsize.present.text.dry_run import dry_run_text
+
+    for name in ("resume", "replay", "application", "against_url", "against_options", "expect_workers"):
+        if getattr(options, name) is not None:
+            raise BadInput(f"{options.named(name)}: `dry_run` is for a new sweep of one server: leave the option out")
+    require_processes(options)
+    locustfile = _locustfile(options, None)
+    plan_for(options, locustfile.stem)
+
+    def show(event: Event) -> None:
+        if isinstance(event, DryRun):
+            click.echo(dry_run_json(event) if as_json else dry_run_text(event))
+
+    run_locust(locustfile, options, show)
 
 
 def measures_two(options: SweepOptions) -> bool:

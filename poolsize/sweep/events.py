@@ -8,6 +8,7 @@ from pydantic import Field, TypeAdapter
 from poolsize.analysis.stats.percentiles import merged, percentiles
 from poolsize.runs.check import Check
 from poolsize.runs.run import Step
+from poolsize.sweep.dry_run import DryRun
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,23 @@ class SpeedAwaited:
     pool_size: int
     speed: float
     kind: Literal["speed_awaited"] = "speed_awaited"
+
+
+@dataclass(frozen=True)
+class ServerAwaited:
+    """The server went away, and the sweep waits for it. reason: what failed. seconds: the longest time to wait."""
+
+    reason: str
+    seconds: int
+    kind: Literal["server_awaited"] = "server_awaited"
+
+
+@dataclass(frozen=True)
+class ServerBack:
+    """The server answers again, and the step under way is measured again. seconds: that the server was away."""
+
+    seconds: float
+    kind: Literal["server_back"] = "server_back"
 
 
 @dataclass(frozen=True)
@@ -130,8 +148,8 @@ class EndAsked:
 
 
 Event = (
-    SweepStarted | SpeedAwaited | StepStarted | SecondPassed | StepDone | TurnAwaited | SweepDone | SweepFailed
-    | EndAsked
+    SweepStarted | SpeedAwaited | StepStarted | ServerAwaited | ServerBack | SecondPassed | StepDone | TurnAwaited
+    | SweepDone | SweepFailed | EndAsked | DryRun
 )  # fmt: skip
 _EVENT: TypeAdapter[Event] = TypeAdapter(Annotated[Event, Field(discriminator="kind")])
 

@@ -82,7 +82,8 @@ def _wait_while_slow(
 
 def _measured(planned: PlannedStep, generator: LoadGenerator, run: Run) -> Step:
     step = generator.measure(planned)
-    return replace(step, checks=check_step(step, run.plan.error_budget, run.setting.pools))
+    opens_all = run.plan.pool.opens_all
+    return replace(step, checks=check_step(step, run.plan.error_budget, run.setting.pools, opens_all=opens_all))
 
 
 def _started(run: Run, path: str, notes: tuple[str, ...]) -> SweepStarted:

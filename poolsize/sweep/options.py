@@ -55,6 +55,14 @@ class SweepOptions:
         "--yes", "Measure a database that serves other programs at the same time.", "refuse", readers.switched_on,
         settled=False, of_pool=True, switch=True,
     )] = None
+    dry_run: Annotated[bool | None, Option(
+        "--dry-run", "Measure nothing: print the statements, the connections and the load of the sweep.", "measure",
+        readers.switched_on, settled=False, of_pool=True, switch=True,
+    )] = None
+    wait_for_server_seconds: Annotated[int | None, Option(
+        "--wait-for-server", "Longest time to wait in a step for a database that goes away. The step is measured again "
+        "when the database is back.", "60s", readers.whole_seconds, readers.write_seconds, settled=False, of_pool=True,
+    )] = None
     schema: Annotated[str | None, Option(
         "--schema", "Existing schema with your own data, for your own locustfile.",
         "poolsize's own, which it creates and drops", readers.schema_name, of_pool=True,
@@ -107,7 +115,9 @@ class SweepOptions:
         readers.decimal, of_pool=True,
     )] = None
     pool: Annotated[PoolKind | None, Option(
-        "--pool", "Pool to measure: fair serves users in order of arrival; sqlalchemy is SQLAlchemy's own QueuePool.",
+        "--pool", "Pool to measure: fair serves users in order of arrival; sqlalchemy is SQLAlchemy's own QueuePool; "
+        "none opens and closes a connection for each transaction, at most the pool size at a time; lazy opens a "
+        "connection when a user needs it, and counts those that the server refuses.",
         "fair", readers.pool_kind, of_pool=True,
     )] = None
     pool_timeout_seconds: Annotated[float | None, Option(
@@ -199,8 +209,11 @@ class SweepOptions:
         return self.typed.get(name) or OPTIONS[name].write(getattr(self, name))
 
     def named(self, name: str) -> str:
-        """Return an option that has a value as an error names it: the parameter in backticks, and its text."""
-        return f"`{name}` {' '.join(self.texts(name))}"
+        """Return an option that has a value as an error names it: the parameter in backticks, and its text.
+
+        A URL, which may have a password, is not shown.
+        """
+        return f"`{name}`" if name in WITH_PASSWORD else f"`{name}` {' '.join(self.texts(name))}"
 
 
 OPTIONS: Mapping[str, Option] = {
@@ -209,6 +222,9 @@ OPTIONS: Mapping[str, Option] = {
     if get_origin(hint) is Annotated
 }
 """Field of SweepOptions -> its declaration, in the order of the help text."""
+
+WITH_PASSWORD = ("url", "against_url")
+"""Options whose texts are not for messages."""
 
 FLAGS: Mapping[str, str] = {name: option.flag for name, option in OPTIONS.items()} | {
     "headless": "--headless", "run_time": "--run-time", "spawn_rate": "--spawn-rate", "host": "--host",

@@ -24,10 +24,10 @@ SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0, "": 1.
 A table of its own, so that a written number of seconds is read again to the last digit.
 """
 RESERVED = {
-    "basedir", "bind_address", "datadir", "init_file", "max_connections", "pid_file", "port", "skip_grant_tables",
+    "basedir", "bind_address", "datadir", "init_file", "pid_file", "port", "skip_grant_tables",
     "skip_name_resolve", "skip_networking", "socket", "user",
 }  # fmt: skip
-"""Server variables that poolsize itself sets on a private server; no option may set them."""
+"""Server variables of a private server that are poolsize's own; no option may set them."""
 
 OWN_SCHEMA = "poolsize"
 """The schema that a sweep makes and drops, where it uses no schema of the user's."""
@@ -134,7 +134,7 @@ def server_variable(text: str) -> tuple[str, str]:
 
 
 def pool_kind(text: str) -> PoolKind:
-    """Return "fair" or "sqlalchemy" as a kind of pool. Raises ValueError."""
+    """Return the kind of pool of this name. Raises ValueError."""
     try:
         return PoolKind(text)
     except ValueError:

@@ -15,8 +15,8 @@ import pytest
 from poolsize import load_run
 from poolsize.sweep.next_step import remaining
 from poolsize.target.connection import connect, database_url
-from poolsize.target.private_server import PrivateServer, private_server
-from tests.conftest import Command, assert_swept, measured, mysqld
+from poolsize.target.private_server import PrivateServer
+from tests.conftest import Command, assert_swept, measured
 
 pytestmark = pytest.mark.server
 SHORT = (
@@ -249,23 +249,6 @@ def test_a_second_ctrl_c_ends_the_step_under_way(server: PrivateServer, tmp_path
     assert sweep.returncode == 130
     assert "interrupted; no step was complete. To go on: poolsize sweep --resume a.jsonl" in err.splitlines()[-1]
     assert load_run(path).steps == ()
-
-
-@pytest.mark.slow
-def test_a_server_that_goes_away_fails_the_work_and_keeps_the_steps(tmp_path: Path) -> None:
-    path = tmp_path / "a.jsonl"
-    with private_server(mysqld("mariadb"), {}, 30) as server:
-        sweep = subprocess.Popen(
-            [str(Path(sys.executable).with_name("poolsize")), "sweep", *SHORT, "--output", "a.jsonl"],
-            cwd=tmp_path, env={"POOLSIZE_URL": server.url}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        )  # fmt: skip
-        wait_for_line(path)
-        time.sleep(0.5)
-    out, err = sweep.communicate(timeout=120)
-    assert (sweep.returncode, out) == (1, "")
-    assert "Traceback" not in err
-    assert err.splitlines()[-1].startswith("poolsize: error: ")
-    assert len(load_run(path).steps) == 1
 
 
 @pytest.mark.parametrize(

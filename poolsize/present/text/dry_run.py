@@ -1,0 +1,47 @@
+"""What a sweep would do to its server, as text for a terminal."""
+
+from poolsize.present.text.bullets import bullets, paragraph
+from poolsize.sweep.dry_run import DryRun, Occasion
+from poolsize.units import count, minutes, per_second, pool_sizes
+
+HEADINGS = {
+    Occasion.BEGINNING: "At the beginning; a schema that exists already is not made",
+    Occasion.TABLES: "Then, to make the workload's tables",
+    Occasion.BEFORE_STEP: "Before each step, and before the first transaction",
+    Occasion.CONNECTION: "On each connection of the pool; the last six only on the first in a step and worker",
+    Occasion.TRANSACTION: "In each transaction; each kind of transaction is listed once",
+    Occasion.SECOND: "Once a second during a step",
+    Occasion.AFTER_STEP: "After each step",
+    Occasion.END: "At the end; a schema that existed before is not dropped",
+}
+
+
+def dry_run_text(dry_run: DryRun) -> str:
+    """Return the connections, the load, and the statements by their occasion."""
+    own, reserve = dry_run.own_connections, dry_run.reserve
+    pool = f"Connections: {dry_run.pool_connections} of the pool at most, and {own} of poolsize's own"
+    kept = f"; {reserve} stay free" if reserve else ""
+    facts = [
+        f"Server: {dry_run.server}; it admits {count(dry_run.limit, 'connection')}.",
+        f"{pool}{kept}.",
+        f"Load: {_load(dry_run)}.",
+    ]
+    groups = [
+        f"{HEADINGS[group.occasion]}:\n" + "\n".join(f"  {_statement(*pair)}" for pair in group.statements)
+        for group in dry_run.groups
+    ]
+    return "\n\n".join(
+        [paragraph("No server was changed or measured. The sweep would do this:"), bullets(facts), *groups]
+    )
+
+
+def _load(dry_run: DryRun) -> str:
+    clients = count(dry_run.users, "user") if dry_run.rate is None else f"{per_second(dry_run.rate)} arrivals"
+    if dry_run.search is None:
+        return f"{clients} at {pool_sizes(dry_run.sizes)}, about {minutes(dry_run.load_seconds)}"
+    low, high = dry_run.search
+    return f"{clients}, a search of the pool sizes {low} to {high}, at most {minutes(dry_run.load_seconds)}"
+
+
+def _statement(text: str, number: int) -> str:
+    return f"{text}  ({number} times)" if number > 1 else text

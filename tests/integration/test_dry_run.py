@@ -1,0 +1,141 @@
+"""`poolsize sweep --dry-run`: the statements that a sweep runs, and none that changes the server."""
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from poolsize.target.connection import connect, database_url
+from poolsize.target.private_server import PrivateServer, private_server
+from tests.conftest import FLAVORS, Command, assert_swept, locust, mysqld
+
+pytestmark = pytest.mark.server
+SWEEP = ("--pool-sizes", "1,2", "--users", "4", "--step-time", "2s", "--warm-up", "0")
+OWN = """\
+from poolsize.locust import PoolUser
+
+class Own(PoolUser):
+    @classmethod
+    def prepare(cls, cursor):
+        cursor.execute("CREATE TABLE IF NOT EXISTS bought (item INT)")
+
+    @classmethod
+    def before_step(cls, cursor):
+        cursor.execute("DELETE FROM bought")
+
+    def transaction(self, cursor):
+        cursor.execute("INSERT INTO bought VALUES (%s)", (7,))
+        cursor.execute("SELECT COUNT(*) FROM bought WHERE item = %s", (7,))
+        cursor.fetchall()
+"""
+
+
+@pytest.fixture(scope="module", params=FLAVORS)
+def logging_server(request: pytest.FixtureRequest) -> Iterator[PrivateServer]:
+    """A server that records every statement, with an account for the sweep."""
+    with private_server(mysqld(request.param), {"general_log": "ON", "log_output": "TABLE"}, 60) as server:
+        with closing(connect(database_url(server.url))) as connection, connection.cursor() as cursor:
+            cursor.execute("CREATE USER loader@'127.0.0.1' IDENTIFIED BY 'not-a-secret'")
+            cursor.execute("GRANT ALL ON poolsize.* TO loader@'127.0.0.1'")
+            cursor.execute("CREATE DATABASE shop")
+            cursor.execute("GRANT ALL ON shop.* TO loader@'127.0.0.1'")
+        yield server
+
+
+@pytest.fixture
+def log(logging_server: PrivateServer) -> Iterator[Any]:
+    """A cursor of another account."""
+    with closing(connect(database_url(logging_server.url))) as connection, connection.cursor() as cursor:
+        yield cursor
+
+
+def url_of(server: PrivateServer) -> str:
+    return database_url(server.url).set(username="loader", password="not-a-secret").render_as_string(False)
+
+
+def form(statement: str) -> str:
+    """A statement without its values, its spaces and the question that it opens with."""
+    text = " ".join(" ".join(line for line in statement.splitlines() if not line.startswith("--")).split())
+    return text if text.startswith("SHOW") else re.sub(r" VALUES .*", " VALUES", re.sub(r"'[^']*'|\b\d+\b", "?", text))
+
+
+def statements_since(cursor: Any, since: str) -> set[str]:
+    """The forms of all statements that the sweep's account ran."""
+    cursor.execute(
+        "SELECT CONVERT(argument USING utf8mb4) FROM mysql.general_log "
+        "WHERE command_type = 'Query' AND user_host LIKE 'loader%%' AND event_time >= %s",
+        (since,),
+    )
+    return {form(argument) for (argument,) in cursor.fetchall()}
+
+
+def now(cursor: Any) -> str:
+    cursor.execute("SELECT NOW(6)")
+    return str(cursor.fetchone()[0])
+
+
+@pytest.mark.parametrize("workload", ["insert", "oltp_read_write", "own.py"])
+def test_a_dry_run_lists_what_a_sweep_runs(
+    logging_server: PrivateServer, log: Any, poolsize: Command, tmp_path: Path, workload: str
+) -> None:
+    (tmp_path / "own.py").write_text(OWN)
+    words = ["sweep", "--workload", workload, *SWEEP, *(["--schema", "shop"] if workload == "own.py" else [])]
+    before = now(log)
+    rehearsed = poolsize(*words, "--dry-run", "--json", url=url_of(logging_server))
+    assert rehearsed.returncode == 0, rehearsed.stderr
+    assert not [path for path in tmp_path.iterdir() if path.name != "own.py"]
+    for statement in statements_since(log, before):
+        assert statement.startswith(("SHOW ", "SELECT ", "SET NAMES ", "SET SESSION ")), statement
+    before = now(log)
+    assert_swept(poolsize(*words, "--output", "a.jsonl", url=url_of(logging_server)))
+    listed = json.loads(rehearsed.stdout)
+    forms = {form(text) for group in listed["groups"] for text, _ in group["statements"]}
+    assert statements_since(log, before) == forms
+    assert (listed["pool_connections"], listed["users"], listed["load_seconds"]) == (2, 4, 4)
+
+
+def test_a_dry_run_reads_well(logging_server: PrivateServer, poolsize: Command, tmp_path: Path) -> None:
+    done = poolsize("sweep", "--workload", "insert", "--dry-run", url=url_of(logging_server))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("No server was changed or measured.")
+    assert "Connections: " in done.stdout
+    assert "  TRUNCATE TABLE task\n" in done.stdout
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_workload_that_needs_rows_is_followed_as_far_as_it_goes(
+    logging_server: PrivateServer, poolsize: Command, tmp_path: Path
+) -> None:
+    reads = OWN.replace("cursor.fetchall()", "cursor.execute(f'DELETE FROM bought LIMIT {cursor.fetchone()[0]}')")
+    (tmp_path / "own.py").write_text(reads)
+    done = poolsize("sweep", "--workload", "own.py", "--schema", "shop", "--dry-run", url=url_of(logging_server))
+    assert done.returncode == 0, done.stderr
+    assert "SELECT COUNT(*) FROM bought WHERE item = 7" in done.stdout
+    assert "-- further statements depend on rows: own.py:15: " in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [(("--resume", "a.jsonl"), "--resume a.jsonl"), (("--replay", "a.csv"), "--replay a.csv")],
+)
+def test_a_dry_run_is_of_a_new_sweep(poolsize: Command, words: tuple[str, ...], named: str) -> None:
+    refused = poolsize("sweep", "--dry-run", *words)
+    assert refused.returncode == 2
+    assert named in refused.stderr
+
+
+def test_a_mistake_in_the_workload_is_refused(logging_server: PrivateServer, poolsize: Command, tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text(OWN.replace("cursor.fetchall()", "curser.fetchall()"))
+    refused = poolsize("sweep", "--workload", "own.py", "--schema", "shop", "--dry-run", url=url_of(logging_server))
+    assert refused.returncode == 2
+    assert "own.py:15: NameError" in refused.stderr
+
+
+def test_only_poolsize_sweep_has_a_dry_run(logging_server: PrivateServer, tmp_path: Path) -> None:
+    done = locust("insert.py", url_of(logging_server), tmp_path / "a.jsonl", "--dry-run")
+    assert done.returncode == 2
+    assert "--dry-run is for the command poolsize sweep" in done.stderr
