@@ -24,6 +24,11 @@ def read_toml(name: str, path: Path) -> dict[str, Any]:
         raise BadInput(f"`{name}` {path} is no TOML: {error}") from None
 
 
+def toml_table(text: str) -> dict[str, Any]:
+    """Return the tables of a TOML text that comes with poolsize."""
+    return tomllib.loads(text)
+
+
 def record(where: str, kind: type[R], table: dict[str, Any]) -> R:
     """Return the record, a dataclass, of a table whose keys are the record's fields.
 

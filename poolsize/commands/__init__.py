@@ -20,6 +20,7 @@ COMMANDS = {
     "compare": "Compare runs, and show which differences are significant.",
     "report": "Write a run's answer, reasons and plots as one page.",
     "predict": "Predict throughput and latency with other cores, round trips or users.",
+    "scenario": "Repeat a published experiment on this machine.",
     "import": "Convert sysbench logs or a Locust history to a recording or a run.",
     "notebook": "Open a notebook on one run or several.",
 }

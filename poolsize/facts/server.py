@@ -91,6 +91,16 @@ def read_server(cursor: Cursor) -> Server:
     )
 
 
+def difference_between(before: Server, now: Server, *, with_address: bool = True) -> str | None:
+    """Return the first difference that makes figures of two servers incomparable, in words; None without any."""
+    fields = ("flavor", "version", "thread_handling", "durable", "buffer_pool_bytes")
+    for field in (*(("address",) if with_address else ()), *fields):
+        was, is_now = getattr(before, field), getattr(now, field)
+        if was != is_now:
+            return f"{field} was {was} when the run began, and is {is_now} on this server"
+    return None
+
+
 def read_cipher(cursor: Cursor) -> str | None:
     """Return the cipher that encrypts the cursor's connection, or None without encryption."""
     cursor.execute(query("cipher"))

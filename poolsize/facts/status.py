@@ -10,6 +10,7 @@ GAUGES = frozenset(
         "Threadpool_threads",
         "Threadpool_idle_threads",
         "process_cores",
+        "process_memory_bytes",
         "application_cores",
         "application_memory_bytes",
         "pool_active",
@@ -17,6 +18,9 @@ GAUGES = frozenset(
         "pool_max",
         "pool_count",
         "machine_cores",
+        "machine_ports",
+        "machine_time_wait",
+        "machine_time_wait_limit",
         "machine_speed",
     }
 )
@@ -25,6 +29,8 @@ GAUGES = frozenset(
 COUNTERS: Mapping[str, str] = {
     "Threads_running": "Threads that execute a statement.",
     "Questions": "Statements that clients sent.",
+    "Connections": "Attempts to connect.",
+    "Connection_errors_max_connections": "Connections that max_connections refused.",
     "Innodb_buffer_pool_read_requests": "Pages that InnoDB needed.",
     "Innodb_buffer_pool_reads": "Pages that were not in the buffer pool, so that InnoDB read them from disk.",
     "Innodb_row_lock_waits": "Waits for a row lock.",
@@ -36,6 +42,7 @@ COUNTERS: Mapping[str, str] = {
     "Threadpool_idle_threads": "Idle threads of the thread pool (MariaDB).",
     "process_cpu": "CPU time of the server's process, in seconds: the number of cores that it kept busy.",
     "process_cores": "Cores that the server's process may run on.",
+    "process_memory_bytes": "Memory that the server's process has resident.",
     "process_context_switches": "Context switches of the server's threads; not read for more than 30 threads.",
     "process_written_bytes": "Bytes that the server's process caused to be written to disk.",
     "application_cpu": "CPU time of the application's processes, in seconds: the number of cores that they kept busy. "
@@ -54,6 +61,10 @@ COUNTERS: Mapping[str, str] = {
     "pool_timeouts": "Requests for a connection that timed out, by the application's metrics.",
     "machine_cpu": "CPU time of the whole machine, in seconds: the number of busy cores.",
     "machine_cores": "Cores of the whole machine.",
+    "machine_interrupts": "CPU time of interrupts, in seconds, on the whole machine: work for network and disks.",
+    "machine_ports": "Ports that the system gives to outgoing connections, on the master's machine.",
+    "machine_time_wait": "Closed connections whose port is not free yet (TCP's TIME_WAIT), on the master's machine.",
+    "machine_time_wait_limit": "Connections that the system keeps in TIME_WAIT, at most.",
     "machine_steal": "CPU time that the hypervisor gave to other machines, in seconds, on the master's machine.",
     "machine_speed": "Speed of the cores that load and local server may use: MB that a small fixed piece of work "
     "compresses per second of its own CPU time, measured on the master's machine.",

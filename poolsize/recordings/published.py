@@ -1,4 +1,7 @@
-"""Figures from the literature, shipped with their sources: throughput curves, and a survey of Java pools."""
+"""Figures from the literature, shipped with their sources: throughput curves, and a survey of Java pools.
+
+Beside them stand the curves of the scenarios that repeat the literature's experiments.
+"""
 
 import csv
 from collections.abc import Mapping, Sequence
@@ -15,7 +18,7 @@ MEAN_SECONDS = 10
 
 @dataclass(frozen=True)
 class PublishedCurve:
-    """A throughput curve from the literature.
+    """A throughput curve from the literature, or from a scenario that repeats it.
 
     source, server, machine, workload: as the source states them. cores: of the database host; None where unknown.
     unit: of the throughput, such as requests/s. recording: one throughput a pool size, without p95; its users where the
@@ -51,10 +54,18 @@ class PoolTiming:
 @cache
 def published_curves() -> Mapping[str, PublishedCurve]:
     """Return the published curves by name, in the order of data/published/published_curves.csv."""
-    rows = _rows("published_curves.csv")
-    by_name = sorted(rows, key=lambda row: row["curve"])
-    curves = {name: _curve(list(group)) for name, group in groupby(by_name, key=lambda row: row["curve"])}
-    return {name: curves[name] for name in dict.fromkeys(row["curve"] for row in rows)}
+    return _curves("data/published/published_curves.csv")
+
+
+@cache
+def repeated_curves() -> Mapping[str, PublishedCurve]:
+    """Return the curves of the scenarios by name, in the order of data/examples/scenario_curves.csv."""
+    return _curves("data/examples/scenario_curves.csv")
+
+
+def known_curves() -> Mapping[str, PublishedCurve]:
+    """Return the published and the repeated curves by name."""
+    return {**published_curves(), **repeated_curves()}
 
 
 @cache
@@ -64,8 +75,15 @@ def published_pools() -> tuple[PoolTiming, ...]:
         PoolTiming(
             row["test"], row["description"], row["pool"], int(row["threads"]), float(row["elapsed_ms"]), row["source"]
         )
-        for row in _rows("published_pools.csv")
+        for row in _rows("data/published/published_pools.csv")
     )
+
+
+def _curves(file: str) -> Mapping[str, PublishedCurve]:
+    rows = _rows(file)
+    by_name = sorted(rows, key=lambda row: row["curve"])
+    curves = {name: _curve(list(group)) for name, group in groupby(by_name, key=lambda row: row["curve"])}
+    return {name: curves[name] for name in dict.fromkeys(row["curve"] for row in rows)}
 
 
 def _curve(rows: Sequence[Mapping[str, str]]) -> PublishedCurve:
@@ -87,7 +105,7 @@ def _curve(rows: Sequence[Mapping[str, str]]) -> PublishedCurve:
 
 
 def _rows(name: str) -> list[dict[str, str]]:
-    with shipped(f"data/published/{name}").open(encoding="utf-8", newline="") as file:
+    with shipped(name).open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
 

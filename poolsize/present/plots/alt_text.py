@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from poolsize.analysis.analysis import Analysis
 from poolsize.analysis.size_summary import SizeSummary
 from poolsize.present.text.estimator_sizes import estimator_sizes
-from poolsize.recordings.published import PublishedCurve, published_curves, published_pools
+from poolsize.recordings.published import PublishedCurve, known_curves, published_pools
 from poolsize.units import count, milliseconds, number, per_second
 
 
@@ -88,14 +88,14 @@ def of_threads(analysis: Analysis) -> str:
 
 
 def of_published(names: Sequence[str]) -> str:
-    """Return the alternative text of the plot of published curves. names: keys of published_curves()."""
+    """Return the alternative text of the plot of published curves. names: keys of known_curves()."""
 
     def describe(curve: PublishedCurve) -> str:
         by_size = {size: seconds.throughput[0] for size, seconds in curve.recording.by_size.items()}
         best = max(by_size, key=by_size.__getitem__)
         return f"{curve.name} is highest at {best} ({by_size[best]:,.0f} {curve.unit})"
 
-    curves = published_curves()
+    curves = known_curves()
     return f"Throughput against connections: {'; '.join(describe(curves[name]) for name in names)}."
 
 

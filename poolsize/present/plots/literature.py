@@ -7,16 +7,17 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import PercentFormatter
 
 from poolsize.present.plots.axes import IN_ORDER, legend_above, milliseconds_axis, pool_size_axis
-from poolsize.recordings.published import published_curves, published_pools
+from poolsize.recordings.published import known_curves, published_pools
 
 
 def plot_published(ax: Axes, names: Sequence[str]) -> Axes:
     """Draw published curves, each as a share of its highest throughput, for curves of several units. Returns ax.
 
-    names: keys of published_curves(), at most five. A dotted line marks a fixed number of users within the sizes.
+    names: keys of known_curves(), at most five. A dotted line marks a fixed number of
+    users within the sizes.
     """
     sizes: set[int] = set()
-    curves = published_curves()
+    curves = known_curves()
     for curve, colour in zip([curves[name] for name in names], IN_ORDER, strict=False):
         by_size = {size: seconds.throughput[0] for size, seconds in curve.recording.by_size.items()}
         highest = max(by_size.values())

@@ -8,7 +8,17 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
 from poolsize.present.text.sentences.checks import BRIEFLY
 from poolsize.present.text.time_left import TimeLeft
-from poolsize.sweep.events import EndAsked, Event, SecondPassed, SpeedAwaited, StepDone, StepStarted, SweepStarted
+from poolsize.sweep.events import (
+    EndAsked,
+    Event,
+    SecondPassed,
+    ServerAwaited,
+    ServerBack,
+    SpeedAwaited,
+    StepDone,
+    StepStarted,
+    SweepStarted,
+)
 from poolsize.sweep.options import with_flags
 from poolsize.units import count, milliseconds, minutes, per_second, percent
 
@@ -64,6 +74,12 @@ class ProgressBar:
                     f"step {self._steps_done + 1}{self._total()}, {count(size, 'connection')}",
                     f"waiting for the machine's usual speed (now {percent(speed)})",
                 )
+            case ServerAwaited(reason=reason, seconds=seconds):
+                at_most = f"{count(seconds, 'second')} at most"
+                self._console.print(f"{with_flags(reason)}. Waiting for the server, {at_most}", soft_wrap=True)
+            case ServerBack(seconds=seconds):
+                back = f"The server is back after {count(round(seconds), 'second')}"
+                self._console.print(f"{back}. The step is measured again", soft_wrap=True)
             case SecondPassed(transactions=rate, p95_ms=p95_ms):
                 self._time_left.pass_second()
                 left = minutes(self._time_left.seconds)

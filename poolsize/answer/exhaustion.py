@@ -1,0 +1,94 @@
+"""Exhaustion of a pool: the share of transactions that find no connection in time, predicted and measured."""
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from poolsize.analysis.analysis import Analysis
+from poolsize.analysis.models.timeouts import timed_out_share
+from poolsize.analysis.stats.percentiles import mean_ms
+from poolsize.answer.predicted_size import Predictor, predictor
+from poolsize.errors import WorkFailed
+from poolsize.runs.run import Run, Step
+
+HARDLY_ANY = 0.001
+"""Share of the transactions that may time out where a size or a limit is enough."""
+LONGEST_MS = 60_000
+"""A longer wait limit is not looked for."""
+
+
+@dataclass(frozen=True)
+class Exhaustion:
+    """The timeouts at one pool size and wait limit.
+
+    limit_ms: how long a user waits for a connection. measured, predicted: share of the transactions that fail for want
+    of a connection, the latter by the usage times without a limit. by_own_usage: predicted by the usage times of the
+    step that was measured, which differ where the machine has changed its speed. errors: the names under which they
+    fail. enough_connections: the smallest pool size at which, with this limit, hardly any would fail by the prediction.
+    enough_ms: the shortest such limit at this pool size; None where none up to a minute is.
+    """
+
+    pool_size: int
+    limit_ms: float
+    measured: float
+    predicted: float
+    by_own_usage: float
+    errors: tuple[str, ...]
+    enough_connections: int
+    enough_ms: float | None
+
+
+def exhaustions(unlimited: Analysis, limited: Sequence[Run]) -> tuple[Exhaustion, ...]:
+    """Return the timeouts of runs with a short wait limit, by limit and pool size.
+
+    unlimited: a run of the same workload and users in which nobody waited in vain; the prediction takes its usage
+    times. Raises WorkFailed where it has too few valid sizes for one.
+    """
+    if not limited:
+        return ()
+    if unlimited.models.network is None:
+        raise WorkFailed("the prediction of timeouts needs 4 valid sizes: repeat the scenario on an idle machine")
+    found = []
+    for run in sorted(limited, key=lambda run: run.timeout_ms):
+        latest = {step.pool_size: step for step in run.steps}
+        found += [_exhaustion(unlimited, latest[size], run.timeout_ms) for size in sorted(latest)]
+    return tuple(found)
+
+
+def _exhaustion(unlimited: Analysis, step: Step, limit_ms: float) -> Exhaustion:
+    failed, succeeded = step.error_count, sum(step.counted)
+    sizes, limits_ms = range(1, unlimited.setting.plan.users + 1), range(1, LONGEST_MS + 1)
+    saved = bisect_left(sizes, True, key=lambda size: _share(unlimited, size, limit_ms) <= HARDLY_ANY)
+    enough = bisect_left(limits_ms, True, key=lambda limit: _share(unlimited, step.pool_size, limit) <= HARDLY_ANY)
+    return Exhaustion(
+        step.pool_size,
+        limit_ms,
+        failed / max(1, failed + succeeded),
+        _share(unlimited, step.pool_size, limit_ms),
+        _share_by(unlimited, step.pool_size, limit_ms, mean_ms([step.latencies.usage if step.latencies else None])),
+        tuple(step.errors),
+        sizes[saved],
+        float(limits_ms[enough]) if enough < len(limits_ms) else None,
+    )
+
+
+def _share(unlimited: Analysis, pool_size: int, limit_ms: float) -> float:
+    """Return the predicted share of the transactions that find no connection in time, by the fitted network."""
+    return _share_by(unlimited, pool_size, limit_ms, _model(unlimited, pool_size).at(pool_size).usage.mean)
+
+
+def _share_by(unlimited: Analysis, pool_size: int, limit_ms: float, usage_ms: float) -> float:
+    """Return the same by a mean usage time; the usage times are distributed as measured without a limit."""
+    return timed_out_share(
+        usage_ms * _model(unlimited, pool_size).shape,
+        pool_size=pool_size,
+        users=unlimited.setting.plan.users,
+        think_time_ms=unlimited.run.think_time_ms,
+        timeout_ms=limit_ms,
+    )
+
+
+def _model(unlimited: Analysis, pool_size: int) -> Predictor:
+    network = unlimited.models.network
+    assert network is not None
+    return predictor(unlimited, network, unlimited.setting.plan.users, unlimited.run.think_time_ms, pool_size)

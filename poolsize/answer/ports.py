@@ -1,0 +1,87 @@
+"""The ports that connections without a pool use up: how many wait to be free again, and when none is left."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from math import inf
+
+from poolsize.facts.sockets import TIME_WAIT_SECONDS
+from poolsize.runs.plan import PoolKind
+from poolsize.runs.run import Run, Step
+
+
+@dataclass(frozen=True)
+class PortUse:
+    """The ports at one pool size of a run without a pool.
+
+    connections_per_second: each transaction makes a connection. time_wait: sockets in TIME_WAIT at the step's end, by
+    the system's counter. made: connections of the last minute. limit: that the system keeps in TIME_WAIT; infinite
+    where it is not known. ports: that the system gives to outgoing connections; infinite where it is not known. All
+    counters are of the master's machine.
+    """
+
+    pool_size: int
+    connections_per_second: float
+    time_wait: float
+    made: float
+    limit: float
+    ports: float
+
+    @property
+    def waiting_share(self) -> float:
+        """The share of the connections that keep their port: in the others the server closed first, and keeps its own.
+
+        1 where the system keeps no more sockets: then the counter does not show the share.
+        """
+        if not self.made or self.time_wait >= self.limit:
+            return 1.0
+        return min(1.0, self.time_wait / self.made)
+
+    @property
+    def steady(self) -> float:
+        """The sockets in TIME_WAIT after a minute at this rate."""
+        return min(self.limit, self.waiting_share * self.connections_per_second * TIME_WAIT_SECONDS)
+
+    @property
+    def seconds_left(self) -> float | None:
+        """The seconds at this rate until no port is left; None where ports become free as fast as they are used."""
+        if self.steady <= self.ports:
+            return None
+        return self.ports / (self.waiting_share * self.connections_per_second)
+
+
+def port_uses(run: Run) -> tuple[PortUse, ...]:
+    """Return the use of ports by the last step of each pool size; empty with a pool, and without the counters."""
+    if run.plan.pool is not PoolKind.NONE:
+        return ()
+    latest = {step.pool_size: step for step in run.steps}
+    known = [step for _, step in sorted(latest.items()) if _last(step, "machine_time_wait") is not None]
+    return tuple(_use(step, run.steps) for step in known)
+
+
+def _use(step: Step, steps: Sequence[Step]) -> PortUse:
+    ended = _began(step) + len(step.throughput)
+    made = sum(
+        count
+        for other in steps
+        for second, count in enumerate(other.throughput)
+        if ended - TIME_WAIT_SECONDS < _began(other) + second + 1 <= ended
+    )
+    limit = _last(step, "machine_time_wait_limit") or inf
+    return PortUse(
+        step.pool_size,
+        step.mean_throughput,
+        _last(step, "machine_time_wait") or 0.0,
+        float(made),
+        limit,
+        _last(step, "machine_ports") or inf,
+    )
+
+
+def _began(step: Step) -> float:
+    return datetime.fromisoformat(step.started).timestamp()
+
+
+def _last(step: Step, counter: str) -> float | None:
+    values = [value for value in step.server.get(counter, ()) if value is not None]
+    return values[-1] if values else None

@@ -1,0 +1,188 @@
+"""`poolsize scenario`: a published experiment, repeated on this machine."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from poolsize.analysis.analysis import analyze
+from poolsize.answer.agreement import agreement
+from poolsize.answer.exhaustion import exhaustions
+from poolsize.answer.ports import port_uses
+from poolsize.answer.refused import refusals
+from poolsize.commands.outputs import json_option
+from poolsize.commands.sweep_options import sweep_options
+from poolsize.errors import BadInput
+from poolsize.present.json.scenario import agreement_json
+from poolsize.present.json.survey import survey_json
+from poolsize.present.text.exhaustion import exhaustion_text
+from poolsize.present.text.ports import ports_text
+from poolsize.present.text.refused import refused_text
+from poolsize.present.text.scenario import agreement_text, scenarios_text
+from poolsize.present.text.survey import SurveyProgress, survey_text
+from poolsize.runs.store import load_run, other_path
+from poolsize.scenarios.scenario import Scenario, read_scenario, scenario_names
+from poolsize.survey.timing import FULL_SECONDS, LENGTH_SECONDS, TIMING_SECONDS, Survey
+from poolsize.sweep.options import OPTIONS, SweepOptions
+from poolsize.sweep.planning import plan_for
+from poolsize.sweep.workload import find_locustfile
+
+OF_SCENARIO = ("warm_up_seconds", "step_seconds", "repeats")
+TAKEN = (
+    "url", "against_url", "ssl_mode", "ssl_ca", "yes", "mysqld", "server_options", "against_options", "processes",
+    *OF_SCENARIO, "output", "resume",
+)  # fmt: skip
+"""Options of `poolsize sweep` that a scenario takes as well; those of OF_SCENARIO have another default in each."""
+OF_SURVEY = ("mysqld", "server_options")
+"""Options that a survey of pools takes."""
+
+
+@click.command()
+@click.argument("name", required=False)
+@click.option("--list", "lists", is_flag=True, help="List the scenarios: question, source and length.")
+@click.option("--full", is_flag=True, help="Measure at the published scale, which takes longer.")
+@sweep_options(TAKEN, {name: f"{OPTIONS[name].text}  [default: the scenario's]" for name in OF_SCENARIO})
+@json_option
+def scenario(name: str | None, lists: bool, full: bool, as_json: bool, **texts: Any) -> None:
+    """Repeat the published experiment NAME on this machine, and compare its claims with the measurement.
+
+    Without --url or POOLSIZE_URL it starts a private server. The result is a run, like that of `poolsize sweep`;
+    `pools` stores none.
+    """
+    if lists or name is None:
+        scenarios = [(name, read_scenario(name)) for name in scenario_names()]
+        click.echo(scenarios_text([(name, known, _seconds(known)) for name, known in scenarios]))
+        return
+    known = read_scenario(name).at_full_scale() if full else read_scenario(name)
+    typed = SweepOptions.parse(texts)
+    if known.survey:
+        survey = _survey(name, typed, full=full)
+        click.echo(survey_json(name, known, survey) if as_json else survey_text(known, survey))
+        return
+    first = _measure(name, known, typed)
+    paths = (*first, *_measure_other(known, typed, first[0]))
+    limited = [_measure_limit(known, limit, typed, first[0]) for limit in known.limits]
+    result = agreement(known, [analyze(load_run(path)) for path in paths])
+    timeouts = exhaustions(result.analyses[0], [load_run(path) for path in limited])
+    ports, refused = port_uses(result.analyses[-1].run), refusals(result.analyses[0].run)
+    if as_json:
+        runs = [str(path) for path in (*paths, *limited)]
+        click.echo(agreement_json(result, name=name, runs=runs, timeouts=timeouts, ports=ports, refused=refused))
+        return
+    click.echo(agreement_text(result))
+    if timeouts:
+        click.echo(f"\n{exhaustion_text(timeouts)}")
+    if ports:
+        click.echo(f"\n{ports_text(ports)}")
+    if refused:
+        click.echo(f"\n{refused_text(refused)}")
+    following = "compare" if len(paths) > 1 else "recommend --run"
+    files = " and ".join(map(str, (*paths, *limited)))
+    click.echo(f"\nStored in {files}; more about it: poolsize {following} {' '.join(map(str, paths))}")
+
+
+def _survey(name: str, typed: SweepOptions, *, full: bool) -> Survey:
+    """Time the pools. Raises BadInput for an option of a sweep."""
+    from poolsize.survey.measure import survey
+
+    for option in typed.chosen:
+        if option not in OF_SURVEY:
+            way_out = "leave it and POOLSIZE_URL out" if option == "url" else "leave it out"
+            raise BadInput(f"{typed.named(option)}: {name} times pools on a private server: {way_out}")
+    with SurveyProgress() as progress:
+        seconds = FULL_SECONDS if full else TIMING_SECONDS
+        return survey(typed.mysqld, typed.server_options or {}, seconds, progress.show)
+
+
+def _seconds(known: Scenario) -> int:
+    if known.survey:
+        return LENGTH_SECONDS
+    plan = plan_for(known.sweep_options, str(known.sweep_options.workload))
+    runs = max(1, len(known.sides)) + len(known.limits)
+    return runs * len(plan.sizes) * plan.repeats * (plan.warm_up_seconds + plan.step_seconds)
+
+
+def _measure(name: str, known: Scenario, typed: SweepOptions) -> tuple[Path, ...]:
+    """Sweep as the scenario says, and return the path of the run's file; of two servers in turn, of both.
+
+    typed: options of the command line.
+    """
+    from poolsize.commands.against import measure_in_turn
+    from poolsize.locust.launch import require_processes, run_locust
+    from poolsize.present.text.progress_bar import ProgressBar
+
+    require_processes(typed)
+    options = typed if typed.resume else _with_typed(known.sweep_options, typed)
+    _require_servers(name, known, options)
+    if typed.resume is not None:
+        _require_own_run(known.sweep_options, typed)
+    locustfile = find_locustfile(str(known.sweep_options.workload))
+    if known.sides and not known.other:
+        return measure_in_turn(locustfile, options, ())
+    with ProgressBar() as bar:
+        return (run_locust(locustfile, options, bar.show),)
+
+
+def _measure_other(known: Scenario, typed: SweepOptions, run: Path) -> tuple[Path, ...]:
+    """Measure the second sweep of a scenario that has one. run: path of the first run."""
+    return (_measure_beside(known.other_options, typed, other_path(run)),) if known.other else ()
+
+
+def _measure_limit(known: Scenario, limit: str, typed: SweepOptions, run: Path) -> Path:
+    """Measure a wait limit of the scenario. run: path of the scenario's run."""
+    return _measure_beside(known.limited_options(limit), typed, run.with_name(f"{run.stem}-{limit}{run.suffix}"))
+
+
+def _measure_beside(options: SweepOptions, typed: SweepOptions, path: Path) -> Path:
+    """Measure, or finish, a run beside the scenario's first, and return its path."""
+    from poolsize.locust.launch import run_locust
+    from poolsize.present.text.progress_bar import ProgressBar
+
+    locustfile = find_locustfile(str(options.workload))
+    if typed.resume and path.exists():
+        _require_own_run(options, typed.having(resume=path))
+        options = typed.having(resume=path)
+    else:
+        if typed.resume:
+            options = _as_long_as(typed.resume, options)
+        options = _with_typed(options, typed).having(output=path, resume=None)
+    with ProgressBar() as bar:
+        return run_locust(locustfile, options, bar.show)
+
+
+def _as_long_as(run: Path, options: SweepOptions) -> SweepOptions:
+    """Return the options with the times and repeats of a run that was resumed, and the variables of its server."""
+    setting = load_run(run).setting
+    return options.having(
+        **{name: getattr(setting.plan, name) for name in OF_SCENARIO}, server_options=dict(setting.server_options)
+    )
+
+
+def _with_typed(options: SweepOptions, typed: SweepOptions) -> SweepOptions:
+    """Return the options of a scenario with those that were typed; variables of a private server add up."""
+    values = {name: getattr(typed, name) for name in typed.chosen}
+    for name in ("server_options", "against_options"):
+        if name in values:
+            values[name] = {**(getattr(options, name) or {}), **values[name]}
+    if typed.against_url is not None:
+        values["against_options"] = None
+    if typed.url is not None and typed.server_options is None:
+        values["server_options"] = None
+    return options.having(**values)
+
+
+def _require_own_run(options: SweepOptions, typed: SweepOptions) -> None:
+    """Raise BadInput where the run to resume is of another sweep than the scenario's. options: of the scenario."""
+    assert typed.resume is not None
+    resumed = load_run(typed.resume, torn_end=True).setting.plan
+    if (resumed.workload, resumed.users, resumed.sizes) != (options.workload, options.users, options.sizes):
+        raise BadInput(f"{typed.named('resume')} is no run of this scenario at this scale: name its own run")
+
+
+def _require_servers(name: str, known: Scenario, options: SweepOptions) -> None:
+    """Raise BadInput where a scenario of two servers has no second, or a scenario of one server has two."""
+    second = [option for option in ("against_url", "against_options") if getattr(options, option)]
+    if known.sides and not known.other and not second and options.resume is None:
+        raise BadInput(f"{name} compares two servers: name the second with `against_url`, or `against_options`")
+    if (known.other or not known.sides) and second:
+        raise BadInput(f"{options.named(second[0])}: {name} measures one server: leave the option out")

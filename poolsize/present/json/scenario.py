@@ -1,0 +1,68 @@
+"""A scenario's run beside the published figures, as JSON."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from math import isfinite
+
+from poolsize.analysis.stats.confidence import Interval
+from poolsize.answer.agreement import Agreement
+from poolsize.answer.exhaustion import Exhaustion
+from poolsize.answer.ports import PortUse
+from poolsize.answer.refused import Refused
+
+
+def agreement_json(
+    agreement: Agreement,
+    *,
+    name: str,
+    runs: Sequence[str],
+    timeouts: Sequence[Exhaustion] = (),
+    ports: Sequence[PortUse] = (),
+    refused: Sequence[Refused] = (),
+) -> str:
+    """Return a JSON object.
+
+    Keys: scenario, its name; question; source; runs, the path of one for each sweep; claims, each with text, sizes,
+    sides (first or other run), p95_of (the kind whose latencies are compared, or null for throughput), measured,
+    published (curve -> ratio), direction, and agrees (null where the measurement is unclear). measured has mean, low
+    and high, which are null where infinite; without valid figures measured is null. timeouts: the fields of Exhaustion,
+    one object a pool size and wait limit. ports: the fields of PortUse, with steady and seconds_left, one object a pool
+    size. refused: the fields of Refused, one object a pool size.
+    """
+    return json.dumps(
+        {
+            "scenario": name,
+            "question": agreement.scenario.question,
+            "source": agreement.scenario.source,
+            "runs": list(runs),
+            "timeouts": [asdict(exhaustion) for exhaustion in timeouts],
+            "ports": [_ports(use) for use in ports],
+            "refused": [asdict(one) for one in refused],
+            "claims": [
+                {
+                    "text": verdict.claim.text,
+                    "sizes": list(verdict.claim.sizes),
+                    "sides": list(verdict.claim.sides),
+                    "p95_of": verdict.claim.p95_of,
+                    "measured": _finite(verdict.measured),
+                    "published": dict(verdict.published),
+                    "direction": verdict.direction,
+                    "agrees": verdict.agrees,
+                }
+                for verdict in agreement.verdicts
+            ],
+        }
+    )
+
+
+def _ports(use: PortUse) -> dict[str, float | None]:
+    values = asdict(use) | {"steady": use.steady, "seconds_left": use.seconds_left}
+    return {name: value if value is not None and isfinite(value) else None for name, value in values.items()}
+
+
+def _finite(interval: Interval | None) -> dict[str, float | None] | None:
+    if interval is None:
+        return None
+    values = {"mean": interval.mean, "low": interval.low, "high": interval.high}
+    return {name: value if isfinite(value) else None for name, value in values.items()}

@@ -1,0 +1,31 @@
+"""A survey of pools, as JSON."""
+
+import json
+from dataclasses import asdict
+
+from poolsize.scenarios.scenario import Scenario
+from poolsize.survey.timing import POOL_SIZE, Survey
+
+
+def survey_json(name: str, scenario: Scenario, survey: Survey) -> str:
+    """Return a JSON object.
+
+    Keys: scenario, its name; question; source; pool_size, connections of each pool; missing, pools
+    whose libraries are not installed; timings, the fields of Timing with
+    time_us, fair_wait_ms (null without a transaction) and starves, one object a pool, concurrency, work and number of
+    users.
+    """
+    return json.dumps(
+        {
+            "scenario": name,
+            "question": scenario.question,
+            "source": scenario.source,
+            "pool_size": POOL_SIZE,
+            "missing": list(survey.missing),
+            "timings": [
+                asdict(timing)
+                | {"time_us": timing.time_us, "fair_wait_ms": timing.fair_wait_ms, "starves": timing.starves}
+                for timing in survey.timings
+            ],
+        }
+    )

@@ -1,0 +1,1 @@
+"""Published experiments, one TOML file each."""

@@ -1,0 +1,83 @@
+"""Timing: how fast one pool serves a number of users, and how long the unluckiest of them waits."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+POOL_SIZE = 8
+"""Connections of each pool."""
+USERS = (5, 8, 20, 50, 100)
+"""Numbers of users: those of the published survey."""
+MANY_USERS, MANY_SECONDS = 64, 1.0
+"""Users, and seconds, with which the longest wait is measured."""
+TIMING_SECONDS, FULL_SECONDS = 0.25, 2.0
+"""Length of each other timing, and at the published scale."""
+LENGTH_SECONDS = 150
+"""Usual length of the survey."""
+STARVED_SHARE = 0.5
+"""A user starves if it waits for this share of the measurement, in which others are served many times."""
+MANY_TRANSACTIONS = 10
+"""Transactions per user from which on a long wait is starvation, and no slow pool."""
+
+
+class Concurrency(StrEnum):
+    """What the users are."""
+
+    THREADS = "threads"
+    GREENLETS = "greenlets"
+    ASYNCIO = "asyncio"
+
+
+class Work(StrEnum):
+    """What a user does with a connection before it returns it.
+
+    MOCK: nothing, with a driver that does nothing. BORROW: nothing. SELECT: SELECT 1. PRE_PING: the same, with a pool
+    that tests each connection first. PREPARED: the same, prepared and executed in each transaction.
+    """
+
+    MOCK = "mock"
+    BORROW = "borrow"
+    SELECT = "select"
+    PRE_PING = "pre_ping"
+    PREPARED = "prepared"
+
+
+@dataclass(frozen=True)
+class Timing:
+    """One pool with one number of users.
+
+    pool: library and kind. transactions: borrowed and returned connections, in so many seconds. served: users that
+    completed a transaction. longest_wait_ms: of any user, those that still wait at the end included.
+    """
+
+    pool: str
+    concurrency: Concurrency
+    work: Work
+    users: int
+    transactions: int
+    seconds: float
+    served: int
+    longest_wait_ms: float
+
+    @property
+    def time_us(self) -> float | None:
+        """Time per transaction, over all users; None without a transaction."""
+        return 1e6 * self.seconds / self.transactions if self.transactions else None
+
+    @property
+    def fair_wait_ms(self) -> float | None:
+        """The time in which a fair pool serves each user once; None without a transaction."""
+        return 1000 * self.users * self.seconds / self.transactions if self.transactions else None
+
+    @property
+    def starves(self) -> bool:
+        """Whether a user waited for half of the measurement while the others were served many times."""
+        waited = self.longest_wait_ms >= 1000 * STARVED_SHARE * self.seconds
+        return waited and self.transactions >= MANY_TRANSACTIONS * self.users
+
+
+@dataclass(frozen=True)
+class Survey:
+    """The timings of all pools, and the names of the pools whose libraries are not installed."""
+
+    timings: tuple[Timing, ...]
+    missing: tuple[str, ...] = ()

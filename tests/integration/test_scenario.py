@@ -1,0 +1,117 @@
+"""`poolsize scenario`, at a tenth of its length, on real servers."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from poolsize import load_run
+from poolsize.scenarios.scenario import read_scenario
+from tests.conftest import FLAVORS, Command, assert_counted_steps, measured_again, mysqld
+
+pytestmark = [pytest.mark.server, pytest.mark.slow]
+SHORT = ("--json", "--step-time", "1s", "--warm-up", "1s", "--repeats", "1", "--output", "a.jsonl")
+
+
+def answer_of(poolsize: Command, name: str, *words: str) -> dict[str, Any]:
+    done = poolsize("scenario", name, *SHORT, *words, timeout=400)
+    assert done.returncode == 0, done.stderr
+    answer: dict[str, Any] = json.loads(done.stdout, parse_constant=pytest.fail)
+    return answer
+
+
+@pytest.mark.parametrize("flavor", FLAVORS)
+def test_the_insert_sweep_ends_beside_the_published_figures(poolsize: Command, tmp_path: Path, flavor: str) -> None:
+    program = mysqld(flavor)
+    answer = answer_of(poolsize, "insert-sweep", *(("--mysqld", str(program)) if program else ()))
+    assert answer["runs"] == ["a.jsonl"]
+    run = load_run(tmp_path / "a.jsonl")
+    assert_counted_steps(run)
+    assert {step.pool_size for step in run.steps} == {1, 8, 50, 100, 500}
+    assert [claim["text"] for claim in answer["claims"]] == [
+        claim.text for claim in read_scenario("insert-sweep").claims
+    ]
+    assert all(claim["measured"] is None or claim["measured"]["mean"] > 0 for claim in answer["claims"])
+
+
+@measured_again
+def test_the_exhausted_pool_loses_transactions_as_predicted(poolsize: Command, tmp_path: Path) -> None:
+    answer = answer_of(poolsize, "exhaustion", "--step-time", "3s")
+    assert answer["runs"] == ["a.jsonl", "a-40ms.jsonl", "a-120ms.jsonl"]
+    assert all((tmp_path / run).exists() for run in answer["runs"])
+    found = {(one["limit_ms"], one["pool_size"]): one for one in answer["timeouts"]}
+    assert set(found) == {(limit, size) for limit in (40.0, 120.0) for size in (1, 2, 3, 4)}
+    worst = found[40.0, 1]
+    assert worst["measured"] > found[120.0, 4]["measured"]
+    assert 0.3 < worst["measured"] < 1
+    assert 0.3 < worst["predicted"] < 1
+    assert worst["enough_connections"] > 1
+    assert worst["enough_ms"] > 40
+    assert worst["errors"]
+
+
+def test_users_who_think_share_few_connections(poolsize: Command, tmp_path: Path) -> None:
+    answer = answer_of(poolsize, "think-time")
+    assert [claim["sizes"] for claim in answer["claims"]] == [[20, 10], [20, 2]]
+    assert load_run(tmp_path / "a.jsonl").plan.think_time_ms == 550
+
+
+@measured_again
+def test_short_transactions_have_a_pool_of_their_own(poolsize: Command, tmp_path: Path) -> None:
+    answer = answer_of(poolsize, "mixed-lengths")
+    assert answer["runs"] == ["a.jsonl", "a-other.jsonl"]
+    assert [claim["p95_of"] for claim in answer["claims"]] == ["Lookup", "Lookup"]
+    runs = [load_run(tmp_path / path) for path in answer["runs"]]
+    assert [run.plan.workload for run in runs] == ["mixed_lengths", "mixed_lengths_two_pools"]
+    for run in runs:
+        assert_counted_steps(run)
+        assert all(set(step.kinds) == {"Lookup", "Report"} for step in run.steps)
+
+
+@pytest.mark.parametrize("flavor", FLAVORS)
+@measured_again
+def test_without_a_pool_each_transaction_connects(poolsize: Command, tmp_path: Path, flavor: str) -> None:
+    program = mysqld(flavor)
+    answer = answer_of(poolsize, "short-connections", *(("--mysqld", str(program)) if program else ()))
+    pooled, short = (load_run(tmp_path / path) for path in answer["runs"])
+    assert_counted_steps(pooled)
+    assert [run.plan.pool for run in (pooled, short)] == ["fair", "none"]
+    for step in short.steps:
+        made = step.counter("Connections")
+        assert made is not None
+        assert made >= 0.8 * step.mean_throughput
+        assert not step.errors
+    assert {use["pool_size"] for use in answer["ports"]} == {1, 2}
+
+
+@pytest.mark.parametrize("flavor", FLAVORS)
+def test_pools_beyond_the_servers_limit_lose_transactions(poolsize: Command, tmp_path: Path, flavor: str) -> None:
+    """Of 40 connections the server admits fewer; the 16 that the fleet's rule allows are all admitted."""
+    program = mysqld(flavor)
+    answer = answer_of(poolsize, "max-connections", *(("--mysqld", str(program)) if program else ()))
+    within, beyond = answer["refused"]
+    assert (within["connections"], within["errors"], within["failed"]) == (16, [], 0)
+    assert beyond["connections"] == 40
+    assert beyond["failed"] > 0
+    assert beyond["errors"] == ["too_many_connections"]
+    assert (beyond["pools"], beyond["limit"], beyond["fleet_pool"]) == (4, 30, 4)
+    full = next(step for step in load_run(tmp_path / "a.jsonl").steps if step.pool_size == 40)
+    assert full.server_connections is not None
+    assert full.server_connections <= 30
+    assert (full.counter("Connection_errors_max_connections") or 0) > 0
+
+
+def test_two_servers_are_measured_in_turn(poolsize: Command, tmp_path: Path) -> None:
+    answer = answer_of(poolsize, "upgrade", "--against-option", "innodb_flush_log_at_trx_commit=2")
+    assert answer["runs"] == ["a.jsonl", "a-other.jsonl"]
+    assert [claim["sides"] for claim in answer["claims"]] == [["first", "other"]]
+    options = [load_run(tmp_path / run).setting.server_options for run in answer["runs"]]
+    assert options == [{}, {"innodb_flush_log_at_trx_commit": "2"}]
+
+
+def test_a_server_without_a_thread_pool_is_refused(poolsize: Command) -> None:
+    without = mysqld("mysql")
+    refused = poolsize("scenario", "thread-pool", *SHORT, "--mysqld", str(without))
+    assert refused.returncode == 2
+    assert "thread_handling" in refused.stderr

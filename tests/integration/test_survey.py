@@ -1,0 +1,35 @@
+"""The survey of pools on a real server: every library's pool, in threads, in greenlets and in asyncio."""
+
+from pathlib import Path
+
+import pytest
+
+from poolsize.survey.async_pools import ASYNC_POOLS
+from poolsize.survey.measure import survey
+from poolsize.survey.thread_pools import GREENLET_POOLS, THREAD_POOLS
+from poolsize.survey.timing import MANY_USERS, USERS, Concurrency, Timing, Work
+from tests.conftest import FLAVORS, mysqld
+
+pytestmark = [pytest.mark.server, pytest.mark.experiment]
+
+
+@pytest.mark.parametrize("flavor", FLAVORS)
+def test_every_pool_is_timed(flavor: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    shown: list[Timing] = []
+    done = survey(mysqld(flavor), {}, 0.02, shown.append)
+    found = done.timings
+    assert list(found) == shown
+    assert not done.missing
+    for concurrency, pools in (
+        (Concurrency.THREADS, THREAD_POOLS),
+        (Concurrency.GREENLETS, GREENLET_POOLS),
+        (Concurrency.ASYNCIO, ASYNC_POOLS),
+    ):
+        selects = [timing for timing in found if (timing.concurrency, timing.work) == (concurrency, Work.SELECT)]
+        assert {timing.pool for timing in selects} == set(pools)
+        assert {timing.users for timing in selects} == {*USERS, MANY_USERS}
+    assert {timing.work for timing in found} == set(Work)
+    assert all(timing.served <= min(timing.users, timing.transactions) for timing in found)
+    (fair,) = (one for one in found if one.pool == "poolsize's fair pool, no ROLLBACK" and one.users == MANY_USERS)
+    assert (fair.served, fair.starves) == (MANY_USERS, False)

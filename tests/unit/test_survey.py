@@ -1,0 +1,103 @@
+"""The survey of pools: its figures, its text, and its pools with a driver that does nothing."""
+
+import json
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from poolsize.errors import WorkFailed
+from poolsize.present.json.survey import survey_json
+from poolsize.present.text.survey import survey_text
+from poolsize.scenarios.scenario import read_scenario
+from poolsize.survey.thread_pools import THREAD_POOLS
+from poolsize.survey.timing import MANY_USERS, POOL_SIZE, Concurrency, Survey, Timing, Work
+from poolsize.survey.users import measure
+from tests.conftest import Command
+
+SCENARIO = read_scenario("pools")
+
+
+def timing(pool: str, work: Work, users: int, transactions: int, served: int, longest_wait_ms: float) -> Timing:
+    return Timing(pool, Concurrency.THREADS, work, users, transactions, 1.0, served, longest_wait_ms)
+
+
+@given(st.integers(1, 1000), st.integers(1, 10**7), st.floats(0.1, 10))
+def test_the_time_of_a_transaction_and_the_fair_wait_follow_from_the_rate(
+    users: int, rate: int, seconds: float
+) -> None:
+    """Little's law: in a fair pool, users = throughput x the time until each is served again."""
+    found = Timing("a", Concurrency.THREADS, Work.SELECT, users, rate, seconds, users, 0.0)
+    assert found.time_us == pytest.approx(1e6 * seconds / rate)
+    assert found.fair_wait_ms == pytest.approx(users * seconds / rate * 1000)
+
+
+def test_users_starve_where_the_others_are_served_meanwhile() -> None:
+    assert timing("a", Work.SELECT, 64, 5_000, 8, 1000).starves
+    assert not timing("a", Work.SELECT, 64, 5_000, 64, 40).starves
+    assert not timing("slow", Work.SELECT, 64, 60, 50, 1000).starves
+    assert not timing("none", Work.SELECT, 64, 0, 0, 1000).starves
+
+
+def test_the_text_has_every_work_beside_the_published_survey() -> None:
+    found = [timing("A pool", work, 5, 100_000, 5, 1.0) for work in (Work.MOCK, Work.SELECT)]
+    found.append(timing("A pool", Work.SELECT, MANY_USERS, 10_000, 8, 990.0))
+    text = survey_text(SCENARIO, Survey(tuple(found), ("peewee",)))
+    assert "hikari (published)" in text
+    assert "prepared and executed" not in text
+    assert "Not installed: peewee." in text
+    lines = [" ".join(line.split()) for line in text.splitlines()]
+    assert "A pool threads 10 ? ? ? ?" in lines
+    assert "A pool threads 990 ms 6.4 ms 56 yes" in lines
+
+
+def test_the_json_has_every_figure() -> None:
+    answer = json.loads(survey_json("pools", SCENARIO, Survey((timing("A pool", Work.MOCK, 5, 0, 0, 1000.0),))))
+    assert (answer["scenario"], answer["pool_size"]) == ("pools", POOL_SIZE)
+    assert answer["timings"][0]["time_us"] is None
+    assert answer["timings"][0]["starves"] is False
+
+
+@pytest.mark.parametrize("name", ["SQLAlchemy QueuePool", "SQLAlchemy QueuePool, LIFO", "DBUtils PooledDB"])
+def test_a_pool_of_threads_is_timed(name: str) -> None:
+    """More threads than connections: each returns its connection, and a pool lends a connection once."""
+    pool = THREAD_POOLS[name]({}, Work.MOCK)
+    assert pool is not None
+    measured = measure(pool, POOL_SIZE + 4, 0.05)
+    assert sum(user.transactions for user in measured.users) > 0
+    assert 0 < measured.longest_wait_ms <= (measured.ended_ns - measured.began_ns) / 1e6
+    again = [pool.borrow() for _ in range(POOL_SIZE)]
+    drivers = [getattr(each, "dbapi_connection", None) or each._con for each in again]
+    assert len(set(map(id, drivers))) == POOL_SIZE
+    for each in again:
+        pool.give_back(each)
+    pool.close()
+
+
+def test_a_user_that_fails_ends_the_survey() -> None:
+    pool = THREAD_POOLS["SQLAlchemy QueuePool"]({}, Work.MOCK)
+    assert pool is not None
+
+    def fail(_: object) -> None:
+        raise OSError("the network is gone")
+
+    with pytest.raises(WorkFailed, match="a user failed: the network is gone"):
+        measure(replace(pool, use=fail), 3, 0.05)
+
+
+@pytest.mark.parametrize(
+    ("words", "way_out"),
+    [
+        (["--step-time", "5s"], "--step-time 5s: pools times pools on a private server: leave it out"),
+        (
+            ["--url", "mysql://u:secret@h/"],
+            "--url: pools times pools on a private server: leave it and POOLSIZE_URL out",
+        ),
+    ],
+)
+def test_the_survey_takes_no_option_of_a_sweep(poolsize_here: Command, words: list[str], way_out: str) -> None:
+    refused = poolsize_here("scenario", "pools", *words)
+    assert refused.returncode == 2
+    assert way_out in refused.stderr
+    assert "secret" not in refused.stderr
