@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, wraps
@@ -39,6 +40,21 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell's background jo
 
 settings.register_profile("poolsize", deadline=None)  # a busy machine takes its time
 settings.load_profile("poolsize")
+
+BEGAN = time.monotonic()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option that leaves out what would begin too late."""
+    parser.addoption("--begin-within", type=float, metavar="SECONDS", help="Skip the tests that would begin later.")
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip a test for which no time is left."""
+    seconds = item.config.getoption("begin_within")
+    if seconds is not None and time.monotonic() - BEGAN > seconds:
+        pytest.skip(f"it would begin later than {seconds:.0f} s after the start (--begin-within)")
+
 
 ROOT = Path(__file__).parents[1]
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
