@@ -19,13 +19,15 @@ from tests.conftest import ROOT, Command
 from tests.pages import Block, all_blocks, blocks, environment, link_checkout, pages, shown
 
 LANGUAGES = {"sh", "console", "sql", "python", "yaml", "toml", "text"}
-NO_SERVER = ("poolsize recommend", "poolsize sweep --replay", "poolsize import", "poolsize report")
+NO_SERVER = (
+    "poolsize recommend", "poolsize sweep --replay", "poolsize import", "poolsize report", "poolsize scenario --list",
+)  # fmt: skip
 DRAWN = ("poolsize analyze", "poolsize compare")
 OTHERS = (
     "scripts/", "poolsize sweep", "poolsize notebook", "locust ", "export POOLSIZE_URL=", "unset POOLSIZE_URL",
-    ". .venv/bin/activate",
+    ". .venv/bin/activate", "poolsize scenario insert-sweep", "poolsize scenario upgrade",
 )  # fmt: skip
-"""Beginnings of commands with a test of their own, here or in test_notebook.py, and of the shell's own."""
+"""Beginnings of commands with a test of their own, here or in a file of theirs, and of the shell's own."""
 LIGHT = ("--think-time", "20ms")
 """Leaves the processors to other tests, where a sweep is not there to be measured."""
 SHORT = {"--pool-sizes": "2", "--budget": "4s", "--step-time": "1s", "--warm-up": "0"}
