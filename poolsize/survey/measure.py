@@ -1,15 +1,17 @@
-"""The survey: each concurrency in a process of its own, on one private server."""
+"""The survey: each concurrency of Python, and each work of Java, in a process of its own, on one private server."""
 
 import json
 import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
-from tempfile import TemporaryFile
+from tempfile import TemporaryDirectory, TemporaryFile
 from typing import Any
 
 from poolsize.errors import Interrupted, WorkFailed
+from poolsize.survey.java_pools import JavaLeftOut, compiled, java_command, java_environment
 from poolsize.survey.timing import Concurrency, Survey, Timing, Work
 from poolsize.target.killed import killed_by
 from poolsize.target.private_server import PrivateServer, private_server
@@ -28,21 +30,30 @@ def survey(
     """
     timings: list[Timing] = []
     missing: list[str] = []
-    with private_server(mysqld, server_options, MOST_CONNECTIONS) as server:
-        for concurrency in Concurrency:
-            for measured in _measured(concurrency, seconds, server):
-                if isinstance(measured, str):
-                    missing.append(measured)
-                else:
-                    timings.append(measured)
-                    on_timing(measured)
-    return Survey(tuple(timings), tuple(dict.fromkeys(missing)))
+    left_out: str | None = None
+    try:
+        with TemporaryDirectory() as folder:
+            commands = [[sys.executable, "-P", "-m", "poolsize.survey", each, str(seconds)] for each in Concurrency]
+            try:
+                class_path = compiled(Path(folder))
+                commands += [java_command(class_path, work, seconds) for work in Work]
+            except JavaLeftOut as reason:
+                left_out = str(reason)
+            with private_server(mysqld, server_options, MOST_CONNECTIONS) as server:
+                for measured in chain.from_iterable(_measured(command, server) for command in commands):
+                    if isinstance(measured, str):
+                        missing.append(measured)
+                    else:
+                        timings.append(measured)
+                        on_timing(measured)
+    except KeyboardInterrupt:
+        raise Interrupted("interrupted; a survey stores nothing: run it again") from None
+    return Survey(tuple(timings), tuple(dict.fromkeys(missing)), left_out)
 
 
-def _measured(concurrency: Concurrency, seconds: float, server: PrivateServer) -> Iterator[Timing | str]:
-    """Yield each timing of a concurrency, or the name of a pool whose library is missing."""
-    command = [sys.executable, "-P", "-m", "poolsize.survey", concurrency, str(seconds)]
-    environment = os.environ | {"POOLSIZE_SURVEY_URL": server.url}
+def _measured(command: list[str], server: PrivateServer) -> Iterator[Timing | str]:
+    """Yield each timing of a process, or the name of a pool whose library is missing."""
+    environment = {**os.environ, "POOLSIZE_SURVEY_URL": server.url, **java_environment(server.url)}
     with (
         TemporaryFile("w+") as errors,
         subprocess.Popen(
@@ -55,8 +66,6 @@ def _measured(concurrency: Concurrency, seconds: float, server: PrivateServer) -
                 values = json.loads(line)
                 yield values["missing"] if "missing" in values else _timing(values)
             code = process.wait()
-        except KeyboardInterrupt:
-            raise Interrupted("interrupted; a survey stores nothing: run it again") from None
         finally:
             process.kill()
         if code:

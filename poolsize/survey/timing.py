@@ -11,7 +11,7 @@ MANY_USERS, MANY_SECONDS = 64, 1.0
 """Users, and seconds, with which the longest wait is measured."""
 TIMING_SECONDS, FULL_SECONDS = 0.25, 2.0
 """Length of each other timing, and at the published scale."""
-LENGTH_SECONDS = 150
+LENGTH_SECONDS = 170
 """Usual length of the survey."""
 STARVED_SHARE = 0.5
 """A user starves if it waits for this share of the measurement, in which others are served many times."""
@@ -46,7 +46,8 @@ class Timing:
     """One pool with one number of users.
 
     pool: library and kind. transactions: borrowed and returned connections, in so many seconds. served: users that
-    completed a transaction. longest_wait_ms: of any user, those that still wait at the end included.
+    completed a transaction. longest_wait_ms: of any user, those that still wait at the end included; None where it
+    was not measured.
     """
 
     pool: str
@@ -56,7 +57,7 @@ class Timing:
     transactions: int
     seconds: float
     served: int
-    longest_wait_ms: float
+    longest_wait_ms: float | None
 
     @property
     def time_us(self) -> float | None:
@@ -71,13 +72,18 @@ class Timing:
     @property
     def starves(self) -> bool:
         """Whether a user waited for half of the measurement while the others were served many times."""
-        waited = self.longest_wait_ms >= 1000 * STARVED_SHARE * self.seconds
+        waited = self.longest_wait_ms is not None and self.longest_wait_ms >= 1000 * STARVED_SHARE * self.seconds
         return waited and self.transactions >= MANY_TRANSACTIONS * self.users
 
 
 @dataclass(frozen=True)
 class Survey:
-    """The timings of all pools, and the names of the pools whose libraries are not installed."""
+    """The timings of all pools.
+
+    missing: names of the pools whose libraries are not installed. java_left_out: why the pools of Java were not timed,
+    or None where they were.
+    """
 
     timings: tuple[Timing, ...]
     missing: tuple[str, ...] = ()
+    java_left_out: str | None = None

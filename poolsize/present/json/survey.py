@@ -10,8 +10,8 @@ from poolsize.survey.timing import POOL_SIZE, Survey
 def survey_json(name: str, scenario: Scenario, survey: Survey) -> str:
     """Return a JSON object.
 
-    Keys: scenario, its name; question; source; pool_size, connections of each pool; missing, pools
-    whose libraries are not installed; timings, the fields of Timing with
+    Keys: scenario, its name; question; source; pool_size, connections of each pool; missing, pools whose libraries are
+    not installed; java_left_out, why the pools of Java were not timed, or null; timings, the fields of Timing with
     time_us, fair_wait_ms (null without a transaction) and starves, one object a pool, concurrency, work and number of
     users.
     """
@@ -22,6 +22,7 @@ def survey_json(name: str, scenario: Scenario, survey: Survey) -> str:
             "source": scenario.source,
             "pool_size": POOL_SIZE,
             "missing": list(survey.missing),
+            "java_left_out": survey.java_left_out,
             "timings": [
                 asdict(timing)
                 | {"time_us": timing.time_us, "fair_wait_ms": timing.fair_wait_ms, "starves": timing.starves}

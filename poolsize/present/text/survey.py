@@ -10,6 +10,7 @@ from poolsize.present.text.bullets import bullets, paragraph
 from poolsize.present.text.table import UNKNOWN, Table
 from poolsize.recordings.published import published_pools
 from poolsize.scenarios.scenario import Scenario
+from poolsize.survey.java_pools import java_versions
 from poolsize.survey.timing import MANY_USERS, POOL_SIZE, USERS, Concurrency, Survey, Timing, Work
 from poolsize.units import count, milliseconds, number
 
@@ -35,6 +36,7 @@ READING = (
         "SQLAlchemy and DBUtils send a ROLLBACK with each return. mysql-connector-python resets the session then, and "
         "tests each connection that it gives, as peewee does. With asyncio, SQLAlchemy's figures include its Core."
     ),
+    f"Java: {', '.join(f'{pool} {version}' for pool, version in java_versions().items())}.",
     (
         "Published: Java pools in 2015 on 24 hyper-threads, of 20 connections in the first two tables and of 8 in the "
         "third."
@@ -52,7 +54,7 @@ class SurveyProgress:
 
     def __init__(self) -> None:
         self._console = Console(stderr=True, highlight=False)
-        self._status = self._console.status("starting a private server")
+        self._status = self._console.status("preparing the pools of Java, and a private server")
         self._last = ""
 
     def __enter__(self) -> Self:
@@ -86,6 +88,8 @@ def survey_text(scenario: Scenario, survey: Survey) -> str:
     if survey.missing:
         names = ", ".join(survey.missing)
         notes.append(f"Not installed: {names}. This installs all of them: pip install 'poolsize[pools]'.")
+    if survey.java_left_out:
+        notes.append(f"The pools of Java are left out: {survey.java_left_out}.")
     parts += [bullets(notes)] if notes else []
     return "\n\n".join(parts)
 
@@ -126,8 +130,8 @@ def _waits(waits: Sequence[Timing]) -> Table:
         (
             timing.pool,
             USER_KINDS[timing.concurrency],
-            milliseconds(timing.longest_wait_ms),
-            UNKNOWN if timing.fair_wait_ms is None else milliseconds(timing.fair_wait_ms),
+            _ms(timing.longest_wait_ms),
+            _ms(timing.fair_wait_ms),
             str(timing.users - timing.served),
             "yes" if timing.starves else "no",
         )
@@ -138,3 +142,7 @@ def _waits(waits: Sequence[Timing]) -> Table:
 
 def _us(time_us: float | None) -> str:
     return UNKNOWN if time_us is None else number(time_us)
+
+
+def _ms(time_ms: float | None) -> str:
+    return UNKNOWN if time_ms is None else milliseconds(time_ms)

@@ -1,0 +1,391 @@
+import com.alibaba.druid.pool.DruidDataSource;
+import com.mchange.v2.c3p0.ComboPooledDataSource;
+import com.zaxxer.hikari.HikariConfig;
+import com.zaxxer.hikari.HikariDataSource;
+import java.lang.reflect.InvocationHandler;
+import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
+import java.sql.Connection;
+import java.sql.Driver;
+import java.sql.DriverManager;
+import java.sql.DriverPropertyInfo;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Properties;
+import java.util.concurrent.CountDownLatch;
+import java.util.logging.Logger;
+import javax.sql.DataSource;
+import org.apache.commons.dbcp2.BasicDataSource;
+import org.apache.tomcat.jdbc.pool.PoolProperties;
+
+/**
+ * Times the pools of Java with one work, as poolsize.survey times those of Python.
+ *
+ * <p>Arguments: work; pool size; seconds of each timing; numbers of users, separated by commas; seconds of the timing of
+ * the longest wait, and its number of users, or 0 users for none. The environment has JDBC_URL, JDBC_USER and
+ * JDBC_PASSWORD. Each line of the output is the JSON of a Timing. Each pool has its library's defaults, but for its size,
+ * which is also its initial and smallest size, its wait limit, and its test of connections.
+ */
+public final class PoolSurvey {
+    private static final int POOL_TIMEOUT_SECONDS = 60;
+    private static final double COMPILING_SECONDS = 0.4;
+    private static final double WARM_UP_SECONDS = 0.05;
+    private static final String WORK_OF_TESTS = "pre_ping";
+
+    private interface Use {
+        void with(Connection connection) throws SQLException;
+    }
+
+    private interface Opening {
+        Pool open(Target target, int size, boolean tests) throws Exception;
+    }
+
+    private record Target(String driver, String url, String user, String password) {}
+
+    private record Pool(DataSource source, AutoCloseable closing) {}
+
+    private record Measured(long transactions, int served, double seconds, Double longestWaitMs) {}
+
+    private PoolSurvey() {}
+
+    public static void main(String[] arguments) {
+        try {
+            survey(arguments);
+            System.exit(0); // threads of some libraries go on
+        } catch (Exception error) {
+            System.err.println(error);
+            System.exit(1);
+        }
+    }
+
+    private static void survey(String[] arguments) throws Exception {
+        String work = arguments[0];
+        int size = Integer.parseInt(arguments[1]);
+        double seconds = Double.parseDouble(arguments[2]);
+        double manySeconds = Double.parseDouble(arguments[4]);
+        int manyUsers = Integer.parseInt(arguments[5]);
+        Target target = target(work);
+        Use use = use(work);
+        for (Map.Entry<String, Opening> opening : openings().entrySet()) {
+            Pool pool = opening.getValue().open(target, size, work.equals(WORK_OF_TESTS));
+            measure(pool.source(), use, size, COMPILING_SECONDS, false);
+            for (String text : arguments[3].split(",")) {
+                int users = Integer.parseInt(text);
+                measure(pool.source(), use, users, WARM_UP_SECONDS, false);
+                show(opening.getKey(), work, users, measure(pool.source(), use, users, seconds, false));
+            }
+            if (manyUsers > 0) {
+                show(opening.getKey(), work, manyUsers, measure(pool.source(), use, manyUsers, manySeconds, true));
+            }
+            pool.closing().close();
+        }
+    }
+
+    private static Map<String, Opening> openings() {
+        Map<String, Opening> openings = new LinkedHashMap<>();
+        openings.put("HikariCP", PoolSurvey::hikari);
+        openings.put("Druid", PoolSurvey::druid);
+        openings.put("DBCP2", PoolSurvey::dbcp);
+        openings.put("c3p0", PoolSurvey::c3p0);
+        openings.put("Tomcat JDBC", PoolSurvey::tomcat);
+        return openings;
+    }
+
+    private static Target target(String work) throws SQLException {
+        if (work.equals("mock")) {
+            DriverManager.registerDriver(new MockDriver());
+            return new Target(MockDriver.class.getName(), MockDriver.URL, "u", "p");
+        }
+        String url = System.getenv("JDBC_URL") + (work.equals("prepared") ? "&useServerPrepStmts=true" : "");
+        return new Target(
+                "com.mysql.cj.jdbc.Driver", url, System.getenv("JDBC_USER"), System.getenv("JDBC_PASSWORD"));
+    }
+
+    private static Use use(String work) {
+        return switch (work) {
+            case "mock", "borrow" -> connection -> {};
+            case "prepared" -> PoolSurvey::selectPrepared;
+            default -> PoolSurvey::select;
+        };
+    }
+
+    private static void select(Connection connection) throws SQLException {
+        try (Statement statement = connection.createStatement();
+                ResultSet rows = statement.executeQuery("SELECT 1")) {
+            rows.next();
+        }
+    }
+
+    private static void selectPrepared(Connection connection) throws SQLException {
+        try (PreparedStatement statement = connection.prepareStatement("SELECT ?")) {
+            statement.setInt(1, 1);
+            try (ResultSet rows = statement.executeQuery()) {
+                rows.next();
+            }
+        }
+    }
+
+    /** HikariCP tests connections that were idle for com.zaxxer.hikari.aliveBypassWindowMs, a property of the JVM. */
+    private static Pool hikari(Target target, int size, boolean tests) {
+        HikariConfig config = new HikariConfig();
+        config.setDriverClassName(target.driver());
+        config.setJdbcUrl(target.url());
+        config.setUsername(target.user());
+        config.setPassword(target.password());
+        config.setMaximumPoolSize(size);
+        config.setConnectionTimeout(1000L * POOL_TIMEOUT_SECONDS);
+        HikariDataSource pool = new HikariDataSource(config);
+        return new Pool(pool, pool);
+    }
+
+    private static Pool druid(Target target, int size, boolean tests) {
+        DruidDataSource pool = new DruidDataSource();
+        pool.setDriverClassName(target.driver());
+        pool.setUrl(target.url());
+        pool.setUsername(target.user());
+        pool.setPassword(target.password());
+        pool.setInitialSize(size);
+        pool.setMinIdle(size);
+        pool.setMaxActive(size);
+        pool.setMaxWait(1000L * POOL_TIMEOUT_SECONDS);
+        pool.setTestOnBorrow(tests);
+        return new Pool(pool, pool);
+    }
+
+    private static Pool dbcp(Target target, int size, boolean tests) {
+        BasicDataSource pool = new BasicDataSource();
+        pool.setDriverClassName(target.driver());
+        pool.setUrl(target.url());
+        pool.setUsername(target.user());
+        pool.setPassword(target.password());
+        pool.setInitialSize(size);
+        pool.setMinIdle(size);
+        pool.setMaxTotal(size);
+        pool.setMaxWait(java.time.Duration.ofSeconds(POOL_TIMEOUT_SECONDS));
+        pool.setTestOnBorrow(tests);
+        return new Pool(pool, pool);
+    }
+
+    private static Pool c3p0(Target target, int size, boolean tests) throws Exception {
+        ComboPooledDataSource pool = new ComboPooledDataSource();
+        pool.setDriverClass(target.driver());
+        pool.setJdbcUrl(target.url());
+        pool.setUser(target.user());
+        pool.setPassword(target.password());
+        pool.setInitialPoolSize(size);
+        pool.setMinPoolSize(size);
+        pool.setMaxPoolSize(size);
+        pool.setCheckoutTimeout(1000 * POOL_TIMEOUT_SECONDS);
+        pool.setTestConnectionOnCheckout(tests);
+        return new Pool(pool, pool::close);
+    }
+
+    private static Pool tomcat(Target target, int size, boolean tests) {
+        PoolProperties properties = new PoolProperties();
+        properties.setDriverClassName(target.driver());
+        properties.setUrl(target.url());
+        properties.setUsername(target.user());
+        properties.setPassword(target.password());
+        properties.setInitialSize(size);
+        properties.setMinIdle(size);
+        properties.setMaxActive(size);
+        properties.setMaxIdle(size);
+        properties.setMaxWait(1000 * POOL_TIMEOUT_SECONDS);
+        properties.setTestOnBorrow(tests);
+        properties.setValidationInterval(0); // 3 s by default, in which a connection is not tested again
+        org.apache.tomcat.jdbc.pool.DataSource pool = new org.apache.tomcat.jdbc.pool.DataSource(properties);
+        return new Pool(pool, pool::close);
+    }
+
+    /** Lets users work for some seconds. Their waits are measured only where wanted: a clock costs as much as a pool. */
+    private static Measured measure(DataSource pool, Use use, int number, double seconds, boolean waits)
+            throws Exception {
+        CountDownLatch begin = new CountDownLatch(1);
+        List<User> users = new ArrayList<>();
+        for (int index = 0; index < number; index++) {
+            users.add(waits ? new WaitingUser(pool, use, begin) : new User(pool, use, begin));
+        }
+        users.forEach(Thread::start);
+        long began = System.nanoTime();
+        users.forEach(user -> user.begins(began));
+        begin.countDown();
+        Thread.sleep((long) (1000 * seconds));
+        long ended = System.nanoTime();
+        long transactions = 0;
+        int served = 0;
+        long longest = 0;
+        for (User user : users) {
+            transactions += user.transactions;
+            served += user.transactions > 0 ? 1 : 0;
+            longest = Math.max(longest, user.longestWait(ended));
+        }
+        users.forEach(user -> user.stopped = true);
+        for (User user : users) {
+            user.join(1000L * POOL_TIMEOUT_SECONDS);
+            if (user.error != null || user.isAlive()) {
+                throw new IllegalStateException("a user failed: " + user.error);
+            }
+        }
+        return new Measured(transactions, served, (ended - began) / 1e9, waits ? longest / 1e6 : null);
+    }
+
+    private static void show(String pool, String work, int users, Measured measured) {
+        System.out.printf(
+                Locale.ROOT,
+                "{\"pool\": \"%s (Java)\", \"concurrency\": \"threads\", \"work\": \"%s\", \"users\": %d, "
+                        + "\"transactions\": %d, \"seconds\": %f, \"served\": %d, \"longest_wait_ms\": %s}%n",
+                pool, work, users, measured.transactions(), measured.seconds(), measured.served(),
+                measured.longestWaitMs());
+        System.out.flush();
+    }
+
+    /** A user that borrows and returns connections as fast as it can. */
+    private static class User extends Thread {
+        protected final DataSource pool;
+        protected final Use use;
+        volatile long transactions;
+        volatile boolean stopped;
+        volatile Exception error;
+        private final CountDownLatch begin;
+
+        User(DataSource pool, Use use, CountDownLatch begin) {
+            this.pool = pool;
+            this.use = use;
+            this.begin = begin;
+            setDaemon(true);
+        }
+
+        @Override
+        public void run() {
+            try {
+                begin.await();
+                long done = 0;
+                while (!stopped) {
+                    transact();
+                    transactions = ++done;
+                }
+            } catch (Exception failed) {
+                error = failed;
+            }
+        }
+
+        protected void transact() throws SQLException {
+            try (Connection connection = pool.getConnection()) {
+                use.with(connection);
+            }
+        }
+
+        void begins(long moment) {}
+
+        long longestWait(long moment) {
+            return 0;
+        }
+    }
+
+    /** A user that measures how long it waits. asked: moment of its request; 0 while it has a connection. */
+    private static final class WaitingUser extends User {
+        private volatile long asked;
+        private volatile long longest;
+
+        WaitingUser(DataSource pool, Use use, CountDownLatch begin) {
+            super(pool, use, begin);
+        }
+
+        @Override
+        void begins(long moment) {
+            asked = moment;
+        }
+
+        @Override
+        protected void transact() throws SQLException {
+            long since = asked;
+            try (Connection connection = pool.getConnection()) {
+                longest = Math.max(longest, System.nanoTime() - since);
+                asked = 0;
+                use.with(connection);
+            }
+            asked = System.nanoTime();
+        }
+
+        @Override
+        long longestWait(long moment) {
+            long since = asked;
+            return Math.max(longest, since == 0 ? 0 : moment - since);
+        }
+    }
+
+    /** A driver whose connections do nothing. */
+    public static final class MockDriver implements Driver {
+        static final String URL = "jdbc:mock:";
+
+        @Override
+        public Connection connect(String url, Properties properties) {
+            return acceptsURL(url) ? mock(Connection.class) : null;
+        }
+
+        @Override
+        public boolean acceptsURL(String url) {
+            return url.startsWith(URL);
+        }
+
+        @Override
+        public DriverPropertyInfo[] getPropertyInfo(String url, Properties properties) {
+            return new DriverPropertyInfo[0];
+        }
+
+        @Override
+        public int getMajorVersion() {
+            return 1;
+        }
+
+        @Override
+        public int getMinorVersion() {
+            return 0;
+        }
+
+        @Override
+        public boolean jdbcCompliant() {
+            return false;
+        }
+
+        @Override
+        public Logger getParentLogger() {
+            return Logger.getGlobal();
+        }
+
+        private static <T> T mock(Class<T> type) {
+            return type.cast(Proxy.newProxyInstance(type.getClassLoader(), new Class<?>[] {type}, new Mock()));
+        }
+    }
+
+    /** Answers each call as a connection would that is open, valid and in auto-commit. */
+    private static final class Mock implements InvocationHandler {
+        @Override
+        public Object invoke(Object proxy, Method method, Object[] arguments) {
+            Class<?> type = method.getReturnType();
+            return switch (method.getName()) {
+                case "isValid", "getAutoCommit" -> true;
+                case "getTransactionIsolation" -> Connection.TRANSACTION_REPEATABLE_READ;
+                case "hashCode" -> System.identityHashCode(proxy);
+                case "equals" -> proxy == arguments[0];
+                case "toString" -> "mock";
+                default -> {
+                    if (type == boolean.class) {
+                        yield false;
+                    }
+                    if (type == int.class) {
+                        yield 0;
+                    }
+                    yield type.isInterface() && type.getName().startsWith("java.sql.") ? MockDriver.mock(type) : null;
+                }
+            };
+        }
+    }
+}

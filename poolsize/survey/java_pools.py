@@ -1,0 +1,81 @@
+"""The pools of the published survey, in Java: compiled here, and timed by a process of their own for each work."""
+
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+from sqlalchemy import make_url
+
+from poolsize.survey.timing import MANY_SECONDS, MANY_USERS, POOL_SIZE, USERS, Work
+
+HERE = Path(__file__).parent / "java"
+PROGRAMS = ("java", "javac", "mvn")
+MAVEN_SECONDS = 300
+"""The longest time to wait for the libraries; Maven keeps them for the next time."""
+ARTIFACTS = {
+    "HikariCP": "HikariCP",
+    "druid": "Druid",
+    "commons-dbcp2": "DBCP2",
+    "c3p0": "c3p0",
+    "tomcat-jdbc": "Tomcat JDBC",
+}
+"""Name in Maven -> name of the pool."""
+TEST_EACH = "-Dcom.zaxxer.hikari.aliveBypassWindowMs=0"
+"""Makes HikariCP test each connection; by default it tests those that were idle for half a second."""
+
+
+class JavaLeftOut(Exception):
+    """The pools of Java can't be timed here; the message is the reason."""
+
+
+def java_versions() -> Mapping[str, str]:
+    """Return the version of each pool by its name."""
+    listed = re.findall(r"<artifactId>(.+)</artifactId>\s*<version>(.+)</version>", (HERE / "pom.xml").read_text())
+    versions = dict(listed)
+    return {name: versions[artifact] for artifact, name in ARTIFACTS.items()}
+
+
+def compiled(folder: Path) -> str:
+    """Compile the survey into a folder, and return its class path. Raises JavaLeftOut where that can't be done."""
+    if absent := [program for program in PROGRAMS if shutil.which(program) is None]:
+        raise JavaLeftOut(f"they need {', '.join(PROGRAMS[:-1])} and {PROGRAMS[-1]}, without {', '.join(absent)} here")
+    libraries = folder / "classpath"
+    goal = ["dependency:build-classpath", f"-Dmdep.outputFile={libraries}"]
+    _run(["mvn", "--quiet", "--batch-mode", "--file", str(HERE / "pom.xml"), *goal])
+    class_path = libraries.read_text().strip()
+    _run(["javac", "-cp", class_path, "-d", str(folder), str(HERE / "PoolSurvey.java")])
+    return f"{folder}:{class_path}"
+
+
+def java_command(class_path: str, work: Work, seconds: float) -> list[str]:
+    """Return the command that times all pools with a work. seconds: of each timing."""
+    options = [TEST_EACH] if work is Work.PRE_PING else []
+    many_users = MANY_USERS if work is Work.SELECT else 0
+    numbers = [str(POOL_SIZE), str(seconds), ",".join(map(str, USERS)), str(MANY_SECONDS), str(many_users)]
+    return ["java", *options, "-cp", class_path, "PoolSurvey", work, *numbers]
+
+
+def java_environment(server_url: str) -> Mapping[str, str]:
+    """Return the environment variables with which the Java process connects."""
+    url = make_url(server_url)
+    return {
+        "JDBC_URL": f"jdbc:mysql://{url.host}:{url.port}/?useSSL=false&allowPublicKeyRetrieval=true",
+        "JDBC_USER": str(url.username),
+        "JDBC_PASSWORD": str(url.password),
+    }
+
+
+def _run(command: list[str]) -> None:
+    """Run a command. Raises JavaLeftOut, with the first line of its output, where it fails."""
+    try:
+        subprocess.run(
+            command, check=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            timeout=MAVEN_SECONDS,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        raise JavaLeftOut(f"{command[0]} did not end within {MAVEN_SECONDS} s") from None
+    except subprocess.CalledProcessError as error:
+        lines = error.stdout.strip().splitlines() or [f"exit code {error.returncode}"]
+        raise JavaLeftOut(f"{command[0]} failed: {lines[0]}") from None
