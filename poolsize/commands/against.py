@@ -1,4 +1,4 @@
-"""`poolsize sweep --against-url` and `--against-option`: two servers measured in turn, then their comparison."""
+"""`poolsize sweep --against-url`, `--against-option` and `--against-mysqld`: two servers measured in turn, compared."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -31,12 +31,13 @@ def measure_in_turn(locustfile: Path, options: SweepOptions, not_for_two: Sequen
 def _refuse_mixture(options: SweepOptions, not_for_two: Sequence[str]) -> None:
     for name in not_for_two:
         raise BadInput(f"`{name}` is for the answer of one run: leave it out, and give it to poolsize recommend `run`")
-    if options.against_url and options.against_options:
-        raise BadInput("`against_url` names a server, and `against_options` starts a private one: leave one out")
+    private = [name for name in ("against_options", "against_mysqld") if getattr(options, name)]
+    if options.against_url and private:
+        raise BadInput(f"`against_url` names a server, and `{private[0]}` starts a private one: leave one out")
     if options.against_url and options.against_url == options.url:
         raise BadInput("`against_url` and `url` name the same server: name two servers")
-    if options.against_options and options.url:
-        raise BadInput("`against_options` is for two private servers: leave `url` and POOLSIZE_URL out")
+    if private and options.url:
+        raise BadInput(f"`{private[0]}` is for two private servers: leave `url` and POOLSIZE_URL out")
     for name, why in (
         ("replay", "a recording is measured already: replay both, and compare the runs"),
         ("expect_workers", "workers elsewhere belong to one sweep: leave it out"),
@@ -51,10 +52,13 @@ def _refuse_mixture(options: SweepOptions, not_for_two: Sequence[str]) -> None:
 def _new(options: SweepOptions) -> tuple[SweepOptions, SweepOptions]:
     """Return the options of both sweeps, with the same pool sizes; by default those around the formula's result."""
     sizes = options.sizes or starting_point(cores_of(options), disks=disks_of(options)).sizes
-    first = options.having(against_url=None, against_options=None, sizes=sizes)
+    first = options.having(against_url=None, against_options=None, against_mysqld=None, sizes=sizes)
     if options.against_url:
         return first, first.having(url=options.against_url, mysqld=None, server_options=None)
-    return first, first.having(server_options={**(options.server_options or {}), **(options.against_options or {})})
+    return first, first.having(
+        mysqld=options.against_mysqld or options.mysqld,
+        server_options={**(options.server_options or {}), **(options.against_options or {})},
+    )
 
 
 def _resumed(options: SweepOptions, run: Path) -> tuple[SweepOptions, SweepOptions]:
@@ -68,8 +72,9 @@ def _resumed(options: SweepOptions, run: Path) -> tuple[SweepOptions, SweepOptio
         raise BadInput(
             f"{options.named('resume')}: the other run began on a server given by its URL: give its `against_url` again"
         )
-    first = options.having(against_url=None)
-    return first, first.having(resume=other, url=options.against_url)
+    first = options.having(against_url=None, against_mysqld=None)
+    mysqld = None if options.against_url else options.against_mysqld or options.mysqld
+    return first, first.having(resume=other, url=options.against_url, mysqld=mysqld)
 
 
 def _require_comparable(first: Path, other: Path) -> None:

@@ -23,13 +23,14 @@ from poolsize.present.text.survey import SurveyProgress, survey_text
 from poolsize.runs.store import load_run, other_path
 from poolsize.scenarios.scenario import Scenario, read_scenario, scenario_names
 from poolsize.survey.timing import FULL_SECONDS, LENGTH_SECONDS, TIMING_SECONDS, Survey
-from poolsize.sweep.options import OPTIONS, SweepOptions
+from poolsize.sweep.options import NAMES_ANOTHER, OPTIONS, SweepOptions
 from poolsize.sweep.planning import plan_for
 from poolsize.sweep.workload import find_locustfile
 
 OF_SCENARIO = ("warm_up_seconds", "step_seconds", "repeats")
 TAKEN = (
-    "url", "against_url", "ssl_mode", "ssl_ca", "yes", "mysqld", "server_options", "against_options", "processes",
+    "url", "against_url", "ssl_mode", "ssl_ca", "yes", "mysqld", "server_options", "against_options",
+    "against_mysqld", "processes",
     *OF_SCENARIO, "output", "resume",
 )  # fmt: skip
 """Options of `poolsize sweep` that a scenario takes as well; those of OF_SCENARIO have another default in each."""
@@ -181,8 +182,10 @@ def _require_own_run(options: SweepOptions, typed: SweepOptions) -> None:
 
 def _require_servers(name: str, known: Scenario, options: SweepOptions) -> None:
     """Raise BadInput where a scenario of two servers has no second, or a scenario of one server has two."""
-    second = [option for option in ("against_url", "against_options") if getattr(options, option)]
+    second = [option for option in NAMES_ANOTHER if getattr(options, option)]
     if known.sides and not known.other and not second and options.resume is None:
-        raise BadInput(f"{name} compares two servers: name the second with `against_url`, or `against_options`")
+        raise BadInput(
+            f"{name} compares two servers: name the second with `against_url`, `against_mysqld` or `against_options`"
+        )
     if (known.other or not known.sides) and second:
         raise BadInput(f"{options.named(second[0])}: {name} measures one server: leave the option out")

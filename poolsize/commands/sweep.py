@@ -25,7 +25,7 @@ from poolsize.sweep.application_file import read_application
 from poolsize.sweep.application_options import FROM_ENVIRONMENT, of_application
 from poolsize.sweep.dry_run import DryRun
 from poolsize.sweep.events import Event
-from poolsize.sweep.options import OPTIONS, SweepOptions
+from poolsize.sweep.options import NAMES_ANOTHER, OPTIONS, SweepOptions
 from poolsize.sweep.planning import plan_for
 from poolsize.sweep.replay_run import replay
 from poolsize.sweep.workload import DEFAULT_WORKLOAD, find_locustfile
@@ -42,7 +42,7 @@ def sweep(current: int | None, as_json: bool, **texts: Any) -> None:
     Without --url or POOLSIZE_URL it starts a private MariaDB or MySQL on this machine and removes it afterwards.
     Without --pool-sizes or --rate it searches for the pool size, until the answer is certain or the budget is spent.
     With --application it measures the pool inside an application, driven by your own Locust file.
-    With --against-url or --against-option it measures two servers in turn, and compares them.
+    With --against-url, --against-mysqld or --against-option it measures two servers in turn, and compares them.
     """
     options = SweepOptions.parse(texts)
     if options.dry_run:
@@ -80,7 +80,7 @@ def _rehearse(options: SweepOptions, *, as_json: bool) -> None:
     from poolsize.present.json.dry_run import dry_run_json
     from poolsize.present.text.dry_run import dry_run_text
 
-    for name in ("resume", "replay", "application", "against_url", "against_options", "expect_workers"):
+    for name in ("resume", "replay", "application", *NAMES_ANOTHER, "expect_workers"):
         if getattr(options, name) is not None:
             raise BadInput(f"{options.named(name)}: `dry_run` is for a new sweep of one server: leave the option out")
     require_processes(options)
@@ -97,7 +97,7 @@ def _rehearse(options: SweepOptions, *, as_json: bool) -> None:
 def measures_two(options: SweepOptions) -> bool:
     """Return whether the options are of two servers in turn: they name another, or resume a run that has another."""
     resumed = options.resume is not None and other_path(options.resume).exists()
-    return resumed or options.against_url is not None or options.against_options is not None
+    return resumed or any(getattr(options, name) is not None for name in NAMES_ANOTHER)
 
 
 def _compare_in_turn(

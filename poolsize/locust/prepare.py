@@ -10,6 +10,7 @@ from sqlalchemy import URL
 from poolsize.errors import BadInput
 from poolsize.facts.activity import Activity, read_activity
 from poolsize.facts.server import Server, difference_between, open_connections, read_cipher, read_server
+from poolsize.facts.ssl_mode import SslMode
 from poolsize.locust.chosen_schema import chosen_schema
 from poolsize.runs.plan import PoolKind, SweepPlan
 from poolsize.runs.run import Run, Setting
@@ -18,7 +19,7 @@ from poolsize.sweep.options import SweepOptions
 from poolsize.sweep.planning import enough_users, plan_for
 from poolsize.sweep.workload import Workload
 from poolsize.target.connection import connect, database_url, given_host
-from poolsize.target.encryption import is_local, ssl_mode
+from poolsize.target.encryption import is_local, ssl_mode, with_encryption
 from poolsize.target.private_server import PrivateServer, private_server
 from poolsize.target.schema import already_swept, is_swept
 from poolsize.units import count, per_second
@@ -60,7 +61,7 @@ def prepared(options: SweepOptions, workload: Workload, *, own_wait_time: bool) 
     plan = resumed.plan if resumed else plan_for(options, workload.name)
     schema = chosen_schema(options, workload, resumed)
     server_options = (resumed.setting.server_options if resumed else options.server_options) or {}
-    with _server(options, server_options, plan.largest) as (url, private):
+    with _server(options, resumed, server_options, plan.largest) as (url, private):
         with closing(connect(url)) as connection, connection.cursor() as cursor:
             server, cipher, others = read_server(cursor), read_cipher(cursor), open_connections(cursor) - 1
             if options.url and not options.yes and (activity := read_activity(cursor)).busy:
@@ -88,18 +89,21 @@ def prepared(options: SweepOptions, workload: Workload, *, own_wait_time: bool) 
 
 @contextmanager
 def _server(
-    options: SweepOptions, server_options: Mapping[str, str], largest: int
+    options: SweepOptions, resumed: Run | None, server_options: Mapping[str, str], largest: int
 ) -> Iterator[tuple[URL, PrivateServer | None]]:
     """Yield the URL of the user's server, or of a private server that ends with the context, and the private server.
 
+    Connections to a private server never leave this machine, and are not encrypted, unless a resumed run began so.
     largest: the largest pool size that may be measured.
     """
     if options.url:
         _refuse_private_options(options)
         yield database_url(options.url), None
     else:
+        began_encrypted = resumed is not None and resumed.setting.cipher is not None
+        mode = SslMode.PREFERRED if began_encrypted else SslMode.OFF
         with private_server(options.mysqld, server_options, largest + ROOM) as private:
-            yield database_url(private.url), private
+            yield with_encryption(database_url(private.url), mode, None), private
 
 
 def _serves_others(url: URL, connections: int, activity: Activity) -> BadInput:

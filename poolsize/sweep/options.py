@@ -178,6 +178,10 @@ class SweepOptions:
         "alternately, and compare them.", "none", readers.server_variable, readers.write_server_variable,
         repeatable=True, in_locust=False, of_pool=True,
     )] = None
+    against_mysqld: Annotated[Path | None, Option(
+        "--against-mysqld", "Second server program. Start a second private server with it, measure both servers "
+        "alternately, and compare them.", "none", readers.optional_path, settled=False, in_locust=False, of_pool=True,
+    )] = None
     # fmt: on
     typed: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False, compare=False)
 
@@ -223,6 +227,8 @@ OPTIONS: Mapping[str, Option] = {
 }
 """Field of SweepOptions -> its declaration, in the order of the help text."""
 
+NAMES_ANOTHER = ("against_url", "against_options", "against_mysqld")
+"""The options that name a second server."""
 WITH_PASSWORD = ("url", "against_url")
 """Options whose texts are not for messages."""
 

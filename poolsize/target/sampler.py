@@ -1,6 +1,6 @@
 """Samples counters once a second: of the database server, and of the processes on this machine that are measured."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from time import monotonic
@@ -179,11 +179,17 @@ def server_process(url: URL) -> "psutil.Process | None":
     if not is_local(url):
         return None
     processes = list(psutil.process_iter())
-    servers = [process for process in processes if _name(process) in SERVER_PROGRAMS]
-    servers = servers or [process for process in processes if _leading_words(process).intersection(SERVER_PROGRAMS)]
-    if "unix_socket" not in url.query:
-        servers = [process for process in servers if (url.port or 3306) in _ports(process)]
+    by_name = [process for process in processes if _name(process) in SERVER_PROGRAMS]
+    by_words = [process for process in processes if _leading_words(process).intersection(SERVER_PROGRAMS)]
+    if "unix_socket" in url.query:
+        servers = by_name or by_words
+    else:
+        servers = _listening(by_name, url.port or 3306) or _listening(by_words, url.port or 3306)
     return servers[0] if len(servers) == 1 else None
+
+
+def _listening(processes: Sequence[psutil.Process], port: int) -> list[psutil.Process]:
+    return [process for process in processes if port in _ports(process)]
 
 
 def _name(process: psutil.Process) -> str:

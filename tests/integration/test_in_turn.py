@@ -16,7 +16,7 @@ from poolsize.runs.store import other_path
 from poolsize.sweep.next_step import remaining
 from poolsize.target.connection import connect, database_url
 from poolsize.target.private_server import PrivateServer, private_server
-from tests.conftest import Command, measured, on_mariadb
+from tests.conftest import Command, measured, mysqld, on_mariadb
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
 
@@ -63,6 +63,22 @@ def test_servers_that_differ_twice_are_refused_before_the_first_step(poolsize: C
     assert done.returncode == 2
     assert "the runs differ in more than one field" in done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_two_server_programs_are_measured_in_turn_and_resumed(poolsize: Command, tmp_path: Path) -> None:
+    other_program = ("--against-mysqld", str(mysqld("mysql")))
+    assert_compared(poolsize("sweep", *SHORT, *other_program))
+    servers = [run.setting.server for run in both_runs(tmp_path)]
+    assert [server and server.title.split()[0] for server in servers] == ["MariaDB", "MySQL"]
+    for run in both_runs(tmp_path):
+        assert run.setting.cipher is None
+        assert all(step.counter("process_cpu") for step in run.steps)
+    for path in ("a.jsonl", "a-other.jsonl"):
+        lines = (tmp_path / path).read_text().splitlines(keepends=True)
+        (tmp_path / path).write_text("".join(lines[:-1]))
+    assert_compared(poolsize("sweep", "--resume", "a.jsonl", *other_program))
+    assert [remaining(run) for run in both_runs(tmp_path)] == [None, None]
+    assert [run.setting.server for run in both_runs(tmp_path)] == servers
 
 
 @pytest.fixture
