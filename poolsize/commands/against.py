@@ -8,7 +8,7 @@ from poolsize.errors import BadInput
 from poolsize.formula import starting_point
 from poolsize.locust.in_turn import run_in_turn
 from poolsize.runs.store import load_run, other_path
-from poolsize.sweep.options import SweepOptions
+from poolsize.sweep.options import NAMES_ANOTHER, SweepOptions
 from poolsize.sweep.planning import cores_of, disks_of, plan_for
 
 
@@ -67,7 +67,8 @@ def _resumed(options: SweepOptions, run: Path) -> tuple[SweepOptions, SweepOptio
         raise BadInput(f"{options.named('against_options')}: a resumed run keeps its plan; leave `against_options` out")
     other = other_path(run)
     if not other.exists():
-        raise BadInput(f"{options.named('resume')}: it has no other run, {other}: leave `against_url` out")
+        given = next(name for name in NAMES_ANOTHER if getattr(options, name))
+        raise BadInput(f"{options.named('resume')}: it has no other run, {other}: leave `{given}` out")
     if not load_run(other, torn_end=True).setting.private and not options.against_url:
         raise BadInput(
             f"{options.named('resume')}: the other run began on a server given by its URL: give its `against_url` again"

@@ -185,4 +185,5 @@ def require_same_server(options: SweepOptions, run: Run, server: Server) -> None
     """Raise BadInput where a server's address, version or settings are not those with which the run began."""
     assert run.setting.server is not None  # a replay is resumed as one
     if difference := difference_between(run.setting.server, server, with_address=not run.setting.private):
-        raise BadInput(f"{options.named('resume')}: {difference}: give the same server, or start a new run")
+        same = "name the same program by `mysqld`" if run.setting.private else "give the same server"
+        raise BadInput(f"{options.named('resume')}: {difference}: {same}, or start a new run")

@@ -1,6 +1,6 @@
 """Figures from the literature, shipped with their sources: throughput curves, and a survey of Java pools.
 
-Beside them stand the curves of the scenarios that repeat the literature's experiments.
+Also the curves and timings of the scenarios that repeat the literature's experiments.
 """
 
 import csv
@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
 
+from poolsize.errors import BadInput
 from poolsize.recordings.recording import Recording, Seconds
 from poolsize.shipped import shipped
 
@@ -37,7 +38,7 @@ class PublishedCurve:
 
 @dataclass(frozen=True)
 class PoolTiming:
-    """The time that one Java pool took for a test of the survey.
+    """The time that one pool took for a test of the survey, as published or repeated.
 
     test: short name. description: the test's work, with its driver. pool: name of the pool.
     threads: number of threads that shared the pool. elapsed_ms: of the whole test, in ms. source: of the survey.
@@ -71,11 +72,36 @@ def known_curves() -> Mapping[str, PublishedCurve]:
 @cache
 def published_pools() -> tuple[PoolTiming, ...]:
     """Return the survey's timings in the order of data/published/published_pools.csv: by test, then by pool."""
+    return _pools("data/published/published_pools.csv")
+
+
+@cache
+def repeated_pools() -> tuple[PoolTiming, ...]:
+    """Return the timings of the scenario `pools`, in the order of data/examples/scenario_pools.csv."""
+    return _pools("data/examples/scenario_pools.csv")
+
+
+def timings_of(test: str, pools: Sequence[str] | None) -> tuple[PoolTiming, ...]:
+    """Return the published and the repeated timings of a test, of these pools; None for all that are published.
+
+    Raises BadInput for a pool that has none.
+    """
+    if pools is None:
+        return tuple(timing for timing in published_pools() if timing.test == test)
+    known = [timing for timing in (*published_pools(), *repeated_pools()) if timing.test == test]
+    for pool in pools:
+        if all(timing.pool != pool for timing in known):
+            names = dict.fromkeys(timing.pool for timing in known)
+            raise BadInput(f"{pool}: no pool of the test {test}; it has {', '.join(names)}")
+    return tuple(timing for pool in pools for timing in known if timing.pool == pool)
+
+
+def _pools(file: str) -> tuple[PoolTiming, ...]:
     return tuple(
         PoolTiming(
             row["test"], row["description"], row["pool"], int(row["threads"]), float(row["elapsed_ms"]), row["source"]
         )
-        for row in _rows("data/published/published_pools.csv")
+        for row in _rows(file)
     )
 
 

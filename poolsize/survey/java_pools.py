@@ -1,4 +1,7 @@
-"""The pools of the published survey, in Java: compiled here, and timed by a process of their own for each work."""
+"""The pools of the published survey, in Java: compiled here, and timed in a process for each pool and work.
+
+In one process, the compiler of the JVM would know the classes of the first pool better than those of the last.
+"""
 
 import re
 import shutil
@@ -12,7 +15,9 @@ from poolsize.survey.timing import MANY_SECONDS, MANY_USERS, POOL_SIZE, USERS, W
 
 HERE = Path(__file__).parent / "java"
 PROGRAMS = ("java", "javac", "mvn")
-MAVEN_SECONDS = 300
+RELEASE = "17"
+"""The oldest Java that the survey runs on."""
+MAVEN_SECONDS = 240
 """The longest time to wait for the libraries; Maven keeps them for the next time."""
 ARTIFACTS = {
     "HikariCP": "HikariCP",
@@ -22,8 +27,9 @@ ARTIFACTS = {
     "tomcat-jdbc": "Tomcat JDBC",
 }
 """Name in Maven -> name of the pool."""
-TEST_EACH = "-Dcom.zaxxer.hikari.aliveBypassWindowMs=0"
-"""Makes HikariCP test each connection; by default it tests those that were idle for half a second."""
+DRIVER = "mysql-connector-j"
+TEST_EACH = "-Dcom.zaxxer.hikari.aliveBypassWindowMs=-1"
+"""Makes HikariCP test each connection; by default it tests those that were idle for longer than 500 ms."""
 
 
 class JavaLeftOut(Exception):
@@ -31,30 +37,30 @@ class JavaLeftOut(Exception):
 
 
 def java_versions() -> Mapping[str, str]:
-    """Return the version of each pool by its name."""
+    """Return the version of each pool by its name, and of the driver."""
     listed = re.findall(r"<artifactId>(.+)</artifactId>\s*<version>(.+)</version>", (HERE / "pom.xml").read_text())
     versions = dict(listed)
-    return {name: versions[artifact] for artifact, name in ARTIFACTS.items()}
+    return {name: versions[artifact] for artifact, name in (*ARTIFACTS.items(), (DRIVER, DRIVER))}
 
 
 def compiled(folder: Path) -> str:
     """Compile the survey into a folder, and return its class path. Raises JavaLeftOut where that can't be done."""
     if absent := [program for program in PROGRAMS if shutil.which(program) is None]:
-        raise JavaLeftOut(f"they need {', '.join(PROGRAMS[:-1])} and {PROGRAMS[-1]}, without {', '.join(absent)} here")
+        raise JavaLeftOut(f"not installed: {', '.join(absent)}")
     libraries = folder / "classpath"
     goal = ["dependency:build-classpath", f"-Dmdep.outputFile={libraries}"]
     _run(["mvn", "--quiet", "--batch-mode", "--file", str(HERE / "pom.xml"), *goal])
     class_path = libraries.read_text().strip()
-    _run(["javac", "-cp", class_path, "-d", str(folder), str(HERE / "PoolSurvey.java")])
+    _run(["javac", "--release", RELEASE, "-cp", class_path, "-d", str(folder), str(HERE / "PoolSurvey.java")])
     return f"{folder}:{class_path}"
 
 
-def java_command(class_path: str, work: Work, seconds: float) -> list[str]:
-    """Return the command that times all pools with a work. seconds: of each timing."""
+def java_command(class_path: str, pool: str, work: Work, seconds: float) -> list[str]:
+    """Return the command that times a pool with a work. seconds: of each timing."""
     options = [TEST_EACH] if work is Work.PRE_PING else []
     many_users = MANY_USERS if work is Work.SELECT else 0
     numbers = [str(POOL_SIZE), str(seconds), ",".join(map(str, USERS)), str(MANY_SECONDS), str(many_users)]
-    return ["java", *options, "-cp", class_path, "PoolSurvey", work, *numbers]
+    return ["java", *options, "-cp", class_path, "PoolSurvey", pool, work, *numbers]
 
 
 def java_environment(server_url: str) -> Mapping[str, str]:
@@ -68,7 +74,7 @@ def java_environment(server_url: str) -> Mapping[str, str]:
 
 
 def _run(command: list[str]) -> None:
-    """Run a command. Raises JavaLeftOut, with the first line of its output, where it fails."""
+    """Run a command. Raises JavaLeftOut, with the first line of its output that names an error, where it fails."""
     try:
         subprocess.run(
             command, check=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
@@ -78,4 +84,5 @@ def _run(command: list[str]) -> None:
         raise JavaLeftOut(f"{command[0]} did not end within {MAVEN_SECONDS} s") from None
     except subprocess.CalledProcessError as error:
         lines = error.stdout.strip().splitlines() or [f"exit code {error.returncode}"]
-        raise JavaLeftOut(f"{command[0]} failed: {lines[0]}") from None
+        reason = next((line for line in lines if "error" in line.lower()), lines[-1])
+        raise JavaLeftOut(f"{command[0]} failed: {reason}") from None

@@ -1,17 +1,16 @@
-"""The survey: each concurrency of Python, and each work of Java, in a process of its own, on one private server."""
+"""The survey: each concurrency of Python, and each pool and work of Java, in a process of its own, on one server."""
 
 import json
 import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
 from typing import Any
 
 from poolsize.errors import Interrupted, WorkFailed
-from poolsize.survey.java_pools import JavaLeftOut, compiled, java_command, java_environment
+from poolsize.survey.java_pools import ARTIFACTS, JavaLeftOut, compiled, java_command, java_environment
 from poolsize.survey.timing import Concurrency, Survey, Timing, Work
 from poolsize.target.killed import killed_by
 from poolsize.target.private_server import PrivateServer, private_server
@@ -30,25 +29,40 @@ def survey(
     """
     timings: list[Timing] = []
     missing: list[str] = []
-    left_out: str | None = None
+
+    def take(command: list[str], server: PrivateServer) -> None:
+        for measured in _measured(command, server):
+            if isinstance(measured, str):
+                missing.append(measured)
+            else:
+                timings.append(measured)
+                on_timing(measured)
+
     try:
         with TemporaryDirectory() as folder:
-            commands = [[sys.executable, "-P", "-m", "poolsize.survey", each, str(seconds)] for each in Concurrency]
-            try:
-                class_path = compiled(Path(folder))
-                commands += [java_command(class_path, work, seconds) for work in Work]
-            except JavaLeftOut as reason:
-                left_out = str(reason)
+            java, left_out = _java_commands(Path(folder), seconds)
             with private_server(mysqld, server_options, MOST_CONNECTIONS) as server:
-                for measured in chain.from_iterable(_measured(command, server) for command in commands):
-                    if isinstance(measured, str):
-                        missing.append(measured)
-                    else:
-                        timings.append(measured)
-                        on_timing(measured)
+                for concurrency in Concurrency:
+                    take([sys.executable, "-P", "-m", "poolsize.survey", concurrency, str(seconds)], server)
+                try:
+                    for command in java:
+                        take(command, server)
+                except WorkFailed as failure:
+                    if server.reason_of_end() is not None:
+                        raise
+                    left_out = str(failure)
     except KeyboardInterrupt:
         raise Interrupted("interrupted; a survey stores nothing: run it again") from None
     return Survey(tuple(timings), tuple(dict.fromkeys(missing)), left_out)
+
+
+def _java_commands(folder: Path, seconds: float) -> tuple[list[list[str]], str | None]:
+    """Return the commands that time the pools of Java, and why there are none, or None."""
+    try:
+        class_path = compiled(folder)
+    except JavaLeftOut as reason:
+        return [], str(reason)
+    return [java_command(class_path, pool, work, seconds) for work in Work for pool in ARTIFACTS.values()], None
 
 
 def _measured(command: list[str], server: PrivateServer) -> Iterator[Timing | str]:

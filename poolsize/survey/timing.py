@@ -15,6 +15,8 @@ LENGTH_SECONDS = 170
 """Usual length of the survey."""
 STARVED_SHARE = 0.5
 """A user starves if it waits for this share of the measurement, in which others are served many times."""
+JAVA = " (Java)"
+"""The end of the name of a pool of Java."""
 MANY_TRANSACTIONS = 10
 """Transactions per user from which on a long wait is starvation, and no slow pool."""
 
@@ -80,8 +82,8 @@ class Timing:
 class Survey:
     """The timings of all pools.
 
-    missing: names of the pools whose libraries are not installed. java_left_out: why the pools of Java were not timed,
-    or None where they were.
+    missing: names of the pools whose libraries are not installed. java_left_out: why pools of Java were not timed, or
+    None where all were.
     """
 
     timings: tuple[Timing, ...]

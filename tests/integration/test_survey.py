@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from poolsize.survey.async_pools import ASYNC_POOLS
-from poolsize.survey.java_pools import PROGRAMS, java_versions
+from poolsize.survey.java_pools import ARTIFACTS, PROGRAMS
 from poolsize.survey.measure import survey
 from poolsize.survey.thread_pools import GREENLET_POOLS, THREAD_POOLS
-from poolsize.survey.timing import MANY_USERS, USERS, Concurrency, Timing, Work
+from poolsize.survey.timing import JAVA, MANY_USERS, USERS, Concurrency, Timing, Work
 from tests.conftest import FLAVORS, mysqld
 
 pytestmark = [pytest.mark.server, pytest.mark.experiment]
@@ -32,11 +32,13 @@ def test_every_pool_is_timed(flavor: str, tmp_path: Path, monkeypatch: pytest.Mo
         assert {timing.pool for timing in selects} == set(pools)
         assert {timing.users for timing in selects} == {*USERS, MANY_USERS}
     assert {timing.work for timing in found} == set(Work)
-    if all(map(shutil.which, PROGRAMS)):
-        assert done.java_left_out is None
-        of_java = {(timing.pool, timing.work, timing.users) for timing in found if "Java" in timing.pool}
-        every = {(f"{pool} (Java)", work, users) for pool in java_versions() for work in Work for users in USERS}
+    if done.java_left_out is None:
+        of_java = {(timing.pool, timing.work, timing.users) for timing in found if timing.pool.endswith(JAVA)}
+        every = {(pool + JAVA, work, users) for pool in ARTIFACTS.values() for work in Work for users in USERS}
         assert of_java == every | {(pool, Work.SELECT, MANY_USERS) for pool, _, _ in every}
+        assert all(timing.transactions for timing in found if timing.pool.endswith(JAVA))
+    else:
+        assert not all(map(shutil.which, PROGRAMS)) or "mvn" in done.java_left_out
     assert all(timing.served <= min(timing.users, timing.transactions) for timing in found)
     (fair,) = (one for one in found if one.pool == "poolsize's fair pool, no ROLLBACK" and one.users == MANY_USERS)
     assert (fair.served, fair.starves) == (MANY_USERS, False)

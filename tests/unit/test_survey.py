@@ -12,7 +12,7 @@ from poolsize.errors import WorkFailed
 from poolsize.present.json.survey import survey_json
 from poolsize.present.text.survey import survey_text
 from poolsize.scenarios.scenario import read_scenario
-from poolsize.survey.java_pools import PROGRAMS, JavaLeftOut, compiled, java_versions
+from poolsize.survey.java_pools import ARTIFACTS, DRIVER, PROGRAMS, JavaLeftOut, compiled, java_versions
 from poolsize.survey.thread_pools import THREAD_POOLS
 from poolsize.survey.timing import MANY_USERS, POOL_SIZE, Concurrency, Survey, Timing, Work
 from poolsize.survey.users import measure
@@ -79,19 +79,19 @@ def test_a_pool_of_threads_is_timed(name: str) -> None:
 
 def test_the_pools_of_java_are_left_out_for_a_reason(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(JavaLeftOut, match="they need java, javac and mvn, without java, javac, mvn here"):
+    with pytest.raises(JavaLeftOut, match="not installed: java, javac, mvn"):
         compiled(tmp_path)
     for program in PROGRAMS:
-        (tmp_path / program).write_text("#!/bin/sh\necho no network\nexit 1\n")
+        (tmp_path / program).write_text("#!/bin/sh\necho Picked up options\necho ERROR: no network\nexit 1\n")
         (tmp_path / program).chmod(0o700)
-    with pytest.raises(JavaLeftOut, match="mvn failed: no network") as failed:
+    with pytest.raises(JavaLeftOut, match="mvn failed: ERROR: no network") as failed:
         compiled(tmp_path)
     text = survey_text(SCENARIO, Survey((), java_left_out=str(failed.value)))
-    assert "The pools of Java are left out: mvn failed: no network." in " ".join(text.split())
+    assert "Pools of Java are left out: mvn failed: ERROR: no network." in " ".join(text.split())
 
 
 def test_every_java_pool_has_a_version() -> None:
-    assert set(java_versions()) == {"HikariCP", "Druid", "DBCP2", "c3p0", "Tomcat JDBC"}
+    assert {*ARTIFACTS.values(), DRIVER} == set(java_versions())
     assert all(version[0].isdigit() for version in java_versions().values())
 
 

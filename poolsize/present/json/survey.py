@@ -11,7 +11,7 @@ def survey_json(name: str, scenario: Scenario, survey: Survey) -> str:
     """Return a JSON object.
 
     Keys: scenario, its name; question; source; pool_size, connections of each pool; missing, pools whose libraries are
-    not installed; java_left_out, why the pools of Java were not timed, or null; timings, the fields of Timing with
+    not installed; java_left_out, why pools of Java were not timed, or null; timings, the fields of Timing with
     time_us, fair_wait_ms (null without a transaction) and starves, one object a pool, concurrency, work and number of
     users.
     """

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from poolsize.analysis.analysis import Analysis
 from poolsize.analysis.size_summary import SizeSummary
 from poolsize.present.text.estimator_sizes import estimator_sizes
-from poolsize.recordings.published import PublishedCurve, known_curves, published_pools
+from poolsize.recordings.published import PublishedCurve, known_curves, timings_of
 from poolsize.units import count, milliseconds, number, per_second
 
 
@@ -99,9 +99,9 @@ def of_published(names: Sequence[str]) -> str:
     return f"Throughput against connections: {'; '.join(describe(curves[name]) for name in names)}."
 
 
-def of_survey(test: str) -> str:
-    """Return the alternative text of the plot of a test of the survey. test: its name in published_pools()."""
-    timings = [timing for timing in published_pools() if timing.test == test]
+def of_survey(test: str, pools: Sequence[str] | None = None) -> str:
+    """Return the alternative text of the plot of a test of the survey. test, pools: as in plot_survey."""
+    timings = timings_of(test, pools)
     most = max(timing.threads for timing in timings)
     figures = ", ".join(f"{timing.pool} {timing.elapsed_ms:,.0f} ms" for timing in timings if timing.threads == most)
     return f"Elapsed time of each pool against the number of threads; with {most} threads: {figures}."

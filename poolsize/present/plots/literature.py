@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import PercentFormatter
 
 from poolsize.present.plots.axes import IN_ORDER, legend_above, milliseconds_axis, pool_size_axis
-from poolsize.recordings.published import known_curves, published_pools
+from poolsize.recordings.published import known_curves, timings_of
 
 
 def plot_published(ax: Axes, names: Sequence[str]) -> Axes:
@@ -35,12 +35,13 @@ def plot_published(ax: Axes, names: Sequence[str]) -> Axes:
     return pool_size_axis(ax, sorted(sizes), "connections, or users with a connection each")
 
 
-def plot_survey(ax: Axes, test: str) -> Axes:
-    """Draw the elapsed time (ms) of the Java pools in a test of the survey against the number of threads. Returns ax.
+def plot_survey(ax: Axes, test: str, pools: Sequence[str] | None = None) -> Axes:
+    """Draw the elapsed time (ms) of pools in a test of the survey against the number of threads. Returns ax.
 
-    test: name of a test in published_pools().
+    test: name of a test in published_pools(). pools: at most five names of pools in published_pools() or
+    repeated_pools(); None for those that are published.
     """
-    timings = [timing for timing in published_pools() if timing.test == test]
+    timings = timings_of(test, pools)
     for (pool, group), colour in zip(groupby(timings, key=lambda timing: timing.pool), IN_ORDER, strict=False):
         timings_of_pool = list(group)
         threads = [timing.threads for timing in timings_of_pool]

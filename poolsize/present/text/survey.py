@@ -11,7 +11,7 @@ from poolsize.present.text.table import UNKNOWN, Table
 from poolsize.recordings.published import published_pools
 from poolsize.scenarios.scenario import Scenario
 from poolsize.survey.java_pools import java_versions
-from poolsize.survey.timing import MANY_USERS, POOL_SIZE, USERS, Concurrency, Survey, Timing, Work
+from poolsize.survey.timing import JAVA, MANY_USERS, POOL_SIZE, USERS, Concurrency, Survey, Timing, Work
 from poolsize.units import count, milliseconds, number
 
 TITLES = {
@@ -36,7 +36,6 @@ READING = (
         "SQLAlchemy and DBUtils send a ROLLBACK with each return. mysql-connector-python resets the session then, and "
         "tests each connection that it gives, as peewee does. With asyncio, SQLAlchemy's figures include its Core."
     ),
-    f"Java: {', '.join(f'{pool} {version}' for pool, version in java_versions().items())}.",
     (
         "Published: Java pools in 2015 on 24 hyper-threads, of 20 connections in the first two tables and of 8 in the "
         "third."
@@ -68,7 +67,7 @@ class SurveyProgress:
 
     def show(self, timing: Timing) -> None:
         """Show a timing that is complete."""
-        part = f"{USER_KINDS[timing.concurrency]}, {timing.work}"
+        part = f"{'Java' if timing.pool.endswith(JAVA) else 'Python'}, {USER_KINDS[timing.concurrency]}, {timing.work}"
         self._status.update(f"{part}: {timing.pool}, {count(timing.users, 'user')}")
         if part != self._last and not self._console.is_terminal:
             self._console.print(part)
@@ -85,11 +84,13 @@ def survey_text(scenario: Scenario, survey: Survey) -> str:
     if waits:
         parts.append(f"The longest wait of {MANY_USERS} users, SELECT 1:\n{_waits(waits).as_text()}")
     notes = [STARVES] if any(timing.starves for timing in waits) else []
+    if any(timing.pool.endswith(JAVA) for timing in timings):
+        notes.append(f"Java: {', '.join(f'{name} {version}' for name, version in java_versions().items())}.")
     if survey.missing:
         names = ", ".join(survey.missing)
         notes.append(f"Not installed: {names}. This installs all of them: pip install 'poolsize[pools]'.")
     if survey.java_left_out:
-        notes.append(f"The pools of Java are left out: {survey.java_left_out}.")
+        notes.append(f"Pools of Java are left out: {survey.java_left_out}.")
     parts += [bullets(notes)] if notes else []
     return "\n\n".join(parts)
 

@@ -14,10 +14,8 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
 import java.util.Properties;
 import java.util.concurrent.CountDownLatch;
 import java.util.logging.Logger;
@@ -26,11 +24,11 @@ import org.apache.commons.dbcp2.BasicDataSource;
 import org.apache.tomcat.jdbc.pool.PoolProperties;
 
 /**
- * Times the pools of Java with one work, as poolsize.survey times those of Python.
+ * Times one pool of Java with one work, as poolsize.survey times those of Python.
  *
- * <p>Arguments: work; pool size; seconds of each timing; numbers of users, separated by commas; seconds of the timing of
- * the longest wait, and its number of users, or 0 users for none. The environment has JDBC_URL, JDBC_USER and
- * JDBC_PASSWORD. Each line of the output is the JSON of a Timing. Each pool has its library's defaults, but for its size,
+ * <p>Arguments: pool; work; pool size; seconds of each timing; numbers of users, separated by commas; seconds of the
+ * timing of the longest wait, and its number of users, or 0 users for none. The environment has JDBC_URL, JDBC_USER and
+ * JDBC_PASSWORD. Each line of the output is the JSON of a Timing. The pool has its library's defaults, but for its size,
  * which is also its initial and smallest size, its wait limit, and its test of connections.
  */
 public final class PoolSurvey {
@@ -59,43 +57,42 @@ public final class PoolSurvey {
         try {
             survey(arguments);
             System.exit(0); // threads of some libraries go on
-        } catch (Exception error) {
-            System.err.println(error);
+        } catch (Throwable error) { // a thread of a library would keep the process alive
+            System.err.println(error.toString().lines().findFirst().orElse(""));
             System.exit(1);
         }
     }
 
     private static void survey(String[] arguments) throws Exception {
-        String work = arguments[0];
-        int size = Integer.parseInt(arguments[1]);
-        double seconds = Double.parseDouble(arguments[2]);
-        double manySeconds = Double.parseDouble(arguments[4]);
-        int manyUsers = Integer.parseInt(arguments[5]);
-        Target target = target(work);
+        String name = arguments[0];
+        String work = arguments[1];
+        int size = Integer.parseInt(arguments[2]);
+        double seconds = Double.parseDouble(arguments[3]);
+        double manySeconds = Double.parseDouble(arguments[5]);
+        int manyUsers = Integer.parseInt(arguments[6]);
         Use use = use(work);
-        for (Map.Entry<String, Opening> opening : openings().entrySet()) {
-            Pool pool = opening.getValue().open(target, size, work.equals(WORK_OF_TESTS));
-            measure(pool.source(), use, size, COMPILING_SECONDS, false);
-            for (String text : arguments[3].split(",")) {
-                int users = Integer.parseInt(text);
-                measure(pool.source(), use, users, WARM_UP_SECONDS, false);
-                show(opening.getKey(), work, users, measure(pool.source(), use, users, seconds, false));
-            }
-            if (manyUsers > 0) {
-                show(opening.getKey(), work, manyUsers, measure(pool.source(), use, manyUsers, manySeconds, true));
-            }
-            pool.closing().close();
+        Pool pool = opening(name).open(target(work), size, work.equals(WORK_OF_TESTS));
+        measure(pool.source(), use, size, COMPILING_SECONDS, false);
+        for (String text : arguments[4].split(",")) {
+            int users = Integer.parseInt(text);
+            measure(pool.source(), use, users, WARM_UP_SECONDS, false);
+            show(name, work, users, measure(pool.source(), use, users, seconds, false));
         }
+        if (manyUsers > 0) {
+            measure(pool.source(), use, manyUsers, COMPILING_SECONDS, true);
+            show(name, work, manyUsers, measure(pool.source(), use, manyUsers, manySeconds, true));
+        }
+        pool.closing().close();
     }
 
-    private static Map<String, Opening> openings() {
-        Map<String, Opening> openings = new LinkedHashMap<>();
-        openings.put("HikariCP", PoolSurvey::hikari);
-        openings.put("Druid", PoolSurvey::druid);
-        openings.put("DBCP2", PoolSurvey::dbcp);
-        openings.put("c3p0", PoolSurvey::c3p0);
-        openings.put("Tomcat JDBC", PoolSurvey::tomcat);
-        return openings;
+    private static Opening opening(String name) {
+        return switch (name) {
+            case "HikariCP" -> PoolSurvey::hikari;
+            case "Druid" -> PoolSurvey::druid;
+            case "DBCP2" -> PoolSurvey::dbcp;
+            case "c3p0" -> PoolSurvey::c3p0;
+            default -> PoolSurvey::tomcat;
+        };
     }
 
     private static Target target(String work) throws SQLException {
@@ -168,6 +165,7 @@ public final class PoolSurvey {
         pool.setInitialSize(size);
         pool.setMinIdle(size);
         pool.setMaxTotal(size);
+        pool.setMaxIdle(size);
         pool.setMaxWait(java.time.Duration.ofSeconds(POOL_TIMEOUT_SECONDS));
         pool.setTestOnBorrow(tests);
         return new Pool(pool, pool);
@@ -243,7 +241,9 @@ public final class PoolSurvey {
                         + "\"transactions\": %d, \"seconds\": %f, \"served\": %d, \"longest_wait_ms\": %s}%n",
                 pool, work, users, measured.transactions(), measured.seconds(), measured.served(),
                 measured.longestWaitMs());
-        System.out.flush();
+        if (System.out.checkError()) { // nobody reads any longer
+            System.exit(1);
+        }
     }
 
     /** A user that borrows and returns connections as fast as it can. */
@@ -252,7 +252,7 @@ public final class PoolSurvey {
         protected final Use use;
         volatile long transactions;
         volatile boolean stopped;
-        volatile Exception error;
+        volatile Throwable error;
         private final CountDownLatch begin;
 
         User(DataSource pool, Use use, CountDownLatch begin) {
@@ -271,7 +271,7 @@ public final class PoolSurvey {
                     transact();
                     transactions = ++done;
                 }
-            } catch (Exception failed) {
+            } catch (Throwable failed) {
                 error = failed;
             }
         }
@@ -365,11 +365,14 @@ public final class PoolSurvey {
         }
     }
 
-    /** Answers each call as a connection would that is open, valid and in auto-commit. */
+    /** Answers each call as a connection would that is open, valid and in auto-commit; a call takes some nanoseconds. */
     private static final class Mock implements InvocationHandler {
         @Override
         public Object invoke(Object proxy, Method method, Object[] arguments) {
             Class<?> type = method.getReturnType();
+            if (type == void.class) {
+                return null;
+            }
             return switch (method.getName()) {
                 case "isValid", "getAutoCommit" -> true;
                 case "getTransactionIsolation" -> Connection.TRANSACTION_REPEATABLE_READ;
