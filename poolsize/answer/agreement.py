@@ -1,7 +1,7 @@
 """Whether a scenario's runs agree with its source: two throughputs or two latencies, claim by claim."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import hypot, log
 
 from poolsize.analysis.analysis import Analysis
@@ -66,7 +66,13 @@ def agreement(scenario: Scenario, analyses: Sequence[Analysis]) -> Agreement:
     verdicts = tuple(
         Verdict(claim, _ratio(by_side, claim, usual), _published(scenario, claim)) for claim in scenario.claims
     )
-    return Agreement(scenario, tuple(analyses), verdicts)
+    return Agreement(_naming_servers(scenario, analyses), tuple(analyses), verdicts)
+
+
+def _naming_servers(scenario: Scenario, analyses: Sequence[Analysis]) -> Scenario:
+    """Return the scenario with the servers' names and versions for its sides, where these differ."""
+    servers = tuple(analysis.run.setting.subject for analysis in analyses)
+    return replace(scenario, sides=servers) if scenario.sides and len({*servers}) == len(scenario.sides) else scenario
 
 
 def _ratio(by_side: Mapping[Side, Analysis], claim: Claim, usual: UsualSpeed | None) -> Interval | None:

@@ -1,21 +1,26 @@
 """`poolsize scenario`: a published experiment, repeated on this machine."""
 
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import click
 
-from poolsize.analysis.analysis import analyze
+from poolsize.analysis.analysis import Analysis, analyze
 from poolsize.answer.agreement import agreement
 from poolsize.answer.exhaustion import exhaustions
+from poolsize.answer.full_size import FullSizePrediction, full_size_prediction
 from poolsize.answer.ports import port_uses
 from poolsize.answer.refused import refusals
 from poolsize.commands.outputs import json_option
 from poolsize.commands.sweep_options import sweep_options
-from poolsize.errors import BadInput
-from poolsize.present.json.scenario import agreement_json
+from poolsize.errors import BadInput, PoolsizeError
+from poolsize.present.json.scenario import More, agreement_json
 from poolsize.present.json.survey import survey_json
 from poolsize.present.text.exhaustion import exhaustion_text
+from poolsize.present.text.full_size import full_size_text
 from poolsize.present.text.ports import ports_text
 from poolsize.present.text.refused import refused_text
 from poolsize.present.text.scenario import agreement_text, scenarios_text
@@ -55,20 +60,25 @@ def scenario(name: str | None, lists: bool, full: bool, as_json: bool, **texts: 
         click.echo(scenarios_text([(name, known, _seconds(known)) for name, known in scenarios]))
         return
     known = read_scenario(name).at_full_scale() if full else read_scenario(name)
+    command = f"poolsize scenario {name}{' --full' if full else ''}"
     typed = SweepOptions.parse(texts)
     if known.survey:
         survey = _survey(name, typed, full=full)
         click.echo(survey_json(name, known, survey) if as_json else survey_text(known, survey))
         return
-    first = _measure(name, known, typed)
-    paths = (*first, *_measure_other(known, typed, first[0]))
-    limited = [_measure_limit(known, limit, typed, first[0]) for limit in known.limits]
+    with _resumed_by(command, None):
+        first = _measure(name, known, typed)
+    with _resumed_by(command, first[0]):
+        paths = (*first, *_measure_other(known, typed, first[0]))
+        limited = [_measure_limit(known, limit, typed, first[0]) for limit in known.limits]
     result = agreement(known, [analyze(load_run(path)) for path in paths])
     timeouts = exhaustions(result.analyses[0], [load_run(path) for path in limited])
     ports, refused = port_uses(result.analyses[-1].run), refusals(result.analyses[0].run)
+    at_full_size = _at_full_size(known, result.analyses[0])
     if as_json:
         runs = [str(path) for path in (*paths, *limited)]
-        click.echo(agreement_json(result, name=name, runs=runs, timeouts=timeouts, ports=ports, refused=refused))
+        more = More(timeouts, ports, refused, at_full_size)
+        click.echo(agreement_json(result, name=name, runs=runs, more=more))
         return
     click.echo(agreement_text(result))
     if timeouts:
@@ -77,9 +87,28 @@ def scenario(name: str | None, lists: bool, full: bool, as_json: bool, **texts: 
         click.echo(f"\n{ports_text(ports)}")
     if refused:
         click.echo(f"\n{refused_text(refused)}")
+    if at_full_size:
+        click.echo(f"\n{full_size_text(at_full_size)}")
     following = "compare" if len(paths) > 1 else "recommend --run"
     files = " and ".join(map(str, (*paths, *limited)))
     click.echo(f"\nStored in {files}; more about it: poolsize {following} {' '.join(map(str, paths))}")
+
+
+@contextmanager
+def _resumed_by(command: str, run: Path | None) -> Iterator[None]:
+    """Name, in an error, the scenario's own command that resumes it. run: the scenario's first run, if it is known."""
+    try:
+        yield
+    except PoolsizeError as error:
+        resume = re.compile(r"poolsize sweep --resume (\S+)")
+        error.args = (resume.sub(lambda found: f"{command} --resume {run or found[1]}", str(error)),)
+        raise
+
+
+def _at_full_size(known: Scenario, analysis: Analysis) -> FullSizePrediction | None:
+    """Return the prediction for the published size; None without one."""
+    full = known.predicted
+    return full_size_prediction(analysis, full.users, full.sizes) if full else None
 
 
 def _survey(name: str, typed: SweepOptions, *, full: bool) -> Survey:

@@ -50,6 +50,14 @@ class Claim:
 
 
 @dataclass(frozen=True)
+class FullSize:
+    """The published number of users and the pool sizes, which are predicted where a quick run can't measure them."""
+
+    users: int
+    sizes: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class Scenario:
     """A published experiment.
 
@@ -59,7 +67,8 @@ class Scenario:
     compared; empty for one sweep. other: the fields of the options in which the second sweep differs, which follows the
     first; empty where two servers are measured in turn. counters: counter of the server -> its name in the table.
     limits: texts of short wait limits (SweepOptions.pool_timeout_seconds), each measured in a run of its own after the
-    scenario's. survey: whether pools are timed in place of a sweep.
+    scenario's. survey: whether pools are timed in place of a sweep. predicted: what the closed network of a quick run
+    predicts; None where nothing is.
     """
 
     question: str
@@ -73,11 +82,12 @@ class Scenario:
     counters: Mapping[str, str] = field(default_factory=dict)
     limits: tuple[str, ...] = ()
     survey: bool = False
+    predicted: FullSize | None = None
 
     def at_full_scale(self) -> "Scenario":
         """Return the scenario at the published scale."""
         claims = tuple(replace(claim, sizes=claim.full_sizes or claim.sizes) for claim in self.claims)
-        return replace(self, options={**self.options, **self.full}, claims=claims)
+        return replace(self, options={**self.options, **self.full}, claims=claims, predicted=None)
 
     @property
     def sweep_options(self) -> SweepOptions:

@@ -1,6 +1,7 @@
-"""The pools of the published survey, in Java: compiled here, and timed in a process for each pool and work.
+"""The pools of the published survey, in Java: compiled here, and timed in processes of their own.
 
-In one process, the compiler of the JVM would know the classes of the first pool better than those of the last.
+Where no statement runs, each pool has a process: the compiler of a JVM knows the classes of the first pool better than
+those of the next. With statements the driver takes nearly all of the time, and all pools of a work share a process.
 """
 
 import re
@@ -28,6 +29,7 @@ ARTIFACTS = {
 }
 """Name in Maven -> name of the pool."""
 DRIVER = "mysql-connector-j"
+WITHOUT_STATEMENTS = {Work.MOCK, Work.BORROW}
 TEST_EACH = "-Dcom.zaxxer.hikari.aliveBypassWindowMs=-1"
 """Makes HikariCP test each connection; by default it tests those that were idle for longer than 500 ms."""
 
@@ -55,12 +57,21 @@ def compiled(folder: Path) -> str:
     return f"{folder}:{class_path}"
 
 
-def java_command(class_path: str, pool: str, work: Work, seconds: float) -> list[str]:
-    """Return the command that times a pool with a work. seconds: of each timing."""
+def java_commands(class_path: str, seconds: float) -> list[list[str]]:
+    """Return the commands that time all pools with every work. seconds: of each timing."""
+    pools = tuple(ARTIFACTS.values())
+    return [
+        _command(class_path, together, work, seconds)
+        for work in Work
+        for together in ([(pool,) for pool in pools] if work in WITHOUT_STATEMENTS else [pools])
+    ]
+
+
+def _command(class_path: str, pools: tuple[str, ...], work: Work, seconds: float) -> list[str]:
     options = [TEST_EACH] if work is Work.PRE_PING else []
     many_users = MANY_USERS if work is Work.SELECT else 0
     numbers = [str(POOL_SIZE), str(seconds), ",".join(map(str, USERS)), str(MANY_SECONDS), str(many_users)]
-    return ["java", *options, "-cp", class_path, "PoolSurvey", pool, work, *numbers]
+    return ["java", *options, "-cp", class_path, "PoolSurvey", ",".join(pools), work, *numbers]
 
 
 def java_environment(server_url: str) -> Mapping[str, str]:

@@ -1,4 +1,4 @@
-"""The survey: each concurrency of Python, and each pool and work of Java, in a process of its own, on one server."""
+"""The survey: each concurrency of Python, and the pools of Java, in processes of their own."""
 
 import json
 import os
@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory, TemporaryFile
 from typing import Any
 
 from poolsize.errors import Interrupted, WorkFailed
-from poolsize.survey.java_pools import ARTIFACTS, JavaLeftOut, compiled, java_command, java_environment
+from poolsize.survey.java_pools import JavaLeftOut, compiled, java_commands, java_environment
 from poolsize.survey.timing import Concurrency, Survey, Timing, Work
 from poolsize.target.killed import killed_by
 from poolsize.target.private_server import PrivateServer, private_server
@@ -62,7 +62,7 @@ def _java_commands(folder: Path, seconds: float) -> tuple[list[list[str]], str |
         class_path = compiled(folder)
     except JavaLeftOut as reason:
         return [], str(reason)
-    return [java_command(class_path, pool, work, seconds) for work in Work for pool in ARTIFACTS.values()], None
+    return java_commands(class_path, seconds), None
 
 
 def _measured(command: list[str], server: PrivateServer) -> Iterator[Timing | str]:

@@ -9,7 +9,7 @@ USERS = (5, 8, 20, 50, 100)
 """Numbers of users: those of the published survey."""
 MANY_USERS, MANY_SECONDS = 64, 1.0
 """Users, and seconds, with which the longest wait is measured."""
-TIMING_SECONDS, FULL_SECONDS = 0.25, 2.0
+TIMING_SECONDS, FULL_SECONDS = 0.2, 2.0
 """Length of each other timing, and at the published scale."""
 LENGTH_SECONDS = 170
 """Usual length of the survey."""

@@ -74,6 +74,11 @@ def test_a_comparison_tells_runs_in_turn_from_runs_one_after_the_other() -> None
     [
         ({"against_url": "mysql://db/", "against_options": ["a_b=1"]}, "`against_url` names a server"),
         ({"url": "mysql://db/", "against_options": ["a_b=1"]}, "`against_options` is for two private servers"),
+        (
+            {"against_url": "mysql://db/", "against_mysqld": "a"},
+            "`against_url` names a server, and `against_mysqld` starts",
+        ),
+        ({"url": "mysql://db/", "against_mysqld": "a"}, "`against_mysqld` is for two private servers"),
         ({"against_url": "mysql://db/", "replay": "x.csv"}, "`replay` x.csv: a recording is measured already"),
         ({"against_url": "mysql://db/", "verify": "70"}, "`verify` 70: it measures one run's answer"),
         ({"against_url": "mysql://db/", "budget_seconds": "5m"}, "`budget_seconds` 5m: it is for a search"),

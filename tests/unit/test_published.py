@@ -6,8 +6,11 @@ import pytest
 
 from poolsize.analysis.analysis import analyze
 from poolsize.answer.recommendation import recommend
+from poolsize.errors import BadInput
+from poolsize.present.plots import alt_text
 from poolsize.present.text.recommendation import recommendation_text
-from poolsize.recordings.published import published_curves
+from poolsize.recordings.published import published_curves, timings_of
+from poolsize.survey.timing import USERS
 from poolsize.sweep.recorded_run import recorded_run
 from tests.conftest import ROOT
 from tests.golden import assert_golden
@@ -58,3 +61,13 @@ def test_the_figures_are_the_file_s() -> None:
     assert sum(len(curve.recording.sizes) for curve in curves.values()) == len(rows)
     for row in rows:
         assert set(curves[row["curve"]].recording.by_size[int(row["x"])].throughput) == {float(row["throughput"])}
+
+
+def test_repeated_timings_are_found_by_the_pool_s_name() -> None:
+    pools = ["hikari", "HikariCP (Java)", "asyncmy (tasks)"]
+    found = timings_of("select_one", pools)
+    assert list(dict.fromkeys(timing.pool for timing in found)) == pools
+    assert {timing.threads for timing in found} == set(USERS)
+    assert "asyncmy (tasks)" in alt_text.of_survey("select_one", pools)
+    with pytest.raises(BadInput, match="nothing: no pool of the test select_one; it has tomcat-jdbc"):
+        timings_of("select_one", ["nothing"])

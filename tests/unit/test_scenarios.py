@@ -11,9 +11,13 @@ from poolsize.analysis.analysis import Analysis, analyze
 from poolsize.analysis.stats.percentiles import empty_histogram, encoded
 from poolsize.answer.agreement import agreement
 from poolsize.answer.exhaustion import exhaustions
+from poolsize.answer.full_size import full_size_prediction
 from poolsize.answer.ports import port_uses
 from poolsize.answer.refused import refusals
+from poolsize.commands.scenario import _resumed_by
+from poolsize.errors import WorkFailed
 from poolsize.present.text.exhaustion import exhaustion_text
+from poolsize.present.text.full_size import full_size_text
 from poolsize.present.text.ports import ports_text
 from poolsize.present.text.refused import refused_text
 from poolsize.present.text.scenario import agreement_text
@@ -23,8 +27,9 @@ from poolsize.runs.plan import PoolKind
 from poolsize.runs.run import Kind, Latencies, Run
 from poolsize.scenarios.scenario import Direction, Side, read_scenario, scenario_names
 from poolsize.sweep.planning import plan_for
+from poolsize.units import per_second
 from tests.closed_loop_simulation import Network, simulated_run
-from tests.conftest import EXAMPLES, Command, a_run
+from tests.conftest import EXAMPLES, Command, a_run, example
 
 INSERT = read_scenario("insert-sweep")
 
@@ -120,6 +125,14 @@ def test_two_servers_are_compared_claim_by_claim() -> None:
     text = " ".join(agreement_text(result).split())
     assert "thread pool to a thread per connection at 512 connections" in text
     assert "Published ratio of throughput, 512 to 64 connections, a thread per connection: 0.934 (MariaDB)" in text
+
+
+def test_two_servers_of_other_versions_are_named() -> None:
+    runs = [example(f"insert-{server}") for server in ("mariadb", "mysql")]
+    result = agreement(read_scenario("upgrade"), runs)
+    first, other = (run.run.setting.subject for run in runs)
+    assert result.scenario.sides == (first, other)
+    assert f"{other} to {first} at 16 connections" in " ".join(agreement_text(result).split())
 
 
 def test_a_scenario_of_two_servers_needs_a_second(poolsize_here: Command) -> None:
@@ -238,3 +251,24 @@ def test_the_timeouts_of_an_exhausted_pool_follow_from_the_usage_times() -> None
     assert "80 %" in text
     assert "The transactions failed with: pool_timeout." in " ".join(text.split())
     assert exhaustions(unlimited, []) == ()
+
+
+def test_the_published_number_of_users_is_predicted_from_the_servers_cpu_time() -> None:
+    analysis = example("oltp_read_write-mariadb")
+    prediction = full_size_prediction(analysis, 9600, (8, 96, 2048))
+    assert prediction is not None
+    most = 1000 * prediction.cores / prediction.cpu_ms
+    for each in prediction.predicted:
+        assert each.throughput <= most * (1 + 1e-9)
+        in_users = each.throughput * (each.wait_ms + each.usage_ms + analysis.run.think_time_ms) / 1000
+        assert in_users == pytest.approx(9600, rel=1e-6), "the interactive response time law"
+    assert prediction.predicted[-1].throughput == pytest.approx(most, rel=0.01)
+    lines = [" ".join(line.split()) for line in full_size_text(prediction).splitlines()]
+    assert sum(line.startswith("9,600 ") for line in lines) == 3
+    assert f"allow at most {per_second(most)}" in " ".join(lines)
+
+
+def test_an_interrupted_scenario_names_its_own_command() -> None:
+    with pytest.raises(WorkFailed) as failed, _resumed_by("poolsize scenario upgrade --full", Path("a.jsonl")):
+        raise WorkFailed("interrupted; kept: poolsize sweep --resume a-other.jsonl")
+    assert str(failed.value) == "interrupted; kept: poolsize scenario upgrade --full --resume a.jsonl"

@@ -2,25 +2,28 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from math import isfinite
 
 from poolsize.analysis.stats.confidence import Interval
 from poolsize.answer.agreement import Agreement
 from poolsize.answer.exhaustion import Exhaustion
+from poolsize.answer.full_size import FullSizePrediction
 from poolsize.answer.ports import PortUse
 from poolsize.answer.refused import Refused
 
 
-def agreement_json(
-    agreement: Agreement,
-    *,
-    name: str,
-    runs: Sequence[str],
-    timeouts: Sequence[Exhaustion] = (),
-    ports: Sequence[PortUse] = (),
-    refused: Sequence[Refused] = (),
-) -> str:
+@dataclass(frozen=True)
+class More:
+    """What some scenarios answer beside their claims."""
+
+    timeouts: Sequence[Exhaustion] = ()
+    ports: Sequence[PortUse] = ()
+    refused: Sequence[Refused] = ()
+    at_full_size: FullSizePrediction | None = None
+
+
+def agreement_json(agreement: Agreement, *, name: str, runs: Sequence[str], more: More) -> str:
     """Return a JSON object.
 
     Keys: scenario, its name; question; source; runs, the path of one for each sweep; claims, each with text, sizes,
@@ -28,7 +31,8 @@ def agreement_json(
     published (curve -> ratio), direction, and agrees (null where the measurement is unclear). measured has mean, low
     and high, which are null where infinite; without valid figures measured is null. timeouts: the fields of Exhaustion,
     one object a pool size and wait limit. ports: the fields of PortUse, with steady and seconds_left, one object a pool
-    size. refused: the fields of Refused, one object a pool size.
+    size. refused: the fields of Refused, one object a pool size. at_full_size: the fields of FullSizePrediction, or
+    null.
     """
     return json.dumps(
         {
@@ -36,9 +40,10 @@ def agreement_json(
             "question": agreement.scenario.question,
             "source": agreement.scenario.source,
             "runs": list(runs),
-            "timeouts": [asdict(exhaustion) for exhaustion in timeouts],
-            "ports": [_ports(use) for use in ports],
-            "refused": [asdict(one) for one in refused],
+            "timeouts": [asdict(exhaustion) for exhaustion in more.timeouts],
+            "ports": [_ports(use) for use in more.ports],
+            "refused": [asdict(refused) for refused in more.refused],
+            "at_full_size": more.at_full_size and asdict(more.at_full_size),
             "claims": [
                 {
                     "text": verdict.claim.text,

@@ -24,16 +24,17 @@ import org.apache.commons.dbcp2.BasicDataSource;
 import org.apache.tomcat.jdbc.pool.PoolProperties;
 
 /**
- * Times one pool of Java with one work, as poolsize.survey times those of Python.
+ * Times pools of Java with one work, as poolsize.survey times those of Python.
  *
- * <p>Arguments: pool; work; pool size; seconds of each timing; numbers of users, separated by commas; seconds of the
+ * <p>Arguments: pools, separated by commas; work; pool size; seconds of each timing; numbers of users, separated by commas; seconds of the
  * timing of the longest wait, and its number of users, or 0 users for none. The environment has JDBC_URL, JDBC_USER and
- * JDBC_PASSWORD. Each line of the output is the JSON of a Timing. The pool has its library's defaults, but for its size,
+ * JDBC_PASSWORD. Each line of the output is the JSON of a Timing. Each pool has its library's defaults, but for its size,
  * which is also its initial and smallest size, its wait limit, and its test of connections.
  */
 public final class PoolSurvey {
     private static final int POOL_TIMEOUT_SECONDS = 60;
     private static final double COMPILING_SECONDS = 0.4;
+    private static final double DRIVER_COMPILING_SECONDS = 3;
     private static final double WARM_UP_SECONDS = 0.05;
     private static final String WORK_OF_TESTS = "pre_ping";
 
@@ -64,25 +65,33 @@ public final class PoolSurvey {
     }
 
     private static void survey(String[] arguments) throws Exception {
-        String name = arguments[0];
         String work = arguments[1];
         int size = Integer.parseInt(arguments[2]);
         double seconds = Double.parseDouble(arguments[3]);
         double manySeconds = Double.parseDouble(arguments[5]);
         int manyUsers = Integer.parseInt(arguments[6]);
+        Target target = target(work);
         Use use = use(work);
-        Pool pool = opening(name).open(target(work), size, work.equals(WORK_OF_TESTS));
-        measure(pool.source(), use, size, COMPILING_SECONDS, false);
-        for (String text : arguments[4].split(",")) {
-            int users = Integer.parseInt(text);
-            measure(pool.source(), use, users, WARM_UP_SECONDS, false);
-            show(name, work, users, measure(pool.source(), use, users, seconds, false));
+        double compilingSeconds = runsStatements(work) ? DRIVER_COMPILING_SECONDS : COMPILING_SECONDS;
+        for (String name : arguments[0].split(",")) {
+            Pool pool = opening(name).open(target, size, work.equals(WORK_OF_TESTS));
+            measure(pool.source(), use, size, compilingSeconds, false);
+            for (String text : arguments[4].split(",")) {
+                int users = Integer.parseInt(text);
+                measure(pool.source(), use, users, WARM_UP_SECONDS, false);
+                show(name, work, users, measure(pool.source(), use, users, seconds, false));
+            }
+            if (manyUsers > 0) {
+                measure(pool.source(), use, manyUsers, COMPILING_SECONDS, true);
+                show(name, work, manyUsers, measure(pool.source(), use, manyUsers, manySeconds, true));
+            }
+            pool.closing().close();
+            compilingSeconds = COMPILING_SECONDS;
         }
-        if (manyUsers > 0) {
-            measure(pool.source(), use, manyUsers, COMPILING_SECONDS, true);
-            show(name, work, manyUsers, measure(pool.source(), use, manyUsers, manySeconds, true));
-        }
-        pool.closing().close();
+    }
+
+    private static boolean runsStatements(String work) {
+        return !work.equals("mock") && !work.equals("borrow");
     }
 
     private static Opening opening(String name) {
@@ -106,11 +115,10 @@ public final class PoolSurvey {
     }
 
     private static Use use(String work) {
-        return switch (work) {
-            case "mock", "borrow" -> connection -> {};
-            case "prepared" -> PoolSurvey::selectPrepared;
-            default -> PoolSurvey::select;
-        };
+        if (!runsStatements(work)) {
+            return connection -> {};
+        }
+        return work.equals("prepared") ? PoolSurvey::selectPrepared : PoolSurvey::select;
     }
 
     private static void select(Connection connection) throws SQLException {
