@@ -4,7 +4,6 @@ Where no statement runs, each pool has a process: the compiler of a JVM knows th
 those of the next. With statements the driver takes nearly all of the time, and all pools of a work share a process.
 """
 
-import re
 import shutil
 import subprocess
 from collections.abc import Mapping
@@ -12,23 +11,14 @@ from pathlib import Path
 
 from sqlalchemy import make_url
 
+from poolsize.survey.java_versions import ARTIFACTS, JAVA_FOLDER
 from poolsize.survey.timing import MANY_SECONDS, MANY_USERS, POOL_SIZE, USERS, Work
 
-HERE = Path(__file__).parent / "java"
 PROGRAMS = ("java", "javac", "mvn")
 RELEASE = "17"
 """The oldest Java that the survey runs on."""
 MAVEN_SECONDS = 240
 """The longest time to wait for the libraries; Maven keeps them for the next time."""
-ARTIFACTS = {
-    "HikariCP": "HikariCP",
-    "druid": "Druid",
-    "commons-dbcp2": "DBCP2",
-    "c3p0": "c3p0",
-    "tomcat-jdbc": "Tomcat JDBC",
-}
-"""Name in Maven -> name of the pool."""
-DRIVER = "mysql-connector-j"
 WITHOUT_STATEMENTS = {Work.MOCK, Work.BORROW}
 TEST_EACH = "-Dcom.zaxxer.hikari.aliveBypassWindowMs=-1"
 """Makes HikariCP test each connection; by default it tests those that were idle for longer than 500 ms."""
@@ -38,22 +28,15 @@ class JavaLeftOut(Exception):
     """The pools of Java can't be timed here; the message is the reason."""
 
 
-def java_versions() -> Mapping[str, str]:
-    """Return the version of each pool by its name, and of the driver."""
-    listed = re.findall(r"<artifactId>(.+)</artifactId>\s*<version>(.+)</version>", (HERE / "pom.xml").read_text())
-    versions = dict(listed)
-    return {name: versions[artifact] for artifact, name in (*ARTIFACTS.items(), (DRIVER, DRIVER))}
-
-
 def compiled(folder: Path) -> str:
     """Compile the survey into a folder, and return its class path. Raises JavaLeftOut where that can't be done."""
     if absent := [program for program in PROGRAMS if shutil.which(program) is None]:
         raise JavaLeftOut(f"not installed: {', '.join(absent)}")
     libraries = folder / "classpath"
     goal = ["dependency:build-classpath", f"-Dmdep.outputFile={libraries}"]
-    _run(["mvn", "--quiet", "--batch-mode", "--file", str(HERE / "pom.xml"), *goal])
+    _run(["mvn", "--quiet", "--batch-mode", "--file", str(JAVA_FOLDER / "pom.xml"), *goal])
     class_path = libraries.read_text().strip()
-    _run(["javac", "--release", RELEASE, "-cp", class_path, "-d", str(folder), str(HERE / "PoolSurvey.java")])
+    _run(["javac", "--release", RELEASE, "-cp", class_path, "-d", str(folder), str(JAVA_FOLDER / "PoolSurvey.java")])
     return f"{folder}:{class_path}"
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from poolsize.survey.async_pools import ASYNC_POOLS
-from poolsize.survey.java_pools import ARTIFACTS, PROGRAMS
+from poolsize.survey.java_pools import PROGRAMS
+from poolsize.survey.java_versions import ARTIFACTS
 from poolsize.survey.measure import survey
 from poolsize.survey.thread_pools import GREENLET_POOLS, THREAD_POOLS
 from poolsize.survey.timing import JAVA, MANY_USERS, USERS, Concurrency, Timing, Work

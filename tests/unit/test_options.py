@@ -128,9 +128,9 @@ FLAGS_MAY_STAND_IN = ("commands/", "present/", "locust/launch.py", "locust/lead.
 OF_OTHER_PROGRAMS = {
     "--no-defaults", "--initialize-insecure", "--datadir=", "--force", "--skip-test-db", "--version",
     "--auth-root-authentication-method=socket", "--user=root", "--report-interval=1", "--percentile=95", "--upgrade",
-    "--quiet", "--batch-mode", "--file",
+    "--quiet", "--batch-mode", "--file", "--release",
 }  # fmt: skip
-"""Flags of mysqld, mariadb-install-db, sysbench, pip and Maven."""
+"""Flags of mysqld, mariadb-install-db, sysbench, pip, Maven and javac."""
 
 
 def literals(path: Path) -> Iterator[str]:

@@ -12,7 +12,8 @@ from poolsize.errors import WorkFailed
 from poolsize.present.json.survey import survey_json
 from poolsize.present.text.survey import survey_text
 from poolsize.scenarios.scenario import read_scenario
-from poolsize.survey.java_pools import ARTIFACTS, DRIVER, PROGRAMS, JavaLeftOut, compiled, java_versions
+from poolsize.survey.java_pools import PROGRAMS, JavaLeftOut, compiled
+from poolsize.survey.java_versions import ARTIFACTS, DRIVER, java_versions
 from poolsize.survey.thread_pools import THREAD_POOLS
 from poolsize.survey.timing import MANY_USERS, POOL_SIZE, Concurrency, Survey, Timing, Work
 from poolsize.survey.users import measure
