@@ -53,7 +53,7 @@ def scenario(name: str | None, lists: bool, full: bool, as_json: bool, **texts: 
     """Repeat the published experiment NAME on this machine, and compare its claims with the measurement.
 
     Without --url or POOLSIZE_URL it starts a private server. The result is a run, like that of `poolsize sweep`;
-    `pools` stores none.
+    `pools` stores none, and times the libraries of poolsize[pools], and those of Java where Maven is installed.
     """
     if lists or name is None:
         scenarios = [(name, read_scenario(name)) for name in scenario_names()]
