@@ -1,4 +1,4 @@
-import com.alibaba.druid.pool.DruidDataSource;
+import com.alibaba.druid.pool.DruidDataSourceFactory;
 import com.mchange.v2.c3p0.ComboPooledDataSource;
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
@@ -21,7 +21,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.logging.Logger;
 import javax.sql.DataSource;
 import org.apache.commons.dbcp2.BasicDataSource;
-import org.apache.tomcat.jdbc.pool.PoolProperties;
+import org.apache.commons.dbcp2.BasicDataSourceFactory;
 
 /**
  * Times pools of Java with one work, as poolsize.survey times those of Python.
@@ -100,7 +100,8 @@ public final class PoolSurvey {
             case "Druid" -> PoolSurvey::druid;
             case "DBCP2" -> PoolSurvey::dbcp;
             case "c3p0" -> PoolSurvey::c3p0;
-            default -> PoolSurvey::tomcat;
+            case "Tomcat JDBC" -> PoolSurvey::tomcat;
+            default -> throw new IllegalArgumentException("no pool " + name);
         };
     }
 
@@ -150,33 +151,44 @@ public final class PoolSurvey {
         return new Pool(pool, pool);
     }
 
-    private static Pool druid(Target target, int size, boolean tests) {
-        DruidDataSource pool = new DruidDataSource();
-        pool.setDriverClassName(target.driver());
-        pool.setUrl(target.url());
-        pool.setUsername(target.user());
-        pool.setPassword(target.password());
-        pool.setInitialSize(size);
-        pool.setMinIdle(size);
-        pool.setMaxActive(size);
-        pool.setMaxWait(1000L * POOL_TIMEOUT_SECONDS);
-        pool.setTestOnBorrow(tests);
+    private static Pool druid(Target target, int size, boolean tests) throws Exception {
+        Properties properties = properties(target, size, tests);
+        properties.setProperty("maxActive", String.valueOf(size));
+        properties.setProperty("maxWait", String.valueOf(1000 * POOL_TIMEOUT_SECONDS));
+        DataSource pool = DruidDataSourceFactory.createDataSource(properties);
+        return new Pool(pool, (AutoCloseable) pool);
+    }
+
+    private static Pool dbcp(Target target, int size, boolean tests) throws Exception {
+        Properties properties = properties(target, size, tests);
+        properties.setProperty("maxTotal", String.valueOf(size));
+        properties.setProperty("maxIdle", String.valueOf(size));
+        properties.setProperty("maxWaitMillis", String.valueOf(1000 * POOL_TIMEOUT_SECONDS));
+        BasicDataSource pool = BasicDataSourceFactory.createDataSource(properties);
         return new Pool(pool, pool);
     }
 
-    private static Pool dbcp(Target target, int size, boolean tests) {
-        BasicDataSource pool = new BasicDataSource();
-        pool.setDriverClassName(target.driver());
-        pool.setUrl(target.url());
-        pool.setUsername(target.user());
-        pool.setPassword(target.password());
-        pool.setInitialSize(size);
-        pool.setMinIdle(size);
-        pool.setMaxTotal(size);
-        pool.setMaxIdle(size);
-        pool.setMaxWait(java.time.Duration.ofSeconds(POOL_TIMEOUT_SECONDS));
-        pool.setTestOnBorrow(tests);
-        return new Pool(pool, pool);
+    private static Pool tomcat(Target target, int size, boolean tests) throws Exception {
+        Properties properties = properties(target, size, tests);
+        properties.setProperty("maxActive", String.valueOf(size));
+        properties.setProperty("maxIdle", String.valueOf(size));
+        properties.setProperty("maxWait", String.valueOf(1000 * POOL_TIMEOUT_SECONDS));
+        properties.setProperty("validationInterval", "0"); // 3 s by default, in which no connection is tested again
+        DataSource pool = new org.apache.tomcat.jdbc.pool.DataSourceFactory().createDataSource(properties);
+        return new Pool(pool, ((org.apache.tomcat.jdbc.pool.DataSource) pool)::close);
+    }
+
+    /** Returns the settings whose names Druid, DBCP2 and Tomcat JDBC share. */
+    private static Properties properties(Target target, int size, boolean tests) {
+        Properties properties = new Properties();
+        properties.setProperty("driverClassName", target.driver());
+        properties.setProperty("url", target.url());
+        properties.setProperty("username", target.user());
+        properties.setProperty("password", target.password());
+        properties.setProperty("initialSize", String.valueOf(size));
+        properties.setProperty("minIdle", String.valueOf(size));
+        properties.setProperty("testOnBorrow", String.valueOf(tests));
+        return properties;
     }
 
     private static Pool c3p0(Target target, int size, boolean tests) throws Exception {
@@ -190,23 +202,6 @@ public final class PoolSurvey {
         pool.setMaxPoolSize(size);
         pool.setCheckoutTimeout(1000 * POOL_TIMEOUT_SECONDS);
         pool.setTestConnectionOnCheckout(tests);
-        return new Pool(pool, pool::close);
-    }
-
-    private static Pool tomcat(Target target, int size, boolean tests) {
-        PoolProperties properties = new PoolProperties();
-        properties.setDriverClassName(target.driver());
-        properties.setUrl(target.url());
-        properties.setUsername(target.user());
-        properties.setPassword(target.password());
-        properties.setInitialSize(size);
-        properties.setMinIdle(size);
-        properties.setMaxActive(size);
-        properties.setMaxIdle(size);
-        properties.setMaxWait(1000 * POOL_TIMEOUT_SECONDS);
-        properties.setTestOnBorrow(tests);
-        properties.setValidationInterval(0); // 3 s by default, in which a connection is not tested again
-        org.apache.tomcat.jdbc.pool.DataSource pool = new org.apache.tomcat.jdbc.pool.DataSource(properties);
         return new Pool(pool, pool::close);
     }
 
