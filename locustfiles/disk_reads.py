@@ -1,4 +1,4 @@
-"""Read one row by its primary key from a table of 50 MB, which a smaller buffer pool can't hold."""
+"""Read a row by its primary key from a table of 50 MB, which is larger than a small buffer pool."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The scans of four applications on one table, each with a quarter of the users and a pool of its own."""
+"""The scans of four applications on the same table, each with 25 % of the users and its own pool."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Short transactions of three users in four, and long transactions of the fourth, through one pool."""
+"""Short transactions of 75 % of the users, and long transactions of 25 %, through the same pool."""
 
 import random
 from typing import Any
@@ -11,7 +11,7 @@ ROWS = 10_000
 
 
 class Lookup(PoolUser):
-    """Three quarters of the users, who read one row at a time and pause, so that one load generator is enough."""
+    """75 % of the users: they read a row at a time and pause, so that a single load generator is enough."""
 
     weight = 3
     wait_time = constant(0.02)
@@ -24,7 +24,7 @@ class Lookup(PoolUser):
         cursor.execute(f"INSERT INTO entry VALUES {values}")
 
     def transaction(self, cursor: Any) -> None:
-        """Read one row by its primary key."""
+        """Read a row by its primary key."""
         cursor.execute(f"SELECT hash FROM entry WHERE id = {random.randrange(ROWS)}")
         cursor.fetchone()
 

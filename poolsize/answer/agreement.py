@@ -39,7 +39,7 @@ class Verdict:
 
     @property
     def agrees(self) -> bool | None:
-        """Whether throughput or latency changes as the source says, or as in at least one published curve.
+        """Whether throughput or latency changes as the source says, or as in any of the published curves.
 
         None where the measurement is unclear.
         """

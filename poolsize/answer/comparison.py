@@ -90,7 +90,7 @@ class RunDifference:
     def has_other_speed(self) -> bool:
         """Whether the machine of the load generator has another speed than in the first run.
 
-        Runs in turn are corrected to one speed.
+        Runs that were measured in turn are corrected to the same speed.
         """
         if self.in_turn:
             return False
@@ -182,7 +182,7 @@ def _valid_sizes(analysis: Analysis) -> list[int]:
 
 
 def _throughput_pairs(before: Sequence[Step], after: Sequence[Step], usual: UsualSpeed | None) -> list[Pair]:
-    """Return a pair for each repeat at one size. In the run with more repeats, a pair has the mean of several steps.
+    """Return a pair for each repeat at a pool size. In the run with more repeats, a pair has the mean of several steps.
 
     usual: speed of the machine over both runs, where they were measured in turn.
     """
