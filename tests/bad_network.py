@@ -8,14 +8,13 @@ import os
 import random
 import select
 import struct
-import subprocess
 import threading
 import time
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from tests.machines import IP
+from tests.machines import ip
 
 TUNSETIFF, IFF_TUN, IFF_NO_PI = 0x400454CA, 0x0001, 0x1000
 LONGEST_PACKET = 65_536
@@ -69,14 +68,13 @@ def bad_path(name: str, here: str, there: str, delay_ms: float, loss: float) -> 
     ends = tunnel("poolsize-here"), tunnel("poolsize-there")
     path = Path(ends, delay_ms, loss)
     try:
-        for command in (
-            f"{IP} address add {here} peer {there} dev poolsize-here",
-            f"{IP} link set poolsize-here up",
-            f"{IP} link set poolsize-there netns {name}",
-            f"{IP} -n {name} address add {there} peer {here} dev poolsize-there",
-            f"{IP} -n {name} link set poolsize-there up",
-        ):
-            subprocess.run(command.split(), check=True)
+        ip(
+            f"address add {here} peer {there} dev poolsize-here",
+            "link set poolsize-here up",
+            f"link set poolsize-there netns {name}",
+            f"-n {name} address add {there} peer {here} dev poolsize-there",
+            f"-n {name} link set poolsize-there up",
+        )
         yield path
     finally:
         path.close()

@@ -14,6 +14,12 @@ from poolsize.target.private_server import PrivateServer, private_server
 IP = shutil.which("ip") or ""
 
 
+def ip(*commands: str) -> None:
+    """Run commands of the program `ip`, given without its name."""
+    for command in commands:
+        subprocess.run([IP, *command.split()], check=True)
+
+
 @contextmanager
 def load_machines(number: int) -> Iterator[list[tuple[str, str]]]:
     """Network namespaces, each with a cable of its own to this machine: (name, this machine's address from there)."""
@@ -26,15 +32,14 @@ def load_machines(number: int) -> Iterator[list[tuple[str, str]]]:
             stack.callback(subprocess.run, [IP, "netns", "del", name], check=True)
             # The kernel ends a deleted namespace's cable later, when its name may be needed again.
             stack.callback(subprocess.run, [IP, "link", "del", name], check=False, capture_output=True)
-            for command in (
-                f"{IP} link add {name} type veth peer name eth0 netns {name}",
-                f"{IP} address add {address}/24 dev {name}",
-                f"{IP} link set {name} up",
-                f"{IP} -n {name} address add 10.213.{place}.2/24 dev eth0",
-                f"{IP} -n {name} link set eth0 up",
-                f"{IP} -n {name} link set lo up",
-            ):
-                subprocess.run(command.split(), check=True)
+            ip(
+                f"link add {name} type veth peer name eth0 netns {name}",
+                f"address add {address}/24 dev {name}",
+                f"link set {name} up",
+                f"-n {name} address add 10.213.{place}.2/24 dev eth0",
+                f"-n {name} link set eth0 up",
+                f"-n {name} link set lo up",
+            )
         yield machines
 
 

@@ -72,26 +72,32 @@ def scenario(name: str | None, lists: bool, full: bool, as_json: bool, **texts: 
         paths = (*first, *_measure_other(known, typed, first[0]))
         limited = [_measure_limit(known, limit, typed, first[0]) for limit in known.limits]
     result = agreement(known, [analyze(load_run(path)) for path in paths])
-    timeouts = exhaustions(result.analyses[0], [load_run(path) for path in limited])
-    ports, refused = port_uses(result.analyses[-1].run), refusals(result.analyses[0].run)
-    at_full_size = _at_full_size(known, result.analyses[0])
+    first_analysis, last_analysis = result.analyses[0], result.analyses[-1]
+    more = More(
+        exhaustions(first_analysis, [load_run(path) for path in limited]),
+        port_uses(last_analysis.run),
+        refusals(first_analysis.run),
+        _at_full_size(known, first_analysis),
+    )
+    files = [str(path) for path in (*paths, *limited)]
     if as_json:
-        runs = [str(path) for path in (*paths, *limited)]
-        more = More(timeouts, ports, refused, at_full_size)
-        click.echo(agreement_json(result, name=name, runs=runs, more=more))
+        click.echo(agreement_json(result, name=name, runs=files, more=more))
         return
-    click.echo(agreement_text(result))
-    if timeouts:
-        click.echo(f"\n{exhaustion_text(timeouts)}")
-    if ports:
-        click.echo(f"\n{ports_text(ports)}")
-    if refused:
-        click.echo(f"\n{refused_text(refused)}")
-    if at_full_size:
-        click.echo(f"\n{full_size_text(at_full_size)}")
     following = "compare" if len(paths) > 1 else "recommend --run"
-    files = " and ".join(map(str, (*paths, *limited)))
-    click.echo(f"\nStored in {files}; more about it: poolsize {following} {' '.join(map(str, paths))}")
+    stored = f"Stored in {' and '.join(files)}; more about it: poolsize {following} {' '.join(map(str, paths))}"
+    click.echo("\n\n".join((agreement_text(result), *_tables(more), stored)))
+
+
+def _tables(more: More) -> Iterator[str]:
+    """Yield the further tables of a scenario that has them."""
+    if more.timeouts:
+        yield exhaustion_text(more.timeouts)
+    if more.ports:
+        yield ports_text(more.ports)
+    if more.refused:
+        yield refused_text(more.refused)
+    if more.at_full_size:
+        yield full_size_text(more.at_full_size)
 
 
 @contextmanager
