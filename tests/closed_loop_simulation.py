@@ -9,9 +9,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from poolsize.analysis.stats.percentiles import QUANTILES, empty_histogram, encoded
+from poolsize.analysis.stats.percentiles import empty_histogram, encoded
 from poolsize.load.worker_report import SECTIONS
-from poolsize.runs.run import Latencies, Run, Step
+from poolsize.runs.run import QUANTILES, Latencies, Run, Step
 from tests.conftest import a_setting, a_step
 from tests.simulation import seconds as correlated
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Self
 
 from poolsize.analysis.stats.noise import Noise
-from poolsize.analysis.stats.percentiles import QUANTILES, log_series
-from poolsize.runs.run import LATENCIES, Step
+from poolsize.analysis.stats.percentiles import log_series
+from poolsize.runs.run import LATENCIES, QUANTILES, Step
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,6 @@ from poolsize.analysis.run_noise import RunNoise
 from poolsize.analysis.service_demand import ServiceDemands
 from poolsize.analysis.stats.confidence import Interval, mean_interval
 from poolsize.analysis.stats.percentiles import (
-    QUANTILES,
     UNKNOWN,
     Percentiles,
     merged,
@@ -20,7 +19,7 @@ from poolsize.analysis.stats.percentiles import (
 )
 from poolsize.analysis.total_times import total_percentiles
 from poolsize.runs.check import Check, CheckResult
-from poolsize.runs.run import Step
+from poolsize.runs.run import QUANTILES, Step
 
 TWO_SIDED_95 = 1.96
 """Standard errors in half a 95 % interval of a normal variable."""

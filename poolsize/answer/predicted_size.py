@@ -12,9 +12,9 @@ from poolsize.analysis.models.closed_network import throughputs
 from poolsize.analysis.models.finite_source import finite_source
 from poolsize.analysis.models.fitted_network import FittedNetwork
 from poolsize.analysis.models.waits import CLASSES, Departures
-from poolsize.analysis.stats.percentiles import QUANTILES, Percentiles, quantiles
+from poolsize.analysis.stats.percentiles import Percentiles, quantiles
 from poolsize.analysis.vector import Vector
-from poolsize.runs.run import LATENCIES
+from poolsize.runs.run import LATENCIES, QUANTILES
 
 NEGLIGIBLE = 0.01
 """A measured latency below this share of the total time is too short for an error in percent."""

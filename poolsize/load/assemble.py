@@ -5,12 +5,12 @@ from dataclasses import dataclass, replace
 
 from hdrh.histogram import HdrHistogram
 
-from poolsize.analysis.stats.percentiles import QUANTILES, empty_histogram, encoded, merged, percentiles, with_failures
+from poolsize.analysis.stats.percentiles import empty_histogram, encoded, merged, percentiles, with_failures
 from poolsize.load.step_seconds import StepSecond
 from poolsize.load.stopping import Ending
 from poolsize.load.worker_report import RECORDED, WorkerReport
 from poolsize.runs.plan import PlannedStep
-from poolsize.runs.run import LATENCIES, Kind, Latencies, Step, Worker
+from poolsize.runs.run import LATENCIES, QUANTILES, Kind, Latencies, Step, Worker
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,8 @@ from poolsize.runs.stopped import Stopped
 
 LATENCIES = ("wait", "usage", "total")
 """The times of a successful transaction, fields of Latencies."""
+QUANTILES = {"p50": 50.0, "p75": 75.0, "p90": 90.0, "p95": 95.0, "p99": 99.0, "p99_9": 99.9}
+"""Name of each stored quantile -> percentage of the transactions."""
 
 
 @dataclass(frozen=True)

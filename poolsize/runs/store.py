@@ -13,7 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 from poolsize.bounds import OutOfBounds, longer, require_sane_numbers, shown, within
 from poolsize.errors import BadInput, WorkFailed
 from poolsize.runs.plan import SearchEnd
-from poolsize.runs.run import Calibration, Run, Setting, Step
+from poolsize.runs.run import QUANTILES, Calibration, Run, Setting, Step
 from poolsize.runs.speed import with_speed_checks
 from poolsize.runs.upgrade import upgrade
 
@@ -167,11 +167,17 @@ def _validated(path: Path, header: dict[str, Any], records: list[dict[str, Any]]
 
 
 def _with_whole_series(step: Step) -> Step:
-    """Return a step whose series have a value for each second, or none. Raises OutOfBounds for another."""
+    """Return a step whose series are whole. Raises OutOfBounds for another.
+
+    A series has a value for each second, or none. A latency has the sections of all quantiles, or of none.
+    """
     series = {"p95_ms": step.p95_ms, "backlog": step.backlog, "busy": step.busy, **step.errors, **step.server}
     for name, values in series.items():
         if values and len(values) != len(step.throughput):
             raise OutOfBounds(f"{name} has {len(values)} seconds, and throughput has {len(step.throughput)}")
+    for latency, quantiles in step.sections.items():
+        if missing := QUANTILES.keys() - quantiles.keys():
+            raise OutOfBounds(f"sections.{latency} has no {min(missing)}")
     return step
 
 

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from poolsize.analysis.stats.percentiles import HIGHEST_US, QUANTILES, empty_histogram, merged, percentiles, quantiles
+from poolsize.analysis.stats.percentiles import HIGHEST_US, empty_histogram, merged, percentiles, quantiles
+from poolsize.runs.run import QUANTILES
 
 
 @pytest.mark.long

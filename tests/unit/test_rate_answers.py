@@ -6,7 +6,6 @@ from dataclasses import replace
 import pytest
 
 from poolsize.analysis.analysis import analyze
-from poolsize.analysis.stats.percentiles import QUANTILES
 from poolsize.answer.finding import Code, Finding
 from poolsize.answer.latency_limit import NO_LIMITS, LatencyLimits
 from poolsize.answer.recommendation import Recommendation, recommend
@@ -18,7 +17,7 @@ from poolsize.present.text.recommendation import recommendation_text
 from poolsize.present.text.repeat_command import repeat_command
 from poolsize.present.text.sentences.findings import reason_sentences, warning_sentences
 from poolsize.runs.check import Check, CheckResult
-from poolsize.runs.run import Latencies, Run, Step
+from poolsize.runs.run import QUANTILES, Latencies, Run, Step
 from tests.conftest import a_run, a_step
 
 RATE = 300.0

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from poolsize.analysis.stats.confidence import Interval, half_width
 from poolsize.analysis.stats.noise import Noise
 from poolsize.errors import BadInput
+from poolsize.runs.run import QUANTILES
 
 HIGHEST_US = 3_600_000_000
 """The longest time that a histogram records: one hour, in us."""
@@ -27,7 +28,6 @@ CLASSES, CLASSES_BEGIN = struct.Struct(">iiiiqq"), 8
 """The head of an encoded histogram once it is inflated, and where that begins before (HdrHistogram, encoding V2)."""
 MOST_BYTES = 2**18
 """No inflated histogram is longer: poolsize's 23,552 classes have at most 9 bytes each, and a head."""
-QUANTILES = {"p50": 50.0, "p75": 75.0, "p90": 90.0, "p95": 95.0, "p99": 99.0, "p99_9": 99.9}
 
 
 @dataclass(frozen=True)
