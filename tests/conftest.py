@@ -183,7 +183,7 @@ def locust(locustfile: str | Path, url: str, run: Path, *options: str) -> "subpr
 
 def curve_of(run: Run) -> tuple[Step, ...]:
     """The steps of a run that make its curve."""
-    return curve_steps(run.plan, run.steps)
+    return tuple(curve_steps(run.plan, run.steps))
 
 
 def assert_swept(done: "subprocess.CompletedProcess[str]") -> None:

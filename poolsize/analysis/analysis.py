@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from statistics import fmean
 
-from poolsize.analysis.attempts import curve_steps, valid_steps, verification_steps
+from poolsize.analysis.attempts import curve_places, curve_steps, retried_places, valid_steps, verification_steps
 from poolsize.analysis.bottleneck import Bottleneck, Evidence, bottleneck
 from poolsize.analysis.by_size import BySize, steps_by_size
 from poolsize.analysis.curve import FittedCurve, fit_between
@@ -21,6 +21,7 @@ from poolsize.errors import WorkFailed
 from poolsize.runs.check import Check, CheckResult
 from poolsize.runs.run import Run, Setting, Step
 from poolsize.runs.speed import SPEED_TOLERANCE
+from poolsize.runs.stored_steps import at_places
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class Analysis:
     """
 
     run: Run
-    steps: tuple[Step, ...]
+    steps: Sequence[Step]
     sizes: tuple[SizeSummary, ...]
     curve: FittedCurve | None
     plateau: Plateau | None
@@ -76,14 +77,15 @@ class Analysis:
         return tuple(change for change in changes if abs(change) >= SPEED_TOLERANCE)
 
     @property
-    def excluded(self) -> tuple[Step, ...]:
+    def excluded(self) -> Sequence[Step]:
         """The steps that enter no figure: failed attempts, and disqualified repeats of a size with valid repeats.
 
         They are in the order they were measured.
         """
-        summarized = [step for steps in self.by_size.steps.values() for step in steps]
-        counted = {id(step) for step in (*summarized, *verification_steps(self.run))}
-        return tuple(step for step in self.run.steps if id(step) not in counted)
+        valid = {size.pool_size for size in self.valid_sizes}
+        places = zip(curve_places(self.run.plan, self.run.steps), self.steps, strict=True)
+        disqualified = [place for place, step in places if not step.valid and step.pool_size in valid]
+        return at_places(self.run.steps, sorted(retried_places(self.run) + disqualified))
 
     @property
     def knows_usage(self) -> bool:
@@ -160,14 +162,14 @@ def analyze(run: Run, tolerance: float = TOLERANCE) -> Analysis:
         raise WorkFailed("the run has no complete step, so there is nothing to analyze")
     steps = curve_steps(run.plan, run.steps)
     by_size = dict(steps_by_size(steps))
-    ascending = [step for group in by_size.values() for step in group]
+    smallest = next(iter(by_size.values()))[0]
     noise = RunNoise.of(list(by_size.values()))
     timeout_ms = run.timeout_ms
     sizes = tuple(
         size_summary(
-            group, service_demands_at(ascending, pool_size, run.setting.cores), noise, timeout_ms, run.setting.pools
+            group, service_demands_at(group, smallest, run.setting.cores), noise, timeout_ms, run.setting.pools
         )
-        for pool_size, group in by_size.items()
+        for group in map(tuple, by_size.values())
     )
     observed = observations(steps)
     measured = [observation.pool_size for observation in observed]
@@ -185,8 +187,8 @@ def observations(steps: Sequence[Step]) -> Sequence[Observation]:
 
     With more than 64 sizes, neighbouring sizes have a common size (see group_neighbouring_sizes).
     """
-    ascending = sorted(valid_steps(steps), key=lambda step: step.pool_size)
-    return group_neighbouring_sizes([Observation.of(step) for step in ascending])
+    observed = [Observation.of(step) for step in steps if step.valid]
+    return group_neighbouring_sizes(sorted(observed, key=lambda observation: observation.pool_size))
 
 
 def _bottleneck(run: Run, steps: Sequence[Step], estimate: Plateau | None) -> Bottleneck | None:
@@ -198,5 +200,6 @@ def _bottleneck(run: Run, steps: Sequence[Step], estimate: Plateau | None) -> Bo
         return None
     valid = valid_steps(steps)
     largest = max(step.pool_size for step in valid)
-    beyond = [step for step in valid if step.pool_size >= min(estimate.pool_size, largest)]
+    first = min(estimate.pool_size, largest)
+    beyond = at_places(valid, [place for place, step in enumerate(valid) if step.pool_size >= first])
     return bottleneck(Evidence(beyond, run.setting.server, run.setting.disks, run.calibration))

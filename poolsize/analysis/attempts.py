@@ -1,10 +1,15 @@
-"""Attempts at the planned steps of a run: which attempts count, and which planned steps need another attempt."""
+"""Attempts at the planned steps of a run: which attempts count, and which planned steps need another attempt.
+
+A place is the index of a step in the run. Functions that choose steps choose their places first, because a long run
+leaves its steps in its file.
+"""
 
 from collections import Counter
 from collections.abc import Sequence
 
 from poolsize.runs.plan import PlannedStep, SweepPlan
 from poolsize.runs.run import Run, Step
+from poolsize.runs.stored_steps import at_places
 
 StepKey = tuple[int, int, float | None]
 """Pool size, repeat and rate, which all attempts at one planned step have in common."""
@@ -15,9 +20,10 @@ def step_key(step: Step | PlannedStep) -> StepKey:
     return step.pool_size, step.repeat, step.rate
 
 
-def attempt_counts(steps: Sequence[Step]) -> Counter[StepKey]:
-    """Return how often each planned step was measured, failed attempts included."""
-    return Counter(map(step_key, steps))
+def attempt_counts(planned: Sequence[Step | PlannedStep], steps: Sequence[Step]) -> Counter[StepKey]:
+    """Return how often each of some planned steps was measured, failed attempts included. steps: all attempts."""
+    keys = {*map(step_key, planned)}
+    return Counter(key for step in steps if (key := step_key(step)) in keys)
 
 
 def needed_steps(
@@ -27,33 +33,45 @@ def needed_steps(
 
     steps: all attempts. counted: the attempt that counts at each planned step.
     """
-    attempts = attempt_counts(steps)
+    attempts = attempt_counts(planned, steps)
     done = {step_key(step) for step in counted if not step.retryable}
     return tuple(step for step in planned if step_key(step) not in done and attempts[step_key(step)] < plan.attempts)
 
 
-def curve_steps(plan: SweepPlan, steps: Sequence[Step]) -> tuple[Step, ...]:
-    """Return the steps of the throughput curve, in the order they were measured.
+def curve_places(plan: SweepPlan, steps: Sequence[Step]) -> list[int]:
+    """Return the places of the steps of the throughput curve, ascending.
 
     At each planned step, the first attempt that need not be retried counts. If every attempt failed, the last valid
     attempt counts, or else the last attempt.
     In a search, which plans no repeats, a failed attempt counts only where its pool size has no better step.
     """
-    best: dict[StepKey, Step] = {}
-    for step in steps:
-        key = step_key(step)
-        if step.rate == plan.rate and (key not in best or _replaces(step, best[key])):
-            best[key] = step
-    chosen = tuple(step for step in steps if best.get(step_key(step)) is step)
-    if plan.search is None:
-        return chosen
-    good_sizes = {step.pool_size for step in chosen if not step.retryable}
-    return tuple(step for step in chosen if not step.retryable or step.pool_size not in good_sizes)
+    retryable, valid = bytearray(), bytearray()
+    best: dict[int, dict[int, int]] = {}  # pool size -> repeat -> place
+    for place, step in enumerate(steps):
+        retryable.append(step.retryable)
+        valid.append(step.valid)
+        if step.rate == plan.rate:
+            at_size = best.setdefault(step.pool_size, {})
+            earlier = at_size.get(step.repeat)
+            if earlier is None or replaces(step, retryable=bool(retryable[earlier]), valid=bool(valid[earlier])):
+                at_size[step.repeat] = place
+    chosen = [list(at_size.values()) for at_size in best.values()]
+    if plan.search is not None:
+        chosen = [[place for place in places if not retryable[place]] or places for places in chosen]
+    return sorted(place for places in chosen for place in places)
 
 
-def _replaces(step: Step, earlier: Step) -> bool:
-    """Return whether an attempt counts in place of an earlier attempt at the same planned step."""
-    return earlier.retryable and (step.valid or not earlier.valid)
+def replaces(later: Step, *, retryable: bool, valid: bool) -> bool:
+    """Return whether a later attempt counts in place of an earlier attempt at the same planned step.
+
+    retryable, valid: whether the earlier attempt is retryable, and valid.
+    """
+    return retryable and (later.valid or not valid)
+
+
+def curve_steps(plan: SweepPlan, steps: Sequence[Step]) -> Sequence[Step]:
+    """Return the steps of the throughput curve, in the order they were measured: see curve_places."""
+    return at_places(steps, curve_places(plan, steps))
 
 
 def verification_steps(run: Run) -> tuple[Step, ...]:
@@ -62,12 +80,18 @@ def verification_steps(run: Run) -> tuple[Step, ...]:
     return tuple(last.values())
 
 
-def valid_steps(steps: Sequence[Step]) -> tuple[Step, ...]:
+def valid_steps(steps: Sequence[Step]) -> Sequence[Step]:
     """Return the steps that may enter an estimate."""
-    return tuple(step for step in steps if step.valid)
+    return at_places(steps, [place for place, step in enumerate(steps) if step.valid])
 
 
-def retried_steps(run: Run) -> tuple[Step, ...]:
+def retried_places(run: Run) -> list[int]:
+    """Return the places of the failed attempts that were measured again, ascending; they enter no figure."""
+    verifying = {step_key(step): place for place, step in enumerate(run.steps) if step.rate != run.plan.rate}
+    counted = {*curve_places(run.plan, run.steps), *verifying.values()}
+    return [place for place in range(len(run.steps)) if place not in counted]
+
+
+def retried_steps(run: Run) -> Sequence[Step]:
     """Return the failed attempts that were measured again, in the order of the run; they enter no figure."""
-    counted = {id(step) for step in (*curve_steps(run.plan, run.steps), *verification_steps(run))}
-    return tuple(step for step in run.steps if id(step) not in counted)
+    return at_places(run.steps, retried_places(run))

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import groupby
 from math import log, nan
 from statistics import fmean
 
@@ -15,14 +14,18 @@ from poolsize.analysis.stats.percentiles import merged
 from poolsize.analysis.total_times import total_times
 from poolsize.errors import BadInput
 from poolsize.runs.run import Step
+from poolsize.runs.stored_steps import at_places
 
 
-def steps_by_size(steps: Sequence[Step]) -> Iterator[tuple[int, tuple[Step, ...]]]:
+def steps_by_size(steps: Sequence[Step]) -> Iterator[tuple[int, Sequence[Step]]]:
     """Yield each pool size, ascending, with its valid steps, or with all of them where none is valid."""
-    ascending = sorted(steps, key=lambda step: step.pool_size)
-    for pool_size, group in groupby(ascending, key=lambda step: step.pool_size):
-        repeats = tuple(group)
-        yield pool_size, tuple(step for step in repeats if step.valid) or repeats
+    places: dict[int, list[int]] = {}
+    valid = bytearray()
+    for place, step in enumerate(steps):
+        places.setdefault(step.pool_size, []).append(place)
+        valid.append(step.valid)
+    for pool_size, repeats in sorted(places.items()):
+        yield pool_size, at_places(steps, [place for place in repeats if valid[place]] or repeats)
 
 
 def mean_counter(steps: Sequence[Step], name: str) -> float | None:
@@ -40,7 +43,7 @@ class BySize:
     """
 
     summaries: tuple[SizeSummary, ...]
-    steps: Mapping[int, tuple[Step, ...]]
+    steps: Mapping[int, Sequence[Step]]
     timeout_ms: float
 
     @cached_property

@@ -17,7 +17,7 @@ GROUP_WIDTH = 1 / 16
 """Width of a group of sizes, in doublings."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Observation:
     """One step, reduced to two figures.
 

@@ -81,17 +81,12 @@ def service_demands(step: Step, smallest: Step, cores: int) -> ServiceDemands | 
     )
 
 
-def service_demands_at(steps: Sequence[Step], pool_size: int, cores: int) -> ServiceDemands | None:
+def service_demands_at(steps: Sequence[Step], smallest: Step, cores: int) -> ServiceDemands | None:
     """Return the demands at a measured pool size, the mean of its repeats; None where no repeat knows them.
 
-    steps: all steps of the run's curve. cores: physical cores of the server's host.
+    steps: the repeats. smallest: the run's step with the smallest pool. cores: physical cores of the server's host.
     """
-    smallest = min(steps, key=lambda step: step.pool_size)
-    repeats = [
-        demands
-        for step in steps
-        if step.pool_size == pool_size and (demands := service_demands(step, smallest, cores)) is not None
-    ]
+    repeats = [demands for step in steps if (demands := service_demands(step, smallest, cores)) is not None]
     if not repeats:
         return None
     return ServiceDemands(

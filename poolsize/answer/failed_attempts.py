@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from poolsize.answer.finding import Code, Finding, Remedy, WayOut, refusal, warning
 from poolsize.runs.check import Check
+from poolsize.runs.stored_steps import at_places
 
 if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
     from poolsize.analysis.analysis import Analysis
@@ -48,8 +49,9 @@ def _may_pass(size: "SizeSummary") -> bool:
     return not size.valid and all(result.check.retryable for result in size.failed_checks if result.check.disqualifies)
 
 
-def _failed(analysis: "Analysis") -> "list[Step]":
-    return [step for step in analysis.run.steps if step.retryable]
+def _failed(analysis: "Analysis") -> "Sequence[Step]":
+    steps = analysis.run.steps
+    return at_places(steps, [place for place, step in enumerate(steps) if step.retryable])
 
 
 def _values(analysis: "Analysis") -> dict[str, Any]:

@@ -61,13 +61,13 @@ def _wide_range(analysis: "Analysis") -> Finding | None:
 
 def _few_steps(analysis: "Analysis") -> Finding | None:
     """Return the warning that a few steps, each at another size, do not show the noise between steps; or None."""
-    plan, valid = analysis.setting.plan, [step for step in analysis.steps if step.valid]
+    plan, sizes = analysis.setting.plan, [step.pool_size for step in analysis.steps if step.valid]
     if plan.rate is not None or analysis.setting.recording is not None:
         return None
-    repeated = len(valid) > len({step.pool_size for step in valid})
-    if repeated or not 1 < len(valid) < ENOUGH_STEPS:
+    repeated = len(sizes) > len({*sizes})
+    if repeated or not 1 < len(sizes) < ENOUGH_STEPS:
         return None
-    return warning(Code.FEW_STEPS, steps=len(valid), search=plan.search is not None)
+    return warning(Code.FEW_STEPS, steps=len(sizes), search=plan.search is not None)
 
 
 def _budget_spent(analysis: "Analysis") -> Finding | None:

@@ -8,8 +8,8 @@ from poolsize.errors import BadInput
 
 SEARCH_STEP_SECONDS, SEARCH_WARM_UP_SECONDS = 8, 2
 """Defaults of a search, in seconds. Between-step noise exceeds within-step noise, so many short steps tell more."""
-MOST_USERS, MOST_REPEATS, MOST_SECONDS = 1_000_000, 1_000, 86_400
-"""Larger numbers of users, of repeats, or of seconds in a step are typing errors."""
+MOST_USERS, MOST_REPEATS, MOST_SECONDS, MOST_STEPS = 1_000_000, 1_000, 86_400, 1_000_000
+"""Larger numbers of users, of repeats, of seconds in a step, or of steps are typing errors."""
 LONGEST = 4
 """The counted time of a step that is not steady or precise enough may grow to this multiple of its planned length."""
 
@@ -166,6 +166,10 @@ class SweepPlan:
                 raise BadInput(f"`{name}` {value}: give at least {least}")
             if value > most:
                 raise BadInput(f"`{name}` {value}: give at most {most:,}")
+        if (steps := len(self.sizes) * self.repeats) > MOST_STEPS:
+            raise BadInput(
+                f"`repeats` {self.repeats}: {steps:,} steps; name fewer sizes or repeats, up to {MOST_STEPS:,}"
+            )
 
     @property
     def largest(self) -> int:

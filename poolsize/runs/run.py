@@ -1,6 +1,6 @@
 """Run and Step: what was measured, and nothing else."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from poolsize.bounds import Amount, Count, Moment, PoolSize, Positive, Transactions
@@ -269,12 +269,13 @@ class Setting:
 class Run:
     """The steps of one sweep, complete or not.
 
-    steps: in the order they were measured, failed attempts included. calibration: the cost of a worker, or None in a
-    replay. ended: why a search ended; None while it goes on, and for a grid.
+    steps: in the order they were measured, failed attempts included: a tuple, or StoredSteps of a long run.
+    calibration: the cost of a worker, or None in a replay. ended: why a search ended; None while it goes on, and for a
+    grid.
     """
 
     setting: Setting
-    steps: tuple[Step, ...]
+    steps: Sequence[Step]
     calibration: Calibration | None = None
     ended: SearchEnd | None = None
 

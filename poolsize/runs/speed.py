@@ -12,6 +12,7 @@ from math import log
 from poolsize.runs.check import Check, CheckResult
 from poolsize.runs.run import Run, Step
 from poolsize.runs.step_speed import cpu_share, is_corrected, known_speed, step_speed
+from poolsize.runs.stored_steps import extended, revised
 from poolsize.runs.usual_speed import UsualSpeed
 
 SPEED_TOLERANCE = 0.03
@@ -25,7 +26,13 @@ SURE = 2.0
 def with_speed_checks(run: Run) -> Run:
     """Return the run with the speed check of each step against the usual speed of the whole run, where it is known."""
     usual = UsualSpeed.of(run)
-    return replace(run, steps=tuple(_with_speed_check(step, usual) for step in run.steps))
+    return replace(run, steps=revised(run.steps, lambda step: _with_speed_check(step, usual)))
+
+
+def with_step(run: Run, step: Step) -> Run:
+    """Return the run with one more step, and with the speed checks that follow from it."""
+    longer = replace(run, steps=extended(run.steps, step))
+    return longer if step_speed(step) is None else with_speed_checks(longer)
 
 
 def speed_check(step: Step, usual: UsualSpeed) -> CheckResult:

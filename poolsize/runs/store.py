@@ -2,20 +2,23 @@
 
 import json
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from array import array
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
-from poolsize.bounds import OutOfBounds, longer, require_sane_numbers, shown, within
+from poolsize.bounds import OutOfBounds, shown
 from poolsize.errors import BadInput, WorkFailed
 from poolsize.runs.plan import SearchEnd
 from poolsize.runs.run import QUANTILES, Calibration, Run, Setting, Step
+from poolsize.runs.run_lines import RunLine, known_record, naming_line, record_of, run_lines
 from poolsize.runs.speed import with_speed_checks
-from poolsize.runs.upgrade import upgrade
+from poolsize.runs.stored_steps import MOST_IN_MEMORY, StoredSteps
+from poolsize.runs.upgrade import upgrade_header, upgrade_record
 
 FORMAT = 8
 """The format's version, and its history:
@@ -34,14 +37,9 @@ FORMAT = 8
    be null.
 """
 
-MOST_FILE_BYTES = 2**28
-"""The largest file of a run: ten days of steps."""
-MOST_LINE_BYTES = 2**23
-"""The longest line of a run's file: a step of an hour has less than 1 MB."""
 OWNER_ONLY = 0o600
 """A run names servers, accounts and settings."""
-ESCAPE, REPLACEMENT = b"\\", "\ufffd"
-"""A control character in ASCII JSON begins with a backslash. It is shown as the replacement character."""
+BEGINS_STEP = b'{"step":'
 
 _SETTING = TypeAdapter(Setting)
 _STEP = TypeAdapter(Step)
@@ -119,15 +117,65 @@ class RunWriter:
 def load_run(path: str | os.PathLike[str], *, torn_end: bool = False) -> Run:
     """Return the run in a file; runs of older formats are upgraded, and the speed checks hold for all of its steps.
 
+    A run of many steps leaves them in its file: see StoredSteps.
     torn_end: whether to accept a last line that was cut off while it was written; the run is then without it.
     Raises BadInput for a file that is no run, is damaged, or was written by a newer poolsize. Raises WorkFailed for a
     cut-off last line without torn_end; the error names the command that finishes the run.
     """
     path = Path(path)
-    lines, torn = _lines(path)
-    if not lines:
+    lines = run_lines(path)
+    run, run_format = _begun(path, next(lines, None))
+    latest: list[Step] = []
+    offsets = array("Q")
+    for line in lines:
+        if line.is_torn and torn_end:
+            break
+        if line.is_torn:
+            raise WorkFailed(
+                f"{path}: line {line.number} is cut off after {line.number - 2} complete step(s), which are kept; "
+                f"finish the run with: poolsize sweep `resume` {path}"
+            )
+        record = _upgraded(path, record_of(path, line), run_format)
+        with naming_line(path, line):
+            if "calibration" in record:
+                run = replace(run, calibration=_CALIBRATION.validate_python(record["calibration"]))
+            elif "ended" in record:
+                run = replace(run, ended=_ENDED.validate_python(record["ended"]))
+            else:
+                step = _with_whole_series(_STEP.validate_python(record.get("step")))
+                offsets.append(line.offset)
+                latest += [step] if len(offsets) <= MOST_IN_MEMORY else []
+    in_memory = len(offsets) == len(latest)
+    steps = tuple(latest) if in_memory else StoredSteps(path, offsets, partial(_read_again, path, run_format))
+    return with_speed_checks(replace(run, steps=steps))
+
+
+def leaving_steps(run: Run, path: Path) -> Run:
+    """Return a run that leaves its steps in its file where they are many: see StoredSteps.
+
+    path: of the run's file, which has all of its steps.
+    """
+    if isinstance(run.steps, StoredSteps):
+        steps = run.steps
+    elif len(run.steps) > MOST_IN_MEMORY:
+        _, run_format = _begun(path, next(run_lines(path), None))
+        steps = StoredSteps(path, array("Q"), partial(_read_again, path, run_format), tuple(run.steps))
+    else:
+        return run
+    if len(steps.latest) <= MOST_IN_MEMORY:
+        return run
+    lines = run_lines(path, steps.offsets[-1] if steps.offsets else 0)
+    next(lines)  # the header, or the last step that is known to be in the file
+    return replace(
+        run, steps=steps.moved(array("Q", (line.offset for line in lines if line.text.startswith(BEGINS_STEP))))
+    )
+
+
+def _begun(path: Path, first: RunLine | None) -> tuple[Run, int]:
+    """Return the run without its steps, and its format. first: the file's first line. Raises BadInput for no run."""
+    if first is None or first.is_torn:
         raise BadInput(f"{path} has no complete header, so nothing was measured in it: start a new sweep")
-    header = _record(path, 1, lines[0])
+    header = record_of(path, first)
     if "format" not in header:
         raise BadInput(f"{path} is not a run of poolsize: its first line names no format")
     if header["format"] not in range(1, FORMAT + 1):
@@ -135,35 +183,28 @@ def load_run(path: str | os.PathLike[str], *, torn_end: bool = False) -> Run:
             f"{path} has format {header['format']}; this poolsize reads up to {FORMAT}: "
             "upgrade it with pip install --upgrade poolsize"
         )
-    if torn and not torn_end:
-        raise WorkFailed(
-            f"{path}: line {len(lines) + 1} is cut off after {len(lines) - 1} complete step(s), which are kept; "
-            f"finish the run with: poolsize sweep `resume` {path}"
-        )
-    records = [_record(path, number, line) for number, line in enumerate(lines[1:], start=2)]
     if header["format"] < FORMAT:
+        upgrade_header(header)
+    with naming_line(path, first):
+        return Run(_SETTING.validate_python(header.get("setting")), ()), int(header["format"])
+
+
+def _upgraded(path: Path, record: dict[str, Any], run_format: int) -> dict[str, Any]:
+    """Return the record of a line after the first, in today's format. Raises BadInput for a damaged record."""
+    if run_format < FORMAT:
         try:
-            upgrade(header, records)
+            upgrade_record(record, run_format)
         except (AttributeError, KeyError, TypeError, ValueError) as error:  # of fields that have another shape
-            raise BadInput(f"{path}: a field of format {header['format']} is damaged: {shown(error.args)}") from None
-    return _validated(path, header, records)
+            raise BadInput(f"{path}: a field of format {run_format} is damaged: {shown(error.args)}") from None
+    return record
 
 
-def _validated(path: Path, header: dict[str, Any], records: list[dict[str, Any]]) -> Run:
-    """Return the run of a file's header and other lines, all of today's format. Raises BadInput for damaged lines."""
-    calibration = ended = None
-    steps = []
-    with _naming_line(path, 1):
-        setting = _SETTING.validate_python(header.get("setting"))
-    for number, record in enumerate(records, start=2):
-        with _naming_line(path, number):
-            if "calibration" in record:
-                calibration = _CALIBRATION.validate_python(record["calibration"])
-            elif "ended" in record:
-                ended = _ENDED.validate_python(record["ended"])
-            else:
-                steps.append(_with_whole_series(_STEP.validate_python(record.get("step"))))
-    return with_speed_checks(Run(setting, tuple(steps), calibration, ended))
+def _read_again(path: Path, run_format: int, text: bytes) -> Step:
+    """Return the step on a line that was valid before. Raises BadInput where the file has changed since."""
+    try:
+        return _STEP.validate_python(_upgraded(path, known_record(text), run_format)["step"])
+    except (ValueError, TypeError, KeyError, RecursionError):
+        raise BadInput(f"{path} has changed while it was read: start again") from None
 
 
 def _with_whole_series(step: Step) -> Step:
@@ -181,67 +222,6 @@ def _with_whole_series(step: Step) -> Step:
     return step
 
 
-@contextmanager
-def _naming_line(path: Path, number: int) -> Iterator[None]:
-    """Turn the refusal of a line's record into BadInput that names the line, the field and the value."""
-    try:
-        yield
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"]) or error.title
-        raise _damaged(path, number, f"{where} is {shown(first['input'])}: {first['msg']}") from None
-    except (BadInput, OutOfBounds) as error:  # of a plan; of a step's series
-        raise _damaged(path, number, str(error)) from None
-
-
-def _damaged(path: Path, number: int, why: str) -> BadInput:
-    return BadInput(f"{path}: line {number}: {why}; the file was changed by hand, or is damaged")
-
-
-def _lines(path: Path) -> tuple[list[bytes], bool]:
-    """Return the file's complete lines, and whether a line that was cut off follows them."""
-    lines: list[bytes] = []
-    size = 0
-    try:
-        with path.open("rb") as file:
-            while line := file.readline(MOST_LINE_BYTES + 1):
-                lines.append(within(f"{path}: line {len(lines) + 1}", line, MOST_LINE_BYTES))
-                size += len(line)
-                if size > MOST_FILE_BYTES:
-                    raise longer(str(path), MOST_FILE_BYTES)
-    except OSError as error:
-        raise BadInput(f"{path} can't be read: {error.strerror}") from None
-    torn = bool(lines) and not lines[-1].endswith(b"\n")
-    return [line[:-1] for line in (lines[:-1] if torn else lines)], torn
-
-
-def _record(path: Path, number: int, line: bytes) -> dict[str, Any]:
-    """Return the JSON object on a line. number: of the line in the file, from 1. Raises BadInput for anything else."""
-    try:
-        record = json.loads(line)
-        if ESCAPE in line or not line.isascii():
-            record = _without_controls(record)
-        require_sane_numbers(record)
-    except OutOfBounds as error:
-        raise _damaged(path, number, str(error)) from None
-    except (ValueError, RecursionError):
-        record = None
-    if not isinstance(record, dict):
-        raise BadInput(f"{path}: line {number} is no JSON object; the file is not a run of poolsize, or damaged")
-    return record
-
-
-def _without_controls(value: Any) -> Any:
-    """Return a value of JSON with every control character in its texts replaced: a terminal would obey some of them."""
-    if isinstance(value, str):
-        return "".join(character if character.isprintable() else REPLACEMENT for character in value)
-    if isinstance(value, list):
-        return [_without_controls(item) for item in value]
-    if isinstance(value, dict):
-        return {_without_controls(name): _without_controls(item) for name, item in value.items()}
-    return value
-
-
 def _sync_folder(folder: Path) -> None:
     """Write a folder to the disk: only then is the name of a new file in it on the disk."""
     descriptor = os.open(folder, os.O_RDONLY)
@@ -252,9 +232,9 @@ def _sync_folder(folder: Path) -> None:
 
 
 def _cut_torn_line(path: Path) -> None:
-    lines, torn = _lines(path)
-    if torn:
-        os.truncate(path, sum(len(line) + 1 for line in lines))
+    for line in run_lines(path):
+        if line.is_torn:
+            os.truncate(path, line.offset)
 
 
 def other_path(path: Path) -> Path:

@@ -24,32 +24,35 @@ STOP_SENTENCES = {
 """Reason of an early end -> pattern of the sentence that formats 2 and 3 stored."""
 
 
-def upgrade(header: dict[str, Any], records: list[dict[str, Any]]) -> None:
-    """Change the header and the records of a run of format 1 to 7 to format 8, in place.
+def upgrade_header(header: dict[str, Any]) -> None:
+    """Change the header of a run of format 1 to 7 to format 8, in place.
+
+    Format 1 had closed loops of a fixed length, each measured once. Up to format 4, every sweep used the fair pool and
+    poolsize's own schema.
+    """
+    if not isinstance(setting := header.get("setting"), dict):
+        return
+    setting.setdefault("schema", None)
+    if isinstance(plan := setting.get("plan"), dict):
+        if header["format"] == 1:
+            plan |= {"precision": None, "rate": None, "pool_timeout_seconds": 30.0,
+                     "error_budget": 0.01, "verify": [], "attempts": 1}  # fmt: skip
+        plan.setdefault("pool", "fair")
+
+
+def upgrade_record(record: dict[str, Any], older: int) -> None:
+    """Change another line's record of a run of format 1 to 7 to format 8, in place. older: the run's format.
 
     A newer poolsize may have added steps to an older run; their fields stay as they are.
     """
-    if header["format"] == 1:
-        _upgrade_1(header, records)
-    for record in records:
-        if isinstance(step := record.get("step"), dict):
-            _upgrade_3(step)
-            step.setdefault("kinds", {})
-            step.setdefault("backlog", ())
-            step.setdefault("busy", ())
-    _upgrade_4(header)
-
-
-def _upgrade_1(header: dict[str, Any], records: list[dict[str, Any]]) -> None:
-    """Add the fields that format 1 lacks: its steps were closed loops of a fixed length, each measured once."""
-    if isinstance(header.get("setting"), dict) and isinstance(header["setting"].get("plan"), dict):
-        header["setting"]["plan"] |= {"precision": None, "rate": None, "pool_timeout_seconds": 30.0,
-                                      "error_budget": 0.01, "verify": [], "attempts": 1}  # fmt: skip
-    for record in records:
-        if isinstance(step := record.get("step"), dict):
-            record["step"] = {"rate": None, "p95_ms": [], "sections": {}, "server": {}, "stopped": None} | step
-            for worker in step.get("workers", []):
-                worker.setdefault("cpu_wait", 0.0)
+    if not isinstance(step := record.get("step"), dict):
+        return
+    if older == 1:
+        step |= {"rate": None, "p95_ms": [], "sections": {}, "server": {}, "stopped": None} | step
+        for worker in step.get("workers", []):
+            worker.setdefault("cpu_wait", 0.0)
+    _upgrade_3(step)
+    record["step"] = {"kinds": {}, "backlog": (), "busy": ()} | step
 
 
 def _upgrade_3(step: dict[str, Any]) -> None:
@@ -60,14 +63,6 @@ def _upgrade_3(step: dict[str, Any]) -> None:
             if match := re.fullmatch(pattern, sentence):
                 values = {name: int(text) for name, text in match.groupdict().items() if text}
                 step["stopped"] = {"reason": reason, "values": values}
-
-
-def _upgrade_4(header: dict[str, Any]) -> None:
-    """Add the pool and the schema: up to format 4, every sweep used the fair pool and poolsize's own schema."""
-    if isinstance(setting := header.get("setting"), dict):
-        setting.setdefault("schema", None)
-        if isinstance(setting.get("plan"), dict):
-            setting["plan"].setdefault("pool", "fair")
 
 
 def _check(check: Any) -> Any:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from math import exp, hypot, log, sqrt
+from math import ceil, exp, hypot, log, sqrt
 from statistics import fmean, median_high, pstdev
 
 from poolsize.runs.run import Run, Step
@@ -14,6 +14,8 @@ MOST_CORRECTED = 2.0
 """A step that failed the check may still be the only step at its size; its correction is a factor up to this."""
 FEWEST_STEPS = 3
 """Fewer steps do not show which speed is usual."""
+MOST_STEPS = 500
+"""So many steps show which speed is usual, and a long run leaves its steps in its file."""
 APART = 0.1
 """Two steps show the effect of the run's own load if their busy cores differ by this share of all cores."""
 STEEPEST = -1.0
@@ -122,4 +124,6 @@ def _known_seconds(step: Step) -> list[float]:
 
 
 def _curve(run: Run) -> list[Step]:
-    return [step for step in run.steps if step.rate == run.plan.rate]
+    """Return the steps of the throughput curve; of a long run, MOST_STEPS of them, evenly spaced."""
+    apart = ceil(len(run.steps) / MOST_STEPS) or 1
+    return [step for step in run.steps[::apart] if step.rate == run.plan.rate]

@@ -1,8 +1,9 @@
 """The confirmation of a grid: the sizes on which the answer hangs are measured again."""
 
+from collections import Counter
 from collections.abc import Sequence
 
-from poolsize.analysis.attempts import attempt_counts, curve_steps, step_key, valid_steps
+from poolsize.analysis.attempts import attempt_counts, curve_steps, step_key
 from poolsize.analysis.curve import fit_between
 from poolsize.analysis.observation import Observation, group_neighbouring_sizes
 from poolsize.analysis.plateau import plateau
@@ -23,32 +24,32 @@ def step_to_confirm(plan: SweepPlan, steps: Sequence[Step]) -> PlannedStep | Non
 
     Of several sizes, the largest comes first.
     """
-    good = [step for step in valid_steps(curve_steps(plan, steps)) if not step.retryable]
-    if plan.rate is not None or not any(step.mean_throughput for step in good):
+    if plan.rate is not None:
         return None
-    attempts = attempt_counts(steps)
+    good = [Observation.of(step) for step in curve_steps(plan, steps) if step.valid and not step.retryable]
+    if not any(observation.throughput for observation in good):
+        return None
     for size in reversed(_unconfirmed(good)):
-        repeat = sum(step.pool_size == size for step in good)
+        repeat = sum(observation.pool_size == size for observation in good)
         planned = PlannedStep(len(steps), size, max(plan.repeats, repeat), plan.rate)
-        if attempts[step_key(planned)] < plan.attempts:
+        if attempt_counts([planned], steps)[step_key(planned)] < plan.attempts:
             return planned
     return None
 
 
-def _unconfirmed(steps: Sequence[Step]) -> list[int]:
+def _unconfirmed(good: Sequence[Observation]) -> list[int]:
     """Return the sizes with too few steps on which the answer hangs, ascending.
 
     A size needs another step where a step was probably disturbed, even if the answer stays the same.
+    good: of the steps that need no other attempt, at least one.
     """
-    observations = group_neighbouring_sizes(
-        [Observation.of(step) for step in sorted(steps, key=lambda step: step.pool_size)]
-    )
+    observations = group_neighbouring_sizes(sorted(good, key=lambda observation: observation.pool_size))
     sizes = sorted({observation.pool_size for observation in observations})
     if len(sizes) < FEWEST_SIZES:
         return []
     curve = fit_between(observations)
     answer = plateau(curve, of_grid=True).pool_size
-    counts = {size: sum(observation.pool_size == size for observation in observations) for size in sizes}
+    counts = Counter(observation.pool_size for observation in observations)
     below, above = [size for size in sizes if size <= answer], [size for size in sizes if size > answer]
     decisive = {*below[-NEAREST:], *above[:NEAREST], sizes[-1]}
     return [

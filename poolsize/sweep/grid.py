@@ -1,36 +1,102 @@
 """The next step of a grid: every planned size and repeat once, then the steps whose attempts failed."""
 
 import random
-from collections.abc import Sequence
+from array import array
+from collections.abc import Iterator, Sequence
 
-from poolsize.analysis.attempts import attempt_counts, curve_steps, needed_steps, step_key
+from poolsize.analysis.attempts import replaces
 from poolsize.runs.plan import PlannedStep, SweepPlan
 from poolsize.runs.run import Step
 
+UNMEASURED, FAILED, FAILED_VALID, GOOD = range(4)
+"""What is known of a planned step by the attempt that counts: FAILED and FAILED_VALID may be measured again."""
 
-def grid_steps(plan: SweepPlan) -> tuple[PlannedStep, ...]:
-    """Return every step of a grid, in the order to measure them: each repeat has all sizes in a random order.
+
+def grid_steps(plan: SweepPlan) -> Iterator[PlannedStep]:
+    """Yield every step of a grid, in the order to measure them: each repeat has all sizes in a random order.
 
     The plan's seed fixes the order. A random order keeps a drift of the machine (heat, another load) from looking like
     an effect of the pool size.
     """
     shuffle = random.Random(plan.seed)
-    planned = []
+    order = 0
     for repeat in range(plan.repeats):
-        sizes = list(plan.sizes)
+        sizes = [*dict.fromkeys(plan.sizes)]
         shuffle.shuffle(sizes)
-        planned += [(size, repeat) for size in sizes]
-    return tuple(PlannedStep(order, size, repeat, plan.rate) for order, (size, repeat) in enumerate(planned))
+        for size in sizes:
+            yield PlannedStep(order, size, repeat, plan.rate)
+            order += 1
+
+
+class GridProgress:
+    """The planned steps of a grid that are missing after the steps so far.
+
+    It takes a few bytes for each planned step, and a step is added in a moment: a grid may have 100,000 steps.
+    """
+
+    def __init__(self, plan: SweepPlan, steps: Sequence[Step] = ()) -> None:
+        """steps: all steps of the run so far, failed attempts included."""
+        self._plan = plan
+        self._columns = {size: column for column, size in enumerate(dict.fromkeys(plan.sizes))}
+        self.planned = len(self._columns) * plan.repeats
+        self._sizes, self._orders, self._attempts = (array("L", [0]) * self.planned for _ in range(3))
+        self._states = bytearray(self.planned)
+        for step in grid_steps(plan):
+            self._sizes[step.order] = step.pool_size
+            self._orders[self._cell(step)] = step.order
+        self._failed: set[int] = set()
+        self._first_unmeasured = 0
+        for measured in steps:
+            self.add(measured)
+
+    def add(self, step: Step) -> None:
+        """Count one more step of the run."""
+        if not self._is_planned(step):
+            return
+        order = self._orders[self._cell(step)]
+        state = self._states[order]
+        self._attempts[order] += 1
+        if state == UNMEASURED or replaces(step, retryable=state != GOOD, valid=state == FAILED_VALID):
+            self._states[order] = (FAILED_VALID if step.valid else FAILED) if step.retryable else GOOD
+        if self._states[order] != GOOD and self._attempts[order] < self._plan.attempts:
+            self._failed.add(order)
+        else:
+            self._failed.discard(order)
+        while self._first_unmeasured < self.planned and self._attempts[self._first_unmeasured]:
+            self._first_unmeasured += 1
+
+    @property
+    def measures_first(self) -> bool:
+        """Whether a planned step has no attempt yet."""
+        return self._first_unmeasured < self.planned
+
+    @property
+    def missing(self) -> int:
+        """The number of planned steps that have no successful attempt and may have another."""
+        return self._attempts.count(0) + len(self._failed)
+
+    def steps(self) -> Iterator[PlannedStep]:
+        """Yield the missing steps: those without an attempt first, then those whose attempts failed."""
+        for order in range(self._first_unmeasured, self.planned):
+            if not self._attempts[order]:
+                yield self._step(order)
+        for order in sorted(self._failed, key=lambda order: (self._attempts[order], order)):
+            yield self._step(order)
+
+    def attempts_at(self, step: Step | PlannedStep) -> int | None:
+        """Return how often the planned step of an attempt was measured; None for a step that the grid does not plan."""
+        return self._attempts[self._orders[self._cell(step)]] if self._is_planned(step) else None
+
+    def _is_planned(self, step: Step | PlannedStep) -> bool:
+        return step.rate == self._plan.rate and step.pool_size in self._columns and step.repeat < self._plan.repeats
+
+    def _cell(self, step: Step | PlannedStep) -> int:
+        return step.repeat * len(self._columns) + self._columns[step.pool_size]
+
+    def _step(self, order: int) -> PlannedStep:
+        return PlannedStep(order, self._sizes[order], order // len(self._columns), self._plan.rate)
 
 
 def missing_steps(plan: SweepPlan, steps: Sequence[Step]) -> tuple[PlannedStep, ...]:
     """Return the steps that a grid still needs: those without an attempt first, then those whose attempts failed."""
-    attempts = attempt_counts(steps)
-    needed = needed_steps(plan, grid_steps(plan), steps, curve_steps(plan, steps))
-    return tuple(sorted(needed, key=lambda step: attempts[step_key(step)]))
-
-
-def next_of_grid(plan: SweepPlan, steps: Sequence[Step]) -> PlannedStep | None:
-    """Return the step to measure next, or None when the grid is complete."""
-    missing = missing_steps(plan, steps)
-    return missing[0] if missing else None
+    return tuple(GridProgress(plan, steps).steps())

@@ -1,18 +1,17 @@
-"""The sweep loop: measure the step that next_step decides, check and store it, until the run is complete."""
+"""The sweep loop: measure the step that is decided to be next, check and store it, until the run is complete."""
 
 from collections.abc import Callable
 from dataclasses import replace
 
-from poolsize.analysis.attempts import curve_steps, step_key, verification_steps
+from poolsize.analysis.attempts import curve_places, step_key, verification_steps
 from poolsize.analysis.checks import check_step
 from poolsize.runs.plan import PlannedStep, SearchEnd
 from poolsize.runs.run import Run, Step
-from poolsize.runs.speed import with_speed_checks
-from poolsize.runs.store import RunWriter
+from poolsize.runs.speed import with_step
+from poolsize.runs.store import RunWriter, leaving_steps
 from poolsize.sweep.events import Event, SpeedAwaited, StepDone, StepStarted, SweepDone, SweepStarted, TurnAwaited
 from poolsize.sweep.generator import LoadGenerator
-from poolsize.sweep.grid import grid_steps, missing_steps
-from poolsize.sweep.next_step import is_retried, next_step
+from poolsize.sweep.next_step import Decisions, remaining
 from poolsize.sweep.search import seconds_left
 from poolsize.sweep.verification import VERIFIED_SIZES
 
@@ -40,26 +39,28 @@ def sweep(
     await_turn: called before each step and after the last; returns when the sweep may go on.
     Raises WorkFailed where a step can't be measured.
     """
-    on_event(_started(run, str(writer.path), (*notes, *generator.notes)))
+    decisions = Decisions(run)
+    decision = decisions.next_step(run)
+    on_event(_started(run, str(writer.path), (*notes, *generator.notes), complete=decision is None))
     if run.calibration is None and (calibration := generator.calibrate()):
         writer.append_calibration(calibration)
         run = replace(run, calibration=calibration)
-    decision = next_step(run)
     while decision is not None:
         if isinstance(decision, SearchEnd):
             writer.append_end(decision)
             run = replace(run, ended=decision)
-            decision = next_step(run)
+            decision = decisions.next_step(run)
         else:
             await_turn(TurnAwaited(len(run.steps), complete=False))
-            _wait_while_slow(run, decision, generator, on_event)
+            if decisions.attempts_at(run, decision):
+                _wait_while_slow(run, decision, generator, on_event)
             on_event(StepStarted(decision.pool_size, decision.rate))
-            step = _measured(decision, generator, run)
-            run = with_speed_checks(replace(run, steps=(*run.steps, step)))
-            step = run.steps[-1]
-            writer.append(step)
-            decision = next_step(run)
-            on_event(StepDone.of(step, again=is_retried(run, step, decision)))
+            run = with_step(run, _measured(decision, generator, run))
+            writer.append(run.steps[-1])
+            run = leaving_steps(run, writer.path)
+            decisions.add(run)
+            decision = decisions.next_step(run)
+            on_event(StepDone.of(run.steps[-1], again=decisions.is_retried(run, decision)))
     await_turn(TurnAwaited(len(run.steps), complete=True))
     on_event(SweepDone())
     return run
@@ -69,8 +70,8 @@ def _wait_while_slow(
     run: Run, planned: PlannedStep, generator: LoadGenerator, on_event: Callable[[Event], None]
 ) -> None:
     """Wait before another attempt at a step that had another speed, while the machine is slow."""
-    attempts = [step for step in run.steps if step_key(step) == step_key(planned)]
-    if not attempts or not attempts[-1].had_other_speed:
+    latest = next(step for step in reversed(run.steps) if step_key(step) == step_key(planned))
+    if not latest.had_other_speed:
         return
     before = run.calibration and run.calibration.speed
     for _ in range(MOST_SPEED_READINGS):
@@ -86,10 +87,11 @@ def _measured(planned: PlannedStep, generator: LoadGenerator, run: Run) -> Step:
     return replace(step, checks=check_step(step, run.plan.error_budget, run.setting.pools, opens_all=opens_all))
 
 
-def _started(run: Run, path: str, notes: tuple[str, ...]) -> SweepStarted:
+def _started(run: Run, path: str, notes: tuple[str, ...], *, complete: bool) -> SweepStarted:
     plan = run.plan
-    planned = 0 if plan.search else len(grid_steps(plan))
-    done = len(curve_steps(plan, run.steps)) if plan.search else planned - len(missing_steps(plan, run.steps))
+    left = remaining(run)
+    planned = 0 if plan.search else len(plan.sizes) * plan.repeats
+    done = len(curve_places(plan, run.steps)) if plan.search else planned - ((left and left.missing) or 0)
     to_verify, verified = VERIFIED_SIZES * len(plan.verify), len(verification_steps(run))
     return SweepStarted(
         run=path,
@@ -100,6 +102,6 @@ def _started(run: Run, path: str, notes: tuple[str, ...]) -> SweepStarted:
         notes=notes,
         to_verify=max(0, to_verify - verified),
         counted_seconds=plan.step_seconds,
-        complete=next_step(run) is None,
+        complete=complete,
         of_application=run.setting.application is not None,
     )

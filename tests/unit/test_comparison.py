@@ -9,7 +9,6 @@ import pytest
 from matplotlib.figure import Figure
 
 from poolsize.analysis.analysis import Analysis, analyze
-from poolsize.analysis.stats.percentiles import QUANTILES
 from poolsize.answer.compared_field import compared_field
 from poolsize.answer.comparison import Comparison, compare
 from poolsize.errors import BadInput, WorkFailed
@@ -17,7 +16,7 @@ from poolsize.present import plots
 from poolsize.present.json.comparison import comparison_json
 from poolsize.present.text.comparison import comparison_text, difference_sentences
 from poolsize.runs.plan import PoolKind
-from poolsize.runs.run import Calibration, Run, Step
+from poolsize.runs.run import QUANTILES, Calibration, Run, Step
 from tests.conftest import Command, a_run, a_setting, a_step
 
 CURVE = {1: 100, 2: 195, 4: 360, 8: 500, 16: 520, 32: 515}

@@ -15,8 +15,8 @@ def test_each_repeat_measures_every_size_once_and_the_seed_fixes_the_order(
     sizes: set[int], repeats: int, seed: int
 ) -> None:
     plan = SweepPlan(tuple(sorted(sizes)), 9, "scan", repeats=repeats, seed=seed)
-    steps = grid_steps(plan)
-    assert steps == grid_steps(plan)
+    steps = [*grid_steps(plan)]
+    assert steps == [*grid_steps(plan)]
     assert [step.order for step in steps] == list(range(len(sizes) * repeats))
     for repeat in range(repeats):
         assert {step.pool_size for step in steps if step.repeat == repeat} == sizes

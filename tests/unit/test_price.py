@@ -7,7 +7,6 @@ import pytest
 
 from poolsize.analysis.analysis import analyze
 from poolsize.analysis.bimodal import bimodal_usage
-from poolsize.analysis.stats.percentiles import QUANTILES
 from poolsize.answer.latency_limit import LatencyLimits
 from poolsize.answer.recommendation import recommend
 from poolsize.errors import BadInput
@@ -15,7 +14,7 @@ from poolsize.load.recorder import histogram
 from poolsize.present.text.recommendation import recommendation_text
 from poolsize.present.text.sentences.findings import reason_sentences, warning_sentences
 from poolsize.runs.plan import Search, SearchEnd
-from poolsize.runs.run import Kind, Latencies, Run, Step
+from poolsize.runs.run import QUANTILES, Kind, Latencies, Run, Step
 from tests.conftest import a_run, a_step
 
 FALLING = a_run({4: 390, 8: 400, 16: 396, 32: 360, 64: 300}, users=256)

@@ -4,8 +4,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from poolsize.analysis.stats.percentiles import QUANTILES, merged, percentiles
+from poolsize.analysis.stats.percentiles import merged, percentiles
 from poolsize.load.recorder import Recorder, histogram
+from poolsize.runs.run import QUANTILES
 
 TIMES_NS = st.lists(st.tuples(*[st.integers(0, 10**12)] * 3), min_size=1, max_size=200)
 

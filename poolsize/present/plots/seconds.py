@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 
-from poolsize.analysis.attempts import retried_steps
+from poolsize.analysis.attempts import retried_places
 from poolsize.analysis.vector import Matrix
 from poolsize.present.plots.axes import BLUE, LIGHT, ORANGE, legend_above, rate_axis
 from poolsize.runs.run import Run, Step
@@ -42,12 +42,12 @@ def plot_seconds(ax: Axes, run: Run) -> Axes:
 
 def _draw_steps(ax: Axes, run: Run, edges: Sequence[int], seconds_a_point: int) -> None:
     """Draw a line a step. edges: the second at which each step starts, and the last step's end."""
-    retried = {id(step) for step in retried_steps(run)}
+    retried = {*retried_places(run)}
     for is_retried, colour, label in ((False, BLUE, "each second"), (True, ORANGE, "failed, measured again")):
         lines = [
             _line(step.throughput, start, seconds_a_point)
-            for step, start in zip(run.steps, edges, strict=False)
-            if (id(step) in retried) is is_retried
+            for place, (step, start) in enumerate(zip(run.steps, edges, strict=False))
+            if (place in retried) is is_retried
         ]
         if lines:
             ax.add_collection(LineCollection(lines, colors=colour, linewidths=1, label=label))

@@ -1,0 +1,102 @@
+"""The lines of a run's file: read one by one within limits, and damage named with its line."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from poolsize.bounds import OutOfBounds, longer, require_sane_numbers, shown, within
+from poolsize.errors import BadInput
+
+MOST_FILE_BYTES = 2**28
+"""The largest file of a run: ten days of steps."""
+MOST_LINE_BYTES = 2**23
+"""The longest line of a run's file: a step of an hour has less than 1 MB."""
+ESCAPE, REPLACEMENT = b"\\", "\ufffd"
+"""A control character in ASCII JSON begins with a backslash. It is shown as the replacement character."""
+
+
+@dataclass(frozen=True)
+class RunLine:
+    """A line of a run's file. number: from 1. offset: byte at which it begins. text: with its newline, if any."""
+
+    number: int
+    offset: int
+    text: bytes
+
+    @property
+    def is_torn(self) -> bool:
+        """Whether the line was cut off while it was written."""
+        return not self.text.endswith(b"\n")
+
+
+def run_lines(path: Path, offset: int = 0) -> Iterator[RunLine]:
+    """Yield the lines of a run's file. offset: byte at which the first of them begins; their numbers start there.
+
+    Raises BadInput for a file that can't be read, or is longer than a run can be.
+    """
+    number = 0
+    try:
+        with path.open("rb") as file:
+            file.seek(offset)
+            while text := file.readline(MOST_LINE_BYTES + 1):
+                number += 1
+                yield RunLine(number, offset, within(f"{path}: line {number}", text, MOST_LINE_BYTES))
+                offset += len(text)
+                if offset > MOST_FILE_BYTES:
+                    raise longer(str(path), MOST_FILE_BYTES)
+    except OSError as error:
+        raise BadInput(f"{path} can't be read: {error.strerror}") from None
+
+
+def record_of(path: Path, line: RunLine) -> dict[str, Any]:
+    """Return the JSON object on a line, its numbers checked. Raises BadInput for anything else."""
+    try:
+        record = known_record(line.text)
+        require_sane_numbers(record)
+    except OutOfBounds as error:
+        raise damaged(path, line, str(error)) from None
+    except (ValueError, RecursionError):
+        record = None
+    if not isinstance(record, dict):
+        raise BadInput(f"{path}: line {line.number} is no JSON object; the file is not a run of poolsize, or damaged")
+    return record
+
+
+def known_record(text: bytes) -> Any:
+    """Return the JSON on a line whose numbers were checked before. Raises ValueError for anything else."""
+    record = json.loads(text)
+    return _without_controls(record) if ESCAPE in text or not text.isascii() else record
+
+
+@contextmanager
+def naming_line(path: Path, line: RunLine) -> Iterator[None]:
+    """Turn the refusal of a line's record into BadInput that names the line, the field and the value."""
+    try:
+        yield
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"]) or error.title
+        raise damaged(path, line, f"{where} is {shown(first['input'])}: {first['msg']}") from None
+    except (BadInput, OutOfBounds) as error:  # of a plan; of a step's series
+        raise damaged(path, line, str(error)) from None
+
+
+def damaged(path: Path, line: RunLine, why: str) -> BadInput:
+    """Return the refusal of a line."""
+    return BadInput(f"{path}: line {line.number}: {why}; the file was changed by hand, or is damaged")
+
+
+def _without_controls(value: Any) -> Any:
+    """Return a value of JSON with every control character in its texts replaced: a terminal would obey some of them."""
+    if isinstance(value, str):
+        return "".join(character if character.isprintable() else REPLACEMENT for character in value)
+    if isinstance(value, list):
+        return [_without_controls(item) for item in value]
+    if isinstance(value, dict):
+        return {_without_controls(name): _without_controls(item) for name, item in value.items()}
+    return value
