@@ -161,16 +161,7 @@ def analyze(run: Run, tolerance: float = TOLERANCE) -> Analysis:
     if not run.steps:
         raise WorkFailed("the run has no complete step, so there is nothing to analyze")
     steps = curve_steps(run.plan, run.steps)
-    by_size = dict(steps_by_size(steps))
-    smallest = next(iter(by_size.values()))[0]
-    noise = RunNoise.of(list(by_size.values()))
-    timeout_ms = run.timeout_ms
-    sizes = tuple(
-        size_summary(
-            group, service_demands_at(group, smallest, run.setting.cores), noise, timeout_ms, run.setting.pools
-        )
-        for group in map(tuple, by_size.values())
-    )
+    sizes = _summaries(run, [group for _, group in steps_by_size(steps)])
     observed = observations(steps)
     measured = [observation.pool_size for observation in observed]
     fitted = estimate = None
@@ -180,6 +171,15 @@ def analyze(run: Run, tolerance: float = TOLERANCE) -> Analysis:
         fitted = fit_between(observed)
         estimate = plateau(fitted, tolerance, of_grid=run.plan.search is None)
     return Analysis(run, steps, sizes, fitted, estimate, _bottleneck(run, steps, estimate))
+
+
+def _summaries(run: Run, groups: Sequence[Sequence[Step]]) -> tuple[SizeSummary, ...]:
+    """Return one summary per pool size. groups: the steps of each size, ascending."""
+    noise, cores = RunNoise.of(groups), run.setting.cores
+    return tuple(
+        size_summary(steps, service_demands_at(steps, groups[0][0], cores), noise, run.timeout_ms, run.setting.pools)
+        for steps in map(tuple, groups)
+    )
 
 
 def observations(steps: Sequence[Step]) -> Sequence[Observation]:

@@ -115,6 +115,11 @@ def test_a_size_whose_repeats_all_failed_is_left_out_and_still_shown() -> None:
     assert analysis.excluded == ()
 
 
+def test_a_run_without_a_step_at_its_rate_has_no_sizes() -> None:
+    run = replace(WHOLE, setting=replace(WHOLE.setting, plan=replace(WHOLE.plan, rate=0.5)))
+    assert analyze(run).sizes == ()
+
+
 def test_next_step_decides_grid_retry_and_verification() -> None:
     one, two, four = WHOLE.steps
     run = verifying()
