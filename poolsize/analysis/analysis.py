@@ -88,6 +88,11 @@ class Analysis:
         return at_places(self.run.steps, sorted(retried_places(self.run) + disqualified))
 
     @property
+    def failed_attempts(self) -> Sequence[Step]:
+        """The steps that failed a check that may pass another time, in the order they were measured."""
+        return at_places(self.run.steps, [place for place, step in enumerate(self.run.steps) if step.retryable])
+
+    @property
     def knows_usage(self) -> bool:
         """Whether the run knows wait and usage times; a replay and the run of an application do not."""
         return all(step.knows_usage for step in self.steps)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from poolsize.answer.finding import Code, Finding, Remedy, WayOut, refusal, warning
 from poolsize.runs.check import Check
-from poolsize.runs.stored_steps import at_places
 
 if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
     from poolsize.analysis.analysis import Analysis
@@ -26,7 +25,7 @@ def mostly_failed(analysis: "Analysis", refused: Finding | None = None) -> Findi
     Many are more than half. A fifth is enough to be the cause of a refusal for noise. The finding stands before the
     answer, because it puts the answer in doubt. refused: the refusal of a pool size; None where there is a pool size.
     """
-    attempts, failed = analysis.run.steps, _failed(analysis)
+    attempts, failed = analysis.run.steps, analysis.failed_attempts
     noise = refused is not None and refused.code in {Code.NOISY, Code.NOTHING_VALID}
     if len(failed) <= (CAUSE if noise else MANY) * len(attempts):
         return None
@@ -49,17 +48,12 @@ def _may_pass(size: "SizeSummary") -> bool:
     return not size.valid and all(result.check.retryable for result in size.failed_checks if result.check.disqualifies)
 
 
-def _failed(analysis: "Analysis") -> "Sequence[Step]":
-    steps = analysis.run.steps
-    return at_places(steps, [place for place, step in enumerate(steps) if step.retryable])
-
-
 def _values(analysis: "Analysis") -> dict[str, Any]:
     """Return the numbers of attempts, and of failures of each check, the most frequent check first.
 
     Where other programs disturbed attempts, also the mean of the cores that they used, and of the busiest programs.
     """
-    failed = _failed(analysis)
+    failed = analysis.failed_attempts
     checks = Counter(str(result.check) for step in failed for result in step.failed_checks if result.check.retryable)
     values = {"failed": len(failed), "attempts": len(analysis.run.steps), "checks": dict(checks.most_common())}
     return values | _others(failed)
