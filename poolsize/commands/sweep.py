@@ -4,6 +4,7 @@ import os
 import platform
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from poolsize.commands.sweep_options import sweep_options
 from poolsize.errors import BadInput
 from poolsize.present.json.recommendation import recommendation_json
 from poolsize.present.text.recommendation import recommendation_text
+from poolsize.present.text.replay_progress import ReplayProgress
 from poolsize.runs.run import Setting
 from poolsize.runs.store import load_run, other_path
 from poolsize.sweep.application_file import read_application
@@ -127,7 +129,7 @@ def _replay(options: SweepOptions) -> Path:
     source = click.get_current_context().get_parameter_source("url")
     if source == click.core.ParameterSource.COMMANDLINE:  # a URL in the environment is for other sweeps
         raise BadInput("leave --url out to replay a recording, or --replay to measure a server")
-    return replay(replace(options, url=None))
+    return replay(replace(options, url=None), ReplayProgress(partial(click.echo, err=True)).show)
 
 
 def _measure(options: SweepOptions, resumed: Setting | None) -> Path:

@@ -1,5 +1,6 @@
 """The sweep of a recorded curve, stored as a run: `poolsize sweep --replay`."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,11 +20,11 @@ from poolsize.sweep.workload import workload_of
 from poolsize.units import count
 
 
-def replay(options: SweepOptions) -> Path:
+def replay(options: SweepOptions, on_event: Callable[[Event], None]) -> Path:
     """Sweep the recording that options.replay names, and return the run's path.
 
-    Raises BadInput for an option that needs a server, and for a recording that can't be read. Raises Interrupted for
-    Ctrl-C.
+    on_event: called with each event of the sweep. Raises BadInput for an option that needs a server, and for a
+    recording that can't be read. Raises Interrupted for Ctrl-C.
     """
     assert options.replay is not None
     _refuse_what_needs_a_server(options)
@@ -37,7 +38,7 @@ def replay(options: SweepOptions) -> Path:
     generator = ReplayGenerator(recording, run)
     with RunWriter(path, run.setting, resume=options.resume is not None) as writer:
         try:
-            sweep(run, (), generator, writer, _ignore)
+            sweep(run, (), generator, writer, on_event)
         except KeyboardInterrupt:
             raise Interrupted(f"interrupted; the measured steps are kept: poolsize sweep `resume` {path}") from None
     return path
@@ -72,7 +73,3 @@ def _refuse_what_needs_a_server(options: SweepOptions) -> None:
     for name in options.chosen:
         if not OPTIONS[name].replayed:
             raise BadInput(f"{options.named(name)}: a replay does not support this option; leave it out")
-
-
-def _ignore(_: Event) -> None:
-    """Show nothing: a replay is over before a user could read a line of progress."""
