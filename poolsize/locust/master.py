@@ -14,6 +14,7 @@ from poolsize.load.assemble import ServerRecord, assemble
 from poolsize.load.step_seconds import StepSeconds
 from poolsize.load.stopping import Ending
 from poolsize.locust.conversation import Conversation, UserGone
+from poolsize.locust.denied import raise_denied
 from poolsize.locust.messages import Calibrate, Calibrated, Finish, Finished, Open, Opened, Start
 from poolsize.locust.patience import Patience
 from poolsize.locust.shares import split, worker_shares
@@ -135,6 +136,7 @@ class LocustGenerator:
         server = ServerRecord(self._sampler.series(end.last), len(own & open_connections))
         timeout_ms = 1000 * self._plan.pool_timeout_seconds
         step = assemble(planned, started, seconds.complete, end, shares, reports, server, timeout_ms)
+        raise_denied(step)
         return replace(step, programs=self._sampler.programs())
 
     def _reconnect(self) -> None:

@@ -37,6 +37,15 @@ ERROR_KINDS = {
     2006: "server_gone",
     2013: "server_gone",
 }
+DENIED = (
+    ER.DBACCESS_DENIED_ERROR,
+    ER.ACCESS_DENIED_ERROR,
+    ER.TABLEACCESS_DENIED_ERROR,
+    ER.COLUMNACCESS_DENIED_ERROR,
+    ER.SPECIFIC_ACCESS_DENIED_ERROR,
+    ER.PROCACCESS_DENIED_ERROR,
+    ER.OPTION_PREVENTS_STATEMENT,
+)
 
 
 class NoAnswer(BadInput):
@@ -160,6 +169,11 @@ def error_kind(error: BaseException) -> str:
         return type(error).__name__
     name = next((name.lower() for name, known in vars(ER).items() if known == number), "")
     return ERROR_KINDS.get(number, f"mysql_{number}_{name}".removesuffix("_"))
+
+
+def is_denied(kind: str) -> bool:
+    """Return whether errors of a kind are refusals: a privilege is missing, or the server is read-only."""
+    return any(kind.startswith(f"mysql_{number}_") for number in DENIED)
 
 
 def _refused(url: URL, error: pymysql.MySQLError) -> BadInput:

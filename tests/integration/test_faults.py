@@ -121,12 +121,12 @@ def assert_soon(condition: Callable[[], bool]) -> None:
         time.sleep(0.05)
 
 
-def assert_ended(sweep: "subprocess.Popen[str]", run: Path, cause: str) -> None:
-    """It ended with one line, the cause and the command that resumes, and keeps its steps."""
+def assert_ended(sweep: "subprocess.Popen[str]", run: Path, *causes: str) -> None:
+    """It ended with one line, one of the causes and the command that resumes, and keeps its steps."""
     _, errors = sweep.communicate(timeout=60)
     assert sweep.returncode == 1, errors
     (line,) = [line for line in errors.splitlines() if line.startswith("poolsize: error:")]
-    assert cause in line
+    assert any(cause in line for cause in causes)
     assert "the measured steps are kept: poolsize sweep --resume a.jsonl" in line
     assert load_run(run, torn_end=True).steps
 
@@ -135,6 +135,28 @@ def test_a_dropped_account_ends_the_sweep(own_server: PrivateServer, cursor: Any
     with sweeping(own_server, tmp_path) as sweep:
         cursor.execute("DROP USER loader@'127.0.0.1'")
         assert_ended(sweep, tmp_path / "a.jsonl", "denied")
+
+
+@pytest.mark.parametrize(
+    ("change", "back"),
+    [
+        ("REVOKE INSERT ON poolsize.* FROM loader@'127.0.0.1'", "GRANT INSERT ON poolsize.* TO loader@'127.0.0.1'"),
+        ("SET GLOBAL read_only = 1", "SET GLOBAL read_only = 0"),
+    ],
+    ids=["a privilege is revoked", "the server is read-only"],
+)
+def test_an_account_that_may_no_longer_write_ends_the_sweep(
+    own_server: PrivateServer, cursor: Any, tmp_path: Path, poolsize: Command, change: str, back: str
+) -> None:
+    run = tmp_path / "a.jsonl"
+    with sweeping(own_server, tmp_path, "--workload", "insert", "--repeats", "2") as sweep:
+        cursor.execute(change)
+        assert_ended(sweep, run, "refuses the workload's statements", "read-only")
+    kept = load_run(run).steps
+    assert all(step.mean_throughput for step in kept)
+    cursor.execute(back)
+    assert_swept(poolsize("sweep", "--resume", "a.jsonl", url=url_of(own_server)))
+    assert measured(load_run(run).steps[: len(kept)]) == measured(kept)
 
 
 def test_a_lowered_limit_ends_the_sweep_and_resuming_goes_on(
