@@ -210,7 +210,8 @@ def _read_again(path: Path, run_format: int, text: bytes) -> Step:
 def _with_whole_series(step: Step) -> Step:
     """Return a step whose series are whole. Raises OutOfBounds for another.
 
-    A series has a value for each second, or none. A latency has the sections of all quantiles, or of none.
+    A series has a value for each second, or none. A latency has the sections of all quantiles, or of none. Wait and
+    usage times are known together.
     """
     series = {"p95_ms": step.p95_ms, "backlog": step.backlog, "busy": step.busy, **step.errors, **step.server}
     for name, values in series.items():
@@ -219,6 +220,8 @@ def _with_whole_series(step: Step) -> Step:
     for latency, quantiles in step.sections.items():
         if missing := QUANTILES.keys() - quantiles.keys():
             raise OutOfBounds(f"sections.{latency} has no {min(missing)}")
+    if step.latencies and (step.latencies.wait is None) != (step.latencies.usage is None):
+        raise OutOfBounds("of latencies.wait and latencies.usage, only one is null")
     return step
 
 
