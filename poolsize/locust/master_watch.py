@@ -1,6 +1,7 @@
-"""A worker's watch over its master: the worker ends when it has not heard of the master for a while."""
+"""A worker's watch over its master: the worker ends with the master, or when it has not heard of it for a while."""
 
 import logging
+import os
 
 import gevent
 from locust import runners
@@ -11,6 +12,26 @@ LOOK_SECONDS = 1
 NEVER_SECONDS = 10**9
 
 logger = logging.getLogger("poolsize")
+
+
+def let_workers_end_with_this_process() -> None:
+    """Let each worker that Locust forks from this process end within a second of it.
+
+    A worker that is not connected yet would try to connect to a killed master for five minutes.
+    """
+    master = os.getpid()
+
+    def watch() -> None:
+        if os.getppid() == master:  # not a process that a worker forks
+            gevent.spawn(_end_without, master)
+
+    os.register_at_fork(after_in_child=watch)
+
+
+def _end_without(master: int) -> None:
+    while os.getppid() == master:
+        gevent.sleep(LOOK_SECONDS)
+    os._exit(1)
 
 
 def watch_master(runner: WorkerRunner, seconds: int) -> None:

@@ -17,7 +17,7 @@ from poolsize.errors import BadInput, Interrupted, PoolsizeError, WorkFailed
 from poolsize.load.fair_queue import FairQueuePool
 from poolsize.locust.application_set_up import set_up_application
 from poolsize.locust.lead import Lead, report_failure
-from poolsize.locust.master_watch import watch_master
+from poolsize.locust.master_watch import let_workers_end_with_this_process, watch_master
 from poolsize.locust.progress_pipe import ProgressPipe
 from poolsize.locust.refusals import encrypted, refuse_ignored, refuse_pool_users, refuse_two_pauses, with_host
 from poolsize.locust.request_worker import RequestWorker
@@ -44,6 +44,7 @@ def register() -> None:
     """
     for name in (None, "locust.main", "locust.runners"):
         logging.getLogger(name).addFilter(_is_true)
+    let_workers_end_with_this_process()
     events.init_command_line_parser.add_listener(_add_options)
     events.init.add_listener(_on_init)
 

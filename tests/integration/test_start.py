@@ -60,3 +60,15 @@ def test_locust_ends_with_the_process_that_started_it(tmp_path: Path) -> None:
         time.sleep(3)  # until Locust waits
         sweep.kill()
         assert not psutil.wait_procs([locust], timeout=ENDED_SECONDS)[1]
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.5])
+def test_workers_end_with_a_locust_that_is_killed_before_they_connect(tmp_path: Path, seconds: float) -> None:
+    """They would try to connect for five minutes, and keep the command waiting."""
+    with forked(tmp_path / "a.jsonl") as (sweep, (locust, *workers)):
+        time.sleep(seconds)
+        locust.kill()
+        _, errors = sweep.communicate(timeout=ENDED_SECONDS)
+        assert not psutil.wait_procs(workers, timeout=ENDED_SECONDS)[1]
+    assert sweep.returncode == 1
+    assert "Locust was killed by SIGKILL" in errors
