@@ -76,15 +76,17 @@ class BySize:
         return max(size for size in sizes if size < pool_size), min(size for size in sizes if size > pool_size)
 
     def histogram(self, latency: str, pool_size: int) -> HdrHistogram | None:
-        """Return the histogram of a latency (wait, usage or total) at a measured size, in us; None if it is not known.
+        """Return the histogram of a latency (wait, usage or total) at a measured size, in us.
 
-        The histogram of the total time counts failed transactions, as long as the pool timeout or longer.
-        Raises KeyError for a size that was not measured, as `counter` and `worker_cores` do.
+        The result is None where the latency is not known, and where no transaction has it. The histogram of the total
+        time counts failed transactions, as long as the pool timeout or longer. Raises KeyError for a size that was not
+        measured, as `counter` and `worker_cores` do.
         """
         if latency == "total" and any(step.latencies for step in self.steps[pool_size]):
-            return total_times(self.steps[pool_size], self.timeout_ms)
-        stored = [getattr(step.latencies, latency) for step in self.steps[pool_size] if step.knows_usage]
-        return merged(stored) if stored else None
+            times = total_times(self.steps[pool_size], self.timeout_ms)
+        else:
+            times = merged([getattr(step.latencies, latency) for step in self.steps[pool_size] if step.knows_usage])
+        return times if times.get_total_count() else None
 
     def counter(self, name: str, pool_size: int) -> float | None:
         """Return the mean of a server counter at a measured size, or None where it was not read."""

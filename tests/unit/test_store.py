@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from poolsize.analysis.analysis import analyze
+from poolsize.answer.prediction import predict
+from poolsize.answer.what_if import WhatIf
 from poolsize.errors import BadInput, WorkFailed
 from poolsize.runs.run import Run
 from poolsize.runs.stopped import StopReason
@@ -158,6 +160,12 @@ def test_a_damaged_histogram_is_refused(tmp_path: Path) -> None:
     path.write_text(path.read_text().replace("HISTFAAAA", "HISTgAAAA"))
     with pytest.raises(BadInput, match="histogram"):
         analyze(load_run(path))
+
+
+def test_a_run_whose_wait_times_are_empty_is_predicted_without_them() -> None:
+    run = load_run(ROOT / "data/examples/insert-mysql.jsonl")
+    steps = [replace(step, latencies=replace(step.latencies, wait="")) for step in run.steps if step.latencies]
+    assert predict(analyze(replace(run, steps=steps)), WhatIf(cores=8)).sizes
 
 
 def test_a_run_of_format_1_is_read_as_it_was_meant() -> None:

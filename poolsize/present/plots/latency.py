@@ -70,7 +70,7 @@ def plot_distribution(ax: Axes, analysis: Analysis, latency: str = "total") -> A
     most_nines = 1.0
     for size, colour, line_style in zip(shown, colours, cycle(("-", "--")), strict=False):
         histogram = analysis.by_size.histogram(latency, size)
-        if histogram is None or not histogram.get_total_count():
+        if histogram is None:
             continue
         nines = np.linspace(0, np.log10(histogram.get_total_count()), POINTS)
         times_ms = quantiles(histogram, (1 - 10**-nines).tolist()) / 1000
