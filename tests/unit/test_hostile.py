@@ -2,12 +2,36 @@
 
 import subprocess
 import sys
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from poolsize.analysis.analysis import analyze
+from poolsize.errors import PoolsizeError
+from poolsize.runs.store import load_run
 from tests.conftest import ROOT
+from tests.hostile import changed, leaves, run_lines, written
 
 CHANGED_RUNS = 240
+RECORDS = run_lines(steps=1)
+PLACES = [(line, at) for line, record in enumerate(RECORDS) for at in leaves(record)]
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=9),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=9), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@given(place=st.sampled_from(PLACES), value=JSON)
+def test_any_value_in_any_field_is_read_or_refused(place: tuple[int, tuple[str | int, ...]], value: object) -> None:
+    line, at = place
+    records = [*RECORDS[:line], changed(RECORDS[line], at, value), *RECORDS[line + 1 :]]
+    with TemporaryDirectory() as folder, suppress(PoolsizeError):
+        analyze(load_run(written(records, Path(folder) / "run.jsonl")))
 
 
 @pytest.mark.long
