@@ -24,7 +24,7 @@ from tests.conftest import ROOT, Command, assert_swept, curve_of, measured, meas
 pytestmark = pytest.mark.server
 CONFIG = ["config", "--for", "hikaricp", "--run", "a.jsonl"]
 QUICKLY = ("--pool-sizes=1,4", "--users=12", "--warm-up=1s", "--step-time=2s", "--output=a.jsonl")
-GONE_SECONDS = 20
+GONE_SECONDS, STARTED_SECONDS = 20, 90
 FAILING = """\
 from locust import FastHttpUser, constant, task
 
@@ -52,8 +52,8 @@ def answers(service: TaskService) -> bool:
         return False
 
 
-def assert_soon(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + GONE_SECONDS
+def assert_soon(condition: Callable[[], bool], seconds: float = STARTED_SECONDS) -> None:
+    deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.05)
@@ -267,7 +267,7 @@ def test_a_killed_sweep_leaves_no_application(service: TaskService, tmp_path: Pa
     assert_soon(lambda: bool(of_service(service)))
     sweep.send_signal(number)
     sweep.communicate(timeout=60)
-    assert_soon(lambda: not of_service(service))
+    assert_soon(lambda: not of_service(service), GONE_SECONDS)
 
 
 @on_mariadb
@@ -288,7 +288,7 @@ def test_a_running_application_gets_its_old_size_back(
             assert_soon(lambda: size.read_text().strip() in {"1", "4"})
             sweep.send_signal(number)
         sweep.communicate(timeout=90)
-        assert_soon(lambda: size.read_text().strip() == "old")
+        assert_soon(lambda: size.read_text().strip() == "old", GONE_SECONDS)
         assert running.poll() is None
         assert answers(service)
         if number is None:
