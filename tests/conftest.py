@@ -266,6 +266,14 @@ def a_step(pool_size: int, throughput: Sequence[int], users: int = 64, order: in
     return replace(step, checks=check_step(step, 0.01))
 
 
+def at_speed(step: Step, *speeds: float, busy: float | None = None) -> Step:
+    """A step at these speeds, second by second, of a server that keeps so many of two cores busy, else all it can."""
+    seconds, cores = len(step.throughput), min(2.0, step.pool_size) if busy is None else busy
+    counters = {"machine_cores": 2.0, "machine_cpu": cores, "process_cores": 2.0, "process_cpu": cores}
+    series = {name: (value,) * seconds for name, value in counters.items()}
+    return replace(step, server=dict(step.server) | series | {"machine_speed": (speeds * seconds)[:seconds]})
+
+
 def a_run(curve: dict[int, int], users: int = 64, noise: int = 1, cpu: float = 0.2) -> Run:
     """A complete run with this mean throughput at each size, alternating by +-noise."""
     steps = tuple(

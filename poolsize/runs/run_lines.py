@@ -56,7 +56,7 @@ def run_lines(path: Path, offset: int = 0) -> Iterator[RunLine]:
 def record_of(path: Path, line: RunLine) -> dict[str, Any]:
     """Return the JSON object on a line, its numbers checked. Raises BadInput for anything else."""
     try:
-        record = known_record(line.text)
+        record = json_of(line.text)
         require_sane_numbers(record)
     except OutOfBounds as error:
         raise damaged(path, line, str(error)) from None
@@ -67,7 +67,7 @@ def record_of(path: Path, line: RunLine) -> dict[str, Any]:
     return record
 
 
-def known_record(text: bytes) -> Any:
+def json_of(text: bytes) -> Any:
     """Return the JSON on a line whose numbers were checked before. Raises ValueError for anything else."""
     record = json.loads(text)
     return _without_controls(record) if ESCAPE in text or not text.isascii() else record

@@ -15,7 +15,7 @@ from poolsize.bounds import OutOfBounds, shown
 from poolsize.errors import BadInput, WorkFailed
 from poolsize.runs.plan import SearchEnd
 from poolsize.runs.run import QUANTILES, Calibration, Run, Setting, Step
-from poolsize.runs.run_lines import RunLine, known_record, naming_line, record_of, run_lines
+from poolsize.runs.run_lines import RunLine, json_of, naming_line, record_of, run_lines
 from poolsize.runs.speed import with_speed_checks
 from poolsize.runs.stored_steps import MOST_IN_MEMORY, StoredSteps
 from poolsize.runs.upgrade import upgrade_header, upgrade_record
@@ -124,7 +124,7 @@ def load_run(path: str | os.PathLike[str], *, torn_end: bool = False) -> Run:
     """
     path = Path(path)
     lines = run_lines(path)
-    run, run_format = _begun(path, next(lines, None))
+    run, run_format = _run_without_steps(path, next(lines, None))
     latest: list[Step] = []
     offsets = array("Q")
     for line in lines:
@@ -132,7 +132,7 @@ def load_run(path: str | os.PathLike[str], *, torn_end: bool = False) -> Run:
             break
         if line.is_torn:
             raise WorkFailed(
-                f"{path}: line {line.number} is cut off after {line.number - 2} complete step(s), which are kept; "
+                f"{path}: line {line.number} is cut off after {len(offsets)} complete step(s), which are kept; "
                 f"finish the run with: poolsize sweep `resume` {path}"
             )
         record = _upgraded(path, record_of(path, line), run_format)
@@ -142,7 +142,7 @@ def load_run(path: str | os.PathLike[str], *, torn_end: bool = False) -> Run:
             elif "ended" in record:
                 run = replace(run, ended=_ENDED.validate_python(record["ended"]))
             else:
-                step = _with_whole_series(_STEP.validate_python(record.get("step")))
+                step = _consistent(_STEP.validate_python(record.get("step")))
                 offsets.append(line.offset)
                 latest += [step] if len(offsets) <= MOST_IN_MEMORY else []
     in_memory = len(offsets) == len(latest)
@@ -155,23 +155,18 @@ def leaving_steps(run: Run, path: Path) -> Run:
 
     path: of the run's file, which has all of its steps.
     """
-    if isinstance(run.steps, StoredSteps):
-        steps = run.steps
-    elif len(run.steps) > MOST_IN_MEMORY:
-        _, run_format = _begun(path, next(run_lines(path), None))
-        steps = StoredSteps(path, array("Q"), partial(_read_again, path, run_format), tuple(run.steps))
-    else:
-        return run
+    steps = run.steps
+    if not isinstance(steps, StoredSteps):
+        return load_run(path) if len(steps) > MOST_IN_MEMORY else run
     if len(steps.latest) <= MOST_IN_MEMORY:
         return run
-    lines = run_lines(path, steps.offsets[-1] if steps.offsets else 0)
-    next(lines)  # the header, or the last step that is known to be in the file
-    return replace(
-        run, steps=steps.moved(array("Q", (line.offset for line in lines if line.text.startswith(BEGINS_STEP))))
-    )
+    lines = run_lines(path, steps.offsets[-1])
+    next(lines)  # the last step that is known to be in the file; the lines after it were written by a RunWriter
+    offsets = array("Q", (line.offset for line in lines if line.text.startswith(BEGINS_STEP)))
+    return replace(run, steps=steps.moved(offsets))
 
 
-def _begun(path: Path, first: RunLine | None) -> tuple[Run, int]:
+def _run_without_steps(path: Path, first: RunLine | None) -> tuple[Run, int]:
     """Return the run without its steps, and its format. first: the file's first line. Raises BadInput for no run."""
     if first is None or first.is_torn:
         raise BadInput(f"{path} has no complete header, so nothing was measured in it: start a new sweep")
@@ -202,12 +197,12 @@ def _upgraded(path: Path, record: dict[str, Any], run_format: int) -> dict[str, 
 def _read_again(path: Path, run_format: int, text: bytes) -> Step:
     """Return the step on a line that was valid before. Raises BadInput where the file has changed since."""
     try:
-        return _STEP.validate_python(_upgraded(path, known_record(text), run_format)["step"])
+        return _STEP.validate_python(_upgraded(path, json_of(text), run_format)["step"])
     except (ValueError, TypeError, KeyError, RecursionError):
         raise BadInput(f"{path} has changed while it was read: start again") from None
 
 
-def _with_whole_series(step: Step) -> Step:
+def _consistent(step: Step) -> Step:
     """Return a step whose series are whole. Raises OutOfBounds for another.
 
     A series has a value for each second, or none. A latency has the sections of all quantiles, or of none. Wait and

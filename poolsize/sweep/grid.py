@@ -31,7 +31,8 @@ def grid_steps(plan: SweepPlan) -> Iterator[PlannedStep]:
 class GridProgress:
     """The planned steps of a grid that are missing after the steps so far.
 
-    It takes a few bytes for each planned step, and a step is added in a moment: a grid may have 100,000 steps.
+    It takes 17 bytes for each planned step, and the time to add a step does not depend on their number: a grid may have
+    a million steps.
     """
 
     def __init__(self, plan: SweepPlan, steps: Sequence[Step] = ()) -> None:
@@ -39,23 +40,26 @@ class GridProgress:
         self._plan = plan
         self._columns = {size: column for column, size in enumerate(dict.fromkeys(plan.sizes))}
         self.planned = len(self._columns) * plan.repeats
-        self._sizes, self._orders, self._attempts = (array("L", [0]) * self.planned for _ in range(3))
+        self._sizes, self._orders, self._attempts, self._latest = (array("I", [0]) * self.planned for _ in range(4))
         self._states = bytearray(self.planned)
         for step in grid_steps(plan):
             self._sizes[step.order] = step.pool_size
             self._orders[self._cell(step)] = step.order
         self._failed: set[int] = set()
         self._first_unmeasured = 0
+        self._added = 0
         for measured in steps:
             self.add(measured)
 
     def add(self, step: Step) -> None:
         """Count one more step of the run."""
-        if not self._is_planned(step):
+        self._added += 1
+        if not self.plans(step):
             return
         order = self._orders[self._cell(step)]
         state = self._states[order]
         self._attempts[order] += 1
+        self._latest[order] = self._added - 1
         if state == UNMEASURED or replaces(step, retryable=state != GOOD, valid=state == FAILED_VALID):
             self._states[order] = (FAILED_VALID if step.valid else FAILED) if step.retryable else GOOD
         if self._states[order] != GOOD and self._attempts[order] < self._plan.attempts:
@@ -66,16 +70,15 @@ class GridProgress:
             self._first_unmeasured += 1
 
     @property
-    def measures_first(self) -> bool:
+    def has_unmeasured(self) -> bool:
         """Whether a planned step has no attempt yet."""
         return self._first_unmeasured < self.planned
 
-    @property
-    def missing(self) -> int:
-        """The number of planned steps that have no successful attempt and may have another."""
+    def missing_count(self) -> int:
+        """Return the number of planned steps that have no successful attempt and may have another."""
         return self._attempts.count(0) + len(self._failed)
 
-    def steps(self) -> Iterator[PlannedStep]:
+    def missing_steps(self) -> Iterator[PlannedStep]:
         """Yield the missing steps: those without an attempt first, then those whose attempts failed."""
         for order in range(self._first_unmeasured, self.planned):
             if not self._attempts[order]:
@@ -83,11 +86,17 @@ class GridProgress:
         for order in sorted(self._failed, key=lambda order: (self._attempts[order], order)):
             yield self._step(order)
 
-    def attempts_at(self, step: Step | PlannedStep) -> int | None:
-        """Return how often the planned step of an attempt was measured; None for a step that the grid does not plan."""
-        return self._attempts[self._orders[self._cell(step)]] if self._is_planned(step) else None
+    def attempts_at(self, step: Step | PlannedStep) -> int:
+        """Return how often a step of the grid was measured."""
+        return self._attempts[self._orders[self._cell(step)]]
 
-    def _is_planned(self, step: Step | PlannedStep) -> bool:
+    def latest_place(self, step: Step | PlannedStep) -> int | None:
+        """Return the place in the run of the latest attempt at a step of the grid, or None before the first."""
+        order = self._orders[self._cell(step)]
+        return self._latest[order] if self._attempts[order] else None
+
+    def plans(self, step: Step | PlannedStep) -> bool:
+        """Return whether the grid has the step; it has no confirmation and no verification."""
         return step.rate == self._plan.rate and step.pool_size in self._columns and step.repeat < self._plan.repeats
 
     def _cell(self, step: Step | PlannedStep) -> int:
@@ -95,8 +104,3 @@ class GridProgress:
 
     def _step(self, order: int) -> PlannedStep:
         return PlannedStep(order, self._sizes[order], order // len(self._columns), self._plan.rate)
-
-
-def missing_steps(plan: SweepPlan, steps: Sequence[Step]) -> tuple[PlannedStep, ...]:
-    """Return the steps that a grid still needs: those without an attempt first, then those whose attempts failed."""
-    return tuple(GridProgress(plan, steps).steps())

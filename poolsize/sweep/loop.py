@@ -1,9 +1,9 @@
-"""The sweep loop: measure the step that is decided to be next, check and store it, until the run is complete."""
+"""The sweep loop: measure, check and store the next step, until the run is complete."""
 
 from collections.abc import Callable
 from dataclasses import replace
 
-from poolsize.analysis.attempts import curve_places, step_key, verification_steps
+from poolsize.analysis.attempts import curve_places, verification_steps
 from poolsize.analysis.checks import check_step
 from poolsize.runs.plan import PlannedStep, SearchEnd
 from poolsize.runs.run import Run, Step
@@ -11,7 +11,7 @@ from poolsize.runs.speed import with_step
 from poolsize.runs.store import RunWriter, leaving_steps
 from poolsize.sweep.events import Event, SpeedAwaited, StepDone, StepStarted, SweepDone, SweepStarted, TurnAwaited
 from poolsize.sweep.generator import LoadGenerator
-from poolsize.sweep.next_step import Decisions, remaining
+from poolsize.sweep.next_step import Decisions
 from poolsize.sweep.search import seconds_left
 from poolsize.sweep.verification import VERIFIED_SIZES
 
@@ -41,7 +41,7 @@ def sweep(
     """
     decisions = Decisions(run)
     decision = decisions.next_step(run)
-    on_event(_started(run, str(writer.path), (*notes, *generator.notes), complete=decision is None))
+    on_event(_started(run, decisions, str(writer.path), (*notes, *generator.notes)))
     if run.calibration is None and (calibration := generator.calibrate()):
         writer.append_calibration(calibration)
         run = replace(run, calibration=calibration)
@@ -52,7 +52,7 @@ def sweep(
             decision = decisions.next_step(run)
         else:
             await_turn(TurnAwaited(len(run.steps), complete=False))
-            if decisions.attempts_at(run, decision):
+            if (failed := decisions.latest_attempt(run, decision)) and failed.had_other_speed:
                 _wait_while_slow(run, decision, generator, on_event)
             on_event(StepStarted(decision.pool_size, decision.rate))
             run = with_step(run, _measured(decision, generator, run))
@@ -69,10 +69,7 @@ def sweep(
 def _wait_while_slow(
     run: Run, planned: PlannedStep, generator: LoadGenerator, on_event: Callable[[Event], None]
 ) -> None:
-    """Wait before another attempt at a step that had another speed, while the machine is slow."""
-    latest = next(step for step in reversed(run.steps) if step_key(step) == step_key(planned))
-    if not latest.had_other_speed:
-        return
+    """Wait while the machine is slow, before another attempt at a step that had another speed."""
     before = run.calibration and run.calibration.speed
     for _ in range(MOST_SPEED_READINGS):
         speed = generator.speed()
@@ -87,9 +84,9 @@ def _measured(planned: PlannedStep, generator: LoadGenerator, run: Run) -> Step:
     return replace(step, checks=check_step(step, run.plan.error_budget, run.setting.pools, opens_all=opens_all))
 
 
-def _started(run: Run, path: str, notes: tuple[str, ...], *, complete: bool) -> SweepStarted:
+def _started(run: Run, decisions: Decisions, path: str, notes: tuple[str, ...]) -> SweepStarted:
     plan = run.plan
-    left = remaining(run)
+    left = decisions.remaining(run)
     planned = 0 if plan.search else len(plan.sizes) * plan.repeats
     done = len(curve_places(plan, run.steps)) if plan.search else planned - ((left and left.missing) or 0)
     to_verify, verified = VERIFIED_SIZES * len(plan.verify), len(verification_steps(run))
@@ -102,6 +99,6 @@ def _started(run: Run, path: str, notes: tuple[str, ...], *, complete: bool) -> 
         notes=notes,
         to_verify=max(0, to_verify - verified),
         counted_seconds=plan.step_seconds,
-        complete=complete,
+        complete=decisions.next_step(run) is None,
         of_application=run.setting.application is not None,
     )

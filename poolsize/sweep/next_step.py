@@ -1,11 +1,11 @@
-"""The next step of a sweep; Decisions alone decides it, in a grid, a search, a repeat and a verification."""
+"""Decides the next step of a sweep: of a grid, a search, a confirmation and a verification."""
 
 from dataclasses import dataclass, replace
 
-from poolsize.analysis.attempts import attempt_counts, step_key
+from poolsize.analysis.attempts import step_key
 from poolsize.runs.plan import PlannedStep, SearchEnd
 from poolsize.runs.run import Run, Step
-from poolsize.runs.step_speed import step_speed
+from poolsize.runs.usual_speed import UsualSpeed
 from poolsize.sweep.confirmation import step_to_confirm
 from poolsize.sweep.grid import GridProgress
 from poolsize.sweep.search import next_of_search
@@ -20,22 +20,28 @@ class Decisions:
 
     def __init__(self, run: Run) -> None:
         self._grid = None if run.plan.search else GridProgress(run.plan, run.steps)
+        self._usual = UsualSpeed.of(run)
+        self._is_provisional = False
 
     def add(self, run: Run) -> None:
-        """Count the run's latest step, which may change the speed checks of earlier steps."""
+        """Count the run's latest step.
+
+        A step may change the usual speed, and with it the speed checks of all earlier steps. Which steps failed matters
+        once every planned step has an attempt, so only then the earlier steps are read again.
+        """
         if self._grid is None:
             return
-        step = run.steps[-1]
-        if self._grid.measures_first or step_speed(step) is None:
-            self._grid.add(step)
-        if not self._grid.measures_first and step_speed(step) is not None:
-            self._grid = GridProgress(run.plan, run.steps)
+        self._grid.add(run.steps[-1])
+        if self._grid.has_unmeasured:
+            self._is_provisional = True
+        elif (usual := UsualSpeed.of(run)) != self._usual or self._is_provisional:
+            self._grid, self._usual, self._is_provisional = GridProgress(run.plan, run.steps), usual, False
 
     def next_step(self, run: Run) -> PlannedStep | SearchEnd | None:
         """Return the step to measure next, or the reason why a search ends now; None when the sweep is complete."""
         decision: PlannedStep | SearchEnd | None
         if self._grid is not None:
-            decision = next(self._grid.steps(), None) or step_to_confirm(run.plan, run.steps)
+            decision = next(self._grid.missing_steps(), None) or step_to_confirm(run.plan, run.steps)
         elif run.plan.search is not None and not run.ended:
             decision = next_of_search(run.plan, run.plan.search, run.steps)
         else:
@@ -44,10 +50,13 @@ class Decisions:
             decision = verifying[0]
         return replace(decision, order=len(run.steps)) if isinstance(decision, PlannedStep) else decision
 
-    def attempts_at(self, run: Run, step: Step | PlannedStep) -> int:
-        """Return how often a planned step was measured."""
-        attempts = self._grid.attempts_at(step) if self._grid else None
-        return attempt_counts([step], run.steps)[step_key(step)] if attempts is None else attempts
+    def latest_attempt(self, run: Run, planned: PlannedStep) -> Step | None:
+        """Return the latest attempt at a planned step, or None before the first."""
+        if self._grid is not None and self._grid.plans(planned):
+            place = self._grid.latest_place(planned)
+            return None if place is None else run.steps[place]
+        attempts = [place for place, step in enumerate(run.steps) if step_key(step) == step_key(planned)]
+        return run.steps[attempts[-1]] if attempts else None
 
     def is_retried(self, run: Run, decision: PlannedStep | SearchEnd | None) -> bool:
         """Return whether the run's latest step failed a check and is measured again.
@@ -59,7 +68,17 @@ class Decisions:
             return False
         if self._grid is None and step.rate == run.plan.rate:
             return isinstance(decision, PlannedStep) and decision.pool_size == step.pool_size
-        return self.attempts_at(run, step) < run.plan.attempts
+        if self._grid is not None and self._grid.plans(step):
+            return self._grid.attempts_at(step) < run.plan.attempts
+        return sum(step_key(attempt) == step_key(step) for attempt in run.steps) < run.plan.attempts
+
+    def remaining(self, run: Run) -> "Remaining | None":
+        """Return the part of the throughput curve that is not measured, or None where it is complete."""
+        if self._grid is None:
+            return None if run.ended else Remaining()
+        grid = GridProgress(run.plan, run.steps) if self._is_provisional else self._grid
+        missing = grid.missing_count()
+        return Remaining(missing, grid.planned) if missing else None
 
 
 def next_step(run: Run) -> PlannedStep | SearchEnd | None:
@@ -86,7 +105,4 @@ class Remaining:
 
 def remaining(run: Run) -> Remaining | None:
     """Return the part of the throughput curve that is not measured, or None where it is complete."""
-    if run.plan.search is not None:
-        return None if run.ended else Remaining()
-    grid = GridProgress(run.plan, run.steps)
-    return Remaining(grid.missing, grid.planned) if grid.missing else None
+    return Decisions(run).remaining(run)

@@ -10,7 +10,7 @@ from poolsize.analysis.checks import check_step
 from poolsize.runs.check import Check, CheckResult
 from poolsize.runs.plan import PlannedStep
 from poolsize.runs.run import Run, Step
-from poolsize.sweep.grid import grid_steps, missing_steps
+from poolsize.sweep.grid import GridProgress, grid_steps
 from poolsize.sweep.next_step import Remaining, next_step, remaining
 from poolsize.sweep.verification import steps_to_verify
 from tests.conftest import a_run, a_step, curve_of
@@ -24,7 +24,7 @@ def spoiled(step: Step) -> Step:
 
 
 def sizes(run: Run) -> list[int]:
-    return [step.pool_size for step in missing_steps(run.plan, run.steps)]
+    return [step.pool_size for step in GridProgress(run.plan, run.steps).missing_steps()]
 
 
 def test_what_has_no_attempt_comes_first_then_what_chance_has_spoiled() -> None:

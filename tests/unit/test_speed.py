@@ -29,19 +29,11 @@ from poolsize.sweep.events import Event, SpeedAwaited
 from poolsize.sweep.generator import LoadGenerator
 from poolsize.sweep.loop import sweep
 from poolsize.target.speed_probe import SpeedProbe, usable_cores
-from tests.conftest import a_run, a_setting, a_step, curve_of
+from tests.conftest import a_run, a_setting, a_step, at_speed, curve_of
 
 RATES = {1: 50, 2: 85, 4: 83, 8: 81}
 """Mean throughputs of a two-core virtual machine; 2 is the smallest size within 5 % of capacity."""
 USUAL, SLOW = 48.0, 0.65
-
-
-def at_speed(step: Step, *speeds: float, busy: float | None = None) -> Step:
-    """A step at these speeds, second by second, of a server that keeps so many of two cores busy, else all it can."""
-    seconds, cores = len(step.throughput), min(2.0, step.pool_size) if busy is None else busy
-    counters = {"machine_cores": 2.0, "machine_cpu": cores, "process_cores": 2.0, "process_cpu": cores}
-    series = {name: (value,) * seconds for name, value in counters.items()}
-    return replace(step, server=dict(step.server) | series | {"machine_speed": (speeds * seconds)[:seconds]})
 
 
 class SlowMachine:

@@ -17,7 +17,7 @@ from poolsize.errors import BadInput, WorkFailed
 from poolsize.runs.run import Run
 from poolsize.runs.stopped import StopReason
 from poolsize.runs.store import FORMAT, RunWriter, load_run
-from poolsize.sweep.grid import missing_steps
+from poolsize.sweep.grid import GridProgress
 from poolsize.sweep.next_step import remaining
 from tests.conftest import ROOT, a_run
 
@@ -112,7 +112,7 @@ def test_resuming_drops_the_torn_line_and_goes_on(tmp_path: Path) -> None:
     path = written(tmp_path / "a.jsonl")
     path.write_bytes(path.read_bytes()[:-40])
     run = load_run(path, torn_end=True)
-    assert [step.pool_size for step in missing_steps(run.plan, run.steps)] == [4]
+    assert [step.pool_size for step in GridProgress(run.plan, run.steps).missing_steps()] == [4]
     with RunWriter(path, run.setting, resume=True) as writer:
         writer.append(RUN.steps[2])
     assert load_run(path) == RUN

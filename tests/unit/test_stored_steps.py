@@ -127,7 +127,7 @@ RESULTS = {
     ),
     most=st.integers(1, 4),
 )
-def test_the_progress_of_a_grid_is_what_its_steps_say(attempts: list[tuple[int, int, str]], most: int) -> None:
+def test_the_progress_of_a_grid_counts_its_steps(attempts: list[tuple[int, int, str]], most: int) -> None:
     """Size 3 and repeat 3 are not planned, as a confirmation's are not."""
     plan = SweepPlan((1, 2, 4), 9, "scan", repeats=3, attempts=most)
     steps = [
@@ -138,8 +138,8 @@ def test_the_progress_of_a_grid_is_what_its_steps_say(attempts: list[tuple[int, 
     needed = needed_steps(plan, planned, steps, curve_steps(plan, steps))
     expected = sorted(needed, key=lambda step: counts[step_key(step)])
     progress = GridProgress(plan, steps)
-    assert [*progress.steps()] == expected
-    assert progress.missing == len(expected)
+    assert [*progress.missing_steps()] == expected
+    assert progress.missing_count() == len(expected)
     assert all(progress.attempts_at(step) == counts[step_key(step)] for step in planned)
 
 
