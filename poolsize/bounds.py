@@ -62,10 +62,5 @@ def shown(value: Any) -> str:
 def within(named: str, content: bytes, most: int) -> bytes:
     """Return a content of at most so many bytes. Raises BadInput for a longer one. named: the file."""
     if len(content) > most:
-        raise longer(named, most)
+        raise BadInput(f"{named} is longer than {most // 2**20} MiB: it is no file of poolsize's, or damaged")
     return content
-
-
-def longer(named: str, most: int) -> BadInput:
-    """Return the error for a file, or a line of one, that is longer than so many bytes."""
-    return BadInput(f"{named} is longer than {most // 2**20} MiB: it is no file of poolsize's, or damaged")

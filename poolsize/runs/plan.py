@@ -8,7 +8,8 @@ from poolsize.errors import BadInput
 
 SEARCH_STEP_SECONDS, SEARCH_WARM_UP_SECONDS = 8, 2
 """Defaults of a search, in seconds. Between-step noise exceeds within-step noise, so many short steps tell more."""
-MOST_USERS, MOST_REPEATS, MOST_SECONDS, MOST_STEPS = 1_000_000, 1_000, 86_400, 1_000_000
+MOST_USERS, MOST_REPEATS, MOST_STEPS = 1_000_000, 1_000, 1_000_000
+MOST_STEP_SECONDS, MOST_THINK_TIME_MS = 7_200, 86_400_000
 """Larger numbers of users, of repeats, of seconds in a step, or of steps are typing errors."""
 LONGEST = 4
 """The counted time of a step that is not steady or precise enough may grow to this multiple of its planned length."""
@@ -157,10 +158,10 @@ class SweepPlan:
         """Raise BadInput for a number that is too small, or so large that it is a typing error."""
         for value, name, least, most in (
             (self.users, "users", 1, MOST_USERS),
-            (self.step_seconds, "step_seconds", 1, MOST_SECONDS),
-            (self.warm_up_seconds, "warm_up_seconds", 0, MOST_SECONDS),
+            (self.step_seconds, "step_seconds", 1, MOST_STEP_SECONDS),
+            (self.warm_up_seconds, "warm_up_seconds", 0, MOST_STEP_SECONDS),
             (self.repeats, "repeats", 1, MOST_REPEATS),
-            (self.think_time_ms, "think_time_ms", 0, 1000 * MOST_SECONDS),
+            (self.think_time_ms, "think_time_ms", 0, MOST_THINK_TIME_MS),
         ):
             if value < least:
                 raise BadInput(f"`{name}` {value}: give at least {least}")

@@ -9,13 +9,11 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from poolsize.bounds import OutOfBounds, longer, require_sane_numbers, shown, within
+from poolsize.bounds import OutOfBounds, require_sane_numbers, shown, within
 from poolsize.errors import BadInput
 
-MOST_FILE_BYTES = 2**28
-"""The largest file of a run: ten days of steps."""
 MOST_LINE_BYTES = 2**23
-"""The longest line of a run's file: a step of an hour has less than 1 MB."""
+"""The longest line of a run's file. The longest step of a plan takes ten hours, and has about 6 MB."""
 ESCAPE, REPLACEMENT = b"\\", "\ufffd"
 """A control character in ASCII JSON begins with a backslash. It is shown as the replacement character."""
 
@@ -37,7 +35,7 @@ class RunLine:
 def run_lines(path: Path, offset: int = 0) -> Iterator[RunLine]:
     """Yield the lines of a run's file. offset: byte at which the first of them begins; their numbers start there.
 
-    Raises BadInput for a file that can't be read, or is longer than a run can be.
+    Raises BadInput for a file that can't be read, and for a line that is longer than a step's can be.
     """
     number = 0
     try:
@@ -47,8 +45,6 @@ def run_lines(path: Path, offset: int = 0) -> Iterator[RunLine]:
                 number += 1
                 yield RunLine(number, offset, within(f"{path}: line {number}", text, MOST_LINE_BYTES))
                 offset += len(text)
-                if offset > MOST_FILE_BYTES:
-                    raise longer(str(path), MOST_FILE_BYTES)
     except OSError as error:
         raise BadInput(f"{path} can't be read: {error.strerror}") from None
 

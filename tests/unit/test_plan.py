@@ -1,5 +1,7 @@
 """The plan: its order, its bounds, and the sizes as a user types them."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -58,3 +60,16 @@ def test_what_is_no_duration_is_refused_by_name(text: str) -> None:
 def test_a_plan_of_nothing_is_refused(field: str) -> None:
     with pytest.raises(BadInput):
         SweepPlan(**{"sizes": (1,), "users": 2, "workload": "scan", field: 0})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("field", ["step_seconds", "warm_up_seconds"])
+def test_a_step_that_is_too_long_for_a_line_of_a_run_is_refused(field: str) -> None:
+    with pytest.raises(BadInput, match=f"`{field}` 7201: give at most 7,200"):
+        replace(SweepPlan((1,), 9, "scan"), **{field: 7201})  # type: ignore[arg-type]  # the name is a parameter
+
+
+def test_a_grid_has_a_million_steps_at_most() -> None:
+    sizes = tuple(range(1, 1001))
+    assert SweepPlan(sizes, 9, "scan", repeats=1000).repeats == 1000
+    with pytest.raises(BadInput, match="1,001,000 steps; name fewer sizes or repeats, up to 1,000,000"):
+        SweepPlan((*sizes, 1001), 9, "scan", repeats=1000)
