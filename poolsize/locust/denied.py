@@ -1,4 +1,4 @@
-"""An account that loses a privilege in the middle of a sweep, or a server that nothing may be written to any more."""
+"""Ends a sweep whose account loses a privilege, or whose server becomes read-only."""
 
 from poolsize.errors import WorkFailed
 from poolsize.runs.run import Step
@@ -11,9 +11,9 @@ def raise_denied(step: Step) -> None:
     if step.stopped is None or step.stopped.reason is not StopReason.TOO_MANY_ERRORS:
         return
     failed = {kind: sum(seconds) for kind, seconds in step.errors.items()}
-    denied = sum(number for kind, number in failed.items() if is_denied(kind))
-    if 2 * denied > sum(failed.values()):
-        kind = max(failed, key=lambda kind: failed[kind])
+    refused = {kind: number for kind, number in failed.items() if is_denied(kind)}
+    if 2 * sum(refused.values()) > sum(failed.values()):
+        kind = max(refused, key=lambda kind: refused[kind])
         raise WorkFailed(
             f"the server refuses the workload's statements ({kind}): give the account its privileges again, or let the "
             "server be written to"

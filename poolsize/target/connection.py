@@ -1,5 +1,6 @@
 """Connections to the database under test, outside any pool: its URL, and the kinds of its errors."""
 
+import re
 import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -45,6 +46,8 @@ DENIED = (
     ER.SPECIFIC_ACCESS_DENIED_ERROR,
     ER.PROCACCESS_DENIED_ERROR,
     ER.OPTION_PREVENTS_STATEMENT,
+    1792,  # of a read-only transaction
+    1836,  # of a read-only server
 )
 
 
@@ -173,7 +176,8 @@ def error_kind(error: BaseException) -> str:
 
 def is_denied(kind: str) -> bool:
     """Return whether errors of a kind are refusals: a privilege is missing, or the server is read-only."""
-    return any(kind.startswith(f"mysql_{number}_") for number in DENIED)
+    number = re.match(r"mysql_(\d+)", kind)
+    return number is not None and int(number[1]) in DENIED
 
 
 def _refused(url: URL, error: pymysql.MySQLError) -> BadInput:

@@ -138,20 +138,35 @@ def test_a_dropped_account_ends_the_sweep(own_server: PrivateServer, cursor: Any
 
 
 @pytest.mark.parametrize(
-    ("change", "back"),
+    ("change", "back", "causes"),
     [
-        ("REVOKE INSERT ON poolsize.* FROM loader@'127.0.0.1'", "GRANT INSERT ON poolsize.* TO loader@'127.0.0.1'"),
-        ("SET GLOBAL read_only = 1", "SET GLOBAL read_only = 0"),
+        (
+            "REVOKE INSERT ON poolsize.* FROM loader@'127.0.0.1'",
+            "GRANT INSERT ON poolsize.* TO loader@'127.0.0.1'",
+            ("refuses the workload's statements (mysql_1142_tableaccess_denied_error)",),
+        ),
+        (
+            "SET GLOBAL read_only = 1",
+            "SET GLOBAL read_only = 0",
+            ("refuses the workload's statements (mysql_1290_option_prevents_statement)", "read-only"),
+        ),
     ],
     ids=["a privilege is revoked", "the server is read-only"],
 )
 def test_an_account_that_may_no_longer_write_ends_the_sweep(
-    own_server: PrivateServer, cursor: Any, tmp_path: Path, poolsize: Command, change: str, back: str
+    own_server: PrivateServer,
+    cursor: Any,
+    tmp_path: Path,
+    poolsize: Command,
+    change: str,
+    back: str,
+    causes: tuple[str, ...],
 ) -> None:
+    """A read-only server refuses the workload's statement, or that with which a step begins."""
     run = tmp_path / "a.jsonl"
     with sweeping(own_server, tmp_path, "--workload", "insert", "--repeats", "2") as sweep:
         cursor.execute(change)
-        assert_ended(sweep, run, "refuses the workload's statements", "read-only")
+        assert_ended(sweep, run, *causes)
     kept = load_run(run).steps
     assert all(step.mean_throughput for step in kept)
     cursor.execute(back)
