@@ -8,7 +8,7 @@ from locust import runners
 from locust.runners import WorkerRunner
 
 LOOK_SECONDS = 1
-"""Between two looks whether the master has sent a sign of life."""
+"""Seconds between two looks whether the master lives."""
 NEVER_SECONDS = 10**9
 
 logger = logging.getLogger("poolsize")
@@ -19,10 +19,12 @@ def let_workers_end_with_this_process() -> None:
 
     A worker that is not connected yet would try to connect to a killed master for five minutes.
     """
-    master = os.getpid()
+    master, is_master = os.getpid(), True
 
     def watch() -> None:
-        if os.getppid() == master:  # not a process that a worker forks
+        nonlocal is_master
+        if is_master:  # a process that a worker forks needs no watch
+            is_master = False
             gevent.spawn(_end_without, master)
 
     os.register_at_fork(after_in_child=watch)
