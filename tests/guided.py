@@ -1,4 +1,4 @@
-"""Coverage-guided fuzzing of what reads files of others: runs, recordings and logs; needs `pip install atheris`.
+"""Coverage-guided fuzzing of the readers of runs, recordings and logs; needs `pip install atheris`.
 
     python -m tests.guided [SECONDS]    (one hour)
 
@@ -12,7 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-import atheris  # type: ignore[import-untyped]  # only who runs this installs it
+import atheris  # type: ignore[import-untyped]  # installed only to run this module
 
 with atheris.instrument_imports(include=["poolsize"]):
     from poolsize.analysis.analysis import analyze

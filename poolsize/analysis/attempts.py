@@ -90,8 +90,3 @@ def retried_places(run: Run) -> list[int]:
     verifying = {step_key(step): place for place, step in enumerate(run.steps) if step.rate != run.plan.rate}
     counted = {*curve_places(run.plan, run.steps), *verifying.values()}
     return [place for place in range(len(run.steps)) if place not in counted]
-
-
-def retried_steps(run: Run) -> Sequence[Step]:
-    """Return the failed attempts that were measured again, in the order of the run; they enter no figure."""
-    return at_places(run.steps, retried_places(run))

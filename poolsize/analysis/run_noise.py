@@ -8,6 +8,12 @@ from poolsize.analysis.attempts import valid_steps
 from poolsize.analysis.stats.noise import Noise
 from poolsize.analysis.stats.percentiles import log_series
 from poolsize.runs.run import LATENCIES, QUANTILES, Step
+from poolsize.runs.stored_steps import at_places
+
+MOST_SAMPLED = 1000
+"""So many steps, of all pool sizes together, show the noise; each size has at least FEWEST_SAMPLED of them."""
+FEWEST_SAMPLED = 2
+"""Two repeats of a size show how much its repeats differ."""
 
 Sections = Mapping[str, Mapping[str, Sequence[float]]]
 """The sections of a step: see Step."""
@@ -26,9 +32,12 @@ class RunNoise:
 
     @classmethod
     def of(cls, sizes: Sequence[Sequence[Step]]) -> Self:
-        """Return the noise of a run. sizes: the steps of each pool size; only valid steps count, if there are any."""
+        """Return the noise of a run. sizes: the steps of each pool size; only valid steps count, if there are any.
+
+        Of a long run, evenly spaced steps of each size show it: all steps together take much memory.
+        """
         valid = [valid_steps(steps) for steps in sizes]
-        counted = valid if any(map(len, valid)) else sizes
+        counted = [_sampled(steps, len(sizes)) for steps in (valid if any(map(len, valid)) else sizes)]
         sections = [[step.sections for step in steps if step.sections] for steps in counted]
         return cls(
             Noise.of([[step.corrected() for step in steps] for steps in counted]),
@@ -37,6 +46,12 @@ class RunNoise:
                 for latency in LATENCIES
             },
         )
+
+
+def _sampled(steps: Sequence[Step], sizes: int) -> Sequence[Step]:
+    """Return evenly spaced steps of a size, as many as the size has of MOST_SAMPLED. sizes: number of pool sizes."""
+    most = max(FEWEST_SAMPLED, MOST_SAMPLED // sizes)
+    return at_places(steps, [place * len(steps) // most for place in range(most)]) if len(steps) > most else steps
 
 
 def _log_series(sections: Sequence[Sequence[Sections]], latency: str, quantile: str) -> list[list[tuple[float, ...]]]:

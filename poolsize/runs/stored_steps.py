@@ -17,10 +17,7 @@ def _unchanged(step: Step) -> Step:
 
 
 class StoredSteps(Sequence[Step]):
-    """A sequence of steps, each of which is read from the run's file when it is used.
-
-    An access reads one step, and an iteration reads one after another: the sequence holds no step but the latest.
-    """
+    """A sequence of steps that reads a step from the run's file when the step is used; the latest are in memory."""
 
     def __init__(
         self,
@@ -33,7 +30,7 @@ class StoredSteps(Sequence[Step]):
         """path: of the run's file. offsets: byte at which each step's line begins; these steps are in the file.
 
         read: returns the step on a line. latest: steps after those in the file, in memory. revise: returns a step of
-        the file as it is to be seen.
+        the file with its speed check.
         """
         self.path = path
         self.offsets = offsets
@@ -64,6 +61,7 @@ class StoredSteps(Sequence[Step]):
     @overload
     def __getitem__(self, place: slice) -> "StoredSteps": ...
     def __getitem__(self, place: int | slice) -> "Step | StoredSteps":
+        """Return a step, or the steps of a slice that goes forward."""
         places = range(len(self))[place]
         return self.at(places) if isinstance(places, range) else next(iter(self.at([places])))
 

@@ -14,8 +14,8 @@ MOST_CORRECTED = 2.0
 """A step that failed the check may still be the only step at its size; its correction is a factor up to this."""
 FEWEST_STEPS = 3
 """Fewer steps do not show which speed is usual."""
-MOST_STEPS = 500
-"""So many steps show which speed is usual, and a long run leaves its steps in its file."""
+MOST_SAMPLED = 500
+"""So many steps show which speed is usual: a long run leaves its steps in its file, and reading all takes long."""
 APART = 0.1
 """Two steps show the effect of the run's own load if their busy cores differ by this share of all cores."""
 STEEPEST = -1.0
@@ -124,6 +124,9 @@ def _known_seconds(step: Step) -> list[float]:
 
 
 def _curve(run: Run) -> list[Step]:
-    """Return the steps of the throughput curve; of a long run, MOST_STEPS of them, evenly spaced."""
-    apart = ceil(len(run.steps) / MOST_STEPS) or 1
+    """Return the steps of the throughput curve; of a long run, every second, third ... of them.
+
+    Beyond MOST_SAMPLED steps, more than half as many are returned. Most further steps do not change them.
+    """
+    apart = ceil(len(run.steps) / MOST_SAMPLED) or 1
     return [step for step in run.steps[::apart] if step.rate == run.plan.rate]

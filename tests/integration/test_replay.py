@@ -253,7 +253,7 @@ def test_the_answer_is_good_on_every_recorded_curve() -> None:
 
 @pytest.mark.experiment
 def test_a_long_replay_holds_its_memory() -> None:
-    """A tenth of 100,000 steps, and a tenth of the growth that those may have, with the noise of two processes."""
+    """A tenth of 100,000 steps."""
     done = subprocess.run(
         [sys.executable, "-m", "tests.long_replay", "10000"], cwd=ROOT, capture_output=True, text=True, check=False
     )

@@ -12,8 +12,9 @@ import psutil
 import pytest
 
 from poolsize import analyze, load_run
-from poolsize.analysis.attempts import retried_steps
+from poolsize.analysis.attempts import retried_places
 from poolsize.runs.run import Run
+from poolsize.runs.stored_steps import at_places
 from poolsize.sweep.next_step import remaining
 from poolsize.target.connection import database_url
 from poolsize.target.private_server import private_server
@@ -76,7 +77,11 @@ def test_a_worker_that_is_killed_costs_at_most_its_step(tmp_path: Path) -> None:
     assert_swept(subprocess.CompletedProcess([], sweep.returncode, out, err))
     run = load_run(path)
     assert remaining(run) is None
-    lost = [step for step in retried_steps(run) if "workers" in {check.check for check in step.failed_checks}]
+    lost = [
+        step
+        for step in at_places(run.steps, retried_places(run))
+        if "workers" in {check.check for check in step.failed_checks}
+    ]
     assert len(lost) == 1
     before, after = run.steps[: run.steps.index(lost[0])], run.steps[run.steps.index(lost[0]) + 1 :]
     assert {len(step.workers) for step in before} == {4}
@@ -161,6 +166,10 @@ def test_a_machine_that_vanishes_costs_at_most_its_step(tmp_path: Path) -> None:
     assert_swept(subprocess.CompletedProcess([], sweep.returncode, out, err))
     run = load_run(path)
     assert remaining(run) is None
-    lost = [step for step in retried_steps(run) if "workers" in {check.check for check in step.failed_checks}]
+    lost = [
+        step
+        for step in at_places(run.steps, retried_places(run))
+        if "workers" in {check.check for check in step.failed_checks}
+    ]
     assert len(lost) == 1
     assert {len(step.workers) for step in run.steps[run.steps.index(lost[0]) + 1 :]} == {1}

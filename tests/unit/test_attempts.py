@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from poolsize.analysis.analysis import analyze
-from poolsize.analysis.attempts import retried_steps
+from poolsize.analysis.attempts import retried_places
 from poolsize.analysis.checks import check_step
 from poolsize.runs.check import Check, CheckResult
 from poolsize.runs.plan import PlannedStep
@@ -39,7 +39,7 @@ def test_the_attempt_that_is_not_void_counts_and_the_others_are_kept() -> None:
     one, two, four = WHOLE.steps
     run = replace(WHOLE, steps=(spoiled(one), two, four, one))
     assert curve_of(run) == (two, four, one)
-    assert retried_steps(run) == (spoiled(one),)
+    assert retried_places(run) == [0]
 
 
 def test_a_step_is_given_up_after_three_attempts() -> None:
@@ -47,7 +47,7 @@ def test_a_step_is_given_up_after_three_attempts() -> None:
     run = replace(WHOLE, steps=(spoiled(one), two, four, spoiled(one), spoiled(one)))
     assert sizes(run) == []
     assert curve_of(run) == (two, four, spoiled(one))
-    assert len(retried_steps(run)) == 2
+    assert len(retried_places(run)) == 2
 
 
 def test_a_valid_attempt_counts_before_later_ones_that_are_disqualified() -> None:
