@@ -131,6 +131,7 @@ def test_a_wrong_cpu_time_is_refused(poolsize_here: Command, words: list[str], l
     assert line in done.stderr
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", NETWORKS)
 def test_sizes_that_are_not_determined_are_left_out(name: str) -> None:
     """A saturated load generator hides a database whose CPU time is not known."""
@@ -144,6 +145,7 @@ def test_sizes_that_are_not_determined_are_left_out(name: str) -> None:
     assert application_sizes(network, TOLERANCE) == ()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_a_longer_usage_time_never_needs_fewer_connections(name: str) -> None:
     sizes = example(name).models.application_sizes
@@ -163,6 +165,7 @@ def without_size_1(analysis: Analysis) -> Analysis:
     return analyze(replace(run, setting=replace(run.setting, plan=replace(run.plan, sizes=sizes)), steps=steps))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["insert-mariadb", "insert-mysql"])
 def test_the_sizes_do_not_hang_on_pool_size_1(name: str) -> None:
     """At most by half more or a third fewer, which is less than the ranges; and the ranges overlap."""
@@ -258,6 +261,7 @@ def test_runs_without_a_network_say_why() -> None:
         recommend(no_lone_connection, application=Application(30))
 
 
+@pytest.mark.long
 def test_the_table_is_in_text_report_and_json() -> None:
     analysis = example("oltp_read_write-mysql")
     answer = recommend(analysis)
@@ -273,6 +277,7 @@ def test_the_table_is_in_text_report_and_json() -> None:
     assert asked["application"]["usage_time_ms"] == 10
 
 
+@pytest.mark.long
 def test_the_command_line_takes_a_usage_time(poolsize_here: Command) -> None:
     done = poolsize_here("recommend", "--run", str(EXAMPLES["scan-mariadb"]), "--usage-time", "30ms")
     assert "for a usage time of 30 ms" in done.stdout

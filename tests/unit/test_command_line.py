@@ -62,6 +62,7 @@ def test_the_text_is_the_golden_one(poolsize: Command, name: str, arguments: lis
     assert_golden(f"{name}.txt", poolsize("recommend", *arguments).stdout)
 
 
+@pytest.mark.long
 def test_recommend_from_a_run(poolsize_here: Command, tmp_path: Path) -> None:
     stored(tmp_path / "a.jsonl")
     answer = json.loads(poolsize_here("recommend", "--run", "a.jsonl", "--json").stdout)
@@ -169,6 +170,7 @@ def parameters(notebook: Path) -> dict[str, object]:
     return {name: value for name, value in values.items() if name.isupper()}
 
 
+@pytest.mark.long
 def test_the_notebook_of_a_run_of_yours_names_it_and_shows_nothing_of_the_example(
     poolsize_here: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -214,6 +216,7 @@ def test_what_a_notebook_can_not_show_is_refused_before_it_opens(
     assert not words
 
 
+@pytest.mark.long
 def test_the_notebook_of_several_runs_compares_them(
     poolsize_here: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -41,6 +41,7 @@ def test_a_closed_network_is_found_again(servers: int, service_ms: float, delay_
     assert fitted.throughput(every) == pytest.approx(truth, rel=0.03)
 
 
+@pytest.mark.long
 def test_the_estimators_agree_on_a_plain_curve() -> None:
     answers = estimates(curve(network(8, 2.0, 3.0)))
     assert answers["plateau"].pool_size in range(19, 33)
@@ -71,6 +72,7 @@ def test_an_estimate_that_moves_with_the_range_says_so() -> None:
     assert answers["plateau"].unstable
 
 
+@pytest.mark.long
 @settings(max_examples=500)
 @example([(1, 0.0), (2, 0.0), (152, 5538.0), (385, 14175.0)])
 @given(

@@ -60,6 +60,7 @@ def test_they_show_both_servers_and_a_thread_pool() -> None:
     assert any(setting.server and setting.server.thread_pool for setting in settings)
 
 
+@pytest.mark.long
 def test_the_picture_is_what_is_drawn_of_it_now(tmp_path: Path) -> None:
     save_figure(figure(example("scan-mariadb")), tmp_path / "now.png")
     stored = ROOT / "data/examples/scan-mariadb.png"

@@ -86,6 +86,7 @@ def stranger(tmp_path: Path) -> Iterator[str]:
         os.kill(pid, signal.SIGKILL)
 
 
+@pytest.mark.long
 def test_a_busy_program_is_seen_and_the_own_processes_are_not(stranger: str, tmp_path: Path) -> None:
     own_program = tmp_path / "own-worker"
     own_program.symlink_to(sys.executable)

@@ -208,6 +208,7 @@ def test_a_service_beyond_its_weight_is_named() -> None:
     assert found(plan, Code.FLEET_BEYOND_WEIGHT) == {"service": "jobs", "connections": 52, "by_weight": 25}
 
 
+@pytest.mark.long
 def test_a_fleet_above_the_plateau_is_warned_with_the_loss_of_the_run(poolsize_here: Command) -> None:
     analysis = example("oltp_read_write-mariadb")
     answer = recommend(analysis)
@@ -256,6 +257,7 @@ def test_services_of_one_server_share_by_weight(poolsize_here: Command) -> None:
     assert [pool["connections_in_deploy"] for pool in answer["pools"]] == [5 * 15, 2 * 10]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("basis", [["--cores", "16"], ["--run", str(ROOT / "data/examples/insert-mariadb.jsonl")]])
 def test_recommend_divides_its_answer(poolsize_here: Command, basis: list[str]) -> None:
     answer = json.loads(poolsize_here("recommend", *basis, "--instances", "3", "--processes", "2", "--json").stdout)
@@ -267,6 +269,7 @@ def test_recommend_divides_its_answer(poolsize_here: Command, basis: list[str]) 
     assert f"pool_size={answer['pool_size']}," not in text
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("basis", [["--cores", "4"], ["--run", str(ROOT / "data/examples/insert-mariadb.jsonl")]])
 def test_recommend_holds_the_deadlock_floor_in_each_process(poolsize_here: Command, basis: list[str]) -> None:
     words = ["--instances", "2", "--processes", "4", "--app-threads", "8", "--connections-per-thread", "3", "--json"]

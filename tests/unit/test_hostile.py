@@ -26,6 +26,7 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.long
 @given(place=st.sampled_from(PLACES), value=JSON)
 def test_any_value_in_any_field_is_read_or_refused(place: tuple[int, tuple[str | int, ...]], value: object) -> None:
     line, at = place

@@ -67,6 +67,7 @@ def test_each_has_its_share_and_its_times(analysis: Analysis) -> None:
     assert kinds["buy"]["total_ms"]["p95"] == pytest.approx(9, rel=0.001)
 
 
+@pytest.mark.long
 def test_text_and_report_show_them_only_where_there_are_several(analysis: Analysis) -> None:
     answer = recommend(analysis)
     one_kind = analyze(RUN)

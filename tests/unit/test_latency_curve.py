@@ -71,6 +71,7 @@ def test_an_answer_within_a_limit_truly_keeps_it_as_often_as_promised(network: N
     assert answers >= RUNS  # an answer is not bought by giving none
 
 
+@pytest.mark.long
 def test_a_probability_rises_with_the_limit_and_two_limits_are_no_likelier_than_one() -> None:
     curve = analyses(SLOWS_DOWN)[0].latency_curve
     rising = np.array([curve.probability({"p95": limit_ms}) for limit_ms in (300, 400, 430, 460, 500, 1500)])

@@ -80,6 +80,7 @@ def curve(name: str, fewer: int) -> tuple[list[int], Vector, Vector]:
     return sizes[:number], np.array(rates[:number]), np.array(errors[:number])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("fewer", [0, 1])
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_a_billionth_does_not_change_the_fit(name: str, fewer: int) -> None:
@@ -102,6 +103,7 @@ def cost(network: FittedNetwork, rates: Vector, errors: Vector, sizes: list[int]
     return 0.5 * float((deviations**2).sum() + np.square(further).sum())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "fewer"), [("insert-mysql", 1), ("insert-mariadb", 0), ("scan-mysql", 0)])
 def test_no_random_start_leads_to_a_better_fit(name: str, fewer: int) -> None:
     """SciPy's solver, from random points with every number of servers."""
@@ -128,6 +130,7 @@ def test_no_random_start_leads_to_a_better_fit(name: str, fewer: int) -> None:
             assert least <= other.cost + 0.02
 
 
+@pytest.mark.long
 @of_hypothesis(max_examples=60)
 @given(
     st.integers(1, 40),

@@ -32,6 +32,7 @@ def longer(run: Run, planned: PlannedStep, speed: str, result: str) -> Run:
     return with_step(run, replace(step, checks=CHECKS[result]))
 
 
+@pytest.mark.long
 @given(outcomes=outcomes, repeats=st.integers(1, 3), attempts=st.integers(1, 4))
 @example(outcomes=[SLOW, USUAL, USUAL, USUAL, USUAL, UNKNOWN], repeats=2, attempts=3)
 def test_each_decision_is_that_of_the_whole_run(outcomes: list[tuple[str, str]], repeats: int, attempts: int) -> None:

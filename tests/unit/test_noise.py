@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.signal import lfilter
 
+from poolsize.analysis import run_noise
 from poolsize.analysis.analysis import analyze
 from poolsize.analysis.run_noise import RunNoise
 from poolsize.analysis.stats.confidence import mean_interval
@@ -53,6 +54,7 @@ def test_repeats_show_the_noise_between_steps(correlation: float, between: float
     assert 0.92 <= coverage(15, correlation, repeats=3, between=between) <= 0.98
 
 
+@pytest.mark.long
 def test_the_summaries_of_a_run_learn_from_all_its_steps() -> None:
     """Eight steps of 8 s: alone they hold the truth in 83 of 100 where seconds resemble each other this much."""
     random = np.random.default_rng(5)
@@ -73,9 +75,10 @@ def test_equal_logarithms_show_no_correlation(length: int) -> None:
     assert (series_fit((0.1,) * length).log_likelihood == 0).all()
 
 
-def test_a_part_of_the_steps_shows_the_noise_of_a_long_run() -> None:
+def test_a_part_of_the_steps_shows_the_noise_of_a_long_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_noise, "MOST_SAMPLED", 400)
     random = np.random.default_rng(6)
-    series = autocorrelated(random, 10, 0.5, repeats=3000) + 30 * random.standard_normal((3000, 1))
+    series = autocorrelated(random, 10, 0.5, repeats=800) + 30 * random.standard_normal((800, 1))
     steps = [[a_step(size, row.astype(int).tolist()) for row in series[size::2]] for size in (0, 1)]
     learnt, whole = RunNoise.of(steps).throughput, Noise.of([series[size::2].tolist() for size in (0, 1)])
     assert learnt.weights @ CORRELATIONS == pytest.approx(whole.weights @ CORRELATIONS, abs=0.05)

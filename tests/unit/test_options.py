@@ -59,6 +59,7 @@ def test_the_command_has_every_option_under_its_fields_name(name: str) -> None:
     assert getattr(parameter, "help", None) == option.usage
 
 
+@pytest.mark.long
 def test_locust_has_every_option_that_it_should() -> None:
     """In a process of its own, for Locust patches the standard library."""
     program = (
@@ -75,6 +76,7 @@ def test_locust_has_every_option_that_it_should() -> None:
         assert actions.get(option.flag) == expected
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", OPTIONS)
 @given(data=st.data())
 def test_a_value_is_read_again_as_it_was_written(name: str, data: st.DataObject) -> None:
@@ -142,6 +144,7 @@ def literals(path: Path) -> Iterator[str]:
             yield node.value
 
 
+@pytest.mark.long
 def test_only_the_command_line_and_what_is_shown_name_flags() -> None:
     package = ROOT / "poolsize"
     for path in package.rglob("*.py"):

@@ -78,6 +78,7 @@ def uneven(random: np.random.Generator, repeats: int) -> list[Pair]:
     ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("repeats", [1, 3])
 def test_equal_servers_whose_noise_differs_by_size_are_not_different(repeats: int) -> None:
     random = np.random.default_rng(5)

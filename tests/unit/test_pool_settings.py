@@ -243,6 +243,7 @@ def test_the_reason_for_another_size_is_the_true_one(poolsize_here: Command, wor
     assert why in first["why"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("words", [["config", "--for", "hikaricp"], ["config", "--check", "a.properties"], ["fleet"]])
 def test_a_doubt_about_the_measured_size_is_printed(poolsize_here: Command, tmp_path: Path, words: list[str]) -> None:
     (tmp_path / "a.properties").write_text("maximumPoolSize=8\nminimumIdle=8\njdbcUrl=jdbc:mysql://db/\n")

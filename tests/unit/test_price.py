@@ -208,6 +208,7 @@ def test_an_answer_at_the_lower_end_sends_the_sweep_below_it() -> None:
     assert "--pool-sizes 1,2,4" in warning_sentences(answer.findings)[0]
 
 
+@pytest.mark.long
 def test_the_plateau_is_one_and_the_same_everywhere() -> None:
     for curve in ({1: 100, 2: 200, 4: 390, 8: 400}, {1: 100, 2: 200, 4: 372, 8: 400, 16: 395}):
         analysis = analyze(a_run(curve))

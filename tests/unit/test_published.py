@@ -43,6 +43,7 @@ def test_every_published_curve_was_looked_at() -> None:
     assert SEEN.keys() == published_curves().keys()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", SEEN)
 def test_the_answer_is_a_person_s(name: str) -> None:
     curve = published_curves()[name]

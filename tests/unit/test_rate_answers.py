@@ -117,6 +117,7 @@ def test_runs_without_busy_connections_have_the_utilisation_of_their_usage_times
     assert analyze(a_run({1: 100, 2: 200})).at(2).utilisation is None
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("limit_ms", "outcome"),
     [
@@ -139,6 +140,7 @@ def test_the_report_names_the_limit_and_its_outcome(limit_ms: float, outcome: st
     assert "Latency limit" not in report_markdown(closed_analysis, recommend(closed_analysis))
 
 
+@pytest.mark.long
 def test_the_table_has_the_utilisation_at_a_rate_only() -> None:
     at_rate, closed = analyze(at_a_rate(P95_MS)), analyze(a_run({1: 100, 2: 200, 4: 390, 8: 400}))
     for text in (analysis_text(at_rate), report_markdown(at_rate, recommend(at_rate))):

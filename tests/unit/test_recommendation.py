@@ -141,6 +141,7 @@ def disturbed(run: Run, number: int) -> Run:
     return replace(run, setting=replace(run.setting, plan=plan), steps=(*[spoiled] * number, *run.steps))
 
 
+@pytest.mark.long
 def test_mostly_spoiled_steps_stand_before_the_number() -> None:
     run = a_run({1: 100, 2: 200, 4: 390, 8: 400})
     text = recommendation_text(recommend(analyze(disturbed(run, 5))))

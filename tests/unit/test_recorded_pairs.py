@@ -55,12 +55,14 @@ def significant(comparisons: Sequence[Sequence[Pair]]) -> tuple[float, float]:
     )
 
 
+@pytest.mark.long
 def test_two_steps_of_a_recording_differ_significantly_on_average_in_5_of_100(recordings: list[Recording]) -> None:
     random = np.random.default_rng(1)
     apart = [equal_pairs(recording, random, 1, interleaved=False) for recording in recordings for _ in range(8)]
     assert significant(apart)[0] <= 0.06
 
 
+@pytest.mark.long
 def test_repeats_show_sizes_at_which_the_recording_changes_its_state(recordings: list[Recording]) -> None:
     random = np.random.default_rng(2)
     apart = [equal_pairs(recording, random, 3, interleaved=False) for recording in recordings for _ in range(8)]

@@ -28,6 +28,7 @@ def stored(path: Path, users: int = 64) -> Path:
     return path
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

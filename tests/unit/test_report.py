@@ -64,6 +64,7 @@ def _page(analysis: Analysis) -> tuple[str, Page]:
     return text, Page(text)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_the_texts_are_the_golden_ones(name: str) -> None:
     analysis = example(name)
@@ -71,6 +72,7 @@ def test_the_texts_are_the_golden_ones(name: str) -> None:
     assert_golden(f"analyze-{name}.txt", analysis_text(analysis) + "\n")
 
 
+@pytest.mark.long
 def test_nothing_in_the_page_lies_outside_of_it() -> None:
     text, page = page_of_example("oltp_read_write-mariadb")
     addresses = [value for _, attributes in page.tags for name, value in attributes.items() if name in {"src", "href"}]
@@ -89,6 +91,7 @@ def test_every_picture_has_words_with_figures() -> None:
     assert all(re.search(r"\d", alt) and len(alt) > 60 for alt in texts)
 
 
+@pytest.mark.long
 def test_the_answer_comes_before_everything_else() -> None:
     _, page = page_of_example("scan-mariadb")
     words = page.text[page.text.index("How many connections should") :]
@@ -99,6 +102,7 @@ def test_the_answer_comes_before_everything_else() -> None:
     assert order == sorted(order)
 
 
+@pytest.mark.long
 def test_a_failed_check_is_as_plain_as_the_result() -> None:
     run = a_run({1: 100, 2: 200, 4: 390, 8: 400})
     starved = replace(run.steps[1], gap_ms=500.0)
@@ -114,6 +118,7 @@ def test_a_failed_check_is_as_plain_as_the_result() -> None:
     assert "the measured times account for" in " ".join(recommendation_text(recommend(analysis)).split())
 
 
+@pytest.mark.long
 def test_where_no_size_can_be_given_it_says_so_first() -> None:
     run = a_run({1: 100, 2: 200, 4: 390, 8: 400}, users=1)
     _, page = page_of(run)
@@ -121,6 +126,7 @@ def test_where_no_size_can_be_given_it_says_so_first() -> None:
     assert "create_engine" not in page.text
 
 
+@pytest.mark.long
 def test_a_replay_has_a_report_of_what_it_knows() -> None:
     text, page = page_of(recorded_run(published_curves()["cisco"].recording, "cisco", 8))
     assert len([tag for tag, _ in page.tags if tag == "img"]) == 2  # no percentile is known, and no wait
@@ -129,6 +135,7 @@ def test_a_replay_has_a_report_of_what_it_knows() -> None:
     assert len(text) < 5e6
 
 
+@pytest.mark.long
 def test_at_a_fixed_rate_nothing_is_said_of_a_curve() -> None:
     run = a_run({1: 90, 2: 100, 4: 100})
     steps = tuple(replace(step, rate=100.0, backlog=(0,) * 11, busy=(0.9,) * 11) for step in run.steps)
@@ -141,6 +148,7 @@ def test_at_a_fixed_rate_nothing_is_said_of_a_curve() -> None:
     assert "arrivals, at the pool size 1" in page.text
 
 
+@pytest.mark.long
 def test_under_a_latency_limit_both_sizes_are_told() -> None:
     analysis = example("oltp_read_write-mariadb")
     answer = recommend(analysis, LatencyLimits(max_p95_ms=165))
@@ -154,6 +162,7 @@ def test_under_a_latency_limit_both_sizes_are_told() -> None:
     assert f"answer {answer.pool_size}" in alt
 
 
+@pytest.mark.long
 def test_a_verification_that_failed_is_told_with_the_checks() -> None:
     run = a_run({1: 100, 2: 200, 4: 390, 8: 400})
     late = replace(a_step(4, [200] * 10), rate=320.0)
@@ -164,6 +173,7 @@ def test_a_verification_that_failed_is_told_with_the_checks() -> None:
     assert "Every step that counts passed" not in page.text
 
 
+@pytest.mark.long
 def test_text_of_the_run_can_not_break_the_page() -> None:
     run = load_run(EXAMPLES["scan-mariadb"])
     plan = replace(run.plan, workload="<script>alert(1)</script>")
@@ -194,6 +204,7 @@ def test_what_was_asked_for_besides_is_repeated_too() -> None:
     assert "--url mysql://USER@127.0.0.1:3307/" in repeat_command(replace(run, setting=named))
 
 
+@pytest.mark.long
 def test_another_pool_and_a_schema_of_the_users_are_named() -> None:
     run = a_run({1: 100, 2: 200})
     plan = replace(run.plan, pool=PoolKind.SQLALCHEMY)
@@ -206,6 +217,7 @@ def test_another_pool_and_a_schema_of_the_users_are_named() -> None:
     assert "own pool" not in page_of(run)[1].text
 
 
+@pytest.mark.long
 def test_the_command_writes_it(poolsize_here: Command, tmp_path: Path) -> None:
     example = str(EXAMPLES["scan-mariadb"])
     done = poolsize_here("report", example, "--output", "a.html", "--current", "16")
@@ -229,6 +241,7 @@ def test_an_incomplete_run_has_no_report(poolsize_here: Command, tmp_path: Path)
     assert not (tmp_path / "a.html").exists()
 
 
+@pytest.mark.long
 def test_a_name_with_a_tag_is_text_in_both_reports() -> None:
     run = a_run({1: 100, 2: 200, 4: 205, 8: 206})
     plan = replace(run.setting.plan, workload="<script>alert(1)</script>")

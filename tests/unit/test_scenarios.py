@@ -127,6 +127,7 @@ def test_two_servers_are_compared_claim_by_claim() -> None:
     assert "Published ratio of throughput, 512 to 64 connections, a thread per connection: 0.934 (MariaDB)" in text
 
 
+@pytest.mark.long
 def test_two_servers_of_other_versions_are_named() -> None:
     runs = [example(f"insert-{server}") for server in ("mariadb", "mysql")]
     result = agreement(read_scenario("upgrade"), runs)
@@ -237,6 +238,7 @@ def limited_run(limit_ms: float, share: float) -> Run:
     return replace(run, setting=replace(run.setting, plan=plan), steps=steps)
 
 
+@pytest.mark.long
 def test_the_timeouts_of_an_exhausted_pool_follow_from_the_usage_times() -> None:
     """8 users and 1 connection, 20 ms of usage: of the 7 who wait, a limit of 40 ms serves 2; the others time out."""
     network = Network(users=8, cores=2, client_ms=0.5, cpu_ms=20.0, slowdown=0.0)

@@ -92,6 +92,7 @@ def test_the_answer_is_near_the_truth_from_any_start(curve: Curve) -> None:
         assert size <= 1.4 * truth
 
 
+@pytest.mark.long
 def test_one_noisy_dip_or_peak_does_not_fool_it() -> None:
     """Whichever step it is that loses or gains a third."""
     for order in range(8):

@@ -241,12 +241,14 @@ def test_preemption_does_not_change_the_speed(core: int) -> None:
     assert median(crowded) > 0.75 * median(alone)
 
 
+@pytest.mark.long
 def test_the_probe_takes_less_than_a_percent_of_one_core(core: int) -> None:
     before = time.process_time()
     measured(core, 2.0)
     assert time.process_time() - before < 2.0 * 0.02  # start and end of the thread included
 
 
+@pytest.mark.long
 def test_a_comparison_names_the_speed_that_differs_and_no_other() -> None:
     first, slower = (at_speeds(a_run(dict.fromkeys((1, 2, 4, 8), 100)), speed) for speed in (100.0, 90.0))
     comparison = compare({"first": analyze(first), "slower": analyze(slower)})

@@ -61,6 +61,7 @@ except WorkFailed as error:
 """
 
 
+@pytest.mark.long
 def test_a_header_that_the_disk_does_not_take_leaves_no_file(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     words = [sys.executable, "-c", HEADER_ON_A_FULL_DISK, str(path)]

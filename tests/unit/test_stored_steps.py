@@ -33,6 +33,7 @@ OLDER = sorted((ROOT / "tests" / "data").glob("*.jsonl"))
 FEW = 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("path", [*EXAMPLES, *OLDER], ids=lambda path: path.stem)
 def test_steps_in_the_file_give_the_answer_of_steps_in_memory(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     in_memory = load_run(path)

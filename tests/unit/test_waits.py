@@ -116,6 +116,7 @@ def simulate(pool: int, users: int, think_ms: float, timeout_ms: float) -> Simul
     return Simulated(done / counted_ms, timeouts / counted_ms, np.array(waits))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("pool", "users", "think_ms", "timeout_ms"),
     [

@@ -41,6 +41,7 @@ def test_a_file_has_no_width(monkeypatch: pytest.MonkeyPatch) -> None:
     assert terminal_width() is None
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("terminal", [40, 60, 80, 120], indirect=True)
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_no_table_and_no_bullet_is_wider_than_the_terminal(terminal: int, name: str) -> None:

@@ -19,6 +19,7 @@ def test_a_stall_counts_as_the_timers_that_should_have_fired_in_it() -> None:
     assert late_ms([]) == 0
 
 
+@pytest.mark.long
 def test_a_worker_sees_that_its_loop_stalled() -> None:
     """A quarter of a second in two, in which no greenlet runs: twelve timers of a hundred."""
     cost = WorkerCost()
@@ -31,6 +32,7 @@ def test_a_worker_sees_that_its_loop_stalled() -> None:
     assert cost.over(0, 1).loop_lag_ms > 150
 
 
+@pytest.mark.long
 def test_the_speed_probe_is_no_cost_of_the_worker(monkeypatch: pytest.MonkeyPatch) -> None:
     """In a single process, master and worker are the same; the probe's thread works all the time here."""
     monkeypatch.setattr(speed_probe, "PAUSE_SECONDS", 0.0)

@@ -88,6 +88,7 @@ def short(_cursor: Any) -> None:
     gevent.sleep(0.001)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("share", [CLOSED, OPEN])
 def test_users_take_part_from_the_beginning_to_the_end_of_each_step(share: WorkerShare) -> None:
     worker = Worker(short)
@@ -132,6 +133,7 @@ def test_with_sqlalchemys_pool_other_greenlets_run_between_two_transactions(shar
     gevent.killall([*worker.users, greenlet])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("share", "unserved"), [(CLOSED, [2, 0]), (OPEN, [0, 0])])
 def test_users_of_a_closed_loop_are_unserved_until_their_first_transaction_ends(
     share: WorkerShare, unserved: list[int]
@@ -173,6 +175,7 @@ def test_a_failing_transaction_ends_the_step_and_is_reported() -> None:
     gevent.killall(worker.users)
 
 
+@pytest.mark.long
 def test_a_worker_without_connections_keeps_its_users_at_the_gate() -> None:
     worker = Worker(short)
     with worker.step(NOTHING) as step:
@@ -191,6 +194,7 @@ def test_a_step_that_never_began_can_be_closed() -> None:
     gevent.killall(worker.users)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("share", [CLOSED, OPEN])
 def test_weighted_tasks_are_kinds_that_add_up(share: WorkerShare) -> None:
     def browse(_cursor: Any) -> None:
@@ -215,6 +219,7 @@ def test_weighted_tasks_are_kinds_that_add_up(share: WorkerShare) -> None:
     gevent.killall(worker.users)
 
 
+@pytest.mark.long
 def test_the_pause_of_a_user_is_in_its_gap_and_the_end_of_the_step_interrupts_a_long_one() -> None:
     worker = Worker(short, pause=lambda: 0.05)
     with worker.step(CLOSED) as step:
