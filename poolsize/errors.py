@@ -9,6 +9,10 @@ class PoolsizeError(Exception):
 
     exit_code = 1
 
+    def __str__(self) -> str:
+        """Return the message in one line: a part of it may be the longer text of a library's or a workload's error."""
+        return " ".join(line.strip() for line in super().__str__().splitlines())
+
 
 class WorkFailed(PoolsizeError):
     """Valid input, but the work failed: the server went away, for example, or a run is incomplete."""

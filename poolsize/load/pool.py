@@ -12,7 +12,7 @@ from poolsize.errors import WorkFailed
 from poolsize.load.fair_queue import FairQueuePool
 from poolsize.load.worker_connection import worker_connection
 from poolsize.runs.plan import PoolKind
-from poolsize.target.connection import ServerGone, is_server_gone
+from poolsize.target.connection import ServerGone, error_kind, is_server_gone
 from poolsize.target.encryption import connect_arguments
 
 
@@ -70,14 +70,16 @@ def _id(connection: Any) -> int:
 
 def _open_all(engine: Engine, size: int) -> None:
     connections: list[PoolProxiedConnection] = []
-    failure = None
+    failure: BaseException | None = None
     try:
         connections.extend(engine.raw_connection() for _ in range(size))
     except (pymysql.MySQLError, DBAPIError) as error:
-        failure = error
+        failure = getattr(error, "orig", error)  # SQLAlchemy's own text has further lines
     for connection in connections:
         connection.close()
     if failure is not None:
         engine.dispose()
-        kind = ServerGone if is_server_gone(getattr(failure, "orig", failure)) else WorkFailed
-        raise kind(f"the server gave {len(connections)} of {size} connections: {failure}")
+        kind = ServerGone if is_server_gone(failure) else WorkFailed
+        raise kind(
+            f"the server gave {len(connections)} of {size} connections ({error_kind(failure)}): {failure.args[-1]}"
+        )

@@ -24,7 +24,6 @@ ACCEPTED = ("mysql", "mariadb", "mysql+pymysql", "mariadb+pymysql")
 SESSION_SETTINGS = "SET SESSION wait_timeout = 604800, lock_wait_timeout = 30"
 """poolsize's own connections are idle during steps, and must not wait long for locks of another transaction."""
 ACCESS_DENIED = {1044, 1045, 1698}
-CANNOT_CONNECT = {1053, 2002, 2003, 2013}
 TOO_MANY = {1040, 1203}
 HANDSHAKE_SECONDS = 20
 """The longest time until a server that accepts a connection says something."""
@@ -38,6 +37,7 @@ ERROR_KINDS = {
     2006: "server_gone",
     2013: "server_gone",
 }
+CANNOT_CONNECT = {CR.CR_CONNECTION_ERROR} | {number for number, kind in ERROR_KINDS.items() if kind == "server_gone"}
 DENIED = (
     ER.DBACCESS_DENIED_ERROR,
     ER.ACCESS_DENIED_ERROR,
@@ -166,7 +166,11 @@ def is_server_gone(error: BaseException) -> bool:
 
 
 def error_kind(error: BaseException) -> str:
-    """Return the kind of a failed transaction's error: "deadlock", "server_gone", "mysql_1146_no_such_table", ..."""
+    """Return the kind of a failed transaction's error: "deadlock", "server_gone", "mysql_1146_no_such_table", ...
+
+    The error is PyMySQL's, or SQLAlchemy's, which holds PyMySQL's.
+    """
+    error = getattr(error, "orig", None) or error
     number = error.args[0] if error.args and isinstance(error.args[0], int) else None
     if number is None:
         return type(error).__name__
@@ -190,7 +194,7 @@ def _refused(url: URL, error: pymysql.MySQLError) -> BadInput:
             f"`url`: the certificate of {url.host} can't be verified ({cause.verify_message}): `ssl_ca` names its "
             "authority's file, and with `ssl_mode` verify-ca the host's name does not count"
         )
-    if isinstance(cause, ssl.SSLError):
+    if isinstance(cause, ssl.SSLError) and not isinstance(cause, ssl.SSLEOFError):
         return BadInput(f"`url`: {url.host} and this machine found no common encryption ({cause.reason or cause})")
     if number == CR.CR_SSL_CONNECTION_ERROR:
         return BadInput(

@@ -1,6 +1,7 @@
 """Servers, accounts and machines that change in the middle of a sweep: finished steps stay, and a line says why."""
 
 import os
+import socket
 import subprocess
 import sys
 import time
@@ -13,12 +14,15 @@ from typing import Any
 
 import psutil
 import pytest
+from pymysql.connections import Connection
+from sqlalchemy import URL
 
 from poolsize import load_run
 from poolsize.errors import BadInput
+from poolsize.load.pool import open_pool
 from poolsize.sweep.next_step import remaining
 from poolsize.target import private_server as servers
-from poolsize.target.connection import connect, database_url
+from poolsize.target.connection import NoAnswer, ServerGone, connect, database_url
 from poolsize.target.private_server import PrivateServer, private_server
 from tests.conftest import FLAVORS, ROOT, Command, assert_swept, measured, mysqld
 
@@ -52,14 +56,16 @@ class RestartedServer:
     """A server of the test's own that goes away and comes back, at the same port with the same data."""
 
     command: list[str]
+    environment: dict[str, str]
     url: str
     process: "subprocess.Popen[bytes] | None" = None
 
     def start(self, *options: str) -> None:
         """Start, and return once it answers."""
         self.process = subprocess.Popen(
-            [*self.command, *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
-        )
+            [*self.command, *options], env=self.environment, start_new_session=True,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
         assert_soon(lambda: answers(self.url))
 
     def kill(self) -> None:
@@ -87,9 +93,12 @@ def restarted_server(request: pytest.FixtureRequest) -> Iterator[RestartedServer
             "GRANT ALL ON poolsize.* TO loader@'127.0.0.1';\n"
         )
         installer = servers._installer(program) if mariadb else None
-        subprocess.run(servers._install_command(program, installer, folder), check=True, capture_output=True)
+        # MariaDB removes temporary tables from its temporary folder as it starts, also those of another running server.
+        environment = os.environ | {"TMPDIR": name}
+        install = servers._install_command(program, installer, folder)
+        subprocess.run(install, env=environment, check=True, capture_output=True)
         command = servers._command(program, servers._settings(folder, port, 100, mariadb=mariadb))
-        server = RestartedServer(command, f"mysql://loader:not-a-secret@127.0.0.1:{port}/")
+        server = RestartedServer(command, environment, f"mysql://loader:not-a-secret@127.0.0.1:{port}/")
         server.start()
         try:
             yield server
@@ -126,7 +135,7 @@ def assert_ended(sweep: "subprocess.Popen[str]", run: Path, *causes: str) -> Non
     _, errors = sweep.communicate(timeout=60)
     assert sweep.returncode == 1, errors
     (line,) = [line for line in errors.splitlines() if line.startswith("poolsize: error:")]
-    assert any(cause in line for cause in causes)
+    assert any(cause in line for cause in causes), line
     assert "the measured steps are kept: poolsize sweep --resume a.jsonl" in line
     assert load_run(run, torn_end=True).steps
 
@@ -214,6 +223,46 @@ def test_a_server_that_stays_away_ends_the_sweep(restarted_server: RestartedServ
     with sweeping(restarted_server, tmp_path, "--wait-for-server", "2s") as sweep:
         restarted_server.kill()
         assert_ended(sweep, tmp_path / "a.jsonl", "and did not come back within 2 s (--wait-for-server)")
+
+
+def cut(connection: Any) -> None:
+    connection._sock.shutdown(socket.SHUT_RDWR)
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before its packet", "after its packet"])
+@pytest.mark.parametrize(
+    ("opens", "gone"),
+    [(connect, NoAnswer), (lambda url: open_pool(url, "mysql", 2, 5), ServerGone)],
+    ids=["a connection", "a pool"],
+)
+def test_a_server_that_dies_while_a_connection_opens_is_gone(
+    server: PrivateServer,
+    monkeypatch: pytest.MonkeyPatch,
+    opens: Callable[[URL], object],
+    gone: type[Exception],
+    after: bool,
+) -> None:
+    """Whichever packet of the server is the last, the sweep waits for it; the account counts as accepted."""
+    read = Connection._read_packet
+    packets = last = 0
+
+    def read_until_cut(connection: Any, *arguments: Any) -> Any:
+        nonlocal packets
+        packets += 1
+        if packets != last:
+            return read(connection, *arguments)
+        if not after:
+            cut(connection)
+        packet = read(connection, *arguments)
+        cut(connection)
+        return packet
+
+    monkeypatch.setattr(Connection, "_read_packet", read_until_cut)
+    while last < 3:  # the greeting, the acceptance of the account, and the answer to a setting
+        packets, last = 0, last + 1
+        with pytest.raises(gone) as error:
+            opens(database_url(server.url))
+        assert "\n" not in str(error.value)
 
 
 def test_another_server_that_answers_ends_the_sweep(restarted_server: RestartedServer, tmp_path: Path) -> None:

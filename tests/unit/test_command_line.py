@@ -44,6 +44,12 @@ def test_the_deadlock_floor_is_named(poolsize: Command) -> None:
     assert "deadlock floor = 10" in done.stdout
 
 
+def test_an_error_is_one_line_however_long_its_cause_explains_itself() -> None:
+    assert str(BadInput("no table\n  (Background on this error at: https://sqlalche.me/e/20/e3q8)\n; way out")) == (
+        "no table (Background on this error at: https://sqlalche.me/e/20/e3q8) ; way out"
+    )
+
+
 def test_without_cores_it_says_what_it_assumed(poolsize: Command) -> None:
     done = poolsize("recommend")
     assert done.returncode == 0

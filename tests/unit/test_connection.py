@@ -6,6 +6,7 @@ from pathlib import Path
 import pymysql
 import pytest
 from pymysql.connections import Connection
+from sqlalchemy.exc import OperationalError
 
 from poolsize.errors import BadInput
 from poolsize.facts.ssl_mode import SslMode
@@ -26,6 +27,7 @@ from poolsize.target.shared_tls import SharedTlsConnection
         (pymysql.err.OperationalError(2013, "Lost connection"), "server_gone"),
         (pymysql.err.OperationalError(4999, "no known number"), "mysql_4999"),
         (pymysql.err.InterfaceError("(0, '')"), "InterfaceError"),
+        (OperationalError("SELECT 1", {}, pymysql.err.OperationalError(2013, "Lost connection")), "server_gone"),
         (KeyError("id"), "KeyError"),
     ],
 )
