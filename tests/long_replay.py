@@ -21,12 +21,13 @@ MOST_GROWTH_MB = {10_000: 15.0, 100_000: 30.0}
 
 def main(steps: int) -> int:
     """Replay both, print the growth, and return 1 where it is too much."""
+    most_growth_mb = MOST_GROWTH_MB[steps]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         _write_curve(folder / "curve.csv")
         short, long = (_peak_mb(folder, number) for number in (SHORT_STEPS, steps))
     print(f"{SHORT_STEPS:,} steps: {short:.1f} MB, {steps:,} steps: {long:.1f} MB, {long - short:+.1f} MB")
-    return int(long - short > MOST_GROWTH_MB[steps])
+    return int(long - short > most_growth_mb)
 
 
 def _write_curve(path: Path) -> None:

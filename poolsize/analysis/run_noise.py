@@ -11,7 +11,7 @@ from poolsize.runs.run import LATENCIES, QUANTILES, Step
 from poolsize.runs.stored_steps import at_places
 
 MOST_SAMPLED = 1000
-"""So many steps, of all pool sizes together, show the noise; each size has at least FEWEST_SAMPLED of them."""
+"""At most so many steps, of all pool sizes together, show the noise, and FEWEST_SAMPLED of each size that has them."""
 FEWEST_SAMPLED = 2
 """Two repeats of a size show how much its repeats differ."""
 
@@ -34,10 +34,12 @@ class RunNoise:
     def of(cls, sizes: Sequence[Sequence[Step]]) -> Self:
         """Return the noise of a run. sizes: the steps of each pool size; only valid steps count, if there are any.
 
-        Of a long run, evenly spaced steps of each size show it: all steps together take much memory.
+        In a long run, evenly spaced steps of each size show the noise: all steps together take much memory.
         """
         valid = [valid_steps(steps) for steps in sizes]
-        counted = [_sampled(steps, len(sizes)) for steps in (valid if any(map(len, valid)) else sizes)]
+        counted = valid if any(map(len, valid)) else sizes
+        if sum(map(len, counted)) > MOST_SAMPLED:
+            counted = [_sampled(steps, len(sizes)) for steps in counted]
         sections = [[step.sections for step in steps if step.sections] for steps in counted]
         return cls(
             Noise.of([[step.corrected() for step in steps] for steps in counted]),
@@ -49,7 +51,7 @@ class RunNoise:
 
 
 def _sampled(steps: Sequence[Step], sizes: int) -> Sequence[Step]:
-    """Return evenly spaced steps of a size, as many as the size has of MOST_SAMPLED. sizes: number of pool sizes."""
+    """Return evenly spaced steps of a size, at most its part of MOST_SAMPLED. sizes: number of pool sizes."""
     most = max(FEWEST_SAMPLED, MOST_SAMPLED // sizes)
     return at_places(steps, [place * len(steps) // most for place in range(most)]) if len(steps) > most else steps
 

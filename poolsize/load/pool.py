@@ -74,7 +74,7 @@ def _open_all(engine: Engine, size: int) -> None:
     try:
         connections.extend(engine.raw_connection() for _ in range(size))
     except (pymysql.MySQLError, DBAPIError) as error:
-        failure = getattr(error, "orig", error)  # SQLAlchemy's own text has further lines
+        failure = getattr(error, "orig", None) or error  # SQLAlchemy's own text has further lines
     for connection in connections:
         connection.close()
     if failure is not None:

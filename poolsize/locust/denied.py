@@ -13,7 +13,7 @@ def raise_denied(step: Step) -> None:
     failed = {kind: sum(seconds) for kind, seconds in step.errors.items()}
     refused = {kind: number for kind, number in failed.items() if is_denied(kind)}
     if 2 * sum(refused.values()) > sum(failed.values()):
-        kind = max(refused, key=lambda kind: refused[kind])
+        kind = max(refused, key=refused.__getitem__)
         raise WorkFailed(
             f"the server refuses the workload's statements ({kind}): give the account its privileges again, or let the "
             "server be written to"

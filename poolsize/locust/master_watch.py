@@ -8,7 +8,7 @@ from locust import runners
 from locust.runners import WorkerRunner
 
 LOOK_SECONDS = 1
-"""Seconds between two looks whether the master lives."""
+"""Seconds between two checks that the master lives."""
 NEVER_SECONDS = 10**9
 
 logger = logging.getLogger("poolsize")

@@ -8,9 +8,10 @@ from poolsize.errors import BadInput
 
 SEARCH_STEP_SECONDS, SEARCH_WARM_UP_SECONDS = 8, 2
 """Defaults of a search, in seconds. Between-step noise exceeds within-step noise, so many short steps tell more."""
-MOST_USERS, MOST_REPEATS, MOST_STEPS = 1_000_000, 1_000, 1_000_000
-MOST_STEP_SECONDS, MOST_THINK_TIME_MS = 7_200, 86_400_000
-"""Larger numbers of users, of repeats, of seconds in a step, or of steps are typing errors."""
+MOST_USERS, MOST_REPEATS, MOST_STEPS, MOST_THINK_TIME_MS = 1_000_000, 1_000, 1_000_000, 86_400_000
+"""Larger numbers of users, of repeats or of steps, and longer pauses, are typing errors."""
+MOST_STEP_SECONDS = 7_200
+"""A longer step might not fit into a line of a run's file."""
 LONGEST = 4
 """The counted time of a step that is not steady or precise enough may grow to this multiple of its planned length."""
 

@@ -10,6 +10,8 @@ from poolsize.runs.run import Step
 
 MOST_IN_MEMORY = 1000
 """With more steps than this, a run leaves its steps in its file."""
+MOST_BYTES_IN_MEMORY = 2**25
+"""A run whose file is longer than this when it is read leaves its steps there, however few they are."""
 
 
 def _unchanged(step: Step) -> Step:

@@ -15,7 +15,7 @@ MOST_CORRECTED = 2.0
 FEWEST_STEPS = 3
 """Fewer steps do not show which speed is usual."""
 MOST_SAMPLED = 500
-"""So many steps show which speed is usual: a long run leaves its steps in its file, and reading all takes long."""
+"""At most so many steps of a run show which speed is usual: reading all steps of a long run takes long."""
 APART = 0.1
 """Two steps show the effect of the run's own load if their busy cores differ by this share of all cores."""
 STEEPEST = -1.0
@@ -124,9 +124,9 @@ def _known_seconds(step: Step) -> list[float]:
 
 
 def _curve(run: Run) -> list[Step]:
-    """Return the steps of the throughput curve; of a long run, every second, third ... of them.
+    """Return the steps of the throughput curve; of a long run, every second, third or later step.
 
-    Beyond MOST_SAMPLED steps, more than half as many are returned. Most further steps do not change them.
+    Beyond MOST_SAMPLED steps, more than half as many are returned. Most further steps of a long run change nothing.
     """
     apart = ceil(len(run.steps) / MOST_SAMPLED) or 1
     return [step for step in run.steps[::apart] if step.rate == run.plan.rate]

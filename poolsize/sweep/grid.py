@@ -96,7 +96,7 @@ class GridProgress:
         return self._latest[order] if self._attempts[order] else None
 
     def plans(self, step: Step | PlannedStep) -> bool:
-        """Return whether the grid has the step; it has no confirmation and no verification."""
+        """Return whether the grid plans the step. A grid plans no confirmation and no verification."""
         return step.rate == self._plan.rate and step.pool_size in self._columns and step.repeat < self._plan.repeats
 
     def _cell(self, step: Step | PlannedStep) -> int:

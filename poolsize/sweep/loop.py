@@ -41,7 +41,7 @@ def sweep(
     """
     decisions = Decisions(run)
     decision = decisions.next_step(run)
-    on_event(_started(run, decisions, str(writer.path), (*notes, *generator.notes)))
+    on_event(_started(run, decisions, str(writer.path), (*notes, *generator.notes), complete=decision is None))
     if run.calibration is None and (calibration := generator.calibrate()):
         writer.append_calibration(calibration)
         run = replace(run, calibration=calibration)
@@ -52,7 +52,7 @@ def sweep(
             decision = decisions.next_step(run)
         else:
             await_turn(TurnAwaited(len(run.steps), complete=False))
-            if (failed := decisions.latest_attempt(run, decision)) and failed.had_other_speed:
+            if (latest := decisions.latest_attempt(run, decision)) and latest.had_other_speed:
                 _wait_while_slow(run, decision, generator, on_event)
             on_event(StepStarted(decision.pool_size, decision.rate))
             run = with_step(run, _measured(decision, generator, run))
@@ -84,7 +84,7 @@ def _measured(planned: PlannedStep, generator: LoadGenerator, run: Run) -> Step:
     return replace(step, checks=check_step(step, run.plan.error_budget, run.setting.pools, opens_all=opens_all))
 
 
-def _started(run: Run, decisions: Decisions, path: str, notes: tuple[str, ...]) -> SweepStarted:
+def _started(run: Run, decisions: Decisions, path: str, notes: tuple[str, ...], *, complete: bool) -> SweepStarted:
     plan = run.plan
     left = decisions.remaining(run)
     planned = 0 if plan.search else len(plan.sizes) * plan.repeats
@@ -99,6 +99,6 @@ def _started(run: Run, decisions: Decisions, path: str, notes: tuple[str, ...]) 
         notes=notes,
         to_verify=max(0, to_verify - verified),
         counted_seconds=plan.step_seconds,
-        complete=decisions.next_step(run) is None,
+        complete=complete,
         of_application=run.setting.application is not None,
     )

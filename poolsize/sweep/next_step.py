@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass, replace
 
-from poolsize.analysis.attempts import step_key
+from poolsize.analysis.attempts import attempt_counts, step_key
 from poolsize.runs.plan import PlannedStep, SearchEnd
 from poolsize.runs.run import Run, Step
+from poolsize.runs.step_speed import step_speed
 from poolsize.runs.usual_speed import UsualSpeed
 from poolsize.sweep.confirmation import step_to_confirm
 from poolsize.sweep.grid import GridProgress
@@ -20,7 +21,7 @@ class Decisions:
 
     def __init__(self, run: Run) -> None:
         self._grid = None if run.plan.search else GridProgress(run.plan, run.steps)
-        self._usual = UsualSpeed.of(run)
+        self._usual: UsualSpeed | None = None
         self._is_provisional = False
 
     def add(self, run: Run) -> None:
@@ -31,11 +32,14 @@ class Decisions:
         """
         if self._grid is None:
             return
-        self._grid.add(run.steps[-1])
+        step = run.steps[-1]
+        self._grid.add(step)
         if self._grid.has_unmeasured:
             self._is_provisional = True
-        elif (usual := UsualSpeed.of(run)) != self._usual or self._is_provisional:
-            self._grid, self._usual, self._is_provisional = GridProgress(run.plan, run.steps), usual, False
+        elif self._is_provisional or step_speed(step) is not None:
+            usual = UsualSpeed.of(run)
+            if self._is_provisional or usual != self._usual:
+                self._grid, self._usual, self._is_provisional = GridProgress(run.plan, run.steps), usual, False
 
     def next_step(self, run: Run) -> PlannedStep | SearchEnd | None:
         """Return the step to measure next, or the reason why a search ends now; None when the sweep is complete."""
@@ -55,8 +59,8 @@ class Decisions:
         if self._grid is not None and self._grid.plans(planned):
             place = self._grid.latest_place(planned)
             return None if place is None else run.steps[place]
-        attempts = [place for place, step in enumerate(run.steps) if step_key(step) == step_key(planned)]
-        return run.steps[attempts[-1]] if attempts else None
+        attempts = [step for step in run.steps if step_key(step) == step_key(planned)]
+        return attempts[-1] if attempts else None
 
     def is_retried(self, run: Run, decision: PlannedStep | SearchEnd | None) -> bool:
         """Return whether the run's latest step failed a check and is measured again.
@@ -70,15 +74,17 @@ class Decisions:
             return isinstance(decision, PlannedStep) and decision.pool_size == step.pool_size
         if self._grid is not None and self._grid.plans(step):
             return self._grid.attempts_at(step) < run.plan.attempts
-        return sum(step_key(attempt) == step_key(step) for attempt in run.steps) < run.plan.attempts
+        return attempt_counts([step], run.steps)[step_key(step)] < run.plan.attempts
 
     def remaining(self, run: Run) -> "Remaining | None":
-        """Return the part of the throughput curve that is not measured, or None where it is complete."""
+        """Return the part of the throughput curve that is not measured, or None where it is complete.
+
+        The steps that were added one by one count with the usual speed that was known when they were added.
+        """
         if self._grid is None:
             return None if run.ended else Remaining()
-        grid = GridProgress(run.plan, run.steps) if self._is_provisional else self._grid
-        missing = grid.missing_count()
-        return Remaining(missing, grid.planned) if missing else None
+        missing = self._grid.missing_count()
+        return Remaining(missing, self._grid.planned) if missing else None
 
 
 def next_step(run: Run) -> PlannedStep | SearchEnd | None:

@@ -1,7 +1,9 @@
 """The names of database errors, what a refused URL shows, and the encryption that a URL asks for."""
 
 import ssl
+from collections.abc import Callable
 from pathlib import Path
+from typing import NoReturn
 
 import pymysql
 import pytest
@@ -11,7 +13,7 @@ from sqlalchemy.exc import OperationalError
 from poolsize.errors import BadInput
 from poolsize.facts.ssl_mode import SslMode
 from poolsize.load.worker_connection import WorkerConnection
-from poolsize.target.connection import database_url, encrypted_url, error_kind, schema_in
+from poolsize.target.connection import NoAnswer, connect, database_url, encrypted_url, error_kind, schema_in
 from poolsize.target.encryption import ssl_mode
 from poolsize.target.shared_tls import SharedTlsConnection
 
@@ -33,6 +35,28 @@ from poolsize.target.shared_tls import SharedTlsConnection
 )
 def test_an_error_is_named_as_the_server_names_it(error: Exception, kind: str) -> None:
     assert error_kind(error) == kind
+
+
+def test_a_server_that_dies_in_the_handshake_of_tls_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is no server without a common encryption, whose error is another ssl.SSLError."""
+
+    def fail(cause: ssl.SSLError) -> Callable[..., NoReturn]:
+        def connect_and_fail(*_: object, **__: object) -> NoReturn:
+            error = pymysql.err.OperationalError(2003, "Can't connect")
+            error.original_exception = cause
+            raise error
+
+        return connect_and_fail
+
+    url = database_url("mysql://shop@db/")
+    monkeypatch.setattr(
+        SharedTlsConnection, "__init__", fail(ssl.SSLEOFError(8, "EOF occurred in violation of protocol"))
+    )
+    with pytest.raises(NoAnswer):
+        connect(url)
+    monkeypatch.setattr(SharedTlsConnection, "__init__", fail(ssl.SSLError(1, "no protocols available")))
+    with pytest.raises(BadInput, match="no common encryption"):
+        connect(url)
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,6 @@ def test_each_decision_is_that_of_the_whole_run(outcomes: list[tuple[str, str]],
     for speed, result in outcomes:
         planned = decisions.next_step(run)
         assert planned == next_step(run)
-        assert decisions.remaining(run) == Decisions(run).remaining(run)
         if not isinstance(planned, PlannedStep):
             break
         assert decisions.latest_attempt(run, planned) == Decisions(run).latest_attempt(run, planned)

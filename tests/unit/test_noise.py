@@ -84,3 +84,5 @@ def test_a_part_of_the_steps_shows_the_noise_of_a_long_run(monkeypatch: pytest.M
     assert learnt.weights @ CORRELATIONS == pytest.approx(whole.weights @ CORRELATIONS, abs=0.05)
     assert learnt.scale == pytest.approx(whole.scale, rel=0.1)
     assert learnt.scale > 1.2
+    monkeypatch.setattr(run_noise, "MOST_SAMPLED", 800)
+    assert RunNoise.of(steps).throughput.scale != learnt.scale  # of all steps
