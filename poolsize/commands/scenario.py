@@ -27,7 +27,9 @@ from poolsize.present.text.scenario import agreement_text, scenarios_text
 from poolsize.present.text.survey import SurveyProgress, survey_text
 from poolsize.runs.store import load_run, other_path
 from poolsize.scenarios.scenario import Scenario, read_scenario, scenario_names
+from poolsize.survey.store import StoredSurvey, SurveySetting, SurveyWriter, load_survey
 from poolsize.survey.timing import FULL_SECONDS, LENGTH_SECONDS, TIMING_SECONDS, Survey
+from poolsize.sweep.opening import new_file
 from poolsize.sweep.options import NAMES_ANOTHER, OPTIONS, SweepOptions
 from poolsize.sweep.planning import plan_for
 from poolsize.sweep.workload import find_locustfile
@@ -39,7 +41,7 @@ TAKEN = (
     *OF_SCENARIO, "output", "resume",
 )  # fmt: skip
 """Options of `poolsize sweep` that a scenario takes as well; those of OF_SCENARIO have another default in each."""
-OF_SURVEY = ("mysqld", "server_options")
+OF_SURVEY = ("mysqld", "server_options", "output", "resume")
 """Options that a survey of pools takes."""
 
 
@@ -53,7 +55,7 @@ def scenario(name: str | None, lists: bool, full: bool, as_json: bool, **texts: 
     """Repeat the published experiment NAME on this machine, and compare its claims with the measurement.
 
     Without --url or POOLSIZE_URL it starts a private server. The result is a run, like that of `poolsize sweep`;
-    `pools` stores none, and times the libraries of poolsize[pools], and those of Java where Maven is installed.
+    `pools` stores timings instead, of the libraries of poolsize[pools], and of those of Java where Maven is installed.
     """
     if lists or name is None:
         scenarios = [(name, read_scenario(name)) for name in scenario_names()]
@@ -63,8 +65,9 @@ def scenario(name: str | None, lists: bool, full: bool, as_json: bool, **texts: 
     command = f"poolsize scenario {name}{' --full' if full else ''}"
     typed = SweepOptions.parse(texts)
     if known.survey:
-        survey = _survey(name, typed, full=full)
-        click.echo(survey_json(name, known, survey) if as_json else survey_text(known, survey))
+        survey, path = _survey(name, typed, full=full)
+        text = f"{survey_text(known, survey)}\n\nStored in {path}"
+        click.echo(survey_json(name, known, survey, str(path)) if as_json else text)
         return
     with _resumed_by(command, None):
         first = _measure(name, known, typed)
@@ -117,17 +120,41 @@ def _at_full_size(known: Scenario, analysis: Analysis) -> FullSizePrediction | N
     return full_size_prediction(analysis, full.users, full.sizes) if full else None
 
 
-def _survey(name: str, typed: SweepOptions, *, full: bool) -> Survey:
-    """Time the pools. Raises BadInput for an option of a sweep."""
+def _survey(name: str, typed: SweepOptions, *, full: bool) -> tuple[Survey, Path]:
+    """Time the pools, or those that are missing in the file of an interrupted survey.
+
+    Return the survey and the path of its file. Raises BadInput for an option of a sweep.
+    """
     from poolsize.survey.measure import survey
 
     for option in typed.chosen:
         if option not in OF_SURVEY:
             way_out = "leave it and POOLSIZE_URL out" if option == "url" else "leave it out"
             raise BadInput(f"{typed.named(option)}: {name} times pools on a private server: {way_out}")
-    with SurveyProgress() as progress:
-        seconds = FULL_SECONDS if full else TIMING_SECONDS
-        return survey(typed.mysqld, typed.server_options or {}, seconds, progress.show)
+    stored, path = _stored_survey(name, typed, FULL_SECONDS if full else TIMING_SECONDS)
+    with SurveyWriter(path, stored, resume=typed.resume is not None) as writer, SurveyProgress() as progress:
+        try:
+            return survey(stored, writer.append, progress.show), path
+        except PoolsizeError as error:
+            command = f"poolsize scenario {name}{' --full' if full else ''} --resume {path}"
+            error.args = (f"{error}; the timings of finished processes are kept: {command}",)
+            raise
+
+
+def _stored_survey(name: str, typed: SweepOptions, seconds: float) -> tuple[StoredSurvey, Path]:
+    """Return the survey so far, and the path of its file. seconds: of each timing."""
+    if typed.resume is None:
+        mysqld = None if typed.mysqld is None else str(typed.mysqld)
+        return StoredSurvey(SurveySetting(seconds, mysqld, typed.server_options or {})), new_file(typed.output, name)
+    if others := [option for option in typed.chosen if option != "resume"]:
+        raise BadInput(f"{typed.named(others[0])}: a resumed survey has its own: leave it out")
+    stored = load_survey(typed.resume)
+    if stored.setting.seconds != seconds:
+        raise BadInput(
+            f"{typed.named('resume')} has timings of {stored.setting.seconds:g} s, and these would last {seconds:g} s: "
+            "add or leave out --full"
+        )
+    return stored, typed.resume
 
 
 def _seconds(known: Scenario) -> int:

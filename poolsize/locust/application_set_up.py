@@ -111,7 +111,7 @@ def _run(options: SweepOptions, application: Application, url: URL | None) -> tu
     setting = new_setting(options, plan, workload, server=server, local=local, libraries=LIBRARIES)
     host = given_host(url) if url is not None else None
     setting = replace(setting, private=False, own_wait_time=True, given_host=host, application=application.measured)
-    return Run(setting, ()), new_file(options.output, workload)
+    return Run(setting, ()), new_file(options.output, workload.name)
 
 
 def _limited_to(plan: SweepPlan, options: SweepOptions, server: Server, free: int, pools: int) -> SweepPlan:

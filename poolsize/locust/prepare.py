@@ -57,7 +57,7 @@ def prepared(options: SweepOptions, workload: Workload, *, own_wait_time: bool) 
     Raises BadInput for options that contradict each other, the server's limits, or the run to resume.
     """
     resumed = resumed_run(options, workload)
-    path = options.resume or new_file(options.output, workload)
+    path = options.resume or new_file(options.output, workload.name)
     plan = resumed.plan if resumed else plan_for(options, workload.name)
     schema = chosen_schema(options, workload, resumed)
     server_options = (resumed.setting.server_options if resumed else options.server_options) or {}

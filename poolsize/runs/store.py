@@ -1,23 +1,22 @@
 """Run <-> file: JSON Lines, one file a run, with a header and one line a step; a line is on disk when its step ends."""
 
-import json
 import os
 from array import array
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from pydantic import TypeAdapter
 
 from poolsize.bounds import OutOfBounds, shown
 from poolsize.errors import BadInput, WorkFailed
+from poolsize.runs.line_file import LineFile
 from poolsize.runs.plan import SearchEnd
 from poolsize.runs.run import QUANTILES, Calibration, Run, Setting, Step
 from poolsize.runs.run_lines import RunLine, json_of, naming_line, record_of, run_lines
 from poolsize.runs.speed import with_speed_checks
-from poolsize.runs.stored_steps import MOST_IN_MEMORY, StoredSteps
+from poolsize.runs.stored_steps import MOST_BYTES_IN_MEMORY, MOST_IN_MEMORY, StoredSteps
 from poolsize.runs.upgrade import upgrade_header, upgrade_record
 
 FORMAT = 8
@@ -37,8 +36,6 @@ FORMAT = 8
    be null.
 """
 
-OWNER_ONLY = 0o600
-"""A run names servers, accounts and settings."""
 BEGINS_STEP = b'{"step":'
 
 _SETTING = TypeAdapter(Setting)
@@ -47,71 +44,25 @@ _CALIBRATION = TypeAdapter(Calibration)
 _ENDED = TypeAdapter(SearchEnd)
 
 
-class RunWriter:
-    """Appends records to a run's file; every appended record is on the disk and survives a crash.
-
-    A context manager that closes the file.
-    """
+class RunWriter(LineFile):
+    """Appends records to a run's file. A context manager that closes the file."""
 
     def __init__(self, path: Path, setting: Setting, *, resume: bool = False) -> None:
-        """Make the file and write its header, or open the file of an interrupted run (`resume`).
-
-        Opening an interrupted run's file removes a last line that is cut off. Raises BadInput for a file that can't be
-        written, and for a new file that exists already.
-        """
-        self.path = path
-        try:
-            if resume:
-                _cut_torn_line(path)
-            else:
-                path.parent.mkdir(parents=True, exist_ok=True)
-            flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | (0 if resume else os.O_EXCL)
-            self._file = os.fdopen(os.open(path, flags, OWNER_ONLY), "ab", buffering=0)
-        except OSError as error:
-            way_out = "make the file writable" if resume else "name another `output`"
-            raise BadInput(f"{path} can't be written ({error.strerror}): {way_out}") from None
-        if not resume:
-            self._begin(setting)
-
-    def _begin(self, setting: Setting) -> None:
-        """Write the header of a new run. Where the disk does not take it, nothing is left of the file."""
-        try:
-            self._append({"format": FORMAT, "setting": _SETTING.dump_python(setting, mode="json")})
-        except WorkFailed:
-            self._file.close()
-            self.path.unlink(missing_ok=True)
-            raise
-        _sync_folder(self.path.parent)
+        """Make the file and write its header, or open the file of an interrupted run (`resume`). Raises as LineFile."""
+        header = {"format": FORMAT, "setting": _SETTING.dump_python(setting, mode="json")}
+        super().__init__(path, None if resume else header)
 
     def append(self, step: Step) -> None:
         """Append a step, and wait until it is on the disk."""
-        self._append({"step": _STEP.dump_python(step, mode="json")})
+        self.append_record({"step": _STEP.dump_python(step, mode="json")})
 
     def append_calibration(self, calibration: Calibration) -> None:
         """Append the cost of a worker; of several calibrations in a file, the last counts."""
-        self._append({"calibration": _CALIBRATION.dump_python(calibration, mode="json")})
+        self.append_record({"calibration": _CALIBRATION.dump_python(calibration, mode="json")})
 
     def append_end(self, reason: SearchEnd) -> None:
         """Append the reason why a search ended."""
-        self._append({"ended": reason})
-
-    def _append(self, record: dict[str, Any]) -> None:
-        """Append a record, and wait until it is on the disk. Raises WorkFailed where the disk does not take it."""
-        try:
-            line = memoryview(json.dumps(record, separators=(",", ":")).encode() + b"\n")
-            while line:
-                line = line[self._file.write(line) :]
-            os.fsync(self._file.fileno())
-        except OSError as error:
-            raise WorkFailed(f"{self.path} can't be written: {error.strerror}") from None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._file.close()
+        self.append_record({"ended": reason})
 
 
 def load_run(path: str | os.PathLike[str], *, torn_end: bool = False) -> Run:
@@ -144,7 +95,8 @@ def load_run(path: str | os.PathLike[str], *, torn_end: bool = False) -> Run:
             else:
                 step = _consistent(_STEP.validate_python(record.get("step")))
                 offsets.append(line.offset)
-                latest += [step] if len(offsets) <= MOST_IN_MEMORY else []
+                keeps = len(offsets) <= MOST_IN_MEMORY and line.offset <= MOST_BYTES_IN_MEMORY
+                latest += [step] if keeps else []
     in_memory = len(offsets) == len(latest)
     steps = tuple(latest) if in_memory else StoredSteps(path, offsets, partial(_read_again, path, run_format))
     return with_speed_checks(replace(run, steps=steps))
@@ -157,7 +109,7 @@ def leaving_steps(run: Run, path: Path) -> Run:
     """
     steps = run.steps
     if not isinstance(steps, StoredSteps):
-        return load_run(path) if len(steps) > MOST_IN_MEMORY else run
+        return replace(run, steps=load_run(path).steps) if len(steps) > MOST_IN_MEMORY else run
     if len(steps.latest) <= MOST_IN_MEMORY:
         return run
     lines = run_lines(path, steps.offsets[-1])
@@ -218,21 +170,6 @@ def _consistent(step: Step) -> Step:
     if step.latencies and (step.latencies.wait is None) != (step.latencies.usage is None):
         raise OutOfBounds("of latencies.wait and latencies.usage, only one is null")
     return step
-
-
-def _sync_folder(folder: Path) -> None:
-    """Write a folder to the disk: only then is the name of a new file in it on the disk."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _cut_torn_line(path: Path) -> None:
-    for line in run_lines(path):
-        if line.is_torn:
-            os.truncate(path, line.offset)
 
 
 def other_path(path: Path) -> Path:

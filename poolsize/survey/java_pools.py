@@ -40,14 +40,17 @@ def compiled(folder: Path) -> str:
     return f"{folder}:{class_path}"
 
 
-def java_commands(class_path: str, seconds: float) -> list[list[str]]:
-    """Return the commands that time all pools with every work. seconds: of each timing."""
+def java_commands(class_path: str, seconds: float) -> dict[str, list[str]]:
+    """Return name of a process -> its command; together they time all pools with every work.
+
+    seconds: of each timing.
+    """
     pools = tuple(ARTIFACTS.values())
-    return [
-        _command(class_path, together, work, seconds)
+    return {
+        f"Java, {work}: {', '.join(together)}": _command(class_path, together, work, seconds)
         for work in Work
         for together in ([(pool,) for pool in pools] if work in WITHOUT_STATEMENTS else [pools])
-    ]
+    }
 
 
 def _command(class_path: str, pools: tuple[str, ...], work: Work, seconds: float) -> list[str]:

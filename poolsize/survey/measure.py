@@ -4,65 +4,79 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
 from typing import Any
 
 from poolsize.errors import Interrupted, WorkFailed
 from poolsize.survey.java_pools import JavaLeftOut, compiled, java_commands, java_environment
+from poolsize.survey.store import StoredSurvey, SurveyPart
 from poolsize.survey.timing import Concurrency, Survey, Timing, Work
 from poolsize.target.killed import killed_by
 from poolsize.target.private_server import PrivateServer, private_server
 
 MOST_CONNECTIONS = 400
 """Connections that the server must admit: of 100 users without a pool, and as many times those that are ending."""
+PYTHON = {f"Python, {concurrency}": concurrency for concurrency in Concurrency}
+"""Name of each process of Python -> its concurrency."""
 
 
-def survey(
-    mysqld: Path | None, server_options: Mapping[str, str], seconds: float, on_timing: Callable[[Timing], None]
-) -> Survey:
-    """Time all pools. on_timing: called with each timing.
+def survey(stored: StoredSurvey, on_part: Callable[[SurveyPart], None], on_timing: Callable[[Timing], None]) -> Survey:
+    """Time all pools whose process has not ended yet, and return the timings of all.
 
-    seconds: of each timing. mysqld, server_options: as in private_server. Raises WorkFailed where a process fails, and
-    Interrupted for Ctrl-C.
+    stored: the survey so far. on_part: called with the timings of each process that ends. on_timing: called with each
+    timing. Raises WorkFailed where a process fails, and Interrupted for Ctrl-C.
     """
-    timings: list[Timing] = []
-    missing: list[str] = []
-
-    def take(command: list[str], server: PrivateServer) -> None:
-        for measured in _measured(command, server):
-            if isinstance(measured, str):
-                missing.append(measured)
-            else:
-                timings.append(measured)
-                on_timing(measured)
-
+    parts, setting = {part.process: part for part in stored.parts}, stored.setting
+    left_out = None
     try:
         with TemporaryDirectory() as folder:
-            java, left_out = _java_commands(Path(folder), seconds)
-            with private_server(mysqld, server_options, MOST_CONNECTIONS) as server:
-                for concurrency in Concurrency:
-                    take([sys.executable, "-P", "-m", "poolsize.survey", concurrency, str(seconds)], server)
-                try:
-                    for command in java:
-                        take(command, server)
-                except WorkFailed as failure:
-                    if server.reason_of_end() is not None:
-                        raise
-                    left_out = str(failure)
+            commands, left_out = _commands(Path(folder), setting.seconds)
+            program = Path(setting.mysqld) if setting.mysqld else None
+            with private_server(program, setting.server_options, MOST_CONNECTIONS) as server:
+                for process in [process for process in commands if process not in parts]:
+                    try:
+                        parts[process] = _part(process, commands[process], server, on_timing)
+                    except WorkFailed as failure:
+                        if server.reason_of_end() is not None or process in PYTHON:
+                            raise
+                        left_out = str(failure)
+                        break
+                    on_part(parts[process])
     except KeyboardInterrupt:
-        raise Interrupted("interrupted; a survey stores nothing: run it again") from None
-    return Survey(tuple(timings), tuple(dict.fromkeys(missing)), left_out)
+        raise Interrupted("interrupted") from None
+    timings = tuple(timing for part in parts.values() for timing in part.timings)
+    missing = tuple(dict.fromkeys(name for part in parts.values() for name in part.missing))
+    return Survey(timings, missing, left_out)
 
 
-def _java_commands(folder: Path, seconds: float) -> tuple[list[list[str]], str | None]:
-    """Return the commands that time the pools of Java, and why there are none, or None."""
+def _commands(folder: Path, seconds: float) -> tuple[dict[str, list[str]], str | None]:
+    """Return name of a process -> the command that times its pools, and why those of Java are left out, or None.
+
+    seconds: of each timing.
+    """
+    python = {
+        process: [sys.executable, "-P", "-m", "poolsize.survey", concurrency, str(seconds)]
+        for process, concurrency in PYTHON.items()
+    }
     try:
-        class_path = compiled(folder)
+        return python | java_commands(compiled(folder), seconds), None
     except JavaLeftOut as reason:
-        return [], str(reason)
-    return java_commands(class_path, seconds), None
+        return python, str(reason)
+
+
+def _part(process: str, command: list[str], server: PrivateServer, on_timing: Callable[[Timing], None]) -> SurveyPart:
+    """Return what a process times. Raises WorkFailed where it fails."""
+    timings: list[Timing] = []
+    missing: list[str] = []
+    for measured in _measured(command, server):
+        if isinstance(measured, str):
+            missing.append(measured)
+        else:
+            timings.append(measured)
+            on_timing(measured)
+    return SurveyPart(process, tuple(timings), tuple(missing))
 
 
 def _measured(command: list[str], server: PrivateServer) -> Iterator[Timing | str]:

@@ -87,15 +87,14 @@ def _is_shipped(setting: Setting, workload: Workload, options: SweepOptions) -> 
     return own and setting.plan.workload == workload.name
 
 
-def new_file(output: Path | None, workload: Workload) -> Path:
-    """Return the path of a new run's file, which does not exist. output: the path to use, or None for a new name.
+def new_file(output: Path | None, name: str) -> Path:
+    """Return the path of a new file, which does not exist. output: the path to use, or None for a new name.
 
-    A new name is in data/runs, from the time and the workload. Raises BadInput for an output that exists, or whose
-    folder does not exist.
+    name: of what is measured. A new path is in data/runs, from the time and the name. Raises BadInput for an output
+    that exists, or whose folder does not exist.
     """
     if output is None:
-        name = f"{datetime.now():%Y-%m-%dT%H%M%S}-{workload.name}"
-        return free_path(Path("data/runs") / name, ".jsonl")
+        return free_path(Path("data/runs") / f"{datetime.now():%Y-%m-%dT%H%M%S}-{name}", ".jsonl")
     if output.suffix != ".jsonl":
         raise BadInput(f"`output` {output}: the name of a run's file ends in .jsonl")
     if output.exists():

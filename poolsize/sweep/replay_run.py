@@ -34,7 +34,7 @@ def replay(options: SweepOptions, on_event: Callable[[Event], None]) -> Path:
     if run is None or path is None:
         plan = _plan(options, workload.name, recording)
         run = Run(new_setting(options, plan, workload, recording=str(options.replay)), ())
-        path = new_file(options.output, workload)
+        path = new_file(options.output, workload.name)
     generator = ReplayGenerator(recording, run)
     with RunWriter(path, run.setting, resume=options.resume is not None) as writer:
         try:

@@ -9,20 +9,24 @@ from poolsize.survey.async_pools import ASYNC_POOLS
 from poolsize.survey.java_pools import PROGRAMS
 from poolsize.survey.java_versions import ARTIFACTS
 from poolsize.survey.measure import survey
+from poolsize.survey.store import StoredSurvey, SurveyPart, SurveySetting
 from poolsize.survey.thread_pools import GREENLET_POOLS, THREAD_POOLS
 from poolsize.survey.timing import JAVA, MANY_USERS, USERS, Concurrency, Timing, Work
 from tests.conftest import FLAVORS, mysqld
 
-pytestmark = [pytest.mark.server, pytest.mark.experiment]
+pytestmark = [pytest.mark.server, pytest.mark.slow, pytest.mark.experiment]
 
 
 @pytest.mark.parametrize("flavor", FLAVORS)
 def test_every_pool_is_timed(flavor: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     shown: list[Timing] = []
-    done = survey(mysqld(flavor), {}, 0.02, shown.append)
+    program = mysqld(flavor)
+    setting = SurveySetting(0.02, str(program) if program else None, {})
+    parts: list[SurveyPart] = []
+    done = survey(StoredSurvey(setting), parts.append, shown.append)
     found = done.timings
-    assert list(found) == shown
+    assert list(found) == shown == [timing for part in parts for timing in part.timings]
     assert not done.missing
     for concurrency, pools in (
         (Concurrency.THREADS, THREAD_POOLS),
@@ -44,3 +48,8 @@ def test_every_pool_is_timed(flavor: str, tmp_path: Path, monkeypatch: pytest.Mo
     assert all(timing.served <= min(timing.users, timing.transactions) for timing in found)
     (fair,) = (one for one in found if one.pool == "poolsize's fair pool, no ROLLBACK" and one.users == MANY_USERS)
     assert (fair.served, fair.starves) == (MANY_USERS, False)
+    shown.clear()
+    resumed = survey(StoredSurvey(setting, tuple(parts[1:])), parts.append, shown.append)
+    assert {timing.concurrency for timing in shown} == {Concurrency.THREADS}
+    assert len(resumed.timings) == len(found)
+    assert parts[-1].process == parts[0].process

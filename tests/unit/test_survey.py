@@ -1,6 +1,7 @@
 """The survey of pools: its figures, its text, and its pools with a driver that does nothing."""
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from poolsize.present.text.survey import survey_text
 from poolsize.scenarios.scenario import read_scenario
 from poolsize.survey.java_pools import PROGRAMS, JavaLeftOut, compiled
 from poolsize.survey.java_versions import java_versions
+from poolsize.survey.store import StoredSurvey, SurveyPart, SurveySetting, SurveyWriter, load_survey
 from poolsize.survey.thread_pools import THREAD_POOLS
 from poolsize.survey.timing import MANY_USERS, POOL_SIZE, Concurrency, Survey, Timing, Work
 from poolsize.survey.users import measure
@@ -56,8 +58,10 @@ def test_the_text_has_every_work_beside_the_published_survey() -> None:
 
 
 def test_the_json_has_every_figure() -> None:
-    answer = json.loads(survey_json("pools", SCENARIO, Survey((timing("A pool", Work.MOCK, 5, 0, 0, 1000.0),))))
-    assert (answer["scenario"], answer["pool_size"]) == ("pools", POOL_SIZE)
+    answer = json.loads(
+        survey_json("pools", SCENARIO, Survey((timing("A pool", Work.MOCK, 5, 0, 0, 1000.0),)), "a.jsonl")
+    )
+    assert (answer["scenario"], answer["pool_size"], answer["file"]) == ("pools", POOL_SIZE, "a.jsonl")
     assert answer["timings"][0]["time_us"] is None
     assert answer["timings"][0]["starves"] is False
 
@@ -122,3 +126,62 @@ def test_the_survey_takes_no_option_of_a_sweep(poolsize_here: Command, words: li
     assert refused.returncode == 2
     assert way_out in refused.stderr
     assert "secret" not in refused.stderr
+
+
+STORED = StoredSurvey(
+    SurveySetting(0.2, None, {"innodb_buffer_pool_size": "64M"}),
+    (
+        SurveyPart("Python, threads", (timing("A pool", Work.MOCK, 5, 9, 5, 1.0),), ("peewee",)),
+        SurveyPart(
+            "Java, mock: Druid", (replace(timing("Druid (Java)", Work.MOCK, 5, 9, 5, 1.0), longest_wait_ms=None),)
+        ),
+    ),
+)
+
+
+def stored_survey(path: Path) -> Path:
+    with SurveyWriter(path, STORED, resume=False) as writer:
+        for part in STORED.parts:
+            writer.append(part)
+    return path
+
+
+def test_a_stored_survey_is_what_was_stored_also_after_a_line_that_is_cut_off(tmp_path: Path) -> None:
+    path = stored_survey(tmp_path / "a.jsonl")
+    assert load_survey(path) == STORED
+    whole = path.read_bytes()
+    path.write_bytes(whole + b'{"part":{"process":"Java')
+    assert load_survey(path) == STORED
+    with SurveyWriter(path, STORED, resume=True):
+        assert path.read_bytes() == whole
+
+
+@pytest.mark.parametrize(
+    ("damage", "named"),
+    [
+        (lambda text: text.replace('"survey":1', '"survey":2'), "no survey of pools that this poolsize can resume"),
+        (lambda text: text.replace('"mock"', '"mocked"'), "line 2: part"),
+        (lambda text: text.replace('"seconds":0.2', '"seconds":null'), "line 1: seconds"),
+        (lambda text: text[:0], "no survey of pools that this poolsize can resume"),
+    ],
+)
+def test_a_damaged_survey_is_refused(
+    poolsize_here: Command, tmp_path: Path, damage: Callable[[str], str], named: str
+) -> None:
+    path = stored_survey(tmp_path / "a.jsonl")
+    path.write_text(damage(path.read_text()))
+    refused = poolsize_here("scenario", "pools", "--resume", "a.jsonl")
+    assert refused.returncode == 2
+    assert refused.stderr.count("\n") == 1
+    assert named in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [(["--full"], "timings of 0.2 s"), (["--server-option", "port=1"], "a resumed survey has its own")],
+)
+def test_a_survey_is_resumed_as_it_began(poolsize_here: Command, tmp_path: Path, words: list[str], named: str) -> None:
+    stored_survey(tmp_path / "a.jsonl")
+    refused = poolsize_here("scenario", "pools", "--resume", "a.jsonl", *words)
+    assert refused.returncode == 2
+    assert named in refused.stderr
