@@ -62,6 +62,7 @@ COUNTERS: Mapping[str, str] = {
     "machine_cpu": "CPU time of the whole machine, in seconds: the number of busy cores.",
     "machine_cores": "Cores of the whole machine.",
     "machine_interrupts": "CPU time of interrupts, in seconds, on the whole machine: work for network and disks.",
+    "machine_context_switches": "Context switches on the whole machine.",
     "machine_ports": "Ports that the system gives to outgoing connections, on the master's machine.",
     "machine_time_wait": "Closed connections whose port is not free yet (TCP's TIME_WAIT), on the master's machine.",
     "machine_time_wait_limit": "Connections that the system keeps in TIME_WAIT, at most.",

@@ -144,6 +144,7 @@ class Sampler:
         machine = (
             ("machine_cpu", _machine_cpu_seconds),
             ("machine_interrupts", _interrupts_seconds),
+            ("machine_context_switches", lambda: float(psutil.cpu_stats().ctx_switches)),
             ("machine_cores", _machine_cores),
         )
         if process is None and self._read_application is None:

@@ -35,6 +35,7 @@ def test_the_insert_sweep_ends_beside_the_published_figures(poolsize: Command, t
     assert all(claim["measured"] is None or claim["measured"]["mean"] > 0 for claim in answer["claims"])
 
 
+@pytest.mark.experiment
 @measured_again
 def test_the_exhausted_pool_loses_transactions_as_predicted(poolsize: Command, tmp_path: Path) -> None:
     answer = answer_of(poolsize, "exhaustion", "--step-time", "3s")
@@ -69,6 +70,7 @@ def test_short_transactions_have_a_pool_of_their_own(poolsize: Command, tmp_path
         assert all(set(step.kinds) == {"Lookup", "Report"} for step in run.steps)
 
 
+@pytest.mark.experiment
 @pytest.mark.parametrize("flavor", FLAVORS)
 @measured_again
 def test_without_a_pool_each_transaction_connects(poolsize: Command, tmp_path: Path, flavor: str) -> None:
@@ -85,6 +87,7 @@ def test_without_a_pool_each_transaction_connects(poolsize: Command, tmp_path: P
     assert {use["pool_size"] for use in answer["ports"]} == {1, 2}
 
 
+@pytest.mark.experiment
 @pytest.mark.parametrize("flavor", FLAVORS)
 def test_pools_beyond_the_servers_limit_lose_transactions(poolsize: Command, tmp_path: Path, flavor: str) -> None:
     """Of 40 connections the server admits fewer; the 16 that the fleet's rule allows are all admitted."""
@@ -102,6 +105,7 @@ def test_pools_beyond_the_servers_limit_lose_transactions(poolsize: Command, tmp
     assert (full.counter("Connection_errors_max_connections") or 0) > 0
 
 
+@pytest.mark.experiment
 def test_two_servers_are_measured_in_turn(poolsize: Command, tmp_path: Path) -> None:
     answer = answer_of(poolsize, "upgrade", "--against-option", "innodb_flush_log_at_trx_commit=2")
     assert answer["runs"] == ["a.jsonl", "a-other.jsonl"]
@@ -110,8 +114,9 @@ def test_two_servers_are_measured_in_turn(poolsize: Command, tmp_path: Path) -> 
     assert options == [{}, {"innodb_flush_log_at_trx_commit": "2"}]
 
 
-def test_a_server_without_a_thread_pool_is_refused(poolsize: Command) -> None:
+@pytest.mark.parametrize("name", ["thread-pool", "thread-pool-scan", "idle-crowd"])
+def test_a_server_without_a_thread_pool_is_refused(poolsize: Command, name: str) -> None:
     without = mysqld("mysql")
-    refused = poolsize("scenario", "thread-pool", *SHORT, "--mysqld", str(without))
+    refused = poolsize("scenario", name, *SHORT, "--mysqld", str(without))
     assert refused.returncode == 2
     assert "thread_handling" in refused.stderr
