@@ -41,19 +41,17 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell's background jo
 settings.register_profile("poolsize", deadline=None)  # a busy machine takes its time
 settings.load_profile("poolsize")
 
-BEGAN = time.monotonic()
-
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the option that leaves out what would begin too late."""
-    parser.addoption("--begin-within", type=float, metavar="SECONDS", help="Skip the tests that would begin later.")
+    parser.addoption("--begin-before", type=float, metavar="UPTIME", help="Skip the tests that would begin later.")
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip a test for which no time is left."""
-    seconds = item.config.getoption("begin_within")
-    if seconds is not None and time.monotonic() - BEGAN > seconds:
-        pytest.skip(f"it would begin later than {seconds:.0f} s after the start (--begin-within)")
+    uptime = item.config.getoption("begin_before")
+    if uptime is not None and time.clock_gettime(time.CLOCK_BOOTTIME) > uptime:
+        pytest.skip(f"it would begin after {uptime:.0f} s of the machine's uptime (--begin-before)")
 
 
 ROOT = Path(__file__).parents[1]

@@ -72,6 +72,7 @@ def assert_measured(run: Run, sizes: set[int]) -> None:
         assert step.latencies.wait is step.latencies.usage is None
 
 
+@pytest.mark.experiment
 def test_the_pool_inside_an_application_is_swept(service: TaskService, tmp_path: Path, poolsize: Command) -> None:
     done = poolsize("sweep", "--application", str(service.file(tmp_path)), *QUICKLY)
     assert_swept(done)
@@ -87,6 +88,7 @@ def test_the_pool_inside_an_application_is_swept(service: TaskService, tmp_path:
         assert "Traceback" not in poolsize(*command).stderr
 
 
+@pytest.mark.experiment
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("server", "kind"),
@@ -128,6 +130,7 @@ def test_each_part_of_the_file_is_tried(service: TaskService, tmp_path: Path, po
     assert not answers(service)
 
 
+@pytest.mark.experiment
 @on_mariadb
 def test_plain_locust_and_two_workers_do_the_same(service: TaskService, tmp_path: Path) -> None:
     file, port = service.file(tmp_path), free_port()  # other tests have a master on Locust's own port
@@ -300,6 +303,7 @@ def test_a_running_application_gets_its_old_size_back(
         running.wait()
 
 
+@pytest.mark.experiment
 @on_mariadb
 def test_a_sweep_resumes_with_the_files_that_it_began_with(
     service: TaskService, tmp_path: Path, poolsize: Command

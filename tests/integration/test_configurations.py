@@ -83,6 +83,7 @@ def account(server: PrivateServer) -> Iterator[str]:
     assert connections(server) == 0
 
 
+@pytest.mark.experiment
 def test_each_java_library_does_what_its_configuration_says(
     server: PrivateServer, account: str, tmp_path: Path
 ) -> None:
@@ -388,6 +389,7 @@ func main() {
 """
 
 
+@pytest.mark.experiment
 def test_go(server: PrivateServer, account: str, tmp_path: Path) -> None:
     if not shutil.which("go"):
         pytest.skip("no Go on this machine")

@@ -78,6 +78,7 @@ def now(cursor: Any) -> str:
     return str(cursor.fetchone()[0])
 
 
+@pytest.mark.experiment
 @pytest.mark.parametrize("workload", ["insert", "oltp_read_write", "own.py"])
 def test_a_dry_run_lists_what_a_sweep_runs(
     logging_server: PrivateServer, log: Any, poolsize: Command, tmp_path: Path, workload: str

@@ -102,6 +102,7 @@ def test_clear_connections_elsewhere_need_a_word(
     assert "This connection is not encrypted" in done.stdout
 
 
+@pytest.mark.experiment
 def test_a_resumed_sweep_stays_as_encrypted_as_it_was(poolsize: Command, encrypted: Encrypted, tmp_path: Path) -> None:
     url = url_of(encrypted.server)
     assert_swept(poolsize("sweep", "--url", url, "--ssl-mode", "off", "--output", "a.jsonl", *SHORT))
@@ -114,6 +115,7 @@ def test_a_resumed_sweep_stays_as_encrypted_as_it_was(poolsize: Command, encrypt
     assert_swept(poolsize("sweep", "--resume", "a.jsonl", "--url", url, "--ssl-mode", "off"))
 
 
+@pytest.mark.experiment
 def test_every_connection_of_a_sweep_is_encrypted(poolsize: Command, encrypted: Encrypted, tmp_path: Path) -> None:
     url = database_url(encrypted.server.url)
     with connect(url) as connection, connection.cursor() as cursor:

@@ -96,6 +96,7 @@ def wait_for_steps(folder: Path, number: int) -> None:
     raise AssertionError(f"no {number} steps within a minute")
 
 
+@pytest.mark.experiment
 @on_mariadb
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGKILL])
 def test_an_interrupted_sweep_of_two_servers_resumes_on_both(

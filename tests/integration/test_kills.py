@@ -7,7 +7,7 @@ import pytest
 
 from tests.conftest import ROOT
 
-pytestmark = [pytest.mark.server, pytest.mark.experiment]
+pytestmark = [pytest.mark.server, pytest.mark.slow, pytest.mark.experiment]
 
 
 @pytest.mark.timeout(900)

@@ -43,6 +43,7 @@ def sweeping(folder: Path, *options: str, **environment: str) -> Iterator["subpr
             sweep.kill()
 
 
+@pytest.mark.experiment
 @pytest.mark.skipif(FAKE_TIME is None, reason="needs libfaketime")
 @pytest.mark.parametrize("workers", [(), ("--processes", "2")], ids=["alone", "two workers"])
 def test_a_clock_that_jumps_changes_nothing(tmp_path: Path, workers: tuple[str, ...]) -> None:
@@ -69,6 +70,7 @@ def test_a_clock_that_jumps_changes_nothing(tmp_path: Path, workers: tuple[str, 
         assert min(step.throughput) > 0
 
 
+@pytest.mark.experiment
 @pytest.mark.parametrize("workers", [(), ("--processes", "2")], ids=["alone", "two workers"])
 def test_a_machine_that_sleeps_costs_the_step_under_way(tmp_path: Path, workers: tuple[str, ...]) -> None:
     """All processes stand still for a while, the server, too."""

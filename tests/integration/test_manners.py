@@ -193,6 +193,7 @@ def test_two_sweeps_at_once_are_refused(server: PrivateServer, poolsize: Command
     cursor.execute("SELECT RELEASE_LOCK('poolsize')")
 
 
+@pytest.mark.experiment
 @pytest.mark.parametrize(
     ("server", "ending"),
     [("mariadb", signal.SIGINT), ("mariadb", signal.SIGTERM), ("mysql", signal.SIGINT)],

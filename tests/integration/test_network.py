@@ -65,6 +65,7 @@ def test_delay_and_loss_cost_no_transaction(tmp_path: Path) -> None:
         assert 0 < step.mean_throughput < step.pool_size / 0.02  # a transaction takes a round trip of 20 ms, or more
 
 
+@pytest.mark.experiment
 @pytest.mark.parametrize("seconds", [6, 30])
 def test_a_network_that_is_cut_costs_the_step_under_way(tmp_path: Path, seconds: int) -> None:
     """TCP goes on after 6 s; after 20 s, poolsize gives the connections up, and waits for the server."""

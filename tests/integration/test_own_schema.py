@@ -99,6 +99,7 @@ def started(server: PrivateServer, folder: Path, *options: str) -> "subprocess.P
     return sweep
 
 
+@pytest.mark.experiment
 @pytest.mark.parametrize("in_url", [False, True])
 def test_the_schema_is_left_as_it_was_and_other_clients_are_not_counted(
     server: PrivateServer, poolsize: Command, tmp_path: Path, cursor: Any, in_url: bool
@@ -311,6 +312,7 @@ def test_two_sweeps_in_one_schema_are_refused(server: PrivateServer, poolsize: C
     cursor.execute("SELECT RELEASE_LOCK('poolsize shop')")
 
 
+@pytest.mark.experiment
 def test_a_resumed_run_stays_in_its_schema(
     server: PrivateServer, poolsize: Command, tmp_path: Path, cursor: Any
 ) -> None:

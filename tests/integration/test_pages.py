@@ -159,6 +159,7 @@ def grant(cursor: Any, page: str) -> None:
                     cursor.execute(statement)
 
 
+@pytest.mark.experiment
 @pytest.mark.server
 @pytest.mark.parametrize(
     ("server", "page"),

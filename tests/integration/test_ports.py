@@ -17,6 +17,7 @@ from tests.machines import IP, load_machines, server_for
 
 pytestmark = [
     pytest.mark.server,
+    pytest.mark.slow,
     pytest.mark.experiment,
     pytest.mark.skipif(not IP, reason="needs the command ip"),
 ]

@@ -104,6 +104,7 @@ def test_an_older_mark_of_unfinished_tables_drops_no_table(server: PrivateServer
     assert tables(cursor) == {"precious"}
 
 
+@pytest.mark.experiment
 def test_a_second_sweep_is_refused_while_the_first_lives(
     server: PrivateServer, cursor: Any, tmp_path: Path, poolsize: Command
 ) -> None:

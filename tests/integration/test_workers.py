@@ -151,6 +151,7 @@ def test_workers_on_two_machines_find_the_same_plateau(tmp_path: Path) -> None:
     assert_plateau(run)
 
 
+@pytest.mark.experiment
 @pytest.mark.skipif(not IP, reason="needs the command ip")
 @measured_again
 def test_a_machine_that_vanishes_costs_at_most_its_step(tmp_path: Path) -> None:

@@ -35,6 +35,7 @@ def test_any_value_in_any_field_is_read_or_refused(place: tuple[int, tuple[str |
         analyze(load_run(written(records, Path(folder) / "run.jsonl")))
 
 
+@pytest.mark.experiment
 @pytest.mark.long
 def test_no_file_breaks_a_command() -> None:
     """Written files and changed runs, more than 300 together."""

@@ -39,7 +39,7 @@ def result_of(seconds: Sequence[StepSecond]) -> CheckResult:
     return arrivals(step)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("service", [exponential, nearly_constant])
 @pytest.mark.parametrize(
     ("capacity", "least", "most"), [(0.96, 0.0, 0.05), (0.98, 0.0, 0.05), (1.0, 0.0, 0.1), (1.05, 0.95, 1.0)]
