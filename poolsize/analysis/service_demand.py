@@ -60,22 +60,23 @@ class ServiceDemands:
 def service_demands(step: Step, smallest: Step, cores: int) -> ServiceDemands | None:
     """Return the demands in one step.
 
-    None in a replay, of an application, where no transaction ended, and where the server's demand is not known.
+    None in a replay, of an application, where no transaction ended, where no worker had users, and where the server's
+    demand is not known.
     smallest: the run's step with the smallest pool; if that pool has 1 connection, its usage time gives other_ms.
     cores: physical cores of the server's host, used where the server's process is not visible.
     """
     client_ms = _client_ms(step)
-    if client_ms is None or smallest.latencies is None or not smallest.knows_usage:
+    processes = sum(worker.users > 0 for worker in step.workers)
+    if client_ms is None or not processes or smallest.latencies is None or not smallest.knows_usage:
         return None
     server_ms = _server_ms(step)
     lone_ms = mean_ms([smallest.latencies.usage]) - (_client_ms(smallest) or 0.0)
-    processes = sum(worker.users > 0 for worker in step.workers)
     if server_ms is None and smallest.pool_size > 1:
         return None
     if server_ms is None:
         return ServiceDemands(client_ms, processes, max(0.0, lone_ms), cores, 0.0, inferred=True, saturated=False)
     other_ms = max(0.0, lone_ms - (_server_ms(smallest) or 0.0)) if smallest.pool_size == 1 else 0.0
-    server_cores = round(step.counter("process_cores") or cores)
+    server_cores = max(1, round(step.counter("process_cores") or cores))
     return ServiceDemands(
         client_ms, processes, server_ms, server_cores, other_ms, inferred=False, saturated=_saturated(step)
     )

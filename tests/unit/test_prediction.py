@@ -54,6 +54,18 @@ def test_the_machine_repairman_waits_as_its_closed_form_says() -> None:
     assert result.wait_ms == pytest.approx(3 / throughput - 10 - 5, rel=0.01)
 
 
+def test_a_run_is_predicted_whatever_its_file_says_of_workers_and_cores() -> None:
+    """Such steps are no poolsize's, but were written: a worker without users, and a server on a third of a core."""
+    run = load_run(EXAMPLES["insert-mariadb"])
+    steps = [
+        replace(step, workers=tuple(replace(worker, users=0) for worker in step.workers)) if step.order == 5
+        else replace(step, server=dict(step.server) | {"process_cores": (0.3,) * len(step.throughput)})
+        for step in run.steps
+    ]  # fmt: skip
+    predicted = predict(analyze(replace(run, steps=tuple(steps))), WhatIf(cores=8))
+    assert all(size.throughput > 0 for size in predicted.sizes)
+
+
 @given(st.integers(1, 60), st.integers(1, 5000), st.floats(0.1, 1000), st.integers(1, 16), st.floats(0, 0.05))
 def test_little_and_the_interactive_law_hold(
     pool: int, users: int, think_ms: float, servers: int, slowdown: float
