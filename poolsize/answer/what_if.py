@@ -12,6 +12,8 @@ from poolsize.runs.plan import MOST_USERS
 
 LARGEST = 10_000
 """The largest pool size that is predicted."""
+LONGEST_ROUND_TRIP_MS = 10_000
+"""A longer round trip is a typing error."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,8 @@ class WhatIf:
             require_cores(self.cores)
         if self.users is not None and not 1 <= self.users <= MOST_USERS:
             raise BadInput(f"`users` {self.users}: give 1 to {MOST_USERS:,} users")
+        if self.round_trip_ms is not None and self.round_trip_ms > LONGEST_ROUND_TRIP_MS:
+            raise BadInput(f"`round_trip_ms` {self.round_trip_ms:g}ms: give at most {LONGEST_ROUND_TRIP_MS:,}ms")
         if not 1 <= self.instances <= MOST_USERS:
             raise BadInput(f"`instances` {self.instances}: give 1 to {MOST_USERS:,}")
 

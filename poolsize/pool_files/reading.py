@@ -31,9 +31,9 @@ def read_pools(path: Path) -> list[FilePool]:
     ending = path.suffix.lower()
     if path.is_dir():
         raise BadInput(f"{path} is a folder: name a file")
+    text = _text(path)
     if ending not in READERS and ending != ".properties":
         raise BadInput(f"{path}: poolsize reads {KINDS}; this file is none of them")
-    text = _text(path)
     try:
         pools = properties_pools(text, path.name) if ending == ".properties" else READERS[ending](text)
     except BadInput as error:

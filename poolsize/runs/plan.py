@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from math import inf
 
+from poolsize.bounds import LARGEST_POOL
 from poolsize.errors import BadInput
 
 SEARCH_STEP_SECONDS, SEARCH_WARM_UP_SECONDS = 8, 2
@@ -154,6 +155,8 @@ class SweepPlan:
             raise BadInput("`sizes` is empty: name at least one, e.g. `sizes` 1,4,8,16")
         if self.sizes and min(self.sizes) < 1:
             raise BadInput(f"`sizes` {min(self.sizes)}: a pool has at least 1 connection")
+        if self.sizes and max(self.sizes) > LARGEST_POOL:
+            raise BadInput(f"`sizes` {max(self.sizes)}: a pool has at most {LARGEST_POOL:,} connections")
 
     def _require_sane_numbers(self) -> None:
         """Raise BadInput for a number that is too small, or so large that it is a typing error."""

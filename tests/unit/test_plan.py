@@ -56,6 +56,11 @@ def test_what_is_no_duration_is_refused_by_name(text: str) -> None:
         read("pool_timeout_seconds", text, seconds)
 
 
+def test_a_pool_that_nobody_has_is_refused() -> None:
+    with pytest.raises(BadInput, match="at most 100,000 connections"):
+        SweepPlan((1, 10**13), 9, "scan")
+
+
 @pytest.mark.parametrize("field", ["users", "step_seconds", "repeats"])
 def test_a_plan_of_nothing_is_refused(field: str) -> None:
     with pytest.raises(BadInput):

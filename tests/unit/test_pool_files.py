@@ -336,6 +336,7 @@ def test_there_are_at_least_twenty_real_files() -> None:
         ("pool.cnf", "max_connections = 5", "no option file"),
         ("pool.toml", "pool = 5", "this file is none of them"),
         ("missing.yml", None, "can't be read"),
+        ("missing", None, "can't be read"),
         ("folder.d", None, "is a folder: name a file"),
     ],
 )

@@ -97,6 +97,20 @@ def test_a_few_steps_do_not_show_their_noise(curve: dict[int, int], repeats: int
     assert (Code.FEW_STEPS in codes) == warned
 
 
+@pytest.mark.parametrize(
+    ("curve", "headline"),
+    [({1: 100, 2: 200, 4: 400, 8: 800}, "8 connections (95 % range 8 or more)  [edge]"),
+     ({4: 400, 8: 401, 16: 400}, "4 connections (95 % range 4 or less)  [edge]"),
+     ({4: 400}, "4 connections  [edge]"),
+     ({1: 100, 2: 200, 4: 201, 8: 200}, "2 connections (95 % range 2 to 3)")],
+)  # fmt: skip
+def test_the_range_is_open_where_the_answer_may_lie_beyond_the_measured_sizes(
+    curve: dict[int, int], headline: str
+) -> None:
+    answer = recommend(analyze(a_run(curve)))
+    assert recommendation_text(answer).splitlines()[0] == f"Pool size: {headline}"
+
+
 def test_enough_users_fill_the_pools_to_measure_even_if_they_pause() -> None:
     """100 users with a usage time of 10 ms and pauses of 500 ms: 8 connections serve up to 800/s, for 400 pausing."""
     run = a_run({1: 100, 2: 200, 8: 790}, users=500)

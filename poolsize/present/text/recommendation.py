@@ -63,7 +63,7 @@ def _headline(answer: Recommendation) -> str:
         return f"No pool size can be recommended from this run.  [{answer.verdict}]"
     if answer.basis == "formula":
         return f"Start with {count(answer.pool_size, 'connection')}."
-    interval = f" ({range_text(answer)})"
+    interval = f" ({text})" if (text := range_text(answer)) else ""
     if any(finding.code in WITHOUT_RANGE or finding.values.get("decides") for finding in answer.findings):
         interval = ""
     if answer.application is not None:
@@ -77,12 +77,18 @@ def _headline(answer: Recommendation) -> str:
 def range_text(answer: Recommendation) -> str:
     """Return the 95 % range of an answer with a pool size, such as "95 % range 2 to 3".
 
-    Its upper end is open where users could not fill larger pools, which may reach more.
+    An end is open where pools beyond the measured sizes may be the answer: the users could not fill larger pools, the
+    curve still rises, or the answer is the smallest size. Empty for a single measured size.
     """
     assert answer.pool_size is not None
     low, high = answer.range or (answer.pool_size, answer.pool_size)
-    if answer.verdict == "users-limited" and answer.application is None:
+    codes = {finding.code for finding in answer.findings if answer.application is None}
+    if Code.ONE_SIZE in codes:
+        return ""
+    if codes & {Code.USERS_LIMITED, Code.STILL_RISING}:
         return f"95 % range {low} or more"
+    if Code.SMALLEST_SIZE in codes:
+        return f"95 % range {high} or less"
     return f"95 % range {low}" if low == high else f"95 % range {low} to {high}"
 
 

@@ -9,6 +9,7 @@ from poolsize.answer.agreement import Agreement, Verdict
 from poolsize.answer.finding import Code
 from poolsize.answer.recommendation import recommend
 from poolsize.present.text.bullets import bullets, paragraph
+from poolsize.present.text.recommendation import range_text
 from poolsize.present.text.sentences.findings import sentence
 from poolsize.present.text.table import UNKNOWN, Table
 from poolsize.recordings.published import PublishedCurve
@@ -51,12 +52,8 @@ def _evidence(analysis: Analysis) -> list[str]:
     answer = recommend(analysis)
     sentences = [sentence(finding) for finding in answer.findings if finding.code in EXPLAINING]
     if answer.pool_size is not None and answer.range is not None:
-        lowest, highest = answer.range
-        sentences.insert(
-            0,
-            f"Pool size by this run: {count(answer.pool_size, 'connection')} (95 % range {lowest:,} to {highest:,}, "
-            f"verdict `{answer.verdict}`).",
-        )
+        within = ", ".join(filter(None, (range_text(answer), f"verdict `{answer.verdict}`")))
+        sentences.insert(0, f"Pool size by this run: {count(answer.pool_size, 'connection')} ({within}).")
     users = analysis.setting.plan.users
     unfilled = [size.pool_size for size in analysis.sizes if size.pool_size >= users]
     if unfilled:
