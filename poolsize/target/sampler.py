@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from math import floor
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -106,12 +107,17 @@ class Sampler:
                 self._connection.close()
 
     def _sample(self) -> None:
+        """Read once a second. The increase over a longer reading counts in each of its seconds.
+
+        A server answers late where its thread pool is full, or the machine.
+        """
         started = monotonic()
         with suppress(pymysql.MySQLError):  # the load, which needs the server too, reports that it is gone
             before, before_at = self._read(), started
             while not self._stopping.wait(max(0.0, started + len(self._samples) + 1 - monotonic())):
                 after, after_at = self._read(), monotonic()
-                self._samples.append(increases_per_second(before, after, after_at - before_at))
+                passed = max(1, floor(after_at - started) - len(self._samples))
+                self._samples += [increases_per_second(before, after, after_at - before_at)] * passed
                 before, before_at = after, after_at
 
     def _read(self) -> dict[str, float]:
