@@ -27,7 +27,7 @@ from poolsize.present.text.scenario import agreement_text, scenarios_text
 from poolsize.present.text.survey import SurveyProgress, survey_text
 from poolsize.runs.store import load_run, other_path
 from poolsize.scenarios.scenario import Scenario, read_scenario, scenario_names
-from poolsize.survey.store import StoredSurvey, SurveySetting, SurveyWriter, load_survey
+from poolsize.survey.store import StoredSurvey, SurveyPart, SurveySetting, SurveyWriter, load_survey
 from poolsize.survey.timing import FULL_SECONDS, LENGTH_SECONDS, TIMING_SECONDS, Survey
 from poolsize.sweep.opening import new_file
 from poolsize.sweep.options import NAMES_ANOTHER, OPTIONS, SweepOptions
@@ -132,12 +132,21 @@ def _survey(name: str, typed: SweepOptions, *, full: bool) -> tuple[Survey, Path
             way_out = "leave it and POOLSIZE_URL out" if option == "url" else "leave it out"
             raise BadInput(f"{typed.named(option)}: {name} times pools on a private server: {way_out}")
     stored, path = _stored_survey(name, typed, FULL_SECONDS if full else TIMING_SECONDS)
+    kept = list(stored.parts)
     with SurveyWriter(path, stored, resume=typed.resume is not None) as writer, SurveyProgress() as progress:
+
+        def keep(part: SurveyPart) -> None:
+            writer.append(part)
+            kept.append(part)
+
         try:
-            return survey(stored, writer.append, progress.show), path
+            return survey(stored, keep, progress.show), path
         except PoolsizeError as error:
-            command = f"poolsize scenario {name}{' --full' if full else ''} --resume {path}"
-            error.args = (f"{error}; the timings of finished processes are kept: {command}",)
+            if kept:
+                command = f"poolsize scenario {name}{' --full' if full else ''} --resume {path}"
+                error.args = (f"{error}; the timings of finished processes are kept: {command}",)
+            elif typed.resume is None:
+                path.unlink()
             raise
 
 

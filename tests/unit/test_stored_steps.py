@@ -34,10 +34,16 @@ FEW = 1
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("path", [*EXAMPLES, *OLDER], ids=lambda path: path.stem)
-def test_steps_in_the_file_give_the_answer_of_steps_in_memory(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("path", "limit"),
+    [*((path, "MOST_IN_MEMORY") for path in [*EXAMPLES, *OLDER]), (EXAMPLES[0], "MOST_BYTES_IN_MEMORY")],
+    ids=lambda value: getattr(value, "stem", value),
+)
+def test_steps_in_the_file_give_the_answer_of_steps_in_memory(
+    path: Path, limit: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     in_memory = load_run(path)
-    monkeypatch.setattr(store, "MOST_IN_MEMORY", FEW)
+    monkeypatch.setattr(store, limit, FEW)
     stored = load_run(path)
     assert isinstance(stored.steps, StoredSteps)
     assert tuple(stored.steps) == in_memory.steps

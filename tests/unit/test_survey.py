@@ -188,3 +188,11 @@ def test_a_survey_is_resumed_as_it_began(poolsize_here: Command, tmp_path: Path,
     refused = poolsize_here("scenario", "pools", "--resume", "a.jsonl", *words)
     assert refused.returncode == 2
     assert named in refused.stderr
+
+
+def test_a_survey_that_times_nothing_leaves_no_file(poolsize_here: Command, tmp_path: Path) -> None:
+    failed = poolsize_here("scenario", "pools", "--mysqld", "nowhere/mysqld", "--output", "a.jsonl")
+    assert failed.returncode == 2
+    assert "nowhere/mysqld can't be run" in failed.stderr
+    assert "are kept" not in failed.stderr
+    assert not (tmp_path / "a.jsonl").exists()
