@@ -14,6 +14,7 @@ from poolsize.analysis.analysis import analyze
 from poolsize.analysis.checks import check_step
 from poolsize.answer.recommendation import Recommendation, recommend
 from poolsize.present.report.report import UNDER_CHECKS, report_html
+from poolsize.present.text.recommendation import range_text
 from poolsize.present.text.sentences.findings import warning_sentences
 from poolsize.recordings.published import published_curves
 from poolsize.runs.run import Run
@@ -114,8 +115,8 @@ def assert_first_screen(page: Page, answer: Recommendation) -> None:
     size = page.get_by_text("No answer" if answer.pool_size is None else f"{answer.pool_size} connection").first
     shown = [finding for finding in answer.findings if finding.code not in UNDER_CHECKS]
     wanted = [size, *(page.get_by_text(warning).first for warning in warning_sentences(shown)[:1])]
-    if answer.range and answer.range[0] != answer.range[1]:
-        wanted.append(page.get_by_text(f"95 % range {answer.range[0]} to {answer.range[1]}").first)
+    if answer.range:
+        wanted.append(page.get_by_text(range_text(answer)).first)
     for control in wanted:
         box = control.bounding_box()
         assert box is not None
