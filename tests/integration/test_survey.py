@@ -42,7 +42,8 @@ def test_every_pool_is_timed(flavor: str, tmp_path: Path, monkeypatch: pytest.Mo
         of_java = {(timing.pool, timing.work, timing.users) for timing in found if timing.pool.endswith(JAVA)}
         every = {(pool + JAVA, work, users) for pool in ARTIFACTS.values() for work in Work for users in USERS}
         assert of_java == every | {(pool, Work.SELECT, MANY_USERS) for pool, _, _ in every}
-        assert all(timing.transactions for timing in found if timing.pool.endswith(JAVA))
+        working = {(pool, work) for pool, work, _ in every}  # a single timing of 20 ms may have no transaction
+        assert {(timing.pool, timing.work) for timing in found if timing.transactions} >= working
     else:
         assert not all(map(shutil.which, PROGRAMS)) or "mvn" in done.java_left_out
     assert all(timing.served <= min(timing.users, timing.transactions) for timing in found)
