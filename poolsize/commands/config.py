@@ -27,7 +27,7 @@ from poolsize.commands.run_file import end_without_pools, measured_answer
 from poolsize.errors import BadInput
 from poolsize.present.config.configuration import configuration
 from poolsize.present.config.stacks import STACKS, Stack, find_stack, fits
-from poolsize.present.json.configuration import configuration_json
+from poolsize.present.json.configuration import configuration_json, stacks_json
 from poolsize.present.json.fleet import fleet_json
 from poolsize.present.text.fleet import fleet_text
 from poolsize.present.text.sentences.findings import reason_sentences, warning_sentences
@@ -77,7 +77,8 @@ def config(stack: str | None, lists: bool, file: Path | None, as_json: bool, **o
     if sum((lists, file is not None, stack is not None)) != 1:
         raise BadInput("give exactly one of --for STACK (to write a configuration), --check FILE, and --list")
     if lists:
-        click.echo("\n".join(f"{name:<24}{each.title}" for name, each in STACKS.items()))
+        text = "\n".join(f"{name:<24}{each.title}" for name, each in STACKS.items())
+        click.echo(stacks_json(STACKS) if as_json else text)
     elif file is not None:
         _check(file, options, as_json=as_json)
     else:

@@ -39,7 +39,8 @@ def fleet_options(command: Callable[..., None]) -> Callable[..., None]:
             "--surge",
             default=f"{ServerLimit.surge:.0%}",
             show_default=True,
-            help="Further instances that run during a rolling deploy, as a share. 100% for a blue-green deploy.",
+            help="Further instances that run during a rolling deploy, as a share; rounded up. 100% for a blue-green "
+            "deploy.",
         ),
         click.option(
             "--max-instances", type=int, help="Instances at the autoscaler's maximum.  [default: --instances]"

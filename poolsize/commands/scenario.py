@@ -17,7 +17,7 @@ from poolsize.answer.refused import refusals
 from poolsize.commands.outputs import json_option
 from poolsize.commands.sweep_options import sweep_options
 from poolsize.errors import BadInput, PoolsizeError
-from poolsize.present.json.scenario import More, agreement_json
+from poolsize.present.json.scenario import More, agreement_json, scenarios_json
 from poolsize.present.json.survey import survey_json
 from poolsize.present.text.exhaustion import exhaustion_text
 from poolsize.present.text.full_size import full_size_text
@@ -58,8 +58,8 @@ def scenario(name: str | None, lists: bool, full: bool, as_json: bool, **texts: 
     `pools` stores timings instead, of the libraries of poolsize[pools], and of those of Java where Maven is installed.
     """
     if lists or name is None:
-        scenarios = [(name, read_scenario(name)) for name in scenario_names()]
-        click.echo(scenarios_text([(name, known, _seconds(known)) for name, known in scenarios]))
+        scenarios = [(name, known := read_scenario(name), _seconds(known)) for name in scenario_names()]
+        click.echo(scenarios_json(scenarios) if as_json else scenarios_text(scenarios))
         return
     known = read_scenario(name).at_full_scale() if full else read_scenario(name)
     command = f"poolsize scenario {name}{' --full' if full else ''}"

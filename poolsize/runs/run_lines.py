@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from poolsize.bounds import OutOfBounds, require_sane_numbers, shown, within
-from poolsize.errors import BadInput
+from poolsize.errors import BadInput, did_you_mean
 
 MOST_LINE_BYTES = 2**23
 """The longest line of a run's file. A step takes up to 12 hours, of about 125 bytes a second: 5.4 MB."""
@@ -46,7 +46,12 @@ def run_lines(path: Path, offset: int = 0) -> Iterator[RunLine]:
                 yield RunLine(number, offset, within(f"{path}: line {number}", text, MOST_LINE_BYTES))
                 offset += len(text)
     except OSError as error:
-        raise BadInput(f"{path} can't be read: {error.strerror}") from None
+        raise BadInput(f"{path} can't be read: {error.strerror}{_nearest(path)}") from None
+
+
+def _nearest(path: Path) -> str:
+    """Return "; did you mean a.jsonl?" with the nearest name of a run in the same folder; "" without a near name."""
+    return "" if path.exists() else did_you_mean(path.name, (each.name for each in path.parent.glob("*.jsonl")))
 
 
 def record_of(path: Path, line: RunLine) -> dict[str, Any]:

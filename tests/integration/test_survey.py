@@ -25,32 +25,33 @@ def test_every_pool_is_timed(flavor: str, tmp_path: Path, monkeypatch: pytest.Mo
     setting = SurveySetting(0.02, str(program) if program else None, {})
     parts: list[SurveyPart] = []
     done = survey(StoredSurvey(setting), parts.append, shown.append)
-    found = done.timings
-    assert list(found) == shown == [timing for part in parts for timing in part.timings]
+    timings = done.timings
+    assert list(timings) == shown == [timing for part in parts for timing in part.timings]
     assert not done.missing
     for concurrency, pools in (
         (Concurrency.THREADS, THREAD_POOLS),
         (Concurrency.GREENLETS, GREENLET_POOLS),
         (Concurrency.ASYNCIO, ASYNC_POOLS),
     ):
-        of_python = [timing for timing in found if not timing.pool.endswith(JAVA)]
+        of_python = [timing for timing in timings if not timing.pool.endswith(JAVA)]
         selects = [timing for timing in of_python if (timing.concurrency, timing.work) == (concurrency, Work.SELECT)]
         assert {timing.pool for timing in selects} == set(pools)
         assert {timing.users for timing in selects} == {*USERS, MANY_USERS}
-    assert {timing.work for timing in found} == set(Work)
+    assert {timing.work for timing in timings} == set(Work)
     if done.java_left_out is None:
-        of_java = {(timing.pool, timing.work, timing.users) for timing in found if timing.pool.endswith(JAVA)}
+        of_java = {(timing.pool, timing.work, timing.users) for timing in timings if timing.pool.endswith(JAVA)}
         every = {(pool + JAVA, work, users) for pool in ARTIFACTS.values() for work in Work for users in USERS}
         assert of_java == every | {(pool, Work.SELECT, MANY_USERS) for pool, _, _ in every}
         working = {(pool, work) for pool, work, _ in every}  # a single timing of 20 ms may have no transaction
-        assert {(timing.pool, timing.work) for timing in found if timing.transactions} >= working
+        assert {(timing.pool, timing.work) for timing in timings if timing.transactions} >= working
     else:
         assert not all(map(shutil.which, PROGRAMS)) or "mvn" in done.java_left_out
-    assert all(timing.served <= min(timing.users, timing.transactions) for timing in found)
-    (fair,) = (one for one in found if one.pool == "poolsize's fair pool, no ROLLBACK" and one.users == MANY_USERS)
+    assert all(timing.served <= min(timing.users, timing.transactions) for timing in timings)
+    fair_pool = "poolsize's fair pool, no ROLLBACK"
+    (fair,) = (timing for timing in timings if timing.pool == fair_pool and timing.users == MANY_USERS)
     assert (fair.served, fair.starves) == (MANY_USERS, False)
     shown.clear()
     resumed = survey(StoredSurvey(setting, tuple(parts[1:])), parts.append, shown.append)
     assert {timing.concurrency for timing in shown} == {Concurrency.THREADS}
-    assert len(resumed.timings) == len(found)
+    assert len(resumed.timings) == len(timings)
     assert parts[-1].process == parts[0].process

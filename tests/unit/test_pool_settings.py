@@ -146,6 +146,12 @@ def test_the_fleet_gets_the_pool_of_each_process(poolsize_here: Command) -> None
     assert answer["connections_in_deploy"] == fleet["connections_in_deploy"]
 
 
+def test_the_list_names_every_stack(poolsize_here: Command) -> None:
+    stacks = json.loads(poolsize_here("config", "--list", "--json").stdout)
+    lines = poolsize_here("config", "--list").stdout.splitlines()
+    assert [line.split(maxsplit=1) for line in lines] == [[stack["name"], stack["title"]] for stack in stacks]
+
+
 @pytest.mark.parametrize(
     ("words", "line"),
     [

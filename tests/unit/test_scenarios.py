@@ -1,5 +1,6 @@
 """Scenarios: every file is complete, and a run whose figures are known agrees or disagrees with the published ones."""
 
+import json
 from dataclasses import replace
 from math import exp
 from pathlib import Path
@@ -56,6 +57,8 @@ def test_the_list_names_every_scenario(poolsize_here: Command) -> None:
         assert f"{name} (about " in listed.stdout
         assert read_scenario(name).question in " ".join(listed.stdout.split())
     assert poolsize_here("scenario").stdout == listed.stdout
+    as_json = json.loads(poolsize_here("scenario", "--list", "--json").stdout)
+    assert [each["name"] for each in as_json] == list(scenario_names())
 
 
 def test_an_unknown_scenario_is_refused_with_the_nearest_name(poolsize_here: Command) -> None:

@@ -151,6 +151,12 @@ def test_a_missing_file_is_refused(tmp_path: Path) -> None:
         load_run(tmp_path / "none.jsonl")
 
 
+def test_a_misspelt_file_is_refused_with_the_nearest_run(tmp_path: Path) -> None:
+    written(tmp_path / "insert-mysql.jsonl")
+    with pytest.raises(BadInput, match=r"No such file or directory; did you mean insert-mysql\.jsonl\?"):
+        load_run(tmp_path / "insert-mysq.jsonl")
+
+
 def test_a_line_is_one_step(tmp_path: Path) -> None:
     lines = written(tmp_path / "a.jsonl").read_text().splitlines()
     assert [next(iter(json.loads(line))) for line in lines] == ["format", "step", "step", "step"]

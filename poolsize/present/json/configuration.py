@@ -1,11 +1,18 @@
 """A configuration as JSON."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
 from poolsize.answer.pool_settings import PoolSettings
 from poolsize.present.config.configuration import Configuration
+from poolsize.present.config.stacks import Stack
+
+
+def stacks_json(stacks: Mapping[str, Stack]) -> str:
+    """Return a JSON list of objects with the keys name, which `--for` takes, and title."""
+    return json.dumps([{"name": name, "title": stack.title} for name, stack in stacks.items()])
 
 
 def configuration_json(name: str, configured: Configuration, settings: PoolSettings) -> str:

@@ -11,6 +11,7 @@ from poolsize.answer.exhaustion import Exhaustion
 from poolsize.answer.full_size import FullSizePrediction
 from poolsize.answer.ports import PortUse
 from poolsize.answer.refused import Refused
+from poolsize.scenarios.scenario import Scenario
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,16 @@ class More:
     ports: Sequence[PortUse] = ()
     refused: Sequence[Refused] = ()
     at_full_size: FullSizePrediction | None = None
+
+
+def scenarios_json(scenarios: Sequence[tuple[str, Scenario, int]]) -> str:
+    """Return a JSON list of objects with the keys name, question, source, and seconds (of load with the defaults)."""
+    return json.dumps(
+        [
+            {"name": name, "question": scenario.question, "source": scenario.source, "seconds": seconds}
+            for name, scenario, seconds in scenarios
+        ]
+    )
 
 
 def agreement_json(agreement: Agreement, *, name: str, runs: Sequence[str], more: More) -> str:

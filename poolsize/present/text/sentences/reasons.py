@@ -33,6 +33,8 @@ def _plateau(finding: Finding) -> str:
             else f" in the measurement. {highest[0].upper()}{highest[1:]} is lower, {by_curve}: the difference is "
             "probably noise."
         )
+        if share < 1 - values["tolerance"]:
+            reached += f" The fitted curve, which also follows the other sizes, is higher at {size} than measured."
     among = "measured pool size" if values["among_measured"] else "pool size"
     smallest = (
         f"{size} is the smallest {among} that the fitted curve puts within {percent(values['tolerance'])} of "
