@@ -73,6 +73,7 @@ def _trial(folder: Path, url: str, cursor: Any, distance: float, kill_at: float 
             return f"exit {sweep.returncode}: {text[-300:]}"
     cursor.execute("SHOW DATABASES LIKE 'poolsize'")
     if cursor.fetchall():
+        cursor.execute("DROP DATABASE poolsize")
         return "the schema is left"
     return _missing_tables(folder)
 

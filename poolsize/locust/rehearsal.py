@@ -199,7 +199,7 @@ def _beginning(schema: str | None, *, asks_activity: bool) -> tuple[str, ...]:
         return *facts, f"USE `{schema}`", GET_LOCK % (f"'poolsize {schema}'", 0), SMALLEST_STATEMENT
     owner = f"'{own.OWNER}...'"
     return (
-        *facts, GET_LOCK % (f"'{own.LOCK}'", 0), own.READ_MARK, GET_LOCK % (owner, 0), own.DROP_MARK,
+        *facts, GET_LOCK % (f"'{own.LOCK}'", 0), GET_LOCK % (owner, 0), own.READ_MARK, own.DROP_MARK,
         own.LOOK_FOR_SCHEMA, own.CREATE_SCHEMA, own.CREATE_MARK,
         own.MARK_OWNER % f"'{own.THE_SCHEMA}'" + f",({owner})", SMALLEST_STATEMENT,
     )  # fmt: skip

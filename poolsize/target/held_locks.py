@@ -1,6 +1,6 @@
 """Named locks on the server that a sweep holds to its end, also when it loses the session that holds them."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from threading import Event, RLock, Thread
@@ -67,6 +67,21 @@ class HeldLocks:
             self._renew()
             with self._session.cursor() as cursor:
                 yield cursor
+
+    def work(self, task: Callable[[Any], None]) -> None:
+        """Call a function with a cursor of the session that holds the locks; again if the session is lost meanwhile.
+
+        Raises as `cursor` does.
+        """
+        with self._in_use:
+            try:
+                with self.cursor() as cursor:
+                    task(cursor)
+            except pymysql.MySQLError:
+                if _answers(self._session):
+                    raise
+                with self.cursor() as cursor:
+                    task(cursor)
 
     def _renew(self) -> None:
         """Take the locks again in a new session, the last one first, if the session is lost.

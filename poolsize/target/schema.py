@@ -59,6 +59,7 @@ class SweepSchema:
         self.url = url
         self._locks = HeldLocks(url)
         self._owner = OWNER + token_hex(8)
+        self._creates = False
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:
@@ -66,11 +67,8 @@ class SweepSchema:
             try:
                 if not locks.take(LOCK):
                     raise already_swept()
-                with locks.cursor() as cursor:
-                    _refuse_living_owner(cursor)
-                    _clear(cursor)
-                    locks.take(self._owner)
-                    _make(cursor, self._owner)
+                locks.take(self._owner)
+                locks.work(self._make)
             except pymysql.MySQLError as error:
                 raise _explained(error) from None
             self._held = stack.pop_all()
@@ -104,6 +102,31 @@ class SweepSchema:
             pass
         with closing(connect(self.url, OWN_SCHEMA)) as connection, connection.cursor() as cursor:
             task(cursor)
+
+    def _make(self, cursor: Any) -> None:
+        """Clear what a killed sweep left, and mark the schema as in use; make it where it is missing.
+
+        A second call finishes what the first began, in whose session the server may have made the schema without a
+        mark. Raises BadInput when the owner of the tables lives, and when the schema holds tables of others.
+        """
+        _refuse_living_owner(cursor, self._owner)
+        _clear(cursor)
+        _require_drop(cursor)
+        missing = not cursor.execute(LOOK_FOR_SCHEMA)
+        self._creates = self._creates or missing
+        if missing:
+            cursor.execute(CREATE_SCHEMA)
+        elif foreign := _tables(cursor):
+            raise BadInput(
+                f"the schema {OWN_SCHEMA} holds tables that poolsize did not make ({', '.join(foreign[:3])}): "
+                "move them elsewhere, or drop what an interrupted sweep left; poolsize needs this schema for itself"
+            )
+        cursor.execute(CREATE_MARK)
+        try:
+            cursor.executemany(MARK_OWNER, [(THE_SCHEMA,), (self._owner,)] if self._creates else [(self._owner,)])
+        except pymysql.MySQLError:
+            cursor.execute(DROP_SCHEMA if self._creates else DROP_MADE_MARK)
+            raise
 
     @contextmanager
     def _own(self) -> Iterator[Any]:
@@ -149,38 +172,18 @@ def already_swept() -> BadInput:
     return BadInput("another sweep is running on this server: wait for it, or end it")
 
 
-def _refuse_living_owner(cursor: Any) -> None:
-    """Raise BadInput if the owner of the tables lives, and take its lock otherwise, so that it can't come back.
+def _refuse_living_owner(cursor: Any, own: str) -> None:
+    """Raise BadInput if another owner of the tables lives, and take its lock otherwise, so that it can't come back.
 
-    A session that is lost gives its locks up, and its owner needs a moment to take them again.
+    own: this sweep's entry. A session that is lost gives its locks up, and its owner needs a moment to take them again.
     """
-    for owner in [name for name in _marked(cursor) or () if name.startswith(OWNER)]:
+    for owner in [name for name in _marked(cursor) or () if name.startswith(OWNER) and name != own]:
         cursor.execute("SELECT IS_FREE_LOCK(%s)", (owner,))
         if cursor.fetchone() != (1,):
             raise already_swept()
         sleep(WATCH_SECONDS)
         if not get_lock(cursor, owner, 0):
             raise already_swept()
-
-
-def _make(cursor: Any, owner: str) -> None:
-    """Mark the schema as in use; make it where it is missing. Raises BadInput when it holds tables of others."""
-    _require_drop(cursor)
-    missing = not cursor.execute(LOOK_FOR_SCHEMA)
-    if missing:
-        cursor.execute(CREATE_SCHEMA)
-    elif foreign := _tables(cursor):
-        raise BadInput(
-            f"the schema {OWN_SCHEMA} holds tables that poolsize did not make ({', '.join(foreign[:3])}): "
-            "move them elsewhere, or drop what an interrupted sweep left; poolsize needs this schema for itself"
-        )
-    cursor.execute(CREATE_MARK)
-    entries = [(THE_SCHEMA,), (owner,)] if missing else [(owner,)]
-    try:
-        cursor.executemany(MARK_OWNER, entries)
-    except pymysql.MySQLError:
-        cursor.execute(DROP_SCHEMA if missing else DROP_MADE_MARK)
-        raise
 
 
 def _require_drop(cursor: Any) -> None:

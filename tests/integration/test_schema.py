@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 
 from poolsize.errors import BadInput, WorkFailed
+from poolsize.target import schema
 from poolsize.target.connection import connect, database_url
 from poolsize.target.private_server import PrivateServer
 from poolsize.target.schema import LOCK, OWNER, SweepSchema
-from tests.conftest import Command, assert_swept
+from tests.conftest import Command, assert_swept, on_mariadb
 
 pytestmark = pytest.mark.server
 KILLED = """
@@ -58,16 +59,30 @@ def make_table(cursor: Any) -> None:
 
 def test_a_sweep_that_loses_its_session_keeps_its_tables(server: PrivateServer, cursor: Any) -> None:
     url = database_url(server.url)
-    with SweepSchema(url) as schema:
-        schema.make_tables(make_table)
+    with SweepSchema(url) as own:
+        own.make_tables(make_table)
         holder = kill_holder(cursor)
         assert holder is not None
         with pytest.raises(BadInput, match="another sweep is running"):
             SweepSchema(url).__enter__()
         assert tables(cursor) == {"mine"}
-        schema.work(lambda work: work.execute("INSERT INTO mine VALUES (1)"))
+        own.work(lambda work: work.execute("INSERT INTO mine VALUES (1)"))
         cursor.execute("SELECT IS_USED_LOCK(%s)", (LOCK,))
         assert cursor.fetchone() not in {(None,), (holder,)}
+    cursor.execute("SHOW DATABASES LIKE 'poolsize'")
+    assert cursor.fetchall() == ()
+
+
+@on_mariadb
+def test_a_session_that_is_lost_while_it_makes_the_schema_leaves_none(
+    server: PrivateServer, cursor: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server makes the schema, and ends the session before it answers."""
+    lost = f"BEGIN NOT ATOMIC {schema.CREATE_SCHEMA}; KILL CONNECTION_ID(); END"
+    monkeypatch.setattr(schema, "CREATE_SCHEMA", lost)
+    with SweepSchema(database_url(server.url)):
+        cursor.execute("SHOW TABLES FROM poolsize")
+        assert cursor.fetchall() == (("made_by_poolsize",),)
     cursor.execute("SHOW DATABASES LIKE 'poolsize'")
     assert cursor.fetchall() == ()
 
