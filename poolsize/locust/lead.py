@@ -77,7 +77,6 @@ class Lead:
         gevent.signal_handler(signal.SIGINT, self._interrupt)
         gevent.signal_handler(signal.SIGUSR1, self._end_after_step)
         gevent.signal_handler(signal.SIGTERM, self._terminate)
-        self._progress.watch()
         if environment.parsed_options.processes:
             gevent.spawn(self._watch_forked_workers, environment.parsed_options.processes)
         self._sweeping.start()

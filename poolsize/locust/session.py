@@ -90,6 +90,8 @@ def _on_init(environment: Environment, **_: Any) -> None:
     closing_stack = ExitStack()
     signal.signal(signal.SIGTERM, _stop_setting_up)  # Locust sets its own when the run begins
     signal.signal(signal.SIGINT, _interrupt_setting_up)
+    if not isinstance(environment.runner, WorkerRunner):
+        progress.watch()
     try:
         _set_up(environment, progress, closing_stack)
     except BaseException as error:

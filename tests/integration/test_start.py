@@ -16,6 +16,20 @@ from poolsize.sweep.next_step import remaining
 pytestmark = [pytest.mark.server, pytest.mark.slow]
 POOLSIZE = str(Path(sys.executable).with_name("poolsize"))
 ENDED_SECONDS = 60
+SLOW_TO_PREPARE = """
+import time
+from pathlib import Path
+from locust import task
+from poolsize.locust import PoolUser
+class Slow(PoolUser):
+    @classmethod
+    def prepare(cls, cursor):
+        Path("preparing").touch()
+        time.sleep(600)
+    @task
+    def ask(self, cursor):
+        cursor.execute("SELECT 1")
+"""
 
 
 @contextmanager
@@ -72,3 +86,19 @@ def test_workers_end_with_a_locust_that_is_killed_before_they_connect(tmp_path: 
         assert not psutil.wait_procs(workers, timeout=ENDED_SECONDS)[1]
     assert sweep.returncode == 1
     assert "Locust was killed by SIGKILL" in errors
+
+
+def test_a_sweep_that_is_killed_while_it_sets_up_leaves_nothing(tmp_path: Path) -> None:
+    """The workload makes its tables for ten minutes."""
+    (tmp_path / "slow.py").write_text(SLOW_TO_PREPARE)
+    command = [POOLSIZE, "sweep", "--workload", "slow.py", "--pool-sizes", "1,2", "--step-time", "1s"]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as sweep:
+        while not (tmp_path / "preparing").exists() and sweep.poll() is None:
+            time.sleep(0.1)
+        family = psutil.Process(sweep.pid).children(recursive=True)
+        sweep.kill()
+        ended, alive = psutil.wait_procs(family, timeout=ENDED_SECONDS)
+        for each in alive:
+            each.kill()
+    assert len(ended) >= 3  # Locust, the private server, and its watchdog
+    assert not alive
