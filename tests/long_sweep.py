@@ -3,7 +3,7 @@
     python -m tests.long_sweep [STEPS]    (500)
 
 The growth is that of the largest memory over that after 20 steps; until then the processes load what they need. A line
-is printed every 100 steps.
+is printed every 100 steps. The transactions sleep, for a saturated load generator's steps would be measured again.
 """
 
 import subprocess
@@ -16,6 +16,14 @@ from pathlib import Path
 import psutil
 
 POOLSIZE = str(Path(sys.executable).with_name("poolsize"))
+WORKLOAD = """
+from locust import task
+from poolsize.locust import PoolUser
+class Sleeping(PoolUser):
+    @task
+    def wait(self, cursor):
+        cursor.execute("SELECT SLEEP(0.01)")
+"""
 SETTLED_STEPS = 20
 MOST_GROWTH_MB = 30.0
 
@@ -23,9 +31,10 @@ MOST_GROWTH_MB = 30.0
 def main(steps: int) -> int:
     """Sweep, print the growth, and return 1 where it is too much."""
     with tempfile.TemporaryDirectory() as folder:
-        run = Path(folder) / "a.jsonl"
+        run, workload = Path(folder) / "a.jsonl", Path(folder) / "sleeping.py"
+        workload.write_text(WORKLOAD)
         with subprocess.Popen(
-            [POOLSIZE, "sweep", "--workload", "select_one", "--pool-sizes", "1,2", "--users", "8", "--warm-up", "0",
+            [POOLSIZE, "sweep", "--workload", str(workload), "--pool-sizes", "1,2", "--users", "8", "--warm-up", "0",
              "--step-time", "1s", "--repeats", str(steps // 2), "--output", str(run)],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         ) as sweep:  # fmt: skip
