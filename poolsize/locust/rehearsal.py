@@ -213,7 +213,7 @@ def _with_marks(tables: tuple[str, ...]) -> tuple[str, ...]:
 def _end(tables: tuple[str, ...]) -> tuple[str, ...]:
     made = [name for text in tables if (name := _made_table(text))]
     drops = [drop.format(table=name) for name in made for drop in (own.DROP_TABLE, own.DROP_VIEW)]
-    return own.READ_MARK, own.IGNORE_FOREIGN_KEYS, own.LIST_TABLES, *drops, own.DROP_MADE_MARK, own.DROP_SCHEMA
+    return own.READ_MARK, own.IGNORE_FOREIGN_KEYS, own.LIST_TABLES, *drops, own.DROP_SCHEMA
 
 
 def _made_table(statement: str) -> str | None:

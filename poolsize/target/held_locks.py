@@ -71,7 +71,7 @@ class HeldLocks:
     def work(self, task: Callable[[Any], None]) -> None:
         """Call a function with a cursor of the session that holds the locks; again if the session is lost meanwhile.
 
-        Raises as `cursor` does.
+        Raises what `cursor` raises, and the function's error where the session lives, or is lost again.
         """
         with self._in_use:
             try:

@@ -80,8 +80,7 @@ class SweepSchema:
         """Drop poolsize's tables and schema. When the server is gone, the next sweep drops them."""
         with self._held:
             try:
-                with self._own() as cursor:
-                    _clear(cursor)
+                self._locks.work(self._clear_own)
             except (PoolsizeError, pymysql.MySQLError) as failure:
                 logger.warning("the schema %s could not be cleared; the next sweep will: %s", OWN_SCHEMA, failure)
 
@@ -132,9 +131,18 @@ class SweepSchema:
     def _own(self) -> Iterator[Any]:
         """Yield a cursor of the session that holds the locks. Raises WorkFailed when the tables are another sweep's."""
         with self._locks.cursor() as cursor:
-            if self._owner not in (_marked(cursor) or ()):
-                raise WorkFailed(f"another sweep has the schema {OWN_SCHEMA}: this one lost its lock")
+            self._require_own(_marked(cursor) or set())
             yield cursor
+
+    def _clear_own(self, cursor: Any) -> None:
+        """Clear the schema, unless another sweep has it or a first call cleared it before its session was lost."""
+        if (marked := _marked(cursor)) is not None:
+            self._require_own(marked)
+            _clear(cursor)
+
+    def _require_own(self, marked: set[str]) -> None:
+        if self._owner not in marked:
+            raise WorkFailed(f"another sweep has the schema {OWN_SCHEMA}: this one lost its lock")
 
 
 class _ListingCursor(Cursor):  # type: ignore[misc]  # PyMySQL has no types
@@ -205,16 +213,15 @@ def _clear(cursor: Any) -> None:
         if table in marked:
             cursor.execute(DROP_TABLE.format(table=table))
             cursor.execute(DROP_VIEW.format(table=table))
+    foreign = [table for table in _tables(cursor) if table != MARK]
+    if THE_SCHEMA in marked and not foreign:
+        cursor.execute(DROP_SCHEMA)  # and the mark with it: a schema without its mark would stay for good
+        return
     cursor.execute(DROP_MADE_MARK)
     if THE_SCHEMA in marked:
-        if remaining := _tables(cursor):
-            logger.warning(
-                "the schema %s is kept: it holds tables that poolsize did not make (%s)",
-                OWN_SCHEMA,
-                ", ".join(remaining),
-            )
-        else:
-            cursor.execute(DROP_SCHEMA)
+        logger.warning(
+            "the schema %s is kept: it holds tables that poolsize did not make (%s)", OWN_SCHEMA, ", ".join(foreign)
+        )
 
 
 def _marked(cursor: Any) -> set[str] | None:

@@ -87,6 +87,34 @@ def test_a_session_that_is_lost_while_it_makes_the_schema_leaves_none(
     assert cursor.fetchall() == ()
 
 
+@on_mariadb
+def test_a_session_that_is_lost_while_it_drops_the_schema_costs_nothing(
+    server: PrivateServer, cursor: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The server drops the schema, and ends the session before it answers."""
+    lost = f"BEGIN NOT ATOMIC {schema.DROP_SCHEMA}; KILL CONNECTION_ID(); END"
+    monkeypatch.setattr(schema, "DROP_SCHEMA", lost)
+    with SweepSchema(database_url(server.url)):
+        pass
+    cursor.execute("SHOW DATABASES LIKE 'poolsize'")
+    assert cursor.fetchall() == ()
+    assert not caplog.records
+
+
+def test_a_schema_that_could_not_be_dropped_is_dropped_by_the_next_sweep(
+    server: PrivateServer, cursor: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(schema, "DROP_SCHEMA", "KILL CONNECTION_ID()")
+        with SweepSchema(database_url(server.url)):
+            pass
+    assert "the next sweep will" in caplog.text
+    with SweepSchema(database_url(server.url)):
+        pass
+    cursor.execute("SHOW DATABASES LIKE 'poolsize'")
+    assert cursor.fetchall() == ()
+
+
 def test_a_sweep_clears_nothing_of_the_sweep_after_it(server: PrivateServer, cursor: Any) -> None:
     """As after a machine has slept: the next sweep took the schema."""
     late = SweepSchema(database_url(server.url)).__enter__()
