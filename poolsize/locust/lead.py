@@ -27,7 +27,7 @@ from poolsize.sweep.options import with_flags
 from poolsize.units import count, milliseconds, per_second
 
 LOOK_SECONDS = 0.5
-"""Between two looks whether a worker has died before the users start."""
+"""Seconds between two checks, before the users start, that all workers live."""
 
 logger = logging.getLogger("poolsize")
 

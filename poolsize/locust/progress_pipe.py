@@ -15,7 +15,7 @@ TURNS_DESCRIPTOR = "POOLSIZE_TURNS_FD"
 """Environment variable with the number of the descriptor of the pipe on which a sweep is given turns (see TurnPipe)."""
 
 LOOK_SECONDS = 0.5
-"""Between two looks whether the listening process is gone."""
+"""Seconds between two checks that the listening process is there."""
 
 
 class ProgressPipe:
@@ -24,6 +24,7 @@ class ProgressPipe:
     def __init__(self, descriptor: int | None) -> None:
         """descriptor: of the pipe's writing end, or None to drop every event."""
         self._descriptor = descriptor
+        self._watching: gevent.Greenlet[[int], None] | None = None
 
     @classmethod
     def from_environment(cls) -> Self:
@@ -39,7 +40,12 @@ class ProgressPipe:
     def watch(self) -> None:
         """From now on, end this process as by SIGTERM soon after the listening process is gone."""
         if self._descriptor is not None:
-            gevent.spawn(self._watch, self._descriptor)
+            self._watching = gevent.spawn(self._watch, self._descriptor)
+
+    def stop_watching(self) -> None:
+        """Let this process finish a clean-up, whether or not the listening process is there."""
+        if self._watching is not None:
+            self._watching.kill(block=False)
 
     def _watch(self, descriptor: int) -> None:
         poll = get_original("select", "poll")()  # gevent's own does not see errors alone

@@ -4,7 +4,7 @@ import logging
 import signal
 import sys
 from contextlib import ExitStack, nullcontext
-from functools import cache
+from functools import cache, partial
 from typing import Any, NoReturn
 
 import gevent
@@ -88,8 +88,8 @@ def _on_init(environment: Environment, **_: Any) -> None:
     """Set this process up as a worker, as the master that leads the sweep, or as both."""
     progress = ProgressPipe.from_environment()
     closing_stack = ExitStack()
-    signal.signal(signal.SIGTERM, _stop_setting_up)  # Locust sets its own when the run begins
-    signal.signal(signal.SIGINT, _interrupt_setting_up)
+    signal.signal(signal.SIGTERM, partial(_stop_setting_up, progress))  # Locust sets its own when the run begins
+    signal.signal(signal.SIGINT, partial(_interrupt_setting_up, progress))
     if not isinstance(environment.runner, WorkerRunner):
         progress.watch()
     try:
@@ -107,11 +107,13 @@ def _on_init(environment: Environment, **_: Any) -> None:
         sys.exit(error.exit_code)
 
 
-def _stop_setting_up(*_: object) -> NoReturn:
+def _stop_setting_up(progress: ProgressPipe, *_: object) -> NoReturn:
+    progress.stop_watching()
     sys.exit(1)
 
 
-def _interrupt_setting_up(*_: object) -> NoReturn:
+def _interrupt_setting_up(progress: ProgressPipe, *_: object) -> NoReturn:
+    progress.stop_watching()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C must not end the clean-up
     sys.exit(Interrupted.exit_code)
 

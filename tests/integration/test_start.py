@@ -96,9 +96,12 @@ def test_a_sweep_that_is_killed_while_it_sets_up_leaves_nothing(tmp_path: Path) 
         while not (tmp_path / "preparing").exists() and sweep.poll() is None:
             time.sleep(0.1)
         family = psutil.Process(sweep.pid).children(recursive=True)
+        words = [word for each in family for word in each.cmdline()]
+        (data,) = (Path(word.removeprefix("--datadir=")) for word in words if word.startswith("--datadir="))
         sweep.kill()
         ended, alive = psutil.wait_procs(family, timeout=ENDED_SECONDS)
         for each in alive:
             each.kill()
     assert len(ended) >= 3  # Locust, the private server, and its watchdog
     assert not alive
+    assert not data.parent.exists()
