@@ -15,6 +15,7 @@ from poolsize.answer.full_size import FullSizePrediction, full_size_prediction
 from poolsize.answer.ports import port_uses
 from poolsize.answer.refused import refusals
 from poolsize.commands.outputs import json_option
+from poolsize.commands.survey import survey_of_pools
 from poolsize.commands.sweep_options import sweep_options
 from poolsize.errors import BadInput, PoolsizeError
 from poolsize.present.json.scenario import More, agreement_json, scenarios_json
@@ -24,12 +25,10 @@ from poolsize.present.text.full_size import full_size_text
 from poolsize.present.text.ports import ports_text
 from poolsize.present.text.refused import refused_text
 from poolsize.present.text.scenario import agreement_text, scenarios_text
-from poolsize.present.text.survey import SurveyProgress, survey_text
+from poolsize.present.text.survey import survey_text
 from poolsize.runs.store import load_run, other_path
 from poolsize.scenarios.scenario import Scenario, read_scenario, scenario_names
-from poolsize.survey.store import StoredSurvey, SurveyPart, SurveySetting, SurveyWriter, load_survey
-from poolsize.survey.timing import FULL_SECONDS, LENGTH_SECONDS, TIMING_SECONDS, Survey
-from poolsize.sweep.opening import new_file
+from poolsize.survey.timing import FULL_SECONDS, LENGTH_SECONDS, TIMING_SECONDS
 from poolsize.sweep.options import NAMES_ANOTHER, OPTIONS, SweepOptions
 from poolsize.sweep.planning import plan_for
 from poolsize.sweep.workload import find_locustfile
@@ -41,8 +40,6 @@ TAKEN = (
     *OF_SCENARIO, "output", "resume",
 )  # fmt: skip
 """Options of `poolsize sweep` that a scenario takes as well; those of OF_SCENARIO have another default in each."""
-OF_SURVEY = ("mysqld", "server_options", "output", "resume")
-"""Options that a survey of pools takes."""
 
 
 @click.command()
@@ -65,7 +62,7 @@ def scenario(name: str | None, lists: bool, full: bool, as_json: bool, **texts: 
     command = f"poolsize scenario {name}{' --full' if full else ''}"
     typed = SweepOptions.parse(texts)
     if known.survey:
-        survey, path = _survey(name, typed, full=full)
+        survey, path = survey_of_pools(name, typed, command, FULL_SECONDS if full else TIMING_SECONDS)
         text = f"{survey_text(known, survey)}\n\nStored in {path}"
         click.echo(survey_json(name, known, survey, str(path)) if as_json else text)
         return
@@ -110,7 +107,7 @@ def _resumed_by(command: str, run: Path | None) -> Iterator[None]:
         yield
     except PoolsizeError as error:
         resume = re.compile(r"poolsize sweep --resume (\S+)")
-        error.args = (resume.sub(lambda found: f"{command} --resume {run or found[1]}", str(error)),)
+        error.args = (resume.sub(lambda match: f"{command} --resume {run or match[1]}", str(error)),)
         raise
 
 
@@ -118,52 +115,6 @@ def _at_full_size(known: Scenario, analysis: Analysis) -> FullSizePrediction | N
     """Return the prediction for the published size; None without one."""
     full = known.predicted
     return full_size_prediction(analysis, full.users, full.sizes) if full else None
-
-
-def _survey(name: str, typed: SweepOptions, *, full: bool) -> tuple[Survey, Path]:
-    """Time the pools, or those that are missing in the file of an interrupted survey.
-
-    Return the survey and the path of its file. Raises BadInput for an option of a sweep.
-    """
-    from poolsize.survey.measure import survey
-
-    for option in typed.chosen:
-        if option not in OF_SURVEY:
-            way_out = "leave it and POOLSIZE_URL out" if option == "url" else "leave it out"
-            raise BadInput(f"{typed.named(option)}: {name} times pools on a private server: {way_out}")
-    stored, path = _stored_survey(name, typed, FULL_SECONDS if full else TIMING_SECONDS)
-    kept = list(stored.parts)
-    with SurveyWriter(path, stored, resume=typed.resume is not None) as writer, SurveyProgress() as progress:
-
-        def keep(part: SurveyPart) -> None:
-            writer.append(part)
-            kept.append(part)
-
-        try:
-            return survey(stored, keep, progress.show), path
-        except PoolsizeError as error:
-            if kept:
-                command = f"poolsize scenario {name}{' --full' if full else ''} --resume {path}"
-                error.args = (f"{error}; the timings of finished processes are kept: {command}",)
-            elif typed.resume is None:
-                path.unlink()
-            raise
-
-
-def _stored_survey(name: str, typed: SweepOptions, seconds: float) -> tuple[StoredSurvey, Path]:
-    """Return the survey so far, and the path of its file. seconds: of each timing."""
-    if typed.resume is None:
-        mysqld = None if typed.mysqld is None else str(typed.mysqld)
-        return StoredSurvey(SurveySetting(seconds, mysqld, typed.server_options or {})), new_file(typed.output, name)
-    if others := [option for option in typed.chosen if option != "resume"]:
-        raise BadInput(f"{typed.named(others[0])}: a resumed survey has its own: leave it out")
-    stored = load_survey(typed.resume)
-    if stored.setting.seconds != seconds:
-        raise BadInput(
-            f"{typed.named('resume')} has timings of {stored.setting.seconds:g} s, and these would last {seconds:g} s: "
-            "add or leave out --full"
-        )
-    return stored, typed.resume
 
 
 def _seconds(known: Scenario) -> int:

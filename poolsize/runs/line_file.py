@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -21,7 +22,8 @@ class LineFile:
         """Make the file and write its header; without a header, open a file that was begun.
 
         Opening a file removes a last line that is cut off. Where the disk does not take the header, nothing is left of
-        the file. Raises BadInput for a file that can't be written, and for a new file that exists already.
+        the file. Raises BadInput for a file that can't be written, and for a new file that exists already; WorkFailed
+        where the disk does not take the header.
         """
         self.path = path
         try:
@@ -66,12 +68,16 @@ class LineFile:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Write a folder to the disk: only then is the name of a new file in it on the disk."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    """Write a folder to the disk: only then is the name of a new file in it on the disk.
+
+    Some file systems can't sync a folder, and some folders can be written but not read; the file is good all the same.
+    """
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def _cut_torn_line(path: Path) -> None:

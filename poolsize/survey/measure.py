@@ -18,7 +18,7 @@ from poolsize.target.private_server import PrivateServer, private_server
 
 MOST_CONNECTIONS = 400
 """Connections that the server must admit: of 100 users without a pool, and as many times those that are ending."""
-PYTHON = {f"Python, {concurrency}": concurrency for concurrency in Concurrency}
+PYTHON_PROCESSES = {f"Python, {concurrency}": concurrency for concurrency in Concurrency}
 """Name of each process of Python -> its concurrency."""
 
 
@@ -29,21 +29,24 @@ def survey(stored: StoredSurvey, on_part: Callable[[SurveyPart], None], on_timin
     timing. Raises WorkFailed where a process fails, and Interrupted for Ctrl-C.
     """
     parts, setting = {part.process: part for part in stored.parts}, stored.setting
-    left_out = None
+    program = Path(setting.mysqld) if setting.mysqld else None
     try:
-        with TemporaryDirectory() as folder:
+        with (
+            private_server(program, setting.server_options, MOST_CONNECTIONS) as server,
+            TemporaryDirectory() as folder,
+        ):
             commands, left_out = _commands(Path(folder), setting.seconds)
-            program = Path(setting.mysqld) if setting.mysqld else None
-            with private_server(program, setting.server_options, MOST_CONNECTIONS) as server:
-                for process in [process for process in commands if process not in parts]:
-                    try:
-                        parts[process] = _part(process, commands[process], server, on_timing)
-                    except WorkFailed as failure:
-                        if server.reason_of_end() is not None or process in PYTHON:
-                            raise
-                        left_out = str(failure)
-                        break
-                    on_part(parts[process])
+            for process, command in commands.items():
+                if process in parts:
+                    continue
+                try:
+                    parts[process] = _part(process, command, server, on_timing)
+                except WorkFailed as failure:
+                    if server.reason_of_end() is not None or process in PYTHON_PROCESSES:
+                        raise
+                    left_out = str(failure)
+                    break
+                on_part(parts[process])
     except KeyboardInterrupt:
         raise Interrupted("interrupted") from None
     timings = tuple(timing for part in parts.values() for timing in part.timings)
@@ -58,7 +61,7 @@ def _commands(folder: Path, seconds: float) -> tuple[dict[str, list[str]], str |
     """
     python = {
         process: [sys.executable, "-P", "-m", "poolsize.survey", concurrency, str(seconds)]
-        for process, concurrency in PYTHON.items()
+        for process, concurrency in PYTHON_PROCESSES.items()
     }
     try:
         return python | java_commands(compiled(folder), seconds), None

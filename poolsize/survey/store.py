@@ -19,8 +19,8 @@ FORMAT = 1
 class SurveySetting:
     """What a survey times.
 
-    seconds: of each timing. mysqld: path of the server program, or None for that of this machine. server_options:
-    variables of the server.
+    seconds: of each timing. mysqld: path of the server program, or None to search for it. server_options: variables of
+    the server.
     """
 
     seconds: float

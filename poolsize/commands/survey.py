@@ -1,0 +1,53 @@
+"""The survey of pools behind `poolsize scenario pools`: a new one, or the rest of an interrupted one."""
+
+from pathlib import Path
+
+from poolsize.errors import BadInput, PoolsizeError
+from poolsize.present.text.survey import SurveyProgress
+from poolsize.survey.store import StoredSurvey, SurveySetting, SurveyWriter, load_survey
+from poolsize.survey.timing import Survey
+from poolsize.sweep.opening import new_file
+from poolsize.sweep.options import SweepOptions
+
+OF_SURVEY = ("mysqld", "server_options", "output", "resume")
+"""Options that a survey of pools takes."""
+
+
+def survey_of_pools(name: str, typed: SweepOptions, command: str, seconds: float) -> tuple[Survey, Path]:
+    """Time the pools, or those that are missing in the file of an interrupted survey.
+
+    Return the survey and the path of its file. command: of the scenario, without its options. seconds: of each timing.
+    Raises BadInput for an option of a sweep, and an error that names the command that resumes.
+    """
+    from poolsize.survey.measure import survey  # other scenarios start without it
+
+    for option in typed.chosen:
+        if option not in OF_SURVEY:
+            way_out = "leave it and POOLSIZE_URL out" if option == "url" else "leave it out"
+            raise BadInput(f"{typed.named(option)}: {name} times pools on a private server: {way_out}")
+    stored, path = _stored_survey(name, typed, seconds)
+    with SurveyWriter(path, stored, resume=typed.resume is not None) as writer, SurveyProgress() as progress:
+        try:
+            return survey(stored, writer.append, progress.show), path
+        except PoolsizeError as error:
+            if load_survey(path).parts:
+                error.args = (f"{error}; the timings of finished processes are kept: {command} --resume {path}",)
+            elif typed.resume is None:
+                path.unlink()
+            raise
+
+
+def _stored_survey(name: str, typed: SweepOptions, seconds: float) -> tuple[StoredSurvey, Path]:
+    """Return the survey so far, and the path of its file."""
+    if typed.resume is None:
+        mysqld = None if typed.mysqld is None else str(typed.mysqld)
+        return StoredSurvey(SurveySetting(seconds, mysqld, typed.server_options or {})), new_file(typed.output, name)
+    if others := [option for option in typed.chosen if option != "resume"]:
+        raise BadInput(f"{typed.named(others[0])}: a resumed survey keeps its settings: leave it out")
+    stored = load_survey(typed.resume)
+    if stored.setting.seconds != seconds:
+        raise BadInput(
+            f"{typed.named('resume')} has timings of {stored.setting.seconds:g} s, and these would last {seconds:g} s: "
+            "add or leave out --full"
+        )
+    return stored, typed.resume
