@@ -113,7 +113,8 @@ class Sampler:
         """
         started = monotonic()
         with suppress(pymysql.MySQLError):  # the load, which needs the server too, reports that it is gone
-            before, before_at = self._read(), started
+            before, before_at = self._read(), monotonic()
+            self._samples += [{}] * floor(before_at - started)  # before the first reading, no increase is known
             while not self._stopping.wait(max(0.0, started + len(self._samples) + 1 - monotonic())):
                 after, after_at = self._read(), monotonic()
                 passed = max(1, floor(after_at - started) - len(self._samples))
