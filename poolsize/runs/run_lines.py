@@ -46,12 +46,16 @@ def run_lines(path: Path, offset: int = 0) -> Iterator[RunLine]:
                 yield RunLine(number, offset, within(f"{path}: line {number}", text, MOST_LINE_BYTES))
                 offset += len(text)
     except OSError as error:
-        raise BadInput(f"{path} can't be read: {error.strerror}{_nearest(path)}") from None
+        nearest = _nearest(path) if isinstance(error, FileNotFoundError) else ""
+        raise BadInput(f"{path} can't be read: {error.strerror}{nearest}") from None
 
 
 def _nearest(path: Path) -> str:
     """Return "; did you mean a.jsonl?" with the nearest name of a run in the same folder; "" without a near name."""
-    return "" if path.exists() else did_you_mean(path.name, (each.name for each in path.parent.glob("*.jsonl")))
+    try:
+        return did_you_mean(path.name, [each.name for each in path.parent.glob("*.jsonl")])
+    except OSError:
+        return ""
 
 
 def record_of(path: Path, line: RunLine) -> dict[str, Any]:
@@ -64,7 +68,7 @@ def record_of(path: Path, line: RunLine) -> dict[str, Any]:
     except (ValueError, RecursionError):
         record = None
     if not isinstance(record, dict):
-        raise BadInput(f"{path}: line {line.number} is no JSON object; the file is not a run of poolsize, or damaged")
+        raise BadInput(f"{path}: line {line.number} is no JSON object: the file is not poolsize's, or is damaged")
     return record
 
 

@@ -32,8 +32,8 @@ def with_speed_checks(run: Run) -> Run:
 def with_step(run: Run, step: Step) -> Run:
     """Return the run with one more step, and with the speed checks that follow from it.
 
-    A step without a speed leaves the checks as they are, also where other steps show the usual speed from then on, as
-    in a run of more than 500 steps.
+    A step without a speed changes no check, not even where it changes which steps show the usual speed, in a run of
+    more than 500 steps.
     """
     longer = replace(run, steps=extended(run.steps, step))
     return longer if step_speed(step) is None else with_speed_checks(longer)

@@ -126,7 +126,8 @@ def _known_seconds(step: Step) -> list[float]:
 def _curve(run: Run) -> list[Step]:
     """Return the steps of the throughput curve; of a long run, every second, third or later step.
 
-    Beyond MOST_SAMPLED steps, more than half as many are returned. Most further steps of a long run change nothing.
+    A run of more than MOST_SAMPLED steps gives at least half as many and at most MOST_SAMPLED, less those at another
+    arrival rate. A further step seldom changes the sample.
     """
     apart = ceil(len(run.steps) / MOST_SAMPLED) or 1
     return [step for step in run.steps[::apart] if step.rate == run.plan.rate]

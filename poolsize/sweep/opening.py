@@ -96,11 +96,9 @@ def new_file(output: Path | None, name: str) -> Path:
     if output is None:
         return free_path(Path("data/runs") / f"{datetime.now():%Y-%m-%dT%H%M%S}-{name}", ".jsonl")
     if output.suffix != ".jsonl":
-        raise BadInput(f"`output` {output}: the name of a run's file ends in .jsonl")
+        raise BadInput(f"`output` {output}: the name ends in .jsonl")
     if output.exists():
-        raise BadInput(
-            f"`output` {output} already exists: name another file, or finish that run with `resume` {output}"
-        )
+        raise BadInput(f"`output` {output} already exists: name another file, or finish it with `resume` {output}")
     if not output.parent.is_dir():
         raise BadInput(f"`output` {output}: there is no folder {output.parent}; make it, or name a file elsewhere")
     return output

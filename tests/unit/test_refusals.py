@@ -50,7 +50,7 @@ def stored(path: Path, users: int = 64) -> Path:
         # files
         (
             ["sweep", "--replay", "cisco", "--output", "a.csv"],
-            "--output a.csv: the name of a run's file ends in .jsonl",
+            "--output a.csv: the name ends in .jsonl",
         ),
         (["sweep", "--workload", "shop/shp.py"], "--workload shop/shp.py: there is no such file"),
         (["sweep", "--workload", SCAN], "the name of a locustfile ends in .py"),

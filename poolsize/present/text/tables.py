@@ -4,7 +4,7 @@ from math import inf, nan
 from typing import TYPE_CHECKING
 
 from poolsize.answer.recommendation import Recommendation
-from poolsize.present.text.sentences.applications import range_text
+from poolsize.present.text.sentences.applications import sizes_text
 from poolsize.present.text.table import Table
 from poolsize.units import milliseconds, number, per_second, percent
 
@@ -181,7 +181,7 @@ def application_table(answer: Recommendation) -> Table:
                 milliseconds(size.added_ms),
                 milliseconds(size.usage_time_ms),
                 str(size.pool_size),
-                range_text(size.range),
+                sizes_text(size.range),
             )
             for size in answer.application_sizes
         ),

@@ -7,7 +7,7 @@ from poolsize.answer.finding import Code, Finding
 from poolsize.units import count, milliseconds, per_second, percent
 
 
-def range_text(sizes: tuple[int, int]) -> str:
+def sizes_text(sizes: tuple[int, int]) -> str:
     """Return the range of a pool size: 6 to 9, or 7 where both ends are equal."""
     low, high = sizes
     return str(low) if low == high else f"{low} to {high}"
@@ -48,7 +48,7 @@ def _load_generator_size(finding: Finding) -> str:
     values = finding.values
     return (
         f"The load generator, which takes {milliseconds(values['client_ms'])} of CPU time for a transaction, needs "
-        f"{count(values['pool_size'], 'connection')} (95 % range {range_text(values['range'])})."
+        f"{count(values['pool_size'], 'connection')} (95 % range {sizes_text(values['range'])})."
     )
 
 
