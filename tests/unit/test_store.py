@@ -157,6 +157,11 @@ def test_a_misspelt_file_is_refused_with_the_nearest_run(tmp_path: Path) -> None
         load_run(tmp_path / "insert-mysq.jsonl")
 
 
+def test_a_path_that_is_too_long_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="File name too long"):
+        load_run(tmp_path / f"{'a' * 300}.jsonl")
+
+
 def test_a_line_is_one_step(tmp_path: Path) -> None:
     lines = written(tmp_path / "a.jsonl").read_text().splitlines()
     assert [next(iter(json.loads(line))) for line in lines] == ["format", "step", "step", "step"]
