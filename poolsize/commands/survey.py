@@ -1,4 +1,4 @@
-"""The survey of pools behind `poolsize scenario pools`: a new one, or the rest of an interrupted one."""
+"""The survey of pools behind `poolsize scenario pools`: a new survey, or the rest of an interrupted survey."""
 
 from pathlib import Path
 

@@ -142,7 +142,7 @@ class SweepSchema:
 
     def _require_own(self, marked: set[str]) -> None:
         if self._owner not in marked:
-            raise WorkFailed(f"another sweep has the schema {OWN_SCHEMA}: this one lost its lock")
+            raise WorkFailed(f"another sweep has the schema {OWN_SCHEMA}: this sweep lost its lock")
 
 
 class _ListingCursor(Cursor):  # type: ignore[misc]  # PyMySQL has no types
