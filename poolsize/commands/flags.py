@@ -7,6 +7,9 @@ import click
 
 from poolsize.sweep.options import FLAGS, OPTIONS, with_flags
 
+UNREACHED = ("`url`: no server answers", "`url`: the server refuses")
+"""Beginnings of errors that a command without a server would not have."""
+
 
 def in_flags(message: str, command: click.Command | None) -> str:
     """Return a message in which flags replace the parameters in backticks: a command's own flags, else a sweep's.
@@ -20,5 +23,5 @@ def in_flags(message: str, command: click.Command | None) -> str:
         for name, option in OPTIONS.items()
         if option.variable and option.variable in os.environ and option.flag not in given
     }
-    way_out = "; or unset POOLSIZE_URL" if "url" in variables and message.startswith("`url`: no server answers") else ""
+    way_out = "; or unset POOLSIZE_URL" if "url" in variables and message.startswith(UNREACHED) else ""
     return with_flags(message, {**FLAGS, **own, **variables}) + way_out

@@ -19,6 +19,7 @@ from poolsize.runs.plan import PoolKind
 from poolsize.sweep.dry_run import DryRun, Occasion, StatementGroup
 from poolsize.target import schema as own
 from poolsize.target.connection import SESSION_SETTINGS, connect
+from poolsize.target.existing_schema import use_schema
 from poolsize.target.held_locks import GET_LOCK
 
 MOST_STATEMENTS = 100_000
@@ -147,6 +148,9 @@ def rehearse(ready: Prepared, calls: WorkloadCalls, *, asks_activity: bool) -> D
     """
     plan, server, schema = ready.run.plan, ready.run.setting.server, ready.run.setting.schema
     assert server is not None
+    if schema is not None:
+        with closing(connect(ready.url)) as connection, connection.cursor() as cursor:
+            use_schema(cursor, schema)
     tables, restored, transactions = (
         _noted(ready.url, call) for call in (calls.prepare, calls.before_step, calls.try_out)
     )

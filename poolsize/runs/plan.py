@@ -9,8 +9,8 @@ from poolsize.errors import BadInput
 
 SEARCH_STEP_SECONDS, SEARCH_WARM_UP_SECONDS = 8, 2
 """Defaults of a search, in seconds. Between-step noise exceeds within-step noise, so many short steps tell more."""
-MOST_USERS, MOST_REPEATS, MOST_STEPS, MOST_THINK_TIME_MS = 1_000_000, 1_000, 1_000_000, 86_400_000
-"""Larger numbers of users, of repeats or of steps, and longer pauses, are typing errors."""
+MOST_USERS, MOST_REPEATS, MOST_STEPS, MOST_THINK_TIME_MS, MOST_RATE = 1_000_000, 1_000, 1_000_000, 86_400_000, 1_000_000
+"""Larger numbers of users, of repeats or of steps, longer pauses, and higher arrival rates are typing errors."""
 MOST_STEP_SECONDS = 7_200
 """A longer step might not fit into a line of a run's file."""
 LONGEST = 4
@@ -140,8 +140,8 @@ class SweepPlan:
         self._require_sane_numbers()
         if not 0 < self.pool_timeout_seconds < inf:
             raise BadInput(f"`pool_timeout_seconds` {self.pool_timeout_seconds:g}s: give more than 0s")
-        if self.rate is not None and not 0 < self.rate < inf:
-            raise BadInput(f"`rate` {self.rate:g}: give more than 0 transactions a second")
+        if self.rate is not None and not 0 < self.rate <= MOST_RATE:
+            raise BadInput(f"`rate` {self.rate:g}: give more than 0 and at most {MOST_RATE:,} transactions a second")
         if self.rate is not None and self.think_time_ms:
             raise BadInput("`think_time_ms` is of a closed loop, and `rate` makes an open one: leave one out")
         if self.rate is not None and self.sizes and self.users < self.largest:
@@ -160,17 +160,17 @@ class SweepPlan:
 
     def _require_sane_numbers(self) -> None:
         """Raise BadInput for a number that is too small, or so large that it is a typing error."""
-        for value, name, least, most in (
-            (self.users, "users", 1, MOST_USERS),
-            (self.step_seconds, "step_seconds", 1, MOST_STEP_SECONDS),
-            (self.warm_up_seconds, "warm_up_seconds", 0, MOST_STEP_SECONDS),
-            (self.repeats, "repeats", 1, MOST_REPEATS),
-            (self.think_time_ms, "think_time_ms", 0, MOST_THINK_TIME_MS),
+        for value, name, unit, least, most in (
+            (self.users, "users", "", 1, MOST_USERS),
+            (self.step_seconds, "step_seconds", "s", 1, MOST_STEP_SECONDS),
+            (self.warm_up_seconds, "warm_up_seconds", "s", 0, MOST_STEP_SECONDS),
+            (self.repeats, "repeats", "", 1, MOST_REPEATS),
+            (self.think_time_ms, "think_time_ms", "ms", 0, MOST_THINK_TIME_MS),
         ):
             if value < least:
-                raise BadInput(f"`{name}` {value}: give at least {least}")
+                raise BadInput(f"`{name}` {value}{unit}: give at least {least}{unit}")
             if value > most:
-                raise BadInput(f"`{name}` {value}: give at most {most:,}")
+                raise BadInput(f"`{name}` {value}{unit}: give at most {most:,}{unit}")
         if (steps := len(self.sizes) * self.repeats) > MOST_STEPS:
             raise BadInput(
                 f"`repeats` {self.repeats}: {steps:,} steps; name fewer sizes or repeats, up to {MOST_STEPS:,}"

@@ -25,6 +25,7 @@ SESSION_SETTINGS = "SET SESSION wait_timeout = 604800, lock_wait_timeout = 30"
 """poolsize's own connections are idle during steps, and must not wait long for locks of another transaction."""
 ACCESS_DENIED = {1044, 1045, 1698}
 TOO_MANY = {1040, 1203}
+MOST_PORT = 65_535
 HANDSHAKE_SECONDS = 20
 """The longest time until a server that accepts a connection says something."""
 ERROR_KINDS = {
@@ -108,6 +109,8 @@ def _parsed(text: str) -> URL:
             "`url` (or POOLSIZE_URL) is not a URL: write mysql://USER:PASSWORD@HOST:3306/, "
             "with %40 for @, %3A for : and %2F for / in the password"
         )
+    if url.port is not None and not 1 <= url.port <= MOST_PORT:
+        raise BadInput(f"`url`: port {url.port}: give 1 to {MOST_PORT}")
     if url.drivername not in ACCEPTED:
         place = host_and_port(url.host, url.port) if url.host and url.port else url.host or ""
         raise BadInput(
@@ -202,7 +205,9 @@ def _refused(url: URL, error: pymysql.MySQLError) -> BadInput:
             "accept that with `ssl_mode` off, or ?ssl-mode=off in the URL"
         )
     if number in ACCESS_DENIED:
-        anonymous = "; an anonymous account ''@'localhost' may hide yours" if "@'localhost'" in str(text) else ""
+        anonymous = (
+            "; or an anonymous account hides yours: DROP USER ''@'localhost'" if "@'localhost'" in str(text) else ""
+        )
         return BadInput(f"`url`: the server refuses {account} ({text}): check the user and the password{anonymous}")
     if number in CANNOT_CONNECT:
         message = f"`url`: no server answers at {account} ({text}): check host and port, and that it runs"

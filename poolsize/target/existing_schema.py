@@ -8,7 +8,7 @@ from typing import Any, Self
 import pymysql
 from sqlalchemy import URL
 
-from poolsize.errors import BadInput, PoolsizeError, WorkFailed
+from poolsize.errors import BadInput, WorkFailed
 from poolsize.target.connection import connect
 from poolsize.target.ended_connections import ServerProcess, end_abandoned
 from poolsize.target.held_locks import HeldLocks
@@ -52,10 +52,10 @@ class ExistingSchema:
             locks = stack.enter_context(self._locks)
             try:
                 with locks.cursor() as cursor:
-                    cursor.execute(f"USE `{self.name}`")
+                    use_schema(cursor, self.name)
                     self._server = ServerProcess.of(cursor)
             except pymysql.MySQLError as error:
-                raise self._explained(error) from None
+                raise WorkFailed(f"the schema {self.name} can't be used: {error.args[-1]}") from None
             if not locks.take(f"poolsize {self.name}"):  # schemas whose names begin with 55 equal characters share it
                 raise BadInput(f"another sweep is running in the schema {self.name}: wait for it, or end it")
             self._held = stack.pop_all()
@@ -98,13 +98,17 @@ class ExistingSchema:
                 raise WorkFailed(f"another server answers: {now.address}, in place of {self._server.address}")
             end_abandoned(cursor, self._load_connections, self._server)
 
-    def _explained(self, error: pymysql.MySQLError) -> PoolsizeError:
-        """Return the error that explains why the schema can't be used."""
+
+def use_schema(cursor: Any, name: str) -> None:
+    """Make a schema the session's current one. Raises BadInput where it is missing, or the account may not use it."""
+    try:
+        cursor.execute(f"USE `{name}`")
+    except pymysql.MySQLError as error:
         if error.args[0] == MISSING:
-            return BadInput(f"`schema` {self.name}: there is no such schema on this server: correct its name")
+            raise BadInput(f"`schema` {name}: there is no such schema on this server: correct its name") from None
         if error.args[0] in NOT_ALLOWED:
-            return BadInput(
-                f"`schema` {self.name}: the account can't use it, or there is no such schema ({error.args[-1]}): "
-                f"GRANT SELECT, INSERT, UPDATE, DELETE ON {self.name}.* TO the account, or what the workload needs"
-            )
-        return WorkFailed(f"the schema {self.name} can't be used: {error.args[-1]}")
+            raise BadInput(
+                f"`schema` {name}: the account can't use it, or there is no such schema ({error.args[-1]}): "
+                f"GRANT SELECT, INSERT, UPDATE, DELETE ON {name}.* TO the account, or what the workload needs"
+            ) from None
+        raise

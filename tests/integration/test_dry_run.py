@@ -90,7 +90,7 @@ def test_a_dry_run_lists_what_a_sweep_runs(
     assert rehearsed.returncode == 0, rehearsed.stderr
     assert not [path for path in tmp_path.iterdir() if path.name != "own.py"]
     for statement in statements_since(log, before):
-        assert statement.startswith(("SHOW ", "SELECT ", "SET NAMES ", "SET SESSION ")), statement
+        assert statement.startswith(("SHOW ", "SELECT ", "SET NAMES ", "SET SESSION ", "USE ")), statement
     before = now(log)
     assert_swept(poolsize(*words, "--output", "a.jsonl", url=url_of(logging_server)))
     listed = json.loads(rehearsed.stdout)
@@ -106,6 +106,15 @@ def test_a_dry_run_reads_well(logging_server: PrivateServer, poolsize: Command, 
     assert "Connections: " in done.stdout
     assert "  TRUNCATE TABLE task\n" in done.stdout
     assert not list(tmp_path.iterdir())
+
+
+def test_a_dry_run_refuses_a_schema_that_does_not_exist(
+    logging_server: PrivateServer, poolsize: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "own.py").write_text(OWN)
+    done = poolsize("sweep", "--workload", "own.py", "--schema", "shopp", "--dry-run", url=url_of(logging_server))
+    assert done.returncode == 2
+    assert "--schema shopp: the account can't use it, or there is no such schema" in done.stderr
 
 
 def test_a_workload_that_needs_rows_is_followed_as_far_as_it_goes(

@@ -69,7 +69,7 @@ def test_a_plan_of_nothing_is_refused(field: str) -> None:
 
 @pytest.mark.parametrize("field", ["step_seconds", "warm_up_seconds"])
 def test_a_step_that_is_too_long_for_a_line_of_a_run_is_refused(field: str) -> None:
-    with pytest.raises(BadInput, match=f"`{field}` 7201: give at most 7,200"):
+    with pytest.raises(BadInput, match=f"`{field}` 7201s: give at most 7,200s"):
         replace(SweepPlan((1,), 9, "scan"), **{field: 7201})  # type: ignore[arg-type]  # the name is a parameter
 
 

@@ -77,7 +77,9 @@ def stored(path: Path, users: int = 64) -> Path:
         (["sweep", "--replay", "cisco", "--cores", DIGITS], f"--cores {DIGITS}"),
         (["sweep", "--replay", "cisco", "--pool-sizes", DIGITS], "from 1 to 100,000"),
         (["sweep", "--replay", "cisco", "--pool-sizes", "4", "--repeats", DIGITS], f"--repeats {DIGITS}"),
-        (["sweep", "--replay", "cisco", "--step-time", "99999999999"], "--step-time 99999999999: give at most"),
+        (["sweep", "--replay", "cisco", "--step-time", "99999999999"], "--step-time 99999999999s: give at most 7,200"),
+        (["sweep", "--rate", "1e12", "--dry-run"], "--rate 1e+12: give more than 0 and at most 1,000,000"),
+        (["recommend", "--url", "mysql://a:b@localhost:99999/"], "--url: port 99999: give 1 to 65535"),
         (["sweep", "--users", "1000001", "--pool-sizes", "4"], "--users 1000001: give at most 1,000,000"),
         (["sweep", "--processes", DIGITS], f"--processes {DIGITS}: give 1 to 1,000"),
         # a budget in which no step fits

@@ -30,8 +30,9 @@ def dry_run_text(dry_run: DryRun) -> str:
         f"{HEADINGS[group.occasion]}:\n" + "\n".join(f"  {_statement(*pair)}" for pair in group.statements)
         for group in dry_run.groups
     ]
+    unchecked = "The account's privileges were not checked."
     return "\n\n".join(
-        [paragraph("No server was changed or measured. The sweep would do this:"), bullets(facts), *groups]
+        [paragraph(f"No server was changed or measured. {unchecked} The sweep would do this:"), bullets(facts), *groups]
     )
 
 
