@@ -100,7 +100,7 @@ class ExistingSchema:
 
 
 def use_schema(cursor: Any, name: str) -> None:
-    """Make a schema the session's current one. Raises BadInput where it is missing, or the account may not use it."""
+    """Make a schema current in the session. Raises BadInput where it is missing, or the account may not use it."""
     try:
         cursor.execute(f"USE `{name}`")
     except pymysql.MySQLError as error:
