@@ -12,7 +12,9 @@ from poolsize.answer.recommendation import recommend
 from poolsize.errors import WorkFailed
 from poolsize.present.json.analysis import analysis_json
 from poolsize.present.json.recommendation import recommendation_json
+from poolsize.present.plots.alt_text import of_throughput
 from poolsize.present.text.analysis import analysis_text
+from poolsize.present.text.ranges import plateau_range_text, range_text
 from poolsize.present.text.recommendation import recommendation_text
 from poolsize.present.text.sentences.findings import warning_sentences
 from poolsize.runs.check import Check, CheckResult
@@ -109,6 +111,20 @@ def test_the_range_is_open_where_the_answer_may_lie_beyond_the_measured_sizes(
 ) -> None:
     answer = recommend(analyze(a_run(curve)))
     assert recommendation_text(answer).splitlines()[0] == f"Pool size: {headline}"
+
+
+@pytest.mark.parametrize(
+    ("curve", "known"),
+    [({1: 100, 2: 200, 4: 400, 8: 800}, "95 % range 8 or more"),
+     ({4: 400, 8: 401, 16: 400}, "95 % range 4 or less"),
+     ({4: 400}, ""),
+     ({1: 100, 2: 200, 4: 201, 8: 200}, "95 % range 2 to 3")],
+)  # fmt: skip
+def test_the_range_is_the_same_wherever_it_is_printed(curve: dict[int, int], known: str) -> None:
+    analysis = analyze(a_run(curve))
+    assert range_text(recommend(analysis)) == plateau_range_text(analysis) == known
+    assert (known or "4 connections, the smallest pool size") in analysis_text(analysis)
+    assert (known or "starts at 4 connections.") in of_throughput(analysis, {})
 
 
 def test_enough_users_fill_the_pools_to_measure_even_if_they_pause() -> None:

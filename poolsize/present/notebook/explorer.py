@@ -10,6 +10,7 @@ from poolsize.answer.recommendation import Recommendation, recommend
 from poolsize.answer.what_if import WhatIf
 from poolsize.errors import PoolsizeError
 from poolsize.present.text.bullets import bullets
+from poolsize.present.text.ranges import range_text
 from poolsize.present.text.sentences.findings import warning_sentences
 from poolsize.runs.run import Run
 from poolsize.units import count, milliseconds, per_second, percent, probability_text
@@ -91,8 +92,7 @@ def _answer(analysis: Analysis, answer: Recommendation) -> str:
     size_and_rate = f"{count(answer.pool_size, 'connection')}: {per_second(answer.throughput or 0)}"
     if answer.pool_size != analysis.plateau.pool_size:
         return f"{size_and_rate}, for the latency limit; for throughput alone it would be {analysis.plateau.pool_size}."
-    low, high = answer.range or (answer.pool_size, answer.pool_size)
-    between = "" if low == high else f"; 95 % range {low} to {high}"
+    between = f"; {text}" if (text := range_text(answer)) else ""
     return f"{size_and_rate}, within {percent(analysis.plateau.tolerance)} of capacity{between}."
 
 

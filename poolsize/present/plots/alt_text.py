@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from poolsize.analysis.analysis import Analysis
 from poolsize.analysis.size_summary import SizeSummary
 from poolsize.present.text.estimator_sizes import estimator_sizes
+from poolsize.present.text.ranges import plateau_range_text
 from poolsize.recordings.published import PublishedCurve, known_curves, timings_of
 from poolsize.units import count, milliseconds, number, per_second
 
@@ -18,8 +19,8 @@ def of_throughput(analysis: Analysis, marks: Mapping[str, int]) -> str:
     text = f"Throughput against pool size: {_course(analysis)}; the highest is {per_second(best.throughput.mean)} at "
     text += f"{best.pool_size}."
     if plateau := analysis.plateau:
-        text += f" The plateau starts at {count(plateau.pool_size, 'connection')}, "
-        text += f"95 % range {plateau.low} to {plateau.high}."
+        between = f", {known}" if (known := plateau_range_text(analysis)) else ""
+        text += f" The plateau starts at {count(plateau.pool_size, 'connection')}{between}."
     marked = ", ".join(f"{name} {size}" for name, size in {**estimator_sizes(analysis), **marks}.items())
     return f"{text} Marked below: {marked}."
 

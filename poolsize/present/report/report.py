@@ -17,7 +17,8 @@ from poolsize.present.report.facts import facts
 from poolsize.present.report.pictures import Picture, is_latency_limited, pictures
 from poolsize.present.text.analysis import excluded_steps, run_title
 from poolsize.present.text.knee import knee_text
-from poolsize.present.text.recommendation import APPLICATIONS, engine_lines, range_text
+from poolsize.present.text.ranges import range_text
+from poolsize.present.text.recommendation import APPLICATIONS, engine_lines
 from poolsize.present.text.repeat_command import repeat_command
 from poolsize.present.text.sentences.checks import check_sentence
 from poolsize.present.text.sentences.findings import reason_sentences, warning_sentences

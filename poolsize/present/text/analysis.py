@@ -5,6 +5,7 @@ from poolsize.analysis.plateau import CERTAINTY
 from poolsize.answer.verdict import NOISY_SPAN, Highest, highest, verdict_on_size
 from poolsize.present.text.bullets import paragraph
 from poolsize.present.text.knee import knee_text
+from poolsize.present.text.ranges import plateau_range_text
 from poolsize.present.text.sentences.bottlenecks import bottleneck_evidence
 from poolsize.present.text.sentences.checks import check_sentence
 from poolsize.present.text.sentences.reasons import highest_text
@@ -89,10 +90,11 @@ def _estimates(analysis: Analysis) -> str:
         return f"The smallest measured pool that serves {rate} has {size}."
     reached = highest_text(_highest(analysis), analysis.setting.plan.users)
     certainty = f" that is, with at least {percent(CERTAINTY)} probability," if plateau.probability >= CERTAINTY else ""
+    between = f" ({text})" if (text := plateau_range_text(analysis)) else ""
     wide = " The range is too wide for an answer." if plateau.high > NOISY_SPAN * plateau.low else ""
     return (
         f"Plateau: {count(plateau.pool_size, 'connection')}, the smallest pool size{certainty} within "
-        f"{percent(plateau.tolerance)} of {reached} (95 % range {plateau.low} to {plateau.high}).{wide}"
+        f"{percent(plateau.tolerance)} of {reached}{between}.{wide}"
     )
 
 

@@ -6,6 +6,7 @@ from poolsize.answer.recommendation import Recommendation
 from poolsize.present.text.bullets import bullets, paragraph
 from poolsize.present.text.engine import engine_line
 from poolsize.present.text.fleet import fleet_text
+from poolsize.present.text.ranges import range_text
 from poolsize.present.text.sentences.findings import reason_sentences, sentence, warning_sentences
 from poolsize.present.text.tables import application_table, price_table
 from poolsize.units import count, milliseconds
@@ -72,24 +73,6 @@ def _headline(answer: Recommendation) -> str:
         interval = f" in each of {answer.measured_in.pools} pools{interval}"
     doubt = "" if answer.verdict == "measured" else f"  [{answer.verdict}]"
     return f"Pool size: {count(answer.pool_size, 'connection')}{interval}{doubt}"
-
-
-def range_text(answer: Recommendation) -> str:
-    """Return the 95 % range of an answer with a pool size, such as "95 % range 2 to 3".
-
-    An end is open where pools beyond the measured sizes may be the answer: the users could not fill larger pools, the
-    curve still rises, or the answer is the smallest size. Empty for a single measured size.
-    """
-    assert answer.pool_size is not None
-    low, high = answer.range or (answer.pool_size, answer.pool_size)
-    codes = {finding.code for finding in answer.findings if answer.application is None}
-    if Code.ONE_SIZE in codes:
-        return ""
-    if codes & {Code.USERS_LIMITED, Code.STILL_RISING}:
-        return f"95 % range {low} or more"
-    if Code.SMALLEST_SIZE in codes:
-        return f"95 % range {high} or less"
-    return f"95 % range {low}" if low == high else f"95 % range {low} to {high}"
 
 
 def engine_lines(answer: Recommendation) -> tuple[str, ...]:

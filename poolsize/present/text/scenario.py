@@ -9,7 +9,7 @@ from poolsize.answer.agreement import Agreement, Verdict
 from poolsize.answer.finding import Code
 from poolsize.answer.recommendation import recommend
 from poolsize.present.text.bullets import bullets, paragraph
-from poolsize.present.text.recommendation import range_text
+from poolsize.present.text.ranges import range_text
 from poolsize.present.text.sentences.findings import sentence
 from poolsize.present.text.table import UNKNOWN, Table
 from poolsize.recordings.published import PublishedCurve
