@@ -250,4 +250,8 @@ def _text(statement: str) -> str:
 def _counted(statements: Iterable[str]) -> tuple[tuple[str, int], ...]:
     """Return each statement with how often statements of its form follow each other."""
     forms = [list(same) for _, same in groupby(statements, key=lambda text: VALUE.sub("?", text))]
-    return tuple((same[0][:LONGEST_STATEMENT], len(same)) for same in forms)
+    return tuple((_shown(same[0]), len(same)) for same in forms)
+
+
+def _shown(statement: str) -> str:
+    return statement if len(statement) <= LONGEST_STATEMENT else f"{statement[:LONGEST_STATEMENT]} ..."

@@ -38,6 +38,10 @@ ERROR_KINDS = {
     2006: "server_gone",
     2013: "server_gone",
 }
+ANONYMOUS = re.compile(r"''@'[^']*'")
+"""The anonymous account of a host, in the words of a server."""
+UNKNOWN_OPTION = re.compile(r"unexpected keyword argument '(\w+)'")
+"""In Python's words, a parameter of a URL that PyMySQL does not know."""
 CANNOT_CONNECT = {CR.CR_CONNECTION_ERROR} | {number for number, kind in ERROR_KINDS.items() if kind == "server_gone"}
 DENIED = (
     ER.DBACCESS_DENIED_ERROR,
@@ -145,7 +149,11 @@ def connect(url: URL, schema: str | None = None) -> Any:
     except pymysql.MySQLError as error:
         raise _refused(url, error) from None
     except (TypeError, ValueError, OSError) as error:
-        raise BadInput(f"`url`: PyMySQL does not take its options: {error}") from None
+        unknown = UNKNOWN_OPTION.search(str(error))
+        cause = (
+            f"has no option {unknown[1]}: leave it out of the URL" if unknown else f"does not take its options: {error}"
+        )
+        raise BadInput(f"`url`: PyMySQL {cause}") from None
     notice_vanishing(connection)
     connection._read_timeout = None  # statements may take longer, and PyMySQL has no public name for it
     return connection
@@ -179,6 +187,12 @@ def error_kind(error: BaseException) -> str:
         return type(error).__name__
     name = next((name.lower() for name, known in vars(ER).items() if known == number), "")
     return ERROR_KINDS.get(number, f"mysql_{number}_{name}".removesuffix("_"))
+
+
+def way_to_privilege(error: pymysql.MySQLError, grant: str) -> str:
+    """Return the way out of a missing privilege: grant it, or drop the anonymous account that hides the user's."""
+    anonymous = ANONYMOUS.search(str(error.args[-1]))
+    return f"an anonymous account hides yours: DROP USER {anonymous[0]}" if anonymous else grant
 
 
 def is_denied(kind: str) -> bool:

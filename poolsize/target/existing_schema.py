@@ -9,7 +9,7 @@ import pymysql
 from sqlalchemy import URL
 
 from poolsize.errors import BadInput, WorkFailed
-from poolsize.target.connection import connect
+from poolsize.target.connection import connect, way_to_privilege
 from poolsize.target.ended_connections import ServerProcess, end_abandoned
 from poolsize.target.held_locks import HeldLocks
 
@@ -107,8 +107,9 @@ def use_schema(cursor: Any, name: str) -> None:
         if error.args[0] == MISSING:
             raise BadInput(f"`schema` {name}: there is no such schema on this server: correct its name") from None
         if error.args[0] in NOT_ALLOWED:
+            grant = f"GRANT SELECT, INSERT, UPDATE, DELETE ON {name}.* TO the account, or what the workload needs"
             raise BadInput(
                 f"`schema` {name}: the account can't use it, or there is no such schema ({error.args[-1]}): "
-                f"GRANT SELECT, INSERT, UPDATE, DELETE ON {name}.* TO the account, or what the workload needs"
+                f"{way_to_privilege(error, grant)}"
             ) from None
         raise

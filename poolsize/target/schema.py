@@ -14,7 +14,7 @@ from sqlalchemy import URL
 
 from poolsize.errors import BadInput, PoolsizeError, WorkFailed
 from poolsize.sweep.readers import OWN_SCHEMA
-from poolsize.target.connection import connect
+from poolsize.target.connection import connect, way_to_privilege
 from poolsize.target.held_locks import HeldLocks, get_lock
 
 MARK = "made_by_poolsize"
@@ -243,8 +243,6 @@ def _tables(cursor: Any) -> list[str]:
 def _explained(error: pymysql.MySQLError) -> PoolsizeError:
     """Return the error that explains why the schema can't be created."""
     if error.args[0] in NOT_ALLOWED:
-        return BadInput(
-            f"the account can't use the schema {OWN_SCHEMA} ({error.args[-1]}): "
-            f"GRANT ALL ON {OWN_SCHEMA}.* TO the account"
-        )
+        way_out = way_to_privilege(error, f"GRANT ALL ON {OWN_SCHEMA}.* TO the account")
+        return BadInput(f"the account can't use the schema {OWN_SCHEMA} ({error.args[-1]}): {way_out}")
     return WorkFailed(f"the schema {OWN_SCHEMA} can't be created: {error.args[-1]}")
