@@ -10,9 +10,9 @@ from poolsize.analysis.stats.confidence import Interval
 from poolsize.analysis.stats.paired_differences import Pair, paired
 from poolsize.analysis.total_times import total_percentiles
 from poolsize.runs.check import Check
-from poolsize.runs.run import Kind, Step
+from poolsize.runs.run import Latencies, Step
 from poolsize.runs.usual_speed import UsualSpeed
-from poolsize.scenarios.scenario import Claim, Direction, Scenario, Side
+from poolsize.scenarios.scenario import ALL_KINDS, Claim, Direction, Scenario, Side
 
 EQUAL = 0.05
 """Ratios within this share of 1 are no change: poolsize's tolerance of a plateau."""
@@ -93,9 +93,9 @@ def _p95_ratio(by_side: Mapping[Side, Analysis], claim: Claim, kind: str) -> Int
     """Return the ratio of the p95 total times of a kind, repeat by repeat; None where figures are missing."""
     before, after = (
         [
-            _log_p95(step.kinds[kind], by_side[side].run.timeout_ms)
+            log(total_percentiles([latencies], by_side[side].run.timeout_ms).p95)
             for step in _steps(by_side[side], size)
-            if step.kinds[kind].transactions
+            if (latencies := _latencies(step, kind))
         ]
         for side, size in zip(claim.sides, claim.sizes, strict=True)
     )
@@ -106,8 +106,11 @@ def _p95_ratio(by_side: Mapping[Side, Analysis], claim: Claim, kind: str) -> Int
     return _interval(pairs) if pairs else None
 
 
-def _log_p95(kind: Kind, timeout_ms: float) -> float:
-    return log(total_percentiles([kind.latencies], timeout_ms).p95)
+def _latencies(step: Step, kind: str) -> Latencies | None:
+    """Return the latencies of a kind of transaction, or of all kinds; None without a transaction."""
+    if kind == ALL_KINDS:
+        return step.latencies if sum(step.counted) else None
+    return step.kinds[kind].latencies if step.kinds[kind].transactions else None
 
 
 def _interval(pairs: Sequence[Pair]) -> Interval:

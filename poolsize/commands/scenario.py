@@ -10,7 +10,7 @@ import click
 
 from poolsize.analysis.analysis import Analysis, analyze
 from poolsize.answer.agreement import agreement
-from poolsize.answer.exhaustion import exhaustions
+from poolsize.answer.exhaustion import exhaustions, wait_limits_ms
 from poolsize.answer.full_size import FullSizePrediction, full_size_prediction
 from poolsize.answer.ports import port_uses
 from poolsize.answer.refused import refusals
@@ -70,8 +70,10 @@ def scenario(name: str | None, lists: bool, full: bool, as_json: bool, **texts: 
         first = _measure(name, known, typed)
     with _resumed_by(command, first[0]):
         paths = (*first, *_measure_other(known, typed, first[0]))
-        limited = [_measure_limit(known, limit, typed, first[0]) for limit in known.limits]
-    result = agreement(known, [analyze(load_run(path)) for path in paths])
+        analyses = [analyze(load_run(path)) for path in paths]
+        limits_ms = wait_limits_ms(analyses[0], known.limit_shares)
+        limited = [_measure_limit(known, limit_ms, typed, first[0]) for limit_ms in limits_ms]
+    result = agreement(known, analyses)
     first_analysis, last_analysis = result.analyses[0], result.analyses[-1]
     more = More(
         exhaustions(first_analysis, [load_run(path) for path in limited]),
@@ -121,7 +123,7 @@ def _seconds(known: Scenario) -> int:
     if known.survey:
         return LENGTH_SECONDS
     plan = plan_for(known.sweep_options, str(known.sweep_options.workload))
-    runs = max(1, len(known.sides)) + len(known.limits)
+    runs = max(1, len(known.sides)) + len(known.limit_shares)
     return runs * len(plan.sizes) * plan.repeats * (plan.warm_up_seconds + plan.step_seconds)
 
 
@@ -151,9 +153,10 @@ def _measure_other(known: Scenario, typed: SweepOptions, run: Path) -> tuple[Pat
     return (_measure_beside(known.other_options, typed, other_path(run)),) if known.other else ()
 
 
-def _measure_limit(known: Scenario, limit: str, typed: SweepOptions, run: Path) -> Path:
+def _measure_limit(known: Scenario, limit_ms: int, typed: SweepOptions, run: Path) -> Path:
     """Measure a wait limit of the scenario. run: path of the scenario's run."""
-    return _measure_beside(known.limited_options(limit), typed, run.with_name(f"{run.stem}-{limit}{run.suffix}"))
+    path = run.with_name(f"{run.stem}-{limit_ms}ms{run.suffix}")
+    return _measure_beside(known.limited_options(limit_ms), typed, path)
 
 
 def _measure_beside(options: SweepOptions, typed: SweepOptions, path: Path) -> Path:

@@ -10,6 +10,8 @@ from poolsize.recordings.published import PublishedCurve, published_curves
 from poolsize.sweep.options import SweepOptions
 from poolsize.toml_file import record, toml_table
 
+ALL_KINDS = "all transactions"
+"""The kind of a claim about the latency of a workload's transactions, whatever their kind."""
 MOST_FAILED = "99%"
 """Share of the transactions that may fail in a run with a short wait limit."""
 
@@ -37,7 +39,7 @@ class Claim:
     text: the statement. sizes: their pool sizes. sides: the sweeps that measure them. expects: how the value changes
     from the first to the second by the source; None where the published curves show it. published: names of those
     curves; None for all of the scenario's. full_sizes: the pool sizes at the published scale, where they differ.
-    p95_of: the kind of transaction whose p95 total times are compared; None for throughput.
+    p95_of: the kind of transaction whose p95 total times are compared, or ALL_KINDS; None for throughput.
     """
 
     text: str
@@ -66,9 +68,9 @@ class Scenario:
     full: the fields of the options that differ at the published scale. sides: what distinguishes two sweeps that are
     compared; empty for one sweep. other: the fields of the options in which the second sweep differs, which follows the
     first; empty where two servers are measured in turn. counters: counter of the server -> its name in the table.
-    limits: texts of short wait limits (SweepOptions.pool_timeout_seconds), each measured in a run of its own after the
-    scenario's. survey: whether pools are timed in place of a sweep. predicted: what the closed network of a quick run
-    predicts; None where nothing is.
+    limit_shares: short wait limits, each measured in a run of its own after the scenario's; as shares of the mean wait
+    time at the smallest pool size. survey: whether pools are timed in place of a sweep. predicted: what the closed
+    network of a quick run predicts; None where nothing is.
     """
 
     question: str
@@ -80,7 +82,7 @@ class Scenario:
     sides: tuple[str, ...] = ()
     other: Mapping[str, str] = field(default_factory=dict)
     counters: Mapping[str, str] = field(default_factory=dict)
-    limits: tuple[str, ...] = ()
+    limit_shares: tuple[float, ...] = ()
     survey: bool = False
     predicted: FullSize | None = None
 
@@ -99,9 +101,10 @@ class Scenario:
         """The options of the second sweep, which follows the first."""
         return SweepOptions.parse({**self.options, **self.other})
 
-    def limited_options(self, limit: str) -> SweepOptions:
+    def limited_options(self, limit_ms: int) -> SweepOptions:
         """Return the options of the sweep with a short wait limit, in which most transactions may fail."""
-        return SweepOptions.parse({**self.options, "pool_timeout_seconds": limit, "error_budget": MOST_FAILED})
+        limited = {"pool_timeout_seconds": f"{limit_ms}ms", "error_budget": MOST_FAILED}
+        return SweepOptions.parse({**self.options, **limited})
 
     @property
     def curves(self) -> tuple[PublishedCurve, ...]:

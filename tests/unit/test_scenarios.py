@@ -11,7 +11,7 @@ import pytest
 from poolsize.analysis.analysis import Analysis, analyze
 from poolsize.analysis.stats.percentiles import empty_histogram, encoded
 from poolsize.answer.agreement import agreement
-from poolsize.answer.exhaustion import exhaustions
+from poolsize.answer.exhaustion import exhaustions, wait_limits_ms
 from poolsize.answer.full_size import full_size_prediction
 from poolsize.answer.ports import port_uses
 from poolsize.answer.refused import refusals
@@ -46,7 +46,7 @@ def test_a_scenario_plans_at_most_three_minutes_and_measures_what_it_claims(name
             assert claim.expects is not None or shown
             assert set(claim.sides) == {Side.FIRST} or len(scenario.sides) == len(Side)
         if scenario is quick:
-            steps = (max(1, len(scenario.sides)) + len(scenario.limits)) * len(plan.sizes) * plan.repeats
+            steps = (max(1, len(scenario.sides)) + len(scenario.limit_shares)) * len(plan.sizes) * plan.repeats
             assert steps * (plan.warm_up_seconds + plan.step_seconds) <= 180
 
 
@@ -182,6 +182,21 @@ def test_the_latencies_of_one_kind_of_transaction_are_compared() -> None:
     assert "Ratio, two pools to one pool at 8 connections." in text
 
 
+def test_the_latencies_of_all_transactions_are_compared() -> None:
+    """At 2 connections a user of 16 waits 15 times shorter if the second sweep's throughput is 15 times as high."""
+    scenario = read_scenario("short-connections")
+    result = agreement(
+        scenario, [analyze(a_run({1: 1500, 2: 3000}, users=16)), analyze(a_run({1: 100, 2: 200}, users=16))]
+    )
+    (verdict,) = result.verdicts
+    assert verdict.agrees
+    assert verdict.measured is not None
+    assert verdict.measured.low < 1 / 15 < verdict.measured.high
+    text = " ".join(agreement_text(result).split())
+    assert "The direction agrees: p95 of all transactions falls." in text
+    assert "p95 of all transactions, a pool" in text
+
+
 def test_the_ports_of_connections_without_a_pool_run_out() -> None:
     """1,000 connections a second hold 60,000 ports after a minute; 28,232 last 28 s. Two steps follow each other."""
     run = a_run({2: 500, 8: 1000}, users=32)
@@ -256,6 +271,14 @@ def test_the_timeouts_of_an_exhausted_pool_follow_from_the_usage_times() -> None
     assert "80 %" in text
     assert "The transactions failed with: pool_timeout." in " ".join(text.split())
     assert exhaustions(unlimited, []) == ()
+
+
+def test_wait_limits_are_shares_of_the_wait_time_at_the_smallest_size() -> None:
+    """1 connection serves 50/s, 20 ms each: of 8 users 7 wait, 140 ms each."""
+    unlimited = analyze(a_run({1: 50, 2: 100, 3: 150, 4: 200}, users=8))
+    assert wait_limits_ms(unlimited, (0.25, 0.7, 1e-6)) == (35, 98, 1)
+    with pytest.raises(WorkFailed, match="needs 4 valid sizes"):
+        wait_limits_ms(analyze(a_run({1: 50, 2: 100}, users=8)), (0.25,))
 
 
 def test_the_published_number_of_users_is_predicted_from_the_servers_cpu_time() -> None:

@@ -5,6 +5,7 @@ from math import isinf
 from statistics import fmean
 
 from poolsize.analysis.analysis import Analysis
+from poolsize.analysis.size_summary import SizeSummary
 from poolsize.answer.agreement import Agreement, Verdict
 from poolsize.answer.finding import Code
 from poolsize.answer.recommendation import recommend
@@ -13,7 +14,7 @@ from poolsize.present.text.ranges import range_text
 from poolsize.present.text.sentences.findings import sentence
 from poolsize.present.text.table import UNKNOWN, Table
 from poolsize.recordings.published import PublishedCurve
-from poolsize.scenarios.scenario import Claim, Direction, Scenario, Side
+from poolsize.scenarios.scenario import ALL_KINDS, Claim, Direction, Scenario, Side
 from poolsize.units import count, milliseconds, minutes, number, per_second, percent
 
 SHOWS = {Direction.RISES: "rises", Direction.SAME: "stays the same", Direction.FALLS: "falls"}
@@ -91,12 +92,14 @@ def _table_of_two(agreement: Agreement) -> Table:
     scenario = agreement.scenario
     measured = [{size.pool_size: size for size in analysis.sizes} for analysis in agreement.analyses]
     kinds = tuple(dict.fromkeys(kind for analysis in agreement.analyses for kind in analysis.sizes[0].kinds))
+    if any(claim.p95_of == ALL_KINDS for claim in scenario.claims):
+        kinds = (ALL_KINDS, *kinds)
     rows = [
         (
             f"{size:,}",
             *(per_second(sizes[size].throughput.mean) if size in sizes else UNKNOWN for sizes in measured),
             *(
-                milliseconds(sizes[size].kinds[kind].total.p95) if size in sizes else UNKNOWN
+                milliseconds(_p95_ms(sizes[size], kind)) if size in sizes else UNKNOWN
                 for kind in kinds
                 for sizes in measured
             ),
@@ -109,6 +112,11 @@ def _table_of_two(agreement: Agreement) -> Table:
     counters = tuple(f"{name}, {server}" for name in scenario.counters.values() for server in scenario.sides)
     shares = tuple(f"{curve.server}, of best" for curve in scenario.curves)
     return Table(("pool", *scenario.sides, *latencies, *counters, *shares), tuple(rows)).without_unknown()
+
+
+def _p95_ms(size: SizeSummary, kind: str) -> float:
+    """Return the p95 total time of a kind of transaction, or of all kinds."""
+    return (size if kind == ALL_KINDS else size.kinds[kind]).total.p95
 
 
 def _counters(agreement: Agreement, size: int) -> list[str]:
