@@ -1,21 +1,23 @@
 """Writes the scenarios' files in data/examples anew: scenarios.md, scenario_curves.csv and scenario_pools.csv.
 
-    python -m tests.scenario_examples FOLDER FOLDER...    of MariaDB, of MySQL
+    python -m tests.scenario_examples FOLDER...
 
-In each folder, `poolsize scenario NAME > NAME.txt` wrote the answers of a server, and stored the runs beside them.
+A folder is for one server: `poolsize scenario NAME > NAME.txt`, run in it, wrote the answers and stored the runs. The
+timings of pools are those of the first folder. A scenario without an answer is left out.
 """
 
 import csv
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from poolsize.analysis.analysis import Analysis, analyze
 from poolsize.present.text.survey import PUBLISHED, REPEATS
 from poolsize.runs.store import load_run
-from poolsize.scenarios.scenario import Scenario, read_scenario
+from poolsize.scenarios.scenario import Scenario, read_scenario, scenario_names
 from poolsize.survey.store import load_survey
 from poolsize.survey.timing import JAVA, USERS, Concurrency, Timing, Work
 
@@ -25,7 +27,7 @@ ORDER = (
     "pools", "cache-miss", "thread-pool", "thread-pool-scan", "idle-crowd", "upgrade",
 )  # fmt: skip
 STORED = re.compile(r"\n\nStored in ([^;]*).*\n*", re.DOTALL)
-MACHINE = "virtual machine, 2 cores for server and load"
+LATENCIES = ("mean", "p50", "p75", "p90", "p99")
 WORKS = {
     Work.MOCK: "get and close {:,} times, mock driver, 8 connections",
     Work.BORROW: "get and close {:,} times, {}, 8 connections",
@@ -37,79 +39,84 @@ WORKS = {
 class Answer:
     """The answer of a scenario. files: its runs, or its timings."""
 
+    folder: Path
     name: str
     text: str
     files: tuple[Path, ...]
 
-    @property
-    def analyses(self) -> tuple[Analysis, ...]:
-        """Of the runs of all sides, without those of short wait limits."""
-        sides = max(1, len(self.scenario.sides))
-        return tuple(analyze(load_run(path)) for path in self.files[:sides])
-
-    @property
+    @cached_property
     def scenario(self) -> Scenario:
         """The scenario that was answered."""
         return read_scenario(self.name)
 
+    @cached_property
+    def analyses(self) -> tuple[Analysis, ...]:
+        """The analyses of its runs but those of short wait limits; none of a survey."""
+        runs = () if self.scenario.survey else self.files[: max(1, len(self.scenario.sides))]
+        return tuple(analyze(load_run(path)) for path in runs)
+
+    @cached_property
+    def servers(self) -> tuple[str, ...]:
+        """The titles of the servers that were measured, which a survey does not store."""
+        servers = [analysis.setting.server for analysis in self.analyses]
+        return tuple(dict.fromkeys(server.title for server in servers if server))
+
 
 def main(folders: Sequence[Path]) -> None:
     """Write the three files."""
+    assert set(ORDER) == set(scenario_names())
     answers = [_answer(folder, name) for name in ORDER for folder in folders if (folder / f"{name}.txt").exists()]
-    servers = {folder: _servers(_answer(folder, ORDER[0])) for folder in folders}
-    _write_texts(answers, servers)
-    of_runs = [answer for answer in answers if not answer.scenario.survey]
-    by_server = sorted(of_runs, key=lambda answer: folders.index(answer.files[0].parents[2]))
-    _write_rows("scenario_curves.csv", [row for answer in by_server for row in _curves(answer)])
-    survey = _answer(folders[0], "pools")
-    _write_rows("scenario_pools.csv", list(_timings(survey, servers[folders[0]])))
+    server = {each.folder: each.servers[0] for each in reversed(answers) if each.servers}
+    _write_texts(answers, server)
+    by_folder = sorted(answers, key=lambda answer: folders.index(answer.folder))
+    of_runs = [answer for answer in by_folder if answer.analyses]
+    _write_rows("scenario_curves.csv", [row for answer in of_runs for row in _curves(answer)])
+    survey = next(answer for answer in by_folder if answer.scenario.survey)
+    _write_rows("scenario_pools.csv", list(_timings(survey, server[survey.folder])))
 
 
 def _answer(folder: Path, name: str) -> Answer:
     text = (folder / f"{name}.txt").read_text("utf-8")
     stored = STORED.search(text)
     assert stored, f"{folder / name}.txt is no whole answer"
-    return Answer(name, text[: stored.start()], tuple(folder / file for file in stored[1].strip().split(" and ")))
+    files = tuple(folder / file for file in stored[1].strip().split(" and "))
+    return Answer(folder, name, text[: stored.start()], files)
 
 
-def _servers(answer: Answer) -> str:
-    """Return the titles of the servers that were measured."""
-    servers = [analysis.setting.server for analysis in answer.analyses]
-    return " and ".join(dict.fromkeys(server.title for server in servers if server))
-
-
-def _write_texts(answers: Sequence[Answer], servers: dict[Path, str]) -> None:
+def _write_texts(answers: Sequence[Answer], server: Mapping[Path, str]) -> None:
     path = EXAMPLES / "scenarios.md"
     opening, _, _ = path.read_text("utf-8").partition("\n## ")
     sections = []
     for answer in answers:
-        title = servers[answer.files[0].parents[2]] if answer.scenario.survey else _servers(answer)
+        title = " and ".join(answer.servers) or server[answer.folder]
         sections.append(f"## `{answer.name}` on {title}\n\n```text\n{answer.text}\n```\n")
     path.write_text("\n".join([opening, *sections]), "utf-8")
 
 
 def _curves(answer: Answer) -> Iterator[dict[str, object]]:
-    """Yield a row for each pool size of each side."""
-    for number, analysis in enumerate(answer.analyses):
-        server = analysis.setting.server
+    """Yield a row for each pool size of each side. Where transactions failed, the row has no latencies."""
+    several = len(answer.servers) > 1
+    sides = ("",) * len(answer.analyses) if several else answer.scenario.sides or ("",)
+    for side, analysis in zip(sides, answer.analyses, strict=True):
+        server, cores = analysis.setting.server, analysis.setting.cores
         assert server
-        side = "" if answer.name == "upgrade" else "".join(f"_{each}" for each in answer.scenario.sides[number:][:1])
-        curve = f"{answer.name}_{server.title.split()[0].lower()}{side}"
+        curve = " ".join(filter(None, (answer.name, server.title.split()[0].lower(), side)))
         for size in analysis.sizes:
-            latencies = {name: f"{getattr(size.total, name):.2f}" for name in ("mean", "p50", "p75", "p90", "p99")}
+            latencies = {} if size.errors else {f"{name}_ms": f"{getattr(size.total, name):.2f}" for name in LATENCIES}
             yield {
                 "curve": re.sub(r"\W", "_", curve),
                 "source": f"poolsize scenario {answer.name}",
                 "server": server.title,
-                "machine": MACHINE,
+                "machine": f"virtual machine, {cores} cores for server and load",
                 "workload": analysis.setting.plan.workload,
                 "concurrency": analysis.setting.plan.users,
-                "cores": 2,
+                "cores": cores,
                 "x_kind": "pool_size",
                 "x": size.pool_size,
                 "throughput": f"{size.throughput.mean:.1f}",
                 "throughput_unit": "transactions/s",
-                **{f"{name}_ms": value for name, value in latencies.items()},
+                **{f"{name}_ms": "" for name in LATENCIES},
+                **latencies,
             }
 
 

@@ -41,18 +41,19 @@ class Exhaustion:
 def wait_limits_ms(unlimited: Analysis, shares: Sequence[float]) -> tuple[int, ...]:
     """Return short wait limits in whole milliseconds: shares of the mean wait time at the smallest pool size.
 
-    Raises WorkFailed where the run has too few valid sizes to predict what they cost.
+    Raises WorkFailed where the run has too few valid sizes to predict the timeouts.
     """
     if shares and unlimited.models.network is None:
         raise WorkFailed("the prediction of timeouts needs 4 valid sizes: repeat the scenario on an idle machine")
-    return tuple(max(1, round(share * unlimited.sizes[0].wait.mean)) for share in shares)
+    limits_ms = (max(1, round(share * unlimited.sizes[0].wait.mean)) for share in shares)
+    return tuple(dict.fromkeys(limits_ms))
 
 
 def exhaustions(unlimited: Analysis, limited: Sequence[Run]) -> tuple[Exhaustion, ...]:
     """Return the timeouts of runs with a short wait limit, by limit and pool size.
 
-    unlimited: a run of the same workload and users in which nobody waited in vain; the prediction takes its usage
-    times.
+    unlimited: a run of the same workload and users in which nobody waited in vain, of which `wait_limits_ms` gave the
+    limits; the prediction takes its usage times.
     """
     found = []
     for run in sorted(limited, key=lambda run: run.timeout_ms):

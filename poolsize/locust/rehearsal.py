@@ -254,4 +254,5 @@ def _counted(statements: Iterable[str]) -> tuple[tuple[str, int], ...]:
 
 
 def _shown(statement: str) -> str:
+    """Return a statement; of a long statement the beginning, and " ..."."""
     return statement if len(statement) <= LONGEST_STATEMENT else f"{statement[:LONGEST_STATEMENT]} ..."

@@ -20,7 +20,10 @@ class Occasion(StrEnum):
 
 @dataclass(frozen=True)
 class StatementGroup:
-    """The statements of an occasion. statements: each with how often statements of its form follow each other."""
+    """The statements of an occasion. statements: each with how often statements of its form follow each other.
+
+    " ..." at the end of a statement means that it is longer.
+    """
 
     occasion: Occasion
     statements: tuple[tuple[str, int], ...]

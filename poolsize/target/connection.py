@@ -38,10 +38,10 @@ ERROR_KINDS = {
     2006: "server_gone",
     2013: "server_gone",
 }
-ANONYMOUS = re.compile(r"''@'[^']*'")
-"""The anonymous account of a host, in the words of a server."""
+ANONYMOUS = "''@'"
+"""The beginning of an anonymous account's name in an error. Its host may be the client's, not the account's."""
 UNKNOWN_OPTION = re.compile(r"unexpected keyword argument '(\w+)'")
-"""In Python's words, a parameter of a URL that PyMySQL does not know."""
+"""Python's error for a parameter of a URL that PyMySQL does not know."""
 CANNOT_CONNECT = {CR.CR_CONNECTION_ERROR} | {number for number, kind in ERROR_KINDS.items() if kind == "server_gone"}
 DENIED = (
     ER.DBACCESS_DENIED_ERROR,
@@ -150,10 +150,8 @@ def connect(url: URL, schema: str | None = None) -> Any:
         raise _refused(url, error) from None
     except (TypeError, ValueError, OSError) as error:
         unknown = UNKNOWN_OPTION.search(str(error))
-        cause = (
-            f"has no option {unknown[1]}: leave it out of the URL" if unknown else f"does not take its options: {error}"
-        )
-        raise BadInput(f"`url`: PyMySQL {cause}") from None
+        cause = f"has no option {unknown[1]}" if unknown else f"refuses an option of the URL ({error})"
+        raise BadInput(f"`url`: PyMySQL {cause}: correct it, or leave it out") from None
     notice_vanishing(connection)
     connection._read_timeout = None  # statements may take longer, and PyMySQL has no public name for it
     return connection
@@ -190,9 +188,10 @@ def error_kind(error: BaseException) -> str:
 
 
 def way_to_privilege(error: pymysql.MySQLError, grant: str) -> str:
-    """Return the way out of a missing privilege: grant it, or drop the anonymous account that hides the user's."""
-    anonymous = ANONYMOUS.search(str(error.args[-1]))
-    return f"an anonymous account hides yours: DROP USER {anonymous[0]}" if anonymous else grant
+    """Return the way out of a missing privilege: `grant`, unless the server took the user for its anonymous account."""
+    if ANONYMOUS not in str(error.args[-1]):
+        return grant
+    return "this is the server's anonymous account: drop it (SELECT CURRENT_USER() shows its name), or correct the user"
 
 
 def is_denied(kind: str) -> bool:

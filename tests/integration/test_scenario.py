@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from poolsize import load_run
+from poolsize.analysis.analysis import analyze
+from poolsize.runs.check import Check
 from poolsize.scenarios.scenario import read_scenario
 from tests.conftest import FLAVORS, Command, assert_counted_steps, measured_again, mysqld
 
@@ -42,6 +44,8 @@ def test_the_exhausted_pool_loses_transactions_as_predicted(poolsize: Command, t
     found = {(one["limit_ms"], one["pool_size"]): one for one in answer["timeouts"]}
     short, long = sorted({limit for limit, _ in found})
     assert answer["runs"] == ["a.jsonl", f"a-{short:.0f}ms.jsonl", f"a-{long:.0f}ms.jsonl"]
+    wait_ms = analyze(load_run(tmp_path / "a.jsonl")).at(1).wait.mean
+    assert (short, long) == pytest.approx((0.25 * wait_ms, 0.7 * wait_ms), abs=0.5)
     assert all((tmp_path / run).exists() for run in answer["runs"])
     assert set(found) == {(limit, size) for limit in (short, long) for size in (1, 2, 3, 4)}
     worst = found[short, 1]
@@ -86,10 +90,13 @@ def test_without_a_pool_each_transaction_connects(poolsize: Command, tmp_path: P
         assert made >= 0.8 * step.mean_throughput
         assert not step.errors
     assert {use["pool_size"] for use in answer["ports"]} == {1, 2}
+    (claim,) = answer["claims"]
+    assert (claim["p95_of"], claim["direction"]) == ("all transactions", "falls")
 
 
 @pytest.mark.experiment
 @pytest.mark.parametrize("flavor", FLAVORS)
+@measured_again
 def test_pools_beyond_the_servers_limit_lose_transactions(poolsize: Command, tmp_path: Path, flavor: str) -> None:
     """Of 40 connections the server admits fewer; the 16 that the fleet's rule allows are all admitted."""
     program = mysqld(flavor)
@@ -101,6 +108,7 @@ def test_pools_beyond_the_servers_limit_lose_transactions(poolsize: Command, tmp
     assert beyond["errors"] == ["too_many_connections"]
     assert (beyond["pools"], beyond["limit"], beyond["fleet_pool"]) == (4, 30, 4)
     full = next(step for step in load_run(tmp_path / "a.jsonl").steps if step.pool_size == 40)
+    assert Check.LITTLES_LAW not in {result.check for result in full.failed_checks}, "users starved"
     assert full.server_connections is not None
     assert full.server_connections <= 30
     assert (full.counter("Connection_errors_max_connections") or 0) > 0

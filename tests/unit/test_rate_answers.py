@@ -11,8 +11,10 @@ from poolsize.answer.latency_limit import NO_LIMITS, LatencyLimits
 from poolsize.answer.recommendation import Recommendation, recommend
 from poolsize.errors import BadInput
 from poolsize.load.recorder import histogram
+from poolsize.present.notebook.explorer import what_if_text
 from poolsize.present.report.report import report_html, report_markdown
 from poolsize.present.text.analysis import analysis_text
+from poolsize.present.text.ranges import plateau_range_text, range_text
 from poolsize.present.text.recommendation import recommendation_text
 from poolsize.present.text.repeat_command import repeat_command
 from poolsize.present.text.sentences.findings import reason_sentences, warning_sentences
@@ -62,6 +64,12 @@ def finding(answer: Recommendation, code: Code) -> Finding | None:
 
 def words(answer: Recommendation) -> str:
     return " ".join((*reason_sentences(answer.findings), *warning_sentences(answer.findings)))
+
+
+def test_at_a_rate_no_range_is_printed() -> None:
+    run = at_a_rate(P95_MS)
+    assert range_text(recommend(analyze(run))) == plateau_range_text(analyze(run)) == ""
+    assert "95 % range" not in what_if_text(run)
 
 
 def test_a_limit_that_no_size_keeps_at_a_rate_gets_the_fastest_size_and_a_way_on() -> None:

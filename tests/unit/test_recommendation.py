@@ -123,8 +123,10 @@ def test_the_range_is_open_where_the_answer_may_lie_beyond_the_measured_sizes(
 def test_the_range_is_the_same_wherever_it_is_printed(curve: dict[int, int], known: str) -> None:
     analysis = analyze(a_run(curve))
     assert range_text(recommend(analysis)) == plateau_range_text(analysis) == known
-    assert (known or "4 connections, the smallest pool size") in analysis_text(analysis)
-    assert (known or "starts at 4 connections.") in of_throughput(analysis, {})
+    (plateau,) = [line for line in analysis_text(analysis).splitlines() if line.startswith("Plateau:")]
+    for text in (plateau, of_throughput(analysis, {})):
+        assert known in text
+        assert ("95 % range" in text) == bool(known)
 
 
 def test_enough_users_fill_the_pools_to_measure_even_if_they_pause() -> None:

@@ -38,12 +38,12 @@ def agreement_json(agreement: Agreement, *, name: str, runs: Sequence[str], more
     """Return a JSON object.
 
     Keys: scenario, its name; question; source; runs, the path of one for each sweep; claims, each with text, sizes,
-    sides (first or other run), p95_of (the kind whose latencies are compared, or null for throughput), measured,
-    published (curve -> ratio), direction, and agrees (null where the measurement is unclear). measured has mean, low
-    and high, which are null where infinite; without valid figures measured is null. timeouts: the fields of Exhaustion,
-    one object a pool size and wait limit. ports: the fields of PortUse, with steady and seconds_left, one object a pool
-    size. refused: the fields of Refused, one object a pool size. at_full_size: the fields of FullSizePrediction, or
-    null.
+    sides (first or other run), p95_of (the kind whose latencies are compared, "all transactions", or null for
+    throughput), measured, published (curve -> ratio), direction, and agrees (null where the measurement is unclear).
+    measured has mean, low and high, which are null where infinite; without valid figures measured is null. timeouts:
+    the fields of Exhaustion, one object a pool size and wait limit. ports: the fields of PortUse, with steady and
+    seconds_left, one object a pool size. refused: the fields of Refused, one object a pool size. at_full_size: the
+    fields of FullSizePrediction, or null.
     """
     return json.dumps(
         {

@@ -14,7 +14,7 @@ from poolsize.analysis.analysis import Analysis
 from poolsize.answer.finding import Code
 from poolsize.answer.recommendation import Recommendation
 from poolsize.present.report.facts import facts
-from poolsize.present.report.pictures import Picture, is_latency_limited, pictures
+from poolsize.present.report.pictures import Picture, pictures
 from poolsize.present.text.analysis import excluded_steps, run_title
 from poolsize.present.text.knee import knee_text
 from poolsize.present.text.ranges import range_text
@@ -140,7 +140,7 @@ def _report(analysis: Analysis, answer: Recommendation, shown: Sequence[Picture]
         title=f"{size}: {run_title(analysis)}",
         subject=run_title(analysis),
         size=size,
-        range=_range_sentence(analysis, answer),
+        range=range_text(answer),
         limit=_limit_sentence(answer),
         verdict=answer.verdict or "",
         warnings=warning_sentences(finding for finding in answer.findings if finding.code not in UNDER_CHECKS),
@@ -192,10 +192,3 @@ def _limit_sentence(answer: Recommendation) -> str:
     probability = probability_text(finding.values["probability"])
     outcome = f"{LIMIT_OUTCOMES[finding.code]} ({at_best}{probability} probability)"
     return f"Latency limit {limits_text(finding.values['limits_ms'])}: {outcome}"
-
-
-def _range_sentence(analysis: Analysis, answer: Recommendation) -> str:
-    """Return the 95 % range as a sentence; empty without a fitted curve, and where a latency limit decides."""
-    if answer.range is None or analysis.curve is None or is_latency_limited(analysis, answer):
-        return ""
-    return range_text(answer)

@@ -91,7 +91,9 @@ def _estimates(analysis: Analysis) -> str:
     reached = highest_text(_highest(analysis), analysis.setting.plan.users)
     certainty = f" that is, with at least {percent(CERTAINTY)} probability," if plateau.probability >= CERTAINTY else ""
     between = f" ({text})" if (text := plateau_range_text(analysis)) else ""
-    wide = " The range is too wide for an answer." if plateau.high > NOISY_SPAN * plateau.low else ""
+    wide = ""
+    if plateau.high > NOISY_SPAN * plateau.low:
+        wide = f" Among the measured sizes it goes from {plateau.low} to {plateau.high}: too wide for an answer."
     return (
         f"Plateau: {count(plateau.pool_size, 'connection')}, the smallest pool size{certainty} within "
         f"{percent(plateau.tolerance)} of {reached}{between}.{wide}"

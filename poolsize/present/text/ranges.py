@@ -11,15 +11,24 @@ if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
     from poolsize.analysis.analysis import Analysis
 
 
+WITHOUT_RANGE = {Code.CARRIES_RATE, Code.LIMIT_DECIDES}
+"""Findings of an answer that is a measured size, or that a limit decides: no 95 % range was estimated.
+
+A broken limit may decide the answer too (`decides`).
+"""
+
+
 def range_text(answer: Recommendation) -> str:
-    """Return the 95 % range of an answer with a pool size, such as "95 % range 2 to 3".
+    """Return the 95 % range of an answer, such as "95 % range 2 to 3"; empty where none was estimated.
 
     An end is open where pools beyond the measured sizes may be the answer: the users could not fill larger pools, the
-    curve still rises, or the answer is the smallest size. Empty for a single measured size.
+    curve still rises, or the answer is the smallest size. Empty, too, for a single measured size.
     """
-    assert answer.pool_size is not None
-    low, high = answer.range or (answer.pool_size, answer.pool_size)
-    return _text(low, high, {finding.code for finding in answer.findings if answer.application is None})
+    if answer.range is None or any(
+        finding.code in WITHOUT_RANGE or finding.values.get("decides") for finding in answer.findings
+    ):
+        return ""
+    return _text(*answer.range, {finding.code for finding in answer.findings if answer.application is None})
 
 
 def plateau_range_text(analysis: "Analysis") -> str:

@@ -52,21 +52,12 @@ def _sizes(answer: Recommendation) -> str:
     return f" --pool-sizes {','.join(map(str, answer.sweep_sizes))}" if floored else ""
 
 
-WITHOUT_RANGE = {Code.CARRIES_RATE, Code.LIMIT_DECIDES}
-"""Findings of an answer that is a measured size, or that a limit decides: no 95 % range was estimated.
-
-A broken limit may decide the answer too (`decides`).
-"""
-
-
 def _headline(answer: Recommendation) -> str:
     if answer.pool_size is None:
         return f"No pool size can be recommended from this run.  [{answer.verdict}]"
     if answer.basis == "formula":
         return f"Start with {count(answer.pool_size, 'connection')}."
     interval = f" ({text})" if (text := range_text(answer)) else ""
-    if any(finding.code in WITHOUT_RANGE or finding.values.get("decides") for finding in answer.findings):
-        interval = ""
     if answer.application is not None:
         interval += f" for a usage time of {milliseconds(answer.application.usage_time_ms)}"
     if answer.measured_in is not None and answer.measured_in.pools > 1:
