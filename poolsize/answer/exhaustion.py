@@ -9,10 +9,13 @@ from poolsize.analysis.models.timeouts import timed_out_share
 from poolsize.analysis.stats.percentiles import mean_ms
 from poolsize.answer.predicted_size import Predictor, predictor
 from poolsize.errors import WorkFailed
+from poolsize.runs.check import Check
 from poolsize.runs.run import Run, Step
 
 HARDLY_ANY = 0.001
 """Share of the transactions that may time out where a size or a limit is enough."""
+IN_DOUBT = {Check.CONNECTIONS, Check.WORKERS, Check.QUIET, Check.SPEED}
+"""Checks that put the share of timeouts in doubt. A short wait limit fails others by itself."""
 LONGEST_MS = 60_000
 """A longer wait limit is not looked for."""
 
@@ -25,7 +28,8 @@ class Exhaustion:
     of a connection, the latter by the usage times without a limit. by_own_usage: predicted by the usage times of the
     step that was measured, which differ where the machine has changed its speed. errors: the names under which they
     fail. enough_connections: the smallest pool size at which, with this limit, hardly any would fail by the prediction.
-    enough_ms: the shortest such limit at this pool size; None where none up to a minute is.
+    enough_ms: the shortest such limit at this pool size; None where none up to a minute is. failed_checks: those that
+    put the measured share in doubt.
     """
 
     pool_size: int
@@ -36,6 +40,7 @@ class Exhaustion:
     errors: tuple[str, ...]
     enough_connections: int
     enough_ms: float | None
+    failed_checks: tuple[Check, ...]
 
 
 def wait_limits_ms(unlimited: Analysis, shares: Sequence[float]) -> tuple[int, ...]:
@@ -44,7 +49,11 @@ def wait_limits_ms(unlimited: Analysis, shares: Sequence[float]) -> tuple[int, .
     Raises WorkFailed where the run has too few valid sizes to predict the timeouts.
     """
     if shares and unlimited.models.network is None:
-        raise WorkFailed("the prediction of timeouts needs 4 valid sizes: repeat the scenario on an idle machine")
+        failed = dict.fromkeys(result.check for size in unlimited.sizes for result in size.failed_checks)
+        raise WorkFailed(
+            f"the prediction of timeouts needs 4 valid sizes, and {len(unlimited.valid_sizes)} are valid (failed "
+            f"checks: {', '.join(failed) or 'none'}): repeat the scenario on an idle machine"
+        )
     limits_ms = (max(1, round(share * unlimited.sizes[0].wait.mean)) for share in shares)
     return tuple(dict.fromkeys(limits_ms))
 
@@ -76,6 +85,7 @@ def _exhaustion(unlimited: Analysis, step: Step, limit_ms: float) -> Exhaustion:
         tuple(step.errors),
         sizes[saved],
         float(limits_ms[enough]) if enough < len(limits_ms) else None,
+        tuple(result.check for result in step.failed_checks if result.check in IN_DOUBT),
     )
 
 

@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from ipaddress import ip_address
 from math import inf
 
 from poolsize.facts.sockets import TIME_WAIT_SECONDS
 from poolsize.runs.plan import PoolKind
-from poolsize.runs.run import Run, Step
+from poolsize.runs.run import Run, Setting, Step
 
 
 @dataclass(frozen=True)
@@ -16,8 +17,9 @@ class PortUse:
 
     connections_per_second: each transaction makes a connection. time_wait: sockets in TIME_WAIT at the step's end, by
     the system's counter. made: connections of the last minute. limit: that the system keeps in TIME_WAIT; infinite
-    where it is not known. ports: that the system gives to outgoing connections; infinite where it is not known. All
-    counters are of the master's machine.
+    where it is not known. ports: that the system gives to outgoing connections; infinite where it is not known.
+    within_machine: whether the server is on the same machine, where Linux uses ports in TIME_WAIT again after a second.
+    All counters are of the master's machine, and count the sockets of all programs.
     """
 
     pool_size: int
@@ -26,14 +28,15 @@ class PortUse:
     made: float
     limit: float
     ports: float
+    within_machine: bool
 
     @property
     def waiting_share(self) -> float:
         """The share of the connections that keep their port: in the others the server closed first, and keeps its own.
 
-        1 where the system keeps no more sockets: then the counter does not show the share.
+        1 where the counter does not show the share: the system keeps no more sockets, or uses their ports again.
         """
-        if not self.made or self.time_wait >= self.limit:
+        if self.within_machine or not self.made or self.time_wait >= self.limit:
             return 1.0
         return min(1.0, self.time_wait / self.made)
 
@@ -56,10 +59,19 @@ def port_uses(run: Run) -> tuple[PortUse, ...]:
         return ()
     latest = {step.pool_size: step for step in run.steps}
     known = [step for _, step in sorted(latest.items()) if _last(step, "machine_time_wait") is not None]
-    return tuple(_use(step, run.steps) for step in known)
+    within_machine = _is_within_machine(run.setting)
+    return tuple(_use(step, run.steps, within_machine=within_machine) for step in known)
 
 
-def _use(step: Step, steps: Sequence[Step]) -> PortUse:
+def _is_within_machine(setting: Setting) -> bool:
+    host = (setting.given_host or "").rpartition(":")[0].strip("[]")
+    try:
+        return setting.private or host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _use(step: Step, steps: Sequence[Step], *, within_machine: bool) -> PortUse:
     ended = _began(step) + len(step.throughput)
     made = sum(
         count
@@ -75,6 +87,7 @@ def _use(step: Step, steps: Sequence[Step]) -> PortUse:
         float(made),
         limit,
         _last(step, "machine_ports") or inf,
+        within_machine,
     )
 
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from poolsize.analysis.attempts import curve_steps
 from poolsize.answer.fleet import ServerLimit, Service, share_out
 from poolsize.runs.plan import PoolKind
 from poolsize.runs.run import Run, Step
@@ -9,7 +10,7 @@ from poolsize.runs.run import Run, Step
 
 @dataclass(frozen=True)
 class Refused:
-    """The failed transactions at one total size of the pools, over all repeats.
+    """The failed transactions at one total size of the pools, over all repeats but failed attempts.
 
     connections: of all pools together. pools: their number. limit: of the server. failed: share of the transactions
     that failed, by errors: the names under which they did. fleet_pool: size of each pool with which all pools stay
@@ -33,8 +34,9 @@ def refusals(run: Run) -> tuple[Refused, ...]:
     if run.plan.pool is not PoolKind.LAZY or server is None:
         return ()
     _, limit = server.limit
-    sizes = sorted({step.pool_size for step in run.steps})
-    return tuple(_refused(size, limit, [step for step in run.steps if step.pool_size == size]) for size in sizes)
+    steps = curve_steps(run.plan, run.steps)
+    sizes = sorted({step.pool_size for step in steps})
+    return tuple(_refused(size, limit, [step for step in steps if step.pool_size == size]) for size in sizes)
 
 
 def _refused(connections: int, limit: int, steps: list[Step]) -> Refused:

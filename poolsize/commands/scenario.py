@@ -1,7 +1,7 @@
 """`poolsize scenario`: a published experiment, repeated on this machine."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,8 @@ from poolsize.sweep.options import NAMES_ANOTHER, OPTIONS, SweepOptions
 from poolsize.sweep.planning import plan_for
 from poolsize.sweep.workload import find_locustfile
 
+OWN_FIELDS = ("workload", "users", "sizes", "pool", "pool_timeout_seconds", "think_time_ms")
+"""Fields of a plan in which the runs of scenarios differ, and no option of the command changes them."""
 OF_SCENARIO = ("warm_up_seconds", "step_seconds", "repeats")
 TAKEN = (
     "url", "against_url", "ssl_mode", "ssl_ca", "yes", "mysqld", "server_options", "against_options",
@@ -54,6 +56,8 @@ def scenario(name: str | None, lists: bool, full: bool, as_json: bool, **texts: 
     Without --url or POOLSIZE_URL it starts a private server. The result is a run, like that of `poolsize sweep`;
     `pools` stores timings instead, of the libraries of poolsize[pools], and of those of Java where Maven is installed.
     """
+    if name is None and not lists and (full or _was_typed(texts)):
+        raise BadInput("name the scenario before its options: poolsize scenario --list shows the names")
     if lists or name is None:
         scenarios = [(name, known := read_scenario(name), _seconds(known)) for name in scenario_names()]
         click.echo(scenarios_json(scenarios) if as_json else scenarios_text(scenarios))
@@ -85,9 +89,23 @@ def scenario(name: str | None, lists: bool, full: bool, as_json: bool, **texts: 
     if as_json:
         click.echo(agreement_json(result, name=name, runs=files, more=more))
         return
-    following = "compare" if len(paths) > 1 else "recommend --run"
-    stored = f"Stored in {' and '.join(files)}; more about it: poolsize {following} {' '.join(map(str, paths))}"
+    stored = f"Stored in {', '.join(files)}; more about it: {_following(paths, analyses)}"
     click.echo("\n\n".join((agreement_text(result), *_tables(more), stored)))
+
+
+def _was_typed(names: Iterable[str]) -> bool:
+    """Return whether any of these options was given on the command line, and not by the environment."""
+    source = click.get_current_context().get_parameter_source
+    return any(source(name) is click.core.ParameterSource.COMMANDLINE for name in names)
+
+
+def _following(paths: Sequence[Path], analyses: Sequence[Analysis]) -> str:
+    """Return the commands that show more about the runs. Runs without a valid size can't be compared."""
+    if len(paths) == 1:
+        return f"poolsize recommend --run {paths[0]}"
+    if all(analysis.plateau for analysis in analyses):
+        return f"poolsize compare {' '.join(map(str, paths))}"
+    return ", ".join(f"poolsize analyze {path}" for path in paths)
 
 
 def _tables(more: More) -> Iterator[str]:
@@ -201,8 +219,9 @@ def _require_own_run(options: SweepOptions, typed: SweepOptions) -> None:
     """Raise BadInput where the run to resume is of another sweep than the scenario's. options: of the scenario."""
     assert typed.resume is not None
     resumed = load_run(typed.resume, torn_end=True).setting.plan
-    if (resumed.workload, resumed.users, resumed.sizes) != (options.workload, options.users, options.sizes):
-        raise BadInput(f"{typed.named('resume')} is no run of this scenario at this scale: name its own run")
+    own = plan_for(options, str(options.workload))
+    if any(getattr(resumed, name) != getattr(own, name) for name in OWN_FIELDS):
+        raise BadInput(f"{typed.named('resume')} is not the first run of this scenario at this scale: name that run")
 
 
 def _require_servers(name: str, known: Scenario, options: SweepOptions) -> None:

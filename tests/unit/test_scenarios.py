@@ -26,6 +26,7 @@ from poolsize.recordings.published import published_curves
 from poolsize.runs.check import Check, CheckResult
 from poolsize.runs.plan import PoolKind
 from poolsize.runs.run import Kind, Latencies, Run
+from poolsize.runs.store import RunWriter
 from poolsize.scenarios.scenario import Direction, Side, read_scenario, scenario_names
 from poolsize.sweep.planning import plan_for
 from poolsize.units import per_second
@@ -111,7 +112,28 @@ def test_another_run_is_not_resumed_as_the_scenario(poolsize_here: Command, tmp_
     (tmp_path / "a.jsonl").write_bytes(EXAMPLES["insert-mariadb"].read_bytes())
     refused = poolsize_here("scenario", "insert-sweep", "--resume", "a.jsonl")
     assert refused.returncode == 2
-    assert "--resume a.jsonl is no run of this scenario" in refused.stderr
+    assert "--resume a.jsonl is not the first run of this scenario" in refused.stderr
+
+
+def test_the_second_run_of_a_scenario_is_not_resumed_as_its_first(poolsize_here: Command, tmp_path: Path) -> None:
+    known = read_scenario("short-connections")
+    for name, options in (("a.jsonl", known.sweep_options), ("a-other.jsonl", known.other_options)):
+        run = a_run({1: 500, 2: 900})
+        setting = replace(run.setting, plan=plan_for(options, str(options.workload)))
+        with RunWriter(tmp_path / name, setting):
+            pass
+    refused = poolsize_here("scenario", "short-connections", "--resume", "a-other.jsonl")
+    assert refused.returncode == 2
+    assert "--resume a-other.jsonl is not the first run of this scenario" in refused.stderr
+    assert not (tmp_path / "a-other-other.jsonl").exists()
+
+
+def test_options_without_a_scenario_are_refused(poolsize_here: Command, poolsize: Command) -> None:
+    for words in (["--full"], ["--step-time", "2s"], ["--resume", "a.jsonl"]):
+        refused = poolsize_here("scenario", *words)
+        assert refused.returncode == 2
+        assert "name the scenario before its options" in refused.stderr
+    assert poolsize("scenario", url="mysql://u@h/").stdout.startswith("cache-miss")
 
 
 def two_runs(first: dict[int, int], other: dict[int, int]) -> list[Analysis]:
@@ -207,7 +229,8 @@ def test_the_ports_of_connections_without_a_pool_run_out() -> None:
         for place, (step, used) in enumerate(zip(run.steps, (5_500, 16_500), strict=True))
     )  # fmt: skip
     plan = replace(run.setting.plan, pool=PoolKind.NONE)
-    few, many = port_uses(replace(run, setting=replace(run.setting, plan=plan), steps=steps))
+    remote = replace(run.setting, plan=plan, private=False, given_host="db.example.com:3306")
+    few, many = port_uses(replace(run, setting=remote, steps=steps))
     assert few.made == sum(steps[0].throughput)
     assert many.made == sum(steps[0].throughput) + sum(steps[1].throughput)
     assert few.seconds_left is not None
@@ -219,6 +242,18 @@ def test_the_ports_of_connections_without_a_pool_run_out() -> None:
     assert (capped.steady, capped.seconds_left) == (16_384, None)
     assert port_uses(run) == ()
     assert "28.2 s" in ports_text([many])
+    assert "Within a machine" not in ports_text([many])
+
+
+@pytest.mark.parametrize("given_host", ["localhost:3306", "127.0.0.1:3306", "[::1]:3306", None])
+def test_ports_that_the_system_uses_again_within_a_machine_are_counted_as_for_a_network(given_host: str | None) -> None:
+    run = a_run({2: 1000}, users=32)
+    used_again = {"machine_time_wait": (2000.0,) * 11, "machine_ports": (28232.0,) * 11}
+    plan = replace(run.setting.plan, pool=PoolKind.NONE)
+    setting = replace(run.setting, plan=plan, private=given_host is None, given_host=given_host)
+    (use,) = port_uses(replace(run, setting=setting, steps=(replace(run.steps[0], server=used_again),)))
+    assert use.seconds_left == pytest.approx(28.2, abs=0.1)
+    assert "Within a machine, as here" in " ".join(ports_text([use]).split())
 
 
 def test_the_pools_that_stay_within_a_limit_are_the_fleets() -> None:
@@ -233,7 +268,10 @@ def test_the_pools_that_stay_within_a_limit_are_the_fleets() -> None:
         replace(step, kinds=kinds, errors={"too_many_connections": (0, *[50] * 10)} if step.pool_size > 30 else {})
         for step in run.steps
     )
-    within, beyond = refusals(replace(run, setting=replace(run.setting, plan=plan, server=server), steps=steps))
+    disturbed = CheckResult(Check.QUIET, False, {})
+    attempt = replace(steps[1], errors={"too_many_connections": (0, *[5000] * 10)}, checks=(disturbed,))
+    measured = replace(run, setting=replace(run.setting, plan=plan, server=server), steps=(steps[0], attempt, steps[1]))
+    within, beyond = refusals(measured)
     assert (within.failed, within.errors) == (0, ())
     assert beyond.failed == pytest.approx(0.5, abs=0.01)
     assert (beyond.pools, beyond.fleet_pool) == (4, 4)
@@ -269,6 +307,11 @@ def test_the_timeouts_of_an_exhausted_pool_follow_from_the_usage_times() -> None
     assert 7 * 20.5 < found.enough_ms < 1000
     text = exhaustion_text([found])
     assert "80 %" in text
+    assert "Caution" not in text
+    disturbed = replace(found, failed_checks=(Check.QUIET,))
+    assert "these steps failed a check: 40 ms with 1 connection (quiet)." in " ".join(
+        exhaustion_text([disturbed]).split()
+    )
     assert "The transactions failed with: pool_timeout." in " ".join(text.split())
     assert exhaustions(unlimited, []) == ()
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from poolsize.answer.exhaustion import Exhaustion
 from poolsize.present.text.bullets import bullets
 from poolsize.present.text.table import UNKNOWN, Table
-from poolsize.units import milliseconds, percent
+from poolsize.units import count, milliseconds, percent
 
 COLUMNS = (
     "wait limit", "pool", "timed out", "predicted", "by own usage times", "connections needed", "wait limit needed",
@@ -36,4 +36,11 @@ def exhaustion_text(found: Sequence[Exhaustion]) -> str:
     notes = [NEEDED]
     if errors:
         notes.append(f"The transactions failed with: {', '.join(errors)}.")
+    in_doubt = [
+        f"{milliseconds(one.limit_ms)} with {count(one.pool_size, 'connection')} ({', '.join(one.failed_checks)})"
+        for one in found
+        if one.failed_checks
+    ]
+    if in_doubt:
+        notes.append(f"Caution: these steps failed a check: {'; '.join(in_doubt)}.")
     return f"{Table(COLUMNS, rows).as_text()}\n\n{bullets(notes)}"

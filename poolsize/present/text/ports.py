@@ -12,12 +12,16 @@ from poolsize.units import number, per_second
 COLUMNS = ("pool", "connections", "in TIME_WAIT", "made", "after a minute", "ports", "ports run out after")
 TIME_WAIT = (
     f"Who closes a connection first keeps its port for {TIME_WAIT_SECONDS} s in TIME_WAIT: the client on a loopback, "
-    "often the server on a network. In TIME_WAIT: at the end of the step, by the client's counter. Made: the "
-    "connections of the minute before."
+    "often the server on a network. In TIME_WAIT: at the end of the step, by the client's counter, with the sockets of "
+    "other programs. Made: the connections of the minute before."
 )
 PORTS = (
     "Ports: those that the system gives to outgoing connections to one address of a server. Where ports run out, new "
-    "connections fail, unless the system uses ports in TIME_WAIT again, as Linux does within a machine."
+    "connections fail."
+)
+WITHIN_MACHINE = (
+    "Within a machine, as here, Linux uses ports in TIME_WAIT again after a second, so no port is missing. The last "
+    "columns are for a client on another machine that closes its connections first."
 )
 
 
@@ -35,4 +39,5 @@ def ports_text(uses: Sequence[PortUse]) -> str:
         )
         for use in uses
     )
-    return f"{Table(COLUMNS, rows).as_text()}\n\n{bullets([TIME_WAIT, PORTS])}"
+    notes = [TIME_WAIT, PORTS, *([WITHIN_MACHINE] if any(use.within_machine for use in uses) else [])]
+    return f"{Table(COLUMNS, rows).as_text()}\n\n{bullets(notes)}"
