@@ -72,7 +72,7 @@ def test_two_server_programs_are_measured_in_turn_and_resumed(poolsize: Command,
     assert [server and server.title.split()[0] for server in servers] == ["MariaDB", "MySQL"]
     for run in both_runs(tmp_path):
         assert run.setting.cipher is None
-        assert all(step.counter("process_cpu") for step in run.steps)
+        assert all(step.counter("process_cpu") is not None for step in run.steps)  # it may be less than a clock's tick
     for path in ("a.jsonl", "a-other.jsonl"):
         lines = (tmp_path / path).read_text().splitlines(keepends=True)
         (tmp_path / path).write_text("".join(lines[:-1]))

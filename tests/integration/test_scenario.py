@@ -100,14 +100,15 @@ def test_without_a_pool_each_transaction_connects(poolsize: Command, tmp_path: P
 def test_pools_beyond_the_servers_limit_lose_transactions(poolsize: Command, tmp_path: Path, flavor: str) -> None:
     """Of 40 connections the server admits fewer; the 16 that the fleet's rule allows are all admitted."""
     program = mysqld(flavor)
-    answer = answer_of(poolsize, "max-connections", *(("--mysqld", str(program)) if program else ()))
+    program_words = ("--mysqld", str(program)) if program else ()
+    answer = answer_of(poolsize, "max-connections", "--step-time", "4s", "--warm-up", "2s", *program_words)
     within, beyond = answer["refused"]
     assert (within["connections"], within["errors"], within["failed"]) == (16, [], 0)
     assert beyond["connections"] == 40
     assert beyond["failed"] > 0
     assert beyond["errors"] == ["too_many_connections"]
     assert (beyond["pools"], beyond["limit"], beyond["fleet_pool"]) == (4, 30, 4)
-    full = next(step for step in load_run(tmp_path / "a.jsonl").steps if step.pool_size == 40)
+    *_, full = [step for step in load_run(tmp_path / "a.jsonl").steps if step.pool_size == 40]
     assert Check.LITTLES_LAW not in {result.check for result in full.failed_checks}, "users starved"
     assert full.server_connections is not None
     assert full.server_connections <= 30
