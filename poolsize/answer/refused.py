@@ -10,7 +10,7 @@ from poolsize.runs.run import Run, Step
 
 @dataclass(frozen=True)
 class Refused:
-    """The failed transactions at one total size of the pools, over all repeats but failed attempts.
+    """The failed transactions at a total size of the pools, over all repeats but failed attempts.
 
     connections: of all pools together. pools: their number. limit: of the server. failed: share of the transactions
     that failed, by errors: the names under which they did. fleet_pool: size of each pool with which all pools stay

@@ -41,15 +41,15 @@ def test_the_insert_sweep_ends_beside_the_published_figures(poolsize: Command, t
 @measured_again
 def test_the_exhausted_pool_loses_transactions_as_predicted(poolsize: Command, tmp_path: Path) -> None:
     answer = answer_of(poolsize, "exhaustion", "--step-time", "3s")
-    found = {(one["limit_ms"], one["pool_size"]): one for one in answer["timeouts"]}
-    short, long = sorted({limit for limit, _ in found})
+    timeouts = {(timeout["limit_ms"], timeout["pool_size"]): timeout for timeout in answer["timeouts"]}
+    short, long = sorted({limit for limit, _ in timeouts})
     assert answer["runs"] == ["a.jsonl", f"a-{short:.0f}ms.jsonl", f"a-{long:.0f}ms.jsonl"]
     wait_ms = analyze(load_run(tmp_path / "a.jsonl")).at(1).wait.mean
     assert (short, long) == pytest.approx((0.25 * wait_ms, 0.7 * wait_ms), abs=0.5)
     assert all((tmp_path / run).exists() for run in answer["runs"])
-    assert set(found) == {(limit, size) for limit in (short, long) for size in (1, 2, 3, 4)}
-    worst = found[short, 1]
-    assert worst["measured"] > found[long, 4]["measured"]
+    assert set(timeouts) == {(limit, size) for limit in (short, long) for size in (1, 2, 3, 4)}
+    worst = timeouts[short, 1]
+    assert worst["measured"] > timeouts[long, 4]["measured"]
     assert 0.3 < worst["measured"] < 1
     assert 0.3 < worst["predicted"] < 1
     assert worst["enough_connections"] > 1

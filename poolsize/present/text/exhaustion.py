@@ -18,29 +18,31 @@ NEEDED = (
 )
 
 
-def exhaustion_text(found: Sequence[Exhaustion]) -> str:
+def exhaustion_text(timeouts: Sequence[Exhaustion]) -> str:
     """Return a table of measured and predicted timeouts, the errors, and how to read the last columns."""
     rows = tuple(
         (
-            milliseconds(one.limit_ms),
-            str(one.pool_size),
-            percent(one.measured),
-            percent(one.predicted),
-            percent(one.by_own_usage),
-            str(one.enough_connections),
-            UNKNOWN if one.enough_ms is None else milliseconds(one.enough_ms),
+            milliseconds(timeout.limit_ms),
+            str(timeout.pool_size),
+            percent(timeout.measured),
+            percent(timeout.predicted),
+            percent(timeout.by_own_usage),
+            str(timeout.enough_connections),
+            UNKNOWN if timeout.enough_ms is None else milliseconds(timeout.enough_ms),
         )
-        for one in found
+        for timeout in timeouts
     )
-    errors = sorted({name for one in found for name in one.errors})
+    errors = sorted({name for timeout in timeouts for name in timeout.errors})
     notes = [NEEDED]
     if errors:
         notes.append(f"The transactions failed with: {', '.join(errors)}.")
-    in_doubt = [
-        f"{milliseconds(one.limit_ms)} with {count(one.pool_size, 'connection')} ({', '.join(one.failed_checks)})"
-        for one in found
-        if one.failed_checks
-    ]
+    in_doubt = [_in_doubt(timeout) for timeout in timeouts if timeout.failed_checks]
     if in_doubt:
         notes.append(f"Caution: these steps failed a check: {'; '.join(in_doubt)}.")
     return f"{Table(COLUMNS, rows).as_text()}\n\n{bullets(notes)}"
+
+
+def _in_doubt(timeout: Exhaustion) -> str:
+    """Return a step whose checks failed, by wait limit and pool size, with these checks."""
+    step = f"{milliseconds(timeout.limit_ms)} with {count(timeout.pool_size, 'connection')}"
+    return f"{step} ({', '.join(timeout.failed_checks)})"
