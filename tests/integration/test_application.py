@@ -25,6 +25,21 @@ pytestmark = pytest.mark.server
 CONFIG = ["config", "--for", "hikaricp", "--run", "a.jsonl"]
 QUICKLY = ("--pool-sizes=1,4", "--users=12", "--warm-up=1s", "--step-time=2s", "--output=a.jsonl")
 GONE_SECONDS, STARTED_SECONDS = 20, 90
+DYING = """\
+import os, socket, sys, time
+
+with socket.create_server(("127.0.0.1", int(sys.argv[1]))) as server:
+    while True:
+        connection, _ = server.accept()
+        if b"/metrics" in connection.recv(1000):
+            connection.close()
+            break
+        connection.sendall(b"HTTP/1.0 200 OK\\r\\n\\r\\n")
+        connection.close()
+time.sleep(0.5)
+os._exit(3)
+"""
+"""An application that closes its sockets half a second before it ends, when the metrics are read."""
 FAILING = """\
 from locust import FastHttpUser, constant, task
 
@@ -168,6 +183,17 @@ def test_an_application_that_does_not_start_says_why(
     (line,) = [line for line in done.stderr.splitlines() if line.startswith("poolsize: error:")]
     assert message in line
     assert not answers(service)
+
+
+@on_mariadb
+def test_an_application_that_dies_while_its_metrics_are_read_is_named(
+    service: TaskService, tmp_path: Path, poolsize: Command
+) -> None:
+    (tmp_path / "dying.py").write_text(DYING)
+    start = f'start = "{sys.executable} {tmp_path / "dying.py"} {service.url.rpartition(":")[2]} {{pool_size}}"'
+    done = poolsize("sweep", "--application", str(service.file(tmp_path, start)), *QUICKLY)
+    assert done.returncode == 1
+    assert "the application ended by itself, with exit code 3" in done.stderr
 
 
 @pytest.mark.slow

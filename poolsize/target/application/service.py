@@ -16,6 +16,8 @@ LOOK_SECONDS, ANSWER_SECONDS = 0.1, 5.0
 """Between two looks whether the service is ready, and the longest time that its pages may take to answer."""
 METRICS_SECONDS = 0.5
 """The longest time that the metrics page may take in a step: a late page must not delay other counters."""
+LATE_SECONDS = 2.0
+"""How long the metrics may come later than `ready`, and a dying application may close its sockets before it ends."""
 SHOWN_LINES, SHOWN_BYTES = 3, 8_192
 """Last lines of the application's output in an error, and how much of the output is read for them."""
 
@@ -133,9 +135,11 @@ class Service:
         metrics = self._application.file.metrics
         if metrics is None:
             return
-        counters = self._pool_metrics(ANSWER_SECONDS)
-        if not counters:
+        deadline = time.monotonic() + LATE_SECONDS
+        while not (counters := self._pool_metrics(ANSWER_SECONDS)) and time.monotonic() < deadline:
             self.require_alive()
+            time.sleep(LOOK_SECONDS)
+        if not counters:
             failure = read_page(metrics, ANSWER_SECONDS).failure
             problem = failure or "the page has no metrics of a pool that poolsize knows"
             raise WorkFailed(f"metrics {metrics}: {problem}")
