@@ -10,6 +10,7 @@ from poolsize.answer.finding import Code
 from poolsize.answer.fleet_plan import plan_fleet
 from poolsize.answer.pool_settings import PoolSettings, ServerFacts, SizeOfRun, measured_times, pool_settings
 from poolsize.commands.encryption import encrypted, encryption_options
+from poolsize.commands.flags import is_typed
 from poolsize.commands.fleet_options import (
     FLEET_OPTIONS,
     OF_THREADS,
@@ -139,9 +140,8 @@ def _known_server(settings: PoolSettings | None, options: dict[str, Any]) -> "Kn
 
 def _refuse_fleet() -> None:
     """Raise BadInput for an option of the fleet: without a recommendation there is nothing to divide."""
-    ctx = click.get_current_context()
     for name in (*FLEET_OPTIONS, *OF_THREADS):
-        if ctx.get_parameter_source(name) == click.core.ParameterSource.COMMANDLINE:
+        if is_typed(name):
             raise BadInput(f"--{name.replace('_', '-')} also needs the recommended connections: --size, or --run")
 
 
@@ -174,7 +174,7 @@ def _recommended(options: dict[str, Any], stack: Stack | None, *, as_json: bool)
         facts = replace(facts, wait_timeout_seconds=inspection.wait_timeout_seconds)
     facts = replace(facts, max_connections=limit.max_connections)
     service = application(options, options["app_threads"], options["connections_per_thread"])
-    if not has_fleet(options) and not _given("surge"):
+    if not has_fleet(options) and not is_typed("surge"):
         limit = replace(limit, surge=0.0)
     if stack and stack.shared_by_all:
         limit = limit.without_maximum()  # a proxy, or a larger limit, is the way out where the pools do not fit
@@ -183,10 +183,6 @@ def _recommended(options: dict[str, Any], stack: Stack | None, *, as_json: bool)
         click.echo(fleet_json(plan) if as_json else fleet_text(plan))
         end_without_pools(plan)
     return pool_settings(plan, measured, facts, fleet_known=has_fleet(options), of_run=of_run)
-
-
-def _given(name: str) -> bool:
-    return click.get_current_context().get_parameter_source(name) == click.core.ParameterSource.COMMANDLINE
 
 
 def _caution(settings: PoolSettings) -> None:

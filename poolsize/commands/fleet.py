@@ -7,6 +7,7 @@ import click
 
 from poolsize.answer.fleet_plan import plan_fleet
 from poolsize.commands.encryption import encrypted, encryption_options
+from poolsize.commands.flags import is_typed
 from poolsize.commands.fleet_options import (
     OF_INSTANCES,
     application,
@@ -100,8 +101,7 @@ def fleet(
 
 def _needs_server(options: dict[str, Any]) -> bool:
     """Return whether the server must be asked: --url was typed, or the limit is not given."""
-    typed = click.get_current_context().get_parameter_source("url") == click.core.ParameterSource.COMMANDLINE
-    return typed or options["max_connections"] is None
+    return is_typed("url") or options["max_connections"] is None
 
 
 def _flags(options: dict[str, Any]) -> str:

@@ -8,6 +8,7 @@ import click
 
 from poolsize.answer.fleet import ServerLimit, Service
 from poolsize.answer.fleet_plan import MeasuredLosses
+from poolsize.commands.flags import is_typed
 from poolsize.errors import BadInput
 from poolsize.sweep.readers import decimal, read, whole_number
 
@@ -74,10 +75,8 @@ def has_fleet(options: dict[str, Any]) -> bool:
 
 def require_fleet() -> None:
     """Raise BadInput for an option of the server's limit without an option that describes the instances."""
-    ctx = click.get_current_context()
     for name in OF_LIMIT:
-        given = ctx.get_parameter_source(name) == click.core.ParameterSource.COMMANDLINE
-        if given and not has_fleet(ctx.params):
+        if is_typed(name) and not has_fleet(click.get_current_context().params):
             raise BadInput(f"--{name.replace('_', '-')} also needs --instances or --processes")
 
 

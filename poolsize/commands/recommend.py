@@ -11,6 +11,7 @@ from poolsize.answer.fleet_plan import FleetPlan, plan_fleet
 from poolsize.answer.latency_limit import LatencyLimits
 from poolsize.answer.recommendation import Recommendation, from_formula
 from poolsize.commands.encryption import OF_ENCRYPTION, encrypted, encryption_options
+from poolsize.commands.flags import is_typed
 from poolsize.commands.fleet_options import (
     FLEET_OPTIONS,
     OF_THREADS,
@@ -146,11 +147,9 @@ def _analysis(run_path: str, may_have: tuple[str, ...]) -> "Analysis":
 
     may_have: parameters of options that the run does not contain.
     """
-    ctx = click.get_current_context()
-    for name in ctx.params:
-        if name not in {"run_path", *OF_APPLICATION, "as_json", *LIMITS, *FLEET_OPTIONS, *may_have} and (
-            ctx.get_parameter_source(name) == click.core.ParameterSource.COMMANDLINE
-        ):
+    known = {"run_path", *OF_APPLICATION, "as_json", *LIMITS, *FLEET_OPTIONS, *may_have}
+    for name in click.get_current_context().params:
+        if name not in known and is_typed(name):
             raise BadInput(f"--{name.replace('_', '-')}: the run contains this value; leave the option out")
     return complete_run(run_path)
 

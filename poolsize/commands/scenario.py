@@ -1,7 +1,7 @@
 """`poolsize scenario`: a published experiment, repeated on this machine."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from poolsize.answer.exhaustion import exhaustions, wait_limits_ms
 from poolsize.answer.full_size import FullSizePrediction, full_size_prediction
 from poolsize.answer.ports import port_uses
 from poolsize.answer.refused import refusals
+from poolsize.commands.flags import is_typed
 from poolsize.commands.outputs import json_option
 from poolsize.commands.survey import survey_of_pools
 from poolsize.commands.sweep_options import sweep_options
@@ -56,7 +57,10 @@ def scenario(name: str | None, lists: bool, full: bool, as_json: bool, **texts: 
     Without --url or POOLSIZE_URL it starts a private server. The result is a run, like that of `poolsize sweep`;
     `pools` stores timings instead, of the libraries of poolsize[pools], and of those of Java where Maven is installed.
     """
-    if name is None and not lists and (full or _was_typed(texts)):
+    has_options = full or any(is_typed(option) for option in texts)
+    if lists and (name or has_options):
+        raise BadInput("--list: leave the other words out; it shows every scenario")
+    if name is None and has_options:
         raise BadInput("name the scenario before its options: poolsize scenario --list shows the names")
     if lists or name is None:
         scenarios = [(name, known := read_scenario(name), _seconds(known)) for name in scenario_names()]
@@ -91,12 +95,6 @@ def scenario(name: str | None, lists: bool, full: bool, as_json: bool, **texts: 
         return
     stored = f"Stored in {', '.join(files)}; more about it: {_following(paths, analyses)}"
     click.echo("\n\n".join((agreement_text(result), *_tables(more), stored)))
-
-
-def _was_typed(names: Iterable[str]) -> bool:
-    """Return whether any of these options was given on the command line, and not by the environment."""
-    source = click.get_current_context().get_parameter_source
-    return any(source(name) is click.core.ParameterSource.COMMANDLINE for name in names)
 
 
 def _following(paths: Sequence[Path], analyses: Sequence[Analysis]) -> str:

@@ -13,6 +13,7 @@ import click
 from poolsize.analysis.analysis import analyze
 from poolsize.answer.latency_limit import LatencyLimits
 from poolsize.answer.recommendation import recommend
+from poolsize.commands.flags import is_typed
 from poolsize.commands.limits import current_option
 from poolsize.commands.outputs import json_option
 from poolsize.commands.run_file import end_without_size
@@ -126,8 +127,7 @@ def _replay(options: SweepOptions) -> Path:
     """Sweep a recorded curve, and return the path of the run's file."""
     if options.workload:
         raise BadInput(f"--workload {options.workload}: a recording has its own workload: leave --workload out")
-    source = click.get_current_context().get_parameter_source("url")
-    if source == click.core.ParameterSource.COMMANDLINE:  # a URL in the environment is for other sweeps
+    if is_typed("url"):  # a URL in the environment is for other sweeps
         raise BadInput("leave --url out to replay a recording, or --replay to measure a server")
     return replay(replace(options, url=None), ReplayProgress(partial(click.echo, err=True)).show)
 
@@ -157,9 +157,8 @@ def _locustfile(options: SweepOptions, resumed: Setting | None) -> Path:
 
 def _of_application(options: SweepOptions) -> SweepOptions:
     """Return the options of an application's sweep. Raises BadInput for an option that it does not support."""
-    context = click.get_current_context()
     for name in FROM_ENVIRONMENT:
-        if context.get_parameter_source(name) == click.core.ParameterSource.COMMANDLINE:
+        if is_typed(name):
             raise BadInput(f"{OPTIONS[name].flag}: leave it out; the file of --application names the database")
     return of_application(options)
 

@@ -136,6 +136,13 @@ def test_options_without_a_scenario_are_refused(poolsize_here: Command, poolsize
     assert poolsize("scenario", url="mysql://u@h/").stdout.startswith("cache-miss")
 
 
+def test_the_list_refuses_a_name_and_options(poolsize: Command) -> None:
+    for words in (["exhaustion"], ["--full"], ["--step-time", "2s"]):
+        refused = poolsize("scenario", "--list", *words)
+        assert refused.returncode == 2
+        assert "--list: leave the other words out" in refused.stderr
+
+
 def two_runs(first: dict[int, int], other: dict[int, int]) -> list[Analysis]:
     return [analyze(a_run(rates, users=512)) for rates in (first, other)]
 
