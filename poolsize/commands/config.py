@@ -10,7 +10,6 @@ from poolsize.answer.finding import Code
 from poolsize.answer.fleet_plan import plan_fleet
 from poolsize.answer.pool_settings import PoolSettings, ServerFacts, SizeOfRun, measured_times, pool_settings
 from poolsize.commands.encryption import encrypted, encryption_options
-from poolsize.commands.flags import is_typed
 from poolsize.commands.fleet_options import (
     FLEET_OPTIONS,
     OF_THREADS,
@@ -25,6 +24,7 @@ from poolsize.commands.fleet_options import (
 from poolsize.commands.inspecting import inspected
 from poolsize.commands.outputs import json_option
 from poolsize.commands.run_file import end_without_pools, measured_answer
+from poolsize.commands.typed import is_typed
 from poolsize.errors import BadInput
 from poolsize.present.config.configuration import configuration
 from poolsize.present.config.stacks import STACKS, Stack, find_stack, fits

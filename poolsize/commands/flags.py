@@ -1,4 +1,4 @@
-"""Parameters and flags: which options were typed, and how errors name them."""
+"""Parameters -> flags: the command line names its options where an error names parameters in backticks."""
 
 import os
 import sys
@@ -9,11 +9,6 @@ from poolsize.sweep.options import FLAGS, OPTIONS, with_flags
 
 UNREACHED = ("`url`: no server answers", "`url`: the server refuses")
 """Beginnings of errors that a command without a server would not have."""
-
-
-def is_typed(name: str) -> bool:
-    """Return whether this parameter's option was given on the command line, and not by the environment or a default."""
-    return click.get_current_context().get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
 
 
 def in_flags(message: str, command: click.Command | None) -> str:

@@ -7,7 +7,6 @@ import click
 
 from poolsize.answer.fleet_plan import plan_fleet
 from poolsize.commands.encryption import encrypted, encryption_options
-from poolsize.commands.flags import is_typed
 from poolsize.commands.fleet_options import (
     OF_INSTANCES,
     application,
@@ -21,6 +20,7 @@ from poolsize.commands.fleet_options import (
 from poolsize.commands.outputs import json_option
 from poolsize.commands.run_file import end_without_pools, measured_answer
 from poolsize.commands.service_file import services_of
+from poolsize.commands.typed import is_typed
 from poolsize.errors import BadInput
 from poolsize.present.json.fleet import fleet_json
 from poolsize.present.text.fleet import fleet_text

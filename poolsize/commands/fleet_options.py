@@ -8,7 +8,7 @@ import click
 
 from poolsize.answer.fleet import ServerLimit, Service
 from poolsize.answer.fleet_plan import MeasuredLosses
-from poolsize.commands.flags import is_typed
+from poolsize.commands.typed import is_typed
 from poolsize.errors import BadInput
 from poolsize.sweep.readers import decimal, read, whole_number
 

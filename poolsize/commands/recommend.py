@@ -11,7 +11,6 @@ from poolsize.answer.fleet_plan import FleetPlan, plan_fleet
 from poolsize.answer.latency_limit import LatencyLimits
 from poolsize.answer.recommendation import Recommendation, from_formula
 from poolsize.commands.encryption import OF_ENCRYPTION, encrypted, encryption_options
-from poolsize.commands.flags import is_typed
 from poolsize.commands.fleet_options import (
     FLEET_OPTIONS,
     OF_THREADS,
@@ -26,6 +25,7 @@ from poolsize.commands.fleet_options import (
 from poolsize.commands.limits import LIMITS, limit_options, limits_of
 from poolsize.commands.outputs import json_option
 from poolsize.commands.run_file import complete_run, end_without_pools, end_without_size
+from poolsize.commands.typed import is_typed
 from poolsize.errors import BadInput
 from poolsize.formula import effective_disks, starting_point
 from poolsize.present.json.fleet import fleet_values

@@ -14,10 +14,10 @@ from poolsize.answer.exhaustion import exhaustions, wait_limits_ms
 from poolsize.answer.full_size import FullSizePrediction, full_size_prediction
 from poolsize.answer.ports import port_uses
 from poolsize.answer.refused import refusals
-from poolsize.commands.flags import is_typed
 from poolsize.commands.outputs import json_option
 from poolsize.commands.survey import survey_of_pools
 from poolsize.commands.sweep_options import sweep_options
+from poolsize.commands.typed import is_typed
 from poolsize.errors import BadInput, PoolsizeError
 from poolsize.present.json.scenario import More, agreement_json, scenarios_json
 from poolsize.present.json.survey import survey_json
@@ -155,8 +155,8 @@ def _measure(name: str, known: Scenario, typed: SweepOptions) -> tuple[Path, ...
     require_processes(typed)
     options = typed if typed.resume else _with_typed(known.sweep_options, typed)
     _require_servers(name, known, options)
-    if typed.resume is not None:
-        _require_own_run(known.sweep_options, typed)
+    if typed.resume is not None and not _is_run_of(known.sweep_options, typed.resume):
+        raise BadInput(f"{typed.named('resume')} is not the first run of this scenario at this scale: name that run")
     locustfile = find_locustfile(str(known.sweep_options.workload))
     if known.sides and not known.other:
         return measure_in_turn(locustfile, options, ())
@@ -182,7 +182,8 @@ def _measure_beside(options: SweepOptions, typed: SweepOptions, path: Path) -> P
 
     locustfile = find_locustfile(str(options.workload))
     if typed.resume and path.exists():
-        _require_own_run(options, typed.having(resume=path))
+        if not _is_run_of(options, path):
+            raise BadInput(f"{path}: it is not of this scenario at this scale; move it away, and it is measured again")
         options = typed.having(resume=path)
     else:
         if typed.resume:
@@ -213,13 +214,10 @@ def _with_typed(options: SweepOptions, typed: SweepOptions) -> SweepOptions:
     return options.having(**values)
 
 
-def _require_own_run(options: SweepOptions, typed: SweepOptions) -> None:
-    """Raise BadInput where the run to resume is of another sweep than the scenario's. options: of the scenario."""
-    assert typed.resume is not None
-    resumed = load_run(typed.resume, torn_end=True).setting.plan
-    own = plan_for(options, str(options.workload))
-    if any(getattr(resumed, name) != getattr(own, name) for name in OWN_FIELDS):
-        raise BadInput(f"{typed.named('resume')} is not the first run of this scenario at this scale: name that run")
+def _is_run_of(options: SweepOptions, run: Path) -> bool:
+    """Return whether a run, which may be incomplete, is of the sweep that these options of a scenario describe."""
+    resumed, own = load_run(run, torn_end=True).setting.plan, plan_for(options, str(options.workload))
+    return all(getattr(resumed, name) == getattr(own, name) for name in OWN_FIELDS)
 
 
 def _require_servers(name: str, known: Scenario, options: SweepOptions) -> None:

@@ -13,11 +13,11 @@ import click
 from poolsize.analysis.analysis import analyze
 from poolsize.answer.latency_limit import LatencyLimits
 from poolsize.answer.recommendation import recommend
-from poolsize.commands.flags import is_typed
 from poolsize.commands.limits import current_option
 from poolsize.commands.outputs import json_option
 from poolsize.commands.run_file import end_without_size
 from poolsize.commands.sweep_options import sweep_options
+from poolsize.commands.typed import is_typed
 from poolsize.errors import BadInput
 from poolsize.present.json.recommendation import recommendation_json
 from poolsize.present.text.recommendation import recommendation_text

@@ -182,6 +182,12 @@ def test_text_of_the_run_can_not_break_the_page() -> None:
     assert "&lt;b&gt;" in text
 
 
+def test_a_command_in_a_sentence_is_code() -> None:
+    text, page = page_of_example("oltp_read_write-mariadb")
+    assert "<code>poolsize fleet</code>" in text
+    assert "`" not in page.text
+
+
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_the_command_to_repeat_it_makes_the_same_plan(name: str) -> None:
     run = load_run(EXAMPLES[name])

@@ -38,6 +38,9 @@ from poolsize.units import count, percent, pool_sizes, probability_text
 OPTION = re.compile(r"--[a-z][a-z-]*")
 """A long option of a command line, which the page keeps on one line."""
 
+CODE = re.compile(r"`([^`]+)`")
+"""A command or a name in a sentence."""
+
 TAG = re.compile(r"<(?=[a-zA-Z/!?])")
 """The beginning of an HTML tag."""
 
@@ -125,13 +128,18 @@ def _templates() -> jinja2.Environment:
         keep_trailing_newline=True,
         undefined=jinja2.StrictUndefined,
     )
-    templates.filters["unbroken"] = _unbroken
+    templates.filters |= {"unbroken": _unbroken, "sentence": _sentence}
     return templates
 
 
 def _unbroken(text: str) -> Markup:
     """Return the text as HTML in which no line ends within an option or its dashes."""
     return Markup(OPTION.sub(r'<span class="no-break">\g<0></span>', str(escape(text))))  # noqa: S704 (escaped first)
+
+
+def _sentence(text: str) -> Markup:
+    """Return a sentence as HTML: what stands in backticks is code."""
+    return Markup(CODE.sub(r"<code>\1</code>", str(_unbroken(text))))  # noqa: S704 (escaped by _unbroken)
 
 
 def _report(analysis: Analysis, answer: Recommendation, shown: Sequence[Picture]) -> Report:
