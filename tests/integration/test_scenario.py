@@ -10,7 +10,7 @@ from poolsize import load_run
 from poolsize.analysis.analysis import analyze
 from poolsize.runs.check import Check
 from poolsize.scenarios.scenario import read_scenario
-from tests.conftest import FLAVORS, Command, assert_counted_steps, measured_again, mysqld
+from tests.conftest import EXAMPLES, FLAVORS, Command, assert_counted_steps, measured_again, mysqld
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
 SHORT = ("--json", "--step-time", "1s", "--warm-up", "1s", "--repeats", "1", "--output", "a.jsonl")
@@ -80,7 +80,8 @@ def test_short_transactions_have_a_pool_of_their_own(poolsize: Command, tmp_path
 @measured_again
 def test_without_a_pool_each_transaction_connects(poolsize: Command, tmp_path: Path, flavor: str) -> None:
     program = mysqld(flavor)
-    answer = answer_of(poolsize, "short-connections", *(("--mysqld", str(program)) if program else ()))
+    program_words = ("--mysqld", str(program)) if program else ()
+    answer = answer_of(poolsize, "short-connections", *program_words)
     pooled, short = (load_run(tmp_path / path) for path in answer["runs"])
     assert_counted_steps(pooled)
     assert [run.plan.pool for run in (pooled, short)] == ["fair", "none"]
@@ -92,6 +93,12 @@ def test_without_a_pool_each_transaction_connects(poolsize: Command, tmp_path: P
     assert {use["pool_size"] for use in answer["ports"]} == {1, 2}
     (claim,) = answer["claims"]
     assert (claim["p95_of"], claim["direction"]) == ("all transactions", "falls")
+    foreign = tmp_path / "a-other.jsonl"
+    foreign.write_bytes(EXAMPLES["scan-mariadb"].read_bytes())
+    refused = poolsize("scenario", "short-connections", "--resume", "a.jsonl", *program_words)
+    assert refused.returncode == 2
+    assert "a-other.jsonl: it is not of this scenario at this scale; move it away" in refused.stderr
+    assert foreign.read_bytes() == EXAMPLES["scan-mariadb"].read_bytes()
 
 
 @pytest.mark.experiment
