@@ -114,7 +114,8 @@ def assert_first_screen(page: Page, answer: Recommendation) -> None:
     """Size, range and the main warning are seen before anybody scrolls."""
     size = page.get_by_text("No answer" if answer.pool_size is None else f"{answer.pool_size} connection").first
     shown = [finding for finding in answer.findings if finding.code not in UNDER_CHECKS]
-    wanted = [size, *(page.get_by_text(warning).first for warning in warning_sentences(shown)[:1])]
+    warnings = [warning.replace("`", "") for warning in warning_sentences(shown)[:1]]  # commands are code in the page
+    wanted = [size, *(page.get_by_text(warning).first for warning in warnings)]
     if answer.range:
         wanted.append(page.get_by_text(range_text(answer)).first)
     for control in wanted:
