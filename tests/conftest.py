@@ -150,7 +150,7 @@ def measured_again(test: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(test)
     def repeated(**fixtures: Any) -> None:
-        folder: Path = fixtures["tmp_path"]
+        folder: Path | None = fixtures.get("tmp_path")
         for measurement in range(1, MEASUREMENTS + 1):
             try:
                 test(**fixtures)
@@ -158,8 +158,9 @@ def measured_again(test: Callable[..., None]) -> Callable[..., None]:
             except AssertionError:
                 if measurement == MEASUREMENTS:
                     raise
-            shutil.rmtree(folder)
-            folder.mkdir()
+            if folder is not None:
+                shutil.rmtree(folder)
+                folder.mkdir()
 
     return repeated
 
