@@ -2,10 +2,10 @@
 
 Both run under gevent in a process of their own, against the same private server; the figure is processor time per query
 of the thread that runs them. The load generator's speed probe has a thread of its own: 1 % of a core at any load. With
-two cores or more, the server and the clients are pinned to cores of their own. Both processes run for the whole
-benchmark, and take turns of a third of a second: one is stopped while the other works. So the speed of the machine,
-which wanders from second to second, is the same for both turns of a pair. Prints the median and the spread of the
-pairs' ratios.
+two cores or more, the server and the clients are pinned to cores of their own. Both processes run side by side, and
+take turns of a third of a second: one is stopped while the other works. So the speed of the machine, which wanders from
+second to second, is the same for both turns of a pair. Both processes are started several times, because the cost of
+the same code differs by a few percent from process to process. Prints the median and the spread of all pairs' ratios.
 """
 
 import os
@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,8 @@ from poolsize.target.private_server import private_server
 
 ROOT = Path(__file__).parents[2]
 BAR = 1.4
-PAIRS = 100
+STARTS, PAIRS = 5, 20
+"""How often both processes are started, and how many pairs of turns they take each time."""
 TURN_SECONDS = 0.3
 BEGIN_SECONDS = 60
 """The longest time until a client sends queries, and how many a second count as its load."""
@@ -51,14 +52,16 @@ def main() -> float:
         cursor = connect(database_url(server.url)).cursor()
         _prepare(cursor)
         pinned = _pin_apart(server.pid)
-        with _client(cursor, _bare()) as bare, _client(cursor, _pooled(Path(folder) / "run.jsonl")) as pooled:
-            pairs = [_pair(cursor, (bare, pooled) if pair % 2 else (pooled, bare)) for pair in range(PAIRS)]
-        costs = [(pair[bare], pair[pooled]) for pair in pairs]
+        costs = [
+            pair
+            for start in range(STARTS)
+            for pair in _pairs(cursor, _bare(), _pooled(Path(folder) / f"{start}.jsonl"))
+        ]
     low, ratio, high = statistics.quantiles((of_pool / of_bare for of_bare, of_pool in costs), n=4)
     of_bare, of_pool = (statistics.median(turns) for turns in zip(*costs, strict=True))
     print(
         f"client CPU per point select: bare PyMySQL {of_bare * 1e6:.1f} us, pooled and recorded "
-        f"{of_pool * 1e6:.1f} us, ratio {ratio:.2f} (quartiles of {PAIRS} pairs {low:.2f} to {high:.2f}, "
+        f"{of_pool * 1e6:.1f} us, ratio {ratio:.2f} (quartiles of {len(costs)} pairs {low:.2f} to {high:.2f}, "
         f"{'pinned apart' if pinned else 'not pinned'}; bar {BAR})"
     )
     return ratio
@@ -113,9 +116,16 @@ def _client(cursor: Any, command: list[str]) -> Iterator[subprocess.Popen[bytes]
             client.wait()
 
 
-def _pair(cursor: Any, clients: tuple["subprocess.Popen[bytes]", ...]) -> dict["subprocess.Popen[bytes]", float]:
-    """Give each client a turn, and return its seconds of processor time per query."""
-    return {client: _turn(cursor, client) for client in clients}
+def _pairs(cursor: Any, *commands: list[str]) -> list[tuple[float, ...]]:
+    """Start the clients, and return the processor time per query of each, in seconds, for each round of turns."""
+    rounds = []
+    with ExitStack() as running:
+        clients = [running.enter_context(_client(cursor, command)) for command in commands]
+        for number in range(PAIRS):
+            order = clients if number % 2 else clients[::-1]
+            turns = {client: _turn(cursor, client) for client in order}
+            rounds.append(tuple(turns[client] for client in clients))
+    return rounds
 
 
 def _turn(cursor: Any, client: "subprocess.Popen[bytes]") -> float:
