@@ -32,6 +32,11 @@ def usual_speed(run: Run) -> float | None:
     return median_high(measured) if len(measured) >= FEWEST_STEPS else None
 
 
+def sees_server(run: Run) -> bool:
+    """Return whether the server's process was seen on this machine: the speed is then that of the server's machine."""
+    return any(step.counter("process_cpu") is not None for step in run.steps)
+
+
 @dataclass(frozen=True)
 class UsualSpeed:
     """The usual speed of steps on one machine: its logarithm is a line over the share of busy cores.

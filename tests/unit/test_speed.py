@@ -17,6 +17,8 @@ from poolsize.analysis.analysis import analyze
 from poolsize.answer.comparison import compare
 from poolsize.answer.finding import Code
 from poolsize.answer.recommendation import recommend
+from poolsize.present.report.facts import facts
+from poolsize.present.text.analysis import analysis_text
 from poolsize.present.text.comparison import comparison_text
 from poolsize.present.text.recommendation import recommendation_text
 from poolsize.runs.check import Check
@@ -356,6 +358,23 @@ def test_time_that_the_hypervisor_gave_to_others_slows_the_machine() -> None:
     stolen = replace(first, server=dict(first.server) | {"machine_steal": (0.2,) * len(first.throughput)})
     factors = [step.speed_correction for step in with_speed_checks(replace(run, steps=(stolen, *others))).steps]
     assert factors == pytest.approx([1 / 0.9, 1, 1, 1])
+
+
+def test_only_beside_the_server_is_the_speed_that_of_its_machine() -> None:
+    """A user of a server elsewhere learns that its speed can't be seen."""
+    run = at_speeds(a_run(dict.fromkeys((1, 2, 4, 8), 100)), 48.0)
+    elsewhere = replace(run, steps=tuple(
+        replace(step, server={name: seconds for name, seconds in step.server.items() if name != "process_cpu"})
+        for step in run.steps
+    ))  # fmt: skip
+    here, far = (" ".join(analysis_text(analyze(of)).split()) for of in (run, elsewhere))
+    assert "The machine's usual speed: it compresses 48.0 MB" in here
+    assert "can't see" not in here
+    assert "The usual speed of the load generator's machine: it compresses 48.0 MB" in far
+    assert "can't see whether the server's machine changed its speed" in far
+    assert [dict(facts(analyze(of))).get("Speed of the server's machine") for of in (run, elsewhere)] == [
+        None, "can't be seen",
+    ]  # fmt: skip
 
 
 def test_a_correction_is_named_in_the_answer() -> None:

@@ -18,8 +18,8 @@ from poolsize.present.text.tables import (
 )
 from poolsize.present.text.width import terminal_width
 from poolsize.runs.plan import PoolKind
-from poolsize.runs.run import Step
-from poolsize.runs.usual_speed import usual_speed
+from poolsize.runs.run import Run, Step
+from poolsize.runs.usual_speed import sees_server, usual_speed
 from poolsize.units import count, milliseconds, per_second, percent
 
 ESTIMATOR_TESTS = (
@@ -33,12 +33,15 @@ POOL_IN_TITLE = {
     PoolKind.LAZY: ", a lazy pool",
 }
 SPEED_USE = "The check `speed` compares each step with it."
+UNSEEN_SPEED = (
+    "No process of the server was seen on this machine, so poolsize can't see whether the server's machine changed its "
+    "speed."
+)
 
 
 def analysis_text(analysis: Analysis) -> str:
     """Return a table with one row a pool size, the curve in letters, the estimates and the bottleneck."""
     setting = analysis.setting
-    speed = usual_speed(analysis.run)
     title = f"{run_title(analysis)}, {setting.plan.step_seconds} s counted per step, {setting.created[:10]}"
     parts = [
         title,
@@ -50,9 +53,7 @@ def analysis_text(analysis: Analysis) -> str:
         _bottleneck(analysis),
         _verified(analysis),
         "\n".join(excluded_steps(analysis)),
-        f"The machine's usual speed: it compresses {speed:.1f} MB in a second of CPU time. {SPEED_USE}"
-        if speed
-        else "",
+        _speed(analysis.run),
     ]
     return "\n\n".join(part for part in parts if part)
 
@@ -74,6 +75,16 @@ def _cause(step: Step) -> str:
     if not step.failed_checks:
         return "passed: another attempt at it counts"
     return "failed " + "; ".join(f"{result.check}: {check_sentence(result)}" for result in step.failed_checks)
+
+
+def _speed(run: Run) -> str:
+    speed = usual_speed(run)
+    if speed is None:
+        return ""
+    seen = sees_server(run)
+    whose = "The machine's usual speed" if seen else "The usual speed of the load generator's machine"
+    sentence = f"{whose}: it compresses {speed:.1f} MB in a second of CPU time. {SPEED_USE}"
+    return sentence if seen else f"{sentence}\n{paragraph(UNSEEN_SPEED)}"
 
 
 def _kinds(analysis: Analysis) -> str:
