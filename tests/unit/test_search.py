@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from poolsize.analysis.analysis import analyze
+from poolsize.analysis.plateau import Plateau
 from poolsize.errors import BadInput
 from poolsize.runs.check import Check, CheckResult
 from poolsize.runs.plan import PlannedStep, Search, SearchEnd, SweepPlan
@@ -61,10 +62,14 @@ def ended(plan: SweepPlan, steps: tuple[Step, ...]) -> SearchEnd:
     return end
 
 
-def answer(steps: tuple[Step, ...], plan: SweepPlan = PLAN) -> int:
+def plateau_of(steps: tuple[Step, ...], plan: SweepPlan = PLAN) -> Plateau:
     plateau = analyze(Run(replace(a_setting((1,)), plan=plan), steps, ended=ended(plan, steps))).plateau
     assert plateau is not None
-    return plateau.pool_size
+    return plateau
+
+
+def answer(steps: tuple[Step, ...], plan: SweepPlan = PLAN) -> int:
+    return plateau_of(steps, plan).pool_size
 
 
 def test_it_begins_around_the_formula_then_goes_where_the_curve_leads() -> None:
@@ -111,6 +116,14 @@ def test_it_stops_within_its_budget_and_says_which_it_was() -> None:
     assert sum(len(step.throughput) for step in steps) <= 50
     assert ended(poor, steps) == "budget"
     assert len(searched(saturating, replace(PLAN, search=replace(SEARCH, budget_seconds=1)))) == 1
+
+
+def test_it_ends_with_a_wide_range_where_a_wrong_answer_would_hardly_cost() -> None:
+    """By the range alone, it would measure on."""
+    searches = [searched(saturating, seed=seed) for seed in range(8)]
+    assert {ended(PLAN, steps) for steps in searches} == {"certain"}
+    ranges = [plateau_of(steps) for steps in searches]
+    assert any(found.high > max(found.pool_size, SEARCH.interval * found.low) for found in ranges)
 
 
 def test_what_it_answers_was_measured_twice() -> None:
