@@ -39,7 +39,7 @@ class ApplicationSize:
 
     usage_time_ms: mean usage time of a transaction when nothing queues. added_ms: the application's own part of it, in
     ms; the other part is the time in the database.
-    cpu_time_ms: the application's CPU time in added_ms; 0 where it is not known. cores: that the application may use.
+    cpu_time_ms: the CPU time of the application in usage_time_ms; 0 if not known. cores: that the application may use.
     pool_size: the smallest within the tolerance of capacity in a share of CERTAINTY of the sampled networks.
     range: its 95 % range, from the uncertainty of the fitted network.
     throughput: transactions per second at pool_size. capacity: the highest throughput.

@@ -106,6 +106,18 @@ def test_the_size_counts_the_queue_for_the_application_s_own_cpu(name: str, cpu_
     assert size.range[0] - 1 <= truth <= size.range[1] + 1
 
 
+@pytest.mark.parametrize("name", NETWORKS)
+def test_cpu_time_counts_where_it_exceeds_the_added_time(name: str) -> None:
+    """An application adds 0.1 ms, and most of what was the load generator's delay is the application's CPU time."""
+    _, cpu, queue, delay_ms = NETWORKS[name]
+    network, own = fitted(name), Station(0.1 + 0.8 * delay_ms, 1)
+    stations = [station for station in (cpu, queue) if station.demand_ms]
+    usage_time_ms = sum(station.demand_ms for station in stations) + delay_ms + 0.1
+    exact = throughputs([*stations, own], 0.2 * delay_ms, 64)
+    predicted = network.with_application(max(0.0, usage_time_ms - network.database_ms), own).throughput(range(1, 65))
+    assert predicted[3:] == pytest.approx(1000 * exact[3:], rel=0.1)  # below, a fit may take a delay for a queue
+
+
 def test_an_application_without_cpu_time_is_one_whose_cores_are_never_busy() -> None:
     network = fitted("both")
     as_delay = size_for_usage_time(network, 6.0, TOLERANCE)

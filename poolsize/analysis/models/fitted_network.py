@@ -91,13 +91,14 @@ class FittedNetwork:
         """Return the network with an application in the load generator's place.
 
         added_ms: time that the application adds to a transaction while it holds the connection, in ms. cpu: the CPU of
-        the application, at which a part of that time is spent; NOT_MEASURED if all of that time is a delay.
+        the application; NOT_MEASURED if its time is a delay.
+        The application's CPU time may exceed the time that it adds: the fitted delay also has what the load generator
+        waits for the network and for its turn, and an application waits less. So the CPU time is taken from the delay.
         What the server's CPU demand loses when that CPU is saturated stays part of a lone transaction's time.
         """
-        own = replace(cpu, demand_ms=min(cpu.demand_ms, added_ms))
         cpu_ms = self.saturated_share * self.cpu.demand_ms
-        delay_ms = self.delay_ms + self.cpu.demand_ms - cpu_ms + added_ms - own.demand_ms
-        return replace(self, client=own, cpu=replace(self.cpu, demand_ms=cpu_ms), delay_ms=delay_ms)
+        delay_ms = max(0.0, self.delay_ms + self.cpu.demand_ms - cpu_ms + added_ms - cpu.demand_ms)
+        return replace(self, client=cpu, cpu=replace(self.cpu, demand_ms=cpu_ms), delay_ms=delay_ms)
 
     def throughput(self, sizes: Sequence[int]) -> Vector:
         """Return the transactions per second with full pools of these sizes, one value a size."""
