@@ -34,8 +34,8 @@ BUSY = 16
 """Connections with which the application's CPU time is measured: it is less under load than alone."""
 LARGE_REDO_LOG = {"innodb_log_file_size": "1G"}
 """MariaDB 10.11.19 on a single core hung at 30,000 inserts/s when its redo log of 96 MB was full (the default)."""
-COMPILING_SECONDS = 20
-"""The JVM compiles for so long, before the first figure counts."""
+WARM = 3
+"""Steps of a JVM before the one whose times count: a JVM that has just started still compiles, and is slower."""
 
 
 def main() -> None:
@@ -64,9 +64,8 @@ def class_path() -> str:
 
 def _compare(server: PrivateServer, workload: str, path: Path) -> None:
     _sweep(server, workload, path)
-    _run(server.url, workload, 16, COMPILING_SECONDS, 1, [16])
-    ((_, _, usage_ms, _),) = _run(server.url, workload, 1, WARM_UP_SECONDS, STEP_SECONDS, [1])
-    ((_, _, _, cpu_ms),) = _run(server.url, workload, USERS, WARM_UP_SECONDS, STEP_SECONDS, [BUSY])
+    *_, (_, _, usage_ms, _) = _run(server.url, workload, 1, WARM_UP_SECONDS, STEP_SECONDS, [1] * (WARM + 1))
+    *_, (_, _, _, cpu_ms) = _run(server.url, workload, USERS, WARM_UP_SECONDS, STEP_SECONDS, [BUSY] * (WARM + 1))
     run = load_run(path)
     assert run.setting.server
     of_application = Application(usage_ms, min(cpu_ms, usage_ms), 1)
