@@ -35,7 +35,7 @@ BUSY = 16
 LARGE_REDO_LOG = {"innodb_log_file_size": "1G"}
 """MariaDB 10.11.19 on a single core hung at 30,000 inserts/s when its redo log of 96 MB was full (the default)."""
 WARM = 3
-"""Steps of a JVM before the one whose times count: a JVM that has just started still compiles, and is slower."""
+"""Steps of a JVM before the step whose times count: a JVM that has just started still compiles, and is slower."""
 
 
 def main() -> None:
