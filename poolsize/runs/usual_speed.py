@@ -32,8 +32,8 @@ def usual_speed(run: Run) -> float | None:
     return median_high(measured) if len(measured) >= FEWEST_STEPS else None
 
 
-def sees_server(run: Run) -> bool:
-    """Return whether the server's process was seen on this machine: the speed is then that of the server's machine."""
+def has_server_process(run: Run) -> bool:
+    """Return whether the server's process is on this machine: the speed is then that of the server's machine, too."""
     return any(step.counter("process_cpu") is not None for step in run.steps)
 
 

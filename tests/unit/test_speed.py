@@ -361,7 +361,7 @@ def test_time_that_the_hypervisor_gave_to_others_slows_the_machine() -> None:
 
 
 def test_only_beside_the_server_is_the_speed_that_of_its_machine() -> None:
-    """A user of a server elsewhere learns that its speed can't be seen."""
+    """A user of a server elsewhere learns that its speed is unknown."""
     run = at_speeds(a_run(dict.fromkeys((1, 2, 4, 8), 100)), 48.0)
     elsewhere = replace(run, steps=tuple(
         replace(step, server={name: seconds for name, seconds in step.server.items() if name != "process_cpu"})
@@ -369,11 +369,11 @@ def test_only_beside_the_server_is_the_speed_that_of_its_machine() -> None:
     ))  # fmt: skip
     here, far = (" ".join(analysis_text(analyze(of)).split()) for of in (run, elsewhere))
     assert "The machine's usual speed: it compresses 48.0 MB" in here
-    assert "can't see" not in here
+    assert "is unknown" not in here
     assert "The usual speed of the load generator's machine: it compresses 48.0 MB" in far
-    assert "can't see whether the server's machine changed its speed" in far
+    assert "the speed of the server's machine is unknown" in far
     assert [dict(facts(analyze(of))).get("Speed of the server's machine") for of in (run, elsewhere)] == [
-        None, "can't be seen",
+        None, "unknown",
     ]  # fmt: skip
 
 

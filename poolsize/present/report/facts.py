@@ -5,7 +5,7 @@ from poolsize.facts.server import Server
 from poolsize.runs.measured_application import MeasuredApplication
 from poolsize.runs.plan import PoolKind
 from poolsize.runs.run import Run, Setting
-from poolsize.runs.usual_speed import sees_server, usual_speed
+from poolsize.runs.usual_speed import has_server_process, usual_speed
 from poolsize.units import count, minutes, number
 
 Facts = list[tuple[str, str]]
@@ -70,7 +70,7 @@ def _load(run: Run) -> Facts:
             if speed
             else []
         ),
-        *([("Speed of the server's machine", "can't be seen")] if speed and not sees_server(run) else []),
+        *([("Speed of the server's machine", "unknown")] if speed and not has_server_process(run) else []),
         ("Users", f"{plan.users:,}, mean think time {number(run.think_time_ms)} ms")
         if plan.rate is None
         else ("Arrival rate", f"{number(plan.rate)}/s (open loop), at most {plan.users:,} transactions at once"),

@@ -19,7 +19,7 @@ from poolsize.present.text.tables import (
 from poolsize.present.text.width import terminal_width
 from poolsize.runs.plan import PoolKind
 from poolsize.runs.run import Run, Step
-from poolsize.runs.usual_speed import sees_server, usual_speed
+from poolsize.runs.usual_speed import has_server_process, usual_speed
 from poolsize.units import count, milliseconds, per_second, percent
 
 ESTIMATOR_TESTS = (
@@ -33,9 +33,9 @@ POOL_IN_TITLE = {
     PoolKind.LAZY: ", a lazy pool",
 }
 SPEED_USE = "The check `speed` compares each step with it."
-UNSEEN_SPEED = (
-    "No process of the server was seen on this machine, so poolsize can't see whether the server's machine changed its "
-    "speed."
+UNKNOWN_SPEED = (
+    "The server's process is not on this machine, or can't be identified, so the speed of the server's machine is "
+    "unknown."
 )
 
 
@@ -81,10 +81,10 @@ def _speed(run: Run) -> str:
     speed = usual_speed(run)
     if speed is None:
         return ""
-    seen = sees_server(run)
-    whose = "The machine's usual speed" if seen else "The usual speed of the load generator's machine"
+    beside_server = has_server_process(run)
+    whose = "The machine's usual speed" if beside_server else "The usual speed of the load generator's machine"
     sentence = f"{whose}: it compresses {speed:.1f} MB in a second of CPU time. {SPEED_USE}"
-    return sentence if seen else f"{sentence}\n{paragraph(UNSEEN_SPEED)}"
+    return sentence if beside_server else f"{sentence}\n{paragraph(UNKNOWN_SPEED)}"
 
 
 def _kinds(analysis: Analysis) -> str:
