@@ -122,8 +122,8 @@ def test_it_ends_with_a_wide_range_where_a_wrong_answer_would_hardly_cost() -> N
     """By the range alone, it would measure on."""
     searches = [searched(saturating, seed=seed) for seed in range(8)]
     assert {ended(PLAN, steps) for steps in searches} == {"certain"}
-    ranges = [plateau_of(steps) for steps in searches]
-    assert any(found.high > max(found.pool_size, SEARCH.interval * found.low) for found in ranges)
+    plateaus = [plateau_of(steps) for steps in searches]
+    assert any(plateau.high > max(plateau.pool_size, SEARCH.interval * plateau.low) for plateau in plateaus)
 
 
 def test_what_it_answers_was_measured_twice() -> None:

@@ -93,7 +93,7 @@ class FittedNetwork:
         added_ms: time that the application adds to a transaction while it holds the connection, in ms. cpu: the CPU of
         the application; NOT_MEASURED if its time is a delay.
         The application's CPU time may exceed the time that it adds: the fitted delay also has what the load generator
-        waits for the network and for its turn, and an application waits less. So the CPU time is taken from the delay.
+        waits for, and an application may wait less. So the CPU time is taken from the delay, of which 0 is the least.
         What the server's CPU demand loses when that CPU is saturated stays part of a lone transaction's time.
         """
         cpu_ms = self.saturated_share * self.cpu.demand_ms
