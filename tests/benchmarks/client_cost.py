@@ -3,9 +3,9 @@
 Both run under gevent in a process of their own, against the same private server; the figure is processor time per query
 of the thread that runs them. The load generator's speed probe has a thread of its own: 1 % of a core at any load. With
 two cores or more, the server and the clients are pinned to cores of their own. Both processes run side by side, and
-take turns of a third of a second: each is stopped while the other works. So the speed of the machine, which wanders from
-second to second, is the same for both turns of a pair. Both processes are started several times, because the cost of
-the same code differs by a few percent from process to process. Prints the median and the spread of all pairs' ratios.
+take turns of a third of a second: each is stopped while the other works. So the speed of the machine, which wanders
+from second to second, is the same for both turns of a pair. Both processes are started several times, because the cost
+of the same code differs by a few percent from process to process. Prints the median and the spread of all pairs' ratios.
 """
 
 import os
