@@ -5,7 +5,7 @@ of the thread that runs them. The load generator's speed probe has a thread of i
 two cores or more, the server and the clients are pinned to cores of their own. Both processes run side by side, and
 take turns of a third of a second: each is stopped while the other works. So the speed of the machine, which wanders
 from second to second, is the same for both turns of a pair. Both processes are started several times, because the cost
-of the same code differs by a few percent from process to process. Prints the median and the spread of all pairs' ratios.
+of the same code differs by a few percent from process to process. Prints the median and the spread of the ratios.
 """
 
 import os
