@@ -230,7 +230,7 @@ def test_a_usage_time_a_little_below_the_databases_own_adds_nothing() -> None:
 
 
 def test_a_usage_time_of_another_transaction_is_refused() -> None:
-    with pytest.raises(BadInput, match=r"`usage_time_ms` 0\.3ms: .* 0\.76ms in the database alone"):
+    with pytest.raises(BadInput, match=r"`usage_time_ms` 0\.3ms: .* 0\.756ms in the database alone"):
         recommend(example("insert-mysql"), application=Application(0.3))
 
 

@@ -106,7 +106,7 @@ def cost(network: FittedNetwork, rates: Vector, errors: Vector, sizes: list[int]
 @pytest.mark.long
 @pytest.mark.parametrize(("name", "fewer"), [("insert-mysql", 1), ("insert-mariadb", 0), ("scan-mysql", 0)])
 def test_no_random_start_leads_to_a_better_fit(name: str, fewer: int) -> None:
-    """SciPy's solver, from random points with every number of servers."""
+    """SciPy's solver, from random points with every number of servers; without slowdown where the fit has none."""
     sizes, rates, errors = curve(name, fewer)
     weights = 1 / np.maximum(errors / rates, LEAST_ERROR)
     fitted = fit_network(sizes, rates.tolist(), errors.tolist())
@@ -121,11 +121,12 @@ def test_no_random_start_leads_to_a_better_fit(name: str, fewer: int) -> None:
         deviations = np.log(rate / rates) * weights
         return np.append(deviations, [slowdown / USUAL_SLOWDOWN, (scaling - 1) / USUAL_SCALING])
 
-    low, high = [1e-6 * lone_ms, 1e-6 * lone_ms, 0.0, 0.2], [1e3 * lone_ms, 1e3 * lone_ms, 10.0, 1.0]
+    slowest = 10.0 if fitted.queue.slowdown else 1e-9
+    low, high = [1e-6 * lone_ms, 1e-6 * lone_ms, 0.0, 0.2], [1e3 * lone_ms, 1e3 * lone_ms, slowest, 1.0]
     for servers in [number for number in SERVERS if number <= sizes[-1]]:
         for _ in range(4):
             start = [lone_ms * servers**0.5 * random.uniform(0.05, 1), lone_ms * random.uniform(0.01, 1)]
-            start += [random.uniform(0, 0.02), random.uniform(0.3, 1)]
+            start += [min(1.0, slowest) * random.uniform(0, 0.02), random.uniform(0.3, 1)]
             other = least_squares(residuals, start, args=(servers,), bounds=(low, high))
             assert least <= other.cost + 0.02
 
@@ -166,6 +167,21 @@ def simulated(queue: tuple[Station, ...], delay_ms: float, seed: int) -> FittedN
     fitted = fit_network(SIZES, rates.tolist(), (0.02 * rates).tolist(), MeasuredStations(CLIENT, CPU, not queue))
     assert fitted is not None
     return fitted
+
+
+@pytest.mark.parametrize("slowdown", [0.0, 0.01])
+def test_noise_is_no_slowdown(slowdown: float) -> None:
+    """Without a slowdown, throughput stays level beyond the measured sizes, in all but a tenth of the noisy curves."""
+    stations = Station(0.84), Station(0.8, slowdown=slowdown)
+    exact = 1000 * throughputs_at(stations, 0.4, [*SIZES, 96])
+    predicted = []
+    for seed in range(20):
+        rates = exact[:-1] * np.random.default_rng(seed).normal(1.0, 0.02, len(SIZES))
+        fitted = fit_network(SIZES, rates.tolist(), (0.02 * rates).tolist(), MeasuredStations(*stations, True))
+        assert fitted is not None
+        predicted.append(float(fitted.throughput([96])[0]) / exact[-1])
+    agree = [ratio == pytest.approx(1.0, abs=0.1) for ratio in predicted]
+    assert sum(agree) >= 18
 
 
 @pytest.mark.parametrize("seed", range(5))

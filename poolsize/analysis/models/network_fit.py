@@ -6,8 +6,9 @@ database, such as locks or the redo log. Busy servers of a station may interfere
 connection beyond the servers makes service longer by a fixed share (slowdown).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from math import exp, log
 
 import numpy as np
@@ -31,8 +32,8 @@ FEWEST_SIZES = 4
 """Four parameters need four sizes or more."""
 SERVERS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
 """Numbers of servers of the further queue; those up to the largest pool size are tried."""
-STARTS = ((0.95, 1e-5), (0.95, 1e-2), (0.5, 1e-5), (0.5, 1e-2))
-"""Scaling and slowdown from which a fit begins."""
+SCALINGS, SLOWDOWNS = (0.95, 0.5), (1e-5, 1e-2)
+"""Scaling and slowdown from which a fit begins, in each combination."""
 ROUGH, EXACT = 1e-3, 1e-13
 """Tolerances of the fits from all starts, and of the fits that go on from the best."""
 BEST = 8
@@ -61,6 +62,27 @@ class _Fit:
 
 
 @dataclass(frozen=True)
+class _Structure:
+    """A structure, fitted with several numbers of servers: the fits and their networks, the best first.
+
+    further: its parameters beyond those that every structure has.
+    """
+
+    fits: Sequence[_Fit]
+    networks: Sequence[FittedNetwork]
+    further: int
+
+    def criterion(self, scale: float, number: int) -> float:
+        """Return half of Schwarz's criterion. scale: of the residuals. number: of the curve's sizes."""
+        return self.fits[0].cost / scale + self.further * log(number) / 2
+
+    def weights(self, least: float, scale: float, number: int) -> list[float]:
+        """Return the weight of each network, by the criterion. least: the lowest cost of all structures."""
+        prior = number ** (-self.further / 2) / len(self.fits)
+        return [prior * exp((least - fit.cost) / scale) for fit in self.fits]
+
+
+@dataclass(frozen=True)
 class _Curve:
     """The curve to be fitted: ascending sizes, transactions per ms, and the weights of the logarithms' deviations."""
 
@@ -85,31 +107,33 @@ def fit_network(
     None, too, with a throughput of 0. sizes: ascending. throughput, errors: means and their standard errors at the
     sizes, per second. measured: without a station's demand, the fitted times contain it.
 
-    Where the server's CPU was saturated, a further queue must earn its two parameters: without it, Schwarz's criterion
-    (1978) must be worse. The network's alternatives have the weights that the criterion gives them.
+    Slowdown must earn its parameter: without it, Schwarz's criterion (1978) must be worse. A slowdown that the curve
+    does not show would let throughput fall beyond the measured sizes. Where the server's CPU was saturated, a further
+    queue must earn its two parameters, too. The network's alternatives have the weights that the criterion gives them.
     """
     rates = np.asarray(throughput, float)
     if len(sizes) < FEWEST_SIZES or not (rates > 0).all():
         return None
     curve = _Curve(sizes, rates / 1000, 1 / np.maximum(np.asarray(errors, float) / rates, LEAST_ERROR))
-    servers = [number for number in SERVERS if number <= max(sizes)]
-    fits = _fits(curve, measured.known, servers)
-    networks = [_network(measured, fit, curve) for fit in fits]
-    if not measured.saturated:
-        return replace(networks[0], alternatives=tuple(networks[1:]), weights=_weights(fits, [1.0] * len(fits)))
-    client = tuple(station for station in (measured.client,) if station.demand_ms)
-    (cpu_only,) = _fits(curve, client, [measured.cpu.servers], measured.cpu.demand_ms)
-    without_queue = replace(_network(measured, cpu_only, curve), cpu=cpu_only.station, queue=NOT_MEASURED)
-    weights = _weights([*fits, cpu_only], [*[1 / len(fits) / len(sizes)] * len(fits), 1.0])
-    if cpu_only.cost - fits[0].cost <= log(len(sizes)) * fits[0].scale:
-        return replace(without_queue, alternatives=tuple(networks), weights=(weights[-1], *weights[:-1]))
-    return replace(networks[0], alternatives=(*networks[1:], without_queue), weights=weights)
+    structures = [structure for slows in (False, True) for structure in _structures(curve, measured, slows=slows)]
+    scale = min(structure.fits[0].scale for structure in structures)
+    structures.sort(key=lambda structure: structure.criterion(scale, len(sizes)))
+    least = min(structure.fits[0].cost for structure in structures)
+    network, *alternatives = (network for structure in structures for network in structure.networks)
+    weights = tuple(weight for structure in structures for weight in structure.weights(least, scale, len(sizes)))
+    return replace(network, alternatives=tuple(alternatives), weights=weights)
 
 
-def _weights(fits: Sequence[_Fit], prior: Sequence[float]) -> tuple[float, ...]:
-    """Return the weight of each structure, by its cost. prior: what its weight would be with equal costs."""
-    least, scale = min(fit.cost for fit in fits), min(fit.scale for fit in fits)
-    return tuple(share * exp((least - fit.cost) / scale) for fit, share in zip(fits, prior, strict=True))
+def _structures(curve: _Curve, measured: MeasuredStations, *, slows: bool) -> Iterator[_Structure]:
+    """Yield the structures with or without slowdown: that with a further queue, and without it where it may lack."""
+    servers = [number for number in SERVERS if number <= max(curve.sizes)]
+    fits = _fits(curve, measured.known, servers, slows=slows)
+    yield _Structure(fits, [_network(measured, fit, curve) for fit in fits], 2 * measured.saturated + slows)
+    if measured.saturated:
+        client = tuple(station for station in (measured.client,) if station.demand_ms)
+        (fit,) = fits = _fits(curve, client, [measured.cpu.servers], measured.cpu.demand_ms, slows=slows)
+        network = replace(_network(measured, fit, curve), cpu=fit.station, queue=NOT_MEASURED)
+        yield _Structure(fits, [network], int(slows))
 
 
 def _network(measured: MeasuredStations, fit: _Fit, curve: _Curve) -> FittedNetwork:
@@ -118,16 +142,17 @@ def _network(measured: MeasuredStations, fit: _Fit, curve: _Curve) -> FittedNetw
 
 
 def _fits(
-    curve: _Curve, measured: Sequence[Station], servers: Sequence[int], demand_ms: float | None = None
+    curve: _Curve, measured: Sequence[Station], servers: Sequence[int], demand_ms: float | None = None, *, slows: bool
 ) -> list[_Fit]:
     """Return the best fit with each of these numbers of servers of the fitted station, the best of all first.
 
     Of numbers that tie, the smallest is the best. Only the best fit of all is exact. demand_ms: the fitted station's
-    demand where it is measured.
+    demand where it is measured. slows: whether slowdown is fitted; else it is 0.
     """
-    numbers = np.repeat(servers, len(STARTS))
+    beginnings = list(product(SCALINGS, SLOWDOWNS if slows else (0.0,)))
+    numbers = np.repeat(servers, len(beginnings))
     model = _Model(NetworkCurve(curve.sizes, measured), curve, numbers)
-    starts, low, high = _starts(curve, numbers, demand_ms)
+    starts, low, high = _starts(curve, numbers, beginnings, demand_ms)
     rough = least_squares(model, starts, low, high, ROUGH)
     best = np.sort(np.argsort(rough.costs, kind="stable")[:BEST])
     narrowed = replace(model, servers=numbers[best])
@@ -165,13 +190,20 @@ class _Model:
         )
 
 
-def _starts(curve: _Curve, servers: NDArray[np.int64], demand_ms: float | None) -> tuple[Matrix, Matrix, Matrix]:
-    """Return the starting points, from the curve's two asymptotes, and the lower and upper bounds; all of one shape."""
-    scaling, slowdown = np.tile(np.array(STARTS), (len(servers) // len(STARTS), 1)).T
+def _starts(
+    curve: _Curve, servers: NDArray[np.int64], beginnings: Sequence[tuple[float, float]], demand_ms: float | None
+) -> tuple[Matrix, Matrix, Matrix]:
+    """Return the starting points, from the curve's two asymptotes, and the lower and upper bounds; all of one shape.
+
+    beginnings: scaling and slowdown; with 0 everywhere, slowdown is not fitted.
+    """
+    scaling, slowdown = np.tile(np.array(beginnings), (len(servers) // len(beginnings), 1)).T
     demands = servers**scaling / curve.rates.max() if demand_ms is None else np.full(len(servers), demand_ms)
     delays = np.maximum(curve.lone_ms - demands, 0.1 * curve.lone_ms)
     low = np.tile([LEAST_TIME * curve.lone_ms, LEAST_TIME * curve.lone_ms, 0.0, LEAST_SCALING], (len(servers), 1))
     high = np.tile([MOST_TIME * curve.lone_ms, MOST_TIME * curve.lone_ms, MOST_SLOWDOWN, 1.0], (len(servers), 1))
+    if not slowdown.any():
+        high[:, 2] = 0.0
     if demand_ms is not None:
         low[:, 0] = high[:, 0] = demand_ms
     return np.column_stack([demands, delays, slowdown, scaling]), low, high
