@@ -7,8 +7,10 @@ and the rest of its time as a delay, for which nothing queues. The time in the d
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
+from scipy.special import ndtri
 
 from poolsize.analysis.curve import PER_DOUBLING, candidates
 from poolsize.analysis.models.closed_network import Station
@@ -26,8 +28,13 @@ FLAT = 0.1
 CERTAINTY = 0.95
 """The answer is within the tolerance with at least this probability.
 
-It is above that of a measured size (plateau.CERTAINTY), because a predicted size also bears the error of the network:
-for four workloads of an application with HikariCP, 0.8 gave 85 to 100 % of the best throughput.
+It is above that of a measured size (plateau.CERTAINTY), because a pool that is too small costs an application more than
+one that is somewhat too large.
+"""
+LOSS_FACTOR = 1.75
+"""A network's throughput loss at a size is true within about this factor (standard deviation). A chosen value.
+
+Where their answers lay, applications with HikariCP lost 1 to 2.4 times as much as their networks predicted.
 """
 WIDEST = 8
 """A size is not determined if the upper end of its range is more than this multiple of the lower end."""
@@ -41,7 +48,7 @@ class ApplicationSize:
     ms; the other part is the time in the database.
     cpu_time_ms: the CPU time of the application in usage_time_ms; 0 if not known. cores: that the application may use.
     pool_size: the smallest within the tolerance of capacity in a share of CERTAINTY of the sampled networks.
-    range: its 95 % range, from the uncertainty of the fitted network.
+    range: its 95 % range, from the uncertainty of the fitted network and of its losses (LOSS_FACTOR).
     throughput: transactions per second at pool_size. capacity: the highest throughput.
     """
 
@@ -113,18 +120,30 @@ def _size(
     plateau = _plateau(application, tolerance)
     if plateau is None:
         return None
-    plateaus = [_plateau(sample.with_application(sample_ms, cpu), tolerance) for sample, sample_ms in samples]
+    plateaus = [
+        _plateau(sample.with_application(sample_ms, cpu), tolerance, factor)
+        for (sample, sample_ms), factor in zip(samples, _loss_factors(len(samples)), strict=True)
+    ]
     sizes = [sampled[0] if sampled else LARGEST for sampled in plateaus]
     low, enough, high = np.quantile(sizes, [TAILS[0], CERTAINTY, TAILS[1]], method="nearest").tolist()
     throughput = float(application.throughput([enough])[0])
     return ApplicationSize(network.database_ms + added_ms, added_ms, enough, (low, high), throughput, plateau[1])
 
 
-def _plateau(network: FittedNetwork, tolerance: float) -> tuple[int, float] | None:
+@cache
+def _loss_factors(number: int) -> tuple[float, ...]:
+    """Return the true loss as a multiple of the predicted loss, of a number of networks: quantiles in random order."""
+    quantiles = np.random.default_rng(0).permutation((np.arange(number) + 0.5) / number)
+    return tuple((LOSS_FACTOR ** ndtri(quantiles)).tolist())
+
+
+def _plateau(network: FittedNetwork, tolerance: float, factor: float = 1.0) -> tuple[int, float] | None:
     """Return the smallest size within the tolerance of capacity, and capacity; None with more than 2,000 connections.
 
-    Capacity is the throughput at the first pool size beyond which throughput no longer rises.
+    Capacity is the throughput at the first pool size beyond which throughput no longer rises. factor: the true loss as
+    a multiple of the network's.
     """
+    enough = 1 - tolerance / factor
     needed = 2 * network.database_ms * min(station.highest_rate for station in network.stations if station.demand_ms)
     begin = min(len(GRID), PER_DOUBLING + 1 + int(np.searchsorted(GRID, needed)))
     for end in [*range(begin, len(GRID), PER_DOUBLING), len(GRID)]:
@@ -132,8 +151,8 @@ def _plateau(network: FittedNetwork, tolerance: float) -> tuple[int, float] | No
         capacity = float(rates.max())
         if capacity > (1 + FLAT * tolerance) * rates[:-PER_DOUBLING].max():
             continue
-        above = int(np.argmax(rates >= (1 - tolerance) * capacity))
+        above = int(np.argmax(rates >= enough * capacity))
         between = range(GRID[above - 1] + 1 if above else 1, GRID[above] + 1)
-        first = int(np.argmax(network.throughput(between) >= (1 - tolerance) * capacity))
+        first = int(np.argmax(network.throughput(between) >= enough * capacity))
         return between[first], capacity
     return None
