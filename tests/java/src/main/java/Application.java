@@ -37,24 +37,27 @@ public final class Application {
     private Application() {}
 
     public static void main(String[] arguments) throws Exception {
-        Transaction transaction = arguments[0].equals("insert") ? Application::insert : Application::readWrite;
         int users = Integer.parseInt(arguments[1]);
         double warmUp = Double.parseDouble(arguments[2]);
         double counted = Double.parseDouble(arguments[3]);
         for (String size : arguments[4].split(",")) {
-            measure(transaction, Integer.parseInt(size), users, warmUp, counted);
+            measure(arguments[0], Integer.parseInt(size), users, warmUp, counted);
         }
     }
 
-    private static void measure(Transaction transaction, int size, int users, double warmUp, double counted)
+    private static void measure(String workload, int size, int users, double warmUp, double counted)
             throws Exception {
+        Transaction transaction = workload.equals("insert") ? Application::insert : Application::readWrite;
         HikariConfig config = new HikariConfig();
         config.setJdbcUrl(System.getenv("JDBC_URL"));
         config.setUsername(System.getenv("JDBC_USER"));
         config.setPassword(System.getenv("JDBC_PASSWORD"));
         config.setMaximumPoolSize(size);
-        config.setAutoCommit(false);
+        config.setAutoCommit(workload.equals("insert")); // as the load generator, which sends no COMMIT for an insert
         try (HikariDataSource pool = new HikariDataSource(config)) {
+            if (workload.equals("insert")) {
+                emptyTable(pool);
+            }
             long begin = System.nanoTime() + (long) (warmUp * 1e9);
             long end = begin + (long) (counted * 1e9);
             LongAdder number = new LongAdder();
@@ -82,6 +85,13 @@ public final class Application {
             long most = Math.max(1, number.sum());
             double cpuMs = (cpuAtEnd.get() - cpuAtBegin.get()) / 1e6 / most;
             System.out.printf("%d %.3f %.4f %.4f%n", size, perSecond, usage.sum() / 1e6 / most, cpuMs);
+        }
+    }
+
+    /** Empties the table, as the load generator does before each step: else the server changes from step to step. */
+    private static void emptyTable(HikariDataSource pool) throws SQLException {
+        try (Connection connection = pool.getConnection(); Statement statement = connection.createStatement()) {
+            statement.execute("TRUNCATE TABLE task");
         }
     }
 
@@ -127,7 +137,6 @@ public final class Application {
             statement.execute("INSERT INTO task (task_id, create_time, update_time) VALUES ('"
                     + UUID.randomUUID() + "', NOW(), NOW())");
         }
-        connection.commit();
     }
 
     private static void readWrite(Connection connection) throws SQLException {
