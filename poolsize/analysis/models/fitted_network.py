@@ -60,7 +60,8 @@ class FittedNetwork:
     fitted station's slowdown and scaling.
     sizes, errors: of the curve that was fitted: its pool sizes, and the standard errors of its throughput as shares, as
     large as the network's deviations suggest.
-    alternatives: the networks of other structures, by their number of servers or without a further queue.
+    alternatives: the networks of other structures: with other numbers of servers, with or without slowdown, and without
+    a further queue.
     weights: of this network, and of each alternative, by how well they fit; their sum is not 1.
     saturated_share: the CPU's demand once the CPU is saturated, as a share of the measured demand. The load generator
     may not have saturated it, and an application may.

@@ -125,7 +125,10 @@ def fit_network(
 
 
 def _structures(curve: _Curve, measured: MeasuredStations, *, slows: bool) -> Iterator[_Structure]:
-    """Yield the structures with or without slowdown: that with a further queue, and without it where it may lack."""
+    """Yield the structure with a further queue and, where the server's CPU was saturated, that without it.
+
+    slows: whether both have a slowdown.
+    """
     servers = [number for number in SERVERS if number <= max(curve.sizes)]
     fits = _fits(curve, measured.known, servers, slows=slows)
     yield _Structure(fits, [_network(measured, fit, curve) for fit in fits], 2 * measured.saturated + slows)
