@@ -28,8 +28,8 @@ FLAT = 0.1
 CERTAINTY = 0.95
 """The answer is within the tolerance with at least this probability.
 
-It is above that of a measured size (plateau.CERTAINTY), because a pool that is too small costs an application more than
-one that is somewhat too large.
+It is above that of a measured size (plateau.CERTAINTY), because too small a pool costs an application more than too
+large a pool.
 """
 LOSS_FACTOR = 1.75
 """A network's throughput loss at a size is true within about this factor (standard deviation of its logarithm).

@@ -118,6 +118,14 @@ def test_cpu_time_counts_where_it_exceeds_the_added_time(name: str) -> None:
     assert predicted[3:] == pytest.approx(1000 * exact[3:], rel=0.1)  # below, a fit may take a delay for a queue
 
 
+@pytest.mark.parametrize("name", NETWORKS)
+def test_the_size_is_enough_if_losses_are_twice_the_predicted_losses(name: str) -> None:
+    network = fitted(name)
+    size = size_for_usage_time(network, network.database_ms + 2.0, TOLERANCE)
+    assert size is not None
+    assert 2 * (1 - size.throughput / size.capacity) <= TOLERANCE
+
+
 def test_an_application_without_cpu_time_is_one_whose_cores_are_never_busy() -> None:
     network = fitted("both")
     as_delay = size_for_usage_time(network, 6.0, TOLERANCE)

@@ -171,16 +171,16 @@ def simulated(queue: tuple[Station, ...], delay_ms: float, seed: int) -> FittedN
 
 @pytest.mark.parametrize("slowdown", [0.0, 0.01])
 def test_noise_is_no_slowdown(slowdown: float) -> None:
-    """Without a slowdown, throughput stays level beyond the measured sizes, in all but a tenth of the noisy curves."""
-    stations = Station(0.84), Station(0.8, slowdown=slowdown)
-    exact = 1000 * throughputs_at(stations, 0.4, [*SIZES, 96])
+    """Throughput with 96 connections is predicted within an eighth, from at least 18 of 20 noisy curves up to 24."""
+    stations, sizes = (Station(0.84), Station(0.8, slowdown=slowdown)), [1, 2, 4, 8, 16, 24]
+    exact = 1000 * throughputs_at(stations, 0.4, [*sizes, 96])
     predicted = []
     for seed in range(20):
-        rates = exact[:-1] * np.random.default_rng(seed).normal(1.0, 0.02, len(SIZES))
-        fitted = fit_network(SIZES, rates.tolist(), (0.02 * rates).tolist(), MeasuredStations(*stations, True))
+        rates = exact[:-1] * np.random.default_rng(seed).normal(1.0, 0.02, len(sizes))
+        fitted = fit_network(sizes, rates.tolist(), (0.02 * rates).tolist(), MeasuredStations(*stations, True))
         assert fitted is not None
         predicted.append(float(fitted.throughput([96])[0]) / exact[-1])
-    agree = [ratio == pytest.approx(1.0, abs=0.1) for ratio in predicted]
+    agree = [ratio == pytest.approx(1.0, abs=0.125) for ratio in predicted]
     assert sum(agree) >= 18
 
 
