@@ -7,7 +7,6 @@ and the rest of its time as a delay, for which nothing queues. The time in the d
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 
 import numpy as np
 from scipy.special import ndtri
@@ -16,6 +15,7 @@ from poolsize.analysis.curve import PER_DOUBLING, candidates
 from poolsize.analysis.models.closed_network import Station
 from poolsize.analysis.models.fitted_network import NOT_MEASURED, FittedNetwork
 from poolsize.analysis.stats.confidence import TAILS
+from poolsize.analysis.vector import Vector
 
 ADDED_MS = (0.0, 1.0, 2.0, 5.0, 20.0)
 """Times that an application adds to the time in the database, in ms: the rows of the table."""
@@ -29,12 +29,12 @@ CERTAINTY = 0.95
 """The answer is within the tolerance with at least this probability.
 
 It is above that of a measured size (plateau.CERTAINTY), because too small a pool costs an application more than too
-large a pool.
+large a pool. A chosen value.
 """
 LOSS_FACTOR = 1.75
 """A network's throughput loss at a size is true within about this factor (standard deviation of its logarithm).
 
-With HikariCP (tests/java), losses near the knee were 0.6 to 2.3 times the predicted losses.
+With HikariCP (tests/java), two workloads on two servers lost 0.6 to 2.3 times the predicted losses near the plateau.
 """
 WIDEST = 8
 """A size is not determined if the upper end of its range is more than this multiple of the lower end."""
@@ -47,8 +47,8 @@ class ApplicationSize:
     usage_time_ms: mean usage time of a transaction when nothing queues. added_ms: the application's own part of it, in
     ms; the other part is the time in the database.
     cpu_time_ms: the CPU time of the application in usage_time_ms; 0 if not known. cores: that the application may use.
-    pool_size: the smallest within the tolerance of capacity in a share of CERTAINTY of the sampled networks.
-    range: its 95 % range, from the uncertainty of the fitted network and of its losses (LOSS_FACTOR).
+    pool_size: the smallest within the tolerance of capacity in a share of CERTAINTY of the sampled networks, whose
+    losses are multiplied by random factors (LOSS_FACTOR). range: the 95 % range of that size.
     throughput: transactions per second at pool_size. capacity: the highest throughput.
     """
 
@@ -121,8 +121,8 @@ def _size(
     if plateau is None:
         return None
     plateaus = [
-        _plateau(sample.with_application(sample_ms, cpu), tolerance, factor)
-        for (sample, sample_ms), factor in zip(samples, _loss_factors(len(samples)), strict=True)
+        _plateau(sample.with_application(sample_ms, cpu), tolerance / loss_factor)
+        for (sample, sample_ms), loss_factor in zip(samples, _loss_factors(len(samples)), strict=True)
     ]
     sizes = [sampled[0] if sampled else LARGEST for sampled in plateaus]
     low, enough, high = np.quantile(sizes, [TAILS[0], CERTAINTY, TAILS[1]], method="nearest").tolist()
@@ -130,20 +130,17 @@ def _size(
     return ApplicationSize(network.database_ms + added_ms, added_ms, enough, (low, high), throughput, plateau[1])
 
 
-@cache
-def _loss_factors(number: int) -> tuple[float, ...]:
-    """Return the true loss as a multiple of the predicted loss, of a number of networks: quantiles in random order."""
-    quantiles = np.random.default_rng(0).permutation((np.arange(number) + 0.5) / number)
-    return tuple((LOSS_FACTOR ** ndtri(quantiles)).tolist())
+def _loss_factors(number: int) -> Vector:
+    """Return factors by which true losses exceed predicted losses: quantiles of a log-normal distribution, shuffled."""
+    probabilities = np.random.default_rng(0).permutation((np.arange(number) + 0.5) / number)
+    return np.asarray(LOSS_FACTOR ** ndtri(probabilities))
 
 
-def _plateau(network: FittedNetwork, tolerance: float, factor: float = 1.0) -> tuple[int, float] | None:
+def _plateau(network: FittedNetwork, tolerance: float) -> tuple[int, float] | None:
     """Return the smallest size within the tolerance of capacity, and capacity; None with more than 2,000 connections.
 
-    Capacity is the throughput at the first pool size beyond which throughput no longer rises. factor: the true loss as
-    a multiple of the network's.
+    Capacity is the throughput at the first pool size beyond which throughput no longer rises.
     """
-    enough = 1 - tolerance / factor
     needed = 2 * network.database_ms * min(station.highest_rate for station in network.stations if station.demand_ms)
     begin = min(len(GRID), PER_DOUBLING + 1 + int(np.searchsorted(GRID, needed)))
     for end in [*range(begin, len(GRID), PER_DOUBLING), len(GRID)]:
@@ -151,8 +148,8 @@ def _plateau(network: FittedNetwork, tolerance: float, factor: float = 1.0) -> t
         capacity = float(rates.max())
         if capacity > (1 + FLAT * tolerance) * rates[:-PER_DOUBLING].max():
             continue
-        above = int(np.argmax(rates >= enough * capacity))
+        above = int(np.argmax(rates >= (1 - tolerance) * capacity))
         between = range(GRID[above - 1] + 1 if above else 1, GRID[above] + 1)
-        first = int(np.argmax(network.throughput(between) >= enough * capacity))
+        first = int(np.argmax(network.throughput(between) >= (1 - tolerance) * capacity))
         return between[first], capacity
     return None

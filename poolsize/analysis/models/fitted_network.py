@@ -57,12 +57,12 @@ class FittedNetwork:
     queue: the further queue, fitted; its demand is 0 where the network has none.
     delay_ms: time of a transaction in the delay, in ms.
     covariance: of the fitted parameters, shape (4, 4). They are the fitted station's demand_ms, delay_ms, and the
-    fitted station's slowdown and scaling.
+    fitted station's slowdown and scaling; 0 for a parameter that is not fitted.
     sizes, errors: of the curve that was fitted: its pool sizes, and the standard errors of its throughput as shares, as
     large as the network's deviations suggest.
     alternatives: the networks of other structures: with other numbers of servers, with or without slowdown, and without
     a further queue.
-    weights: of this network, and of each alternative, by how well they fit; their sum is not 1.
+    weights: of this network, and of each alternative, by Schwarz's criterion; their sum is not 1.
     saturated_share: the CPU's demand once the CPU is saturated, as a share of the measured demand. The load generator
     may not have saturated it, and an application may.
     """

@@ -63,9 +63,9 @@ class _Fit:
 
 @dataclass(frozen=True)
 class _Structure:
-    """A structure, fitted with several numbers of servers: the fits and their networks, the best first.
+    """The networks with the same stations and the same fitted parameters, one for each number of servers.
 
-    further: its parameters beyond those that every structure has.
+    fits, networks: the best first. further: the fitted parameters beyond those that every structure has.
     """
 
     fits: Sequence[_Fit]
@@ -102,14 +102,15 @@ def fit_network(
     errors: Sequence[float],
     measured: MeasuredStations = NOTHING_MEASURED,
 ) -> FittedNetwork | None:
-    """Return the network that fits best, weighted by the standard errors; None with fewer than 4 sizes.
+    """Return the network with the lowest Schwarz criterion (1978); None with fewer than 4 sizes.
 
     None, too, with a throughput of 0. sizes: ascending. throughput, errors: means and their standard errors at the
     sizes, per second. measured: without a station's demand, the fitted times contain it.
 
-    Slowdown must earn its parameter: without it, Schwarz's criterion (1978) must be worse. A slowdown that the curve
-    does not show would let throughput fall beyond the measured sizes. Where the server's CPU was saturated, a further
-    queue must earn its two parameters, too. The network's alternatives have the weights that the criterion gives them.
+    The criterion counts how well a network fits, weighted by the standard errors, and its parameters. So slowdown is
+    fitted only where the curve shows it: else throughput would fall beyond the measured sizes. Where the server's CPU
+    was saturated, a further queue has to lower the criterion too. The network's alternatives have the weights that the
+    criterion gives them; a structure's weight is divided equally among its numbers of servers.
     """
     rates = np.asarray(throughput, float)
     if len(sizes) < FEWEST_SIZES or not (rates > 0).all():
@@ -125,17 +126,17 @@ def fit_network(
 
 
 def _structures(curve: _Curve, measured: MeasuredStations, *, slows: bool) -> Iterator[_Structure]:
-    """Yield the structure with a further queue and, where the server's CPU was saturated, that without it.
+    """Yield the structure with a further queue and, where the server's CPU was saturated, the structure without it.
 
-    slows: whether both have a slowdown.
+    slows: whether slowdown is fitted.
     """
     servers = [number for number in SERVERS if number <= max(curve.sizes)]
     fits = _fits(curve, measured.known, servers, slows=slows)
     yield _Structure(fits, [_network(measured, fit, curve) for fit in fits], 2 * measured.saturated + slows)
     if measured.saturated:
-        client = tuple(station for station in (measured.client,) if station.demand_ms)
-        (fit,) = fits = _fits(curve, client, [measured.cpu.servers], measured.cpu.demand_ms, slows=slows)
-        network = replace(_network(measured, fit, curve), cpu=fit.station, queue=NOT_MEASURED)
+        client = replace(measured, cpu=NOT_MEASURED).known
+        fits = _fits(curve, client, [measured.cpu.servers], measured.cpu.demand_ms, slows=slows)
+        network = replace(_network(measured, fits[0], curve), cpu=fits[0].station, queue=NOT_MEASURED)
         yield _Structure(fits, [network], int(slows))
 
 

@@ -53,7 +53,7 @@ public final class Application {
         config.setUsername(System.getenv("JDBC_USER"));
         config.setPassword(System.getenv("JDBC_PASSWORD"));
         config.setMaximumPoolSize(size);
-        config.setAutoCommit(workload.equals("insert")); // as the load generator, which sends no COMMIT for an insert
+        config.setAutoCommit(workload.equals("insert")); // an insert of the load generator is not followed by a COMMIT
         try (HikariDataSource pool = new HikariDataSource(config)) {
             if (workload.equals("insert")) {
                 emptyTable(pool);
@@ -88,7 +88,7 @@ public final class Application {
         }
     }
 
-    /** Empties the table, as the load generator does before each step: else the server changes from step to step. */
+    /** Empties the table before each pool size, as the load generator does; else it grows by millions of rows. */
     private static void emptyTable(HikariDataSource pool) throws SQLException {
         try (Connection connection = pool.getConnection(); Statement statement = connection.createStatement()) {
             statement.execute("TRUNCATE TABLE task");
