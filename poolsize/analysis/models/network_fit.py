@@ -63,7 +63,7 @@ class _Fit:
 
 @dataclass(frozen=True)
 class _Structure:
-    """The networks with the same stations and the same fitted parameters, one for each number of servers.
+    """The networks with the same stations and fitted parameters, and each with another number of servers.
 
     fits, networks: the best first. further: the fitted parameters beyond those that every structure has.
     """
