@@ -304,7 +304,7 @@ def test_the_command_line_takes_a_usage_time(poolsize_here: Command) -> None:
     busy = poolsize_here(
         "recommend", "--run", str(EXAMPLES["scan-mariadb"]), "--usage-time", "30ms", "--app-cpu-time", "5ms"
     )
-    assert "and 5 ms of that is CPU time on 1 core" in " ".join(busy.stdout.split())
+    assert "and 5 ms is its CPU time on 1 core" in " ".join(busy.stdout.split())
     refused = poolsize_here("recommend", "--cores", "8", "--usage-time", "30ms")
     assert refused.returncode == 2
     assert "--usage-time" in refused.stderr

@@ -34,7 +34,7 @@ def _application_size(finding: Finding) -> str:
     size, share = values["pool_size"], values["throughput"] / values["capacity"]
     cpu = ""
     if values["cpu_time_ms"] is not None:
-        cpu = f", and {milliseconds(values['cpu_time_ms'])} of that is CPU time on {count(values['cores'], 'core')}"
+        cpu = f", and {milliseconds(values['cpu_time_ms'])} is its CPU time on {count(values['cores'], 'core')}"
     reached = f"{count(size, 'connection')} reach{'es' if size == 1 else ''} {per_second(values['throughput'])}"
     return (
         f"Of the usage time of {milliseconds(values['usage_time_ms'])}, {milliseconds(values['added_ms'])} is your "
