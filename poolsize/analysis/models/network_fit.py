@@ -153,10 +153,8 @@ def _fits(
     Of numbers that tie, the smallest is the best. Only the best fit of all is exact. demand_ms: the fitted station's
     demand where it is measured. slows: whether slowdown is fitted; else it is 0.
     """
-    beginnings = list(product(SCALINGS, SLOWDOWNS if slows else (0.0,)))
-    numbers = np.repeat(servers, len(beginnings))
+    numbers, starts, low, high = _starts(curve, servers, demand_ms, slows=slows)
     model = _Model(NetworkCurve(curve.sizes, measured), curve, numbers)
-    starts, low, high = _starts(curve, numbers, beginnings, demand_ms)
     rough = least_squares(model, starts, low, high, ROUGH)
     best = np.sort(np.argsort(rough.costs, kind="stable")[:BEST])
     narrowed = replace(model, servers=numbers[best])
@@ -195,22 +193,20 @@ class _Model:
 
 
 def _starts(
-    curve: _Curve, servers: NDArray[np.int64], beginnings: Sequence[tuple[float, float]], demand_ms: float | None
-) -> tuple[Matrix, Matrix, Matrix]:
-    """Return the starting points, from the curve's two asymptotes, and the lower and upper bounds; all of one shape.
-
-    beginnings: scaling and slowdown; with 0 everywhere, slowdown is not fitted.
-    """
-    scaling, slowdown = np.tile(np.array(beginnings), (len(servers) // len(beginnings), 1)).T
-    demands = servers**scaling / curve.rates.max() if demand_ms is None else np.full(len(servers), demand_ms)
+    curve: _Curve, servers: Sequence[int], demand_ms: float | None, *, slows: bool
+) -> tuple[NDArray[np.int64], Matrix, Matrix, Matrix]:
+    """Return each start's number of servers, its parameters from the curve's two asymptotes, and their bounds."""
+    starts = list(product(servers, SCALINGS, SLOWDOWNS if slows else (0.0,)))
+    numbers = np.array([number for number, _, _ in starts])
+    scaling, slowdown = np.array([begin for _, *begin in starts]).T
+    demands = numbers**scaling / curve.rates.max() if demand_ms is None else np.full(len(numbers), demand_ms)
     delays = np.maximum(curve.lone_ms - demands, 0.1 * curve.lone_ms)
-    low = np.tile([LEAST_TIME * curve.lone_ms, LEAST_TIME * curve.lone_ms, 0.0, LEAST_SCALING], (len(servers), 1))
-    high = np.tile([MOST_TIME * curve.lone_ms, MOST_TIME * curve.lone_ms, MOST_SLOWDOWN, 1.0], (len(servers), 1))
-    if not slowdown.any():
-        high[:, 2] = 0.0
+    low = np.tile([LEAST_TIME * curve.lone_ms, LEAST_TIME * curve.lone_ms, 0.0, LEAST_SCALING], (len(numbers), 1))
+    most_ms, most_slowdown = MOST_TIME * curve.lone_ms, MOST_SLOWDOWN if slows else 0.0
+    high = np.tile([most_ms, most_ms, most_slowdown, 1.0], (len(numbers), 1))
     if demand_ms is not None:
         low[:, 0] = high[:, 0] = demand_ms
-    return np.column_stack([demands, delays, slowdown, scaling]), low, high
+    return numbers, np.column_stack([demands, delays, slowdown, scaling]), low, high
 
 
 def _result(curve: _Curve, minima: Minima, place: int, servers: int, held: NDArray[np.bool_]) -> _Fit:
