@@ -33,7 +33,8 @@ from poolsize.runs.run import Latencies, Run, Setting, Step, Worker
 from poolsize.runs.store import load_run
 from poolsize.shipped import shipped
 from poolsize.sweep.next_step import remaining
-from poolsize.target.private_server import PrivateServer, private_server
+from poolsize.target.private_server import PrivateServer
+from tests.servers import administered_server
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell's background job, whose children would ignore Ctrl-C
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -71,7 +72,7 @@ def mysqld(flavor: str) -> Path | None:
 @pytest.fixture(scope="session", params=FLAVORS)
 def server(request: pytest.FixtureRequest) -> Iterator[PrivateServer]:
     """A MariaDB, then a MySQL, for all tests that only use it."""
-    with private_server(mysqld(request.param), {}, 100) as started:
+    with administered_server(mysqld(request.param), {}, 100) as started:
         yield started
 
 

@@ -21,8 +21,8 @@ import pymysql
 from poolsize import load_run
 from poolsize.errors import PoolsizeError
 from poolsize.target.connection import connect, database_url
-from poolsize.target.private_server import private_server
 from poolsize.target.schema import LOCK
+from tests.servers import administered_server
 
 POOLSIZE = str(Path(sys.executable).with_name("poolsize"))
 SWEEP = (
@@ -38,7 +38,7 @@ def main(number: int, seed: int) -> int:
     """Run the trials, print a line for each, and return the number of faults."""
     print(f"seed {seed}", flush=True)
     chance, faults = random.Random(seed), 0
-    with private_server(None, {}, 60) as server, closing(connect(database_url(server.url))) as watching:
+    with administered_server(None, {}, 60) as server, closing(connect(database_url(server.url))) as watching:
         for trial in range(number):
             distance, moment = chance.uniform(0, LONGEST_SECONDS), chance.uniform(0, LONGEST_SECONDS)
             with tempfile.TemporaryDirectory() as folder, watching.cursor() as cursor:

@@ -9,7 +9,8 @@ import pytest
 
 from poolsize.target import private_server as servers
 from poolsize.target.connection import connect, database_url
-from poolsize.target.private_server import PrivateServer, private_server
+from poolsize.target.private_server import PrivateServer
+from tests.servers import administered_server
 
 IP = shutil.which("ip") or ""
 
@@ -50,7 +51,7 @@ def server_for(machines: list[tuple[str, str]]) -> Iterator[PrivateServer]:
     settings = servers._settings
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(servers, "_settings", lambda *a, **k: settings(*a, **k) | {"bind_address": addresses})
-        with private_server(None, {}, 60) as server:
+        with administered_server(None, {}, 60) as server:
             with connect(database_url(server.url)).cursor() as cursor:
                 cursor.execute("CREATE USER loader@'%' IDENTIFIED BY 'remote'")
                 cursor.execute("GRANT ALL ON poolsize.* TO loader@'%'")

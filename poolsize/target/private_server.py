@@ -21,9 +21,11 @@ from pathlib import Path
 import pymysql
 
 from poolsize.errors import BadInput, WorkFailed
+from poolsize.sweep.readers import OWN_SCHEMA
 from poolsize.target.abandoned import clear, clear_abandoned
 from poolsize.target.killed import killed_by, oom_kills
 from poolsize.target.shared_tls import SharedTlsConnection
+from poolsize.target.watchdog import TEMPORARY
 
 ON_DISK = Path("/var/tmp")  # noqa: S108 (on a disk, unlike /tmp at times; the directory made in it is private)
 START_SECONDS = 120
@@ -60,24 +62,29 @@ class PrivateServer:
 
 
 @contextmanager
-def private_server(mysqld: Path | None, options: Mapping[str, str], max_connections: int) -> Iterator[PrivateServer]:
+def private_server(
+    mysqld: Path | None, options: Mapping[str, str], max_connections: int, password: str | None = None
+) -> Iterator[PrivateServer]:
     """Start a private server; it ends with the block, or with this process, however the process ends.
 
     mysqld: the server program, or None to search for it. options: server variables beside poolsize's own settings.
-    max_connections: connections that the server must admit, unless `options` has another limit. Raises BadInput when
-    there is no server program, or the server does not start with these options; WorkFailed when the server does not
-    answer.
+    max_connections: connections that the server must admit, unless `options` has another limit. password: of its
+    account, or None for a new password. The account has the privileges that a sweep needs on a server of the user's,
+    and PROCESS. It can't reach files, and neither can its statements.
+    Raises BadInput when there is no server program, or the server does not start with these options; WorkFailed when
+    the server does not answer.
     """
     program = mysqld or find_mysqld()
     mariadb = _is_mariadb(program)
     installer = _installer(program) if mariadb else None
     clear_abandoned(ON_DISK, DIRECTORY_BEGINS)
     directory = ON_DISK / f"{DIRECTORY_BEGINS}{secrets.token_hex(8)}"
-    password, port = secrets.token_urlsafe(24), free_port()
+    password, port = password or secrets.token_urlsafe(24), free_port()
     settings = _settings(directory, port, max_connections, mariadb=mariadb) | dict(options)
     accounts = (
         f"CREATE USER '{ACCOUNT}'@'127.0.0.1' IDENTIFIED BY '{password}';\n"
-        f"GRANT ALL ON *.* TO '{ACCOUNT}'@'127.0.0.1' WITH GRANT OPTION;\n"
+        f"GRANT PROCESS ON *.* TO '{ACCOUNT}'@'127.0.0.1';\n"
+        f"GRANT ALL ON {OWN_SCHEMA}.* TO '{ACCOUNT}'@'127.0.0.1';\n"
     )
     kills = oom_kills()
     watchdog = _start_watchdog(
@@ -133,6 +140,8 @@ def _settings(directory: Path, port: int, max_connections: int, *, mariadb: bool
         "skip_name_resolve": "ON",
         "max_connections": str(max_connections),
         "innodb_flush_log_at_trx_commit": "1",
+        "secure_file_priv": "NULL" if not mariadb else str(directory / TEMPORARY),
+        "local_infile": "OFF",
     }
     if not mariadb:
         settings["mysqlx"] = "OFF"

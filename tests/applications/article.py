@@ -14,8 +14,8 @@ from statistics import fmean
 
 from poolsize import analyze, load_run
 from poolsize.recordings.published import published_curves
-from poolsize.target.private_server import private_server
 from tests.applications.task_service import task_service
+from tests.servers import administered_server
 
 SIZES = (1, 8, 50, 100, 500, 2000)
 USERS = 50
@@ -32,7 +32,7 @@ class Creating(FastHttpUser):
 def main() -> None:
     """Sweep the service, and print the tables."""
     mysqld = Path(sys.argv[1]) if len(sys.argv) > 1 else None
-    with private_server(mysqld, {}, max(SIZES) + 50) as server, tempfile.TemporaryDirectory() as name:
+    with administered_server(mysqld, {}, max(SIZES) + 50) as server, tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         with task_service(server, "druid") as service:
             locustfile = folder / "creating.py"

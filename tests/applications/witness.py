@@ -26,9 +26,9 @@ from statistics import median
 
 from poolsize import analyze, load_run, recommend
 from poolsize.analysis.analysis import Analysis
-from poolsize.target.private_server import private_server
 from tests.applications.task_service import TaskService, task_service
 from tests.conftest import ROOT, may_run_on
+from tests.servers import administered_server
 
 WORK = {"go": {"HASHES": "250"}, "spring": {}}
 """Variables that give a service work beside the database; Spring has enough of its own."""
@@ -51,7 +51,7 @@ def main() -> None:
     """Measure each service with both load generators, and print their tables."""
     os.sched_setaffinity(0, {CORES[-1]})
     for kind in sys.argv[1:] or ["spring", "go"]:
-        with private_server(None, {}, 200) as server, tempfile.TemporaryDirectory() as folder:
+        with administered_server(None, {}, 200) as server, tempfile.TemporaryDirectory() as folder:
             may_run_on(server.pid, {CORES[0]})
             with task_service(server, kind) as service:
                 _compare(kind, service, Path(folder))

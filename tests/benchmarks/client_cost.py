@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from poolsize.target.connection import connect, database_url
-from poolsize.target.private_server import private_server
+from tests.servers import administered_server
 
 ROOT = Path(__file__).parents[2]
 BAR = 1.4
@@ -47,7 +47,7 @@ gevent.joinall([gevent.spawn(loop, connect(url, "bench").cursor()) for _ in rang
 
 def main() -> float:
     """Measure both in pairs of turns, print the ratios, and return their median."""
-    with private_server(None, {}, 50) as server, tempfile.TemporaryDirectory() as folder:
+    with administered_server(None, {}, 50) as server, tempfile.TemporaryDirectory() as folder:
         os.environ["POOLSIZE_URL"] = server.url
         cursor = connect(database_url(server.url)).cursor()
         _prepare(cursor)

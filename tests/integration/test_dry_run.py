@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from poolsize.target.connection import connect, database_url
-from poolsize.target.private_server import PrivateServer, private_server
+from poolsize.target.private_server import PrivateServer
 from tests.conftest import FLAVORS, Command, assert_swept, locust, mysqld
+from tests.servers import administered_server
 
 pytestmark = pytest.mark.server
 SWEEP = ("--pool-sizes", "1,2", "--users", "4", "--step-time", "2s", "--warm-up", "0")
@@ -37,7 +38,7 @@ class Own(PoolUser):
 @pytest.fixture(scope="module", params=FLAVORS)
 def logging_server(request: pytest.FixtureRequest) -> Iterator[PrivateServer]:
     """A server that records every statement, with an account for the sweep."""
-    with private_server(mysqld(request.param), {"general_log": "ON", "log_output": "TABLE"}, 60) as server:
+    with administered_server(mysqld(request.param), {"general_log": "ON", "log_output": "TABLE"}, 60) as server:
         with closing(connect(database_url(server.url))) as connection, connection.cursor() as cursor:
             cursor.execute("CREATE USER loader@'127.0.0.1' IDENTIFIED BY 'not-a-secret'")
             cursor.execute("GRANT ALL ON poolsize.* TO loader@'127.0.0.1'")

@@ -9,8 +9,9 @@ import trustme
 
 from poolsize import load_run
 from poolsize.target.connection import connect, database_url
-from poolsize.target.private_server import PrivateServer, private_server
+from poolsize.target.private_server import PrivateServer
 from tests.conftest import FLAVORS, Command, assert_swept, mysqld
+from tests.servers import administered_server
 
 pytestmark = pytest.mark.server
 ELSEWHERE = "127.1"
@@ -38,14 +39,14 @@ def encrypted(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
     issued.cert_chain_pems[0].write_to_path(certificate)
     issued.private_key_pem.write_to_path(key)
     options = {"ssl_cert": str(certificate), "ssl_key": str(key)}
-    with private_server(mysqld(request.param), options, 20) as server:
+    with administered_server(mysqld(request.param), options, 20) as server:
         yield Encrypted(server, ca, other_ca)
 
 
 @pytest.fixture(scope="module")
 def clear() -> Iterator[PrivateServer]:
     """A MariaDB without a certificate."""
-    with private_server(None, {"skip_ssl": "1"}, 20) as server:
+    with administered_server(None, {"skip_ssl": "1"}, 20) as server:
         yield server
 
 

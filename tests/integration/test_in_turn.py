@@ -15,8 +15,9 @@ from poolsize.runs.run import Run
 from poolsize.runs.store import other_path
 from poolsize.sweep.next_step import remaining
 from poolsize.target.connection import connect, database_url
-from poolsize.target.private_server import PrivateServer, private_server
+from poolsize.target.private_server import PrivateServer
 from tests.conftest import Command, measured, mysqld, on_mariadb
+from tests.servers import administered_server
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
 
@@ -83,7 +84,7 @@ def test_two_server_programs_are_measured_in_turn_and_resumed(poolsize: Command,
 
 @pytest.fixture
 def second_server() -> Iterator[PrivateServer]:
-    with private_server(None, {}, 100) as server:
+    with administered_server(None, {}, 100) as server:
         yield server
 
 

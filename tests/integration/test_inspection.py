@@ -12,8 +12,9 @@ import pytest
 from sqlalchemy import make_url
 
 from poolsize.target.connection import connect, database_url
-from poolsize.target.private_server import PrivateServer, private_server
+from poolsize.target.private_server import PrivateServer
 from tests.conftest import ROOT, Command, on_mariadb
+from tests.servers import administered_server
 
 pytestmark = pytest.mark.server
 
@@ -116,7 +117,7 @@ def test_a_remote_server_gives_the_size_per_core(server: PrivateServer, poolsize
 @pytest.mark.slow
 @on_mariadb
 def test_a_thread_pool_and_its_settings_are_facts(server: PrivateServer, poolsize_here: Command) -> None:  # noqa: ARG001 (the mark's)
-    with private_server(None, {"thread_handling": "pool-of-threads", "thread_pool_size": "3"}, 50) as pooled:
+    with administered_server(None, {"thread_handling": "pool-of-threads", "thread_pool_size": "3"}, 50) as pooled:
         facts = inspected(poolsize_here, pooled.url, "--cores", "4")["facts"]
     assert facts["server"]["thread_handling"] == "pool-of-threads"
     assert facts["thread_pool"]["thread_pool_size"] == "3"
@@ -163,7 +164,7 @@ def test_the_effective_disks_are_those_that_statements_wait_for(
     buffer_pool: str,
     disks: float,
 ) -> None:
-    with private_server(None, {"innodb_buffer_pool_size": buffer_pool}, 50) as sized, spread_reads(sized.url):
+    with administered_server(None, {"innodb_buffer_pool_size": buffer_pool}, 50) as sized, spread_reads(sized.url):
         answer = inspected(poolsize_here, sized.url, "--cores", "4", "--disks", "8")
     assert answer["formula"]["effective_disks"] == pytest.approx(disks, abs=0.8)
 

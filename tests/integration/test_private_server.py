@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import psutil
@@ -18,7 +18,7 @@ from poolsize.errors import BadInput, WorkFailed
 from poolsize.target.abandoned import WATCHED, clear_abandoned
 from poolsize.target.connection import connect, database_url
 from poolsize.target.private_server import DIRECTORY_BEGINS, ON_DISK, private_server
-from tests.conftest import mysqld
+from tests.conftest import FLAVORS, mysqld
 
 pytestmark = pytest.mark.server
 
@@ -238,3 +238,26 @@ def test_a_sweep_killed_hard_leaves_no_process_behind(tmp_path: Path) -> None:
     sweep.wait()
     _, alive = psutil.wait_procs(mine, timeout=15)
     assert not alive
+
+
+@pytest.mark.parametrize("flavor", FLAVORS)
+def test_the_account_of_a_private_server_reaches_no_file(flavor: str, tmp_path: Path) -> None:
+    """Before, as root, its INTO OUTFILE wrote a file as root, and its account could make other accounts."""
+    written = tmp_path / "written"
+    with (
+        private_server(mysqld(flavor), {}, 20) as server,
+        closing(connect(database_url(server.url))) as connection,
+        connection.cursor() as cursor,
+    ):
+        for statement in (
+            f"SELECT 1 INTO OUTFILE '{written}'",
+            "CREATE USER other@'127.0.0.1'",
+            "GRANT ALL ON *.* TO poolsize@'127.0.0.1'",
+            "SET GLOBAL local_infile = 1",
+        ):
+            with pytest.raises(pymysql.MySQLError, match=r"denied|need"):
+                cursor.execute(statement)
+        cursor.execute("SELECT LOAD_FILE('/etc/passwd'), @@global.local_infile")
+        assert cursor.fetchone() == (None, 0)
+        cursor.execute("CREATE DATABASE poolsize")
+    assert not written.exists()

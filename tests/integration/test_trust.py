@@ -20,8 +20,9 @@ from poolsize.answer.finding import Remedy
 from poolsize.present.text.sentences.findings import warning_sentences
 from poolsize.runs.run import Run, Step
 from poolsize.runs.stopped import StopReason
-from poolsize.target.private_server import PrivateServer, private_server
+from poolsize.target.private_server import PrivateServer
 from tests.conftest import curve_of, locust, may_run_on, measured_again
+from tests.servers import administered_server
 
 pytestmark = [
     pytest.mark.server,
@@ -38,7 +39,7 @@ SERVER_WORK = """
 def pinned() -> Iterator[PrivateServer]:
     """A MariaDB on the first core; what the tests start runs on the last."""
     everywhere = os.sched_getaffinity(0)
-    with private_server(None, {}, 100) as server:
+    with administered_server(None, {}, 100) as server:
         may_run_on(server.pid, {min(everywhere)})
         os.sched_setaffinity(0, {max(everywhere)})
         try:

@@ -21,8 +21,9 @@ from sqlalchemy import make_url
 
 from poolsize import Application, load_run, recommend
 from poolsize.target.connection import connect, database_url
-from poolsize.target.private_server import PrivateServer, private_server
+from poolsize.target.private_server import PrivateServer
 from tests.conftest import may_run_on
+from tests.servers import administered_server
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -44,7 +45,7 @@ def main() -> None:
     mysqld = Path(sys.argv[1]) if len(sys.argv) > 1 else None
     cores = sorted(os.sched_getaffinity(0))
     options = {} if mysqld else LARGE_REDO_LOG
-    with private_server(mysqld, options, 200) as server, tempfile.TemporaryDirectory() as folder:
+    with administered_server(mysqld, options, 200) as server, tempfile.TemporaryDirectory() as folder:
         may_run_on(server.pid, {cores[0]})
         os.sched_setaffinity(0, {cores[-1]})
         for workload in WORKLOADS:
