@@ -31,6 +31,7 @@ from poolsize.sweep.events import Event
 from poolsize.sweep.options import NAMES_ANOTHER, OPTIONS, SweepOptions
 from poolsize.sweep.planning import plan_for
 from poolsize.sweep.replay_run import replay
+from poolsize.sweep.secret import VARIABLE, SweepSecret
 from poolsize.sweep.workload import DEFAULT_WORKLOAD, find_locustfile
 from poolsize.units import count
 
@@ -164,14 +165,17 @@ def _of_application(options: SweepOptions) -> SweepOptions:
 
 
 def _show_workers(number: int, locustfile: Path, application: Path | None) -> None:
-    """Print how to start the workers on other machines.
+    """Print how to start the workers on other machines, and the secret that they need unless the user has set it.
 
     number: of workers. application: path of the file that describes an application, or None.
     """
+    secret = SweepSecret.of_this_process()
+    os.environ[VARIABLE] = secret.text  # the process of Locust takes it from there
+    secret_set = f"{VARIABLE} to {'its value on this machine' if secret.is_given else secret.text}"
     if application is not None:
         click.echo(
-            f"poolsize: waiting for {count(number, 'worker')}. On each load machine, run this command with that "
-            "machine's paths of the same files:\n"
+            f"poolsize: waiting for {count(number, 'worker')}. On each load machine, set {secret_set}, and run "
+            "this command with that machine's paths of the same files:\n"
             f"  python -m poolsize.locust -f {os.path.relpath(locustfile)} --application {application} --worker "
             f"--master-host {platform.node()}",
             err=True,
@@ -179,7 +183,7 @@ def _show_workers(number: int, locustfile: Path, application: Path | None) -> No
         return
     click.echo(
         f"poolsize: waiting for {count(number, 'worker')}. On each load machine, set POOLSIZE_URL to the database's "
-        "URL, and run this command with that machine's path of the same locustfile:\n"
+        f"URL and {secret_set}, and run this command with that machine's path of the same locustfile:\n"
         f"  locust -f {os.path.relpath(locustfile)} --worker --master-host {platform.node()}",
         err=True,
     )

@@ -20,8 +20,9 @@ from poolsize.locust.progress_pipe import ProgressPipe
 from poolsize.locust.set_up import ReadySweep
 from poolsize.locust.stats import wait_for_csv
 from poolsize.locust.turn_pipe import TurnPipe
+from poolsize.locust.wire import wire
 from poolsize.locust.workers import forked_workers
-from poolsize.sweep.events import Event, StepDone, SweepFailed, TurnAwaited
+from poolsize.sweep.events import Event, StepDone, StrangersRefused, SweepFailed, TurnAwaited
 from poolsize.sweep.loop import sweep
 from poolsize.sweep.options import with_flags
 from poolsize.units import count, milliseconds, per_second
@@ -113,6 +114,8 @@ class Lead:
             logger.exception("sweep failed")
             report_failure(self._progress, WorkFailed(located(error)))
         finally:
+            if wire().strangers:
+                self._progress.send(StrangersRefused(wire().strangers))
             self._ended = True
             self._runner.quit()
 

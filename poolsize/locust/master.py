@@ -58,7 +58,7 @@ class LocustGenerator:
         self._workers = workers
         self._plan = setting.plan
         self._schema = setting.schema or OWN_SCHEMA
-        self._private_url = url.render_as_string(hide_password=False) if setting.private else None
+        self._private_url = url.set(password="").render_as_string() if setting.private else None
         self._conversation = conversation
         self._kinds = kinds
         self._before_step = before_step

@@ -30,7 +30,8 @@ from poolsize.runs.run import Calibration
 class Calibrate:
     """Measure the cost of a worker.
 
-    private_url: of the private server; None for the worker's own URL. schema: the schema in which the workload runs.
+    private_url: of the private server, without its password; None for the worker's own URL. schema: the schema in
+    which the workload runs.
     """
 
     private_url: str | None

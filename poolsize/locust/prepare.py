@@ -12,6 +12,7 @@ from poolsize.facts.activity import Activity, read_activity
 from poolsize.facts.server import Server, difference_between, open_connections, read_cipher, read_server
 from poolsize.facts.ssl_mode import SslMode
 from poolsize.locust.chosen_schema import chosen_schema
+from poolsize.locust.wire import wire
 from poolsize.runs.plan import PoolKind, SweepPlan
 from poolsize.runs.run import Run, Setting
 from poolsize.sweep.opening import new_file, new_setting, resumed_run
@@ -102,7 +103,8 @@ def _server(
     else:
         began_encrypted = resumed is not None and resumed.setting.cipher is not None
         mode = SslMode.PREFERRED if began_encrypted else SslMode.OFF
-        with private_server(options.mysqld, server_options, largest + ROOM) as private:
+        password = wire().secret.private_password
+        with private_server(options.mysqld, server_options, largest + ROOM, password) as private:
             yield with_encryption(database_url(private.url), mode, None), private
 
 

@@ -11,7 +11,7 @@ import gevent
 from locust import events
 from locust.argument_parser import LocustArgumentParser
 from locust.env import Environment
-from locust.runners import WorkerRunner
+from locust.runners import MasterRunner, WorkerRunner
 
 from poolsize.errors import BadInput, Interrupted, PoolsizeError, WorkFailed
 from poolsize.load.fair_queue import FairQueuePool
@@ -24,12 +24,14 @@ from poolsize.locust.request_worker import RequestWorker
 from poolsize.locust.set_up import Rehearsed, set_up
 from poolsize.locust.tasks import tasks_of
 from poolsize.locust.user import PoolUser
+from poolsize.locust.wire import wire
 from poolsize.locust.worker import LocustWorker
 from poolsize.locust.workers import end_forked_workers
 from poolsize.sweep.application_file import read_application
 from poolsize.sweep.application_options import of_application
 from poolsize.sweep.option import Option
-from poolsize.sweep.options import OPTIONS, SweepOptions
+from poolsize.sweep.options import OPTIONS, WITH_PASSWORD, SweepOptions
+from poolsize.sweep.secret import VARIABLE
 from poolsize.sweep.workload import Workload, typed_workload
 from poolsize.target.connection import naming_url
 
@@ -44,9 +46,18 @@ def register() -> None:
     """
     for name in (None, "locust.main", "locust.runners"):
         logging.getLogger(name).addFilter(_is_true)
+    _encrypt_wire()
     let_workers_end_with_this_process()
     events.init_command_line_parser.add_listener(_add_options)
     events.init.add_listener(_on_init)
+
+
+def _encrypt_wire() -> None:
+    try:
+        wire().encrypt_all()
+    except BadInput as error:
+        sys.stderr.write(f"poolsize: error: {error}\n")
+        sys.exit(error.exit_code)
 
 
 MASTER_GONE_SECONDS = 20
@@ -120,11 +131,13 @@ def _interrupt_setting_up(progress: ProgressPipe, *_: object) -> NoReturn:
 
 def _set_up(environment: Environment, progress: ProgressPipe, closing_stack: ExitStack) -> None:
     typed = _options(environment)
+    _forget_passwords(environment)
+    _show_secret(environment)
     if typed.application is not None:
         _set_up_application(environment, typed, progress, closing_stack)
         return
     tasks, host = tasks_of(environment), environment.host
-    options, workload = encrypted(with_host(_options(environment), environment)), _workload(environment)
+    options, workload = encrypted(with_host(typed, environment)), _workload(environment)
     if isinstance(environment.runner, WorkerRunner):
         watch_master(environment.runner, MASTER_GONE_SECONDS)
         PoolUser.load_worker = LocustWorker(environment, tasks, workload.sha256, options.url)
@@ -172,6 +185,21 @@ def _options(environment: Environment) -> SweepOptions:
     return SweepOptions.parse(
         {name: getattr(parsed, option.locusts_own or name) for name, option in OPTIONS.items() if option.in_locust}
     )
+
+
+def _forget_passwords(environment: Environment) -> None:
+    """Remove the URLs from Locust's options, which its master sends to each worker; every worker has read its own."""
+    for name in WITH_PASSWORD:
+        if OPTIONS[name].in_locust:
+            setattr(environment.parsed_options, name, None)
+
+
+def _show_secret(environment: Environment) -> None:
+    """Print the secret that workers on other machines need, unless the user has set it."""
+    parsed: Any = environment.parsed_options
+    elsewhere = isinstance(environment.runner, MasterRunner) and not parsed.processes
+    if elsewhere and not wire().secret.is_given:
+        sys.stderr.write(f"poolsize: start each worker with {VARIABLE}={wire().secret.text}\n")
 
 
 def _workload(environment: Environment) -> Workload:

@@ -14,7 +14,7 @@ from poolsize.load.source_line import located
 from poolsize.locust.conversation import Conversation
 from poolsize.locust.master import LocustGenerator
 from poolsize.locust.patience import DEFAULT_SECONDS, Patience
-from poolsize.locust.prepare import Prepared, prepared
+from poolsize.locust.prepare import prepared
 from poolsize.locust.progress_pipe import ProgressPipe
 from poolsize.locust.refusals import refuse_too_few_users, refuse_undivided
 from poolsize.locust.rehearsal import WorkloadCalls, rehearse
@@ -93,7 +93,7 @@ def set_up(
         workspace = workspace_of(ready, restore, load_connections, on_failure)
         stack.enter_context(workspace)
         if not isinstance(runner, MasterRunner):
-            stack.enter_context(closing(_own_worker(environment, tasks, workload, ready)))
+            stack.enter_context(closing(_own_worker(environment, tasks, workload, options)))
         elif ready.run.setting.schema:
             stack.callback(runner.quit)  # the workers end before the tables are restored
         _make_tables(environment, tasks, workspace, restore)
@@ -121,10 +121,9 @@ def _unrestored(schema: str | None, tasks: Tasks) -> tuple[str, ...]:
     return (f"what the transactions change in the schema {schema} stays changed: define before_step to restore it",)
 
 
-def _own_worker(environment: Environment, tasks: Tasks, workload: Workload, ready: Prepared) -> LocustWorker:
+def _own_worker(environment: Environment, tasks: Tasks, workload: Workload, options: SweepOptions) -> LocustWorker:
     """Return the worker of a process that is master and worker, at which its users wait for a step."""
-    url_with_password = ready.url.render_as_string(hide_password=False)
-    PoolUser.load_worker = LocustWorker(environment, tasks, workload.sha256, url_with_password)
+    PoolUser.load_worker = LocustWorker(environment, tasks, workload.sha256, options.url)
     return PoolUser.load_worker
 
 

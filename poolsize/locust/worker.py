@@ -38,6 +38,7 @@ from poolsize.locust.messages import (
     encode,
 )
 from poolsize.locust.tasks import Tasks, kinds_of, pool_shares_of, sets_wait_time
+from poolsize.locust.wire import wire
 from poolsize.target.connection import ServerGone, database_url, schema_in
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ class LocustWorker:
         """Begin to listen to the master.
 
         tasks: of the user classes. workload_sha256: hash of the locustfile's text.
-        own_url: the database's URL from here; None where the master sends the URL of its private server.
+        own_url: the database's URL from here; None for the private server of the master.
         """
         assert environment.runner is not None
         self._environment = environment
@@ -159,7 +160,9 @@ class LocustWorker:
 
         Raises WorkFailed when neither master nor worker has a URL, and when the worker's URL names another schema.
         """
-        if not (url := private_url or self._own_url):
+        if private_url:
+            return database_url(private_url).set(password=wire().secret.private_password)
+        if not (url := self._own_url):
             raise WorkFailed(f"the worker {self._name} has no URL: set POOLSIZE_URL where it runs")
         if (named := schema_in(url)) not in {None, schema}:
             raise WorkFailed(

@@ -125,6 +125,14 @@ class TurnAwaited:
 
 
 @dataclass(frozen=True)
+class StrangersRefused:
+    """The master refused peers that did not know the sweep's secret. connections: number of their connections."""
+
+    connections: int
+    kind: Literal["strangers_refused"] = "strangers_refused"
+
+
+@dataclass(frozen=True)
 class SweepDone:
     """Every planned step is stored."""
 
@@ -149,7 +157,7 @@ class EndAsked:
 
 Event = (
     SweepStarted | SpeedAwaited | StepStarted | ServerAwaited | ServerBack | SecondPassed | StepDone | TurnAwaited
-    | SweepDone | SweepFailed | EndAsked | DryRun
+    | StrangersRefused | SweepDone | SweepFailed | EndAsked | DryRun
 )  # fmt: skip
 _EVENT: TypeAdapter[Event] = TypeAdapter(Annotated[Event, Field(discriminator="kind")])
 

@@ -21,10 +21,12 @@ from poolsize import load_run
 from poolsize.errors import BadInput
 from poolsize.load.pool import open_pool
 from poolsize.sweep.next_step import remaining
+from poolsize.sweep.secret import VARIABLE
 from poolsize.target import private_server as servers
 from poolsize.target.connection import NoAnswer, ServerGone, connect, database_url
-from poolsize.target.private_server import PrivateServer, private_server
+from poolsize.target.private_server import PrivateServer
 from tests.conftest import FLAVORS, ROOT, Command, assert_swept, measured, mysqld
+from tests.servers import administered_server
 
 pytestmark = pytest.mark.server
 POOLSIZE = str(Path(sys.executable).with_name("poolsize"))
@@ -34,7 +36,7 @@ SWEEP = ("--workload", "select_one", "--pool-sizes", "2,16", "--users", "32", "-
 @pytest.fixture(params=FLAVORS)
 def own_server(request: pytest.FixtureRequest) -> Iterator[PrivateServer]:
     """A server of the test's own, which it may spoil, with the account `loader`."""
-    with private_server(mysqld(request.param), {}, 100) as server:
+    with administered_server(mysqld(request.param), {}, 100) as server:
         yield server
 
 
@@ -279,8 +281,8 @@ def test_another_server_that_answers_ends_the_sweep(restarted_server: RestartedS
 @pytest.mark.slow  # the master's port is the same for every sweep
 def test_a_worker_ends_when_its_master_is_silent(tmp_path: Path) -> None:
     """As when the master's machine loses its power: no connection is closed."""
-    with private_server(None, {}, 60) as server:
-        environment = os.environ | {"POOLSIZE_URL": server.url}
+    with administered_server(None, {}, 60) as server:
+        environment = os.environ | {"POOLSIZE_URL": server.url, VARIABLE: "known to both of them"}
         sweep = subprocess.Popen(
             [POOLSIZE, "sweep", *SWEEP, "--step-time", "90s", "--expect-workers", "1", "--output", "a.jsonl"],
             cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,

@@ -16,10 +16,11 @@ from poolsize.analysis.attempts import retried_places
 from poolsize.runs.run import Run
 from poolsize.runs.stored_steps import at_places
 from poolsize.sweep.next_step import remaining
+from poolsize.sweep.secret import VARIABLE
 from poolsize.target.connection import database_url
-from poolsize.target.private_server import private_server
 from tests.conftest import ROOT, Command, assert_swept, assert_true_steps, curve_of, measured_again, page_line
 from tests.machines import IP, load_machines, server_for
+from tests.servers import administered_server
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
 POOLSIZE = str(Path(sys.executable).with_name("poolsize"))
@@ -60,7 +61,7 @@ def test_four_processes_find_the_plateau_that_one_finds(poolsize: Command, tmp_p
 
 @measured_again
 def test_a_worker_that_is_killed_costs_at_most_its_step(tmp_path: Path) -> None:
-    with private_server(None, {}, 60) as server:
+    with administered_server(None, {}, 60) as server:
         path = tmp_path / "a.jsonl"
         sweep = subprocess.Popen(
             [POOLSIZE, "sweep", "--workload", "scan", "--processes", "4", "--pool-sizes", "2,4,8",
@@ -105,7 +106,8 @@ def sweeping_from_two_machines(run: Path, sizes: str) -> Iterator[tuple["subproc
         port = database_url(server.url).port
 
         def url(host: str) -> dict[str, str]:
-            return os.environ | {"POOLSIZE_URL": f"mysql://loader:remote@{host}:{port}/?ssl-mode=off"}
+            own = {"POOLSIZE_URL": f"mysql://loader:remote@{host}:{port}/?ssl-mode=off"}
+            return os.environ | own | {VARIABLE: "known to all of them"}
 
         lead = replaced(
             page_line(PAGE, "poolsize sweep", "--expect-workers"), {"poolsize": POOLSIZE, "oltp_read_write": "scan"}

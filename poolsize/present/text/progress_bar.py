@@ -17,6 +17,7 @@ from poolsize.sweep.events import (
     SpeedAwaited,
     StepDone,
     StepStarted,
+    StrangersRefused,
     SweepStarted,
 )
 from poolsize.sweep.options import with_flags
@@ -89,6 +90,9 @@ class ProgressBar:
                 self._steps_done += not event.again
                 self._print(event, side)
                 self._correct_announcement()
+            case StrangersRefused(connections=connections):
+                refused = f"The master refused {count(connections, 'connection')} without the sweep's secret"
+                self._console.print(f"{refused}: other programs can reach its port", soft_wrap=True)
             case EndAsked():
                 self._console.print("The sweep ends after this step. To end it now, press Ctrl-C again", soft_wrap=True)
             case _:
