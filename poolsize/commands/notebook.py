@@ -48,7 +48,7 @@ def notebook(runs: tuple[str, ...]) -> None:
         raise BadInput(f"{copy} can't be written here ({error.strerror}): {way_out}") from None
     click.echo(f"poolsize: wrote {copy}", err=True)
     as_root = ["--allow-root"] if os.geteuid() == 0 else []
-    words = [sys.executable, "-m", "jupyter", "lab", str(copy), *as_root]
+    words = [sys.executable, "-P", "-m", "jupyter", "lab", str(copy), *as_root]
     os.execv(sys.executable, words)  # noqa: S606 (no shell)
 
 

@@ -5,6 +5,9 @@ import io
 import json
 import os
 import shutil
+import signal
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -158,3 +161,21 @@ def test_both_run_on_what_was_just_measured(poolsize: Command, tmp_path: Path) -
     assert len(images(executed("analysis", tmp_path, RUN=runs[0], CURRENT=2))) >= 7
     compared = " ".join(texts(executed("compare", tmp_path, RUNS=runs)))
     assert "No significant difference in throughput" in " ".join(compared.split())
+
+
+def test_a_module_in_the_current_folder_takes_no_part(tmp_path: Path) -> None:
+    """Before, a jupyter.py beside somebody's run was executed in place of Jupyter."""
+    executed = tmp_path / "executed"
+    (tmp_path / "jupyter.py").write_text(f"open({str(executed)!r}, 'w').close()")
+    jupyter = subprocess.Popen(
+        [str(Path(sys.executable).with_name("poolsize")), "notebook"],
+        cwd=tmp_path, env=os.environ | {"BROWSER": "true"},
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True,
+    )  # fmt: skip
+    try:
+        assert jupyter.stderr is not None
+        assert any("Serving notebooks from local directory" in line for line in jupyter.stderr)
+    finally:
+        os.killpg(jupyter.pid, signal.SIGKILL)
+        jupyter.communicate()
+    assert not executed.exists()
