@@ -1,5 +1,6 @@
 """The lead of a sweep on the master: from the start of its users to its end, its failure or its interruption."""
 
+import atexit
 import logging
 import os
 import shlex
@@ -21,7 +22,7 @@ from poolsize.locust.set_up import ReadySweep
 from poolsize.locust.stats import wait_for_csv
 from poolsize.locust.turn_pipe import TurnPipe
 from poolsize.locust.wire import wire
-from poolsize.locust.workers import forked_workers
+from poolsize.locust.workers import forked_workers, kill_late_workers
 from poolsize.sweep.events import Event, StepDone, StrangersRefused, SweepFailed, TurnAwaited
 from poolsize.sweep.loop import sweep
 from poolsize.sweep.options import with_flags
@@ -80,6 +81,7 @@ class Lead:
         gevent.signal_handler(signal.SIGTERM, self._terminate)
         if environment.parsed_options.processes:
             gevent.spawn(self._watch_forked_workers, environment.parsed_options.processes)
+            atexit.register(kill_late_workers)  # before Locust's own wait, which it registered earlier
         self._sweeping.start()
 
     def _begin_without_users(self) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import suppress
-from time import monotonic
+from time import monotonic, sleep
 
 import gevent
 import psutil
@@ -13,6 +13,8 @@ from poolsize.locust.worker import worker_name
 
 PATIENCE_SECONDS = 90
 """The longest time to wait until the workers have started their users."""
+ENDING_SECONDS = 2
+"""The longest time in which forked workers end, once the master has told them to."""
 STOPPING_SECONDS = 5
 """The longest time in which workers stop their users, beside Locust's stop timeout."""
 
@@ -36,6 +38,16 @@ def end_forked_workers() -> None:
     for worker in forked_workers():
         with suppress(psutil.Error):
             worker.terminate()
+
+
+def kill_late_workers() -> None:
+    """Kill the forked workers that do not end with the sweep; Locust would wait for a frozen worker without end."""
+    deadline = monotonic() + ENDING_SECONDS
+    while (workers := forked_workers()) and monotonic() < deadline:
+        sleep(0.05)
+    for worker in workers:
+        with suppress(psutil.Error):
+            worker.kill()
 
 
 class Workers:
