@@ -1,11 +1,13 @@
 """The encryption of connections (TLS): what a database's URL asks for, and what PyMySQL needs for that."""
 
+import codecs
 import ipaddress
 import ssl
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from pymysql.charset import charset_by_name
 from sqlalchemy import URL
 
 from poolsize.errors import BadInput
@@ -13,6 +15,8 @@ from poolsize.facts.ssl_mode import SslMode, read_ssl_mode
 
 KEYS = ("ssl-mode", "ssl-ca", "ssl-cert", "ssl-key")
 """What a URL may say of encryption, behind its question mark."""
+OTHER_KEYS = ("charset", "unix_socket")
+"""What else it may say there. PyMySQL knows more keys; some name another server, or a file to read."""
 
 
 def is_local(url: URL) -> bool:
@@ -34,19 +38,31 @@ def with_encryption(url: URL, mode: SslMode | None, ca: str | None) -> URL:
 def with_known_keys(url: URL) -> URL:
     """Return the URL with its keys of encryption as in KEYS; underscores, as in my.cnf, mean the same.
 
-    Raises BadInput for another key that begins so, and for keys that contradict each other.
+    Raises BadInput for a key that no URL has, for keys that contradict each other, and for an unknown character set.
     """
     query: dict[str, str] = {}
     for key, value in url.query.items():
         known = key.replace("_", "-") if key.startswith("ssl") else key
         if known.startswith("ssl") and known not in KEYS:
             raise BadInput(f"`url`: {key} is not among the keys of encryption: write {', '.join(KEYS)}")
+        if known not in (*KEYS, *OTHER_KEYS):
+            known_keys = ", ".join((*OTHER_KEYS, *KEYS))
+            raise BadInput(f"`url`: a URL has no option {key[:64]}: leave it out, or write {known_keys}")
         query[known] = value if isinstance(value, str) else value[-1]
     url = url.set(query=query)
+    if "charset" in query and not _is_charset(query["charset"]):
+        raise BadInput(f"`url`: charset={query['charset']}: PyMySQL has no such character set: write utf8mb4")
     if "ssl-key" in query and "ssl-cert" not in query:
         raise BadInput("`url`: ssl-key belongs to a certificate: name its file by ssl-cert")
     ssl_mode(url)
     return url
+
+
+def _is_charset(name: str) -> bool:
+    try:
+        return codecs.lookup(charset_by_name(name).encoding) is not None
+    except (AttributeError, LookupError):  # PyMySQL does not know it, or Python does not
+        return False
 
 
 def ssl_mode(url: URL) -> SslMode:

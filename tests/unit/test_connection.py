@@ -12,6 +12,7 @@ from sqlalchemy.exc import OperationalError
 from poolsize.errors import BadInput
 from poolsize.facts.ssl_mode import SslMode
 from poolsize.load.worker_connection import WorkerConnection
+from poolsize.target.bounded import BoundedConnection
 from poolsize.target.connection import NoAnswer, connect, database_url, encrypted_url, error_kind, schema_in
 from poolsize.target.encryption import ssl_mode
 from poolsize.target.shared_tls import SharedTlsConnection
@@ -44,7 +45,7 @@ def test_a_server_that_dies_in_the_handshake_of_tls_does_not_answer(monkeypatch:
         error.original_exception = ssl.SSLEOFError(8, "EOF occurred in violation of protocol")
         raise error
 
-    monkeypatch.setattr(SharedTlsConnection, "__init__", connect_and_fail)
+    monkeypatch.setattr(BoundedConnection, "__init__", connect_and_fail)
     with pytest.raises(NoAnswer):
         connect(database_url("mysql://shop@db/"))
 
@@ -91,6 +92,29 @@ def test_a_url_off_this_machine_requires_encryption(url: str, mode: str) -> None
 def test_an_unknown_word_of_encryption_is_refused(query: str) -> None:
     with pytest.raises(BadInput, match="ssl"):
         database_url(f"mysql://shop@db/?{query}")
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "host=elsewhere", "port=3307", "user=root", "password=x", "passwd=x", "db=x", "database=x", "bind_address=::1",
+        "read_default_file=/etc/passwd", "read_default_group=x", "local_infile=1", "init_command=DROP", "conv=x",
+        "auth_plugin_map=x", "server_public_key=x", "connect_timeout=9999", "read_timeout=1", "client_flag=1",
+        "max_allowed_packet=1", "defer_connect=1", "named_pipe=x", "compress=1", "Host=elsewhere", "cursorclass=x",
+    ],
+)  # fmt: skip
+def test_a_url_has_no_other_options(query: str) -> None:
+    """PyMySQL would take them: another server, which would count as the local one, or a file, whose text it shows."""
+    for host in ("localhost", "db"):
+        with pytest.raises(BadInput, match="a URL has no option") as refused:
+            database_url(f"mysql://shop:secret@{host}/?charset=utf8mb4&{query}")
+        assert "secret" not in str(refused.value)
+
+
+@pytest.mark.parametrize("charset", ["klingon", "utf8mb4; DROP", "geostd8"])
+def test_an_unknown_character_set_is_named(charset: str) -> None:
+    with pytest.raises(BadInput, match=f"charset={charset}: PyMySQL has no such character set"):
+        database_url(f"mysql://shop@db/?charset={charset}")
 
 
 def test_options_of_encryption_replace_those_of_the_url() -> None:
