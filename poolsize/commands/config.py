@@ -130,7 +130,8 @@ def _known_server(settings: PoolSettings | None, options: dict[str, Any]) -> "Kn
     known = KnownServer()
     if settings is None and options["url"]:
         inspection = inspected(options["url"])
-        return KnownServer(inspection.wait_timeout_seconds, inspection.server.max_connections, is_default=False)
+        wait_timeout_seconds = inspection.wait_timeout_seconds or known.wait_timeout_seconds
+        return KnownServer(wait_timeout_seconds, inspection.server.max_connections, is_default=False)
     if settings is None:
         return known
     if settings.server.max_connections is None:

@@ -3,7 +3,8 @@
 import time
 from dataclasses import dataclass
 
-from poolsize.facts.server import Cursor, query
+from poolsize.errors import BadInput
+from poolsize.facts.server import Cursor, number_of, read_pairs
 
 SAMPLES_SECONDS = (0.2, 1.0)
 """The second sample is taken where the first is busy: a single burst, as of monitoring, is no load."""
@@ -25,7 +26,10 @@ class Activity:
 
 
 def read_activity(cursor: Cursor) -> Activity:
-    """Return what others do on the server while the cursor's connection is the only one of poolsize's."""
+    """Return what others do on the server while the cursor's connection is the only one of poolsize's.
+
+    Raises BadInput where the server does not count statements.
+    """
     activity = Activity(float("inf"))
     for seconds in SAMPLES_SECONDS:
         if activity.busy:
@@ -41,5 +45,7 @@ def _statements_per_second(cursor: Cursor, seconds: float) -> float:
 
 
 def _questions(cursor: Cursor) -> int:
-    cursor.execute(query("questions"))
-    return int(dict(cursor.fetchall())["Questions"])
+    questions = number_of(read_pairs(cursor, "questions"), "Questions")
+    if questions is None:
+        raise BadInput("`url`: the server does not count its statements, so it may be serving others: add `yes`")
+    return questions

@@ -10,7 +10,17 @@ from statistics import median
 from typing import Any
 
 from poolsize.facts.platform import Platform, platform_of
-from poolsize.facts.server import Cursor, Server, connection_bytes, query, read_cipher, read_server
+from poolsize.facts.server import (
+    Cursor,
+    Server,
+    connection_bytes,
+    number_of,
+    query,
+    read_cipher,
+    read_pairs,
+    read_server,
+    text_of,
+)
 
 SAMPLE_SECONDS = 1.0
 """The buffer pool's hit rate is that of so many seconds."""
@@ -50,11 +60,11 @@ class Holder:
 
 @dataclass(frozen=True)
 class Inspection:
-    """A running server as one connection sees it.
+    """A running server as one connection sees it. A count, a limit or a size is None where the server does not say it.
 
     platform: who runs the server, or None. is_here: whether the server runs on this machine.
-    open_connections: now. max_used_connections: since the server's start; max_used_at: when, or None where the server
-        does not say. refused: connections refused by max_connections; None where the server does not say.
+    open_connections: now. max_used_connections: since the server's start; max_used_at: when.
+    refused: connections refused by max_connections.
     aborted_connects: failed attempts to connect. aborted_clients: connections that ended without a goodbye.
     wait_timeout_seconds, interactive_timeout_seconds: after which the server ends idle connections.
     thread_pool: setting of the thread pool -> its value; empty without a thread pool.
@@ -70,18 +80,18 @@ class Inspection:
     server: Server
     platform: Platform | None
     is_here: bool
-    open_connections: int
-    max_used_connections: int
+    open_connections: int | None
+    max_used_connections: int | None
     max_used_at: str | None
     refused: int | None
-    aborted_connects: int
-    aborted_clients: int
-    uptime_seconds: int
-    wait_timeout_seconds: int
-    interactive_timeout_seconds: int
+    aborted_connects: int | None
+    aborted_clients: int | None
+    uptime_seconds: int | None
+    wait_timeout_seconds: int | None
+    interactive_timeout_seconds: int | None
     thread_pool: Mapping[str, str]
     binlog_durable: bool | None
-    connection_bytes: int
+    connection_bytes: int | None
     cipher: str | None
     round_trip_ms: float
     cache_hit_rate: float | None
@@ -98,24 +108,23 @@ def inspect_server(
     own_id: the connection's id on the server. handshake: the version that the server named when it was connected to.
     by_loopback: whether the connection stays on this machine; the server is here if it also has this machine's name.
     """
-    server, variables = read_server(cursor), _pairs(cursor, "inspection_variables")
-    status = _pairs(cursor, "inspection_status")
+    server, variables = read_server(cursor), read_pairs(cursor, "inspection_variables")
+    status = read_pairs(cursor, "inspection_status")
     reader = _Reader(cursor, denied)
-    holders, missing = _holders(reader, own_id, variables, int(status["Threads_connected"]))
-    refused = status.get("Connection_errors_max_connections")
+    holders, missing = _holders(reader, own_id, variables, number_of(status, "Threads_connected") or 1)
     return Inspection(
         server=server,
         platform=platform_of(variables, handshake),
         is_here=by_loopback and variables.get("hostname") == socket.gethostname(),
-        open_connections=int(status["Threads_connected"]),
-        max_used_connections=int(status["Max_used_connections"]),
+        open_connections=number_of(status, "Threads_connected"),
+        max_used_connections=number_of(status, "Max_used_connections"),
         max_used_at=status.get("Max_used_connections_time") or None,
-        refused=None if refused is None else int(refused),
-        aborted_connects=int(status["Aborted_connects"]),
-        aborted_clients=int(status["Aborted_clients"]),
-        uptime_seconds=int(status["Uptime"]),
-        wait_timeout_seconds=int(variables["wait_timeout"]),
-        interactive_timeout_seconds=int(variables["interactive_timeout"]),
+        refused=number_of(status, "Connection_errors_max_connections"),
+        aborted_connects=number_of(status, "Aborted_connects"),
+        aborted_clients=number_of(status, "Aborted_clients"),
+        uptime_seconds=number_of(status, "Uptime"),
+        wait_timeout_seconds=number_of(variables, "wait_timeout"),
+        interactive_timeout_seconds=number_of(variables, "interactive_timeout"),
         thread_pool=_thread_pool(variables) if server.thread_pool else {},
         binlog_durable=variables.get("sync_binlog") == "1" if variables.get("log_bin") == "ON" else None,
         connection_bytes=connection_bytes(cursor),
@@ -125,11 +134,6 @@ def inspect_server(
         holders=holders,
         missing=missing,
     )
-
-
-def _pairs(cursor: Cursor, name: str) -> dict[str, str]:
-    cursor.execute(query(name))
-    return {str(key): str(value) for key, value in cursor.fetchall()}
 
 
 def _thread_pool(variables: Mapping[str, str]) -> dict[str, str]:
@@ -146,11 +150,20 @@ def _round_trip_ms(cursor: Cursor) -> float:
 
 
 def _cache_hit_rate(cursor: Cursor) -> float | None:
-    before = _pairs(cursor, "disk_reads")
+    before = _reads(cursor)
     time.sleep(SAMPLE_SECONDS)
-    after = _pairs(cursor, "disk_reads")
-    statements, reads = (int(after[name]) - int(before[name]) for name in ("Questions", "Innodb_buffer_pool_reads"))
-    return None if statements < FEWEST_STATEMENTS else max(0.0, 1 - reads / statements)
+    after = _reads(cursor)
+    if before is None or after is None:
+        return None
+    statements, reads = after[0] - before[0], after[1] - before[1]
+    return None if statements < FEWEST_STATEMENTS else min(1.0, max(0.0, 1 - reads / statements))
+
+
+def _reads(cursor: Cursor) -> tuple[int, int] | None:
+    """Return the statements and the pages read so far, or None where the server does not count them."""
+    counters = read_pairs(cursor, "disk_reads")
+    statements, reads = number_of(counters, "Questions"), number_of(counters, "Innodb_buffer_pool_reads")
+    return None if statements is None or reads is None else (statements, reads)
 
 
 @dataclass(frozen=True)
@@ -158,11 +171,11 @@ class _Reader:
     cursor: Cursor
     denied: type[Exception]
 
-    def rows(self, name: str) -> list[Any] | None:
-        """Return the rows of a query, or None where it is denied."""
+    def rows(self, name: str, columns: int) -> list[Any] | None:
+        """Return the rows of a query whose first column is a connection's id, or None where it is denied."""
         try:
             self.cursor.execute(query(name))
-            return list(self.cursor.fetchall())
+            return [row for row in self.cursor.fetchall() if len(row) == columns and isinstance(row[0], int)]
         except self.denied:
             return None
 
@@ -172,20 +185,24 @@ def _holders(
 ) -> tuple[tuple[Holder, ...], tuple[Missing, ...]]:
     """Return who holds connections, and what the account may not see of them."""
     queries = HOLDERS if variables.get("performance_schema") == "ON" else WITHOUT_SCHEMA
-    rows = next((rows for name in queries if (rows := reader.rows(name))), [])
-    programs = reader.rows("programs") if variables.get("performance_schema") == "ON" else []
+    rows = next((rows for name in queries if (rows := reader.rows(name, 5))), [])
+    programs = reader.rows("programs", 2) if variables.get("performance_schema") == "ON" else []
     missing = []
     if len(rows) < open_connections and not any(str(row[1]) != str(rows[0][1]) for row in rows):
         missing.append(Missing.PROCESS)
     if programs is None:
         missing.append(Missing.PROGRAMS)
-    named = {int(row[0]): str(row[1]) for row in programs or ()}
+    named = {row[0]: text_of(row[1]) for row in programs or ()}
     seen = [
-        (str(user), str(host or "").rsplit(":", 1)[0], named.get(int(number)), str(command), int(seconds or 0))
+        (text_of(user), text_of(host or "").rsplit(":", 1)[0], named.get(number), text_of(command), _seconds(seconds))
         for number, user, host, command, seconds in rows
-        if int(number) != own_id and command != "Daemon" and user != "event_scheduler"
+        if number != own_id and command != "Daemon" and user != "event_scheduler"
     ]
     return _grouped(seen), tuple(missing)
+
+
+def _seconds(value: Any) -> int:
+    return value if isinstance(value, int) else 0
 
 
 def _grouped(seen: Iterable[tuple[str, str, str | None, str, int]]) -> tuple[Holder, ...]:

@@ -1,8 +1,16 @@
 """Facts of the database server: its version, its settings, and the connections that are open on it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import resources
 from typing import Any, Protocol
+
+from poolsize.errors import BadInput, WorkFailed
+
+LONGEST_VALUE = 256
+"""Letters that are kept of a server's text; those that poolsize reads are no longer."""
+LARGEST_NUMBER = 2**64 - 1
+"""The largest number that a server's variables and counters can have."""
 
 
 class Cursor(Protocol):
@@ -75,19 +83,60 @@ def query(name: str) -> str:
     return resources.files("poolsize.facts").joinpath(f"queries/{name}.sql").read_text("utf-8")
 
 
+def read_pairs(cursor: Cursor, name: str) -> dict[str, str]:
+    """Return variable -> its value, for those variables of a query that the server has. name: of the query's file."""
+    cursor.execute(query(name))
+    return {
+        text_of(row[0]): text_of(row[1])
+        for row in cursor.fetchall()
+        if len(row) == 2 and row[0] is not None and row[1] is not None
+    }
+
+
+def only_row(cursor: Cursor, columns: int) -> tuple[Any, ...]:
+    """Return the row of a statement that has one. Raises WorkFailed where the answer has another form."""
+    rows = cursor.fetchall()
+    if len(rows) != 1 or len(rows[0]) != columns or None in rows[0]:
+        raise WorkFailed("the server answers a simple question in another form than MySQL and MariaDB do")
+    return tuple(rows[0])
+
+
+def number_of(values: Mapping[str, str], name: str) -> int | None:
+    """Return the whole number that a variable has; None where the server lacks it, or has something else there."""
+    try:
+        number = int(values[name])
+    except (KeyError, ValueError):
+        return None
+    return number if 0 <= number <= LARGEST_NUMBER else None
+
+
+def text_of(value: Any) -> str:
+    """Return a value of a server as text, cut where it is longer than poolsize's own figures need."""
+    return (value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value))[:LONGEST_VALUE]
+
+
 def read_server(cursor: Cursor) -> Server:
-    """Return the server's facts, read through a cursor; the account needs no privilege."""
-    cursor.execute(query("variables"))
-    variables = dict(cursor.fetchall())
+    """Return the server's facts, read through a cursor; the account needs no privilege.
+
+    Raises BadInput for a server that lacks what every MySQL and MariaDB has.
+    """
+    variables = read_pairs(cursor, "variables")
+    max_connections = number_of(variables, "max_connections")
+    if max_connections is None or not variables.get("version"):
+        missing = "version" if max_connections is not None else "max_connections"
+        raise BadInput(
+            f"`url`: the server does not show the variable {missing}, which every MySQL and MariaDB has: if it is a "
+            "proxy, give the URL of the database itself"
+        )
     return Server(
         address=host_and_port(variables.get("hostname", ""), variables.get("port", "")),
         flavor=_flavor(variables),
         version=variables["version"],
-        max_connections=int(variables["max_connections"]),
-        max_user_connections=int(variables.get("max_user_connections", 0)),
+        max_connections=max_connections,
+        max_user_connections=number_of(variables, "max_user_connections") or 0,
         thread_handling=variables.get("thread_handling", "one-thread-per-connection"),
         durable=variables.get("innodb_flush_log_at_trx_commit") == "1",
-        buffer_pool_bytes=int(variables.get("innodb_buffer_pool_size", 0)),
+        buffer_pool_bytes=number_of(variables, "innodb_buffer_pool_size") or 0,
     )
 
 
@@ -103,36 +152,41 @@ def difference_between(before: Server, now: Server, *, with_address: bool = True
 
 def read_cipher(cursor: Cursor) -> str | None:
     """Return the cipher that encrypts the cursor's connection, or None without encryption."""
-    cursor.execute(query("cipher"))
-    return dict(cursor.fetchall()).get("Ssl_cipher") or None
+    return read_pairs(cursor, "cipher").get("Ssl_cipher") or None
 
 
 def open_connections(cursor: Cursor) -> int:
-    """Return the number of connections that are open on the server now, of all accounts."""
-    cursor.execute(query("connected"))
-    return int(dict(cursor.fetchall())["Threads_connected"])
+    """Return the number of connections that are open on the server now, of all accounts, this one included.
+
+    1 where the server does not say.
+    """
+    return max(1, number_of(read_pairs(cursor, "connected"), "Threads_connected") or 1)
 
 
-def connection_bytes(cursor: Cursor) -> int:
+def connection_bytes(cursor: Cursor) -> int | None:
     """Return the memory of an idle connection: its thread's stack, a connection buffer and a result buffer.
 
-    Source: MySQL 9 Reference Manual, "How MySQL Uses Memory".
+    None where the server does not say. Source: MySQL 9 Reference Manual, "How MySQL Uses Memory".
     """
-    cursor.execute(query("connection_memory"))
-    sizes = {name: int(value) for name, value in cursor.fetchall()}
-    return sizes["thread_stack"] + 2 * sizes["net_buffer_length"]
+    sizes = read_pairs(cursor, "connection_memory")
+    stack, buffer = number_of(sizes, "thread_stack"), number_of(sizes, "net_buffer_length")
+    return None if stack is None or buffer is None else stack + 2 * buffer
 
 
 def connection_ids(cursor: Cursor) -> set[int]:
     """Return the server's ids of the open connections that the account may see."""
-    cursor.execute(query("connections"))
-    return {int(row[0]) for row in cursor.fetchall()}
+    return {number for number, _ in _connections(cursor)}
 
 
 def account_connections(cursor: Cursor, account: str) -> set[int]:
     """Return the server's ids of an account's open connections; another account's need the privilege PROCESS."""
+    return {number for number, user in _connections(cursor) if user == account}
+
+
+def _connections(cursor: Cursor) -> list[tuple[int, Any]]:
+    """Return the id and the account of each open connection that this account may see."""
     cursor.execute(query("connections"))
-    return {int(row[0]) for row in cursor.fetchall() if row[1] == account}
+    return [(row[0], row[1]) for row in cursor.fetchall() if len(row) > 1 and isinstance(row[0], int)]
 
 
 def _flavor(variables: dict[str, str]) -> str:

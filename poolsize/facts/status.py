@@ -1,8 +1,9 @@
 """The server's counters that explain a throughput curve, and which of these counters are gauges."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 
-from poolsize.facts.server import Cursor, query
+from poolsize.facts.server import LARGEST_NUMBER, Cursor, read_pairs
 
 GAUGES = frozenset(
     {
@@ -77,8 +78,12 @@ others come from the operating system, where the server runs on this machine.
 
 def read_status(cursor: Cursor) -> dict[str, float]:
     """Return counter -> its value now, for every counter that the server has; the account needs no privilege."""
-    cursor.execute(query("status"))
-    return {name: float(value) for name, value in cursor.fetchall()}
+    counters = {}
+    for name, text in read_pairs(cursor, "status").items():
+        with suppress(ValueError):
+            if name in COUNTERS and 0 <= (value := float(text)) <= LARGEST_NUMBER:
+                counters[name] = value
+    return counters
 
 
 def increases_per_second(before: Mapping[str, float], after: Mapping[str, float], seconds: float) -> dict[str, float]:

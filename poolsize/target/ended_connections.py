@@ -3,13 +3,14 @@
 from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass
+from math import nan
 from time import monotonic, sleep
 from typing import Any, Self
 
 import pymysql
 
 from poolsize.errors import WorkFailed
-from poolsize.facts.server import account_connections, query
+from poolsize.facts.server import account_connections, number_of, only_row, query, read_pairs, text_of
 
 KILLED_SECONDS = 30
 """The longest time that the server may take to roll back the transactions of an interrupted step."""
@@ -19,7 +20,7 @@ SAME_START_SECONDS = 2
 
 @dataclass(frozen=True)
 class ServerProcess:
-    """A running server: where it runs, and when it started by its own clock, in seconds.
+    """A running server: where it runs, and when it started by its own clock, in seconds; NaN where it does not say.
 
     Numbers of connections are unique within it. Behind a proxy or after a failover, another server may answer.
     """
@@ -31,9 +32,13 @@ class ServerProcess:
     def of(cls, cursor: Any) -> Self:
         """Return the server that answers a cursor."""
         cursor.execute(query("process"))
-        hostname, port, now = cursor.fetchone()
-        cursor.execute(query("uptime"))
-        return cls(f"{hostname}:{port}", float(now) - float(dict(cursor.fetchall())["Uptime"]))
+        hostname, port, now = map(text_of, only_row(cursor, 3))
+        uptime = number_of(read_pairs(cursor, "uptime"), "Uptime")
+        try:
+            started = float(now) - (nan if uptime is None else uptime)
+        except ValueError:
+            started = nan
+        return cls(f"{hostname}:{port}", started)
 
     def is_same(self, other: "ServerProcess") -> bool:
         """Return whether both are one process: the same address, and the same start."""
@@ -46,7 +51,7 @@ def end_connections(cursor: Any, identifiers: Collection[int]) -> None:
     Raises WorkFailed when they do not end.
     """
     cursor.execute("SELECT SUBSTRING_INDEX(USER(), '@', 1), CONNECTION_ID()")
-    account, own = cursor.fetchone()
+    account, own = only_row(cursor, 2)
     deadline = monotonic() + KILLED_SECONDS
     while remaining := account_connections(cursor, account).intersection(identifiers) - {int(own)}:
         if monotonic() > deadline:

@@ -10,6 +10,7 @@ import pymysql
 from sqlalchemy import URL
 
 from poolsize.errors import BadInput, PoolsizeError, WorkFailed
+from poolsize.facts.server import only_row
 from poolsize.target.connection import NoAnswer, ServerGone, connect
 from poolsize.target.ended_connections import ServerProcess, end_abandoned
 
@@ -129,7 +130,7 @@ class _Holder:
     @classmethod
     def of(cls, cursor: Any) -> Self:
         cursor.execute("SELECT CONNECTION_ID()")
-        return cls(int(cursor.fetchone()[0]), ServerProcess.of(cursor))
+        return cls(int(only_row(cursor, 1)[0]), ServerProcess.of(cursor))
 
 
 def get_lock(cursor: Any, name: str, seconds: float) -> bool:

@@ -63,19 +63,18 @@ def _title(inspection: Inspection) -> str:
 def _facts(inspection: Inspection) -> Iterator[str]:
     server = inspection.server
     when = f" ({inspection.max_used_at})" if inspection.max_used_at else ""
+    opened = UNKNOWN if inspection.open_connections is None else count(inspection.open_connections, "connection")
     yield (
-        f"{count(inspection.open_connections, 'connection')} of {server.max_connections:,} (max_connections) "
-        f"{'is' if inspection.open_connections == 1 else 'are'} open. The highest number since the server's start "
-        f"{minutes(inspection.uptime_seconds)} ago is {inspection.max_used_connections:,}{when}."
+        f"{opened} of {server.max_connections:,} (max_connections) "
+        f"{'is' if inspection.open_connections == 1 else 'are'} open. The highest number since the server's start"
+        f"{_ago(inspection.uptime_seconds)} is {_number(inspection.max_used_connections)}{when}."
     )
     refused = "" if inspection.refused is None else f"{inspection.refused:,} attempts to connect were refused, "
+    ended = UNKNOWN if inspection.aborted_clients is None else count(inspection.aborted_clients, "connection")
+    yield f"{refused}{_number(inspection.aborted_connects)} failed, and {ended} ended without a goodbye."
     yield (
-        f"{refused}{inspection.aborted_connects:,} failed, and {count(inspection.aborted_clients, 'connection')} ended "
-        "without a goodbye."
-    )
-    yield (
-        f"The server ends connections that are idle for {inspection.wait_timeout_seconds:,} s (wait_timeout; "
-        f"interactive_timeout {inspection.interactive_timeout_seconds:,} s)."
+        f"The server ends connections that are idle for {_number(inspection.wait_timeout_seconds)} s (wait_timeout; "
+        f"interactive_timeout {_number(inspection.interactive_timeout_seconds)} s)."
     )
     pool = "".join(f", {name} {value}" for name, value in sorted(inspection.thread_pool.items()))
     yield f"Threads: {server.thread_handling}{pool}."
@@ -86,6 +85,14 @@ def _facts(inspection: Inspection) -> Iterator[str]:
     if inspection.platform:
         yield PLATFORMS[inspection.platform]
     yield from (MISSING[missing] for missing in inspection.missing)
+
+
+def _number(value: int | None) -> str:
+    return UNKNOWN if value is None else f"{value:,}"
+
+
+def _ago(seconds: int | None) -> str:
+    return "" if seconds is None else f" {minutes(seconds)} ago"
 
 
 def _cache(inspection: Inspection) -> str:
