@@ -5,7 +5,6 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import closing
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -119,12 +118,13 @@ def _evidence(counters: dict[str, float], described: "Application") -> Iterator[
             yield "no metrics and no database: nothing will show that the pool has the measured size"
         return
     from poolsize.facts.server import account_connections, read_server
-    from poolsize.target.connection import account_of, connect, database_url, naming_url
+    from poolsize.target.connection import FACTS_SECONDS, account_of, asking, database_url, naming_url
 
     with naming_url(described.in_error):
         url = database_url(described.database_url)
         account = account_of(url, described.file.account)
-        with closing(connect(url)) as connection, connection.cursor() as cursor:
+        with asking(url) as (connection, cursor):
+            connection.end_within(FACTS_SECONDS)
             server = read_server(cursor)
             own = len(account_connections(cursor, account) - {connection.thread_id()})
     yield f"database    {server.title}, {count(own, 'connection')} of {account}"

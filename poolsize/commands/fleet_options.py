@@ -86,22 +86,23 @@ def server_limit(options: dict[str, Any], url: str | None = None) -> ServerLimit
     if not url:
         return limit
     from poolsize.facts.server import connection_bytes, read_server
-    from poolsize.target.connection import connect, database_url
+    from poolsize.target.connection import FACTS_SECONDS, asking, database_url
 
-    with connect(database_url(url)) as connection, connection.cursor() as cursor:
+    with asking(database_url(url)) as (connection, cursor):
+        connection.end_within(FACTS_SECONDS)
         return limit_of(read_server(cursor), connection_bytes(cursor), limit)
 
 
-def limit_of(server: "Server", connection_bytes: int, limit: ServerLimit) -> ServerLimit:
+def limit_of(server: "Server", connection_bytes: int | None, limit: ServerLimit) -> ServerLimit:
     """Return a limit with the server's own values where the options do not give them.
 
-    connection_bytes: memory of an idle connection.
+    connection_bytes: memory of an idle connection, or None.
     """
     return replace(
         limit,
         max_connections=server.max_connections if limit.max_connections is None else limit.max_connections,
         max_user_connections=server.max_user_connections or None,
-        connection_bytes=connection_bytes,
+        connection_bytes=limit.connection_bytes if connection_bytes is None else connection_bytes,
     )
 
 

@@ -7,15 +7,16 @@ if TYPE_CHECKING:  # pymysql stays out of `poolsize recommend --cores 8`
 
 
 def inspected(url: str) -> "Inspection":
-    """Return the facts of the server at a URL, read through a connection of one's own. Raises BadInput."""
+    """Return the facts of the server at a URL, read through its own connection. Raises BadInput and WorkFailed."""
     import pymysql
 
     from poolsize.facts.inspection import inspect_server
-    from poolsize.target.connection import connect, database_url
+    from poolsize.target.connection import FACTS_SECONDS, asking, database_url
     from poolsize.target.encryption import is_local
 
     parts = database_url(url)
-    with connect(parts) as connection, connection.cursor() as cursor:
+    with asking(parts) as (connection, cursor):
+        connection.end_within(FACTS_SECONDS)
         return inspect_server(
             cursor,
             connection.thread_id(),

@@ -6,14 +6,16 @@ from typing import Any
 
 import gevent
 from pymysql.constants.COMMAND import COM_QUERY
+from pymysql.constants.CR import CR_SERVER_LOST
+from pymysql.err import OperationalError
 
-from poolsize.target.shared_tls import SharedTlsConnection
+from poolsize.target.guarded import HANDSHAKE_BYTES, HANDSHAKE_SECONDS, GuardedConnection
 from poolsize.target.vanished_peer import notice_vanishing
 
 READABLE = 1
 
 
-class WorkerConnection(SharedTlsConnection):
+class WorkerConnection(GuardedConnection):
     """A PyMySQL connection without two costs that gevent adds to each statement, and that threads do not have.
 
     gevent's `sendall` first asks the system for the size of the socket's buffer. Its `recv_into` first reads a socket
@@ -25,9 +27,28 @@ class WorkerConnection(SharedTlsConnection):
     """Waits until the socket is readable; None before the first query on this socket."""
 
     def connect(self, sock: Any = None) -> None:
-        """Connect to the server, as PyMySQL does. A second call watches the new socket."""
+        """Connect to the server, within a time and a number of bytes. A second call watches the new socket.
+
+        Statements have no such bounds, which would cost CPU time.
+        """
         self._await_response = None
-        super().connect(sock)
+        left, read = HANDSHAKE_BYTES, super()._read_bytes
+
+        def read_counted(number: int) -> bytes:
+            nonlocal left
+            left -= number
+            if left < 0:
+                raise OperationalError(CR_SERVER_LOST, f"more than {HANDSHAKE_BYTES:,} bytes came before the login")
+            data: bytes = read(number)
+            return data
+
+        late = OperationalError(CR_SERVER_LOST, f"no connection within {HANDSHAKE_SECONDS} s")
+        self._read_bytes = read_counted
+        try:
+            with gevent.Timeout(HANDSHAKE_SECONDS, late):
+                super().connect(sock)
+        finally:
+            del self._read_bytes
         notice_vanishing(self)
 
     def _write_bytes(self, data: bytes) -> None:

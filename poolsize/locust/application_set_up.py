@@ -28,7 +28,7 @@ from poolsize.sweep.options import SweepOptions
 from poolsize.sweep.planning import enough_users, plan_for
 from poolsize.sweep.workload import workload_of
 from poolsize.target.application.service import Service
-from poolsize.target.connection import account_of, connect, database_url, given_host, naming_url
+from poolsize.target.connection import account_of, asking, connect, database_url, given_host, naming_url
 from poolsize.target.encryption import is_local
 from poolsize.target.sampler import Sampler
 from poolsize.units import count
@@ -102,7 +102,7 @@ def _run(options: SweepOptions, application: Application, url: URL | None) -> tu
     plan = plan_for(options, workload.name, pools=pools)
     server = None
     if url is not None:
-        with closing(connect(url)) as connection, connection.cursor() as cursor:
+        with asking(url) as (_, cursor):
             own = account_connections(cursor, account_of(url, application.file.account))
             server, others = read_server(cursor), open_connections(cursor) - 1
         free = server.free_connections(max(0, others - len(own)), OWN_CONNECTIONS) // pools
@@ -145,7 +145,7 @@ def _require_same_database(options: SweepOptions, run: Run, url: URL | None) -> 
     """Raise BadInput where the variable that the file names holds another database's URL than when the run began."""
     if url is None:
         return
-    with closing(connect(url)) as connection, connection.cursor() as cursor:
+    with asking(url) as (_, cursor):
         require_same_server(options, run, read_server(cursor))
 
 

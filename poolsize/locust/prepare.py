@@ -1,7 +1,7 @@
 """The preparation of a sweep: its server, its plan within the server's limits, and its run, new or resumed."""
 
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from poolsize.sweep.opening import new_file, new_setting, resumed_run
 from poolsize.sweep.options import SweepOptions
 from poolsize.sweep.planning import enough_users, plan_for
 from poolsize.sweep.workload import Workload
-from poolsize.target.connection import connect, database_url, given_host
+from poolsize.target.connection import asking, database_url, given_host
 from poolsize.target.encryption import is_local, ssl_mode, with_encryption
 from poolsize.target.private_server import PrivateServer, private_server
 from poolsize.target.schema import already_swept, is_swept
@@ -63,7 +63,7 @@ def prepared(options: SweepOptions, workload: Workload, *, own_wait_time: bool) 
     schema = chosen_schema(options, workload, resumed)
     server_options = (resumed.setting.server_options if resumed else options.server_options) or {}
     with _server(options, resumed, server_options, plan.largest) as (url, private):
-        with closing(connect(url)) as connection, connection.cursor() as cursor:
+        with asking(url) as (_, cursor):
             server, cipher, others = read_server(cursor), read_cipher(cursor), open_connections(cursor) - 1
             if options.url and not options.yes and (activity := read_activity(cursor)).busy:
                 raise already_swept() if is_swept(cursor) else _serves_others(url, others, activity)

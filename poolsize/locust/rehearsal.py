@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Self
@@ -18,7 +17,7 @@ from poolsize.locust.prepare import OWN_CONNECTIONS, RESERVE, Prepared
 from poolsize.runs.plan import PoolKind
 from poolsize.sweep.dry_run import DryRun, Occasion, StatementGroup
 from poolsize.target import schema as own
-from poolsize.target.connection import SESSION_SETTINGS, connect
+from poolsize.target.connection import SESSION_SETTINGS, asking
 from poolsize.target.existing_schema import use_schema
 from poolsize.target.held_locks import GET_LOCK
 
@@ -149,7 +148,7 @@ def rehearse(ready: Prepared, calls: WorkloadCalls, *, asks_activity: bool) -> D
     plan, server, schema = ready.run.plan, ready.run.setting.server, ready.run.setting.schema
     assert server is not None
     if schema is not None:
-        with closing(connect(ready.url)) as connection, connection.cursor() as cursor:
+        with asking(ready.url) as (_, cursor):
             use_schema(cursor, schema)
     tables, restored, transactions = (
         _noted(ready.url, call) for call in (calls.prepare, calls.before_step, calls.try_out)
@@ -230,7 +229,7 @@ def _made_table(statement: str) -> str | None:
 
 def _noted(url: URL, work: Callable[[Any], None]) -> tuple[str, ...]:
     """Return the statements that a function of a cursor would run, up to where it needs rows that are not there."""
-    with closing(connect(url)) as connection, connection.cursor() as real:
+    with asking(url) as (_, real):
         cursor = RehearsalCursor(real)
         try:
             work(cursor)

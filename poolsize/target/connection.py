@@ -3,7 +3,7 @@
 import re
 import ssl
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,9 @@ from sqlalchemy.exc import ArgumentError
 from poolsize.errors import BadInput, WorkFailed
 from poolsize.facts.server import host_and_port
 from poolsize.facts.ssl_mode import SslMode
+from poolsize.target.bounded import OWN, BoundedConnection, Bounds
 from poolsize.target.encryption import connect_arguments, with_encryption, with_known_keys
-from poolsize.target.shared_tls import SharedTlsConnection
+from poolsize.target.guarded import MALFORMED
 from poolsize.target.vanished_peer import notice_vanishing
 
 DRIVER = "mysql+pymysql"
@@ -26,8 +27,8 @@ SESSION_SETTINGS = "SET SESSION wait_timeout = 604800, lock_wait_timeout = 30"
 ACCESS_DENIED = {1044, 1045, 1698}
 TOO_MANY = {1040, 1203}
 MOST_PORT = 65_535
-HANDSHAKE_SECONDS = 20
-"""The longest time until a server that accepts a connection says something."""
+FACTS_SECONDS = 60
+"""The longest time that a command other than a sweep takes to read a server's facts."""
 ERROR_KINDS = {
     1040: "too_many_connections",
     1203: "too_many_connections",
@@ -37,11 +38,10 @@ ERROR_KINDS = {
     2003: "server_gone",
     2006: "server_gone",
     2013: "server_gone",
+    MALFORMED: "malformed_answer",
 }
 ANONYMOUS = "''@'"
 """The beginning of an anonymous account's name in an error. Its host may be the client's, not the account's."""
-UNKNOWN_OPTION = re.compile(r"unexpected keyword argument '(\w+)'")
-"""Python's error for a parameter of a URL that PyMySQL does not know."""
 CANNOT_CONNECT = {CR.CR_CONNECTION_ERROR} | {number for number, kind in ERROR_KINDS.items() if kind == "server_gone"}
 DENIED = (
     ER.DBACCESS_DENIED_ERROR,
@@ -71,8 +71,8 @@ class ServerGone(WorkFailed):
 def database_url(text: str) -> URL:
     """Return the URL of a MySQL or MariaDB server, for PyMySQL and without a schema.
 
-    Raises BadInput for a text that is no URL, for another database, and for keys of encryption that do not exist; the
-    error does not show the password.
+    Raises BadInput for a text that is no URL, for another database, and for keys behind the question mark that a URL
+    does not have; the error does not show the password.
     """
     url = _parsed(text)
     return with_known_keys(URL.create(DRIVER, url.username, url.password, url.host, url.port, None, url.query))
@@ -134,27 +134,32 @@ def given_host(url: URL) -> str | None:
     return host_and_port(url.host, url.port or 3306) if url.host and "unix_socket" not in url.query else None
 
 
-def connect(url: URL, schema: str | None = None) -> Any:
-    """Return a new PyMySQL connection that autocommits. schema: the current schema, or None.
+def connect(url: URL, schema: str | None = None, bounds: Bounds = OWN) -> Any:
+    """Return a new PyMySQL connection that autocommits.
 
+    schema: the current schema, or None. bounds: of each statement; beyond them it fails as on a server that is gone.
     Raises BadInput when the server refuses the account, or is not encrypted as the URL asks; its kind NoAnswer when no
     server can be reached.
     """
     bare, encryption = connect_arguments(url)
     _, arguments = bare.get_dialect()().create_connect_args(bare.set(database=schema))
     try:
-        connection = SharedTlsConnection(
-            **arguments, **encryption, autocommit=True, init_command=SESSION_SETTINGS, read_timeout=HANDSHAKE_SECONDS
+        connection = BoundedConnection(
+            bounds=bounds, **arguments, **encryption, autocommit=True, init_command=SESSION_SETTINGS
         )
     except pymysql.MySQLError as error:
         raise _refused(url, error) from None
     except (TypeError, ValueError, OSError) as error:
-        unknown = UNKNOWN_OPTION.search(str(error))
-        cause = f"has no option {unknown[1]}" if unknown else f"refuses an option of the URL ({error})"
-        raise BadInput(f"`url`: PyMySQL {cause}: correct it, or leave it out") from None
+        raise BadInput(f"`url`: PyMySQL refuses a part of the URL ({error}): correct it, or leave it out") from None
     notice_vanishing(connection)
-    connection._read_timeout = None  # statements may take longer, and PyMySQL has no public name for it
     return connection
+
+
+@contextmanager
+def asking(url: URL) -> Iterator[tuple[Any, Any]]:
+    """Yield a connection and its cursor, to ask the server for facts. Raises what connect and naming_failures raise."""
+    with closing(connect(url)) as connection, naming_failures(), connection.cursor() as cursor:
+        yield connection, cursor
 
 
 @contextmanager
@@ -204,7 +209,25 @@ def _refused(url: URL, error: pymysql.MySQLError) -> BadInput:
     """Return the error that names why the server refused the connection, and the way out, without the password."""
     account = f"{url.username or 'nobody'}@{host_and_port(url.host or 'localhost', url.port or 3306)}"
     number, text = (*error.args, "", "")[:2]
-    cause = getattr(error, "original_exception", None)
+    if unencrypted := _unencrypted(url, number, getattr(error, "original_exception", None)):
+        return unencrypted
+    if number in ACCESS_DENIED:
+        anonymous = (
+            "; or an anonymous account hides yours: DROP USER ''@'localhost'" if "@'localhost'" in str(text) else ""
+        )
+        return BadInput(f"`url`: the server refuses {account} ({text}): check the user and the password{anonymous}")
+    if number == MALFORMED:
+        place = account.partition("@")[2]
+        return BadInput(f"`url`: {place} answers, but not as MySQL or MariaDB do ({text}): check host and port")
+    if number in CANNOT_CONNECT:
+        message = f"`url`: no server answers at {account} ({text}): check host and port, and that it runs"
+        return NoAnswer(message, str(text))
+    message = f"`url`: connecting as {account} failed: {text or error}"
+    return NoAnswer(message, str(text)) if number in TOO_MANY else BadInput(message)
+
+
+def _unencrypted(url: URL, number: object, cause: Exception | None) -> BadInput | None:
+    """Return the error that names why the connection could not be encrypted, or None where that was not the reason."""
     if isinstance(cause, ssl.SSLCertVerificationError):
         return BadInput(
             f"`url`: the certificate of {url.host} can't be verified ({cause.verify_message}): `ssl_ca` names its "
@@ -217,13 +240,4 @@ def _refused(url: URL, error: pymysql.MySQLError) -> BadInput:
             f"`url`: {url.host} does not encrypt connections, so the data would be sent in clear: set up TLS there, or "
             "accept that with `ssl_mode` off, or ?ssl-mode=off in the URL"
         )
-    if number in ACCESS_DENIED:
-        anonymous = (
-            "; or an anonymous account hides yours: DROP USER ''@'localhost'" if "@'localhost'" in str(text) else ""
-        )
-        return BadInput(f"`url`: the server refuses {account} ({text}): check the user and the password{anonymous}")
-    if number in CANNOT_CONNECT:
-        message = f"`url`: no server answers at {account} ({text}): check host and port, and that it runs"
-        return NoAnswer(message, str(text))
-    message = f"`url`: connecting as {account} failed: {text or error}"
-    return NoAnswer(message, str(text)) if number in TOO_MANY else BadInput(message)
+    return None

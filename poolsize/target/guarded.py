@@ -1,0 +1,95 @@
+"""PyMySQL's connection, whose password no server gets in clear that has not proved who it is."""
+
+import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pymysql
+from pymysql.constants import CR
+
+from poolsize.target.shared_tls import SharedTlsConnection
+
+MALFORMED = CR.CR_MALFORMED_PACKET
+HANDSHAKE_SECONDS = 20
+"""The longest time from the first packet to the server until the connection can be used."""
+HANDSHAKE_BYTES = 2**20
+"""A server needs some hundred bytes for that."""
+CLEAR = (b"mysql_clear_password", b"dialog", b"mysql_old_password")
+"""Methods of authentication in which the password is sent as it is, or nearly so."""
+HASHED = (b"mysql_native_password", b"client_ed25519", b"caching_sha2_password", b"sha256_password")
+"""Methods in which the password is not sent, or only over TLS or a Unix socket, as PyMySQL ensures."""
+LONGEST_ERROR = 500
+"""Letters of a server's error that are kept; MySQL's and MariaDB's own errors are no longer."""
+
+
+class GuardedConnection(SharedTlsConnection):
+    """A PyMySQL connection that obeys a server less than PyMySQL's own.
+
+    The server's key (RSA) is never used, which would encrypt the password for whoever sent the key: MySQL's client
+    uses none either, unless told to. A method that sends the password as it is needs a Unix socket, or TLS with a
+    verified certificate; MySQL's client refuses such a method on TLS, too, unless told otherwise. A packet that does
+    not have the protocol's form is an OperationalError, as every other failure of the server.
+    """
+
+    def connect(self, sock: Any = None) -> None:
+        """Connect to the server, as PyMySQL does. Raises pymysql.MySQLError."""
+        self._secure = False  # PyMySQL keeps it from the connection before
+        with naming_malformed(self):
+            super().connect(sock)
+
+    @property
+    def server_public_key(self) -> None:
+        """No key."""
+        return
+
+    @server_public_key.setter
+    def server_public_key(self, key: bytes | None) -> None:
+        """Refuse a key, which PyMySQL sets just before it uses the key. Raises OperationalError."""
+        if key is not None:
+            raise _unsafe("encrypted with a key of its own, as anybody could send one: the connection must have TLS")
+
+    def _process_auth(self, plugin_name: bytes, auth_packet: Any, handler: Any = None) -> Any:
+        method = plugin_name[:64].decode("ascii", "replace")
+        if plugin_name in CLEAR and not self._proves_itself():
+            raise _unsafe(f"as it is ({method}): the connection must have TLS with a verified certificate")
+        if plugin_name not in (*CLEAR, *HASHED):
+            raise _unknown(f"PyMySQL lacks the method {method}")
+        try:
+            return super()._process_auth(plugin_name, auth_packet, handler)
+        except RuntimeError as error:  # a package is missing
+            raise _unknown(str(error)) from error
+
+    def _proves_itself(self) -> bool:
+        """Return whether the server is behind a Unix socket, or has shown a certificate that was verified."""
+        return bool(self._secure and (self.unix_socket or self.ctx.verify_mode == ssl.CERT_REQUIRED))
+
+
+def _unsafe(how: str) -> pymysql.err.OperationalError:
+    return pymysql.err.OperationalError(
+        CR.CR_AUTH_PLUGIN_ERR, f"the server wants the password {how} (`ssl_mode`, `ssl_ca`)"
+    )
+
+
+def _unknown(reason: str) -> pymysql.err.OperationalError:
+    return pymysql.err.OperationalError(
+        CR.CR_AUTH_PLUGIN_CANNOT_LOAD, f"the account's method of authentication can't be used: {reason}"
+    )
+
+
+@contextmanager
+def naming_malformed(connection: Any) -> Iterator[None]:
+    """Raise what PyMySQL raises for a packet without the protocol's form as OperationalError, and end the connection.
+
+    PyMySQL's own errors of that kind, which have no number, get the same number. A server's long error is cut.
+    """
+    try:
+        yield
+    except pymysql.MySQLError as error:
+        parts = [part[:LONGEST_ERROR] if isinstance(part, str) else part for part in error.args]
+        error.args = tuple(parts if parts and isinstance(parts[0], int) else [MALFORMED, *parts])
+        raise
+    except Exception as error:
+        connection._force_close()  # PyMySQL has no public name for it
+        reason = f"{type(error).__name__}: {error}"[:LONGEST_ERROR]
+        raise pymysql.err.OperationalError(MALFORMED, f"a packet has not the protocol's form ({reason})") from error

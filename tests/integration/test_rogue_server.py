@@ -1,0 +1,202 @@
+"""A server that lies costs one clear line: no password, no traceback, no memory, no endless wait."""
+
+import os
+import subprocess
+import sys
+import time
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Command
+from tests.rogue_server import PASSWORD, USER, Phase, Rogue, rogue_server
+
+pytestmark = pytest.mark.long
+POOLSIZE = str(Path(sys.executable).with_name("poolsize"))
+MOST_BYTES = 300 * 2**20
+NOT_MYSQL = "answers, but not as MySQL or MariaDB do"
+MALFORMED = "the server failed (malformed_answer)"
+LACKS = "does not show the variable max_connections"
+LIES = [
+    (Phase.GARBAGE, 2, NOT_MYSQL),
+    (Phase.SHORT_GREETING, 2, NOT_MYSQL),
+    (Phase.EMPTY_GREETING, 2, NOT_MYSQL),
+    (Phase.ENDLESS_GREETING, 2, NOT_MYSQL),
+    (Phase.REFUSAL, 2, "go away"),
+    (Phase.ENDLESS_AUTHENTICATION, 2, NOT_MYSQL),
+    (Phase.EMPTY_AUTHENTICATION, 2, NOT_MYSQL),
+    (Phase.CLEAR_PASSWORD, 2, "(mysql_clear_password): the connection must have TLS with a verified certificate"),
+    (Phase.CLEAR_PASSWORD_OVER_TLS, 2, "(mysql_clear_password): the connection must have TLS with a verified"),
+    (Phase.DIALOG, 2, "(dialog): the connection must have TLS with a verified certificate"),
+    (Phase.OLD_PASSWORD, 2, "(mysql_old_password)"),
+    (Phase.CACHED_KEY, 2, "a key of its own, as anybody could send one: the connection must have TLS"),
+    (Phase.SWITCHED_KEY, 2, "a key of its own, as anybody could send one: the connection must have TLS"),
+    (Phase.SHA256_KEY, 2, "a key of its own, as anybody could send one: the connection must have TLS"),
+    (Phase.ERROR, 1, "the server failed (mysql_1105_unknown_error)"),
+    (Phase.LONG_ERROR, 1, "the server failed (mysql_1105_unknown_error)"),
+    (Phase.SHORT_ERROR, 1, MALFORMED),
+    (Phase.EMPTY_ANSWER, 1, MALFORMED),
+    (Phase.LOAD_LOCAL, 1, MALFORMED),
+    (Phase.BAD_COLUMN, 1, MALFORMED),
+    (Phase.BAD_TEXT, 1, MALFORMED),
+    (Phase.BAD_NUMBER, 1, MALFORMED),
+    (Phase.TRUNCATED_ROW, 1, MALFORMED),
+    (Phase.NO_VARIABLES, 2, LACKS),
+    (Phase.ODD_VARIABLES, 2, LACKS),
+    (Phase.OTHER_COLUMNS, 2, LACKS),
+    (Phase.ENDLESS_ROWS, 1, "it sent more than 100,000 rows or packets at once"),
+    (Phase.ENDLESS_COLUMNS, 1, "it sent more than 100,000 rows or packets at once"),
+    (Phase.ENDLESS_RESULTS, 1, "it sent more than 100,000 rows or packets at once"),
+    (Phase.ENDLESS_PACKET, 1, "it sent more than 4,194,304 bytes at once"),
+]
+FREEZES = [
+    (Phase.SILENCE, 2, "no complete answer within 20 s"),
+    (Phase.TRICKLED_GREETING, 2, "no complete answer within 20 s"),
+    (Phase.TLS_SILENCE, 2, "no complete answer within 20 s"),
+    (Phase.TLS_TRICKLE, 2, "no complete answer within 20 s"),
+    (Phase.AUTHENTICATION_SILENCE, 2, "no complete answer within 20 s"),
+    (Phase.LOGIN_SILENCE, 2, "no complete answer within 20 s"),
+    (Phase.QUERY_SILENCE, 1, "no complete answer within 60 s"),
+    (Phase.HALF_RESULT, 1, "no complete answer within 60 s"),
+    (Phase.TRICKLED_RESULT, 1, "no complete answer within 60 s"),
+]
+FREEZE_SECONDS = 100
+"""The longest deadline, and time to start on a busy machine."""
+WORKER = f"""
+from gevent import monkey; monkey.patch_all()
+import sys
+import pymysql
+from poolsize.load.worker_connection import WorkerConnection
+try:
+    WorkerConnection(host="127.0.0.1", port=int(sys.argv[1]), user={USER!r}, password={PASSWORD!r})
+except pymysql.OperationalError as error:
+    print(error)
+"""
+IN_A_SWEEP = {
+    Phase.GARBAGE, Phase.CLEAR_PASSWORD, Phase.CLEAR_PASSWORD_OVER_TLS, Phase.CACHED_KEY, Phase.SHA256_KEY,
+    Phase.LOAD_LOCAL, Phase.ENDLESS_ROWS, Phase.ENDLESS_PACKET, Phase.NO_VARIABLES, Phase.ERROR,
+}  # fmt: skip
+
+
+def asked(tmp_path: Path, *words: str) -> tuple[int, str, int]:
+    """A command's exit code, its standard error, and the most memory of a process of it, in bytes."""
+    errors = tmp_path / "errors"
+    with errors.open("wb") as file:
+        process = subprocess.Popen([POOLSIZE, *words], stdout=subprocess.DEVNULL, stderr=file, cwd=tmp_path)
+        _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return process.returncode, errors.read_text(errors="replace"), 1024 * used.ru_maxrss
+
+
+def assert_one_line(errors: str, text: str) -> None:
+    assert text in errors
+    assert errors.startswith("poolsize: error: ")
+    assert errors.count("\n") == 1
+    assert len(errors) < 2000
+
+
+@pytest.mark.parametrize(("phase", "code", "text"), LIES)
+def test_a_lie_costs_one_line(tmp_path: Path, phase: Phase, code: int, text: str) -> None:
+    with rogue_server(phase) as port:
+        ended, errors, most_bytes = asked(tmp_path, "recommend", "--cores", "2", "--url", port.url())
+        assert_one_line(errors, text)
+        assert ended == code
+        assert most_bytes < MOST_BYTES
+        assert not port.has_password()
+        assert b"root:" not in port.received
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("phase", "code", "text"), [lie for lie in LIES if lie[0] in IN_A_SWEEP])
+def test_a_lie_ends_a_sweep_with_one_line(tmp_path: Path, phase: Phase, code: int, text: str) -> None:
+    """The process that measures meets the server, with gevent's sockets."""
+    with rogue_server(phase) as port:
+        ended, errors, most_bytes = asked(tmp_path, "sweep", "--workload", "insert", "--url", port.url())
+        assert_one_line(errors, text)
+        assert ended == code
+        assert most_bytes < MOST_BYTES
+        assert not port.has_password()
+
+
+@pytest.mark.parametrize("phase", [Phase.CLEAR_PASSWORD, Phase.CACHED_KEY, Phase.SHA256_KEY, Phase.DIALOG])
+@pytest.mark.parametrize(("host", "query"), [("127.1", "?ssl-mode=off"), ("127.0.0.1", "?ssl-mode=off")])
+def test_a_server_elsewhere_gets_no_password_in_clear(poolsize: Command, phase: Phase, host: str, query: str) -> None:
+    with rogue_server(phase) as port:
+        done = poolsize("fleet", "--size", "4", "--instances", "2", "--url", port.url(host, query))
+        assert_one_line(done.stderr, "the server wants the password")
+        assert done.returncode == 2
+        assert not port.has_password()
+
+
+@pytest.mark.parametrize(
+    ("phase", "text"),
+    [
+        (Phase.CLEAR_PASSWORD, "(mysql_clear_password)"),
+        (Phase.CLEAR_PASSWORD_OVER_TLS, "(mysql_clear_password)"),
+        (Phase.DIALOG, "(dialog)"),
+        (Phase.CACHED_KEY, "a key of its own"),
+        (Phase.SWITCHED_KEY, "a key of its own"),
+        (Phase.SHA256_KEY, "a key of its own"),
+        (Phase.EMPTY_GREETING, "a packet has not the protocol's form"),
+        (Phase.ENDLESS_GREETING, "more than 1,048,576 bytes came before the login"),
+        (Phase.SILENCE, "no connection within 20 s"),
+        (Phase.TLS_TRICKLE, "no connection within 20 s"),
+        (Phase.AUTHENTICATION_SILENCE, "no connection within 20 s"),
+    ],
+)
+def test_a_connection_of_the_load_is_as_wary(phase: Phase, text: str) -> None:
+    with rogue_server(phase) as port:
+        done = subprocess.run(
+            [sys.executable, "-c", WORKER, str(int(port))], capture_output=True, text=True, check=False, timeout=60
+        )
+        assert done.returncode == 0, done.stderr
+        assert text in done.stdout
+        assert not port.has_password()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        pytest.param(("recommend", "--cores", "2"), id="recommend"),
+        pytest.param(("config", "--for", "hikaricp", "--size", "4"), id="config"),
+        pytest.param(("fleet", "--size", "4", "--instances", "2"), id="fleet"),
+    ],
+)
+@pytest.mark.parametrize("phase", [Phase.FEW_VARIABLES, Phase.CLOSE_SILENCE, Phase.CLOSE_FLOOD])
+def test_variables_may_be_missing_and_the_close_unanswered(
+    poolsize: Command, phase: Phase, words: tuple[str, ...]
+) -> None:
+    with rogue_server(phase) as port:
+        done = poolsize(*words, "--url", port.url())
+        assert done.returncode == 0, done.stderr
+        assert not port.has_password()
+
+
+def test_a_sweep_names_what_it_can_t_do_without(poolsize: Command) -> None:
+    with rogue_server(Phase.FEW_VARIABLES) as port:
+        done = poolsize("sweep", "--workload", "insert", "--url", port.url())
+        assert_one_line(done.stderr, "the server does not count its statements")
+        assert done.returncode == 2
+
+
+@pytest.mark.slow
+@pytest.mark.experiment
+def test_a_server_that_freezes_is_given_up(tmp_path: Path) -> None:
+    """Also one that sends a byte now and then; all at the same time, because waiting needs no core."""
+    with ExitStack() as stack:
+        started: list[tuple[Rogue, subprocess.Popen[str]]] = []
+        for phase, _, _ in FREEZES:
+            port = stack.enter_context(rogue_server(phase))
+            command = [POOLSIZE, "recommend", "--cores", "2", "--url", port.url()]
+            process = stack.enter_context(
+                subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, cwd=tmp_path)
+            )
+            stack.callback(process.kill)
+            started.append((port, process))
+        deadline = time.monotonic() + FREEZE_SECONDS
+        for (phase, code, text), (port, process) in zip(FREEZES, started, strict=True):
+            _, errors = process.communicate(timeout=max(1, deadline - time.monotonic()))
+            assert_one_line(errors, text)
+            assert process.returncode == code, phase
+            assert not port.has_password()
