@@ -117,6 +117,8 @@ def _end_early(sweeps: list[LocustSweep], *, remove: bool) -> list[str]:
     """End the sweeps, remove their runs if wanted, and return what failed in the clean-up."""
     failed: list[str] = []
     for sweep in sweeps:
+        sweep.end_early()  # both at the same time
+    for sweep in sweeps:
         failed += sweep.stop()
         if remove and sweep.run_path:
             Path(sweep.run_path).unlink(missing_ok=True)

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -27,6 +28,8 @@ from poolsize.sweep.events import (
 from poolsize.sweep.options import OPTIONS, SweepOptions
 from poolsize.target.killed import killed_by, oom_kills
 
+END_SECONDS = 8
+"""The longest time that a sweep may take to end after a signal; then its processes are killed."""
 MOST_WORKERS = 1_000
 """A larger number of workers is a typing error."""
 
@@ -98,12 +101,18 @@ class LocustSweep:
             self._show(EndAsked())
         return self._has_begun
 
+    def end_early(self) -> None:
+        """Ask the sweep to end at once."""
+        self._child.process.terminate()
+
     def stop(self) -> tuple[str, ...]:
         """End the sweep early, wait until it has cleaned up, and return what failed in that."""
-        self._child.process.terminate()
-        events = [read_event(line) for line in self._child.lines]
-        self._child.process.wait()
-        return tuple(event.message for event in events if isinstance(event, SweepFailed))
+        self.end_early()
+        with self._child.killed_if_late() as late:
+            events = [read_event(line) for line in self._child.lines]
+            self._child.process.wait()
+        failed = tuple(event.message for event in events if isinstance(event, SweepFailed))
+        return (*failed, f"the clean-up took more than {END_SECONDS} s, and is incomplete") if late.is_set() else failed
 
     def with_hint(self, message: str) -> str:
         """Return the message, followed by the command that resumes the run, or by the fact that no run exists yet."""
@@ -233,6 +242,26 @@ class _Child:
     log: IO[bytes]
     oom_kills: int
 
+    @contextmanager
+    def killed_if_late(self) -> Iterator[threading.Event]:
+        """Kill the process and its workers where the context takes too long, and set the event then.
+
+        It may be frozen, or in code of the workload's that hears no signal.
+        """
+        late = threading.Event()
+
+        def kill() -> None:
+            late.set()
+            with suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGKILL)
+
+        timer = threading.Timer(END_SECONDS, kill)
+        timer.start()
+        try:
+            yield late
+        finally:
+            timer.cancel()
+
 
 def _own_environment() -> dict[str, str]:
     """Return this process's environment without the URL of a second server, which no single sweep may know."""
@@ -260,12 +289,14 @@ def _child(command: list[str], environment: dict[str, str], *, in_turn: bool) ->
         writing.close()
         turns_reading.close()
         signal.signal(signal.SIGTERM, _as_interrupt)
+        child = _Child(locust, reading, turns_writing, log, kills)
         try:
-            yield _Child(locust, reading, turns_writing, log, kills)
+            yield child
         finally:
             if locust.poll() is None:
                 locust.terminate()
-            locust.wait()
+                with child.killed_if_late():
+                    locust.wait()
 
 
 @contextmanager

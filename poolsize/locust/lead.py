@@ -26,6 +26,7 @@ from poolsize.locust.workers import forked_workers, kill_late_workers
 from poolsize.sweep.events import Event, StepDone, StrangersRefused, SweepFailed, TurnAwaited
 from poolsize.sweep.loop import sweep
 from poolsize.sweep.options import with_flags
+from poolsize.target.bounded import LAST_CALL, LAST_SECONDS
 from poolsize.units import count, milliseconds, per_second
 
 LOOK_SECONDS = 0.5
@@ -152,7 +153,8 @@ class Lead:
             sys.exit(Interrupted.exit_code)
 
     def _terminate(self) -> None:
-        """End before the users start; afterwards Locust has a handler of its own."""
+        """End before the users start; afterwards Locust has a handler of its own. A server gets little time for it."""
+        LAST_CALL.within(LAST_SECONDS)
         if not self._users_started.is_set():
             self._end_before_users()
             os._exit(WorkFailed.exit_code)

@@ -33,6 +33,7 @@ from poolsize.sweep.option import Option
 from poolsize.sweep.options import OPTIONS, WITH_PASSWORD, SweepOptions
 from poolsize.sweep.secret import VARIABLE
 from poolsize.sweep.workload import Workload, typed_workload
+from poolsize.target.bounded import LAST_CALL, LAST_SECONDS
 from poolsize.target.connection import naming_url
 
 logging.getLogger(FairQueuePool.__module__).setLevel(logging.WARNING)  # a pool ends with every step; no news
@@ -119,11 +120,13 @@ def _on_init(environment: Environment, **_: Any) -> None:
 
 
 def _stop_setting_up(progress: ProgressPipe, *_: object) -> NoReturn:
+    LAST_CALL.within(LAST_SECONDS)
     progress.stop_watching()
     sys.exit(1)
 
 
 def _interrupt_setting_up(progress: ProgressPipe, *_: object) -> NoReturn:
+    LAST_CALL.within(LAST_SECONDS)
     progress.stop_watching()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C must not end the clean-up
     sys.exit(Interrupted.exit_code)

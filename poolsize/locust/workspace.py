@@ -19,5 +19,7 @@ def workspace_of(
     """Return the schema of a prepared sweep; the arguments are those of ExistingSchema. Raises BadInput."""
     schema = prepared.run.setting.schema
     if schema is None:
-        return SweepSchema(prepared.url)
+        if prepared.private is not None:  # it takes its schemas with it, whether or not they can be cleared
+            return SweepSchema(prepared.url)
+        return SweepSchema(prepared.url, on_failure)
     return ExistingSchema(prepared.url, schema, restore, load_connections, on_failure)

@@ -14,6 +14,7 @@ from sqlalchemy import URL
 
 from poolsize.errors import BadInput, PoolsizeError, WorkFailed
 from poolsize.sweep.readers import OWN_SCHEMA
+from poolsize.target.bounded import WORKLOAD
 from poolsize.target.connection import connect, way_to_privilege
 from poolsize.target.held_locks import HeldLocks, get_lock
 
@@ -55,8 +56,10 @@ class SweepSchema:
     of others, or when another sweep is running; WorkFailed when the server fails.
     """
 
-    def __init__(self, url: URL) -> None:
+    def __init__(self, url: URL, on_failure: Callable[[str], None] = logger.warning) -> None:
+        """Connect to the server. on_failure: called with the reason when the schema stays on the server at the end."""
         self.url = url
+        self._on_failure = on_failure
         self._locks = HeldLocks(url)
         self._owner = OWNER + token_hex(8)
         self._creates = False
@@ -82,13 +85,16 @@ class SweepSchema:
             try:
                 self._locks.work(self._clear_own)
             except (PoolsizeError, pymysql.MySQLError) as failure:
-                logger.warning("the schema %s could not be cleared; the next sweep will: %s", OWN_SCHEMA, failure)
+                reason = failure.args[-1] if isinstance(failure, pymysql.MySQLError) else failure
+                self._on_failure(
+                    f"the schema {OWN_SCHEMA} stays on the server until the next sweep, which drops it: {reason}"
+                )
 
     def make_tables(self, prepare: Callable[[Any], None]) -> None:
         """Call a workload's function that makes its tables, and list these tables as poolsize's own."""
         with self._own() as cursor:
             before = _tables(cursor)
-        with closing(connect(self.url, OWN_SCHEMA)) as connection, _listing(connection, before) as cursor:
+        with closing(connect(self.url, OWN_SCHEMA, WORKLOAD)) as connection, _listing(connection, before) as cursor:
             prepare(cursor)
             cursor.list_tables()
 
@@ -99,7 +105,7 @@ class SweepSchema:
         """
         with self._own():
             pass
-        with closing(connect(self.url, OWN_SCHEMA)) as connection, connection.cursor() as cursor:
+        with closing(connect(self.url, OWN_SCHEMA, WORKLOAD)) as connection, connection.cursor() as cursor:
             task(cursor)
 
     def _make(self, cursor: Any) -> None:

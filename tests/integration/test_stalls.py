@@ -1,0 +1,194 @@
+"""SIGTERM ends a command within 10 s, and Ctrl-C twice within 5 s, wherever its server stalls."""
+
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+
+import psutil
+import pytest
+
+from poolsize.target.connection import connect, database_url
+from poolsize.target.private_server import PrivateServer, private_server
+from tests.rogue_server import PASSWORD, USER, Phase, rogue_server
+
+pytestmark = [pytest.mark.long, pytest.mark.server]
+POOLSIZE = str(Path(sys.executable).with_name("poolsize"))
+STALLS = [
+    Phase.SILENCE, Phase.TRICKLED_GREETING, Phase.TLS_SILENCE, Phase.AUTHENTICATION_SILENCE, Phase.LOGIN_SILENCE,
+    Phase.QUERY_SILENCE, Phase.HALF_RESULT, Phase.TRICKLED_RESULT,
+]  # fmt: skip
+COMMANDS = {"recommend": ("recommend", "--cores", "2"), "sweep": ("sweep", "--workload", "insert", "--yes")}
+START_SECONDS = 60
+"""The longest time until a command has reached its server, or its step, on a busy machine."""
+
+
+@contextmanager
+def running(folder: Path, *words: str) -> Iterator["subprocess.Popen[str]"]:
+    """A command of poolsize, which is killed at the end if it still runs."""
+    command = subprocess.Popen(
+        [POOLSIZE, *words], cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    )
+    with command:
+        try:
+            yield command
+        finally:
+            command.kill()
+
+
+def terminated(command: "subprocess.Popen[str]") -> tuple[int, str]:
+    """The exit code and the errors of a command that gets SIGTERM, and ends within 10 s."""
+    command.send_signal(signal.SIGTERM)
+    _, errors = command.communicate(timeout=10)
+    return command.returncode, errors
+
+
+def interrupted_twice(command: "subprocess.Popen[str]") -> tuple[int, str]:
+    """The same of Ctrl-C twice, and 5 s."""
+    command.send_signal(signal.SIGINT)
+    time.sleep(0.5)
+    command.send_signal(signal.SIGINT)
+    _, errors = command.communicate(timeout=5)
+    return command.returncode, errors
+
+
+End = Callable[["subprocess.Popen[str]"], tuple[int, str]]
+ENDS = pytest.mark.parametrize("end", [terminated, interrupted_twice])
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("phase", STALLS)
+@ENDS
+def test_a_signal_ends_a_command_whose_server_stalls(tmp_path: Path, command: str, phase: Phase, end: End) -> None:
+    with rogue_server(phase) as port, running(tmp_path, *COMMANDS[command], "--url", port.url()) as started:
+        assert port.reached.wait(START_SECONDS)
+        time.sleep(0.5)
+        code, errors = end(started)
+    assert code in {-signal.SIGTERM, 128 + signal.SIGTERM, -signal.SIGINT, 128 + signal.SIGINT}  # negative: by the signal itself
+    assert "Traceback" not in errors
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@ENDS
+def test_a_signal_ends_a_command_that_can_t_connect(tmp_path: Path, command: str, end: End) -> None:
+    """A port whose queue is full answers nothing."""
+    with ExitStack() as stack:
+        listening = stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=0))
+        for _ in range(3):
+            waiting = stack.enter_context(socket.socket())
+            waiting.setblocking(False)
+            with suppress(BlockingIOError):
+                waiting.connect(listening.getsockname())
+        url = f"mysql://{USER}:{PASSWORD}@127.0.0.1:{listening.getsockname()[1]}/"
+        started = stack.enter_context(running(tmp_path, *COMMANDS[command], "--url", url))
+        time.sleep(4)
+        assert started.poll() is None
+        _, errors = end(started)
+    assert "Traceback" not in errors
+
+
+@pytest.mark.parametrize("phase", [Phase.CLOSE_SILENCE, Phase.CLOSE_FLOOD])
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_waits_for_no_goodbye(tmp_path: Path, command: str, phase: Phase) -> None:
+    with rogue_server(phase) as port, running(tmp_path, *COMMANDS[command], "--url", port.url()) as started:
+        started.communicate(timeout=START_SECONDS)
+        assert started.returncode in {0, 1, 2}
+
+
+@contextmanager
+def frozen(process: psutil.Process) -> Iterator[None]:
+    """A process that stands still for a while; it may be killed meanwhile."""
+    process.suspend()
+    try:
+        yield
+    finally:
+        with suppress(psutil.NoSuchProcess):
+            process.resume()
+
+
+def private_server_of(command: "subprocess.Popen[str]") -> psutil.Process:
+    """The database server that a sweep started."""
+    programs = {"mariadbd", "mysqld"}
+    (server,) = [child for child in psutil.Process(command.pid).children(recursive=True) if child.name() in programs]
+    return server
+
+
+def wait_for_step(run: Path) -> None:
+    """Wait until the sweep has begun its first step, which is long."""
+    deadline = time.monotonic() + START_SECONDS
+    while not run.exists() and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert run.exists()
+    time.sleep(4)
+
+
+def step_words(processes: str) -> list[str]:
+    return [
+        "sweep", "--workload", "insert", "--pool-sizes", "2,4", "--step-time", "60s", "--warm-up", "1s", "--output",
+        "a.jsonl", *(["--processes", processes] if processes else []),
+    ]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def own() -> Iterator[PrivateServer]:
+    with private_server(None, {}, 60) as server:
+        yield server
+
+
+@pytest.mark.slow
+@pytest.mark.experiment
+@pytest.mark.parametrize("processes", ["", "2"])
+@ENDS
+def test_a_signal_ends_a_sweep_whose_own_server_is_frozen(
+    tmp_path: Path, own: PrivateServer, processes: str, end: End
+) -> None:
+    with running(tmp_path, *step_words(processes), "--url", own.url) as sweep:
+        wait_for_step(tmp_path / "a.jsonl")
+        processes_of_sweep = psutil.Process(sweep.pid).children(recursive=True)
+        with frozen(psutil.Process(own.pid)):
+            _, errors = end(sweep)
+    assert "the schema poolsize stays on the server until the next sweep, which drops it" in errors
+    assert "poolsize sweep --resume" in errors
+    assert_all_end(processes_of_sweep)
+    with connect(database_url(own.url)) as connection, connection.cursor() as cursor:
+        cursor.execute("DROP SCHEMA poolsize")  # a sweep would wait for signs of life
+
+
+@pytest.mark.slow
+@pytest.mark.experiment
+@pytest.mark.parametrize("processes", ["", "2"])
+@ENDS
+def test_a_signal_ends_a_sweep_whose_private_server_is_frozen(tmp_path: Path, processes: str, end: End) -> None:
+    with running(tmp_path, *step_words(processes)) as sweep:
+        wait_for_step(tmp_path / "a.jsonl")
+        processes_of_sweep = psutil.Process(sweep.pid).children(recursive=True)
+        with frozen(private_server_of(sweep)):
+            _, errors = end(sweep)
+    assert "stays on the server" not in errors  # its files are removed
+    assert "poolsize sweep --resume" in errors
+    assert_all_end(processes_of_sweep)
+
+
+@pytest.mark.slow
+@pytest.mark.experiment
+@pytest.mark.parametrize("who", ["master", "worker"])
+def test_a_signal_ends_a_sweep_of_which_a_process_is_frozen(tmp_path: Path, own: PrivateServer, who: str) -> None:
+    with running(tmp_path, *step_words("2"), "--url", own.url) as sweep:
+        wait_for_step(tmp_path / "a.jsonl")
+        (master,) = psutil.Process(sweep.pid).children()
+        processes_of_sweep = psutil.Process(sweep.pid).children(recursive=True)
+        with frozen(master if who == "master" else master.children()[0]):
+            terminated(sweep)
+    assert_all_end(processes_of_sweep)
+    with connect(database_url(own.url)) as connection, connection.cursor() as cursor:
+        cursor.execute("DROP SCHEMA IF EXISTS poolsize")
+
+
+def assert_all_end(processes: list[psutil.Process]) -> None:
+    """Every process ends within seconds."""
+    _, alive = psutil.wait_procs(processes, timeout=10)
+    assert [process for process in alive if process.status() != psutil.STATUS_ZOMBIE] == []
