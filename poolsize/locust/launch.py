@@ -28,8 +28,8 @@ from poolsize.sweep.events import (
 from poolsize.sweep.options import OPTIONS, SweepOptions
 from poolsize.target.killed import killed_by, oom_kills
 
-END_SECONDS = 8
-"""The longest time that a sweep may take to end after a signal; then its processes are killed."""
+END_SECONDS, INTERRUPTED_SECONDS = 8, 4
+"""The longest time that a sweep may take to end after SIGTERM, and after a second Ctrl-C; then it is killed."""
 MOST_WORKERS = 1_000
 """A larger number of workers is a typing error."""
 
@@ -105,14 +105,17 @@ class LocustSweep:
         """Ask the sweep to end at once."""
         self._child.process.terminate()
 
-    def stop(self) -> tuple[str, ...]:
-        """End the sweep early, wait until it has cleaned up, and return what failed in that."""
+    def stop(self, seconds: int = END_SECONDS) -> tuple[str, ...]:
+        """End the sweep early, wait until it has cleaned up, and return what failed in that.
+
+        seconds: the longest time to wait; then the sweep's processes are killed.
+        """
         self.end_early()
-        with self._child.killed_if_late() as late:
+        with self._child.killed_if_late(seconds) as late:
             events = [read_event(line) for line in self._child.lines]
             self._child.process.wait()
         failed = tuple(event.message for event in events if isinstance(event, SweepFailed))
-        return (*failed, f"the clean-up took more than {END_SECONDS} s, and is incomplete") if late.is_set() else failed
+        return (*failed, f"the clean-up took more than {seconds} s, and is incomplete") if late.is_set() else failed
 
     def with_hint(self, message: str) -> str:
         """Return the message, followed by the command that resumes the run, or by the fact that no run exists yet."""
@@ -155,7 +158,8 @@ def run_locust(locustfile: Path, options: SweepOptions, show: Callable[[Event], 
         try:
             sweep.follow()
         except KeyboardInterrupt as error:
-            raise Interrupted(sweep.with_hint(_stopped(sweep)), *error.args) from None
+            seconds = END_SECONDS if error.args else INTERRUPTED_SECONDS  # SIGTERM has its number, Ctrl-C none
+            raise Interrupted(sweep.with_hint(_stopped(sweep, seconds)), *error.args) from None
     return Path(sweep.run_path)
 
 
@@ -180,10 +184,10 @@ def first_interrupt(end_after_step: Callable[[], bool]) -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _stopped(sweep: LocustSweep) -> str:
-    """End a sweep at once, and return what happened. A further Ctrl-C does not wait for the clean-up."""
+def _stopped(sweep: LocustSweep, seconds: int) -> str:
+    """End a sweep within so many seconds, and return what happened. A further Ctrl-C does not wait for the clean-up."""
     try:
-        return "; ".join(["interrupted", *sweep.stop()])
+        return "; ".join(["interrupted", *sweep.stop(seconds)])
     except KeyboardInterrupt:
         return "interrupted in the clean-up, which may be incomplete"
 
@@ -243,8 +247,8 @@ class _Child:
     oom_kills: int
 
     @contextmanager
-    def killed_if_late(self) -> Iterator[threading.Event]:
-        """Kill the process and its workers where the context takes too long, and set the event then.
+    def killed_if_late(self, seconds: int) -> Iterator[threading.Event]:
+        """Kill the process and its workers where the context takes longer, and set the event then.
 
         It may be frozen, or in code of the workload's that hears no signal.
         """
@@ -255,7 +259,7 @@ class _Child:
             with suppress(ProcessLookupError):
                 os.killpg(self.process.pid, signal.SIGKILL)
 
-        timer = threading.Timer(END_SECONDS, kill)
+        timer = threading.Timer(seconds, kill)
         timer.start()
         try:
             yield late
@@ -295,7 +299,7 @@ def _child(command: list[str], environment: dict[str, str], *, in_turn: bool) ->
         finally:
             if locust.poll() is None:
                 locust.terminate()
-                with child.killed_if_late():
+                with child.killed_if_late(END_SECONDS):
                     locust.wait()
 
 

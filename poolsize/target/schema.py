@@ -87,7 +87,7 @@ class SweepSchema:
             except (PoolsizeError, pymysql.MySQLError) as failure:
                 reason = failure.args[-1] if isinstance(failure, pymysql.MySQLError) else failure
                 self._on_failure(
-                    f"the schema {OWN_SCHEMA} stays on the server until the next sweep, which drops it: {reason}"
+                    f"the schema {OWN_SCHEMA} stays on the server, and the next sweep will drop it: {reason}"
                 )
 
     def make_tables(self, prepare: Callable[[Any], None]) -> None:

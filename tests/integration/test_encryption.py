@@ -103,6 +103,28 @@ def test_clear_connections_elsewhere_need_a_word(
     assert "This connection is not encrypted" in done.stdout
 
 
+def test_a_password_that_the_server_must_see_needs_tls_or_a_socket(poolsize: Command, encrypted: Encrypted) -> None:
+    """MySQL's server must see it at an account's first login, until it caches the hash; so do MySQL's own clients."""
+    url = database_url(encrypted.server.url)
+    with connect(url) as connection, connection.cursor() as cursor:
+        if "MariaDB" in connection.get_server_info():
+            pytest.skip("MariaDB has no such method")
+        for account in ("first@'127.0.0.1'", "second@localhost"):
+            cursor.execute(f"CREATE USER {account} IDENTIFIED WITH caching_sha2_password BY 'not-a-secret'")
+    first = url.set(username="first", password="not-a-secret").render_as_string(hide_password=False)
+    refused = poolsize("recommend", "--cores", "2", "--url", first, "--ssl-mode", "off")
+    assert refused.returncode == 2
+    assert "the connection must have TLS (--ssl-mode, --ssl-ca)" in refused.stderr
+    assert refused.stderr.count("\n") == 1
+    for words in ([], ["--ssl-mode", "off"]):  # the second login finds the hash in the cache
+        done = poolsize("recommend", "--cores", "2", "--url", first, *words)
+        assert done.returncode == 0, done.stderr
+    socket = encrypted.server.directory / "socket"
+    by_socket = f"mysql://second:not-a-secret@localhost/?unix_socket={socket}"
+    done = poolsize("recommend", "--cores", "2", "--url", by_socket, "--ssl-mode", "off")
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.experiment
 def test_a_resumed_sweep_stays_as_encrypted_as_it_was(poolsize: Command, encrypted: Encrypted, tmp_path: Path) -> None:
     url = url_of(encrypted.server)

@@ -155,6 +155,16 @@ def test_a_connection_of_the_load_is_as_wary(phase: Phase, text: str) -> None:
         assert not port.has_password()
 
 
+def test_a_variable_that_is_missing_is_not_made_up(poolsize: Command) -> None:
+    with rogue_server(Phase.FEW_VARIABLES) as port:
+        done = poolsize("recommend", "--cores", "2", "--url", port.url())
+    facts = " ".join(done.stdout.partition("The server: ")[2].split())
+    assert "The server admits 151 connections (max_connections). It does not say how many are open." in facts
+    assert "The server shows no settings of InnoDB." in facts
+    assert "A commit waits" not in facts
+    assert "None" not in facts
+
+
 @pytest.mark.parametrize(
     "words",
     [

@@ -167,7 +167,7 @@ def test_an_ipv6_address_is_printed_in_brackets(monkeypatch: pytest.MonkeyPatch)
     def refuse(**_: object) -> None:
         raise pymysql.OperationalError(2003, "refused")
 
-    monkeypatch.setattr(connection, "SharedTlsConnection", refuse)
+    monkeypatch.setattr(connection, "BoundedConnection", refuse)
     with pytest.raises(BadInput, match=r"me@\[2001:db8::7\]:3307 \(refused\)"):
         connect(database_url("mysql://me:secret@[2001:db8::7]:3307/"))
     rows = (("hostname", "fe80::1"), ("port", "3306"), ("version", "8.0"), ("max_connections", "9"))

@@ -62,24 +62,23 @@ def _title(inspection: Inspection) -> str:
 
 def _facts(inspection: Inspection) -> Iterator[str]:
     server = inspection.server
-    when = f" ({inspection.max_used_at})" if inspection.max_used_at else ""
-    opened = UNKNOWN if inspection.open_connections is None else count(inspection.open_connections, "connection")
-    yield (
-        f"{opened} of {server.max_connections:,} (max_connections) "
-        f"{'is' if inspection.open_connections == 1 else 'are'} open. The highest number since the server's start"
-        f"{_ago(inspection.uptime_seconds)} is {_number(inspection.max_used_connections)}{when}."
-    )
-    refused = "" if inspection.refused is None else f"{inspection.refused:,} attempts to connect were refused, "
-    ended = UNKNOWN if inspection.aborted_clients is None else count(inspection.aborted_clients, "connection")
-    yield f"{refused}{_number(inspection.aborted_connects)} failed, and {ended} ended without a goodbye."
-    yield (
-        f"The server ends connections that are idle for {_number(inspection.wait_timeout_seconds)} s (wait_timeout; "
-        f"interactive_timeout {_number(inspection.interactive_timeout_seconds)} s)."
-    )
+    yield " ".join(_connections(inspection))
+    if inspection.aborted_connects is not None and inspection.aborted_clients is not None:
+        refused = "" if inspection.refused is None else f"{inspection.refused:,} attempts to connect were refused, "
+        ended = count(inspection.aborted_clients, "connection")
+        yield f"{refused}{inspection.aborted_connects:,} failed, and {ended} ended without a goodbye."
+    if inspection.wait_timeout_seconds is not None and inspection.interactive_timeout_seconds is not None:
+        yield (
+            f"The server ends connections that are idle for {inspection.wait_timeout_seconds:,} s (wait_timeout; "
+            f"interactive_timeout {inspection.interactive_timeout_seconds:,} s)."
+        )
     pool = "".join(f", {name} {value}" for name, value in sorted(inspection.thread_pool.items()))
     yield f"Threads: {server.thread_handling}{pool}."
-    yield _cache(inspection)
-    yield _durability(inspection)
+    if server.buffer_pool_bytes:
+        yield _cache(inspection)
+        yield _durability(inspection)
+    else:
+        yield "The server shows no settings of InnoDB."
     encrypted = f"encrypted ({inspection.cipher})" if inspection.cipher else "not encrypted"
     yield f"A round trip takes {milliseconds(inspection.round_trip_ms)}. This connection is {encrypted}."
     if inspection.platform:
@@ -87,12 +86,18 @@ def _facts(inspection: Inspection) -> Iterator[str]:
     yield from (MISSING[missing] for missing in inspection.missing)
 
 
-def _number(value: int | None) -> str:
-    return UNKNOWN if value is None else f"{value:,}"
-
-
-def _ago(seconds: int | None) -> str:
-    return "" if seconds is None else f" {minutes(seconds)} ago"
+def _connections(inspection: Inspection) -> Iterator[str]:
+    """Yield a sentence for the open connections, and one for the highest number where the server says it."""
+    most, opened = inspection.server.max_connections, inspection.open_connections
+    if opened is None:
+        yield f"The server admits {count(most, 'connection')} (max_connections). It does not say how many are open."
+    else:
+        are = "is" if opened == 1 else "are"
+        yield f"{count(opened, 'connection')} of {most:,} (max_connections) {are} open."
+    if inspection.max_used_connections is not None:
+        ago = "" if inspection.uptime_seconds is None else f" {minutes(inspection.uptime_seconds)} ago"
+        when = f" ({inspection.max_used_at})" if inspection.max_used_at else ""
+        yield f"The highest number since the server's start{ago} is {inspection.max_used_connections:,}{when}."
 
 
 def _cache(inspection: Inspection) -> str:
