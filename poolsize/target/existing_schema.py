@@ -73,7 +73,8 @@ class ExistingSchema:
                 self._end_load()
                 self._call(self._restore)
             except Exception as failure:  # the restoring function is the user's, and may raise anything
-                self._on_failure(f"the tables of the schema {self.name} could not be restored at the end: {failure}")
+                reason = failure.args[-1] if isinstance(failure, pymysql.MySQLError) else failure
+                self._on_failure(f"the tables of the schema {self.name} could not be restored at the end: {reason}")
 
     def make_tables(self, prepare: Callable[[Any], None]) -> None:
         """Call the workload's function that makes its tables. The tables remain after the sweep."""

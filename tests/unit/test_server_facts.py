@@ -1,0 +1,98 @@
+"""Facts of servers that lack variables, or have something else than a number there."""
+
+from collections.abc import Sequence
+from math import isnan
+from typing import Any
+
+import pytest
+
+from poolsize.errors import BadInput, WorkFailed
+from poolsize.facts.activity import read_activity
+from poolsize.facts.server import (
+    account_connections,
+    connection_bytes,
+    connection_ids,
+    open_connections,
+    read_cipher,
+    read_server,
+)
+from poolsize.facts.status import read_status
+from poolsize.target.ended_connections import ServerProcess
+
+Rows = Sequence[tuple[Any, ...]]
+
+
+class Answers:
+    """A cursor to which the server gives the same rows for every statement."""
+
+    def __init__(self, *rows: tuple[Any, ...]) -> None:
+        self._rows = rows
+
+    def execute(self, query: str, args: Any = None) -> None:
+        """Run nothing."""
+
+    def fetchall(self) -> Rows:
+        """Return the rows."""
+        return self._rows
+
+
+ODD = (
+    ("Threads_running", "nan"), ("Questions", "inf"), ("Connections", "-1"), ("Innodb_data_fsyncs", "1e400"),
+    ("Innodb_row_lock_time", "many"), ("Innodb_row_lock_waits", None), ("Threadpool_threads", "9" * 5000),
+    ("Threads_connected", "-7"), ("thread_stack", b"262144"), ("net_buffer_length", ""), ("", "5"), (None, "5"),
+    ("Ssl_cipher",), (), ("a", "b", "c"), (5, 5),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("rows", [(), ODD])
+def test_a_counter_that_is_no_number_is_absent(rows: Rows) -> None:
+    cursor = Answers(*rows)
+    assert read_status(cursor) == {}
+    assert open_connections(cursor) == 1
+    assert connection_bytes(cursor) is None
+    assert read_cipher(cursor) is None
+    assert connection_ids(cursor) <= {5}
+    assert account_connections(cursor, "5") == set()
+
+
+def test_numbers_are_read_as_they_are() -> None:
+    cursor = Answers(("Questions", "12"), ("Threads_running", b"3"), ("unknown", "4"))
+    assert read_status(cursor) == {"Questions": 12.0, "Threads_running": 3.0}
+
+
+@pytest.mark.parametrize(
+    ("rows", "missing"),
+    [
+        ((), "max_connections"),
+        ((("version", "8.0"),), "max_connections"),
+        ((("version", "8.0"), ("max_connections", "many")), "max_connections"),
+        ((("max_connections", "151"),), "version"),
+    ],
+)
+def test_what_every_server_has_is_named(rows: Rows, missing: str) -> None:
+    with pytest.raises(BadInput, match=f"does not show the variable {missing}"):
+        read_server(Answers(*rows))
+
+
+def test_a_long_value_is_cut() -> None:
+    """A run whose line is too long could not be read again."""
+    server = read_server(Answers(("version", "8" * 10_000_000), ("max_connections", "151")))
+    assert len(server.version) == 256
+
+
+def test_a_server_that_counts_no_statements_may_serve_others() -> None:
+    with pytest.raises(BadInput, match="add `yes`"):
+        read_activity(Answers())
+
+
+@pytest.mark.parametrize("rows", [(), (("a",),), (("a", 1, None),), (("a", 1, 2), ("a", 1, 2))])
+def test_an_answer_of_another_form_is_named(rows: Rows) -> None:
+    with pytest.raises(WorkFailed, match="in another form"):
+        ServerProcess.of(Answers(*rows))
+
+
+def test_a_server_whose_start_is_not_known_is_never_the_same() -> None:
+    """Its connections are others', if it restarted; none of them is killed."""
+    process = ServerProcess.of(Answers(("db", 3306, 1_000.0)))
+    assert isnan(process.started)
+    assert not process.is_same(process)
