@@ -69,6 +69,7 @@ class Phase(StrEnum):
     ODD_VARIABLES = auto()
     OTHER_COLUMNS = auto()
     ENDLESS_ROWS = auto()
+    ENDLESS_DECIMALS = auto()
     ENDLESS_COLUMNS = auto()
     ENDLESS_PACKET = auto()
     ENDLESS_RESULTS = auto()
@@ -332,6 +333,12 @@ def _rows_of_ones(talk: Talk, _: str) -> None:
     endless(talk, text(b"a") * 2)
 
 
+def _decimals(talk: Talk, _: str) -> None:
+    """Of all types, the one whose values need most memory for their bytes."""
+    talk.send(b"\xfc" + struct.pack("<H", 1000), *[column("a", 246)] * 1000, EOF)
+    endless(talk, text(b"1") * 1000)
+
+
 def _columns(talk: Talk, _: str) -> None:
     talk.send(b"\xfe" + struct.pack("<Q", 2**63))
     endless(talk, column("a"))
@@ -354,7 +361,7 @@ def _trickled(talk: Talk, _: str) -> None:
 LIES_IN_ANSWERS: dict[Phase, Callable[[Talk, str], None]] = {
     Phase.QUERY_SILENCE: _silence,
     Phase.ERROR: lambda talk, _: talk.send(error(b"\x1b[2J\x1b]0;owned\x07 no\r\nno")),
-    Phase.LONG_ERROR: lambda talk, _: talk.send(error(b"x" * 5_000_000)),
+    Phase.LONG_ERROR: lambda talk, _: talk.send(error(b"x" * 1_000_000)),
     Phase.SHORT_ERROR: lambda talk, _: talk.send(b"\xff"),
     Phase.EMPTY_ANSWER: lambda talk, _: talk.send(b""),
     Phase.LOAD_LOCAL: lambda talk, _: talk.send(b"\xfb/etc/passwd"),
@@ -369,6 +376,7 @@ LIES_IN_ANSWERS: dict[Phase, Callable[[Talk, str], None]] = {
     ),
     Phase.OTHER_COLUMNS: lambda talk, _: talk.table([("a", "b", "c"), (None, None, None)], ("a", "b", "c")),
     Phase.ENDLESS_ROWS: _rows_of_ones,
+    Phase.ENDLESS_DECIMALS: _decimals,
     Phase.ENDLESS_COLUMNS: _columns,
     Phase.ENDLESS_PACKET: lambda talk, _: endless(talk, bytes(MOST)),
     Phase.ENDLESS_RESULTS: lambda talk, _: endless(talk, MORE_RESULTS),

@@ -13,6 +13,7 @@ from poolsize.target.guarded import HANDSHAKE_BYTES, HANDSHAKE_SECONDS, GuardedC
 from poolsize.target.vanished_peer import notice_vanishing
 
 READABLE = 1
+CLOSING_SECONDS = 1
 
 
 class WorkerConnection(GuardedConnection):
@@ -50,6 +51,11 @@ class WorkerConnection(GuardedConnection):
         finally:
             del self._read_bytes
         notice_vanishing(self)
+
+    def close(self) -> None:
+        """Say goodbye, for which a frozen server may have no room, and close the socket."""
+        with gevent.Timeout(CLOSING_SECONDS, exception=False):  # type: ignore[arg-type]  # "be silent", in its manual
+            super().close()
 
     def _write_bytes(self, data: bytes) -> None:
         try:

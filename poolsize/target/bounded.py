@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from math import inf
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any, NoReturn, TypeVar
 
 import pymysql
@@ -15,8 +15,8 @@ from pymysql.constants import CR
 
 from poolsize.target.guarded import HANDSHAKE_BYTES, HANDSHAKE_SECONDS, MALFORMED, GuardedConnection, naming_malformed
 
-LOOK_SECONDS = 0.25
-"""How soon a wait that is under way notices that all waits have to end."""
+LOOK_SECONDS, LOOK_PACKETS = 0.25, 1000
+"""How soon an exchange that is under way notices that all exchanges have to end."""
 
 Result = TypeVar("Result")
 
@@ -33,9 +33,9 @@ class Bounds:
     packets: int
 
 
-OWN = Bounds(60, 4 * 2**20, 100_000)
+OWN = Bounds(60, 2 * 2**20, 100_000)
 """Of poolsize's own statements. A server that is saturated, or whose thread pool is full, answers late. The largest
-answer lists the connections, each in some hundred bytes."""
+answer lists the connections, each in some hundred bytes; a column of one byte becomes an object of a hundred."""
 WORKLOAD = Bounds(24 * 3600, 64 * 2**20, 1_000_000)
 """Of the statements with which a workload makes and restores its tables: one statement may load a large table."""
 HANDSHAKE = Bounds(HANDSHAKE_SECONDS, HANDSHAKE_BYTES, 1000)
@@ -127,6 +127,8 @@ class BoundedConnection(GuardedConnection):
     def _execute_command(self, command: int, sql: str | bytes) -> None:
         if self._ended is not None:
             raise self._ended
+        if self._sock is None:
+            self._end(CR.CR_SERVER_GONE_ERROR, "the connection was closed before")
         if not self._is_connecting:  # whose own statements belong to a single exchange
             self._begin(self._of_statement)
         with naming_malformed(self):  # what the statement before left is read first
@@ -145,6 +147,9 @@ class BoundedConnection(GuardedConnection):
         self._packets_left -= 1
         if self._packets_left < 0:
             self._end(MALFORMED, f"it sent more than {self._bounds.packets:,} rows or packets at once")
+        if self._packets_left % LOOK_PACKETS == 0:  # as long as data is there, nothing waits
+            self._seconds_left()
+            sleep(0)  # lets other greenlets run
         return super()._read_packet(*packet_type)
 
     def _read_bytes(self, num_bytes: int) -> bytes:
@@ -160,9 +165,9 @@ class BoundedConnection(GuardedConnection):
         return bytes(data)
 
     def _write_bytes(self, data: bytes) -> None:
-        sent = 0
-        while sent < len(data):
-            sent += self._moved(partial(self._sock.send, data[sent:]), select.POLLOUT)
+        unsent = memoryview(data)
+        while unsent:
+            unsent = unsent[self._moved(partial(self._sock.send, unsent), select.POLLOUT) :]
 
     def _moved(self, move: Callable[[], Result], event: int) -> Result:
         """Return the result of a function that moves bytes; an exception in it closes the connection."""

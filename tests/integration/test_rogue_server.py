@@ -46,9 +46,10 @@ LIES = [
     (Phase.ODD_VARIABLES, 2, LACKS),
     (Phase.OTHER_COLUMNS, 2, LACKS),
     (Phase.ENDLESS_ROWS, 1, "it sent more than 100,000 rows or packets at once"),
-    (Phase.ENDLESS_COLUMNS, 1, "it sent more than 100,000 rows or packets at once"),
+    (Phase.ENDLESS_DECIMALS, 1, "it sent more than 2,097,152 bytes at once"),
+    (Phase.ENDLESS_COLUMNS, 1, "it sent more than 2,097,152 bytes at once"),
     (Phase.ENDLESS_RESULTS, 1, "it sent more than 100,000 rows or packets at once"),
-    (Phase.ENDLESS_PACKET, 1, "it sent more than 4,194,304 bytes at once"),
+    (Phase.ENDLESS_PACKET, 1, "it sent more than 2,097,152 bytes at once"),
 ]
 FREEZES = [
     (Phase.SILENCE, 2, "no complete answer within 20 s"),
@@ -75,7 +76,7 @@ except pymysql.OperationalError as error:
 """
 IN_A_SWEEP = {
     Phase.GARBAGE, Phase.CLEAR_PASSWORD, Phase.CLEAR_PASSWORD_OVER_TLS, Phase.CACHED_KEY, Phase.SHA256_KEY,
-    Phase.LOAD_LOCAL, Phase.ENDLESS_ROWS, Phase.ENDLESS_PACKET, Phase.NO_VARIABLES, Phase.ERROR,
+    Phase.LOAD_LOCAL, Phase.ENDLESS_ROWS, Phase.ENDLESS_DECIMALS, Phase.ENDLESS_PACKET, Phase.NO_VARIABLES, Phase.ERROR,
 }  # fmt: skip
 
 

@@ -77,6 +77,23 @@ try:
 except pymysql.OperationalError as error:
     assert "timed out" in str(error)
 """,
+    "a close without room for a goodbye": """
+import socket, time
+here, there = socket.socketpair()
+connection = WorkerConnection(**arguments)
+connection._sock, own_socket = here, connection._sock
+here.setblocking(False)
+try:
+    while here.send(bytes(65536)):
+        pass
+except BlockingIOError:
+    here.setblocking(True)
+started = time.monotonic()
+connection.close()
+assert time.monotonic() - started < 10
+assert connection._sock is None
+own_socket.close()
+""",
     "a killed user": """
 connection = WorkerConnection(**arguments)
 user = gevent.spawn(answer, connection, "SELECT SLEEP(0.5)")
