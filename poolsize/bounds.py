@@ -53,6 +53,11 @@ def require_sane_numbers(value: Any, field: str = "") -> None:
         raise OutOfBounds(f"{field[:LONGEST_NAME_SHOWN]} is {shown(value)}: no measured number is that large")
 
 
+def is_counter(value: float) -> bool:
+    """Return whether a run may hold this value of a counter: finite, not negative, and not absurdly large."""
+    return 0 <= value <= LARGEST_NUMBER
+
+
 def shown(value: Any) -> str:
     """Return a value as an error shows it: short, and without control characters."""
     text = ascii(value)

@@ -10,7 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 from poolsize.errors import BadInput, did_you_mean
 
 R = TypeVar("R")
-SECRET = {"environment", "database"}
+SECRET = {"environment", "database", "host", "ready", "metrics", "start", "resize", "settled", "restore"}
 """Keys whose values may hold a password, so that no error shows them."""
 
 

@@ -71,6 +71,8 @@ def _check(file: Path, pool_size: int) -> None:
             click.echo(f"application {how} with pool size {pool_size}{ready} after {seconds:.1f} s")
             for line in _evidence(service.counters(), described):
                 click.echo(line)
+            for note in service.notes:
+                click.echo(f"poolsize: {note}", err=True)
         except PoolsizeError as error:
             raise type(error)(_naming_kept(str(error), log, file)) from None
         finally:

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from contextlib import suppress
 
-from poolsize.facts.server import LARGEST_NUMBER, Cursor, read_pairs
+from poolsize.bounds import is_counter
+from poolsize.facts.server import Cursor, read_pairs
 
 GAUGES = frozenset(
     {
@@ -77,11 +78,14 @@ others come from the operating system, where the server runs on this machine.
 
 
 def read_status(cursor: Cursor) -> dict[str, float]:
-    """Return counter -> its value now, for every counter that the server has; the account needs no privilege."""
+    """Return counter -> its value now, for every counter that the server has; the account needs no privilege.
+
+    A value that is no number, or that no counter can have, is left out.
+    """
     counters = {}
     for name, text in read_pairs(cursor, "status").items():
         with suppress(ValueError):
-            if name in COUNTERS and 0 <= (value := float(text)) <= LARGEST_NUMBER:
+            if name in COUNTERS and is_counter(value := float(text)):
                 counters[name] = value
     return counters
 
@@ -89,7 +93,8 @@ def read_status(cursor: Cursor) -> dict[str, float]:
 def increases_per_second(before: Mapping[str, float], after: Mapping[str, float], seconds: float) -> dict[str, float]:
     """Return counter -> its increase per second between two readings; gauge -> its later value.
 
-    seconds: time between the readings. A counter that went backwards (the server restarted) is left out.
+    seconds: time between the readings. A counter that went backwards (the server restarted) is left out, and so is a
+    value that no run can hold.
     """
     rates = {}
     for name, value in after.items():
@@ -97,4 +102,4 @@ def increases_per_second(before: Mapping[str, float], after: Mapping[str, float]
             rates[name] = value
         elif name in before and value >= before[name]:
             rates[name] = (value - before[name]) / seconds
-    return rates
+    return {name: rate for name, rate in rates.items() if is_counter(rate)}

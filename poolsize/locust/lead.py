@@ -23,7 +23,7 @@ from poolsize.locust.stats import wait_for_csv
 from poolsize.locust.turn_pipe import TurnPipe
 from poolsize.locust.wire import wire
 from poolsize.locust.workers import forked_workers, kill_late_workers
-from poolsize.sweep.events import Event, StepDone, StrangersRefused, SweepFailed, TurnAwaited
+from poolsize.sweep.events import Event, Noted, StepDone, StrangersRefused, SweepFailed, TurnAwaited
 from poolsize.sweep.loop import sweep
 from poolsize.sweep.options import with_flags
 from poolsize.target.bounded import LAST_CALL, LAST_SECONDS
@@ -199,6 +199,8 @@ class Lead:
 
     def _on_event(self, event: Event) -> None:
         self._progress.send(event)
+        if isinstance(event, Noted):
+            logger.warning("%s", with_flags(event.note))
         if isinstance(event, StepDone):  # for users who start the sweep by Locust
             load, rate = count(event.pool_size, "connection"), per_second(event.throughput)
             failed = f", failed: {', '.join(event.failed_checks)}" if event.failed_checks else ""

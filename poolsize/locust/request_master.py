@@ -42,7 +42,11 @@ class RequestGenerator:
         self._service = service
         self._sampler = sampler
         self._count_connections = count_connections
-        self.notes = sampler.notes
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Sentences that name figures it can't record, and why; a metrics page may add one in a step."""
+        return (*self._sampler.notes, *self._service.notes)
 
     def calibrate(self) -> Calibration | None:
         """Return None: what a request costs the load generator, the user's Locust file decides."""

@@ -84,11 +84,16 @@ def naming_line(path: Path, line: RunLine) -> Iterator[None]:
     try:
         yield
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"]) or error.title
-        raise damaged(path, line, f"{where} is {shown(first['input'])}: {first['msg']}") from None
+        raise damaged(path, line, refused_field(error)) from None
     except (BadInput, OutOfBounds) as error:  # of a plan; of a step's series
         raise damaged(path, line, str(error)) from None
+
+
+def refused_field(error: ValidationError) -> str:
+    """Return the first field that a record may not hold, with its value and the reason."""
+    first = error.errors()[0]
+    where = ".".join(str(part) for part in first["loc"]) or error.title
+    return f"{where} is {shown(first['input'])}: {first['msg']}"
 
 
 def damaged(path: Path, line: RunLine, why: str) -> BadInput:

@@ -5,16 +5,16 @@ from array import array
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
-from poolsize.bounds import OutOfBounds, shown
+from poolsize.bounds import OutOfBounds, require_sane_numbers, shown
 from poolsize.errors import BadInput, WorkFailed
 from poolsize.runs.line_file import LineFile
 from poolsize.runs.plan import SearchEnd
 from poolsize.runs.run import QUANTILES, Calibration, Run, Setting, Step
-from poolsize.runs.run_lines import RunLine, json_of, naming_line, record_of, run_lines
+from poolsize.runs.run_lines import RunLine, json_of, naming_line, record_of, refused_field, run_lines
 from poolsize.runs.speed import with_speed_checks
 from poolsize.runs.stored_steps import MOST_BYTES_IN_MEMORY, MOST_IN_MEMORY, StoredSteps
 from poolsize.runs.upgrade import upgrade_header, upgrade_record
@@ -38,6 +38,7 @@ FORMAT = 8
 
 BEGINS_STEP = b'{"step":'
 
+R = TypeVar("R")
 _SETTING = TypeAdapter(Setting)
 _STEP = TypeAdapter(Step)
 _CALIBRATION = TypeAdapter(Calibration)
@@ -49,20 +50,32 @@ class RunWriter(LineFile):
 
     def __init__(self, path: Path, setting: Setting, *, resume: bool = False) -> None:
         """Make the file and write its header, or open the file of an interrupted run (`resume`). Raises as LineFile."""
-        header = {"format": FORMAT, "setting": _SETTING.dump_python(setting, mode="json")}
-        super().__init__(path, None if resume else header)
+        super().__init__(path, None if resume else {"format": FORMAT, **_readable("setting", _SETTING, setting)})
 
     def append(self, step: Step) -> None:
-        """Append a step, and wait until it is on the disk."""
-        self.append_record({"step": _STEP.dump_python(step, mode="json")})
+        """Append a step, and wait until it is on the disk. Raises WorkFailed for a step that no run holds."""
+        self.append_record(_readable("step", _STEP, step))
 
     def append_calibration(self, calibration: Calibration) -> None:
         """Append the cost of a worker; of several calibrations in a file, the last counts."""
-        self.append_record({"calibration": _CALIBRATION.dump_python(calibration, mode="json")})
+        self.append_record(_readable("calibration", _CALIBRATION, calibration))
 
     def append_end(self, reason: SearchEnd) -> None:
         """Append the reason why a search ended."""
         self.append_record({"ended": reason})
+
+
+def _readable(name: str, kind: TypeAdapter[R], content: R) -> dict[str, Any]:
+    """Return the record of a content. Raises WorkFailed for a content that makes its file unreadable."""
+    record = {name: kind.dump_python(content, mode="json")}
+    try:
+        require_sane_numbers(record)
+        kind.validate_python(record[name])
+    except ValidationError as error:
+        raise WorkFailed(f"the {name} can't be stored: {refused_field(error)}") from None
+    except (OutOfBounds, BadInput) as error:
+        raise WorkFailed(f"the {name} can't be stored: {error}") from None
+    return record
 
 
 def load_run(path: str | os.PathLike[str], *, torn_end: bool = False) -> Run:

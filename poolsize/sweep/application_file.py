@@ -6,10 +6,10 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import urlsplit, urlunsplit
 
 from poolsize.errors import BadInput
 from poolsize.runs.measured_application import MeasuredApplication
+from poolsize.sweep.page_address import PageAddress, page_address
 from poolsize.toml_file import read_toml, record
 
 PLACEHOLDER = "{pool_size}"
@@ -62,9 +62,10 @@ class ApplicationFile:
         if self.start is not None and self.ready is None:
             raise BadInput('an application with `start` needs ready = "http://...", a page that answers when it is up')
         for name in ("host", "ready", "metrics"):
-            url = getattr(self, name)
-            if url is not None and (urlsplit(url).scheme not in {"http", "https"} or not urlsplit(url).hostname):
-                raise BadInput(f"{name} {url}: write a URL such as http://127.0.0.1:8080")
+            try:
+                _page(getattr(self, name))
+            except ValueError as error:
+                raise BadInput(f"{name}: {error}") from None
         for name in ("instances", "processes", "ready_seconds"):
             if not getattr(self, name) > 0:
                 raise BadInput(f"{name} {getattr(self, name)}: give more than 0")
@@ -101,19 +102,27 @@ class Application:
 
     @property
     def measured(self) -> MeasuredApplication:
-        """What a run stores of the application: of its host, no account and no password."""
+        """What a run stores of the application: of its host, no user, no password and no query."""
         file = self.file
-        parts = urlsplit(file.host)
-        host = urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
         return MeasuredApplication(
             file=str(self.typed),
             sha256=self.sha256,
-            host=host,
+            host=page_address(file.host).shown,
             started=file.start is not None,
             variables=tuple(name for name, value in file.environment.items() if PLACEHOLDER in value),
             instances=file.instances,
             processes=file.processes,
         )
+
+    @property
+    def ready(self) -> PageAddress | None:
+        """The address of the page `ready`, or None."""
+        return _page(self.file.ready)
+
+    @property
+    def metrics(self) -> PageAddress | None:
+        """The address of the page `metrics`, or None."""
+        return _page(self.file.metrics)
 
     @property
     def database_url(self) -> str | None:
@@ -158,6 +167,10 @@ def read_application(path: Path) -> Application:
     for name in ("start", "resize", "settled", "restore"):
         _require_words(path, name, getattr(file, name))
     return application
+
+
+def _page(url: str | None) -> PageAddress | None:
+    return None if url is None else page_address(url)
 
 
 def _require_words(path: Path, name: str, command: str | None) -> None:

@@ -84,6 +84,14 @@ class SecondPassed:
 
 
 @dataclass(frozen=True)
+class Noted:
+    """Something came up in a step. note: a sentence for the user."""
+
+    note: str
+    kind: Literal["noted"] = "noted"
+
+
+@dataclass(frozen=True)
 class StepDone:
     """A step is stored.
 
@@ -156,8 +164,8 @@ class EndAsked:
 
 
 Event = (
-    SweepStarted | SpeedAwaited | StepStarted | ServerAwaited | ServerBack | SecondPassed | StepDone | TurnAwaited
-    | StrangersRefused | SweepDone | SweepFailed | EndAsked | DryRun
+    SweepStarted | SpeedAwaited | StepStarted | ServerAwaited | ServerBack | SecondPassed | Noted | StepDone
+    | TurnAwaited | StrangersRefused | SweepDone | SweepFailed | EndAsked | DryRun
 )  # fmt: skip
 _EVENT: TypeAdapter[Event] = TypeAdapter(Annotated[Event, Field(discriminator="kind")])
 

@@ -7,9 +7,11 @@ from poolsize.runs.run import Calibration, Step
 
 
 class LoadGenerator(Protocol):
-    """Measures steps, one at a time. notes: sentences that name figures it can't record, and why."""
+    """Measures steps, one at a time."""
 
-    notes: tuple[str, ...]
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Sentences that name figures it can't record, and why; a step may add to them."""
 
     def calibrate(self) -> Calibration | None:
         """Return the cost of a worker, or None where it is not known or there is no worker."""

@@ -9,7 +9,16 @@ from poolsize.runs.plan import PlannedStep, SearchEnd
 from poolsize.runs.run import Run, Step
 from poolsize.runs.speed import with_step
 from poolsize.runs.store import RunWriter, leaving_steps
-from poolsize.sweep.events import Event, SpeedAwaited, StepDone, StepStarted, SweepDone, SweepStarted, TurnAwaited
+from poolsize.sweep.events import (
+    Event,
+    Noted,
+    SpeedAwaited,
+    StepDone,
+    StepStarted,
+    SweepDone,
+    SweepStarted,
+    TurnAwaited,
+)
 from poolsize.sweep.generator import LoadGenerator
 from poolsize.sweep.next_step import Decisions
 from poolsize.sweep.search import seconds_left
@@ -41,7 +50,8 @@ def sweep(
     """
     decisions = Decisions(run)
     decision = decisions.next_step(run)
-    on_event(_started(run, decisions, str(writer.path), (*notes, *generator.notes), complete=decision is None))
+    notes = (*notes, *generator.notes)
+    on_event(_started(run, decisions, str(writer.path), notes, complete=decision is None))
     if run.calibration is None and (calibration := generator.calibrate()):
         writer.append_calibration(calibration)
         run = replace(run, calibration=calibration)
@@ -60,6 +70,10 @@ def sweep(
             run = leaving_steps(run, writer.path)
             decisions.add(run)
             decision = decisions.next_step(run)
+            for note in generator.notes:
+                if note not in notes:
+                    notes = (*notes, note)
+                    on_event(Noted(note))
             on_event(StepDone.of(run.steps[-1], again=decisions.is_retried(run, decision)))
     await_turn(TurnAwaited(len(run.steps), complete=True))
     on_event(SweepDone())

@@ -67,8 +67,8 @@ def test_a_running_application_is_resized(tmp_path: Path) -> None:
         (RESIZED + 'restore = "set-pool {pool_size}"', "restore has {pool_size}, and it puts the old size back"),
         (GOOD.replace("ready", "# ready"), "an application with start needs ready"),
         (GOOD + 'restore = "x"', "restore belongs to resize"),
-        (GOOD.replace("http://127.0.0.1:8080/health", "/health"), "ready /health: write a URL"),
-        (GOOD.replace('"http://127.0.0.1:8080"', '"shop:8080"'), "host shop:8080: write a URL"),
+        (GOOD.replace("http://127.0.0.1:8080/health", "/health"), "ready: it is no URL of a page; write a URL such as http"),
+        (GOOD.replace('"http://127.0.0.1:8080"', '"shop:8080"'), "host: it is no URL of a page; write a URL such as http"),
         (GOOD + "instances = 0", "instances 0: give more than 0"),
         (GOOD + "ready_seconds = -1", "ready_seconds -1.0: give more than 0"),
         (GOOD.replace("'my", "my"), "No closing quotation"),
@@ -83,6 +83,29 @@ def test_a_file_that_no_sweep_can_use_is_refused(tmp_path: Path, text: str, mess
         read_application(write(tmp_path, text))
     assert message in str(refused.value)
     assert str(tmp_path / "shop.toml") in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        'ready = "http//u:hunter2@h/"', 'ready = "u:hunter2@h:80/x"', 'metrics = "http://u:hunter2@[::1/x"',
+        'metrics = "http://u:hunter2@h:99999/x"', 'host = "http://u:hunter2@a..b/"', 'ready = ["http://u:hunter2@h/"]',
+        'metrics = {url = "http://h/?token=hunter2"}', 'host = ["hunter2"]', 'start = ["x", "--password=hunter2"]',
+    ],
+)  # fmt: skip
+def test_no_error_shows_a_secret_of_the_file(tmp_path: Path, poolsize_here: Command, changed: str) -> None:
+    lines = [line for line in GOOD.splitlines() if line.partition(" =")[0] != changed.partition(" =")[0]]
+    write(tmp_path, "\n".join([changed, *lines]))
+    for command in (["application", "check", "shop.toml"], ["sweep", "--application", "shop.toml"]):
+        done = poolsize_here(*command)
+        assert done.returncode == 2
+        assert "shop.toml: " in done.stderr
+        assert "hunter2" not in done.stdout + done.stderr
+
+
+def test_a_run_has_the_host_without_user_password_and_query(tmp_path: Path) -> None:
+    text = GOOD.replace('"http://127.0.0.1:8080"', '"http://u:hunter2@shop:8080/a?token=hunter2"')
+    assert read_application(write(tmp_path, text)).measured.host == "http://shop:8080/a"
 
 
 def test_the_database_s_url_may_stand_in_a_variable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ from poolsize.present.text.time_left import TimeLeft
 from poolsize.sweep.events import (
     EndAsked,
     Event,
+    Noted,
     SecondPassed,
     ServerAwaited,
     ServerBack,
@@ -81,6 +82,8 @@ class ProgressBar:
             case ServerBack(seconds=seconds):
                 back = f"The server is back after {count(round(seconds), 'second')}"
                 self._console.print(f"{back}. The step is measured again", soft_wrap=True)
+            case Noted(note=note):
+                self._console.print(f"poolsize: {with_flags(note)}", soft_wrap=True)
             case SecondPassed(transactions=rate, p95_ms=p95_ms):
                 self._time_left.pass_second()
                 left = minutes(self._time_left.seconds)

@@ -1,61 +1,93 @@
 """The metrics page of an application -> the counters of its pools."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
+from math import inf
 from typing import Any
 
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
 
+from poolsize.bounds import is_counter, shown
 from poolsize.target.application.metric_names import DRUID_FIELDS, METRIC_NAMES, MetricName
 
 POOL_LABELS = ("pool", "pool_name", "db_client_connection_pool_name", "db_name", "name")
 """Labels that tell the pools of a page apart."""
 
 
-def pool_metrics(text: str) -> dict[str, float]:
+MOST_SAMPLES = 10_000
+"""A page with more samples of pools is not read."""
+LONGEST_LINE = 2_000
+"""Longer lines of a Prometheus page are not read: the time to parse labels grows with the square of their length."""
+NAMES = tuple({name.name for names in METRIC_NAMES.values() for name in names})
+
+
+def pool_metrics(text: str, on_unusable: Callable[[str], None] = lambda _: None) -> dict[str, float]:
     """Return the counters that a metrics page has of its pools, summed over the pools; empty without any.
 
     Keys are those of METRIC_NAMES, and `pool_count`, the number of pools. text: a Prometheus page, or Druid's JSON.
+    on_unusable: called with "NAME is VALUE" for a value that no pool can have; its counter is left out.
     """
     try:
         content = json.loads(text)
-    except ValueError:
-        return _of_prometheus(text)
-    return _of_druid(content)
+    except (ValueError, RecursionError):
+        return _of_prometheus(text, on_unusable)
+    return _of_druid(content, on_unusable)
 
 
-def _of_prometheus(text: str) -> dict[str, float]:
+def _of_prometheus(text: str, on_unusable: Callable[[str], None]) -> dict[str, float]:
+    lines = [line.strip() for line in text.split("\n") if len(line) <= LONGEST_LINE]
+    lines = [line for line in lines if line.startswith(NAMES)]
+    if len(lines) > MOST_SAMPLES:
+        return {}
     try:
-        samples = [sample for family in text_string_to_metric_families(text) for sample in family.samples]
-    except ValueError:
+        families = text_string_to_metric_families("\n".join(lines))
+        samples = [sample for family in families for sample in family.samples]
+    except Exception:  # a malformed page makes the parser raise more than ValueError
         return {}
     counters: dict[str, float] = {}
     for counter, names in METRIC_NAMES.items():
-        known = next((found for name in names if (found := _of_name(samples, name))), None)
-        if known is None:
-            continue
-        counters[counter] = sum(known.values())
-        counters["pool_count"] = max(len(known), counters.get("pool_count", 0.0))
+        name, known = next(((each, pools) for each in names if (pools := _of_name(samples, each))), (names[0], {}))
+        if known and _are_usable(name.name, known.values(), on_unusable):
+            counters[counter] = sum(known.values())
+            counters["pool_count"] = max(len(known), counters.get("pool_count", 0.0))
     return counters
 
 
 def _of_name(samples: Sequence[Sample], name: MetricName) -> dict[tuple[str, ...], float]:
     """Return the pool's labels -> the value of a metric."""
     return {
-        tuple(sample.labels.get(label, "") for label in POOL_LABELS): sample.value * name.unit
+        tuple(sample.labels.get(label, "") for label in POOL_LABELS): _scaled(sample.value, name.unit)
         for sample in samples
         if sample.name == name.name and (name.state is None or sample.labels.get("state") == name.state)
     }
 
 
-def _of_druid(content: Any) -> dict[str, float]:
+def _of_druid(content: Any, on_unusable: Callable[[str], None]) -> dict[str, float]:
     pools = content.get("Content") if isinstance(content, dict) else None
     if not isinstance(pools, list) or not pools or not all(isinstance(pool, dict) for pool in pools):
         return {}
-    counters = {
-        counter: unit * sum(float(pool[field]) for pool in pools)
-        for counter, (field, unit) in DRUID_FIELDS.items()
-        if all(isinstance(pool.get(field), int | float) for pool in pools)
-    }
+    counters = {}
+    for counter, (field, unit) in DRUID_FIELDS.items():
+        if not all(type(pool.get(field)) in {int, float} for pool in pools):
+            continue
+        values = [_scaled(pool[field], unit) for pool in pools]
+        if _are_usable(field, values, on_unusable):
+            counters[counter] = sum(values)
     return counters | {"pool_count": float(len(pools))} if counters else {}
+
+
+def _scaled(value: float, unit: float) -> float:
+    """Return a value in the counter's unit; inf for an integer that no float can hold."""
+    try:
+        return value * unit
+    except OverflowError:
+        return inf
+
+
+def _are_usable(name: str, values: Collection[float], on_unusable: Callable[[str], None]) -> bool:
+    """Return whether a run can hold all values of a counter, and their sum."""
+    unusable = [value for value in (*values, sum(values)) if not is_counter(value)]
+    if unusable:
+        on_unusable(f"{name} is {shown(unusable[0])}")
+    return not unusable

@@ -33,6 +33,15 @@ class Service:
         self._pool_size: int | None = None
         self._is_started = False
         self._family = ProcessFamily(None)
+        self._unusable: str | None = None
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """A sentence that names the metrics page, once it had a value that no pool can have; else nothing."""
+        metrics = self._application.metrics
+        if metrics is None or self._unusable is None:
+            return ()
+        return (f"metrics {metrics.shown}: {self._unusable}: values that no pool can have are not recorded",)
 
     def set_pool_size(self, pool_size: int) -> float:
         """Let the application run with this pool size, wait until it is ready, and return the seconds that took.
@@ -78,9 +87,9 @@ class Service:
         self._is_started = False
         self._family = ProcessFamily(None)
         self._guarded.end()
-        if application.file.ready is not None and read_page(application.file.ready, ANSWER_SECONDS).failure is None:
+        if application.ready is not None and read_page(application.ready, ANSWER_SECONDS).failure is None:
             raise BadInput(
-                f"`application` {application.typed}: {application.file.ready} answers before the application was "
+                f"`application` {application.typed}: {application.ready.shown} answers before the application was "
                 "started: end the program that answers there"
             )
         words, environment = application.words(application.file.start, pool_size), application.environment(pool_size)
@@ -114,25 +123,29 @@ class Service:
             raise WorkFailed(f"{name} failed with exit code {code}{self._last_lines()}")
 
     def _await_ready(self) -> None:
-        file = self._application.file
-        deadline = time.monotonic() + file.ready_seconds
-        while file.ready is not None and (failure := read_page(file.ready, ANSWER_SECONDS).failure) is not None:
+        ready, seconds = self._application.ready, self._application.file.ready_seconds
+        deadline = time.monotonic() + seconds
+        while ready is not None and (failure := read_page(ready, ANSWER_SECONDS).failure) is not None:
             self.require_alive()
             if time.monotonic() > deadline:
                 raise WorkFailed(
-                    f"the application was not ready within {file.ready_seconds:g} s: {file.ready}: {failure}"
-                    f"{self._last_lines()}"
+                    f"the application was not ready within {seconds:g} s: {ready.shown}: {failure}{self._last_lines()}"
                 )
             time.sleep(LOOK_SECONDS)
 
     def _pool_metrics(self, seconds: float) -> dict[str, float]:
         """Return the counters of the metrics page; empty without a page, and where it takes longer than the seconds."""
-        metrics = self._application.file.metrics
-        return pool_metrics(read_page(metrics, seconds).text) if metrics is not None else {}
+        metrics = self._application.metrics
+        if metrics is None:
+            return {}
+        return pool_metrics(read_page(metrics, seconds).text, self._note)
+
+    def _note(self, unusable: str) -> None:
+        self._unusable = self._unusable or unusable
 
     def _require_metrics(self, pool_size: int) -> None:
         """Raise WorkFailed for a metrics page without a pool, and for a pool that does not have the size."""
-        metrics = self._application.file.metrics
+        metrics = self._application.metrics
         if metrics is None:
             return
         deadline = time.monotonic() + LATE_SECONDS
@@ -141,8 +154,8 @@ class Service:
             time.sleep(LOOK_SECONDS)
         if not counters:
             failure = read_page(metrics, ANSWER_SECONDS).failure
-            problem = failure or "the page has no metrics of a pool that poolsize knows"
-            raise WorkFailed(f"metrics {metrics}: {problem}")
+            problem = failure or self._unusable or "the page has no metrics of a pool that poolsize knows"
+            raise WorkFailed(f"metrics {metrics.shown}: {problem}")
         size = counters.get("pool_max", 0.0) / counters["pool_count"]
         if size > 0 and size != pool_size:
             raise WorkFailed(

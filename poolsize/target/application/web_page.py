@@ -1,13 +1,24 @@
-"""A page of the application under test: whether it answers, and its text. No proxy stands between."""
+"""A page of the application under test: whether it answers, and its text. No proxy stands between.
 
-import urllib.error
-import urllib.request
+The application is not trusted: a page has a deadline as a whole, a largest length, and no way to another server.
+"""
+
+import io
+import socket
+import ssl
+import threading
+from contextlib import suppress
 from dataclasses import dataclass
-from http.client import HTTPException
+from functools import cache
+from http.client import HTTPConnection, HTTPResponse
+from typing import Any
 
-MOST_BYTES = 10_000_000
-"""The largest page that is read."""
-_DIRECTLY = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+from poolsize.sweep.page_address import PORTS, PageAddress
+
+MOST_BYTES = 2_000_000
+"""The longest answer that is read, redirects and headers included."""
+MOST_REDIRECTS = 5
+REDIRECTS = {301, 302, 303, 307, 308}
 
 
 @dataclass(frozen=True)
@@ -18,12 +29,138 @@ class WebPage:
     text: str = ""
 
 
-def read_page(url: str, seconds: float) -> WebPage:
-    """Return what a page answers. url: http or https. seconds: the longest time to wait for its parts."""
+def read_page(address: PageAddress, seconds: float) -> WebPage:
+    """Return what a page answers. seconds: the longest time from the look-up of its name to its last byte.
+
+    The exchange has a thread of its own, a greenlet in Locust's process: so the deadline holds in a look-up as well,
+    and the caller, who only waits, hears signals.
+    """
+    exchange = _Exchange(address, seconds)
+    threading.Thread(target=exchange.run, daemon=True).start()
     try:
-        with _DIRECTLY.open(url, timeout=seconds) as page:
-            return WebPage(None, page.read(MOST_BYTES).decode(errors="replace"))
-    except urllib.error.HTTPError as error:
-        return WebPage(f"status {error.code}")
-    except (OSError, HTTPException) as error:
-        return WebPage(str(getattr(error, "reason", error)) or type(error).__name__)
+        exchange.is_done.wait(seconds)
+        return exchange.page
+    finally:
+        exchange.end()
+
+
+class _Exchange:
+    """One page's exchange. page: so far. is_done: set once the page is final."""
+
+    def __init__(self, address: PageAddress, seconds: float) -> None:
+        self.page = WebPage(f"it did not answer completely within {seconds:g} s")
+        self.is_done = threading.Event()
+        self._address = address
+        self._seconds = seconds
+        self._socket: socket.socket | None = None
+        self._is_over = False
+
+    def run(self) -> None:
+        """Read the page."""
+        try:
+            page = self._read()
+        except TimeoutError:
+            page = self.page
+        except OSError as error:
+            page = WebPage(str(error) or type(error).__name__)
+        except Exception as error:  # a page of strangers can make a library raise anything
+            page = WebPage(f"it does not answer in HTTP ({type(error).__name__})")
+        finally:
+            self._close()
+        if not self._is_over:
+            self.page = page
+            self.is_done.set()
+
+    def end(self) -> None:
+        """Let an exchange that is not done end soon: its socket reads the end of the stream."""
+        self._is_over = True
+        if self._socket is not None:
+            with suppress(OSError):
+                self._socket.shutdown(socket.SHUT_RDWR)
+
+    def _read(self) -> WebPage:
+        address = self._address
+        for _ in range(1 + MOST_REDIRECTS):
+            response = self._response(address)
+            location = response.headers.get("Location")
+            if response.status not in REDIRECTS or location is None:
+                return _page_of(response)
+            try:
+                address = address.leads_to(location)
+            except ValueError as error:
+                return WebPage(str(error))
+        return WebPage(f"it redirects more than {MOST_REDIRECTS} times")
+
+    def _response(self, address: PageAddress) -> HTTPResponse:
+        """Send the request, and return the response, its body unread."""
+        self._close()
+        connection = HTTPConnection(address.host, address.port)
+        connection.default_port = PORTS[address.scheme]
+        connection.response_class = _BoundedResponse
+        connection.sock = self._open(address)
+        headers = {"Connection": "close", "User-Agent": "poolsize"}
+        if address.authorization is not None:
+            headers["Authorization"] = address.authorization
+        connection.request("GET", address.target, headers=headers)
+        return connection.getresponse()
+
+    def _open(self, address: PageAddress) -> socket.socket:
+        opened = self._socket = socket.create_connection((address.host, address.port), self._seconds)
+        if address.scheme == "https":
+            encrypted = _tls().wrap_socket(opened, server_hostname=address.host, do_handshake_on_connect=False)
+            opened = self._socket = encrypted
+            encrypted.do_handshake()
+        if self._is_over:  # the look-up or the connection came too late
+            raise TimeoutError
+        return opened
+
+    def _close(self) -> None:
+        if self._socket is not None:
+            self._socket.close()
+
+
+@cache
+def _tls() -> ssl.SSLContext:
+    return ssl.create_default_context()
+
+
+class _BoundedResponse(HTTPResponse):
+    """A response of at most MOST_BYTES: http.client alone reads a header or a trailer without end."""
+
+    def __init__(self, sock: socket.socket, *args: Any, **keywords: Any) -> None:
+        super().__init__(sock, *args, **keywords)
+        self.fp = io.BufferedReader(_Bounded(self.fp))
+
+
+class _Bounded(io.RawIOBase):
+    """A stream of at most MOST_BYTES. Raises OSError for a longer one."""
+
+    def __init__(self, stream: io.BufferedReader) -> None:
+        self._stream = stream
+        self._left = MOST_BYTES
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        number = self._stream.readinto1(buffer)
+        self._left -= number
+        if self._left < 0:
+            raise OSError(f"its answer is longer than {MOST_BYTES // 10**6} MB")
+        return number
+
+    def close(self) -> None:
+        self._stream.close()
+        super().close()
+
+
+def _page_of(response: HTTPResponse) -> WebPage:
+    """Return the page of a response that is no redirect."""
+    if response.status >= 400:
+        return WebPage(f"status {response.status}")
+    if response.headers.get("Content-Encoding", "identity").strip().lower() != "identity":
+        return WebPage("its answer is compressed, which poolsize did not ask for")
+    body = response.read(MOST_BYTES)
+    if response.length:
+        return WebPage("its answer ends too early")
+    return WebPage(None, body.decode("utf-8-sig", errors="replace"))
