@@ -22,7 +22,7 @@ GOOD_REQUESTS = 2
 TRICKLE_SECONDS = 0.2
 """Between two bytes: each read of a client ends in time, and the page never."""
 HEADER = b"HTTP/1.1 200 OK\r\nConnection: close\r\n"
-METRICS = "hikaricp_connections_active 1\nhikaricp_connections_max {pool_size}\n"
+METRICS = "hikaricp_connections_active 1\n"
 
 Page = Callable[[socket.socket], None]
 """Answers a request on a connection, which is closed afterwards."""
@@ -142,10 +142,13 @@ PAGES = STALLS | BAD | UNUSABLE
 
 @dataclass
 class RoguePage:
-    """A server of these pages. requests: the heads of all requests. pool_size: on the good metrics page."""
+    """A server of these pages. requests: the heads of all requests.
+
+    pool_size: on the good metrics page; None to leave it out.
+    """
 
     port: int
-    pool_size: int = 1
+    pool_size: int | None = None
     requests: list[bytes] = field(default_factory=list)
     pages: dict[str, Page] = field(default_factory=lambda: dict(PAGES))
     _later: Counter[str] = field(default_factory=Counter)
@@ -163,7 +166,8 @@ class RoguePage:
                 if page is not None:
                     page(client)
                     break
-                body = METRICS.format(pool_size=self.pool_size).encode()
+                size = "" if self.pool_size is None else f"hikaricp_connections_max {self.pool_size}\n"
+                body = (METRICS + size).encode()
                 client.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
 
     def _page(self, path: str) -> Page | None:

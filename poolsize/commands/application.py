@@ -1,6 +1,7 @@
 """`poolsize application`: the file of an application, written as a template or tried part by part."""
 
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -11,13 +12,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from poolsize.errors import BadInput, PoolsizeError
+from poolsize.errors import BadInput, Interrupted, PoolsizeError
 from poolsize.units import count
 
 if TYPE_CHECKING:
     from poolsize.sweep.application_file import Application
 
 TEMPLATE = "templates/application.toml"
+INTERRUPTED_SECONDS = 3.0
+"""The longest wait for the end of the application after a signal; its guard goes on by itself."""
 LISTING_SECONDS = 60
 """The longest time that Locust may take to load the Locust file."""
 
@@ -36,8 +39,11 @@ def application(action: str, file: Path, pool_size: int) -> None:
     """
     if action == "init":
         _write(file)
-    else:
+        return
+    try:
         _check(file, pool_size)
+    except KeyboardInterrupt as error:
+        raise Interrupted("interrupted", *error.args) from None
 
 
 def _write(file: Path) -> None:
@@ -58,12 +64,14 @@ def _check(file: Path, pool_size: int) -> None:
     from poolsize.sweep.application_file import read_application
     from poolsize.target.application.service import Service
 
+    signal.signal(signal.SIGTERM, _as_interrupt)
     described = read_application(file)
     _ = described.database_url  # a variable that is missing shows before anything starts
     click.echo(f"locustfile  {', '.join(_user_classes(described.locustfile))}")
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / f"{file.name}.log"
         service = Service(described, log)
+        seconds_to_close = None
         try:
             seconds = service.set_pool_size(pool_size)
             how = "started" if described.file.start else "resized"
@@ -75,10 +83,17 @@ def _check(file: Path, pool_size: int) -> None:
                 click.echo(f"poolsize: {note}", err=True)
         except PoolsizeError as error:
             raise type(error)(_naming_kept(str(error), log, file)) from None
+        except KeyboardInterrupt:
+            seconds_to_close = INTERRUPTED_SECONDS
+            raise
         finally:
-            service.close()
+            service.close(seconds_to_close)
     click.echo(f"application {'ended' if described.file.start else 'restored' if described.file.restore else 'left'}")
     click.echo(f"To measure it: poolsize sweep --application {file}")
+
+
+def _as_interrupt(number: int, _: object) -> None:
+    raise KeyboardInterrupt(number)
 
 
 def _naming_kept(message: str, log: Path, file: Path) -> str:

@@ -26,8 +26,9 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from pathlib import Path
 from queue import SimpleQueue
-from typing import Any
+from typing import IO, Any
 
 import psutil
 
@@ -109,11 +110,19 @@ class Guard:
 
 
 def _popen(command: Command) -> Process:
-    with open(command["log"], "ab", opener=lambda path, flags: os.open(path, flags, 0o600)) as log:
+    with _log(command["log"]) as log:
         return subprocess.Popen(
             command["words"], env=os.environ | command["environment"], cwd=command["directory"],
             stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
         )  # fmt: skip
+
+
+def _log(path: str) -> IO[bytes]:
+    """Return the file for the output; where it can't be had, output is lost, and no command that restores is."""
+    try:
+        return open(path, "ab", opener=lambda path, flags: os.open(path, flags, 0o600))
+    except OSError:
+        return Path(os.devnull).open("ab")
 
 
 def _wait(process: Process, seconds: float, is_over: Callable[[], bool]) -> int | None:

@@ -21,7 +21,7 @@ class Guarded:
         self._place = {"directory": str(directory), "log": str(log.resolve())}
         self._guard = subprocess.Popen(
             [sys.executable, "-P", "-m", "poolsize.target.application.guard"],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True,
         )  # fmt: skip
 
     def start(self, command: Command) -> int:
@@ -46,12 +46,18 @@ class Guarded:
         code: int | None = self._ask({"run": self._request(command), "seconds": seconds, "restore": due})["code"]
         return code
 
-    def close(self) -> bool:
-        """Let the guard clean up, wait for it, and return whether a restore command that was due succeeded."""
+    def close(self, seconds: float | None = None) -> bool:
+        """Let the guard clean up, wait for it, and return whether a restore command that was due succeeded.
+
+        seconds: the longest wait; a guard that takes longer goes on by itself, and the result is True.
+        """
         assert self._guard.stdin is not None
         with suppress(BrokenPipeError):
             self._guard.stdin.close()
-        return self._guard.wait() == 0
+        try:
+            return self._guard.wait(seconds) == 0
+        except subprocess.TimeoutExpired:
+            return True
 
     def _request(self, command: Command) -> dict[str, Any]:
         words, environment = command

@@ -75,9 +75,12 @@ class Service:
         """Return the application's counters now: of its processes, if the sweep started them, and of its pools."""
         return self._family.counters() | self._pool_metrics(METRICS_SECONDS)
 
-    def close(self) -> None:
-        """End the application, or put the size of before back. Raises WorkFailed where that fails."""
-        if not self._guarded.close():
+    def close(self, seconds: float | None = None) -> None:
+        """End the application, or put the size of before back. Raises WorkFailed where that fails.
+
+        seconds: the longest wait for that, which then goes on by itself; None to wait for its end.
+        """
+        if not self._guarded.close(seconds):
             raise WorkFailed(f"restore failed, so the application may have another pool size now{self._last_lines()}")
 
     def _start(self, pool_size: int) -> int:
