@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from poolsize.errors import BadInput, Interrupted, PoolsizeError, did_you_mean
+from poolsize.terminal import guarded_output
 
 COMMANDS = {
     "recommend": "Recommend a pool size: from the formula, or from a measured run.",
@@ -83,16 +84,22 @@ def main() -> None:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a terminal without the letters that draw a curve shows others
+    with guarded_output():
+        try:
+            _run()
+        except PoolsizeError as error:
+            _end(str(error), error.exit_code)
+        except click.ClickException as error:
+            _end(" ".join(error.format_message().split()) + way_out(error), BadInput.exit_code)
+        except (click.Abort, KeyboardInterrupt):
+            _end("interrupted", Interrupted.exit_code)
+
+
+def _run() -> None:
     try:
         cli(standalone_mode=False)
-    except PoolsizeError as error:
-        _end(str(error), error.exit_code)
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message())
-    except click.ClickException as error:
-        _end(" ".join(error.format_message().split()) + way_out(error), BadInput.exit_code)
-    except (click.Abort, KeyboardInterrupt):
-        _end("interrupted", Interrupted.exit_code)
 
 
 def way_out(error: click.ClickException) -> str:

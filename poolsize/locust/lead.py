@@ -27,6 +27,7 @@ from poolsize.sweep.events import Event, Noted, StepDone, StrangersRefused, Swee
 from poolsize.sweep.loop import sweep
 from poolsize.sweep.options import with_flags
 from poolsize.target.bounded import LAST_CALL, LAST_SECONDS
+from poolsize.terminal import visible
 from poolsize.units import count, milliseconds, per_second
 
 LOOK_SECONDS = 0.5
@@ -41,7 +42,7 @@ def report_failure(progress: ProgressPipe, error: PoolsizeError, hint: str = "")
     hint: for standard error alone; the process that started the sweep has a hint of its own.
     """
     progress.send(SweepFailed(str(error), error.exit_code))
-    sys.stderr.write(f"poolsize: error: {with_flags(str(error))}{hint}\n")
+    sys.stderr.write(visible(f"poolsize: error: {with_flags(str(error))}{hint}\n"))
 
 
 class Lead:
@@ -200,7 +201,7 @@ class Lead:
     def _on_event(self, event: Event) -> None:
         self._progress.send(event)
         if isinstance(event, Noted):
-            logger.warning("%s", with_flags(event.note))
+            logger.warning("%s", visible(with_flags(event.note)))
         if isinstance(event, StepDone):  # for users who start the sweep by Locust
             load, rate = count(event.pool_size, "connection"), per_second(event.throughput)
             failed = f", failed: {', '.join(event.failed_checks)}" if event.failed_checks else ""

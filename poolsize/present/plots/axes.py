@@ -9,6 +9,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLoca
 
 from poolsize.analysis.curve import FittedCurve
 from poolsize.analysis.stats.confidence import CONFIDENCE
+from poolsize.terminal import visible
 from poolsize.units import number
 
 BLUE, ORANGE, GREEN, PURPLE, GREY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#6E6E6E"
@@ -35,6 +36,11 @@ STYLE: dict[Any, Any] = {
     "svg.hashsalt": "poolsize",  # and is the same file each time
 }
 """Matplotlib settings that the plots are made for: `with matplotlib.rc_context(STYLE)`."""
+
+
+def as_label(text: str) -> str:
+    """Return a text of others, such as a file's name, as a label, in which Matplotlib reads no formula."""
+    return visible(text).replace("$", r"\$")
 
 
 def pool_size_axis(ax: Axes, sizes: Sequence[int], label: str = "pool size (connections)") -> Axes:

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import PercentFormatter
 
 from poolsize.answer.comparison import Comparison
-from poolsize.present.plots.axes import GREY, IN_ORDER, MARKERS, band, legend_above, pool_size_axis, rate_axis
+from poolsize.present.plots.axes import GREY, IN_ORDER, MARKERS, as_label, band, legend_above, pool_size_axis, rate_axis
 from poolsize.units import count
 
 BESIDE = 1.04
@@ -26,9 +26,10 @@ def plot_compared(ax: Axes, comparison: Comparison) -> Axes:
             band(ax, analysis.curve, colour)
             ax.plot(analysis.curve.sizes, analysis.curve.mean, color=colour)
         sizes = [summary.pool_size for summary in analysis.sizes]
+        size = count(answer_size, "connection") if answer_size else "no size"
         ax.plot(
             sizes, [summary.throughput.mean for summary in analysis.sizes], color=colour, marker=marker, markersize=4,
-            linestyle="none", label=f"{run.value}: {count(answer_size, 'connection') if answer_size else 'no size'}",
+            linestyle="none", label=f"{as_label(run.value)}: {size}",
         )  # fmt: skip
         if answer_size:
             ax.axvline(answer_size, color=colour, linestyle=":")
@@ -55,7 +56,7 @@ def plot_differences(ax: Axes, comparison: Comparison) -> Axes:
         colour, marker = IN_ORDER[(place + 1) % len(IN_ORDER)], MARKERS[(place + 1) % len(MARKERS)]
         ax.errorbar(
             sizes * BESIDE**place, means, yerr=reach, color=colour, marker=marker, markersize=4, capsize=3,
-            linestyle="none", label=other.run.value,
+            linestyle="none", label=as_label(other.run.value),
         )  # fmt: skip
     ax.axhline(0, color=GREY, linewidth=1)
     ax.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))

@@ -1,5 +1,6 @@
 """The progress of a sweep on standard error: step, pool size, throughput, p95 and time left."""
 
+import sys
 from types import TracebackType
 from typing import Self
 
@@ -22,23 +23,31 @@ from poolsize.sweep.events import (
     SweepStarted,
 )
 from poolsize.sweep.options import with_flags
+from poolsize.terminal import drawn_on, visible
 from poolsize.units import count, milliseconds, minutes, per_second, percent
 
 LATER = 1.3
 """A sweep that ends later than announced by this factor has its time announced again."""
 
 
+def error_console() -> Console:
+    """Return a console on standard error, which takes its texts as they are; others' texts must be `visible`."""
+    return Console(file=drawn_on(sys.stderr), highlight=False, markup=False, emoji=False)
+
+
 class ProgressBar:
     """Shows the events of a sweep: a live line in a terminal, and a line for each finished step everywhere."""
 
     def __init__(self, console: Console | None = None) -> None:
-        self._console = console or Console(stderr=True, highlight=False)
+        self._console = console or error_console()
         self._bar = Progress(
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=24),
-            TextColumn("{task.fields[now]}"),
+            TextColumn("{task.fields[now]}", markup=False),
             console=self._console,
             transient=True,
+            redirect_stdout=False,
+            redirect_stderr=False,
             disable=not self._console.is_terminal,
         )
         self._task: TaskID | None = None
@@ -78,12 +87,12 @@ class ProgressBar:
                 )
             case ServerAwaited(reason=reason, seconds=seconds):
                 at_most = f"{count(seconds, 'second')} at most"
-                self._console.print(f"{with_flags(reason)}. Waiting for the server, {at_most}", soft_wrap=True)
+                self._say(f"{with_flags(reason)}. Waiting for the server, {at_most}")
             case ServerBack(seconds=seconds):
                 back = f"The server is back after {count(round(seconds), 'second')}"
-                self._console.print(f"{back}. The step is measured again", soft_wrap=True)
+                self._say(f"{back}. The step is measured again")
             case Noted(note=note):
-                self._console.print(f"poolsize: {with_flags(note)}", soft_wrap=True)
+                self._say(f"poolsize: {with_flags(note)}")
             case SecondPassed(transactions=rate, p95_ms=p95_ms):
                 self._time_left.pass_second()
                 left = minutes(self._time_left.seconds)
@@ -97,7 +106,7 @@ class ProgressBar:
                 refused = f"The master refused {count(connections, 'connection')} without the sweep's secret"
                 self._console.print(f"{refused}: other programs can reach its port", soft_wrap=True)
             case EndAsked():
-                self._console.print("The sweep ends after this step. To end it now, press Ctrl-C again", soft_wrap=True)
+                self._say("The sweep ends after this step. To end it now, press Ctrl-C again")
             case _:
                 pass
 
@@ -114,9 +123,9 @@ class ProgressBar:
             work = f"{steps} of {length}, about {left}{changes}; writing {sweep.run}"
         else:
             work = f"a search in steps of {length}, at most {left}; writing {sweep.run}"
-        self._console.print(work, soft_wrap=True)
+        self._say(work)
         for note in sweep.notes:
-            self._console.print(f"poolsize: {with_flags(note)}", soft_wrap=True)
+            self._say(f"poolsize: {with_flags(note)}")
         self._task = self._bar.add_task("", total=self._announced_end, now="")
 
     def _total(self) -> str:
@@ -136,12 +145,12 @@ class ProgressBar:
         end = self._time_left.elapsed + left
         if left and end > LATER * self._announced_end:
             self._announced_end = end
-            self._console.print(f"The sweep takes longer than announced: about {minutes(left)} left", soft_wrap=True)
+            self._say(f"The sweep takes longer than announced: about {minutes(left)} left")
 
     def _update(self, description: str | None, now: str) -> None:
         if self._task is not None:
             if description:
-                self._bar.update(self._task, description=description)
+                self._bar.update(self._task, description=visible(description))
             elapsed = self._time_left.elapsed
             self._bar.update(self._task, completed=elapsed, total=elapsed + self._time_left.seconds, now=now)
 
@@ -150,11 +159,14 @@ class ProgressBar:
         again = "; will be retried" if step.again else ""
         checks = ", ".join(f"{check} ({BRIEFLY[check]})" for check in step.failed_checks)
         failed = f"  failed: {checks}{again}" if checks else ""
-        self._console.print(
+        self._say(
             f"{self._place()}  {count(step.pool_size, 'connection'):>16}  "
-            f"{per_second(step.throughput):>9}  p95 {milliseconds(step.p95_ms)}{of_rate}{side and f'  {side}'}{failed}",
-            soft_wrap=True,
+            f"{per_second(step.throughput):>9}  p95 {milliseconds(step.p95_ms)}{of_rate}{side and f'  {side}'}{failed}"
         )
+
+    def _say(self, text: str) -> None:
+        """Print a line, which may hold texts of others."""
+        self._console.print(visible(text), soft_wrap=True)
 
 
 def _length(sweep: SweepStarted) -> str:

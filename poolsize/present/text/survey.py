@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
-from rich.console import Console
-
 from poolsize.present.text.bullets import bullets, paragraph
+from poolsize.present.text.progress_bar import error_console
 from poolsize.present.text.table import UNKNOWN, Table
 from poolsize.recordings.published import published_pools
 from poolsize.scenarios.scenario import Scenario
@@ -52,7 +51,7 @@ class SurveyProgress:
     """Shows which pool is timed: one line that changes in a terminal, else a line for each concurrency and work."""
 
     def __init__(self) -> None:
-        self._console = Console(stderr=True, highlight=False)
+        self._console = error_console()
         self._status = self._console.status("preparing the pools of Java, and a private server")
         self._last = ""
 
