@@ -115,7 +115,8 @@ class LocustSweep:
             events = [read_event(line) for line in self._child.lines]
             self._child.process.wait()
         failed = tuple(event.message for event in events if isinstance(event, SweepFailed))
-        return (*failed, f"the clean-up took more than {seconds} s, and is incomplete") if late.is_set() else failed
+        unfinished = f"the clean-up takes more than {seconds} s: it is incomplete, or still under way"
+        return (*failed, unfinished) if late.is_set() else failed
 
     def with_hint(self, message: str) -> str:
         """Return the message, followed by the command that resumes the run, or by the fact that no run exists yet."""

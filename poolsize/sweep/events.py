@@ -1,5 +1,6 @@
 """The events of a sweep, each a line of JSON on its way from the sweep's process to the command line's."""
 
+import json
 from dataclasses import dataclass
 from typing import Annotated, Literal, Self
 
@@ -171,10 +172,10 @@ _EVENT: TypeAdapter[Event] = TypeAdapter(Annotated[Event, Field(discriminator="k
 
 
 def write_event(event: Event) -> bytes:
-    """Return an event as a line of JSON, without a newline."""
-    return _EVENT.dump_json(event)
+    """Return an event as a line of JSON, without a newline. The name of a file in it may be no UTF-8."""
+    return json.dumps(_EVENT.dump_python(event, mode="json")).encode()
 
 
 def read_event(line: bytes) -> Event:
     """Return the event in a line of JSON."""
-    return _EVENT.validate_json(line)
+    return _EVENT.validate_python(json.loads(line))

@@ -71,6 +71,12 @@ def test_the_same_holds_in_locusts_process(rogue: RoguePage) -> None:
     assert "Traceback" not in done.stderr
 
 
+def test_the_deadline_holds_for_the_handshake_of_tls(rogue: RoguePage) -> None:
+    began = time.monotonic()
+    assert page(rogue.url("good").replace("http", "https")).failure == "it did not answer completely within 1 s"
+    assert time.monotonic() - began < GENEROUS_SECONDS
+
+
 @pytest.mark.parametrize(
     ("name", "failure"),
     [

@@ -32,7 +32,7 @@ from typing import IO, Any
 
 import psutil
 
-TERM_SECONDS, KILL_SECONDS = 10.0, 5.0
+TERM_SECONDS, KILL_SECONDS = 8.0, 5.0
 """How long processes may take to end after SIGTERM, and after SIGKILL."""
 RESTORE_SECONDS = 300.0
 """How long the restore command may take after the parent's end."""

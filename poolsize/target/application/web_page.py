@@ -19,6 +19,7 @@ MOST_BYTES = 2_000_000
 """The longest answer that is read, redirects and headers included."""
 MOST_REDIRECTS = 5
 REDIRECTS = {301, 302, 303, 307, 308}
+_unended: set[PageAddress] = set()
 
 
 @dataclass(frozen=True)
@@ -33,8 +34,11 @@ def read_page(address: PageAddress, seconds: float) -> WebPage:
     """Return what a page answers. seconds: the longest time from the look-up of its name to its last byte.
 
     The exchange has a thread of its own, a greenlet in Locust's process: so the deadline holds in a look-up as well,
-    and the caller, who only waits, hears signals.
+    and the caller, who only waits, hears signals. A look-up can't be ended, so a page that is still being looked up for
+    an earlier call is not asked again.
     """
+    if address in _unended:
+        return WebPage("its name is still being looked up")
     exchange = _Exchange(address, seconds)
     threading.Thread(target=exchange.run, daemon=True).start()
     try:
@@ -57,6 +61,7 @@ class _Exchange:
 
     def run(self) -> None:
         """Read the page."""
+        _unended.add(self._address)
         try:
             page = self._read()
         except TimeoutError:
@@ -67,6 +72,7 @@ class _Exchange:
             page = WebPage(f"it does not answer in HTTP ({type(error).__name__})")
         finally:
             self._close()
+            _unended.discard(self._address)
         if not self._is_over:
             self.page = page
             self.is_done.set()
