@@ -5,6 +5,8 @@ from base64 import b64encode
 from dataclasses import dataclass, field, replace
 from urllib.parse import SplitResult, quote, unquote, urljoin, urlsplit
 
+from poolsize.bounds import LONGEST_NAME_SHOWN
+
 PORTS = {"http": 80, "https": 443}
 """Scheme of a page -> its default port."""
 _HOST = re.compile(r"[^\x00-\x20\x7f-\x9f/\\<>\"%]+(%[\w.-]+)?")
@@ -36,7 +38,9 @@ class PageAddress:
         except ValueError:
             raise ValueError("it redirects to an address that poolsize does not read") from None
         if (other.scheme, other.host, other.port) != (self.scheme, self.host, self.port):
-            raise ValueError(f"it redirects to another server, {other.shown}: name the page itself")
+            raise ValueError(
+                f"it redirects to another server, {other.shown[:LONGEST_NAME_SHOWN]}: name the page itself"
+            )
         return replace(other, authorization=self.authorization)
 
 
@@ -65,6 +69,8 @@ def _server(url: str) -> tuple[SplitResult, str, int | None]:
         parts, host, port = urlsplit(""), "", None
     if parts.scheme not in PORTS or not _HOST.fullmatch(host) or port == 0:
         raise ValueError("it is no URL of a page; write a URL such as http://127.0.0.1:8080")
+    if "@" in parts.path + parts.query + parts.fragment:  # or a part of the password would count as the host
+        raise ValueError("it has an @ after the host; write @ as %40, and a / of a password as %2F")
     return parts, host, port
 
 

@@ -4,10 +4,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from poolsize.sweep.page_address import page_address
+from poolsize.sweep.page_address import PageAddress, page_address
 from poolsize.target.application.pool_metrics import pool_metrics
 from poolsize.target.application.web_page import WebPage, read_page
 from tests.conftest import ROOT
@@ -159,6 +162,35 @@ def test_nothing_of_a_url_that_cant_be_parsed_is_shown(url: str) -> None:
     with pytest.raises(ValueError, match="it is no URL of a page; write a URL such as") as refused:
         page_address(url)
     assert "hunter2" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "url", ["http://u:1/hunter2@h/", "http://u:pw@hunter2/x@h/", "http://u:1?hunter2@h/", "http://u:1#hunter2@h/"]
+)
+def test_a_password_that_is_not_encoded_is_taken_for_no_host(url: str) -> None:
+    with pytest.raises(ValueError, match="it has an @ after the host; write @ as %40") as refused:
+        page_address(url)
+    assert "hunter2" not in str(refused.value)
+
+
+def address_or_refusal(url: str) -> PageAddress | str:
+    try:
+        return page_address(url)
+    except ValueError as error:
+        return str(error)
+
+
+@given(st.text(max_size=40), st.text(max_size=40))
+def test_any_text_is_an_address_or_is_refused_without_being_shown(text: str, location: str) -> None:
+    for url in (text, f"http://{text}", f"http://h/{text}", f"http://u:{text}@h"):
+        address = address_or_refusal(url)
+        if isinstance(address, str):
+            assert address.startswith(("it is no URL", "it has an @"))
+            continue
+        assert f"{address.target}{address.authorization}".isascii()
+        with suppress(ValueError):
+            other = address.leads_to(location)
+            assert (other.scheme, other.host, other.port) == (address.scheme, address.host, address.port)
 
 
 @pytest.mark.parametrize(
