@@ -1,19 +1,24 @@
 """Metrics pages of pools, as their libraries write them, and what a step's checks and times make of the figures."""
 
+import json
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from poolsize.analysis.analysis import analyze
 from poolsize.analysis.checks import check_step
 from poolsize.answer.compared_field import compared_field
 from poolsize.answer.recommendation import recommend
+from poolsize.bounds import is_counter
 from poolsize.present.text.analysis import analysis_text
 from poolsize.present.text.recommendation import recommendation_text
 from poolsize.runs.check import Check, CheckResult
 from poolsize.runs.measured_application import MeasuredApplication
 from poolsize.runs.run import Run, Step
-from poolsize.target.application.pool_metrics import pool_metrics
+from poolsize.target.application.metric_names import DRUID_FIELDS
+from poolsize.target.application.pool_metrics import NAMES, pool_metrics
 from tests.conftest import a_run, a_step
 
 HIKARI_BY_MICROMETER = """
@@ -86,6 +91,33 @@ DRUID = """
 )  # fmt: skip
 def test_the_metrics_of_each_pool_are_read(page: str, counters: dict[str, float]) -> None:
     assert pool_metrics(page) == pytest.approx(counters)
+
+
+NUMBERS = st.sampled_from(["1", "-1", "NaN", "+Inf", "1e400", "9" * 400, "1e308", "0x1", "1_0", "", "{"])
+LINES = st.builds(
+    "{}{}{} {}{}".format,
+    st.sampled_from(sorted(NAMES)),
+    st.sampled_from(["", "_total", "_bucket", "\x1b"]),
+    st.one_of(st.just(""), st.text(max_size=20).map(lambda text: f'{{pool="{text}"}}'), st.text(max_size=20)),
+    NUMBERS,
+    st.sampled_from(["", " 1", ' # {a="b"} 1', " x"]),
+)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.just(10**400) | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["Content", *(field for field, _ in DRUID_FIELDS.values())]), inner, max_size=4
+        )
+    ),
+)
+
+
+@given(st.lists(LINES | st.text(max_size=30), max_size=6).map("\n".join) | JSON.map(json.dumps))
+def test_no_page_breaks_the_reader_or_has_a_counter_that_no_run_holds(page: str) -> None:
+    counters = pool_metrics(page)
+    assert all(isinstance(value, float | int) and is_counter(value) for value in counters.values())
+    assert not counters or counters["pool_count"] >= 1
 
 
 def of_application(step: Step, **counters: float) -> Step:
