@@ -78,6 +78,11 @@ def host_and_port(host: str, port: int | str) -> str:
     return f"[{host}]:{port}" if ":" in host and not host.startswith("[") else f"{host}:{port}"
 
 
+def quoted(name: str) -> str:
+    """Return the name of a schema or a table as SQL takes it, whatever characters it has."""
+    return f"`{name.replace('`', '``')}`"
+
+
 def query(name: str) -> str:
     """Return the SQL text of facts/queries/NAME.sql."""
     return resources.files("poolsize.facts").joinpath(f"queries/{name}.sql").read_text("utf-8")

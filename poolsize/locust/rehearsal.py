@@ -10,7 +10,7 @@ from pymysql.cursors import RE_INSERT_VALUES
 from sqlalchemy import URL
 
 from poolsize.errors import BadInput
-from poolsize.facts.server import Server, query
+from poolsize.facts.server import Server, query, quoted
 from poolsize.load.calibration import SMALLEST_STATEMENT
 from poolsize.load.source_line import located
 from poolsize.locust.prepare import OWN_CONNECTIONS, RESERVE, Prepared
@@ -199,7 +199,7 @@ def _beginning(schema: str | None, *, asks_activity: bool) -> tuple[str, ...]:
     facts = [_text(query(name)) for name in (*asked, "variables", "cipher", "connected", "process", "uptime")]
     facts += ["SELECT CONNECTION_ID()"]
     if schema is not None:
-        return *facts, f"USE `{schema}`", GET_LOCK % (f"'poolsize {schema}'", 0), SMALLEST_STATEMENT
+        return *facts, f"USE {quoted(schema)}", GET_LOCK % (f"'poolsize {schema}'", 0), SMALLEST_STATEMENT
     owner = f"'{own.OWNER}...'"
     return (
         *facts, GET_LOCK % (f"'{own.LOCK}'", 0), GET_LOCK % (owner, 0), own.READ_MARK, own.DROP_MARK,
@@ -215,7 +215,7 @@ def _with_marks(tables: tuple[str, ...]) -> tuple[str, ...]:
 
 def _end(tables: tuple[str, ...]) -> tuple[str, ...]:
     made = [name for text in tables if (name := _made_table(text))]
-    drops = [drop.format(table=name) for name in made for drop in (own.DROP_TABLE, own.DROP_VIEW)]
+    drops = [drop.format(table=quoted(name)) for name in made for drop in (own.DROP_TABLE, own.DROP_VIEW)]
     return own.READ_MARK, own.IGNORE_FOREIGN_KEYS, own.LIST_TABLES, *drops, own.DROP_SCHEMA
 
 

@@ -10,6 +10,7 @@ from sqlalchemy import URL
 
 from poolsize.errors import BadInput, WorkFailed
 from poolsize.target.bounded import WORKLOAD
+from poolsize.facts.server import quoted
 from poolsize.target.connection import connect, way_to_privilege
 from poolsize.target.ended_connections import ServerProcess, end_abandoned
 from poolsize.target.held_locks import HeldLocks
@@ -104,7 +105,7 @@ class ExistingSchema:
 def use_schema(cursor: Any, name: str) -> None:
     """Make a schema current in the session. Raises BadInput where it is missing, or the account may not use it."""
     try:
-        cursor.execute(f"USE `{name}`")
+        cursor.execute(f"USE {quoted(name)}")
     except pymysql.MySQLError as error:
         if error.args[0] == MISSING:
             raise BadInput(f"`schema` {name}: there is no such schema on this server: correct its name") from None

@@ -13,6 +13,7 @@ from pymysql.cursors import Cursor
 from sqlalchemy import URL
 
 from poolsize.errors import BadInput, PoolsizeError, WorkFailed
+from poolsize.facts.server import quoted
 from poolsize.sweep.readers import OWN_SCHEMA
 from poolsize.target.bounded import WORKLOAD
 from poolsize.target.connection import connect, way_to_privilege
@@ -30,13 +31,13 @@ READ_MARK = f"SELECT name FROM {OWN_SCHEMA}.{MARK}"
 DROP_MARK = f"DROP TABLE IF EXISTS {OWN_SCHEMA}.{MARK}"
 LOOK_FOR_SCHEMA = f"SHOW DATABASES LIKE '{OWN_SCHEMA}'"
 CREATE_SCHEMA = f"CREATE DATABASE {OWN_SCHEMA} CHARACTER SET utf8mb4"
-CREATE_MARK = f"CREATE TABLE {OWN_SCHEMA}.{MARK} (name VARCHAR(64) PRIMARY KEY)"
+CREATE_MARK = f"CREATE TABLE {OWN_SCHEMA}.{MARK} (name VARCHAR(64) COLLATE utf8mb4_bin PRIMARY KEY)"
 MARK_OWNER = f"INSERT INTO {OWN_SCHEMA}.{MARK} VALUES (%s)"
 LIST_TABLES = f"SHOW TABLES FROM {OWN_SCHEMA}"
 MARK_TABLE = f"INSERT IGNORE INTO {OWN_SCHEMA}.{MARK} VALUES (%s)"
 IGNORE_FOREIGN_KEYS = "SET SESSION foreign_key_checks = 0"
-DROP_TABLE = f"DROP TABLE IF EXISTS {OWN_SCHEMA}.`{{table}}`"
-DROP_VIEW = f"DROP VIEW IF EXISTS {OWN_SCHEMA}.`{{table}}`"
+DROP_TABLE = f"DROP TABLE IF EXISTS {OWN_SCHEMA}.{{table}}"
+DROP_VIEW = f"DROP VIEW IF EXISTS {OWN_SCHEMA}.{{table}}"
 DROP_MADE_MARK = f"DROP TABLE {OWN_SCHEMA}.{MARK}"
 DROP_SCHEMA = f"DROP DATABASE {OWN_SCHEMA}"
 NOT_THERE = {1049, 1146}
@@ -191,13 +192,15 @@ def _refuse_living_owner(cursor: Any, own: str) -> None:
 
     own: this sweep's entry. A session that is lost gives its locks up, and its owner needs a moment to take them again.
     """
-    for owner in [name for name in _marked(cursor) or () if name.startswith(OWNER) and name != own]:
+    owners = [name for name in _marked(cursor) or () if name.startswith(OWNER) and name != own]
+    for owner in owners:
         cursor.execute("SELECT IS_FREE_LOCK(%s)", (owner,))
         if cursor.fetchone() != (1,):
             raise already_swept()
+    if owners:
         sleep(WATCH_SECONDS)
-        if not get_lock(cursor, owner, 0):
-            raise already_swept()
+    if not all(get_lock(cursor, owner, 0) for owner in owners):
+        raise already_swept()
 
 
 def _require_drop(cursor: Any) -> None:
@@ -217,8 +220,8 @@ def _clear(cursor: Any) -> None:
     cursor.execute(IGNORE_FOREIGN_KEYS)
     for table in _tables(cursor):
         if table in marked:
-            cursor.execute(DROP_TABLE.format(table=table))
-            cursor.execute(DROP_VIEW.format(table=table))
+            cursor.execute(DROP_TABLE.format(table=quoted(table)))
+            cursor.execute(DROP_VIEW.format(table=quoted(table)))
     foreign = [table for table in _tables(cursor) if table != MARK]
     if THE_SCHEMA in marked and not foreign:
         cursor.execute(DROP_SCHEMA)  # and the mark with it: a schema without its mark would stay for good

@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from poolsize.errors import BadInput, WorkFailed
+from poolsize.facts.server import quoted
 from poolsize.target import schema
 from poolsize.target.connection import connect, database_url
-from poolsize.target.private_server import PrivateServer
+from poolsize.target.private_server import PrivateServer, private_server
 from poolsize.target.schema import LOCK, OWNER, SweepSchema
 from tests.conftest import Command, assert_swept, on_mariadb
 
@@ -145,6 +146,62 @@ def test_an_older_mark_of_unfinished_tables_drops_no_table(server: PrivateServer
     with pytest.raises(BadInput, match=r"did not make \(precious\)"):
         SweepSchema(database_url(server.url)).__enter__()
     assert tables(cursor) == {"precious"}
+
+
+def test_a_table_whose_name_holds_sql_drops_no_other(server: PrivateServer, cursor: Any) -> None:
+    """Whoever may write in the schema can list such a name, and make a table that has it."""
+    name = "x`, shop.`orders"
+    cursor.execute("CREATE DATABASE shop")
+    try:
+        cursor.execute("CREATE TABLE shop.orders (id INT)")
+        cursor.execute("CREATE DATABASE poolsize")
+        cursor.execute(f"CREATE TABLE poolsize.{quoted(name)} (id INT)")
+        cursor.execute("CREATE TABLE poolsize.made_by_poolsize (name VARCHAR(64) PRIMARY KEY)")
+        cursor.executemany(
+            "INSERT INTO poolsize.made_by_poolsize VALUES (%s)",
+            [(name,), ("*schema*",), ("../shop/orders",), ("shop`.`orders",)],
+        )
+        with SweepSchema(database_url(server.url)) as own:
+            own.make_tables(lambda work: work.execute(f"CREATE TABLE {quoted(name)} (id INT)"))
+            assert tables(cursor) == {name}
+        cursor.execute("SHOW DATABASES LIKE 'poolsize'")
+        assert cursor.fetchall() == ()
+        cursor.execute("SHOW TABLES FROM shop")
+        assert cursor.fetchall() == (("orders",),)
+    finally:
+        cursor.execute("DROP DATABASE shop")
+
+
+@pytest.mark.parametrize("mark", [None, "VARCHAR(64) COLLATE utf8mb4_general_ci"])
+def test_tables_whose_names_differ_in_case_are_all_dropped(
+    server: PrivateServer, cursor: Any, mark: str | None
+) -> None:
+    """Also where an older mark, which does not tell them apart, was left by a killed sweep."""
+    names = ("Orders", "orders", "ORDERS")
+    if mark:
+        cursor.execute("CREATE DATABASE poolsize")
+        cursor.execute(f"CREATE TABLE poolsize.made_by_poolsize (name {mark} PRIMARY KEY)")
+        cursor.execute("INSERT INTO poolsize.made_by_poolsize VALUES ('*schema*'), ('Stock')")
+        cursor.execute("CREATE TABLE poolsize.Stock (id INT)")
+    with SweepSchema(database_url(server.url)) as own:
+        own.make_tables(lambda work: [work.execute(f"CREATE TABLE {name} (id INT)") for name in names])
+        assert tables(cursor) == {*names}
+    cursor.execute("SHOW DATABASES LIKE 'poolsize'")
+    assert cursor.fetchall() == ()
+
+
+def test_a_server_that_ignores_the_case_of_names_is_left_as_it_was() -> None:
+    """A MariaDB: MySQL takes this variable only as it makes its data. 2 needs a file system that ignores case."""
+    with (
+        private_server(None, {"lower_case_table_names": "1"}, 50) as started,
+        connect(database_url(started.url)) as connection,
+        connection.cursor() as cursor,
+    ):
+        with SweepSchema(database_url(started.url)) as own:
+            own.make_tables(lambda work: work.execute("CREATE TABLE Orders (id INT)"))
+            assert tables(cursor) == {"orders"}
+        cursor.execute("SHOW DATABASES LIKE 'poolsize'")
+        assert cursor.fetchall() == ()
 
 
 @pytest.mark.experiment
