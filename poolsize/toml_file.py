@@ -1,5 +1,6 @@
 """TOML -> records: the files that people write for poolsize, with errors that name the key and the value."""
 
+import hashlib
 import json
 import tomllib
 from pathlib import Path
@@ -14,10 +15,14 @@ SECRET = {"environment", "database", "host", "ready", "metrics", "start", "resiz
 """Keys whose values may hold a password, so that no error shows them."""
 
 
-def read_toml(name: str, path: Path) -> dict[str, Any]:
-    """Return the tables of a TOML file. name: of the parameter that names the file. Raises BadInput."""
+def read_toml(name: str, path: Path) -> tuple[dict[str, Any], str]:
+    """Return the tables of a TOML file, and the hash of its text.
+
+    name: of the parameter that names the file. Raises BadInput.
+    """
     try:
-        return tomllib.loads(path.read_text("utf-8"))
+        content = path.read_bytes()
+        return tomllib.loads(content.decode()), hashlib.sha256(content).hexdigest()
     except OSError as error:
         raise BadInput(f"`{name}` {path} can't be read: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:

@@ -7,7 +7,7 @@ from poolsize.answer.compared_field import compared_field
 from poolsize.errors import BadInput
 from poolsize.formula import starting_point
 from poolsize.locust.in_turn import run_in_turn
-from poolsize.runs.store import load_run, other_path
+from poolsize.runs.store import load_run, load_setting, other_path, resume_command
 from poolsize.sweep.options import NAMES_ANOTHER, SweepOptions
 from poolsize.sweep.planning import cores_of, disks_of, plan_for
 
@@ -62,20 +62,29 @@ def _new(options: SweepOptions) -> tuple[SweepOptions, SweepOptions]:
 
 
 def _resumed(options: SweepOptions, run: Path) -> tuple[SweepOptions, SweepOptions]:
-    """Return the options that resume both runs. run: the first. Raises BadInput where the other run is missing."""
-    if options.against_options:
-        raise BadInput(f"{options.named('against_options')}: a resumed run keeps its plan; leave `against_options` out")
+    """Return the options that resume both runs. run: the first.
+
+    Raises BadInput where the other run is missing, and for its server's variables where they are not given again.
+    """
     other = other_path(run)
     if not other.exists():
         given = next(name for name in NAMES_ANOTHER if getattr(options, name))
         raise BadInput(f"{options.named('resume')}: it has no other run, {other}: leave `{given}` out")
-    if not load_run(other, torn_end=True).setting.private and not options.against_url:
+    setting = load_setting(other)
+    if not setting.private and not options.against_url:
         raise BadInput(
             f"{options.named('resume')}: the other run began on a server given by its URL: give its `against_url` again"
         )
-    first = options.having(against_url=None, against_mysqld=None)
+    variables = {**(options.server_options or {}), **(options.against_options or {})}
+    if setting.private and variables != setting.server_options:
+        raise BadInput(
+            f"{options.named('resume')}: the variables of the other private server are not those of `server_options` "
+            f"and `against_options`: give them again: {resume_command(run)}"
+        )
+    first = options.having(against_url=None, against_options=None, against_mysqld=None)
     mysqld = None if options.against_url else options.against_mysqld or options.mysqld
-    return first, first.having(resume=other, url=options.against_url, mysqld=mysqld)
+    server_options = variables if setting.private and variables else None
+    return first, first.having(resume=other, url=options.against_url, mysqld=mysqld, server_options=server_options)
 
 
 def _require_comparable(first: Path, other: Path) -> None:

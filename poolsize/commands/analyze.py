@@ -8,8 +8,9 @@ from poolsize.analysis.analysis import analyze as summarize
 from poolsize.commands.outputs import json_option, plot_option, save_plot
 from poolsize.present.json.analysis import analysis_json
 from poolsize.present.text.analysis import analysis_text
-from poolsize.runs.store import load_run
+from poolsize.runs.store import load_run, resume_command
 from poolsize.sweep.next_step import remaining
+from poolsize.sweep.options import with_flags
 
 
 @click.command()
@@ -20,7 +21,8 @@ def analyze(run: str, plot: Path | None, as_json: bool) -> None:
     """Show the figures of RUN, one line per pool size, with the estimates and the bottleneck."""
     analysis = summarize(load_run(run))
     if left := remaining(analysis.run):
-        click.echo(f"poolsize: the run is incomplete ({left}); finish it with: poolsize sweep --resume {run}", err=True)
+        finish = with_flags(resume_command(run))
+        click.echo(f"poolsize: the run is incomplete ({left}); finish it with: {finish}", err=True)
     click.echo(analysis_json(analysis) if as_json else analysis_text(analysis))
     if plot:
         from poolsize.present.plots import figure

@@ -1,5 +1,6 @@
 """`poolsize application`: the file of an application, written as a template or tried part by part."""
 
+import shlex
 import shutil
 import signal
 import subprocess
@@ -56,7 +57,10 @@ def _write(file: Path) -> None:
         raise BadInput(f"{file} already exists: name another file") from None
     except OSError as error:
         raise BadInput(f"{file} can't be written: {error.strerror}") from None
-    click.echo(f"poolsize: wrote {file}. Change its values, and try it: poolsize application check {file}", err=True)
+    click.echo(
+        f"poolsize: wrote {file}. Change its values, and try it: poolsize application check {shlex.quote(str(file))}",
+        err=True,
+    )
 
 
 def _check(file: Path, pool_size: int) -> None:
@@ -89,7 +93,7 @@ def _check(file: Path, pool_size: int) -> None:
         finally:
             service.close(seconds_to_close)
     click.echo(f"application {'ended' if described.file.start else 'restored' if described.file.restore else 'left'}")
-    click.echo(f"To measure it: poolsize sweep --application {file}")
+    click.echo(f"To measure it: poolsize sweep --application {shlex.quote(str(file))}")
 
 
 def _as_interrupt(number: int, _: object) -> None:

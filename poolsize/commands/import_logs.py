@@ -1,5 +1,6 @@
 """`poolsize import`: a recorded curve to replay, or a run to analyze, from files of other load tools."""
 
+import shlex
 from pathlib import Path
 
 import click
@@ -41,9 +42,9 @@ def import_logs(logs: tuple[Path, ...], cores: int | None, disks: int | None, ou
         with RunWriter(output, run.setting) as writer:
             for step in run.steps:
                 writer.append(step)
-        then = f"poolsize recommend --run {output}"
+        then = f"poolsize recommend --run {shlex.quote(str(output))}"
     else:
         write_recording(recording, output)
-        then = f"poolsize sweep --replay {output}"
+        then = f"poolsize sweep --replay {shlex.quote(str(output))}"
     sizes = ", ".join(map(str, recording.sizes))
     click.echo(f"{output} contains the pool sizes {sizes}. Next: {then}")

@@ -1,6 +1,7 @@
 """`poolsize scenario`: a published experiment, repeated on this machine."""
 
 import re
+import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,7 +28,7 @@ from poolsize.present.text.ports import ports_text
 from poolsize.present.text.refused import refused_text
 from poolsize.present.text.scenario import agreement_text, scenarios_text
 from poolsize.present.text.survey import survey_text
-from poolsize.runs.store import load_run, other_path
+from poolsize.runs.store import load_run, load_setting, other_path
 from poolsize.scenarios.scenario import Scenario, read_scenario, scenario_names
 from poolsize.survey.timing import FULL_SECONDS, LENGTH_SECONDS, TIMING_SECONDS
 from poolsize.sweep.options import NAMES_ANOTHER, OPTIONS, SweepOptions
@@ -100,10 +101,10 @@ def scenario(name: str | None, lists: bool, full: bool, as_json: bool, **texts: 
 def _following(paths: Sequence[Path], analyses: Sequence[Analysis]) -> str:
     """Return the commands that show more about the runs. Runs without a valid size can't be compared."""
     if len(paths) == 1:
-        return f"poolsize recommend --run {paths[0]}"
+        return shlex.join(["poolsize", "recommend", "--run", str(paths[0])])
     if all(analysis.plateau for analysis in analyses):
-        return f"poolsize compare {' '.join(map(str, paths))}"
-    return ", ".join(f"poolsize analyze {path}" for path in paths)
+        return shlex.join(["poolsize", "compare", *map(str, paths)])
+    return ", ".join(shlex.join(["poolsize", "analyze", str(path)]) for path in paths)
 
 
 def _tables(more: More) -> Iterator[str]:
@@ -124,8 +125,9 @@ def _resumed_by(command: str, run: Path | None) -> Iterator[None]:
     try:
         yield
     except PoolsizeError as error:
-        resume = re.compile(r"poolsize sweep --resume (\S+)")
-        error.args = (resume.sub(lambda match: f"{command} --resume {run or match[1]}", str(error)),)
+        resume = re.compile(r"poolsize sweep (?:--|`)resume`? ('.*?'(?!\S)|\S+)")
+        first = shlex.quote(str(run)) if run else None
+        error.args = (resume.sub(lambda match: f"{command} --resume {first or match[1]}", str(error)),)
         raise
 
 
@@ -153,7 +155,10 @@ def _measure(name: str, known: Scenario, typed: SweepOptions) -> tuple[Path, ...
     from poolsize.present.text.progress_bar import ProgressBar
 
     require_processes(typed)
-    options = typed if typed.resume else _with_typed(known.sweep_options, typed)
+    options = _with_typed(known.sweep_options, typed)
+    if typed.resume:  # which keeps all but the variables of its servers
+        again = {name: getattr(options, name) for name in ("server_options", "against_options")}
+        options = typed.having(**again)
     _require_servers(name, known, options)
     if typed.resume is not None and not _is_run_of(known.sweep_options, typed.resume):
         raise BadInput(f"{typed.named('resume')} is not the first run of this scenario at this scale: name that run")
@@ -184,7 +189,7 @@ def _measure_beside(options: SweepOptions, typed: SweepOptions, path: Path) -> P
     if typed.resume and path.exists():
         if not _is_run_of(options, path):
             raise BadInput(f"{path}: it is not of this scenario at this scale; move it away, and it is measured again")
-        options = typed.having(resume=path)
+        options = typed.having(resume=path, server_options=_with_typed(options, typed).server_options)
     else:
         if typed.resume:
             options = _as_long_as(typed.resume, options)
@@ -194,11 +199,9 @@ def _measure_beside(options: SweepOptions, typed: SweepOptions, path: Path) -> P
 
 
 def _as_long_as(run: Path, options: SweepOptions) -> SweepOptions:
-    """Return the options with the times and repeats of a run that was resumed, and the variables of its server."""
-    setting = load_run(run).setting
-    return options.having(
-        **{name: getattr(setting.plan, name) for name in OF_SCENARIO}, server_options=dict(setting.server_options)
-    )
+    """Return the options with the times and repeats of a run that was resumed."""
+    plan = load_setting(run).plan
+    return options.having(**{name: getattr(plan, name) for name in OF_SCENARIO})
 
 
 def _with_typed(options: SweepOptions, typed: SweepOptions) -> SweepOptions:

@@ -15,7 +15,7 @@ def services_of(path: Path) -> list[Service]:
 
     Raises BadInput for a file that can't be read or is no TOML, and for a service with a wrong key or value.
     """
-    tables = read_toml("services_file", path)
+    tables, _ = read_toml("services_file", path)
     services = tables.pop(TABLE, [])
     if tables or not isinstance(services, list) or not services:
         raise BadInput(f"`services_file` {path}: write a table [[{TABLE}]] for each service, and nothing else")

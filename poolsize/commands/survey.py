@@ -4,9 +4,10 @@ from pathlib import Path
 
 from poolsize.errors import BadInput, PoolsizeError
 from poolsize.present.text.survey import SurveyProgress
+from poolsize.runs.store import parameter_words
 from poolsize.survey.store import StoredSurvey, SurveySetting, SurveyWriter, load_survey
 from poolsize.survey.timing import Survey
-from poolsize.sweep.opening import new_file
+from poolsize.sweep.opening import new_file, require_given_again, require_server_options
 from poolsize.sweep.options import SweepOptions
 
 OF_SURVEY = ("mysqld", "server_options", "output", "resume")
@@ -31,7 +32,11 @@ def survey_of_pools(name: str, typed: SweepOptions, command: str, seconds: float
             return survey(stored, writer.append, progress.show), path
         except PoolsizeError as error:
             if load_survey(path).parts:
-                error.args = (f"{error}; the timings of finished processes are kept: {command} --resume {path}",)
+                named = {"resume": str(path), "mysqld": stored.setting.mysqld} | {
+                    "server_options": stored.setting.server_options
+                }
+                words = parameter_words({name: value for name, value in named.items() if value})
+                error.args = (f"{error}; the timings of finished processes are kept: {' '.join([command, *words])}",)
             elif typed.resume is None:
                 path.unlink()
             raise
@@ -42,12 +47,17 @@ def _stored_survey(name: str, typed: SweepOptions, seconds: float) -> tuple[Stor
     if typed.resume is None:
         mysqld = None if typed.mysqld is None else str(typed.mysqld)
         return StoredSurvey(SurveySetting(seconds, mysqld, typed.server_options or {})), new_file(typed.output, name)
-    if others := [option for option in typed.chosen if option != "resume"]:
-        raise BadInput(f"{typed.named(others[0])}: a resumed survey keeps its settings: leave it out")
+    if typed.output is not None:
+        raise BadInput(f"{typed.named('output')}: a resumed survey keeps its settings: leave it out")
     stored = load_survey(typed.resume)
     if stored.setting.seconds != seconds:
         raise BadInput(
             f"{typed.named('resume')} has timings of {stored.setting.seconds:g} s, and these would last {seconds:g} s: "
             "add or leave out --full"
         )
+    require_given_again(typed, "mysqld", stored.setting.mysqld)
+    if typed.mysqld and str(typed.mysqld) != stored.setting.mysqld:
+        began = stored.setting.mysqld or "the program that poolsize finds"
+        raise BadInput(f"{typed.named('mysqld')}: the survey began with {began}: use that, or start a new survey")
+    require_server_options(typed, stored.setting.server_options)
     return stored, typed.resume

@@ -2,6 +2,7 @@
 
 import os
 import platform
+import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -22,17 +23,25 @@ from poolsize.errors import BadInput
 from poolsize.present.json.recommendation import recommendation_json
 from poolsize.present.text.recommendation import recommendation_text
 from poolsize.present.text.replay_progress import ReplayProgress
+from poolsize.recordings.published import published_curves
 from poolsize.runs.run import Setting
-from poolsize.runs.store import load_run, other_path
+from poolsize.runs.store import load_run, load_setting, other_path
+from poolsize.shipped import workloads
 from poolsize.sweep.application_file import read_application
 from poolsize.sweep.application_options import FROM_ENVIRONMENT, of_application
 from poolsize.sweep.dry_run import DryRun
 from poolsize.sweep.events import Event
+from poolsize.sweep.opening import (
+    require_given_again,
+    require_same_application,
+    require_same_text,
+    require_server_options,
+)
 from poolsize.sweep.options import NAMES_ANOTHER, OPTIONS, SweepOptions
 from poolsize.sweep.planning import plan_for
 from poolsize.sweep.replay_run import replay
 from poolsize.sweep.secret import VARIABLE, SweepSecret
-from poolsize.sweep.workload import DEFAULT_WORKLOAD, find_locustfile
+from poolsize.sweep.workload import DEFAULT_WORKLOAD, find_locustfile, typed_workload
 from poolsize.units import count
 
 
@@ -52,9 +61,11 @@ def sweep(current: int | None, as_json: bool, **texts: Any) -> None:
     if options.dry_run:
         _rehearse(options, as_json=as_json)
         return
-    resumed = load_run(options.resume, torn_end=True).setting if options.resume else None
-    if options.application is None and resumed and resumed.application:
-        options = replace(options, application=Path(resumed.application.file))
+    resumed = load_setting(options.resume) if options.resume else None
+    if resumed:
+        require_server_options(options, resumed.server_options)
+    if resumed and resumed.application:
+        require_given_again(options, "application", resumed.application.file)
     if options.application is not None:
         options = _of_application(options)
     if measures_two(options):
@@ -64,6 +75,8 @@ def sweep(current: int | None, as_json: bool, **texts: Any) -> None:
         )
         return
     if options.replay is None and resumed and resumed.recording:
+        if resumed.recording not in published_curves():
+            require_given_again(options, "replay", resumed.recording)
         options = replace(options, replay=Path(resumed.recording))
     run_path = _replay(options) if options.replay else _measure(options, resumed)
     run = load_run(run_path)
@@ -72,9 +85,10 @@ def sweep(current: int | None, as_json: bool, **texts: Any) -> None:
         click.echo(recommendation_json(answer, run=str(run_path), steps=len(run.steps), load_seconds=run.load_seconds))
     else:
         click.echo(recommendation_text(answer))
-        click.echo(f"\nStored in {run_path}; draw it with: poolsize analyze {run_path} --plot knee.png")
+        quoted = shlex.quote(str(run_path))
+        click.echo(f"\nStored in {run_path}; draw it with: poolsize analyze {quoted} --plot knee.png")
         if answer.pool_size:
-            click.echo(f"Configure your pool with: poolsize config --for STACK --run {run_path}")
+            click.echo(f"Configure your pool with: poolsize config --for STACK --run {quoted}")
     end_without_size(answer)
 
 
@@ -139,6 +153,8 @@ def _measure(options: SweepOptions, resumed: Setting | None) -> Path:
     from poolsize.present.text.progress_bar import ProgressBar
 
     application = read_application(options.application) if options.application else None
+    if application and resumed:
+        require_same_application(options, resumed, application)
     locustfile = application.locustfile if application else _locustfile(options, resumed)
     require_processes(options)
     if options.expect_workers:
@@ -151,9 +167,18 @@ def _measure(options: SweepOptions, resumed: Setting | None) -> Path:
 
 
 def _locustfile(options: SweepOptions, resumed: Setting | None) -> Path:
-    """Return the path of the sweep's locustfile. resumed: the setting of the run to resume, or None."""
-    default_workload = (resumed.own_workload or resumed.plan.workload) if resumed else DEFAULT_WORKLOAD
-    return find_locustfile(options.workload or default_workload)
+    """Return the path of the sweep's locustfile. resumed: the setting of the run to resume, or None.
+
+    Raises BadInput for a locustfile that only the run names, or whose text is not the run's.
+    """
+    if resumed is None:
+        return find_locustfile(options.workload or DEFAULT_WORKLOAD)
+    name = resumed.plan.workload
+    shipped = resumed.own_workload is None and name in workloads()
+    require_given_again(options, "workload", None if shipped else resumed.own_workload or name)
+    locustfile = find_locustfile(options.workload or name)
+    require_same_text(options, resumed, typed_workload(str(locustfile)))
+    return locustfile
 
 
 def _of_application(options: SweepOptions) -> SweepOptions:
@@ -176,14 +201,14 @@ def _show_workers(number: int, locustfile: Path, application: Path | None) -> No
         click.echo(
             f"poolsize: waiting for {count(number, 'worker')}. On each load machine, set {secret_set}, and run "
             "this command with that machine's paths of the same files:\n"
-            f"  python -m poolsize.locust -f {os.path.relpath(locustfile)} --application {application} --worker "
-            f"--master-host {platform.node()}",
+            f"  python -m poolsize.locust -f {shlex.quote(os.path.relpath(locustfile))} --application "
+            f"{shlex.quote(str(application))} --worker --master-host {platform.node()}",
             err=True,
         )
         return
     click.echo(
         f"poolsize: waiting for {count(number, 'worker')}. On each load machine, set POOLSIZE_URL to the database's "
         f"URL and {secret_set}, and run this command with that machine's path of the same locustfile:\n"
-        f"  locust -f {os.path.relpath(locustfile)} --worker --master-host {platform.node()}",
+        f"  locust -f {shlex.quote(os.path.relpath(locustfile))} --worker --master-host {platform.node()}",
         err=True,
     )

@@ -3,10 +3,13 @@
 A locustfile that drives an application has nothing of poolsize in it, so Locust alone would not know these options.
 """
 
-from locust.main import main
+from locust import main
 
+from poolsize.locust.checked_text import checked
 from poolsize.locust.session import register
 
 if __name__ == "__main__":
     register()
-    main()
+    # Locust has no option for this, and would execute whatever text the file has by then.
+    main.load_locustfile = checked(main.load_locustfile)  # type: ignore[attr-defined,assignment]  # not for others
+    main.main()

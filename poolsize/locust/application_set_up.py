@@ -23,10 +23,9 @@ from poolsize.runs.plan import SweepPlan
 from poolsize.runs.run import Run
 from poolsize.runs.store import RunWriter
 from poolsize.sweep.application_file import Application
-from poolsize.sweep.opening import new_file, new_setting, resumed_run
+from poolsize.sweep.opening import new_file, new_setting, require_same_application, resumed_run
 from poolsize.sweep.options import SweepOptions
 from poolsize.sweep.planning import enough_users, plan_for
-from poolsize.sweep.workload import workload_of
 from poolsize.target.application.service import Service
 from poolsize.target.connection import account_of, asking, connect, database_url, given_host, naming_url
 from poolsize.target.encryption import is_local
@@ -92,10 +91,10 @@ def _log_of(run_path: Path) -> Path:
 
 def _run(options: SweepOptions, application: Application, url: URL | None) -> tuple[Run, Path]:
     """Return the run, new or resumed, and its path. url: of the application's database, or None."""
-    workload = workload_of(application.locustfile, str(application.locustfile))
+    workload = application.workload
     resumed = resumed_run(options, workload)
     if resumed is not None and options.resume is not None:
-        _require_same(options, resumed, application)
+        require_same_application(options, resumed.setting, application)
         _require_same_database(options, resumed, url)
         return resumed, options.resume
     pools = application.measured.pools
@@ -129,16 +128,6 @@ def _limited_to(plan: SweepPlan, options: SweepOptions, server: Server, free: in
         )
     search = replace(plan.search, start=min(plan.search.start, free), largest=free)
     return replace(plan, search=search, users=options.users or enough_users(options, free * pools))
-
-
-def _require_same(options: SweepOptions, run: Run, application: Application) -> None:
-    before = run.setting.application
-    if before is None:
-        raise BadInput(f"{options.named('resume')}: the run began without an `application`: leave it out")
-    if before.sha256 != application.sha256:
-        raise BadInput(
-            f"{options.named('resume')}: {application.typed} has changed since the run began: start a new run"
-        )
 
 
 def _require_same_database(options: SweepOptions, run: Run, url: URL | None) -> None:

@@ -2,6 +2,7 @@
 
 from poolsize.errors import BadInput
 from poolsize.runs.run import Run
+from poolsize.sweep.opening import require_given_again
 from poolsize.sweep.options import SweepOptions
 from poolsize.sweep.readers import OWN_SCHEMA, read, schema_name
 from poolsize.sweep.workload import Workload
@@ -22,6 +23,13 @@ def chosen_schema(options: SweepOptions, workload: Workload, resumed: Run | None
         raise BadInput(_contradiction(options, schema, in_url))
     if schema is None:
         return None
+    if resumed is not None and in_url is None:
+        require_given_again(options, "schema", schema)
+    if resumed is not None and options.schema not in {None, schema}:
+        raise BadInput(
+            f"{options.named('resume')}: the run began in the schema {schema}, and `schema` is {options.schema}: give "
+            "that, or start a new run"
+        )
     if not options.url and resumed is not None:
         raise BadInput(f"{options.named('resume')}: the run began on a server given by its URL: give its `url` again")
     if not options.url:

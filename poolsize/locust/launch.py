@@ -14,7 +14,9 @@ from typing import IO
 
 from poolsize.errors import BadInput, Interrupted, WorkFailed
 from poolsize.load.source_line import located_in
+from poolsize.locust.checked_text import LOCUSTFILE_SHA256
 from poolsize.locust.progress_pipe import DESCRIPTOR, TURNS_DESCRIPTOR
+from poolsize.runs.store import load_setting, resume_command
 from poolsize.sweep.events import (
     EndAsked,
     Event,
@@ -26,6 +28,7 @@ from poolsize.sweep.events import (
     read_event,
 )
 from poolsize.sweep.options import OPTIONS, SweepOptions
+from poolsize.sweep.workload import workload_of
 from poolsize.target.killed import killed_by, oom_kills
 
 END_SECONDS, INTERRUPTED_SECONDS = 8, 4
@@ -124,7 +127,7 @@ class LocustSweep:
         if not run:
             return f"{message} before the first step"
         kept = "the measured steps are kept" if self._has_step else "no step was complete. To go on"
-        return f"{message}; {kept}: poolsize sweep --resume {run}"
+        return f"{message}; {kept}: {resume_command(run)}"
 
     def _raise_failure(self, failures: list[SweepFailed], code: int) -> None:
         """Raise the error of a sweep that failed, with all reasons: a failed clean-up hides no cause.
@@ -201,7 +204,8 @@ def started(
 
     show: called with each event of the sweep. in_turn: whether the sweep awaits a turn before each step.
     """
-    with _child(_command(locustfile, options), _environment(options), in_turn=in_turn) as child:
+    environment = _environment(options) | {LOCUSTFILE_SHA256: _sha256(locustfile, options)}
+    with _child(_command(locustfile, options), environment, in_turn=in_turn) as child:
         named = f"`application` {options.application}" if options.application else f"`workload` {locustfile}"
         yield LocustSweep(named, show, child)
 
@@ -231,6 +235,12 @@ def _environment(options: SweepOptions) -> dict[str, str]:
     """Return the environment variables that carry options: others could read the URL's password on a command line."""
     variables = {name: OPTIONS[name].variable for name in options.chosen}
     return {variable: options.texts(name)[0] for name, variable in variables.items() if variable is not None}
+
+
+def _sha256(locustfile: Path, options: SweepOptions) -> str:
+    """Return the hash of the text that Locust may execute: of the run to resume, or of the file as it is now."""
+    setting = load_setting(options.resume) if options.resume else None
+    return setting.workload_sha256 if setting and setting.own_workload else workload_of(locustfile).sha256
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from poolsize.locust.wire import wire
 from poolsize.locust.workers import forked_workers, kill_late_workers
 from poolsize.sweep.events import Event, Noted, StepDone, StrangersRefused, SweepFailed, TurnAwaited
 from poolsize.sweep.loop import sweep
-from poolsize.sweep.options import with_flags
+from poolsize.sweep.options import with_flags, words_of
 from poolsize.target.bounded import LAST_CALL, LAST_SECONDS
 from poolsize.terminal import visible
 from poolsize.units import count, milliseconds, per_second
@@ -180,11 +180,14 @@ class Lead:
     def _resuming_command(self) -> str:
         """Return the command of Locust that resumes the run, with the user classes and tags that were chosen."""
         parsed: Any = self._environment.parsed_options
-        locust, application = ["locust"], self._ready.run.setting.application
+        setting = self._ready.run.setting
+        locust, application = ["locust"], setting.application
         if application is not None:
             locust = ["python", "-m", "poolsize.locust", "--application", application.file]
         words = [*locust, "-f", *(self._environment.parsed_locustfiles or []), "--headless"]
         words += ["--resume", str(self._ready.writer.path)]
+        again = {"schema": setting.schema, "server_options": setting.server_options}
+        words += words_of({name: value for name, value in again.items() if value})
         for option in ("tags", "exclude_tags"):
             if chosen := getattr(parsed, option):
                 words += [f"--{option.replace('_', '-')}", *chosen]

@@ -61,7 +61,7 @@ def prepared(options: SweepOptions, workload: Workload, *, own_wait_time: bool) 
     path = options.resume or new_file(options.output, workload.name)
     plan = resumed.plan if resumed else plan_for(options, workload.name)
     schema = chosen_schema(options, workload, resumed)
-    server_options = (resumed.setting.server_options if resumed else options.server_options) or {}
+    server_options = options.server_options or {}
     with _server(options, resumed, server_options, plan.largest) as (url, private):
         with asking(url) as (_, cursor):
             server, cipher, others = read_server(cursor), read_cipher(cursor), open_connections(cursor) - 1

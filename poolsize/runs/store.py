@@ -1,7 +1,10 @@
 """Run <-> file: JSON Lines, one file a run, with a header and one line a step; a line is on disk when its step ends."""
 
+import hashlib
 import os
+import shlex
 from array import array
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -97,7 +100,7 @@ def load_run(path: str | os.PathLike[str], *, torn_end: bool = False) -> Run:
         if line.is_torn:
             raise WorkFailed(
                 f"{path}: line {line.number} is cut off after {len(offsets)} complete step(s), which are kept; "
-                f"finish the run with: poolsize sweep `resume` {path}"
+                f"finish the run with: {resume_command(path)}"
             )
         record = _upgraded(path, record_of(path, line), run_format)
         with naming_line(path, line):
@@ -183,6 +186,66 @@ def _consistent(step: Step) -> Step:
     if step.latencies and (step.latencies.wait is None) != (step.latencies.usage is None):
         raise OutOfBounds("of latencies.wait and latencies.usage, only one is null")
     return step
+
+
+def load_setting(path: Path) -> Setting:
+    """Return the setting of the run in a file. Raises BadInput for a file without one."""
+    return _run_without_steps(path, next(run_lines(path), None))[0].setting
+
+
+def named_by(setting: Setting) -> dict[str, Any]:
+    """Return what a run names and a sweep would open, execute or set: parameter -> value.
+
+    Runs of others are data, so a resumed sweep takes none of it from the run: the user gives it again.
+    """
+    if setting.application is not None:
+        return {"application": setting.application.file}
+    named = {
+        "workload": setting.own_workload,
+        "replay": None if _is_name(setting.recording, setting.workload_sha256) else setting.recording,
+        "schema": setting.schema,
+        "server_options": dict(setting.server_options),
+    }
+    return {name: value for name, value in named.items() if value}
+
+
+def resume_command(path: str | os.PathLike[str]) -> str:
+    """Return the command that finishes a run, quoted for a shell, with all that the run names; flags are parameters.
+
+    path: of the run; of two runs that were measured in turn, of the first.
+    """
+    path = Path(path)
+    named = _named_in(path)
+    if (other := other_path(path)).exists():
+        own, others = (names.get("server_options", {}) for names in (named, _named_in(other)))
+        named["against_options"] = {name: value for name, value in others.items() if own.get(name) != value}
+    return " ".join(["poolsize sweep", *parameter_words({"resume": str(path)} | named)])
+
+
+def parameter_words(named: Mapping[str, Any]) -> list[str]:
+    """Return the words of a command that give these parameters, quoted for a shell.
+
+    named: parameter -> text, or variable -> value. A text can't pass for another option.
+    """
+    pairs = [
+        (name, text)
+        for name, value in named.items()
+        for text in ([f"{key}={item}" for key, item in value.items()] if isinstance(value, Mapping) else [value])
+    ]
+    return [f"`{name}`{'=' if text.startswith('-') else ' '}{shlex.quote(text)}" for name, text in pairs]
+
+
+def _named_in(path: Path) -> dict[str, Any]:
+    """Return what the run in a file names; nothing where the file can't be read any more."""
+    try:
+        return named_by(load_setting(path))
+    except BadInput:
+        return {}
+
+
+def _is_name(recording: str | None, sha256: str) -> bool:
+    """Return whether a recording is a published curve, of which a run has the name's hash."""
+    return recording is not None and hashlib.sha256(recording.encode()).hexdigest() == sha256
 
 
 def other_path(path: Path) -> Path:

@@ -1,6 +1,5 @@
 """The file that describes an application whose pool a sweep measures: `poolsize sweep --application shop.toml`."""
 
-import hashlib
 import os
 import shlex
 from collections.abc import Mapping
@@ -10,6 +9,7 @@ from pathlib import Path
 from poolsize.errors import BadInput
 from poolsize.runs.measured_application import MeasuredApplication
 from poolsize.sweep.page_address import PageAddress, page_address
+from poolsize.sweep.workload import Workload, workload_of
 from poolsize.toml_file import read_toml, record
 
 PLACEHOLDER = "{pool_size}"
@@ -96,6 +96,11 @@ class Application:
         return self.typed.parent / self.file.locustfile
 
     @property
+    def workload(self) -> Workload:
+        """The workload of the Locust file."""
+        return workload_of(self.locustfile, str(self.locustfile))
+
+    @property
     def directory(self) -> Path:
         """The folder in which the commands run."""
         return self.typed.parent / self.file.directory
@@ -158,8 +163,9 @@ class Application:
 
 def read_application(path: Path) -> Application:
     """Return the application of a file. Raises BadInput for a file that no sweep can use."""
-    file = record(f"`application` {path}", ApplicationFile, read_toml("application", path))
-    application = Application(path, hashlib.sha256(path.read_bytes()).hexdigest(), file)
+    table, sha256 = read_toml("application", path)
+    application = Application(path, sha256, record(f"`application` {path}", ApplicationFile, table))
+    file = application.file
     if not application.locustfile.is_file():
         raise BadInput(f"`application` {path}: locustfile {file.locustfile}: there is no such file")
     if not application.directory.is_dir():

@@ -13,9 +13,11 @@ from poolsize.facts.machine import this_machine
 from poolsize.facts.server import Server
 from poolsize.runs.plan import SweepPlan
 from poolsize.runs.run import Run, Setting
-from poolsize.runs.store import load_run
+from poolsize.runs.store import load_run, parameter_words
+from poolsize.sweep.application_file import Application
 from poolsize.sweep.options import OPTIONS, SweepOptions
 from poolsize.sweep.planning import cores_of, disks_of
+from poolsize.sweep.server_variables import HARMLESS
 from poolsize.sweep.workload import Workload
 
 
@@ -57,7 +59,8 @@ def new_setting(
 def resumed_run(options: SweepOptions, workload: Workload) -> Run | None:
     """Return the interrupted run that the options resume, or None for a new run.
 
-    Raises BadInput for an option that a resumed run has already, and for another workload or recording than the run's.
+    Raises BadInput for an option that a resumed run has already, for another workload or recording than the run's, and
+    for server variables that the run has and the options do not repeat.
     """
     if options.resume is None:
         return None
@@ -65,20 +68,66 @@ def resumed_run(options: SweepOptions, workload: Workload) -> Run | None:
         if OPTIONS[name].settled:
             raise BadInput(f"{options.named(name)}: a resumed run keeps its plan; leave `{name}` out")
     run = load_run(options.resume, torn_end=True)
-    if _is_shipped(run.setting, workload, options):  # another version of poolsize may have other words in the file
-        return replace(run, setting=replace(run.setting, workload_sha256=workload.sha256))
-    if run.setting.workload_sha256 != workload.sha256 and options.application:
+    require_server_options(options, run.setting.server_options)
+    require_same_text(options, run.setting, workload)
+    # Another version of poolsize may have other words in the file of a workload that comes with it.
+    return replace(run, setting=replace(run.setting, workload_sha256=workload.sha256))
+
+
+def require_given_again(options: SweepOptions, parameter: str, named: str | None) -> None:
+    """Raise BadInput where a run names something that a sweep would open or execute, and the options do not name it.
+
+    parameter: of the options, such as workload. named: its text in the run, or None.
+    """
+    if named is not None and getattr(options, parameter) is None:
+        (words,) = parameter_words({parameter: named})
+        raise BadInput(
+            f"{options.named('resume')}: a sweep uses nothing that only a run names, because the run may be somebody "
+            f"else's: look at it, and add {words}"
+        )
+
+
+def require_same_text(options: SweepOptions, setting: Setting, workload: Workload) -> None:
+    """Raise BadInput for another workload or recording than that of the run to resume."""
+    if setting.workload_sha256 == workload.sha256 or _is_shipped(setting, workload, options):
+        return
+    if options.application:
         raise BadInput(
             f"{options.named('resume')}: {workload.own_path} has changed since the run began: start a new run"
         )
-    if run.setting.workload_sha256 != workload.sha256:
+    raise BadInput(
+        f"{options.named('resume')}: the run replays another recording than {options.replay}: name its recording"
+        if options.replay
+        else f"{options.named('resume')}: the locustfile is not the {setting.plan.workload} that the run began with, "
+        "or its text has changed: give the run's own with `workload`, or start a new run"
+    )
+
+
+def require_same_application(options: SweepOptions, setting: Setting, application: Application) -> None:
+    """Raise BadInput for another application, or another Locust file of it, than that of the run to resume."""
+    if setting.application is None:
+        raise BadInput(f"{options.named('resume')}: the run began without an `application`: leave it out")
+    if setting.application.sha256 != application.sha256:
         raise BadInput(
-            f"{options.named('resume')}: the run replays another recording than {options.replay}: name its recording"
-            if options.replay
-            else f"{options.named('resume')}: the locustfile is not the {run.plan.workload} that the run began with, "
-            "or its text has changed: give the run's own with `workload`, or start a new run"
+            f"{options.named('resume')}: {application.typed} has changed since the run began: start a new run"
         )
-    return run
+    require_same_text(options, setting, application.workload)
+
+
+def require_server_options(options: SweepOptions, began: Mapping[str, str]) -> None:
+    """Raise BadInput where the options do not repeat the variables of a private server, or no run may set them.
+
+    began: variable -> value, in the run that the options resume.
+    """
+    resume, typed = options.named("resume"), dict(options.server_options or {})
+    if harmful := sorted(began.keys() - HARMLESS):
+        raise BadInput(
+            f"{resume}: it sets {harmful[0]} of the private server, which may do harm, and it may be somebody else's: "
+            "start a new run"
+        )
+    if typed != began:
+        way_out = " ".join(parameter_words({"server_options": began})) or "leave `server_options` out"
+        raise BadInput(f"{resume}: the private server began with other variables: {way_out}")
 
 
 def _is_shipped(setting: Setting, workload: Workload, options: SweepOptions) -> bool:
@@ -98,7 +147,8 @@ def new_file(output: Path | None, name: str) -> Path:
     if output.suffix != ".jsonl":
         raise BadInput(f"`output` {output}: the name ends in .jsonl")
     if output.exists():
-        raise BadInput(f"`output` {output} already exists: name another file, or finish it with `resume` {output}")
+        finish = " ".join(parameter_words({"resume": str(output)}))
+        raise BadInput(f"`output` {output} already exists: name another file, or finish it with {finish}")
     if not output.parent.is_dir():
         raise BadInput(f"`output` {output}: there is no folder {output.parent}; make it, or name a file elsewhere")
     return output

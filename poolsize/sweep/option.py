@@ -69,4 +69,5 @@ class Option:
             return [self.flag]
         if self.repeatable:
             return [f"{self.flag}={text}" for text in self.write(value)]
-        return [self.flag, *self.write(value)]
+        (text,) = self.write(value)
+        return [f"{self.flag}={text}"] if text.startswith("-") else [self.flag, text]

@@ -65,7 +65,7 @@ class SweepOptions:
     )] = None
     schema: Annotated[str | None, Option(
         "--schema", "Existing schema with your own data, for your own locustfile.",
-        "poolsize's own, which it creates and drops", readers.schema_name, of_pool=True,
+        "poolsize's own, which it creates and drops", readers.schema_name, settled=False, of_pool=True,
     )] = None
     users: Annotated[int | None, Option(
         "--users", "Concurrent users.", "twice the largest pool size that the sweep may reach", readers.whole_number,
@@ -166,7 +166,7 @@ class SweepOptions:
     )] = None
     server_options: Annotated[Mapping[str, str] | None, Option(
         "--server-option", "Variable of the private server, NAME=VALUE.", "none", readers.server_variable,
-        readers.write_server_variable, repeatable=True, of_pool=True,
+        readers.write_server_variable, settled=False, repeatable=True, of_pool=True,
     )] = None
     against_url: Annotated[str | None, Option(
         "--against-url", "Second database. Measure both databases alternately, and compare them. POOLSIZE_AGAINST_URL "
@@ -176,7 +176,7 @@ class SweepOptions:
     against_options: Annotated[Mapping[str, str] | None, Option(
         "--against-option", "NAME=VALUE. Start a second private server with this variable, measure both servers "
         "alternately, and compare them.", "none", readers.server_variable, readers.write_server_variable,
-        repeatable=True, in_locust=False, of_pool=True,
+        settled=False, repeatable=True, in_locust=False, of_pool=True,
     )] = None
     against_mysqld: Annotated[Path | None, Option(
         "--against-mysqld", "Second server program. Start a second private server with it, measure both servers "

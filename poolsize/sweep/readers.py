@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 from poolsize.bounds import LARGEST_POOL
 from poolsize.errors import BadInput
 from poolsize.runs.plan import PoolKind
+from poolsize.sweep.server_variables import is_name, reserved_by
 
 if TYPE_CHECKING:  # pathlib stays out of `poolsize recommend --cores 8`
     from pathlib import Path
@@ -23,12 +24,6 @@ SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0, "": 1.
 
 A table of its own, so that a written number of seconds is read again to the last digit.
 """
-RESERVED = {
-    "basedir", "bind_address", "datadir", "init_file", "pid_file", "port", "skip_grant_tables",
-    "skip_name_resolve", "skip_networking", "socket", "user",
-}  # fmt: skip
-"""Server variables of a private server that are poolsize's own; no option may set them."""
-
 OWN_SCHEMA = "poolsize"
 """The schema that a sweep makes and drops, where it uses no schema of the user's."""
 RESERVED_SCHEMAS = {"information_schema", "mysql", "performance_schema", "sys"}
@@ -126,10 +121,10 @@ def server_variable(text: str) -> tuple[str, str]:
     """Return "NAME=VALUE" as a server variable's name, with underscores, and value. Raises ValueError."""
     name, equals, value = text.partition("=")
     name = name.strip("-").replace("-", "_")
-    if not equals or not name:
+    if not equals or not is_name(name):
         raise ValueError("write NAME=VALUE, for example thread_handling=pool-of-threads")
-    if name in RESERVED:
-        raise ValueError(f"{name} is poolsize's own to set; leave it out")
+    if own := reserved_by(name):
+        raise ValueError(f"{own} is poolsize's own to set; leave it out")
     return name, value
 
 

@@ -9,7 +9,7 @@ from poolsize.recordings.published import published_curves
 from poolsize.recordings.recording import Recording, read_recording
 from poolsize.runs.plan import SweepPlan
 from poolsize.runs.run import Run
-from poolsize.runs.store import RunWriter
+from poolsize.runs.store import RunWriter, resume_command
 from poolsize.sweep.events import Event
 from poolsize.sweep.loop import sweep
 from poolsize.sweep.opening import new_file, new_setting, resumed_run
@@ -28,9 +28,9 @@ def replay(options: SweepOptions, on_event: Callable[[Event], None]) -> Path:
     """
     assert options.replay is not None
     _refuse_what_needs_a_server(options)
-    recording = recording_of(options.replay)
     workload = workload_of(options.replay)
     run, path = resumed_run(options, workload), options.resume
+    recording = recording_of(options.replay)
     if run is None or path is None:
         plan = _plan(options, workload.name, recording)
         run = Run(new_setting(options, plan, workload, recording=str(options.replay)), ())
@@ -40,7 +40,7 @@ def replay(options: SweepOptions, on_event: Callable[[Event], None]) -> Path:
         try:
             sweep(run, (), generator, writer, on_event)
         except KeyboardInterrupt:
-            raise Interrupted(f"interrupted; the measured steps are kept: poolsize sweep `resume` {path}") from None
+            raise Interrupted(f"interrupted; the measured steps are kept: {resume_command(path)}") from None
     return path
 
 

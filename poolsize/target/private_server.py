@@ -21,7 +21,7 @@ from pathlib import Path
 import pymysql
 
 from poolsize.errors import BadInput, WorkFailed
-from poolsize.sweep.readers import OWN_SCHEMA
+from poolsize.sweep.readers import OWN_SCHEMA, read, server_variable
 from poolsize.target.abandoned import clear, clear_abandoned
 from poolsize.target.killed import killed_by, oom_kills
 from poolsize.target.shared_tls import SharedTlsConnection
@@ -74,13 +74,14 @@ def private_server(
     Raises BadInput when there is no server program, or the server does not start with these options; WorkFailed when
     the server does not answer.
     """
+    options = dict(read("server_options", "=".join(each), server_variable) for each in options.items())
     program = mysqld or find_mysqld()
     mariadb = _is_mariadb(program)
     installer = _installer(program) if mariadb else None
     clear_abandoned(ON_DISK, DIRECTORY_BEGINS)
     directory = ON_DISK / f"{DIRECTORY_BEGINS}{secrets.token_hex(8)}"
     password, port = password or secrets.token_urlsafe(24), free_port()
-    settings = _settings(directory, port, max_connections, mariadb=mariadb) | dict(options)
+    settings = _settings(directory, port, max_connections, mariadb=mariadb) | options
     accounts = (
         f"CREATE USER '{ACCOUNT}'@'127.0.0.1' IDENTIFIED BY '{password}';\n"
         f"GRANT PROCESS ON *.* TO '{ACCOUNT}'@'127.0.0.1';\n"

@@ -345,12 +345,12 @@ def test_a_sweep_resumes_with_the_files_that_it_began_with(
     described = file.read_text()
     for changed, text in ((file, described), (locustfile, tasks)):
         changed.write_text(f"{text}# changed\n")
-        refused = poolsize("sweep", "--resume", "a.jsonl")
+        refused = poolsize("sweep", "--resume", "a.jsonl", "--application", str(file))
         assert refused.returncode == 2
         assert f"{changed.name} has changed since the run began" in refused.stderr
         changed.write_text(text)
     kept = measured(load_run(run).steps)
-    assert_swept(poolsize("sweep", "--resume", "a.jsonl"))
+    assert_swept(poolsize("sweep", "--resume", "a.jsonl", "--application", str(file)))
     assert measured(load_run(run).steps[: len(kept)]) == kept
     assert_measured(load_run(run), {1, 4})
 

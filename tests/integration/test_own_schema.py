@@ -321,11 +321,12 @@ def test_a_resumed_run_stays_in_its_schema(
     assert_swept(done)
     path = tmp_path / "a.jsonl"
     path.write_text("\n".join(path.read_text().splitlines()[:3]) + "\n")  # the header, the calibration and a step
-    elsewhere = poolsize("sweep", "--resume=a.jsonl", url=url_of(server, "other"))
+    again = ("sweep", "--resume=a.jsonl", "--workload=shop.py")
+    elsewhere = poolsize(*again, url=url_of(server, "other"))
     assert (elsewhere.returncode, "the run began in the schema shop" in elsewhere.stderr) == (2, True)
-    again = poolsize("sweep", "--resume=a.jsonl", "--schema=shop", url=url_of(server))
-    assert (again.returncode, "keeps its plan" in again.stderr) == (2, True)
-    resumed = poolsize("sweep", "--resume=a.jsonl", url=url_of(server))
+    unnamed = poolsize(*again, url=url_of(server))
+    assert (unnamed.returncode, "add --schema shop" in unnamed.stderr) == (2, True)
+    resumed = poolsize(*again, "--schema=shop", url=url_of(server))
     assert_swept(resumed)
     assert len(load_run(path).steps) >= 2
     assert checksum(cursor) == before

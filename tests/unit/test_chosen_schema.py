@@ -30,7 +30,7 @@ def resumed(schema: str | None) -> Run:
         (URL, "shop", OWN, None, "shop"),
         (URL + "shop", None, OWN, None, "shop"),
         (URL + "shop", "shop", OWN, None, "shop"),
-        (URL, None, OWN, resumed("shop"), "shop"),
+        (URL, "shop", OWN, resumed("shop"), "shop"),
         (URL + "shop", None, OWN, resumed("shop"), "shop"),
         (URL, None, SHIPPED, resumed(None), None),
     ],
@@ -52,6 +52,8 @@ def test_the_schema_is_the_one_that_is_named(
         (None, "shop", OWN, None, "a private server holds no data of yours"),
         (URL + "shop", None, OWN, resumed(None), "the run began in the schema poolsize"),
         (URL + "other", None, OWN, resumed("shop"), "the run began in the schema shop"),
+        (URL, None, OWN, resumed("shop"), "add `schema` shop"),
+        (URL, "other", OWN, resumed("shop"), "the run began in the schema shop, and `schema` is other"),
     ],
 )
 def test_a_contradiction_is_refused(

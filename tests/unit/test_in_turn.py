@@ -113,8 +113,10 @@ def test_a_run_with_another_run_beside_it_is_resumed_with_it(tmp_path: Path) -> 
     assert measures_two(SweepOptions(resume=first))
     with pytest.raises(BadInput, match="give its `against_url` again"):
         measure_in_turn(LOCUSTFILE, SweepOptions(resume=first, url="mysql://db/"), ())
-    with pytest.raises(BadInput, match="leave `against_options` out"):
-        measure_in_turn(LOCUSTFILE, SweepOptions(resume=first, against_options={"a_b": "1"}), ())
+    stored(other_path(tmp_path / "mine.jsonl"), private=True)
+    mine = stored(tmp_path / "mine.jsonl", private=True)
+    with pytest.raises(BadInput, match="variables of the other private server are not"):
+        measure_in_turn(LOCUSTFILE, SweepOptions(resume=mine, against_options={"a_b": "1"}), ())
 
 
 def session(random: np.random.Generator, order: str, difference: float) -> list[Pair]:

@@ -20,7 +20,8 @@ from poolsize.facts.ssl_mode import SslMode
 from poolsize.runs.plan import PoolKind, Search, SweepPlan
 from poolsize.sweep.options import OPTIONS, SweepOptions, with_flags, words_of
 from poolsize.sweep.planning import options_of, plan_for
-from poolsize.sweep.readers import OWN_SCHEMA, RESERVED, RESERVED_SCHEMAS
+from poolsize.sweep.readers import OWN_SCHEMA, RESERVED_SCHEMAS
+from poolsize.sweep.server_variables import reserved_by
 from tests.conftest import ROOT
 
 PATHS = st.from_regex(r"[a-z][a-z0-9./]{0,9}", fullmatch=True).map(Path)
@@ -39,7 +40,7 @@ VALUES: Mapping[Any, st.SearchStrategy[Any]] = {
     bool | None: st.just(True),
     tuple[int, ...] | None: st.sets(st.integers(1, 99), min_size=1).map(lambda values: tuple(sorted(values))),
     Mapping[str, str] | None: st.dictionaries(
-        st.from_regex(r"[a-z][a-z_]{0,9}[a-z]", fullmatch=True).filter(lambda name: name not in RESERVED),
+        st.from_regex(r"[a-z][a-z_]{0,9}[a-z]", fullmatch=True).filter(lambda name: not reserved_by(name)),
         TEXTS,
         min_size=1,
     ),

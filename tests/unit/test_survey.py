@@ -180,7 +180,9 @@ def test_a_damaged_survey_is_refused(
     ("words", "named"),
     [
         (["--full"], "timings of 0.2 s"),
-        (["--server-option", "innodb_buffer_pool_size=1G"], "a resumed survey keeps its settings"),
+        (["--output", "b.jsonl"], "a resumed survey keeps its settings"),
+        (["--server-option", "innodb_buffer_pool_size=1G"], "the private server began with other variables"),
+        (["--mysqld", "mysqld"], "the survey began with the program that poolsize finds"),
     ],
 )
 def test_a_survey_is_resumed_as_it_began(poolsize_here: Command, tmp_path: Path, words: list[str], named: str) -> None:

@@ -1,5 +1,6 @@
 """The command that measures a run again."""
 
+import re
 import shlex
 from pathlib import Path
 from typing import Any
@@ -8,16 +9,21 @@ from poolsize.facts.ssl_mode import SslMode
 from poolsize.runs.run import Run, Setting
 from poolsize.sweep.options import OPTIONS, words_of
 from poolsize.sweep.planning import options_of
+from poolsize.sweep.server_variables import HARMLESS
+
+HOST = re.compile(r"[\w.\-:\[\]]+")
+"""A host with its port. Whatever else a run has in its place is no host, and would change the URL's meaning."""
 
 
 def repeat_command(run: Run) -> str:
     """Return the command that measures the run again; empty for an imported run, which no sweep made.
 
     The command has the server's address, but no account. For a private server it has a placeholder for the program,
-    unless the server is a MariaDB, which a sweep chooses by itself.
+    unless the server is a MariaDB, which a sweep chooses by itself. It is also empty for a private server with a
+    variable that may do harm: the run may be somebody else's, and a reader may paste the command.
     """
     setting, plan = run.setting, run.plan
-    if setting.recording is not None and plan.search is None:
+    if (setting.recording is not None and plan.search is None) or setting.server_options.keys() - HARMLESS:
         return ""
     values = _subject(run) | options_of(plan)
     if run.workers > 1:
@@ -49,7 +55,8 @@ def _server(setting: Setting) -> dict[str, Any]:
             values["mysqld"] = Path("PATH/TO/mysqld")
         values["server_options"] = setting.server_options
     elif setting.server:
-        values["url"] = f"mysql://USER@{setting.given_host or setting.server.address}/"
+        host = setting.given_host or setting.server.address
+        values["url"] = f"mysql://USER@{host if HOST.fullmatch(host) else 'HOST'}/"
         if setting.ssl_mode == SslMode.OFF or (setting.ssl_mode and setting.ssl_mode.verifies):
             values["ssl_mode"] = setting.ssl_mode
         if setting.schema:
