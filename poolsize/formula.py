@@ -8,11 +8,12 @@ Source: PostgreSQL wiki, "Number of Database Connections"; HikariCP, "About Pool
 
 from dataclasses import dataclass
 
+from poolsize.bounds import MOST_CORES, MOST_DISKS
 from poolsize.errors import BadInput
 
 CONNECTIONS_PER_CORE = 2
-MOST_CORES, MOST_DISKS, MOST_THREADS = 10_000, 100_000, 1_000_000
-"""Larger numbers of cores, of disks, or of threads of an application are typing errors."""
+MOST_THREADS = 1_000_000
+"""A larger number of threads of an application is a typing error."""
 SWEEP_FACTORS = (1 / 8, 1 / 4, 1 / 2, 1, 2, 4)
 """Multiples of a pool size that are worth measuring around it."""
 

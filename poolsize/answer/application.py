@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from poolsize.answer.finding import Code, Finding, reason, warning
 from poolsize.answer.price import DIGITS, Price
+from poolsize.bounds import MOST_CORES
 from poolsize.errors import BadInput
-from poolsize.formula import MOST_CORES
 
 if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
     from poolsize.analysis.analysis import Analysis

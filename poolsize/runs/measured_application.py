@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from poolsize.bounds import Positive
+
 
 @dataclass(frozen=True)
 class MeasuredApplication:
@@ -18,8 +20,8 @@ class MeasuredApplication:
     host: str
     started: bool
     variables: tuple[str, ...] = ()
-    instances: int = 1
-    processes: int = 1
+    instances: Positive = 1
+    processes: Positive = 1
 
     @property
     def pools(self) -> int:

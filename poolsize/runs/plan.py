@@ -2,17 +2,21 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
-from math import inf
+from typing import Annotated
 
-from poolsize.bounds import LARGEST_POOL
+from annotated_types import Ge, Gt, Le
+
+from poolsize.bounds import LARGEST_NUMBER, PoolSize, Share, require_within
 from poolsize.errors import BadInput
 
 SEARCH_STEP_SECONDS, SEARCH_WARM_UP_SECONDS = 8, 2
 """Defaults of a search, in seconds. Between-step noise exceeds within-step noise, so many short steps tell more."""
-MOST_USERS, MOST_REPEATS, MOST_STEPS, MOST_THINK_TIME_MS, MOST_RATE = 1_000_000, 1_000, 1_000_000, 86_400_000, 1_000_000
-"""Larger numbers of users, of repeats or of steps, longer pauses, and higher arrival rates are typing errors."""
-MOST_STEP_SECONDS = 7_200
+MOST_USERS, MOST_STEPS = 1_000_000, 1_000_000
+"""Larger numbers of users or of steps are typing errors."""
+StepSeconds = Annotated[int, Ge(0), Le(7_200)]
 """A longer step might not fit into a line of a run's file."""
+Limit = Annotated[float, Gt(0), Le(86_400_000)]
+"""A limit in ms, of a day at most."""
 LONGEST = 4
 """The counted time of a step that is not steady or precise enough may grow to this multiple of its planned length."""
 
@@ -43,18 +47,15 @@ class Search:
     smaller size that may be measured.
     """
 
-    start: int
-    smallest: int
-    largest: int
-    budget_seconds: int = 600
-    interval: float = 1.5
+    start: PoolSize
+    smallest: PoolSize
+    largest: PoolSize
+    budget_seconds: Annotated[int, Ge(1), Le(31_536_000)] = 600
+    interval: Annotated[float, Gt(1), Le(1_000)] = 1.5
 
     def __post_init__(self) -> None:
         """Raise BadInput for a search that can't be carried out."""
-        if not self.interval > 1:
-            raise BadInput(f"`interval` {self.interval:g}: give a factor above 1, such as 1.5")
-        if self.budget_seconds < 1:
-            raise BadInput(f"`budget_seconds` {self.budget_seconds}s: give at least 1s")
+        require_within(self)
 
 
 class SearchEnd(StrEnum):
@@ -116,32 +117,28 @@ class SweepPlan:
     seed: fixes the random order of a grid's steps within each repeat, and the windows of a replay.
     """
 
-    sizes: tuple[int, ...]
-    users: int
+    sizes: tuple[PoolSize, ...]
+    users: Annotated[int, Ge(1), Le(MOST_USERS)]
     workload: str
-    warm_up_seconds: int = 3
-    step_seconds: int = 15
-    repeats: int = 1
-    think_time_ms: float = 0.0
-    precision: float | None = None
-    rate: float | None = None
-    pool_timeout_seconds: float = 30.0
-    error_budget: float = 0.01
-    verify: tuple[int, ...] = ()
-    attempts: int = 3
-    seed: int = 1
+    warm_up_seconds: StepSeconds = 3
+    step_seconds: Annotated[StepSeconds, Ge(1)] = 15
+    repeats: Annotated[int, Ge(1), Le(1_000)] = 1
+    think_time_ms: Annotated[float, Ge(0), Le(86_400_000)] = 0.0
+    precision: Share | None = None
+    rate: Annotated[float, Gt(0), Le(1_000_000)] | None = None
+    pool_timeout_seconds: Annotated[float, Gt(0), Le(86_400)] = 30.0
+    error_budget: Share = 0.01
+    verify: tuple[Annotated[int, Ge(1), Le(99)], ...] = ()
+    attempts: Annotated[int, Ge(1), Le(1_000)] = 3
+    seed: Annotated[int, Ge(0), Le(LARGEST_NUMBER)] = 1
     search: Search | None = None
     pool: PoolKind = PoolKind.FAIR
-    max_p95_ms: float | None = None
-    max_p99_ms: float | None = None
+    max_p95_ms: Limit | None = None
+    max_p99_ms: Limit | None = None
 
     def __post_init__(self) -> None:
         """Raise BadInput for a plan that can't be carried out."""
-        self._require_sane_numbers()
-        if not 0 < self.pool_timeout_seconds < inf:
-            raise BadInput(f"`pool_timeout_seconds` {self.pool_timeout_seconds:g}s: give more than 0s")
-        if self.rate is not None and not 0 < self.rate <= MOST_RATE:
-            raise BadInput(f"`rate` {self.rate:g}: give more than 0 and at most {MOST_RATE:,} transactions a second")
+        require_within(self)
         if self.rate is not None and self.think_time_ms:
             raise BadInput("`think_time_ms` is of a closed loop, and `rate` makes an open one: leave one out")
         if self.rate is not None and self.sizes and self.users < self.largest:
@@ -153,24 +150,6 @@ class SweepPlan:
             raise BadInput("`verify` finds its rates from the sweep's own capacity: leave `rate` out")
         if not self.sizes and self.search is None:
             raise BadInput("`sizes` is empty: name at least one, e.g. `sizes` 1,4,8,16")
-        if self.sizes and min(self.sizes) < 1:
-            raise BadInput(f"`sizes` {min(self.sizes)}: a pool has at least 1 connection")
-        if self.sizes and max(self.sizes) > LARGEST_POOL:
-            raise BadInput(f"`sizes` {max(self.sizes)}: a pool has at most {LARGEST_POOL:,} connections")
-
-    def _require_sane_numbers(self) -> None:
-        """Raise BadInput for a number that is too small, or so large that it is a typing error."""
-        for value, name, unit, least, most in (
-            (self.users, "users", "", 1, MOST_USERS),
-            (self.step_seconds, "step_seconds", "s", 1, MOST_STEP_SECONDS),
-            (self.warm_up_seconds, "warm_up_seconds", "s", 0, MOST_STEP_SECONDS),
-            (self.repeats, "repeats", "", 1, MOST_REPEATS),
-            (self.think_time_ms, "think_time_ms", "ms", 0, MOST_THINK_TIME_MS),
-        ):
-            if value < least:
-                raise BadInput(f"`{name}` {value}{unit}: give at least {least}{unit}")
-            if value > most:
-                raise BadInput(f"`{name}` {value}{unit}: give at most {most:,}{unit}")
         if (steps := len(self.sizes) * self.repeats) > MOST_STEPS:
             raise BadInput(
                 f"`repeats` {self.repeats}: {steps:,} steps; name fewer sizes or repeats, up to {MOST_STEPS:,}"

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from poolsize.bounds import Amount, Count, Moment, PoolSize, Positive, Transactions
+from poolsize.bounds import Amount, Cores, Count, Disks, Moment, PoolSize, Transactions, require_within
 from poolsize.facts.machine import Machine
 from poolsize.facts.server import Server
 from poolsize.facts.ssl_mode import SslMode
@@ -236,8 +236,8 @@ class Setting:
     plan: SweepPlan
     own_workload: str | None
     workload_sha256: str
-    cores: Positive
-    disks: Positive
+    cores: Cores
+    disks: Disks
     cores_from: str
     client: Machine
     server: Server | None
@@ -251,6 +251,10 @@ class Setting:
     application: MeasuredApplication | None = None
     ssl_mode: SslMode | None = None
     cipher: str | None = None
+
+    def __post_init__(self) -> None:
+        """Raise BadInput for numbers that no host has."""
+        require_within(self)
 
     @property
     def subject(self) -> str:

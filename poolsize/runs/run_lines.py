@@ -83,14 +83,14 @@ def naming_line(path: Path, line: RunLine) -> Iterator[None]:
     """Turn the refusal of a line's record into BadInput that names the line, the field and the value."""
     try:
         yield
-    except ValidationError as error:
-        raise damaged(path, line, refused_field(error)) from None
-    except (BadInput, OutOfBounds) as error:  # of a plan; of a step's series
-        raise damaged(path, line, str(error)) from None
+    except (ValidationError, BadInput, OutOfBounds) as error:
+        raise damaged(path, line, refusal_of(error)) from None
 
 
-def refused_field(error: ValidationError) -> str:
-    """Return the first field that a record may not hold, with its value and the reason."""
+def refusal_of(error: ValidationError | BadInput | OutOfBounds) -> str:
+    """Return why a record was refused: the field, the value and the reason; of a plan or a step's series, its error."""
+    if not isinstance(error, ValidationError):
+        return str(error)
     first = error.errors()[0]
     where = ".".join(str(part) for part in first["loc"]) or error.title
     return f"{where} is {shown(first['input'])}: {first['msg']}"

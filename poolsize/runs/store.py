@@ -1,6 +1,7 @@
 """Run <-> file: JSON Lines, one file a run, with a header and one line a step; a line is on disk when its step ends."""
 
 import hashlib
+import json
 import os
 import shlex
 from array import array
@@ -12,12 +13,20 @@ from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from poolsize.bounds import OutOfBounds, require_sane_numbers, shown
+from poolsize.bounds import LARGEST_NUMBER, OutOfBounds, require_sane_numbers, shown, within
 from poolsize.errors import BadInput, WorkFailed
 from poolsize.runs.line_file import LineFile
 from poolsize.runs.plan import SearchEnd
 from poolsize.runs.run import QUANTILES, Calibration, Run, Setting, Step
-from poolsize.runs.run_lines import RunLine, json_of, naming_line, record_of, refused_field, run_lines
+from poolsize.runs.run_lines import (
+    MOST_LINE_BYTES,
+    RunLine,
+    json_of,
+    naming_line,
+    record_of,
+    refusal_of,
+    run_lines,
+)
 from poolsize.runs.speed import with_speed_checks
 from poolsize.runs.stored_steps import MOST_BYTES_IN_MEMORY, MOST_IN_MEMORY, StoredSteps
 from poolsize.runs.upgrade import upgrade_header, upgrade_record
@@ -49,36 +58,33 @@ _ENDED = TypeAdapter(SearchEnd)
 
 
 class RunWriter(LineFile):
-    """Appends records to a run's file. A context manager that closes the file."""
+    """Appends records to a run's file. A context manager that closes the file.
+
+    It writes no line that load_run would refuse.
+    """
 
     def __init__(self, path: Path, setting: Setting, *, resume: bool = False) -> None:
-        """Make the file and write its header, or open the file of an interrupted run (`resume`). Raises as LineFile."""
-        super().__init__(path, None if resume else {"format": FORMAT, **_readable("setting", _SETTING, setting)})
+        """Make the file and write its header, or open the file of an interrupted run (`resume`).
+
+        Raises as LineFile, and WorkFailed for a header that load_run would refuse.
+        """
+        header = {"format": FORMAT, "setting": _SETTING.dump_python(setting)}
+        super().__init__(path, None if resume else _readable(path, header))
 
     def append(self, step: Step) -> None:
-        """Append a step, and wait until it is on the disk. Raises WorkFailed for a step that no run holds."""
-        self.append_record(_readable("step", _STEP, step))
+        """Append a step, and wait until it is on the disk. Raises WorkFailed for a step that can't be stored.
+
+        A figure that no measurement can have, as a server may report it, is stored as not read.
+        """
+        self.append_record(_readable(self.path, {"step": _STEP.dump_python(_without_absurd(step))}))
 
     def append_calibration(self, calibration: Calibration) -> None:
         """Append the cost of a worker; of several calibrations in a file, the last counts."""
-        self.append_record(_readable("calibration", _CALIBRATION, calibration))
+        self.append_record(_readable(self.path, {"calibration": _CALIBRATION.dump_python(calibration)}))
 
     def append_end(self, reason: SearchEnd) -> None:
         """Append the reason why a search ended."""
         self.append_record({"ended": reason})
-
-
-def _readable(name: str, kind: TypeAdapter[R], content: R) -> dict[str, Any]:
-    """Return the record of a content. Raises WorkFailed for a content that makes its file unreadable."""
-    record = {name: kind.dump_python(content, mode="json")}
-    try:
-        require_sane_numbers(record)
-        kind.validate_python(record[name])
-    except ValidationError as error:
-        raise WorkFailed(f"the {name} can't be stored: {refused_field(error)}") from None
-    except (OutOfBounds, BadInput) as error:
-        raise WorkFailed(f"the {name} can't be stored: {error}") from None
-    return record
 
 
 def load_run(path: str | os.PathLike[str], *, torn_end: bool = False) -> Run:
@@ -104,15 +110,15 @@ def load_run(path: str | os.PathLike[str], *, torn_end: bool = False) -> Run:
             )
         record = _upgraded(path, record_of(path, line), run_format)
         with naming_line(path, line):
-            if "calibration" in record:
-                run = replace(run, calibration=_CALIBRATION.validate_python(record["calibration"]))
-            elif "ended" in record:
-                run = replace(run, ended=_ENDED.validate_python(record["ended"]))
-            else:
-                step = _consistent(_STEP.validate_python(record.get("step")))
-                offsets.append(line.offset)
-                keeps = len(offsets) <= MOST_IN_MEMORY and line.offset <= MOST_BYTES_IN_MEMORY
-                latest += [step] if keeps else []
+            match _read(record):
+                case Calibration() as calibration:
+                    run = replace(run, calibration=calibration)
+                case SearchEnd() as ended:
+                    run = replace(run, ended=ended)
+                case Step() as step:
+                    offsets.append(line.offset)
+                    keeps = len(offsets) <= MOST_IN_MEMORY and line.offset <= MOST_BYTES_IN_MEMORY
+                    latest += [step] if keeps else []
     in_memory = len(offsets) == len(latest)
     steps = tuple(latest) if in_memory else StoredSteps(path, offsets, partial(_read_again, path, run_format))
     return with_speed_checks(replace(run, steps=steps))
@@ -150,6 +156,42 @@ def _run_without_steps(path: Path, first: RunLine | None) -> tuple[Run, int]:
         upgrade_header(header)
     with naming_line(path, first):
         return Run(_SETTING.validate_python(header.get("setting")), ()), int(header["format"])
+
+
+def _read(record: Mapping[str, Any]) -> Calibration | SearchEnd | Step:
+    """Return what a line after the first holds, in today's format. Raises ValidationError and OutOfBounds."""
+    if "calibration" in record:
+        return _CALIBRATION.validate_python(record["calibration"])
+    if "ended" in record:
+        return _ENDED.validate_python(record["ended"])
+    return _consistent(_STEP.validate_python(record.get("step")))
+
+
+def _readable(path: Path, record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a record as JSON has it, once it was read as load_run reads it. Raises WorkFailed for one that is refused.
+
+    Otherwise the refusal would come after the whole measurement.
+    """
+    text = json.dumps(record).encode()
+    try:
+        within("the line", text, MOST_LINE_BYTES - 1)
+        stored: dict[str, Any] = json_of(text)
+        require_sane_numbers(stored)
+        _ = _SETTING.validate_python(stored["setting"]) if "setting" in stored else _read(stored)
+    except (ValidationError, BadInput, OutOfBounds) as error:
+        raise WorkFailed(f"{path}: the run can't be stored: {refusal_of(error)}") from None
+    return stored
+
+
+def _without_absurd(step: Step) -> Step:
+    """Return a step in which figures of others that no measurement has are as if they had not been read."""
+    server = {name: tuple(map(_possible, values)) for name, values in step.server.items()}
+    programs = {name: cores for name, cores in step.programs.items() if 0 <= cores <= LARGEST_NUMBER}
+    return replace(step, server=server, programs=programs)
+
+
+def _possible(value: float | None) -> float | None:
+    return value if value is None or -LARGEST_NUMBER <= value <= LARGEST_NUMBER else None
 
 
 def _upgraded(path: Path, record: dict[str, Any], run_format: int) -> dict[str, Any]:

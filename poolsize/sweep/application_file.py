@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from poolsize.bounds import MOST_PROCESSES
 from poolsize.errors import BadInput
 from poolsize.runs.measured_application import MeasuredApplication
 from poolsize.sweep.page_address import PageAddress, page_address
@@ -66,9 +67,9 @@ class ApplicationFile:
                 _page(getattr(self, name))
             except ValueError as error:
                 raise BadInput(f"{name}: {error}") from None
-        for name in ("instances", "processes", "ready_seconds"):
-            if not getattr(self, name) > 0:
-                raise BadInput(f"{name} {getattr(self, name)}: give more than 0")
+        for name, most in (("instances", MOST_PROCESSES), ("processes", MOST_PROCESSES), ("ready_seconds", 86_400)):
+            if not 0 < getattr(self, name) <= most:
+                raise BadInput(f"{name} {getattr(self, name)}: give more than 0 and at most {most:,}")
 
     def _require_pool_size(self) -> None:
         command = self.start or self.resize or ""

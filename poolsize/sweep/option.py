@@ -4,6 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from poolsize.bounds import outside
+from poolsize.errors import BadInput
 from poolsize.sweep import readers
 from poolsize.sweep.readers import read
 
@@ -22,6 +24,7 @@ class Option:
     variable: environment variable that holds the value; launch uses it in place of the command line.
     in_locust: whether Locust's command line has the option; locusts_own: Locust's name for an option of its own.
     metavar: placeholder for the value in the help of `poolsize sweep`, or None for click's.
+    bounds: those of the record's field that the option sets, or of the option's own type.
     """
 
     flag: str
@@ -38,6 +41,7 @@ class Option:
     in_locust: bool = True
     locusts_own: str | None = None
     metavar: str | None = None
+    bounds: tuple[Any, ...] = ()
 
     @property
     def kind(self) -> type[int] | type[str] | type[bool]:
@@ -54,9 +58,13 @@ class Option:
     def read(self, name: str, texts: Sequence[str]) -> Any:
         """Return the value of an option's texts: of all if repeatable, else of the last.
 
-        name: the parameter's, for the error. Raises BadInput for a text that the reader refuses.
+        name: the parameter's, for the error. Raises BadInput for a text that the reader refuses, and for a number
+        outside of the bounds.
         """
         values = [read(name, text, self.reader) for text in texts]
+        for text, value in zip(texts, values, strict=True):
+            if isinstance(value, int | float) and (way_out := outside(name, value, self.bounds)):
+                raise BadInput(f"`{name}` {text}: {way_out}")
         return dict(values) if self.repeatable else values[-1]
 
     def write(self, value: Any) -> tuple[str, ...]:

@@ -9,8 +9,8 @@ import pymysql
 from sqlalchemy import URL
 
 from poolsize.errors import BadInput, WorkFailed
-from poolsize.target.bounded import WORKLOAD
 from poolsize.facts.server import quoted
+from poolsize.target.bounded import WORKLOAD
 from poolsize.target.connection import connect, way_to_privilege
 from poolsize.target.ended_connections import ServerProcess, end_abandoned
 from poolsize.target.held_locks import HeldLocks

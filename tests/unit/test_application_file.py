@@ -70,6 +70,8 @@ def test_a_running_application_is_resized(tmp_path: Path) -> None:
         (GOOD.replace("http://127.0.0.1:8080/health", "/health"), "ready: it is no URL of a page; write a URL such"),
         (GOOD.replace('"http://127.0.0.1:8080"', '"shop:8080"'), "host: it is no URL of a page; write a URL such"),
         (GOOD + "instances = 0", "instances 0: give more than 0"),
+        (GOOD + f"processes = {10**30}", "give more than 0 and at most 1,000,000"),
+        (GOOD + "ready_seconds = inf", "ready_seconds"),
         (GOOD + "ready_seconds = -1", "ready_seconds -1.0: give more than 0"),
         (GOOD.replace("'my", "my"), "No closing quotation"),
         (GOOD.replace("shop.py", "other.py"), "locustfile other.py: there is no such file"),

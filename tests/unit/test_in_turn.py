@@ -82,7 +82,7 @@ def test_a_comparison_tells_runs_in_turn_from_runs_one_after_the_other() -> None
         ({"against_url": "mysql://db/", "replay": "x.csv"}, "`replay` x.csv: a recording is measured already"),
         ({"against_url": "mysql://db/", "verify": "70"}, "`verify` 70: it measures one run's answer"),
         ({"against_url": "mysql://db/", "budget_seconds": "5m"}, "`budget_seconds` 5m: it is for a search"),
-        ({"against_options": ["a_b=1"], "sizes": "8", "users": 0}, "`users` 0: give at least 1"),
+        ({"against_options": ["a_b=1"], "sizes": "8", "users": 4, "rate": "9"}, "`users` 4: as many"),
     ],
 )
 def test_what_two_sweeps_in_turn_can_not_heed_is_refused(options: dict[str, object], refused: str) -> None:

@@ -22,17 +22,14 @@ from poolsize.sweep.options import OPTIONS, SweepOptions, with_flags, words_of
 from poolsize.sweep.planning import options_of, plan_for
 from poolsize.sweep.readers import OWN_SCHEMA, RESERVED_SCHEMAS
 from poolsize.sweep.server_variables import reserved_by
-from tests.conftest import ROOT
+from tests.conftest import ROOT, Command
 
 PATHS = st.from_regex(r"[a-z][a-z0-9./]{0,9}", fullmatch=True).map(Path)
 TEXTS = st.from_regex(r"[a-z0-9=:/@-]{1,9}", fullmatch=True).filter(
     lambda text: text not in RESERVED_SCHEMAS | {OWN_SCHEMA}
 )
-MILLISECONDS = st.floats(0, 1e9).map(lambda value: value + 0.0)  # -0.0 reads as 0.0
-SHARES = st.floats(0, 1, exclude_min=True, exclude_max=True)
 VALUES: Mapping[Any, st.SearchStrategy[Any]] = {
     int | None: st.integers(0, 10**9),
-    float | None: st.floats(0, 1e12, allow_subnormal=False).map(lambda value: value + 0.0),
     str | None: TEXTS,
     Path | None: PATHS,
     PoolKind | None: st.sampled_from(PoolKind),
@@ -46,9 +43,25 @@ VALUES: Mapping[Any, st.SearchStrategy[Any]] = {
     ),
 }
 HINTS = get_type_hints(SweepOptions)
-LIMITS_MS = st.floats(1e-3, 1e9)
-NARROWER = {"precision": SHARES, "error_budget": SHARES, "max_p95_ms": LIMITS_MS, "max_p99_ms": LIMITS_MS}
-"""Options that take only some values of their type."""
+
+
+def limits_of(name: str) -> dict[str, Any]:
+    """Kind of an option's bound (ge, gt, le, lt) -> its limit; of several, the last."""
+    kinds = [type(bound).__name__.lower() for bound in OPTIONS[name].bounds]
+    return {kind: getattr(bound, kind) for kind, bound in zip(kinds, OPTIONS[name].bounds, strict=True)}
+
+
+def values_of(name: str) -> st.SearchStrategy[Any]:
+    """The values that an option takes."""
+    limits = limits_of(name)
+    if HINTS[name] == int | None and limits:
+        return st.integers(limits["ge"], limits["le"])
+    if HINTS[name] == float | None:
+        least, most = (limits.get(closed, limits.get(open_)) for closed, open_ in (("ge", "gt"), ("le", "lt")))
+        return st.floats(
+            least, most, exclude_min="gt" in limits, exclude_max="lt" in limits, allow_subnormal=False
+        ).map(lambda value: value + 0.0)  # -0.0 reads as 0.0
+    return VALUES[HINTS[name]]
 
 
 @pytest.mark.parametrize("name", OPTIONS)
@@ -82,10 +95,45 @@ def test_locust_has_every_option_that_it_should() -> None:
 @given(data=st.data())
 def test_a_value_is_read_again_as_it_was_written(name: str, data: st.DataObject) -> None:
     option = OPTIONS[name]
-    value = data.draw(NARROWER[name] if name in NARROWER else VALUES[HINTS[name]])
+    value = data.draw(values_of(name))
     texts = option.write(value)
     assert option.read(name, texts) == value
     assert getattr(SweepOptions.parse({name: list(texts) if option.repeatable else texts[0]}), name) == value
+
+
+@pytest.mark.parametrize(
+    ("words", "way_out"),
+    [
+        ("--disks -1", "give at least 0"),
+        ("--disks 100001", "give at most 100,000"),
+        ("--cores 0", "give at least 1"),
+        ("--seed -1", "give at least 0"),
+        ("--seed 1764126827000000000", "give at most 1,000,000,000,000,000"),
+        ("--interval inf", "give at most 1,000"),
+        ("--interval nan", "give more than 1"),
+        ("--interval 1", "give more than 1"),
+        ("--rate nan", "give more than 0"),
+        ("--rate 1e13", "give at most 1,000,000"),
+        ("--users 0", "give at least 1"),
+        ("--repeats 0", "give at least 1"),
+        ("--budget 0", "give at least 1s"),
+        ("--budget 1e30d", "give at most 31,536,000s"),
+        ("--step-time 0", "give at least 1s"),
+        ("--warm-up 3h", "give at most 7,200s"),
+        ("--think-time 2d", "give at most 86,400,000ms"),
+        ("--pool-timeout 0s", "give more than 0s"),
+        ("--max-p95 1e300ms", "give at most 86,400,000ms"),
+        ("--wait-for-server 2d", "give at most 86,400s"),
+        ("--precision nan", "give a share"),
+    ],
+)
+def test_a_value_that_no_sweep_has_is_refused_with_its_limit(poolsize_here: Command, words: str, way_out: str) -> None:
+    """The bounds of an option are those of the field of the run that it sets."""
+    for more in (["--replay", "cisco"], ["--url", "mysql://u:p@127.0.0.1:1/"]):
+        done = poolsize_here("sweep", *more, *words.split())
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr.startswith(f"poolsize: error: {words}: {way_out}")
+        assert done.stderr.count("\n") == 1
 
 
 def test_an_option_has_the_type_of_the_field_that_it_sets() -> None:
