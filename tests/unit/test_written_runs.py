@@ -23,7 +23,11 @@ from poolsize.runs.run import Calibration, Setting
 from poolsize.runs.store import RunWriter, load_run
 from poolsize.sweep import replay_run
 from poolsize.sweep.loop import sweep
-from poolsize.sweep.options import OPTIONS, words_of
+from poolsize.sweep.opening import new_setting
+from poolsize.sweep.options import OPTIONS, SweepOptions, words_of
+from poolsize.sweep.planning import plan_for
+from poolsize.sweep.server_variables import HARMLESS
+from poolsize.sweep.workload import Workload
 from tests.conftest import a_run
 from tests.unit.test_options import limits_of, values_of
 
@@ -80,7 +84,8 @@ def refusal(words: list[str]) -> str:
 def edges(name: str) -> st.SearchStrategy[Any]:
     """The values that an option takes; often the first and the last of them."""
     ends = [limit for kind, limit in limits_of(name).items() if kind in {"ge", "le"}]
-    return st.one_of(values_of(name), st.sampled_from(ends)) if ends else values_of(name)
+    is_number = ends and name not in {"sizes", "verify"}
+    return st.one_of(values_of(name), st.sampled_from(ends)) if is_number else values_of(name)
 
 
 REPLAYED = [name for name, option in OPTIONS.items() if option.replayed and option.bounds]
@@ -128,6 +133,43 @@ def assert_reads(command: str) -> None:
     refused = refusal(command.split())
     for sign in ("damaged", ": line ", "Traceback"):
         assert sign not in refused, (command, refused)
+
+
+PLANNED = [name for name in OPTIONS if OPTIONS[name].bounds or name == "pool"]
+TEXTS = st.text(max_size=9)
+
+
+@st.composite
+def planned(draw: st.DrawFn) -> SweepOptions:
+    """Options of a sweep of a server, each with any value that it takes."""
+    names = draw(st.sets(st.sampled_from(PLANNED), max_size=6))
+    return SweepOptions(**{name: draw(edges(name)) for name in sorted(names)})
+
+
+@settings(max_examples=300, suppress_health_check=list(HealthCheck))
+@given(
+    options=planned(), own_path=st.none() | TEXTS, schema=st.none() | TEXTS,
+    server_options=st.dictionaries(st.sampled_from(sorted(HARMLESS)), TEXTS, max_size=3),
+)  # fmt: skip
+def test_the_plan_of_a_sweep_is_read_as_it_was_written(
+    options: SweepOptions, own_path: str | None, schema: str | None, server_options: Mapping[str, str]
+) -> None:
+    """Of every option that a sweep takes; of texts, all but the control characters."""
+    try:
+        plan = plan_for(options, "scan")
+    except BadInput:  # of options that contradict each other
+        return
+    workload = Workload("scan", own_path, "0" * 64)
+    setting = replace(new_setting(options, plan, workload, server_options=server_options), schema=schema)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "a.jsonl"
+        with RunWriter(path, setting):
+            pass
+        read = load_run(path).setting
+    assert replace(read, own_workload=own_path, schema=schema, server_options=server_options) == setting
+    for text, written in ((read.own_workload, own_path), (read.schema, schema)):
+        assert (text is None) == (written is None)
+        assert text is None or text.isprintable()
 
 
 @pytest.mark.parametrize("name", ["inf", "-inf", "nan", "1e300", "1e16"])
