@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from poolsize.errors import BadInput
+from poolsize.errors import BadInput, WorkFailed
 from poolsize.locust.checked_text import LOCUSTFILE_SHA256
 from poolsize.present.text.repeat_command import repeat_command
 from poolsize.runs.measured_application import MeasuredApplication
@@ -24,6 +24,7 @@ from poolsize.survey.store import StoredSurvey, SurveySetting, SurveyWriter
 from poolsize.sweep.next_step import remaining
 from poolsize.sweep.options import with_flags
 from poolsize.sweep.server_variables import HARMLESS, RESERVED
+from poolsize.target.application.guarded import Guarded
 from poolsize.target.private_server import _settings, private_server
 from tests.conftest import ROOT, Command, a_run
 
@@ -137,6 +138,22 @@ def test_an_application_that_only_the_run_names_is_not_started(poolsize_here: Co
         done = poolsize_here("sweep", "--resume", "a.jsonl", "--application", "shop.toml")
         assert_refused(done, tmp_path, f"{changed.name} has changed since the run began")
         changed.write_text(before)
+
+
+def test_the_output_of_an_application_follows_no_link(tmp_path: Path) -> None:
+    """A link may come with a run, beside it."""
+    (tmp_path / "precious").write_text("kept")
+    log = tmp_path / "a.jsonl.application.log"
+    log.symlink_to(tmp_path / "precious")
+    with pytest.raises(BadInput, match="is a link, and the application's output would go where it leads"):
+        Guarded(tmp_path, log)
+    log.unlink()
+    guarded = Guarded(tmp_path, log)
+    log.symlink_to(tmp_path / "precious")
+    with pytest.raises(WorkFailed):
+        guarded.run((["echo", "harm"], {}), 9.0)
+    guarded.close()
+    assert (tmp_path / "precious").read_text() == "kept"
 
 
 def test_a_recording_that_only_the_run_names_is_not_opened(poolsize_here: Command, tmp_path: Path) -> None:

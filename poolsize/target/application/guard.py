@@ -120,7 +120,7 @@ def _popen(command: Command) -> Process:
 def _log(path: str) -> IO[bytes]:
     """Return the file for the output; where it can't be had, output is lost, and no command that restores is."""
     try:
-        return open(path, "ab", opener=lambda path, flags: os.open(path, flags, 0o600))
+        return open(path, "ab", opener=lambda path, flags: os.open(path, flags | os.O_NOFOLLOW, 0o600))
     except OSError:
         return Path(os.devnull).open("ab")
 

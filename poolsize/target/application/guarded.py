@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from poolsize.errors import WorkFailed
+from poolsize.errors import BadInput, WorkFailed
 
 Command = tuple[list[str], dict[str, str]]
 """The words of a command, and the variables that are added to its environment."""
@@ -17,8 +17,13 @@ class Guarded:
     """An application in the care of a guard process (see guard), which cleans up however this process ends."""
 
     def __init__(self, directory: Path, log: Path) -> None:
-        """Start the guard. directory: where the application and its commands run. log: file for their output."""
-        self._place = {"directory": str(directory), "log": str(log.resolve())}
+        """Start the guard. directory: where the application and its commands run. log: file for their output.
+
+        Raises BadInput for a log that is a link, as it may come with a run of somebody else.
+        """
+        if log.is_symlink():
+            raise BadInput(f"{log} is a link, and the application's output would go where it leads: move it away")
+        self._place = {"directory": str(directory), "log": str(log.absolute())}
         self._guard = subprocess.Popen(
             [sys.executable, "-P", "-m", "poolsize.target.application.guard"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True,
