@@ -104,17 +104,20 @@ def schema_in(text: str) -> str | None:
 def _parsed(text: str) -> URL:
     if text.strip().lower().startswith("jdbc:"):
         raise BadInput("`url`: write mysql://USER:PASSWORD@HOST:3306/, without jdbc:")
+    account, at, place = text.partition("://")[2].partition("@")
+    ambiguous = "@" in place or (at and set(account) & set("/?"))  # where does the password end?
     try:
-        url = make_url(text)
+        url = None if ambiguous else make_url(text)
     except (ArgumentError, ValueError):
         url = None
-    if url is None or "@" in (url.host or ""):  # the text may hold the password, so the error does not show it
+    if url is None:  # the text may hold the password anywhere, so the error shows nothing of it
         raise BadInput(
             "`url` (or POOLSIZE_URL) is not a URL: write mysql://USER:PASSWORD@HOST:3306/, "
-            "with %40 for @, %3A for : and %2F for / in the password"
+            "with %40 for @, %3A for :, %2F for / and %3F for ? in the password"
         )
     if url.port is not None and not 1 <= url.port <= MOST_PORT:
-        raise BadInput(f"`url`: port {url.port}: give 1 to {MOST_PORT}")
+        shown = f" {url.port}" if at else ""  # without an account, the number may be a password
+        raise BadInput(f"`url`: port{shown}: give 1 to {MOST_PORT}")
     if url.drivername not in ACCEPTED:
         place = host_and_port(url.host, url.port) if url.host and url.port else url.host or ""
         raise BadInput(

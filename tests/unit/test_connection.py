@@ -57,12 +57,27 @@ def test_a_server_that_dies_in_the_handshake_of_tls_does_not_answer(monkeypatch:
         "mysql://shop:hunter2@2@db:3306/",
         "oracle://db:1521/?user=shop&password=hunter2",
         "hunter2",
+        "mysql://shop:Pw@hunter2/db@host/",
+        "mysql://shop:Pw/hunter2@db/",
+        "mysql://shop:Pw?hunter2@db/",
+        "mysql://shop:Pw@db/x?ssl-ca=hunter2@db",
+        "mysql://shop:Pw@hunter2?a@db/",
+        "mysql://db/shop?hunter2@db",
+        "mysql://@hunter2@db/",
+        "shop:hunter2@db/",
+        "//shop:hunter2@db/",
     ],
 )
 def test_a_refused_url_shows_no_password(url: str) -> None:
     with pytest.raises(BadInput) as refused:
         database_url(url)
     assert "hunter2" not in str(refused.value)
+
+
+def test_a_refused_url_without_an_account_shows_no_port() -> None:
+    with pytest.raises(BadInput, match="give 1 to 65535") as refused:
+        database_url("mysql://shop:424242")
+    assert "424242" not in str(refused.value)
 
 
 @pytest.mark.parametrize(
