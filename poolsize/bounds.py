@@ -12,6 +12,8 @@ from poolsize.errors import BadInput
 
 LARGEST_NUMBER = 10**15
 LONGEST_TEXT_SHOWN, LONGEST_NAME_SHOWN = 40, 80
+REPLACEMENT = "\ufffd"
+"""Shown in place of a control character."""
 
 LARGEST_POOL = 100_000
 """The largest pool size that a person can mean."""
@@ -118,8 +120,14 @@ def shown(value: Any) -> str:
     return text if len(text) <= LONGEST_TEXT_SHOWN else f"{text[:LONGEST_TEXT_SHOWN]}..."
 
 
+def printable(text: str, most: int | None = None) -> str:
+    """Return a text with every control character replaced: a terminal would obey some of them. most: characters."""
+    text = text if most is None or len(text) <= most else f"{text[:most]}..."
+    return "".join(character if character.isprintable() else REPLACEMENT for character in text)
+
+
 def within(named: str, content: bytes, most: int) -> bytes:
     """Return a content of at most so many bytes. Raises BadInput for a longer one. named: the file."""
     if len(content) > most:
-        raise BadInput(f"{named} is longer than {most // 2**20} MiB: it is no file of poolsize's, or damaged")
+        raise BadInput(f"{named} is longer than {most // 2**20} MiB: it is another kind of file, or damaged")
     return content

@@ -8,11 +8,18 @@ from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
+from poolsize.bounds import LONGEST_NAME_SHOWN, printable, shown
 from poolsize.errors import BadInput, did_you_mean
+from poolsize.files import content
+from poolsize.parser_process import parsed
 
 R = TypeVar("R")
-SECRET = {"environment", "database", "host", "ready", "metrics", "start", "resize", "settled", "restore"}
-"""Keys whose values may hold a password, so that no error shows them."""
+MOST_BYTES = 2**20
+SECRET = {
+    "environment", "database", "host", "ready", "metrics", "start", "resize", "settled", "restore", "locustfile",
+    "directory",
+}  # fmt: skip
+"""Keys whose values may hold a password, a URL's or a command's, so that no error shows them."""
 
 
 def read_toml(name: str, path: Path) -> tuple[dict[str, Any], str]:
@@ -20,13 +27,15 @@ def read_toml(name: str, path: Path) -> tuple[dict[str, Any], str]:
 
     name: of the parameter that names the file. Raises BadInput.
     """
+    text = content(path, MOST_BYTES, f"`{name}` {path}")
+    return parsed(lambda: _tables(text), dict[str, Any], f"`{name}` {path}"), hashlib.sha256(text).hexdigest()
+
+
+def _tables(text: bytes) -> dict[str, Any]:
     try:
-        content = path.read_bytes()
-        return tomllib.loads(content.decode()), hashlib.sha256(content).hexdigest()
-    except OSError as error:
-        raise BadInput(f"`{name}` {path} can't be read: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise BadInput(f"`{name}` {path} is no TOML: {error}") from None
+        return tomllib.loads(text.decode())
+    except ValueError as error:  # its own, of a text that is no UTF-8, and of a number that is too long
+        raise BadInput(f"no TOML: {error}") from None
 
 
 def toml_table(text: str) -> dict[str, Any]:
@@ -44,16 +53,16 @@ def record(where: str, kind: type[R], table: dict[str, Any]) -> R:
     for key in table:
         if key not in keys:
             way_out = did_you_mean(key, keys) or f": the keys are {', '.join(keys)}"
-            raise BadInput(f"{where}: {key} is unknown{way_out}")
+            raise BadInput(f"{where}: {printable(key, LONGEST_NAME_SHOWN)} is unknown{way_out}")
     try:
         return known.validate_json(json.dumps(table, default=str), strict=True)
     except ValidationError as error:
         first = error.errors()[0]
-        key = ".".join(str(part) for part in first["loc"]) or kind.__name__
+        key = printable(".".join(map(str, first["loc"])), LONGEST_NAME_SHOWN) or kind.__name__
         is_secret = key.partition(".")[0] in SECRET
         if first["type"] == "missing":
             raise BadInput(f"{where}: {key} is missing") from None
-        given = "" if is_secret else f" {first['input']!r}"
+        given = "" if is_secret else f" {shown(first['input'])}"
         raise BadInput(f"{where}: {key}{given}: {first['msg']}") from None
     except BadInput as error:
         raise BadInput(f"{where}: {str(error).replace('`', '')}") from None

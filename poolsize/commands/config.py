@@ -105,17 +105,18 @@ def _check(file: Path, options: dict[str, Any], *, as_json: bool) -> None:
     from poolsize.present.json.pool_check import pool_checks_json
     from poolsize.present.text.pool_check import pool_checks_text
 
-    pools = read_pools(file)
+    read = read_pools(file)
     settings = _recommended(options, None, as_json=as_json)
     intended = None
     if settings is None:
         _refuse_fleet()
     else:
-        stacks = {pool.library.stack for pool in pools if pool.library.stack}
+        stacks = {pool.library.stack for pool in read.pools if pool.library.stack}
         intended = {stack: _settings_of(stack, settings) for stack in stacks if fits(STACKS[stack], settings)}
         _caution(settings)
-    checked = check_pools(pools, _known_server(settings, options), settings, intended)
-    click.echo(pool_checks_json(str(file), checked) if as_json else pool_checks_text(file.name, checked))
+    checked = check_pools(read.pools, _known_server(settings, options), settings, intended)
+    show = pool_checks_json if as_json else pool_checks_text
+    click.echo(show(str(file) if as_json else file.name, checked, read.more))
 
 
 def _settings_of(stack: str, settings: PoolSettings) -> "list[tuple[str, Value, str | None]]":

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import islice
 
 import javaproperties
 import yaml
@@ -28,8 +27,6 @@ DYNAMIC = {"maxPoolSize": "maximumPoolSize", "minIdle": "minimumIdle"}
 """Names of HikariCP's settings in dynamic-datasource, which many Spring Boot applications use."""
 PROFILES = (("spring", "config", "activate", "on-profile"), ("spring", "profiles"))
 """Keys that make a YAML document one of a profile, which overrides the documents without."""
-MOST_ENTRIES = 50_000
-"""Aliases can turn a few lines of YAML into any number of values."""
 
 
 @dataclass(frozen=True)
@@ -56,14 +53,15 @@ def yaml_pools(text: str) -> list[FilePool]:
     """Return the pools of a YAML file with one document or several. Raises BadInput for a text that is no YAML."""
     try:
         documents = [node for node in yaml.compose_all(text, yaml.SafeLoader) if node is not None]
+    except yaml.MarkedYAMLError as error:  # its text would quote the line, which may hold a password
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise BadInput(f"no YAML: line {line}: {error.problem}") from None
     except yaml.YAMLError as error:
         raise BadInput(f"no YAML: {' '.join(str(error).split())}") from None
     base: list[Entry] = []
     of_profiles: list[tuple[str, list[Entry]]] = []
     for document in documents:
-        entries = list(islice(_entries(document, ()), MOST_ENTRIES + 1))
-        if len(entries) > MOST_ENTRIES:
-            raise BadInput(f"more than {MOST_ENTRIES:,} values: no file with settings of a pool")
+        entries = list(_entries(document, ()))
         profile = next((entry.text for entry in entries if entry.path in PROFILES), None)
         if profile is None:
             base += entries

@@ -140,3 +140,10 @@ SERVER = Library(
         "thread_pool_size": None,
     },
 )  # fmt: skip
+LIBRARIES = {
+    library.title: library
+    for library in (
+        HIKARICP, DRUID, DBCP2, C3P0, TOMCAT_JDBC, SQLALCHEMY, FLASK_SQLALCHEMY, DJANGO, DJANGO_POOL, CONNECTOR_PYTHON,
+        GO, NODE_MYSQL2, SERVER,
+    )
+}  # fmt: skip

@@ -1,16 +1,26 @@
 """A file -> the pools that it configures."""
 
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
+from poolsize.bounds import printable
 from poolsize.errors import BadInput
+from poolsize.files import content
+from poolsize.parser_process import parsed
 from poolsize.pool_files.go_source import go_pools
 from poolsize.pool_files.javascript_source import javascript_pools
 from poolsize.pool_files.keys import properties_pools, yaml_pools
-from poolsize.pool_files.pool import FilePool
+from poolsize.pool_files.library import LIBRARIES
+from poolsize.pool_files.pool import FilePool, FileSetting
 from poolsize.pool_files.python_source import python_pools
 from poolsize.pool_files.server_options import server_pools
 
-LARGEST_BYTES = 2_000_000
+MOST_BYTES = 2**21
+MOST_POOLS, MOST_UNREAD = 100, 20
+"""Pools of a file, and settings of a pool that its library does not read."""
+LONGEST_TEXT = 200
 READERS = {
     ".yml": yaml_pools,
     ".yaml": yaml_pools,
@@ -25,30 +35,54 @@ READERS = {
 """Ending of a file's name -> the reader of its text; .properties needs the name as well."""
 KINDS = "Spring Boot YAML, .properties, Python, Go, JavaScript, or my.cnf"
 
+_Pool = tuple[str, str, dict[str, FileSetting], tuple[FileSetting, ...], bool]
+"""The fields of a FilePool, its library by its title."""
 
-def read_pools(path: Path) -> list[FilePool]:
+
+@dataclass(frozen=True)
+class PoolFile:
+    """What a file configures. pools: the first ones, at least one. more: the number of further pools."""
+
+    pools: tuple[FilePool, ...]
+    more: int
+
+
+def read_pools(path: Path) -> PoolFile:
     """Return the pools that a file configures. Raises BadInput for a file without any, and for an unknown kind."""
     ending = path.suffix.lower()
-    if path.is_dir():
-        raise BadInput(f"{path} is a folder: name a file")
-    text = _text(path)
+    text = content(path, MOST_BYTES)
     if ending not in READERS and ending != ".properties":
         raise BadInput(f"{path}: poolsize reads {KINDS}; this file is none of them")
-    try:
-        pools = properties_pools(text, path.name) if ending == ".properties" else READERS[ending](text)
-    except BadInput as error:
-        raise BadInput(f"{path}: {error}") from None
-    except RecursionError:
-        raise BadInput(f"{path}: its values are nested too deeply") from None
+    number, pools = parsed(lambda: _first(pools_in(text, path.name)), tuple[int, tuple[_Pool, ...]], str(path))
     if not pools:
         raise BadInput(f"{path} has no settings of a pool that poolsize knows: name the file that has them")
-    return pools
+    return PoolFile(tuple(FilePool(LIBRARIES[pool[0]], *pool[1:]) for pool in pools), number - len(pools))
 
 
-def _text(path: Path) -> str:
-    try:
-        if path.stat().st_size > LARGEST_BYTES:
-            raise BadInput(f"{path} is larger than {LARGEST_BYTES // 1_000_000} MB: no file with settings of a pool")
-        return path.read_text("utf-8", errors="replace")
-    except OSError as error:
-        raise BadInput(f"{path} can't be read: {error.strerror}") from None
+def pools_in(content: bytes, file_name: str) -> list[FilePool]:
+    """Return the pools in the content of a file, whose name has a known ending. Raises BadInput as its reader does."""
+    ending = Path(file_name).suffix.lower()
+    text = content.decode("utf-8-sig", errors="replace").replace("\r\n", "\n").replace("\r", "\n")
+    return properties_pools(text, file_name) if ending == ".properties" else READERS[ending](text)
+
+
+def _first(pools: Sequence[FilePool]) -> tuple[int, list[Any]]:
+    """Return the number of pools, and the first ones as values of JSON, with texts that can be shown."""
+    first = []
+    for pool in pools[:MOST_POOLS]:
+        title, settings = pool.library.title, {name: _shown(setting) for name, setting in pool.settings.items()}
+        if len(pool.unread) > MOST_UNREAD:
+            raise BadInput(
+                f"line {pool.unread[0].line}: {title} does not read {len(pool.unread)} settings of the pool; it is no "
+                "configuration, or damaged"
+            )
+        first.append((title, _printable(pool.place), settings, list(map(_shown, pool.unread)), pool.complete))
+    return len(pools), first
+
+
+def _shown(setting: FileSetting) -> dict[str, Any]:
+    return {name: _printable(value) if isinstance(value, str) else value for name, value in asdict(setting).items()}
+
+
+def _printable(text: str) -> str:
+    return printable(text, LONGEST_TEXT)

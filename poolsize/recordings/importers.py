@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby, pairwise
 from pathlib import Path
 
-from poolsize.bounds import within
 from poolsize.errors import BadInput
+from poolsize.files import content
 from poolsize.recordings.recording import Recording, Seconds, can_be
 
 SYSBENCH_LINE = re.compile(
@@ -127,9 +127,6 @@ def _number(text: str) -> float:
 
 def _text(path: Path) -> str:
     try:
-        with path.open("rb") as file:
-            return within(str(path), file.read(MOST_BYTES + 1), MOST_BYTES).decode("utf-8-sig")
-    except OSError as error:
-        raise BadInput(f"{path} can't be read: {error.strerror}") from None
+        return content(path, MOST_BYTES).decode("utf-8-sig")
     except UnicodeDecodeError:
         raise BadInput(f"{path} is no text: give sysbench's logs or a history of Locust's") from None

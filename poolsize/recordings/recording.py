@@ -10,11 +10,14 @@ from pathlib import Path
 
 from poolsize.bounds import LARGEST_NUMBER, LARGEST_POOL, within
 from poolsize.errors import BadInput
+from poolsize.files import content
 
 COLUMNS = ("pool_size", "second", "throughput", "p95_ms")
 USERS = "users"
 MOST_BYTES = 2**23
 """The largest recording, inflated: some 300,000 seconds."""
+GZIP = b"\x1f\x8b"
+"""The first bytes of a gzipped file."""
 FASTEST, SLOWEST_MS = 1e9, 1e9
 """No throughput per second, and no p95 in ms, is larger."""
 
@@ -117,14 +120,13 @@ def _rows(path: Path, lines: Iterator[list[str]]) -> Iterator[list[str]]:
 
 
 def _text(path: Path) -> str:
+    text = content(path, MOST_BYTES)
     try:
-        with path.open("rb") as file:
-            packed = file.read(2) == b"\x1f\x8b"
-        with gzip.open(path) if packed else path.open("rb") as file:
-            return within(str(path), file.read(MOST_BYTES + 1), MOST_BYTES).decode("utf-8-sig")
-    except OSError as error:
-        raise BadInput(f"{path} can't be read: {error.strerror or 'it is no whole gzip file'}") from None
-    except (EOFError, UnicodeDecodeError, zlib.error):
+        if text.startswith(GZIP):
+            with gzip.open(io.BytesIO(text)) as file:
+                text = within(str(path), file.read(MOST_BYTES + 1), MOST_BYTES)
+        return text.decode("utf-8-sig")
+    except (OSError, EOFError, UnicodeDecodeError, zlib.error):
         raise BadInput(f"{path} is neither a CSV file nor a whole gzipped one") from None
 
 

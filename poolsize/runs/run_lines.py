@@ -9,13 +9,14 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from poolsize.bounds import OutOfBounds, require_sane_numbers, shown, within
+from poolsize.bounds import OutOfBounds, printable, require_sane_numbers, shown, within
 from poolsize.errors import BadInput, did_you_mean
+from poolsize.files import opened
 
 MOST_LINE_BYTES = 2**23
 """The longest line of a run's file. A step takes up to 12 hours, of about 125 bytes a second: 5.4 MB."""
-ESCAPE, REPLACEMENT = b"\\", "\ufffd"
-"""A control character in ASCII JSON begins with a backslash. It is shown as the replacement character."""
+ESCAPE = b"\\"
+"""A control character in ASCII JSON begins with a backslash."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ def run_lines(path: Path, offset: int = 0) -> Iterator[RunLine]:
     """
     number = 0
     try:
-        with path.open("rb") as file:
+        with opened(path) as file:
             file.seek(offset)
             while text := file.readline(MOST_LINE_BYTES + 1):
                 number += 1
@@ -104,7 +105,7 @@ def damaged(path: Path, line: RunLine, why: str) -> BadInput:
 def _without_controls(value: Any) -> Any:
     """Return a value of JSON with every control character in its texts replaced: a terminal would obey some of them."""
     if isinstance(value, str):
-        return "".join(character if character.isprintable() else REPLACEMENT for character in value)
+        return printable(value)
     if isinstance(value, list):
         return [_without_controls(item) for item in value]
     if isinstance(value, dict):

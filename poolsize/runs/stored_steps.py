@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import overload
 
 from poolsize.errors import BadInput
+from poolsize.files import opened
 from poolsize.runs.run import Step
 
 MOST_IN_MEMORY = 1000
@@ -51,7 +52,7 @@ class StoredSteps(Sequence[Step]):
     def _stored(self) -> Iterator[Step]:
         """Yield the steps in the file. Raises BadInput for a file that can't be read."""
         try:
-            with self.path.open("rb") as file:
+            with opened(self.path) as file:
                 for offset in self.offsets:
                     file.seek(offset)
                     yield self._revise(self._read(file.readline()))

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from poolsize.bounds import MOST_PROCESSES
 from poolsize.errors import BadInput
+from poolsize.files import content, why_missing
 from poolsize.runs.measured_application import MeasuredApplication
 from poolsize.sweep.page_address import PageAddress, page_address
 from poolsize.sweep.workload import Workload, workload_of
@@ -136,6 +137,11 @@ class Application:
         text = self.file.database
         if text is None or "://" in text:
             return text
+        if not text.isidentifier():  # it may be a URL without its beginning, with a password
+            raise BadInput(
+                f"{self.in_error} is neither a URL, such as mysql://USER:PASSWORD@HOST:3306/, nor the name of an "
+                "environment variable"
+            )
         if text not in os.environ:
             raise BadInput(
                 f"`application` {self.typed}: database {text}: no environment variable of that name is set: set it to "
@@ -167,9 +173,9 @@ def read_application(path: Path) -> Application:
     table, sha256 = read_toml("application", path)
     application = Application(path, sha256, record(f"`application` {path}", ApplicationFile, table))
     file = application.file
-    if not application.locustfile.is_file():
-        raise BadInput(f"`application` {path}: locustfile {file.locustfile}: there is no such file")
-    if not application.directory.is_dir():
+    if why := why_missing(application.locustfile):
+        raise BadInput(f"`application` {path}: locustfile {file.locustfile}: {why}")
+    if not os.path.isdir(application.directory):  # noqa: PTH112 (Path.is_dir raises OSError for a long name)
         raise BadInput(f"`application` {path}: directory {file.directory}: there is no such folder")
     for name in ("start", "resize", "settled", "restore"):
         _require_words(path, name, getattr(file, name))

@@ -46,7 +46,7 @@ def replay(options: SweepOptions, on_event: Callable[[Event], None]) -> Path:
 
 def recording_of(path: Path) -> Recording:
     """Return the recorded curve in a file, or the published curve of that name. Raises BadInput for neither."""
-    if path.is_file():
+    if path.exists() and not path.is_dir():
         return read_recording(path)
     known = published_curves()
     if str(path) not in known:

@@ -1,13 +1,17 @@
 """The workload of a sweep: the locustfile with the transactions to measure."""
 
 import hashlib
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
 from poolsize.errors import BadInput, did_you_mean
+from poolsize.files import content, why_missing
 from poolsize.shipped import workloads
 
 DEFAULT_WORKLOAD = "oltp_read_write"
+MOST_BYTES = 2**23
+"""The largest locustfile, and the largest recording."""
 
 
 @dataclass(frozen=True)
@@ -26,8 +30,8 @@ class Workload:
 
 def workload_of(locustfile: Path, own_path: str | None = None) -> Workload:
     """Return the workload of a locustfile or of a recording. locustfile: its path, or a published curve's name."""
-    content = locustfile.read_bytes() if locustfile.is_file() else locustfile.name.encode()
-    return Workload(locustfile.stem, own_path, hashlib.sha256(content).hexdigest())
+    text = content(locustfile, MOST_BYTES) if locustfile.is_file() else os.fsencode(locustfile.name)
+    return Workload(locustfile.stem, own_path, hashlib.sha256(text).hexdigest())
 
 
 def typed_workload(typed: str) -> Workload:
@@ -47,7 +51,7 @@ def find_locustfile(workload: str) -> Path:
     if Path(workload).is_file():
         raise BadInput(f"`workload` {workload}: the name of a locustfile ends in .py")
     if Path(workload).suffix == ".py" or Path(workload).parent != Path():
-        raise BadInput(f"`workload` {workload}: there is no such file")
+        raise BadInput(f"`workload` {workload}: {why_missing(Path(workload))}")
     raise BadInput(
         f"`workload` {workload}: neither a locustfile nor one of {', '.join(known)}{did_you_mean(workload, known)}"
     )

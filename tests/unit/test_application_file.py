@@ -57,7 +57,7 @@ def test_a_running_application_is_resized(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("locustfile = ", "is no TOML"),
+        ("locustfile = ", "no TOML"),
         (GOOD + 'colour = "red"', "colour is unknown: the keys are locustfile, host"),
         (GOOD + 'instnces = 2', "instnces is unknown; did you mean instances?"),
         (GOOD.replace("{pool_size}", "8"), "{pool_size} is nowhere in start and in environment"),
@@ -76,7 +76,7 @@ def test_a_running_application_is_resized(tmp_path: Path) -> None:
         (GOOD.replace("'my", "my"), "No closing quotation"),
         (GOOD.replace("shop.py", "other.py"), "locustfile other.py: there is no such file"),
         (GOOD + 'directory = "nowhere"', "directory nowhere: there is no such folder"),
-        (GOOD + "environment.POOL = 3", "is no TOML"),
+        (GOOD + "environment.POOL = 3", "no TOML"),
         (GOOD.replace('"test"', "3"), "environment.MODE: Input should be a valid string"),
     ],
 )  # fmt: skip
@@ -118,6 +118,32 @@ def test_the_database_s_url_may_stand_in_a_variable(tmp_path: Path, monkeypatch:
     monkeypatch.setenv("SHOP_URL", "mysql://shop@db/")
     assert application.database_url == "mysql://shop@db/"
     assert read_application(write(tmp_path, GOOD)).database_url is None
+
+
+@pytest.mark.parametrize("database", ["u:Secret9@x/db", "Secret9@db", "mysql:u:Secret9@x", "Secret 9", "", "Secret9/x"])
+def test_a_database_that_is_no_url_and_no_name_is_not_shown(tmp_path: Path, database: str) -> None:
+    application = read_application(write(tmp_path, GOOD + f'database = "{database}"'))
+    with pytest.raises(BadInput, match="neither a URL, such as mysql://") as refused:
+        _ = application.database_url
+    assert "Secret" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'database = ["mysql://u:Secret9@h/"]',
+        "database = 'mysql://u:Secret9@h/",
+        'database.url = "mysql://u:Secret9@h/"',
+        'resize = ["sh", "-c", "PASSWORD=Secret9 x"]',
+        'metrics = ["http://u:Secret9@h/"]',
+        'environment = "Secret9"',
+        'environment.A = ["Secret9"]',
+    ],
+)
+def test_an_error_of_a_wrong_value_shows_no_secret(tmp_path: Path, text: str) -> None:
+    with pytest.raises(BadInput) as refused:
+        read_application(write(tmp_path, GOOD + text))
+    assert "Secret9" not in str(refused.value)
 
 
 def test_several_pools_share_the_formula_s_connections() -> None:

@@ -79,7 +79,7 @@ BORDERS = [
 
 def codes(folder: Path, name: str, text: str) -> set[Code]:
     (folder / name).write_text(text)
-    (checked,) = check_pools(read_pools(folder / name))
+    (checked,) = check_pools(read_pools(folder / name).pools)
     return {finding.code for finding in checked.findings}
 
 
@@ -98,7 +98,7 @@ def test_every_rule_is_tested() -> None:
 def test_the_servers_wait_timeout_decides(tmp_path: Path) -> None:
     (tmp_path / "db.py").write_text("create_engine(u, pool_recycle=600)")
     for wait_timeout, warned in ((600, True), (601, False)):
-        (checked,) = check_pools(read_pools(tmp_path / "db.py"), KnownServer(wait_timeout))
+        (checked,) = check_pools(read_pools(tmp_path / "db.py").pools, KnownServer(wait_timeout))
         assert (Code.POOL_OUTLIVES_SERVER in {finding.code for finding in checked.findings}) == warned
 
 
@@ -113,7 +113,7 @@ def test_the_servers_wait_timeout_decides(tmp_path: Path) -> None:
 def test_a_check_of_idle_connections_must_be_in_time(tmp_path: Path, name: str, text: str, period: int) -> None:
     (tmp_path / name).write_text(text)
     for wait_timeout, warned in ((period, True), (period + 1, False)):
-        (checked,) = check_pools(read_pools(tmp_path / name), KnownServer(wait_timeout))
+        (checked,) = check_pools(read_pools(tmp_path / name).pools, KnownServer(wait_timeout))
         assert (Code.POOL_OUTLIVES_SERVER in {finding.code for finding in checked.findings}) == warned
 
 
@@ -132,14 +132,14 @@ def test_a_pool_of_unknown_settings_has_no_defaults(tmp_path: Path) -> None:
     }  # fmt: skip
     for name, text in texts.items():
         (tmp_path / name).write_text(text)
-        (checked,) = check_pools(read_pools(tmp_path / name))
+        (checked,) = check_pools(read_pools(tmp_path / name).pools)
         assert (checked.findings, checked.most_connections) == ((), None)
 
 
 @pytest.mark.parametrize("overflow", ["-1", "settings.MORE"])
 def test_an_unknown_or_unlimited_overflow_has_no_sum(tmp_path: Path, overflow: str) -> None:
     (tmp_path / "db.py").write_text(f"create_engine(u, pool_size=5, max_overflow={overflow})")
-    (checked,) = check_pools(read_pools(tmp_path / "db.py"))
+    (checked,) = check_pools(read_pools(tmp_path / "db.py").pools)
     assert checked.most_connections is None
 
 

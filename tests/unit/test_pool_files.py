@@ -305,7 +305,7 @@ REAL_FILES = (
 
 @pytest.mark.parametrize("real", REAL_FILES, ids=lambda real: real.name)
 def test_all_settings_of_a_real_file_are_found_and_judged(real: RealFile) -> None:
-    checked = check_pools(read_pools(FILES / real.name))
+    checked = check_pools(read_pools(FILES / real.name).pools)
     assert len(checked) == real.pools
     for each in checked:
         assert {name: found.value for name, found in each.pool.settings.items()} == real.settings
@@ -337,7 +337,7 @@ def test_there_are_at_least_twenty_real_files() -> None:
         ("pool.toml", "pool = 5", "this file is none of them"),
         ("missing.yml", None, "can't be read"),
         ("missing", None, "can't be read"),
-        ("folder.d", None, "is a folder: name a file"),
+        ("folder.d", None, "it is a folder"),
     ],
 )
 def test_a_file_without_a_pool_is_refused_by_name(
@@ -358,7 +358,7 @@ def test_a_file_without_a_pool_is_refused_by_name(
 
 def test_a_huge_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "huge.yml").write_text("# " + "x" * 3_000_000)
-    with pytest.raises(BadInput, match="larger than 2 MB"):
+    with pytest.raises(BadInput, match="longer than 2 MiB"):
         read_pools(tmp_path / "huge.yml")
 
 
@@ -368,7 +368,7 @@ def test_hostile_yaml_is_refused(tmp_path: Path) -> None:
     bomb = "a: &a {x: 1}\n" + "\n".join(
         f"{name}: &{name} {{{', '.join(f'{key}: *{before}' for key in names)}}}" for before, name in pairwise(names)
     )
-    for text, line in ((bomb, "more than 50,000 values"), ("[" * 100_000, "nested too deeply")):
+    for text, line in ((bomb, "needs more than 3 s"), ("[" * 100_000, "nested too deeply")):
         (tmp_path / "a.yml").write_text(text)
         with pytest.raises(BadInput, match=line):
             read_pools(tmp_path / "a.yml")
@@ -376,7 +376,7 @@ def test_hostile_yaml_is_refused(tmp_path: Path) -> None:
 
 def found_in(tmp_path: Path, name: str, text: str) -> list[dict[str, Value]]:
     (tmp_path / name).write_text(text)
-    pools = read_pools(tmp_path / name)
+    pools = read_pools(tmp_path / name).pools
     return [{setting: found.value for setting, found in pool.settings.items()} for pool in pools]
 
 
@@ -460,7 +460,7 @@ def test_other_libraries_in_javascript_are_none_of_mysql2(tmp_path: Path, text: 
 
 def test_a_pool_of_go_without_limits(tmp_path: Path) -> None:
     (tmp_path / "a.go").write_text('package a\nfunc f() { db, err := sql.Open("mysql", dsn) }')
-    (checked,) = check_pools(read_pools(tmp_path / "a.go"))
+    (checked,) = check_pools(read_pools(tmp_path / "a.go").pools)
     assert {finding.code for finding in checked.findings} == {
         Code.POOL_UNLIMITED, Code.POOL_CLOSES_IDLE, Code.GO_LIFETIME
     }  # fmt: skip
@@ -585,4 +585,5 @@ def test_odd_values_are_refused_or_unknown(poolsize_here: Command, tmp_path: Pat
 def test_a_file_of_half_a_megabyte_is_read(tmp_path: Path, name: str, text: str, pools: int) -> None:
     """A reader whose time grew with the square of the length would take hours, and pytest's limit would end it."""
     (tmp_path / name).write_text(text)
-    assert len(read_pools(tmp_path / name)) == pools
+    read = read_pools(tmp_path / name)
+    assert len(read.pools) + read.more == pools

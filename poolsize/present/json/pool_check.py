@@ -9,12 +9,13 @@ from poolsize.answer.pool_check import CheckedPool
 from poolsize.present.text.sentences.findings import reason_sentences, warning_sentences
 
 
-def pool_checks_json(file: str, pools: Sequence[CheckedPool]) -> str:
-    """Return a JSON object. Keys: file; pools: library, place, settings, most_connections, findings, and differences.
+def pool_checks_json(file: str, pools: Sequence[CheckedPool], more: int = 0) -> str:
+    """Return a JSON object. Keys: file, pools, and more_pools: the number of further pools in the file.
 
+    pools: library, place, settings, most_connections, findings, and differences.
     findings: also as sentences, in warnings and reasons. differences: null without a recommendation.
     """
-    return json.dumps({"file": file, "pools": [_values(pool) for pool in pools]})
+    return json.dumps({"file": file, "pools": [_values(pool) for pool in pools], "more_pools": more})
 
 
 def _values(checked: CheckedPool) -> dict[str, Any]:

@@ -10,9 +10,13 @@ from poolsize.present.text.table import Table
 from poolsize.units import count
 
 
-def pool_checks_text(file: str, pools: Sequence[CheckedPool]) -> str:
-    """Return, for each pool of a file, its settings, its findings, and what differs from the recommendation."""
-    return "\n\n".join(_pool_text(file, pool) for pool in pools)
+def pool_checks_text(file: str, pools: Sequence[CheckedPool], more: int = 0) -> str:
+    """Return, for each pool of a file, its settings, its findings, and what differs from the recommendation.
+
+    more: the number of further pools in the file.
+    """
+    further = [f"The file has {count(more, 'more pool')}, which poolsize does not check."] if more else []
+    return "\n\n".join([*(_pool_text(file, pool) for pool in pools), *further])
 
 
 def _pool_text(file: str, checked: CheckedPool) -> str:
