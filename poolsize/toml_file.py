@@ -15,11 +15,8 @@ from poolsize.parser_process import parsed
 
 R = TypeVar("R")
 MOST_BYTES = 2**20
-SECRET = {
-    "environment", "database", "host", "ready", "metrics", "start", "resize", "settled", "restore", "locustfile",
-    "directory",
-}  # fmt: skip
-"""Keys whose values may hold a password, a URL's or a command's, so that no error shows them."""
+SECRET = {"environment", "database", "host", "ready", "metrics", "start", "resize", "settled", "restore"}
+"""Keys whose values may hold a password, so that no error shows them."""
 
 
 def read_toml(name: str, path: Path) -> tuple[dict[str, Any], str]:
@@ -28,10 +25,11 @@ def read_toml(name: str, path: Path) -> tuple[dict[str, Any], str]:
     name: of the parameter that names the file. Raises BadInput.
     """
     text = content(path, MOST_BYTES, f"`{name}` {path}")
-    return parsed(lambda: _tables(text), dict[str, Any], f"`{name}` {path}"), hashlib.sha256(text).hexdigest()
+    return parsed(lambda: tables_in(text), dict[str, Any], f"`{name}` {path}"), hashlib.sha256(text).hexdigest()
 
 
-def _tables(text: bytes) -> dict[str, Any]:
+def tables_in(text: bytes) -> dict[str, Any]:
+    """Return the tables of the text of a TOML file. Raises BadInput."""
     try:
         return tomllib.loads(text.decode())
     except ValueError as error:  # its own, of a text that is no UTF-8, and of a number that is too long

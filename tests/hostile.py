@@ -8,47 +8,46 @@ Each file is given to a command in a process of its own. A file is taken or refu
 line on standard error and without a traceback, within 5 s of CPU time and 300 MB.
 """
 
-import base64
-import gzip
 import io
 import json
 import os
 import random
+import re
 import resource
+import signal
 import subprocess
 import sys
 import tempfile
 import time
-import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from poolsize.commands import COMMANDS, MODULES, main
 from tests.conftest import ROOT
+from tests.hostile_files import EXAMPLES, ONE_E400, SECRET, JsonPath, changed, hostile_files, run_lines, written
 
-EXAMPLES = ROOT / "data" / "examples"
 MOST_CPU_SECONDS, MOST_BYTES = 5.0, 300 * 2**20
-KILLED_AFTER_SECONDS = 20
-ONE_E400 = "1e400"
-"""JSON has no limit to its numbers; json.dumps can't write this one, so `_text` puts it in."""
+KILLED_AFTER_SECONDS, WAITED_SECONDS = 20, 120
+MOST_OUTPUT_BYTES = 2**20
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+"""What no command prints; a terminal would obey some of it."""
 VALUES: tuple[Any, ...] = (
     float("nan"), float("inf"), 1e300, ONE_E400, 10**30, 10**9, -4, 0, 0.5, "", "x", "\x1b[31m<script>", None, True, [],
     [[]], {}, {"x": -1},
 )  # fmt: skip
 """What may stand in a field, of whatever type."""
 RUN_COMMANDS = ("analyze", "recommend --run", "report --output page.html", "predict --cores 8")
-Path_ = tuple[str | int, ...]
-"""Names and indices that lead to a value of JSON."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a command. code: exit code, negative for a signal. errors: its standard error."""
+    """What became of a command. code: exit code, negative for a signal. output, errors: what it printed."""
 
     code: int
+    output: str
     errors: str
     cpu_seconds: float
     peak_bytes: int
@@ -56,12 +55,16 @@ class Outcome:
     @property
     def fault(self) -> str:
         """What is wrong with it; empty where nothing is."""
-        if self.code not in {0, 1, 2}:
+        if self.code not in {0, 1, 2, 3}:
             return f"exit code {self.code}: {self.errors[-500:]}"
         if "Traceback" in self.errors:
             return self.errors[-500:]
         if self.code and self.errors.count("poolsize: error:") != (1 if self.errors else 0):
             return f"not one line: {self.errors}"
+        if (match := CONTROL.search(self.output + self.errors)) or SECRET in self.output + self.errors:
+            return f"it prints {match[0] if match else SECRET!r}: {(self.errors or self.output)[-500:]!r}"
+        if len(self.output) + len(self.errors) > MOST_OUTPUT_BYTES:
+            return f"{len(self.output) + len(self.errors):,} characters of output"
         if self.cpu_seconds > MOST_CPU_SECONDS:
             return f"{self.cpu_seconds:.1f} s of CPU time"
         if self.peak_bytes > MOST_BYTES:
@@ -71,26 +74,36 @@ class Outcome:
 
 def outcome(words: Sequence[str], folder: Path) -> Outcome:
     """Return what becomes of a command, which runs in a copy of this process, in a folder."""
-    reading, writing = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.close(reading)
-        _run(words, folder, writing)
-    os.close(writing)
-    with os.fdopen(reading, "rb") as pipe:
-        errors = pipe.read().decode(errors="replace")
-    _, status, used = os.wait4(child, 0)
-    return Outcome(os.waitstatus_to_exitcode(status), errors, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024)
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+        child = os.fork()
+        if child == 0:
+            _run(words, folder, output.fileno(), errors.fileno())
+        _, status, used = os.wait4(child, 0)
+        printed = []
+        for file in (output, errors):
+            file.seek(0)
+            printed.append(file.read().decode(errors="replace"))
+    seconds = used.ru_utime + used.ru_stime
+    return Outcome(os.waitstatus_to_exitcode(status), *printed, seconds, used.ru_maxrss * 1024)
 
 
-def _run(words: Sequence[str], folder: Path, errors: int) -> None:
-    """Run a command, and end this process. errors: descriptor for its standard error."""
-    code = 3
+def _run(words: Sequence[str], folder: Path, output: int, errors: int) -> None:
+    """Run a command, and end this process. output, errors: descriptors for what it prints."""
+    code = 99
     try:
         os.chdir(folder)
         resource.setrlimit(resource.RLIMIT_CPU, (KILLED_AFTER_SECONDS, KILLED_AFTER_SECONDS))
+        signal.alarm(WAITED_SECONDS)
         sys.argv = ["poolsize", *words]
-        with os.fdopen(errors, "w") as file, redirect_stderr(file), redirect_stdout(io.StringIO()):
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for standard in range(3):  # of Locust, if the command starts it
+            os.dup2(nothing, standard)
+        with (
+            os.fdopen(output, "w", encoding="utf-8") as shown,
+            os.fdopen(errors, "w", encoding="utf-8", errors="backslashreplace") as file,
+            redirect_stderr(file),
+            redirect_stdout(shown),
+        ):
             try:
                 main()
                 code = 0
@@ -109,7 +122,7 @@ def loaded() -> None:
     outcome(["report", str(EXAMPLES / "scan-mariadb.jsonl"), "--output", os.devnull], ROOT)
 
 
-def leaves(value: Any, at: Path_ = ()) -> Iterator[Path_]:
+def leaves(value: Any, at: JsonPath = ()) -> Iterator[JsonPath]:
     """Yield the way to each value in a value of JSON, containers included; of a list, the first and the last item."""
     yield at
     if isinstance(value, dict):
@@ -120,100 +133,12 @@ def leaves(value: Any, at: Path_ = ()) -> Iterator[Path_]:
             yield from leaves(value[index], (*at, index))
 
 
-def changed(record: Any, at: Path_, value: Any) -> Any:
-    """Return a value of JSON in which another value stands in one place."""
-    copy = json.loads(json.dumps(record))
-    if not at:
-        return value
-    place = copy
-    for part in at[:-1]:
-        place = place[part]
-    place[at[-1]] = value
-    return copy
-
-
-def run_lines(name: str = "insert-mysql", steps: int = 5) -> list[Any]:
-    """Return the records of a shipped run's first lines."""
-    lines = (EXAMPLES / f"{name}.jsonl").read_text().splitlines()
-    return [json.loads(line) for line in lines[: 2 + steps]]
-
-
-def written(records: Sequence[Any], path: Path) -> Path:
-    """Write a run's file."""
-    text = "\n".join(json.dumps(record) for record in records) + "\n"
-    path.write_text(text.replace(f'"{ONE_E400}"', ONE_E400))
-    return path
-
-
-def run_changes() -> list[tuple[int, Path_, Any]]:
+def run_changes() -> list[tuple[int, JsonPath, Any]]:
     """Return each change of one field of a run: the line's index, the way to the field, and its new value."""
     records = run_lines()
     return [
         (line, at, value) for line in (0, 1, 2) for at in leaves(records[line]) for value in VALUES
     ]  # fmt: skip
-
-
-def hostile_files(folder: Path) -> Iterator[str]:
-    """Write files of every kind that ask for more memory or time than they should, and yield a command for each."""
-    records = run_lines()
-    histogram = records[2]["step"]["latencies"]["total"]
-    older = (ROOT / "tests/data/oltp-format-3.jsonl").read_bytes()
-    contents = {
-        "analyze zeros.jsonl": bytes(2**20),
-        "analyze brackets.jsonl": b"[" * 200_000,
-        "analyze nested.jsonl": b'{"a":' * 200_000,
-        "analyze long-line.jsonl": b'{"format": 8, "x": "' + b"x" * 100 * 2**20 + b'"}\n',
-        "analyze empty.jsonl": b"",
-        "analyze binary.jsonl": bytes(range(256)) * 1000,
-        "analyze digits.jsonl": b'{"format": 1' + b"0" * 5000 + b"}\n",
-        "sweep --replay digits.csv": b"pool_size,second,throughput,p95_ms\n" + b"9" * 5000 + b",1,2,3\n",
-        "sweep --replay nul.csv.gz": gzip.compress(bytes(300 * 2**20), 9),
-        "sweep --replay cut.csv.gz": gzip.compress(b"pool_size,second,throughput,p95_ms\n1,1,1,1\n")[:-9],
-        "sweep --replay long.csv": b"pool_size,second,throughput,p95_ms\n" + b"1,1,1,1\n" * 2_000_000,
-        "sweep --replay field.csv": b'pool_size,second,throughput,p95_ms\n"' + b"x" * 1_000_000 + b'",1,1,1\n',
-        "import threads.log": b"[ 1s ] thds: " + b"9" * 5000 + b" tps: 1.0 qps: 1 lat (ms,95%): 1.0 err/s: 0\n",
-        "import points.log": b"[ 1s ] thds: 4 tps: 1.2.3 qps: 1 lat (ms,95%): 1.0 err/s: 0\n",
-        "import second.log": b"[ " + b"9" * 5000 + b"s ] thds: 4 tps: 1.0 qps: 1 lat (ms,95%): 1.0 err/s: 0\n",
-        "import field.csv": b'Timestamp,User Count,Name,95%,Total Request Count,Total Failure Count\n"'
-        + b"x" * 200_000
-        + b'",1,Aggregated,1,1,0\n',
-        "analyze checks.jsonl": older.replace(b'"checks":[', b'"checks":null,"x":[', 1),
-        "analyze escape.jsonl": b'{"\\u001b[31m": ' + b"[" * 600 + b"1e30" + b"]" * 600 + b"}\n",
-        "import none.log": b"[ 1s ] thds: 0 tps: 1.0 qps: 1 lat (ms,95%): 1.0 err/s: 0\n",
-        "import long.log": b"x" * 100 * 2**20,
-    }
-    for size in ("1e300", "1e30", "-4", "0", "nan", "inf", "1e400", "", "x", "4.5"):
-        contents[f"sweep --replay size{size}.csv"] = f"pool_size,second,throughput,p95_ms\n{size},1,2,3\n".encode()
-        contents[f"sweep --replay rate{size}.csv"] = f"pool_size,second,throughput,p95_ms\n2,1,{size},3\n".encode()
-        contents[f"sweep --replay second{size}.csv"] = f"pool_size,second,throughput,p95_ms\n2,{size},2,3\n".encode()
-        for column in range(6):
-            row = ["1700000000", "8", "Aggregated", "10", "500", "0"]
-            rows = [",".join([str(int(row[0]) + at), *row[1:4], str(500 * at), "0"]).split(",") for at in range(9)]
-            rows[5][column] = size
-            text = "\n".join(
-                ["Timestamp,User Count,Name,95%,Total Request Count,Total Failure Count", *map(",".join, rows)]
-            )
-            contents[f"import column{column}-{size}.csv"] = text.encode()
-    for name, text in (
-        ("inflated", _inflating(histogram)),
-        ("cut", histogram[:-20]),
-        ("empty", ""),
-        ("other", "HISTx"),
-    ):
-        step = changed(records[2], ("step", "latencies", "total"), text)
-        written([*records[:2], step, *records[3:]], folder / f"{name}.jsonl")
-        yield f"recommend --run {name}.jsonl"
-    for command, content in contents.items():
-        (folder / command.split()[-1]).write_bytes(content)
-        yield command
-
-
-def _inflating(histogram: str) -> str:
-    """Return an encoded histogram whose inflated form has 300 MB."""
-    packed = base64.b64decode(histogram)
-    inflated = zlib.decompress(packed[8:])
-    longer = zlib.compress(inflated + bytes(300 * 2**20), 9)
-    return base64.b64encode(packed[:4] + len(longer).to_bytes(4, "big") + longer).decode()
 
 
 def corpus(number: int | None) -> Iterator[tuple[list[str], str, Outcome]]:
@@ -227,11 +152,21 @@ def corpus(number: int | None) -> Iterator[tuple[list[str], str, Outcome]]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         # In a process of its own: what is large here would be large in every copy of this one.
-        made = subprocess.run(
-            [sys.executable, "-m", "tests.hostile", "write", name], cwd=ROOT, check=True, capture_output=True, text=True
+        writer = subprocess.Popen(
+            [sys.executable, "-m", "tests.hostile", "write", name],
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
         )
-        for words in map(str.split, made.stdout.splitlines()):
-            yield words, "", outcome(words, folder)
+        assert writer.stdin
+        assert writer.stdout
+        with writer:
+            for line in writer.stdout:
+                words = json.loads(line)
+                yield words, "", outcome(words, folder)
+                writer.stdin.write(b"\n")
+                writer.stdin.flush()
+        assert writer.returncode == 0
         for index, (line, at, value) in enumerate(chosen):
             copy = [*records[:line], changed(records[line], at, value), *records[line + 1 :]]
             written(copy, folder / "run.jsonl")
@@ -311,7 +246,9 @@ def try_files(tried: Iterator[tuple[list[str], str, Outcome]]) -> int:
 if __name__ == "__main__":
     mode, *number = sys.argv[1:]
     if mode == "write":
-        print(*hostile_files(Path(number[0])), sep="\n")
+        for words in hostile_files(Path(number[0])):
+            print(json.dumps(words), flush=True)
+            sys.stdin.readline()  # the command has run
         sys.exit()
     loaded()
     if mode == "fuzz":

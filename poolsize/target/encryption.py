@@ -5,6 +5,7 @@ import ipaddress
 import ssl
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from pymysql.charset import charset_by_name
@@ -12,6 +13,7 @@ from sqlalchemy import URL
 
 from poolsize.errors import BadInput
 from poolsize.facts.ssl_mode import SslMode, read_ssl_mode
+from poolsize.files import opened
 
 KEYS = ("ssl-mode", "ssl-ca", "ssl-cert", "ssl-key")
 """What a URL may say of encryption, behind its question mark."""
@@ -104,14 +106,23 @@ def connect_arguments(url: URL) -> tuple[URL, Mapping[str, Any]]:
 
 def _context(mode: SslMode, ca: str | None, cert: str | None, key: str | None) -> ssl.SSLContext:
     with _reading("`ssl_ca`", ca):
+        _require_regular(ca)
         context = ssl.create_default_context(cafile=ca)
     context.verify_flags &= ~ssl.VERIFY_X509_STRICT  # certificates that servers make for themselves lack extensions
     context.check_hostname = mode is SslMode.VERIFY_IDENTITY
     context.verify_mode = ssl.CERT_REQUIRED if mode.verifies else ssl.CERT_NONE
     if cert:
         with _reading("`url`: ssl-cert", cert if key is None else f"{cert} with ssl-key {key}"):
+            _require_regular(cert, key)
             context.load_cert_chain(cert, key)
     return context
+
+
+def _require_regular(*files: str | None) -> None:
+    """Raise OSError for a file that OpenSSL would wait for, such as a FIFO."""
+    for file in files:
+        if file:
+            opened(Path(file)).close()
 
 
 @contextmanager
