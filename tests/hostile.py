@@ -1,14 +1,15 @@
-"""Runs, recordings and logs with values that nobody measured, and what becomes of them.
+"""Files with values that nobody wrote or measured, and what becomes of them.
 
-    python -m tests.hostile corpus [N]        try the written files, and N of the runs with one changed field (all)
-    python -m tests.hostile fuzz [SECONDS]    try random changes of runs, recordings and logs for so long (one hour)
+    python -m tests.hostile corpus [N [KIND...]]    try the written files of these kinds, and N of the runs with one
+                                                    changed field (by default all)
+    python -m tests.hostile fuzz [SECONDS]          try random changes of every kind of file for so long (one hour)
 
 It prints each fault, and at the end the number of files and of faults; with a fault, the exit code is 1.
-Each file is given to a command in a process of its own. A file is taken or refused: with exit code 0, 1 or 2, in one
-line on standard error and without a traceback, within 5 s of CPU time and 300 MB.
+Each file is given to a command in a process of its own. A file is taken or refused: with exit code 0 to 3, in one line
+on standard error, without a traceback, a control character or a secret, within 5 s of CPU time and 300 MB, children
+included.
 """
 
-import io
 import json
 import os
 import random
@@ -20,14 +21,26 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import redirect_stderr, redirect_stdout, suppress
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from poolsize.commands import COMMANDS, MODULES, main
 from tests.conftest import ROOT
-from tests.hostile_files import EXAMPLES, ONE_E400, SECRET, JsonPath, changed, hostile_files, run_lines, written
+from tests.hostile_files import (
+    EXAMPLES,
+    KINDS,
+    ONE_E400,
+    SECRET,
+    JsonPath,
+    changed,
+    commands_for,
+    hostile_files,
+    run_lines,
+    valid_files,
+    written,
+)
 
 MOST_CPU_SECONDS, MOST_BYTES = 5.0, 300 * 2**20
 KILLED_AFTER_SECONDS, WAITED_SECONDS = 20, 120
@@ -39,6 +52,12 @@ VALUES: tuple[Any, ...] = (
     [[]], {}, {"x": -1},
 )  # fmt: skip
 """What may stand in a field, of whatever type."""
+PIECES = (
+    b"9", b"-", b".", b"e", b"\0", b"\xff", b",", b"\n", b'"', b"'", b"[", b"{", b"(", b"]", b"}", b")", b":", b"=",
+    b"*a ", b"&a ", b"<<: ", b"\\", b"\t", b" ", b"#", b"${", b"`", b"/*", b"\\u", b"\x1b[31m", b"'''", b"|\n",
+    b"---\n", b"\r", b"@", b"%", b"0x", b"1_0",
+)  # fmt: skip
+"""What a changed file may have more of."""
 RUN_COMMANDS = ("analyze", "recommend --run", "report --output page.html", "predict --cores 8")
 
 
@@ -55,20 +74,16 @@ class Outcome:
     @property
     def fault(self) -> str:
         """What is wrong with it; empty where nothing is."""
-        if self.code not in {0, 1, 2, 3}:
+        if self.code not in {0, 1, 2, 3} or "Traceback" in self.errors:
             return f"exit code {self.code}: {self.errors[-500:]}"
-        if "Traceback" in self.errors:
-            return self.errors[-500:]
         if self.code and self.errors.count("poolsize: error:") != (1 if self.errors else 0):
             return f"not one line: {self.errors}"
         if (match := CONTROL.search(self.output + self.errors)) or SECRET in self.output + self.errors:
             return f"it prints {match[0] if match else SECRET!r}: {(self.errors or self.output)[-500:]!r}"
         if len(self.output) + len(self.errors) > MOST_OUTPUT_BYTES:
             return f"{len(self.output) + len(self.errors):,} characters of output"
-        if self.cpu_seconds > MOST_CPU_SECONDS:
-            return f"{self.cpu_seconds:.1f} s of CPU time"
-        if self.peak_bytes > MOST_BYTES:
-            return f"{self.peak_bytes / 2**20:.0f} MB"
+        if self.cpu_seconds > MOST_CPU_SECONDS or self.peak_bytes > MOST_BYTES:
+            return f"{self.cpu_seconds:.1f} s of CPU time, {self.peak_bytes / 2**20:.0f} MB"
         return ""
 
 
@@ -79,12 +94,14 @@ def outcome(words: Sequence[str], folder: Path) -> Outcome:
         if child == 0:
             _run(words, folder, output.fileno(), errors.fileno())
         _, status, used = os.wait4(child, 0)
-        printed = []
-        for file in (output, errors):
-            file.seek(0)
-            printed.append(file.read().decode(errors="replace"))
+        printed, wrong = (_text(file) for file in (output, errors))
     seconds = used.ru_utime + used.ru_stime
-    return Outcome(os.waitstatus_to_exitcode(status), *printed, seconds, used.ru_maxrss * 1024)
+    return Outcome(os.waitstatus_to_exitcode(status), printed, wrong, seconds, used.ru_maxrss * 1024)
+
+
+def _text(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read().decode(errors="replace")
 
 
 def _run(words: Sequence[str], folder: Path, output: int, errors: int) -> None:
@@ -141,10 +158,10 @@ def run_changes() -> list[tuple[int, JsonPath, Any]]:
     ]  # fmt: skip
 
 
-def corpus(number: int | None) -> Iterator[tuple[list[str], str, Outcome]]:
+def corpus(number: int | None, kinds: Sequence[str]) -> Iterator[tuple[list[str], str, Outcome]]:
     """Try the written files and runs with one changed field, and yield command, change and outcome of each.
 
-    number: of the changed runs, which are chosen at random, but always the same; None for all.
+    number: of the changed runs, which are chosen at random, but always the same; None for all. kinds: of written files.
     """
     changes = run_changes()
     chosen = changes if number is None else random.Random(1).sample(changes, number)
@@ -153,7 +170,7 @@ def corpus(number: int | None) -> Iterator[tuple[list[str], str, Outcome]]:
         folder = Path(name)
         # In a process of its own: what is large here would be large in every copy of this one.
         writer = subprocess.Popen(
-            [sys.executable, "-m", "tests.hostile", "write", name],
+            [sys.executable, "-m", "tests.hostile", "write", name, *kinds],
             cwd=ROOT,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -162,16 +179,16 @@ def corpus(number: int | None) -> Iterator[tuple[list[str], str, Outcome]]:
         assert writer.stdout
         with writer:
             for line in writer.stdout:
-                words = json.loads(line)
-                yield words, "", outcome(words, folder)
+                command: list[str] = json.loads(line)
+                yield command, "", outcome(command, folder)
                 writer.stdin.write(b"\n")
                 writer.stdin.flush()
         assert writer.returncode == 0
-        for index, (line, at, value) in enumerate(chosen):
-            copy = [*records[:line], changed(records[line], at, value), *records[line + 1 :]]
+        for index, (place, at, value) in enumerate(chosen):
+            copy = [*records[:place], changed(records[place], at, value), *records[place + 1 :]]
             written(copy, folder / "run.jsonl")
             words = [*RUN_COMMANDS[index % len(RUN_COMMANDS)].split(), "run.jsonl"]
-            yield words, f"line {line + 1} {'.'.join(map(str, at))} = {value!r}", outcome(words, folder)
+            yield words, f"line {place + 1} {'.'.join(map(str, at))} = {value!r}", outcome(words, folder)
 
 
 def fuzzed(seconds: float) -> Iterator[tuple[list[str], str, Outcome]]:
@@ -203,32 +220,20 @@ def _random_file(chance: random.Random, records: Sequence[Any], folder: Path) ->
 
 
 def _random_bytes(chance: random.Random, folder: Path) -> tuple[list[str], str]:
-    """Write a recording, a log or a run with changed bytes, and return a command for it, and the changes."""
-    command, path = chance.choice([
-        (["analyze"], EXAMPLES / "insert-mysql.jsonl"),
-        (["sweep", "--output", f"{chance.random()}.jsonl", "--replay"], folder / "curve.csv"),
-        (["import", "--output", f"{chance.random()}.csv"], folder / "sysbench.log"),
-    ])  # fmt: skip
-    if path.name == "curve.csv":
-        rows = [f"{size},{second},{100 * size},{size}" for size in (1, 2, 4, 8) for second in range(30)]
-        content = bytearray("\n".join(["pool_size,second,throughput,p95_ms", *rows]).encode())
-    elif path.name == "sysbench.log":
-        line = "[ {}s ] thds: 4 tps: 494.2 qps: 9884.1 (r/w/o: 1/1/1) lat (ms,95%): 9.6 err/s: 0.00 reconn/s: 0.00"
-        content = bytearray("\n".join(line.format(second) for second in range(1, 30)).encode())
-    else:
-        content = bytearray(path.read_bytes())
+    """Write a valid file of any kind with changed bytes, and return a command for it, and the changes."""
+    seeds = valid_files()
+    name = chance.choice(list(seeds))
+    content = bytearray(seeds[name])
     changes = []
     for _ in range(chance.choice((1, 2, 5))):
-        at, what = (
-            chance.randrange(len(content)),
-            bytes(chance.choice([b"9", b"-", b".", b"e", b"\x00", b"\xff", b",", b"\n", b'"'])),
-        )
+        at, what = chance.randrange(len(content) + 1), chance.choice(PIECES)
         length = chance.choice((0, 1, 1, 30))
         content[at : at + length] = what * chance.choice((1, 1, 400))
         changes.append(f"{length} bytes at {at} = {what!r}")
-    file = folder / f"changed{path.suffix}"
-    file.write_bytes(content)
-    return [*command, file.name], "; ".join(changes)
+    for written_before in folder.glob(f"{name}*"):
+        written_before.unlink()
+    (folder / name).write_bytes(content)
+    return chance.choice(commands_for(name)), f"{name}: {'; '.join(changes)}"
 
 
 def try_files(tried: Iterator[tuple[list[str], str, Outcome]]) -> int:
@@ -246,11 +251,11 @@ def try_files(tried: Iterator[tuple[list[str], str, Outcome]]) -> int:
 if __name__ == "__main__":
     mode, *number = sys.argv[1:]
     if mode == "write":
-        for words in hostile_files(Path(number[0])):
+        for words in hostile_files(Path(number[0]), number[1:]):
             print(json.dumps(words), flush=True)
             sys.stdin.readline()  # the command has run
         sys.exit()
     loaded()
     if mode == "fuzz":
         sys.exit(bool(try_files(fuzzed(float(number[0]) if number else 3600))))
-    sys.exit(bool(try_files(corpus(int(number[0]) if number else None))))
+    sys.exit(bool(try_files(corpus(int(number[0]) if number else None, number[1:] or tuple(KINDS)))))

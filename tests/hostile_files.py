@@ -10,7 +10,7 @@ import os
 import socket
 import struct
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ JsonPath = tuple[str | int, ...]
 """Names and indices that lead to a value of JSON."""
 
 EXAMPLES = ROOT / "data" / "examples"
+POOL_FILES = ROOT / "tests" / "data" / "pool_files"
 READS_RUN = ("analyze {}", "recommend --run {}", "predict {} --cores 8")
 READS_RUN_TOO = (
     "report {} --output page.html",
@@ -45,6 +46,9 @@ OF_ENDING = {
     ".toml": (APPLICATION, SERVICES),
     ".jsonl": READS_RUN[:1],
 }
+OF_NAME = {"application": (APPLICATION,), "services": (SERVICES,)}
+BOTH = {"escape", "escaped-key", "half", "half-key", "pools", "engines", "unread", "long", "binary"}
+"""Files of pools that are shown as JSON, too."""
 COLUMNS = b"pool_size,second,throughput,p95_ms\n"
 HISTORY = b"Timestamp,User Count,Name,95%,Total Request Count,Total Failure Count\n"
 SECOND = b"[ %ds ] thds: %d tps: 494.2 qps: 9884.1 (r/w/o: 1/1/1) lat (ms,95%%): 9.6 err/s: 0.00 reconn/s: 0.00\n"
@@ -52,25 +56,37 @@ MYSQL2 = b"require('mysql2');"
 HIKARI = b"hikari: {maximum-pool-size: 9}\n"
 APP = b'locustfile = "locustfile.py"\nhost = "http://127.0.0.1:1"\nresize = "true {pool_size}"\n'
 NUMBERS = ("1e300", "1e30", "-4", "0", "nan", "inf", "1e400", "", "x", "4.5")
-SECRET = "Secret9"
+SECRET = "Secret9"  # noqa: S105 (no password: commands must not print it)
 ESCAPE = b"\x1b]0;owned\x07"
 
 
-def hostile_files(folder: Path) -> Iterator[list[str]]:
-    """Write files of every kind that ask for more memory or time than they should, and yield the commands for each."""
+def hostile_files(folder: Path, kinds: Sequence[str]) -> Iterator[list[str]]:
+    """Write files of these kinds that ask for more than they should, and yield the commands for each.
+
+    A file is removed when the next one is asked for.
+    """
     (folder / "pool.py").write_text("create_engine(u, pool_size=5)")
     (folder / "locustfile.py").write_text("")
-    for contents in (_pool_files, _tables, _recordings, _logs, _runs):
-        for name, content in contents().items():
+    for kind in kinds:
+        for name, content in KINDS.get(kind, dict)().items():
             (folder / name).write_bytes(content)
-            yield from _commands(OF_ENDING.get(Path(name).suffix, (CHECK, CHECK_JSON)), name)
+            yield from commands_for(name)
             (folder / name).unlink()
-    for name in _changed_runs(folder):
-        yield from _commands(READS_RUN, name)
-    for name in _no_files(folder):
-        yield from _commands(EVERY_READER, name)
-    for name in _odd_names(folder):
-        yield from _commands(DATA_READERS, name)
+    if "special" in kinds:
+        for name in _no_files(folder):
+            yield from _commands(EVERY_READER, name)
+    if "names" in kinds:
+        for name in _odd_names(folder):
+            yield from _commands(DATA_READERS, name)
+
+
+def commands_for(name: str) -> list[list[str]]:
+    """Return the commands that read a file of this name."""
+    path = Path(name)
+    patterns = OF_NAME.get(path.stem) or OF_ENDING.get(
+        path.suffix, (CHECK, CHECK_JSON) if path.stem in BOTH else (CHECK,)
+    )
+    return list(_commands(patterns, name))
 
 
 def _commands(patterns: Sequence[str], name: str) -> Iterator[list[str]]:
@@ -78,8 +94,24 @@ def _commands(patterns: Sequence[str], name: str) -> Iterator[list[str]]:
         yield [word.replace("{}", name) for word in pattern.split()]
 
 
-def _pool_files() -> dict[str, bytes]:
-    return {**_yaml_files(), **_properties_files(), **_python_files(), **_other_sources(), **_option_files()}
+def valid_files() -> dict[str, bytes]:
+    """Return a valid file of every kind that a command reads; its application has no Locust file, so nothing starts."""
+    rows = [b"%d,%d,%d,%d\n" % (size, second, 100 * size, size) for size in (1, 2, 4, 8) for second in range(30)]
+    history = [b"%d,8,Aggregated,10,%d,0\n" % (1_700_000_000 + second, 500 * second) for second in range(9)]
+    own = {
+        "curve.csv": COLUMNS + b"".join(rows),
+        "packed.csv.gz": gzip.compress(COLUMNS + b"".join(rows), mtime=0),
+        "sysbench.log": b"".join(SECOND % (second, 4) for second in range(1, 30)),
+        "locust.history": HISTORY + b"".join(history),
+        "application.toml": APP.replace(b"locustfile.py", b"missing.py") + b"processes = 4\n[environment]\nA = 'b'\n",
+        "services.toml": b'[[service]]\nname = "web"\ninstances = 2\nprocesses = 4\nthreads = 8\n'
+        b'[[service]]\nname = "jobs"\ninstances = 1\n',
+        "db.js": MYSQL2
+        + b"const p = mysql.createPool({\n  connectionLimit: Number(process.env.POOL ?? 12),\n"
+        + b"  queueLimit: 2 * 5, 'maxIdle': `5`, ...rest });\n",
+        "run.jsonl": (EXAMPLES / "insert-mysql.jsonl").read_bytes(),
+    }
+    return own | {path.name: path.read_bytes() for path in sorted(POOL_FILES.iterdir())}
 
 
 def _yaml_files() -> dict[str, bytes]:
@@ -294,11 +326,9 @@ def _other_sources() -> dict[str, bytes]:
         "ors": b"createPool({connectionLimit: a||",
         "minus": b"-1*",
     }
-    files = {f"{name}.js": MYSQL2 + part * (1_900_000 // len(part)) for name, part in many.items()}
-    files |= {f"{name}-few.ts": MYSQL2 + part * 20_000 for name, part in many.items()}
-    files |= {
-        f"{name}-inside.js": MYSQL2 + b"createPool({connectionLimit: " + part * 20_000 for name, part in many.items()
-    }
+    files = {f"{name}.js": MYSQL2 + part * (400_000 // len(part)) for name, part in many.items()}
+    files["most.js"] = MYSQL2 + b"createPool(" * 180_000
+    files |= {f"{name}.ts": MYSQL2 + b"createPool({connectionLimit: " + part * 20_000 for name, part in many.items()}
     files["issue-open.js"] = MYSQL2 + b"createPool(" * 60_000
     files["issue-closed.js"] = MYSQL2 + b"createPool(" * 60_000 + b")" * 60_000
     files["issue-number.js"] = (
@@ -329,7 +359,7 @@ def _other_sources() -> dict[str, bytes]:
         "closed": b")",
         "letters": b"a",
     }
-    files |= {f"{name}.go": part * (1_900_000 // len(part)) for name, part in go.items()}
+    files |= {f"{name}.go": part * (400_000 // len(part)) for name, part in go.items()}
     files |= {f"{name}-inside.go": b"db.SetMaxOpenConns(" + part * 20_000 for name, part in go.items()}
     files["receivers.go"] = b"a." * 400_000 + b"SetMaxOpenConns(5)"
     files["nested.go"] = b"db.SetMaxOpenConns(" * 50_000 + b")" * 50_000
@@ -569,13 +599,13 @@ def _runs() -> dict[str, bytes]:
     return {f"{name}.jsonl": content for name, content in contents.items()}
 
 
-def _changed_runs(folder: Path) -> Iterator[str]:
-    """Write runs with damaged histograms."""
+def _histograms() -> dict[str, bytes]:
+    """Return runs with damaged histograms."""
     records = run_lines()
     histogram = records[2]["step"]["latencies"]["total"]
     packed = base64.b64decode(histogram)
     counts = zlib.compress(zlib.decompress(packed[8:])[:40] + b"\x80" * 2**20, 9)
-    for name, text in {
+    texts = {
         "inflated": _inflating(histogram),
         "cut": histogram[:-20],
         "none": "",
@@ -584,9 +614,9 @@ def _changed_runs(folder: Path) -> Iterator[str]:
         "padded": "=" * 2**20,
         "counts": base64.b64encode(packed[:4] + struct.pack(">I", len(counts)) + counts).decode(),
         "length": base64.b64encode(packed[:4] + b"\xff" * 4 + packed[8:]).decode(),
-    }.items():
-        step = changed(records[2], ("step", "latencies", "total"), text)
-        yield written([*records[:2], step, *records[3:]], folder / f"histogram-{name}.jsonl").name
+    }
+    steps = {name: changed(records[2], ("step", "latencies", "total"), text) for name, text in texts.items()}
+    return {f"histogram-{name}.jsonl": as_lines([*records[:2], step, *records[3:]]) for name, step in steps.items()}
 
 
 def _inflating(histogram: str) -> str:
@@ -658,6 +688,28 @@ def changed(record: Any, at: JsonPath, value: Any) -> Any:
 
 def written(records: Sequence[Any], path: Path) -> Path:
     """Write a run's file."""
-    text = "\n".join(json.dumps(record) for record in records) + "\n"
-    path.write_text(text.replace(f'"{ONE_E400}"', ONE_E400))
+    path.write_bytes(as_lines(records))
     return path
+
+
+def as_lines(records: Sequence[Any]) -> bytes:
+    """Return the text of a run's file."""
+    text = "\n".join(json.dumps(record) for record in records) + "\n"
+    return text.replace(f'"{ONE_E400}"', ONE_E400).encode()
+
+
+KINDS: dict[str, Callable[[], dict[str, bytes]]] = {
+    "yaml": _yaml_files,
+    "properties": _properties_files,
+    "python": _python_files,
+    "sources": _other_sources,
+    "options": _option_files,
+    "tables": _tables,
+    "recordings": _recordings,
+    "logs": _logs,
+    "runs": _runs,
+    "histograms": _histograms,
+    "special": dict,
+    "names": dict,
+}
+"""Kind of file -> a function that returns its hostile files."""

@@ -1,15 +1,17 @@
 """Recordings from files of other load tools: sysbench's logs, and the history that Locust writes with --csv."""
 
+import codecs
 import csv
+import io
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from itertools import groupby, pairwise
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby, islice, pairwise
 from pathlib import Path
 
 from poolsize.errors import BadInput
 from poolsize.files import content
-from poolsize.recordings.recording import Recording, Seconds, can_be
+from poolsize.recordings.recording import MOST_SECONDS, Recording, Seconds, can_be
 
 SYSBENCH_LINE = re.compile(
     r"^\[ *(?P<at>\d+)s *\] thds: (?P<threads>\d+) tps: (?P<tps>[\d.]+) "
@@ -21,6 +23,7 @@ FEWEST_SECONDS = 5
 
 MOST_BYTES = 2**25
 """The largest log: sysbench's of some 70 hours."""
+MOST_LINES = 1_000_000
 LONGEST_LINE_SHOWN = 60
 
 Rows = list[tuple[int, float, float]]
@@ -35,8 +38,9 @@ def read_logs(paths: Sequence[Path]) -> Recording:
     """
     rows: Rows = []
     for path in paths:
-        text = _text(path)
-        rows += _locust(path, text) if text.startswith("Timestamp,") else _sysbench(path, text)
+        rows += _rows(path, content(path, MOST_BYTES))
+        if len(rows) > MOST_SECONDS:
+            raise BadInput(f"{path} is the log in which the seconds become more than {MOST_SECONDS:,}: give fewer logs")
     ascending = sorted(rows, key=lambda row: row[0])
     by_size = {size: list(group) for size, group in groupby(ascending, key=lambda row: row[0])}
     return Recording(
@@ -47,8 +51,25 @@ def read_logs(paths: Sequence[Path]) -> Recording:
     )
 
 
-def _sysbench(path: Path, text: str) -> Rows:
-    matches = [match for line in text.splitlines() if (match := SYSBENCH_LINE.match(line.strip()))]
+def _rows(path: Path, log: bytes) -> Rows:
+    """Return the seconds of a log."""
+    read = _locust if log.removeprefix(codecs.BOM_UTF8).startswith(b"Timestamp,") else _sysbench
+    try:
+        return read(path, _lines(path, log))
+    except UnicodeDecodeError:
+        raise BadInput(f"{path} is no text: give sysbench's logs or a history of Locust's") from None
+
+
+def _lines(path: Path, log: bytes) -> Iterator[str]:
+    """Yield the lines of a log. Raises BadInput for more than a log of its length has."""
+    for number, line in enumerate(io.TextIOWrapper(io.BytesIO(log), "utf-8-sig", newline="")):
+        if number == MOST_LINES:
+            raise BadInput(f"{path} has more than {MOST_LINES:,} lines: give fewer seconds of it")
+        yield line
+
+
+def _sysbench(path: Path, lines: Iterable[str]) -> Rows:
+    matches = list(islice(filter(None, (SYSBENCH_LINE.match(line.strip()) for line in lines)), MOST_SECONDS + 1))
     if not matches:
         raise BadInput(
             f"{path} has no line of sysbench for a second, such as [ 1s ] thds: 16 tps: 494.2 ..., nor is it a history "
@@ -79,35 +100,37 @@ def _require_every_second(path: Path, seconds: Iterable[int]) -> None:
             raise BadInput(f"{path} goes from second {before} to {after}: run sysbench with --report-interval=1")
 
 
-def _locust(path: Path, text: str) -> Rows:
-    """Return a row for each interval of the history, by the growth of the total count.
-
-    Locust's own rate is a mean over ten seconds.
-    """
-    table = csv.DictReader(text.splitlines())
+def _locust(path: Path, lines: Iterable[str]) -> Rows:
+    """Return a row for each interval of the history, by the growth of the total count."""
+    table = csv.DictReader(lines)
     try:
         missing = [column for column in LOCUST_COLUMNS if column not in (table.fieldnames or ())]
-        totals = [] if missing else [row for row in table if row["Name"] == "Aggregated"]
+        totals = (row for row in table if row["Name"] == "Aggregated")
+        rows = [] if missing else list(islice(_intervals(totals), MOST_SECONDS + 1))
+    except UnicodeDecodeError:
+        raise
     except csv.Error as error:
         raise BadInput(f"{path} is no history of Locust's: {error}") from None
-    if missing:
-        raise BadInput(f"{path} is no history of Locust's: it has no {missing[0]!r}; give the file *_stats_history.csv")
-    rows: Rows = []
-    try:
-        for before, after in pairwise(totals):
-            seconds = int(after["Timestamp"]) - int(before["Timestamp"])
-            if seconds > 0 and before["User Count"] == after["User Count"]:
-                done = _grown(before, after, "Total Request Count") - _grown(before, after, "Total Failure Count")
-                row = int(after["User Count"]), done / seconds, _number(after["95%"])
-                if done >= 0 and row[0]:  # the count falls where Locust resets its statistics
-                    rows.append(_required(row))
     except (ValueError, TypeError, OverflowError):
         raise BadInput(f"{path}: a row of the history has no whole numbers where they belong; it is damaged") from None
+    if missing:
+        raise BadInput(f"{path} is no history of Locust's: it has no {missing[0]!r}; give the file *_stats_history.csv")
     seconds_of = Counter(users for users, _, _ in rows)
     steady = [row for row in rows if row[0] >= 1 and seconds_of[row[0]] >= FEWEST_SECONDS]
     if not steady:
         raise BadInput(f"{path}: no number of users stayed for {FEWEST_SECONDS} s, so there is no curve")
     return steady
+
+
+def _intervals(totals: Iterable[dict[str, str]]) -> Iterator[tuple[int, float, float]]:
+    """Yield pool size, throughput and p95 of each interval; Locust's own rate is a mean over ten seconds."""
+    for before, after in pairwise(totals):
+        seconds = int(after["Timestamp"]) - int(before["Timestamp"])
+        if seconds > 0 and before["User Count"] == after["User Count"]:
+            done = _grown(before, after, "Total Request Count") - _grown(before, after, "Total Failure Count")
+            row = int(after["User Count"]), done / seconds, _number(after["95%"])
+            if done >= 0 and row[0]:  # the count falls where Locust resets its statistics
+                yield _required(row)
 
 
 def _required(row: tuple[int, float, float]) -> tuple[int, float, float]:
@@ -123,10 +146,3 @@ def _grown(before: dict[str, str], after: dict[str, str], column: str) -> int:
 
 def _number(text: str) -> float:
     return 0.0 if text == "N/A" else float(text)
-
-
-def _text(path: Path) -> str:
-    try:
-        return content(path, MOST_BYTES).decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise BadInput(f"{path} is no text: give sysbench's logs or a history of Locust's") from None

@@ -8,14 +8,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from poolsize.bounds import LARGEST_NUMBER, LARGEST_POOL, within
+from poolsize.bounds import LARGEST_NUMBER, LARGEST_POOL, shown, within
 from poolsize.errors import BadInput
 from poolsize.files import content
 
 COLUMNS = ("pool_size", "second", "throughput", "p95_ms")
 USERS = "users"
-MOST_BYTES = 2**23
-"""The largest recording, inflated: some 300,000 seconds."""
+MOST_SECONDS = 300_000
+MOST_BYTES = 2**24
+"""The largest recording, inflated: MOST_SECONDS with the longest numbers."""
 GZIP = b"\x1f\x8b"
 """The first bytes of a gzipped file."""
 FASTEST, SLOWEST_MS = 1e9, 1e9
@@ -70,7 +71,9 @@ def read_recording(path: Path) -> Recording:
     size_column, *value_columns = (header.index(column) for column in COLUMNS)
     users_column = header.index(USERS) if USERS in header else None
     users: set[int] = set()
-    for line in _rows(path, lines):
+    for number, line in enumerate(_rows(path, lines), 1):
+        if number > MOST_SECONDS:
+            raise BadInput(f"{path} has more than {MOST_SECONDS:,} seconds: shorten it")
         try:
             users |= set() if users_column is None else {int(line[users_column])}
             size, values = int(line[size_column]), tuple(float(line[column]) for column in value_columns)
@@ -80,7 +83,7 @@ def read_recording(path: Path) -> Recording:
             valid = False
         if not valid:
             raise BadInput(
-                f"{path}: line {lines.line_num}, {','.join(line)!r}: give a pool size from 1, and numbers from 0"
+                f"{path}: line {lines.line_num}, {shown(','.join(line))}: give a pool size from 1, and numbers from 0"
             )
         rows.setdefault(size, []).append(values)
     if not any(throughput for group in rows.values() for _, throughput, _ in group):

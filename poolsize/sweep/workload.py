@@ -10,7 +10,7 @@ from poolsize.files import content, why_missing
 from poolsize.shipped import workloads
 
 DEFAULT_WORKLOAD = "oltp_read_write"
-MOST_BYTES = 2**23
+MOST_BYTES = 2**24
 """The largest locustfile, and the largest recording."""
 
 

