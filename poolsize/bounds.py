@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from functools import cache
 from operator import ge, gt, le, lt
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
 from annotated_types import Ge, Gt, Le, Lt, Predicate
 
@@ -88,6 +88,18 @@ def outside(name: str, number: float, bounds: tuple[Any, ...]) -> str | None:
 def unit_of(name: str) -> str:
     """Return the unit in a field's name, as a person writes it: s, ms, or nothing."""
     return "s" if name.endswith("_seconds") else "ms" if name.endswith("_ms") else ""
+
+
+class _FirstError:
+    """Tells pydantic to refuse a tuple at its first wrong item: each error takes more than 1 KB of memory."""
+
+    def __get_pydantic_core_schema__(self, kind: Any, handler: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
+        return handler(kind) | {"fail_fast": True}
+
+
+T = TypeVar("T")
+Series = Annotated[tuple[T, ...], _FirstError()]
+"""Values of a file, of which there may be very many."""
 
 
 class OutOfBounds(ValueError):

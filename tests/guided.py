@@ -1,68 +1,128 @@
-"""Coverage-guided fuzzing of the readers of runs, recordings and logs; needs `pip install atheris`.
+"""Coverage-guided fuzzing of every reader of files; needs `pip install atheris`.
 
     python -m tests.guided [SECONDS]    (one hour)
 
-It ends at the first input that raises anything but a refusal, takes longer than 5 s, or allocates 300 MB at once; the
-input stays in the current folder. tests.hostile changes fields of valid files instead, and runs whole commands.
+It ends at the first input that raises anything but a refusal, takes longer than 10 s, or allocates 300 MB at once; the
+input stays in the current folder. A parser that runs in a child elsewhere runs here in the fuzzed process, with the
+same limit of CPU time. tests.hostile changes fields of valid files instead, and runs whole commands.
 """
 
+import json
+import signal
 import sys
 import tempfile
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from types import FrameType
+from typing import Any, NoReturn
 
 import atheris  # type: ignore[import-untyped]  # installed only to run this module
+from pydantic import TypeAdapter
 
-with atheris.instrument_imports(include=["poolsize"]):
+with atheris.instrument_imports(
+    include=["poolsize", "yaml", "javaproperties", "tomllib", "configparser", "csv", "gzip"]
+):
+    from poolsize import toml_file
     from poolsize.analysis.analysis import analyze
-    from poolsize.errors import PoolsizeError
+    from poolsize.answer.pool_check import check_pools
+    from poolsize.commands.service_file import services_of
+    from poolsize.errors import BadInput, PoolsizeError
+    from poolsize.parser_process import CPU_SECONDS
+    from poolsize.pool_files import reading
+    from poolsize.present.json.pool_check import pool_checks_json
+    from poolsize.present.text.pool_check import pool_checks_text
     from poolsize.recordings.importers import read_logs
     from poolsize.recordings.recording import read_recording
     from poolsize.runs.store import load_run
+    from poolsize.sweep.application_file import read_application
 
-from tests.hostile import run_lines, written
+from tests.hostile_files import run_lines, valid_files, written
 
-FILE = Path(tempfile.gettempdir()) / "poolsize-guided"
+FOLDER = Path(tempfile.mkdtemp())
 LONGEST_INPUT = 30_000
-SYSBENCH = b"[ 1s ] thds: 4 tps: 494.2 qps: 9884.1 (r/w/o: 1/1/1) lat (ms,95%): 9.6 err/s: 0.00 reconn/s: 0.00\n"
-LOCUST = (
-    b"Timestamp,User Count,Name,95%,Total Request Count,Total Failure Count\n"
-    b"1700000000,8,Aggregated,10,500,0\n1700000001,8,Aggregated,10,1000,0\n1700000002,8,Aggregated,10,1500,0\n"
-)
-CURVE = b"pool_size,second,throughput,p95_ms\n1,1,100,10\n1,2,101,10\n2,1,200,11\n2,2,203,9\n"
+
+
+def in_this_process(parse: Callable[[], Any], kind: Any, named: str) -> Any:
+    """Return what a parser returns, as poolsize.parser_process does, whose child would hide what it covers."""
+    signal.setitimer(signal.ITIMER_VIRTUAL, CPU_SECONDS)
+    try:
+        return TypeAdapter(kind).validate_json(json.dumps(parse(), default=str))
+    except (RecursionError, MemoryError, _TooLongError):
+        raise BadInput(named) from None
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+
+
+class _TooLongError(BaseException):
+    """A parser had its CPU time."""
+
+
+def _end_parser(_number: int, _frame: FrameType | None) -> NoReturn:
+    raise _TooLongError
 
 
 def _run(path: Path) -> None:
     analyze(load_run(path))
 
 
-READERS: tuple[Callable[[Path], object], ...] = (_run, read_recording, lambda path: read_logs([path]))
-"""The first byte of an input chooses the reader, modulo their number; the others are the file."""
+def _application(path: Path) -> None:
+    _ = read_application(path).database_url
+
+
+def _pools(path: Path) -> None:
+    pools = reading.read_pools(path)
+    checked = check_pools(pools.pools)
+    text = pool_checks_text(path.name, checked, pools.more) + pool_checks_json(path.name, checked, pools.more)
+    assert text.replace("\n", "").isprintable()
+    text.encode()
+
+
+READERS: dict[str, Callable[[Path], object]] = {
+    "run.jsonl": _run,
+    "curve.csv": read_recording,
+    "packed.csv.gz": read_recording,
+    "sysbench.log": lambda path: read_logs([path]),
+    "locust.history": lambda path: read_logs([path]),
+    "application.toml": _application,
+    "services.toml": services_of,
+    "pools.yml": _pools,
+    "hikari.properties": _pools,
+    "druid.properties": _pools,
+    "pools.py": _pools,
+    "pools.go": _pools,
+    "pools.js": _pools,
+    "my.cnf": _pools,
+}
+"""Name of a file -> its reader. The first byte of an input chooses one, modulo their number; the file follows."""
 
 
 def try_input(data: bytes) -> None:
     """Give a file to a reader, which may refuse it."""
     if not data:
         return
-    FILE.write_bytes(data[1:])
+    name = list(READERS)[data[0] % len(READERS)]
+    (FOLDER / name).write_bytes(data[1:])
     with suppress(PoolsizeError):
-        READERS[data[0] % len(READERS)](FILE)
+        READERS[name](FOLDER / name)
 
 
 def write_seeds(folder: Path) -> None:
-    """Write a valid input for each reader and each of its formats."""
-    written(run_lines(steps=1), FILE)
-    for number, (reader, content) in enumerate(
-        ((0, FILE.read_bytes()), (1, CURVE), (2, SYSBENCH + SYSBENCH.replace(b" 1s", b" 2s")), (2, LOCUST))
-    ):
-        (folder / str(number)).write_bytes(bytes([reader]) + content)
+    """Write the valid files of each reader, the first byte of which chooses it."""
+    seeds = valid_files() | {"run.jsonl": written(run_lines(steps=1), FOLDER / "run.jsonl").read_bytes()}
+    for number, name in enumerate(READERS):
+        for other, content in seeds.items():
+            if other == name or (READERS[name] is _pools and Path(other).suffix == Path(name).suffix):
+                (folder / f"{number}-{other}").write_bytes(bytes([number]) + content)
 
 
 if __name__ == "__main__":
     seconds = sys.argv[1] if len(sys.argv) > 1 else "3600"
-    with tempfile.TemporaryDirectory() as name:
-        write_seeds(Path(name))
-        options = (f"-max_total_time={seconds}", "-timeout=5", "-malloc_limit_mb=300", "-rss_limit_mb=2000")
-        atheris.Setup([sys.argv[0], name, *options, f"-max_len={LONGEST_INPUT}"], try_input)
+    signal.signal(signal.SIGVTALRM, _end_parser)
+    setattr(toml_file, "parsed", in_this_process)  # noqa: B010 (mypy: no module exports it)
+    setattr(reading, "parsed", in_this_process)  # noqa: B010
+    with tempfile.TemporaryDirectory() as corpus:
+        write_seeds(Path(corpus))
+        options = (f"-max_total_time={seconds}", "-timeout=10", "-malloc_limit_mb=300", "-rss_limit_mb=2000")
+        atheris.Setup([sys.argv[0], corpus, *options, f"-max_len={LONGEST_INPUT}"], try_input)
         atheris.Fuzz()

@@ -8,6 +8,7 @@ from poolsize.errors import BadInput
 from poolsize.toml_file import read_toml, record
 
 TABLE = "service"
+MOST_SERVICES = 1_000
 
 
 def services_of(path: Path) -> list[Service]:
@@ -19,6 +20,8 @@ def services_of(path: Path) -> list[Service]:
     services = tables.pop(TABLE, [])
     if tables or not isinstance(services, list) or not services:
         raise BadInput(f"`services_file` {path}: write a table [[{TABLE}]] for each service, and nothing else")
+    if len(services) > MOST_SERVICES:
+        raise BadInput(f"`services_file` {path}: {len(services):,} services: write up to {MOST_SERVICES:,}")
     return [_service(path, place, table) for place, table in enumerate(services, 1)]
 
 

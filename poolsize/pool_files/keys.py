@@ -110,7 +110,7 @@ def _entries(node: yaml.Node, path: tuple[str, ...]) -> Iterable[Entry]:
         merging = path and all(isinstance(each, yaml.MappingNode) for each in node.value)
         for place, each in enumerate(node.value if merging else ()):
             yield from _entries(each, (*path[:-1], f"{path[-1]}[{place}]"))
-    elif isinstance(node, yaml.ScalarNode):
+    elif isinstance(node, yaml.ScalarNode) and path:
         yield Entry(path, node.value, node.start_mark.line + 1)
 
 

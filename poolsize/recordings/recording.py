@@ -75,9 +75,10 @@ def read_recording(path: Path) -> Recording:
         if number > MOST_SECONDS:
             raise BadInput(f"{path} has more than {MOST_SECONDS:,} seconds: shorten it")
         try:
-            users |= set() if users_column is None else {int(line[users_column])}
+            of_line = set() if users_column is None else {int(line[users_column])}
+            users |= of_line
             size, values = int(line[size_column]), tuple(float(line[column]) for column in value_columns)
-            valid = all(1 <= number <= LARGEST_NUMBER for number in users) and abs(values[0]) <= LARGEST_NUMBER
+            valid = all(1 <= number <= LARGEST_NUMBER for number in of_line) and abs(values[0]) <= LARGEST_NUMBER
             valid = valid and can_be(size, *values[1:])
         except (ValueError, IndexError):
             valid = False

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from poolsize.bounds import Positive
+from poolsize.bounds import Positive, Series
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class MeasuredApplication:
     sha256: str
     host: str
     started: bool
-    variables: tuple[str, ...] = ()
+    variables: Series[str] = ()
     instances: Positive = 1
     processes: Positive = 1
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from annotated_types import Ge, Gt, Le
 
-from poolsize.bounds import LARGEST_NUMBER, PoolSize, Share, require_within
+from poolsize.bounds import LARGEST_NUMBER, PoolSize, Series, Share, require_within
 from poolsize.errors import BadInput
 
 SEARCH_STEP_SECONDS, SEARCH_WARM_UP_SECONDS = 8, 2
@@ -117,7 +117,7 @@ class SweepPlan:
     seed: fixes the random order of a grid's steps within each repeat, and the windows of a replay.
     """
 
-    sizes: tuple[PoolSize, ...]
+    sizes: Series[PoolSize]
     users: Annotated[int, Ge(1), Le(MOST_USERS)]
     workload: str
     warm_up_seconds: StepSeconds = 3
@@ -128,7 +128,7 @@ class SweepPlan:
     rate: Annotated[float, Gt(0), Le(1_000_000)] | None = None
     pool_timeout_seconds: Annotated[float, Gt(0), Le(86_400)] = 30.0
     error_budget: Share = 0.01
-    verify: tuple[Annotated[int, Ge(1), Le(99)], ...] = ()
+    verify: Series[Annotated[int, Ge(1), Le(99)]] = ()
     attempts: Annotated[int, Ge(1), Le(1_000)] = 3
     seed: Annotated[int, Ge(0), Le(LARGEST_NUMBER)] = 1
     search: Search | None = None

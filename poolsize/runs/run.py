@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from poolsize.bounds import Amount, Cores, Count, Disks, Moment, PoolSize, Transactions, require_within
+from poolsize.bounds import Amount, Cores, Count, Disks, Moment, PoolSize, Series, Transactions, require_within
 from poolsize.facts.machine import Machine
 from poolsize.facts.server import Server
 from poolsize.facts.ssl_mode import SslMode
@@ -123,20 +123,20 @@ class Step:
     users: Count
     rate: Amount | None
     warm_up_seconds: Count
-    throughput: tuple[Transactions, ...]
-    errors: Mapping[str, tuple[Count, ...]]
-    p95_ms: tuple[Amount, ...]
-    backlog: tuple[Count, ...]
-    busy: tuple[Amount, ...]
+    throughput: Series[Transactions]
+    errors: Mapping[str, Series[Count]]
+    p95_ms: Series[Amount]
+    backlog: Series[Count]
+    busy: Series[Amount]
     gap_ms: float
     latencies: Latencies | None
-    sections: Mapping[str, Mapping[str, tuple[float, ...]]]
+    sections: Mapping[str, Mapping[str, Series[float]]]
     kinds: Mapping[str, Kind]
-    server: Mapping[str, tuple[float | None, ...]]
+    server: Mapping[str, Series[float | None]]
     server_connections: Count | None
-    workers: tuple[Worker, ...]
+    workers: Series[Worker]
     stopped: Stopped | None
-    checks: tuple[CheckResult, ...]
+    checks: Series[CheckResult]
     programs: Mapping[str, Amount] = field(default_factory=dict)
     change_seconds: Amount = 0.0
 

@@ -15,6 +15,8 @@ from poolsize.files import opened
 
 MOST_LINE_BYTES = 2**23
 """The longest line of a run's file. A step takes up to 12 hours, of about 125 bytes a second: 5.4 MB."""
+MOST_PARTS = 100_000
+"""The most objects, lists and fields on a line; a step's long lists hold only numbers."""
 ESCAPE = b"\\"
 """A control character in ASCII JSON begins with a backslash."""
 
@@ -61,6 +63,8 @@ def _nearest(path: Path) -> str:
 
 def record_of(path: Path, line: RunLine) -> dict[str, Any]:
     """Return the JSON object on a line, its numbers checked. Raises BadInput for anything else."""
+    if sum(map(line.text.count, (b":", b"[", b"{"))) > MOST_PARTS:
+        raise damaged(path, line, f"it has more than {MOST_PARTS:,} objects, lists and fields")
     try:
         record = json_of(line.text)
         require_sane_numbers(record)

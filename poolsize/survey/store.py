@@ -6,6 +6,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
+from poolsize.bounds import Series
 from poolsize.errors import BadInput
 from poolsize.runs.line_file import LineFile
 from poolsize.runs.run_lines import RunLine, naming_line, record_of, run_lines
@@ -33,8 +34,8 @@ class SurveyPart:
     """The timings of a process. process: its name. missing: names of its pools whose libraries are not installed."""
 
     process: str
-    timings: tuple[Timing, ...]
-    missing: tuple[str, ...] = ()
+    timings: Series[Timing]
+    missing: Series[str] = ()
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,8 @@ from poolsize.analysis.models.least_squares import Minima, least_squares
 from poolsize.analysis.models.network_curve import NetworkCurve
 from poolsize.analysis.vector import Matrix, Vector
 
+MOST_CONNECTIONS = 20_000
+"""The largest sum of the sizes: a fit takes some 2 s with it."""
 FEWEST_SIZES = 4
 """Four parameters need four sizes or more."""
 SERVERS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
@@ -104,7 +106,8 @@ def fit_network(
 ) -> FittedNetwork | None:
     """Return the network with the lowest Schwarz criterion (1978); None with fewer than 4 sizes.
 
-    None, too, with a throughput of 0. sizes: ascending. throughput, errors: means and their standard errors at the
+    None, too, with a throughput of 0, and where the fit would take many seconds: its time and its memory grow with the
+    sum of the sizes. sizes: ascending. throughput, errors: means and their standard errors at the
     sizes, per second. measured: without a station's demand, the fitted times contain it.
 
     The criterion counts how well a network fits, weighted by the standard errors, and its parameters. So slowdown is
@@ -113,7 +116,7 @@ def fit_network(
     criterion gives them; a structure's weight is divided equally among its numbers of servers.
     """
     rates = np.asarray(throughput, float)
-    if len(sizes) < FEWEST_SIZES or not (rates > 0).all():
+    if len(sizes) < FEWEST_SIZES or sum(sizes) > MOST_CONNECTIONS or not (rates > 0).all():
         return None
     curve = _Curve(sizes, rates / 1000, 1 / np.maximum(np.asarray(errors, float) / rates, LEAST_ERROR))
     structures = [structure for slows in (False, True) for structure in _structures(curve, measured, slows=slows)]
