@@ -15,6 +15,8 @@ LONGEST_TEXT_SHOWN, LONGEST_NAME_SHOWN = 40, 80
 REPLACEMENT = "\ufffd"
 """Shown in place of a control character."""
 
+MOST_SECONDS = 300_000
+"""The most seconds of a recording, and of a step: more than 3 days."""
 LARGEST_POOL = 100_000
 """The largest pool size that a person can mean."""
 MOST_CORES, MOST_DISKS, MOST_PROCESSES = 10_000, 100_000, 1_000_000
@@ -91,10 +93,10 @@ def unit_of(name: str) -> str:
 
 
 class _FirstError:
-    """Tells pydantic to refuse a tuple at its first wrong item: each error takes more than 1 KB of memory."""
+    """Tells pydantic to refuse a tuple of too many items, and at its first wrong item: an error takes over 1 KB."""
 
     def __get_pydantic_core_schema__(self, kind: Any, handler: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
-        return handler(kind) | {"fail_fast": True}
+        return handler(kind) | {"fail_fast": True, "max_length": MOST_SECONDS}
 
 
 T = TypeVar("T")

@@ -9,6 +9,9 @@ import json
 import os
 import socket
 import struct
+import subprocess
+import sys
+import time
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -75,6 +78,8 @@ def hostile_files(folder: Path, kinds: Sequence[str]) -> Iterator[list[str]]:
     if "special" in kinds:
         for name in _no_files(folder):
             yield from _commands(EVERY_READER, name)
+        for name in _endless_files(folder):
+            yield from _commands(DATA_READERS, name)
     if "names" in kinds:
         for name in _odd_names(folder):
             yield from _commands(DATA_READERS, name)
@@ -468,17 +473,17 @@ def _recordings() -> dict[str, bytes]:
         "rows.csv": COLUMNS + rows * 1_000_000,
         "rows.csv.gz": gzip.compress(COLUMNS + rows * 1_000_000),
         "members.csv.gz": gzip.compress(b"") * 350_000,
-        "zeros.csv.gz": gzip.compress(COLUMNS + rows) + bytes(7_000_000),
+        "zeros.csv.gz": gzip.compress(COLUMNS + rows) + bytes(16_700_000),
         "twice.csv.gz": gzip.compress(gzip.compress(bytes(300 * 2**20), 9)),
-        "name.csv.gz": b"\x1f\x8b\x08\x08" + bytes(6) + b"x" * 7_000_000,
+        "name.csv.gz": b"\x1f\x8b\x08\x08" + bytes(6) + b"x" * 16_700_000,
         "extra.csv.gz": b"\x1f\x8b\x08\x04" + bytes(6) + b"\xff\xff" + b"x" * 70_000,
         "magic.csv": b"\x1f\x8b",
         "nul.csv": COLUMNS + b"\0" * 1_000_000,
-        "quotes.csv": COLUMNS + b'"' * 7_000_000,
-        "commas.csv": COLUMNS + b"," * 7_000_000,
-        "columns.csv": b"," * 7_000_000,
+        "quotes.csv": COLUMNS + b'"' * 16_700_000,
+        "commas.csv": COLUMNS + b"," * 16_700_000,
+        "columns.csv": b"," * 16_700_000,
         "empty.csv": b"",
-        "newlines.csv": COLUMNS + b"\n" * 7_000_000,
+        "newlines.csv": COLUMNS + b"\n" * 16_700_000,
         "sizes.csv": COLUMNS + b"".join(b"%d,1,1,1\n" % n for n in range(1, 100_001)),
         "large.csv": COLUMNS + b"".join(b"%d,1,1,1\n" % n for n in range(1, 100_001, 10)),
         "users.csv": COLUMNS[:-1] + b",users\n" + b"".join(b"1,1,1,1,%d\n" % n for n in range(1, 400_000)),
@@ -486,8 +491,8 @@ def _recordings() -> dict[str, bytes]:
         "bom.csv": b"\xef\xbb\xbf" + COLUMNS + rows,
         "escape.csv": COLUMNS + ESCAPE + b",1,1,1\n",
         "latin.csv": COLUMNS + b"\xe9,1,1,1\n",
-        "spaces.csv": COLUMNS + b" " * 7_000_000,
-        "returns.csv": COLUMNS + b"\r" * 7_000_000,
+        "spaces.csv": COLUMNS + b" " * 16_700_000,
+        "returns.csv": COLUMNS + b"\r" * 16_700_000,
         "same.csv": COLUMNS[:-1] + b",pool_size" * 600_000 + b"\n" + rows,
     }
     for number in NUMBERS:
@@ -633,24 +638,32 @@ def _no_files(folder: Path) -> Iterator[str]:
     (folder / "folder.py").mkdir()
     with socket.socket(socket.AF_UNIX) as made:
         made.bind(str(folder / "socket.py"))
-    for name, target in {
+    links = {
         "zero.py": "/dev/zero",
         "to-fifo.py": "fifo.py",
         "loop.py": "loop.py",
         "dangling.py": "nowhere",
         "full.py": "/dev/full",
         "terminal.py": "/dev/tty",
-        "memory.py": "/proc/self/mem",
-        "core.py": "/proc/kcore",
-        "messages.py": "/proc/kmsg",
-        "maps.py": "/proc/self/maps",
-        "status.py": "/proc/self/status",
-        "process.py": "/proc/self/fd/0",
         "random.py": "/dev/urandom",
-    }.items():
+    }
+    for name, target in links.items():
         (folder / name).symlink_to(target)
-        yield name
-    yield from ("fifo.py", "folder.py", "socket.py", "/dev/zero", "x" * 300 + ".py", "/proc/self/environ", "/dev/stdin")
+    yield from (*links, "fifo.py", "folder.py", "socket.py", "/dev/zero", "/dev/stdin", "x" * 300 + ".py")
+
+
+def _endless_files(folder: Path) -> Iterator[str]:
+    """Yield the names of regular files whose length says nothing: of /proc, and one that grows while it is read."""
+    for name in ("mem", "maps", "status", "environ", "fd/0", "../kcore", "../kmsg"):
+        link = folder / f"{name.replace('/', '-')}.py"
+        link.symlink_to(f"/proc/self/{name}")
+        yield link.name
+    grows = "import time\nfor _ in range(300):\n open('grows.log', 'a').write('[' * 2**20)\n time.sleep(0.02)\n"
+    with subprocess.Popen([sys.executable, "-c", grows], cwd=folder) as growing:
+        while not (folder / "grows.log").exists():
+            time.sleep(0.01)
+        yield "grows.log"
+        growing.kill()
 
 
 def _odd_names(folder: Path) -> Iterator[str]:

@@ -1,5 +1,6 @@
 """The command line: a file for each command; here errors become text and exit codes."""
 
+import errno
 import os
 import sys
 from importlib import import_module
@@ -100,6 +101,10 @@ def _run() -> None:
         cli(standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message())
+    except OSError as error:
+        if error.errno != errno.ENAMETOOLONG:
+            raise
+        raise BadInput(f"{error.filename}: {error.strerror}") from None
 
 
 def way_out(error: click.ClickException) -> str:

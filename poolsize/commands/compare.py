@@ -1,5 +1,6 @@
 """`poolsize compare`: the differences between runs, and whether they are significant."""
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -45,7 +46,7 @@ def compare_files(runs: Sequence[str], across: str | None = None) -> Comparison:
     """
     if len(runs) < 2:
         raise BadInput(f"compare: {count(len(runs), 'run')} given: name two or more, the reference first")
-    files = [Path(run).resolve() for run in runs]
+    files = [os.path.realpath(run) for run in runs]  # a loop of links is an error of its own
     for run, file in zip(runs, files, strict=True):
         if files.count(file) > 1:
             raise BadInput(f"compare: {run} is named twice; name each run once")

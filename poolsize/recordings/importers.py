@@ -6,24 +6,27 @@ import io
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from itertools import groupby, islice, pairwise
 from pathlib import Path
 
+from poolsize.bounds import MOST_SECONDS
 from poolsize.errors import BadInput
 from poolsize.files import content
-from poolsize.recordings.recording import MOST_SECONDS, Recording, Seconds, can_be
+from poolsize.recordings.recording import Recording, Seconds, can_be
 
 SYSBENCH_LINE = re.compile(
     r"^\[ *(?P<at>\d+)s *\] thds: (?P<threads>\d+) tps: (?P<tps>[\d.]+) "
     r".*lat \(ms, ?(?P<quantile>\d+)%\): (?P<ms>[\d.]+)"
 )
 LOCUST_COLUMNS = ("Timestamp", "User Count", "Name", "95%", "Total Request Count", "Total Failure Count")
+"""The columns of a history that count."""
 FEWEST_SECONDS = 5
 """Locust passes through a number of users while it starts them; such a short time is no measurement."""
 
 MOST_BYTES = 2**25
 """The largest log: sysbench's of some 70 hours."""
-MOST_LINES = 1_000_000
+MOST_LINES, MOST_LINE = 1_000_000, 100_000
 LONGEST_LINE_SHOWN = 60
 
 Rows = list[tuple[int, float, float]]
@@ -62,9 +65,10 @@ def _rows(path: Path, log: bytes) -> Rows:
 
 def _lines(path: Path, log: bytes) -> Iterator[str]:
     """Yield the lines of a log. Raises BadInput for more than a log of its length has."""
-    for number, line in enumerate(io.TextIOWrapper(io.BytesIO(log), "utf-8-sig", newline="")):
-        if number == MOST_LINES:
-            raise BadInput(f"{path} has more than {MOST_LINES:,} lines: give fewer seconds of it")
+    text = io.TextIOWrapper(io.BytesIO(log), "utf-8-sig", newline="")
+    for number, line in enumerate(iter(partial(text.readline, MOST_LINE + 1), "")):
+        if number == MOST_LINES or len(line) > MOST_LINE:
+            raise BadInput(f"{path} has more than {MOST_LINES:,} lines, or one of more than {MOST_LINE:,} characters")
         yield line
 
 
@@ -102,19 +106,23 @@ def _require_every_second(path: Path, seconds: Iterable[int]) -> None:
 
 def _locust(path: Path, lines: Iterable[str]) -> Rows:
     """Return a row for each interval of the history, by the growth of the total count."""
-    table = csv.DictReader(lines)
+    table = csv.reader(lines)
     try:
-        missing = [column for column in LOCUST_COLUMNS if column not in (table.fieldnames or ())]
-        totals = (row for row in table if row["Name"] == "Aggregated")
-        rows = [] if missing else list(islice(_intervals(totals), MOST_SECONDS + 1))
+        header = next(table)
+        if missing := [column for column in LOCUST_COLUMNS if column not in header]:
+            raise BadInput(
+                f"{path} is no history of Locust's: it has no {missing[0]!r}; give the file *_stats_history.csv"
+            )
+        places = [header.index(column) for column in LOCUST_COLUMNS]
+        name = header.index("Name")
+        totals = ([row[place] for place in places] for row in table if row[name : name + 1] == ["Aggregated"])
+        rows = list(islice(_intervals(totals), MOST_SECONDS + 1))
     except UnicodeDecodeError:
         raise
     except csv.Error as error:
         raise BadInput(f"{path} is no history of Locust's: {error}") from None
-    except (ValueError, TypeError, OverflowError):
+    except (ValueError, LookupError, OverflowError):
         raise BadInput(f"{path}: a row of the history has no whole numbers where they belong; it is damaged") from None
-    if missing:
-        raise BadInput(f"{path} is no history of Locust's: it has no {missing[0]!r}; give the file *_stats_history.csv")
     seconds_of = Counter(users for users, _, _ in rows)
     steady = [row for row in rows if row[0] >= 1 and seconds_of[row[0]] >= FEWEST_SECONDS]
     if not steady:
@@ -122,14 +130,17 @@ def _locust(path: Path, lines: Iterable[str]) -> Rows:
     return steady
 
 
-def _intervals(totals: Iterable[dict[str, str]]) -> Iterator[tuple[int, float, float]]:
-    """Yield pool size, throughput and p95 of each interval; Locust's own rate is a mean over ten seconds."""
-    for before, after in pairwise(totals):
-        seconds = int(after["Timestamp"]) - int(before["Timestamp"])
-        if seconds > 0 and before["User Count"] == after["User Count"]:
-            done = _grown(before, after, "Total Request Count") - _grown(before, after, "Total Failure Count")
-            row = int(after["User Count"]), done / seconds, _number(after["95%"])
-            if done >= 0 and row[0]:  # the count falls where Locust resets its statistics
+def _intervals(totals: Iterable[Sequence[str]]) -> Iterator[tuple[int, float, float]]:
+    """Yield pool size, throughput and p95 of each interval; Locust's own rate is a mean over ten seconds.
+
+    totals: the texts of LOCUST_COLUMNS in the rows of all requests together.
+    """
+    for (then, users_then, _, _, *done_then), (now, users, _, p95_ms, *done_now) in pairwise(totals):
+        seconds = int(now) - int(then)
+        if seconds > 0 and users_then == users:
+            requests, failures = (int(after) - int(before) for before, after in zip(done_then, done_now, strict=True))
+            row = int(users), (requests - failures) / seconds, _number(p95_ms)
+            if requests >= failures and row[0]:  # the count falls where Locust resets its statistics
                 yield _required(row)
 
 
@@ -138,10 +149,6 @@ def _required(row: tuple[int, float, float]) -> tuple[int, float, float]:
     if not can_be(*row):
         raise ValueError(row)
     return row
-
-
-def _grown(before: dict[str, str], after: dict[str, str], column: str) -> int:
-    return int(after[column]) - int(before[column])
 
 
 def _number(text: str) -> float:

@@ -8,13 +8,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from poolsize.bounds import LARGEST_NUMBER, LARGEST_POOL, shown, within
+from poolsize.bounds import LARGEST_NUMBER, LARGEST_POOL, MOST_SECONDS, shown, within
 from poolsize.errors import BadInput
 from poolsize.files import content
 
 COLUMNS = ("pool_size", "second", "throughput", "p95_ms")
 USERS = "users"
-MOST_SECONDS = 300_000
 MOST_BYTES = 2**24
 """The largest recording, inflated: MOST_SECONDS with the longest numbers."""
 GZIP = b"\x1f\x8b"

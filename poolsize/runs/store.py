@@ -215,7 +215,8 @@ def _read_again(path: Path, run_format: int, text: bytes) -> Step:
 def _consistent(step: Step) -> Step:
     """Return a step whose series are whole. Raises OutOfBounds for another.
 
-    A series has a value for each second, or none. A latency has the sections of all quantiles, or of none. Wait and
+    A series has a value for each second, or none. A latency has the sections of all quantiles, or of none; a section
+    lasts a second or longer. Wait and
     usage times are known together.
     """
     series = {"p95_ms": step.p95_ms, "backlog": step.backlog, "busy": step.busy, **step.errors, **step.server}
@@ -225,6 +226,10 @@ def _consistent(step: Step) -> Step:
     for latency, quantiles in step.sections.items():
         if missing := QUANTILES.keys() - quantiles.keys():
             raise OutOfBounds(f"sections.{latency} has no {min(missing)}")
+        if (most := max(map(len, quantiles.values()))) > len(step.throughput):
+            raise OutOfBounds(
+                f"sections.{latency} has {most} sections, and throughput has {len(step.throughput)} seconds"
+            )
     if step.latencies and (step.latencies.wait is None) != (step.latencies.usage is None):
         raise OutOfBounds("of latencies.wait and latencies.usage, only one is null")
     return step
