@@ -2,18 +2,16 @@
 
 import codecs
 import csv
-import io
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
 from itertools import groupby, islice, pairwise
 from pathlib import Path
 
 from poolsize.bounds import MOST_SECONDS
 from poolsize.errors import BadInput
 from poolsize.files import content
-from poolsize.recordings.recording import Recording, Seconds, can_be
+from poolsize.recordings.recording import Recording, Seconds, can_be, lines_of
 
 SYSBENCH_LINE = re.compile(
     r"^\[ *(?P<at>\d+)s *\] thds: (?P<threads>\d+) tps: (?P<tps>[\d.]+) "
@@ -26,7 +24,6 @@ FEWEST_SECONDS = 5
 
 MOST_BYTES = 2**25
 """The largest log: sysbench's of some 70 hours."""
-MOST_LINES, MOST_LINE = 1_000_000, 100_000
 LONGEST_LINE_SHOWN = 60
 
 Rows = list[tuple[int, float, float]]
@@ -57,19 +54,7 @@ def read_logs(paths: Sequence[Path]) -> Recording:
 def _rows(path: Path, log: bytes) -> Rows:
     """Return the seconds of a log."""
     read = _locust if log.removeprefix(codecs.BOM_UTF8).startswith(b"Timestamp,") else _sysbench
-    try:
-        return read(path, _lines(path, log))
-    except UnicodeDecodeError:
-        raise BadInput(f"{path} is no text: give sysbench's logs or a history of Locust's") from None
-
-
-def _lines(path: Path, log: bytes) -> Iterator[str]:
-    """Yield the lines of a log. Raises BadInput for more than a log of its length has."""
-    text = io.TextIOWrapper(io.BytesIO(log), "utf-8-sig", newline="")
-    for number, line in enumerate(iter(partial(text.readline, MOST_LINE + 1), "")):
-        if number == MOST_LINES or len(line) > MOST_LINE:
-            raise BadInput(f"{path} has more than {MOST_LINES:,} lines, or one of more than {MOST_LINE:,} characters")
-        yield line
+    return read(path, lines_of(path, log))
 
 
 def _sysbench(path: Path, lines: Iterable[str]) -> Rows:
@@ -117,8 +102,6 @@ def _locust(path: Path, lines: Iterable[str]) -> Rows:
         name = header.index("Name")
         totals = ([row[place] for place in places] for row in table if row[name : name + 1] == ["Aggregated"])
         rows = list(islice(_intervals(totals), MOST_SECONDS + 1))
-    except UnicodeDecodeError:
-        raise
     except csv.Error as error:
         raise BadInput(f"{path} is no history of Locust's: {error}") from None
     except (ValueError, LookupError, OverflowError):

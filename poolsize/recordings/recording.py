@@ -6,6 +6,7 @@ import io
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from poolsize.bounds import LARGEST_NUMBER, LARGEST_POOL, MOST_SECONDS, shown, within
@@ -16,6 +17,8 @@ COLUMNS = ("pool_size", "second", "throughput", "p95_ms")
 USERS = "users"
 MOST_BYTES = 2**24
 """The largest recording, inflated: MOST_SECONDS with the longest numbers."""
+MOST_LINES, MOST_CHARACTERS = 1_000_000, 100_000
+"""Of a recording and of a log, and of a line of it."""
 GZIP = b"\x1f\x8b"
 """The first bytes of a gzipped file."""
 FASTEST, SLOWEST_MS = 1e9, 1e9
@@ -59,7 +62,7 @@ def read_recording(path: Path) -> Recording:
     no second has a throughput.
     """
     rows: dict[int, list[tuple[float, ...]]] = {}
-    lines = csv.reader(io.StringIO(_text(path), newline=""))
+    lines = csv.reader(lines_of(path, _inflated(path)))
     header = next(_rows(path, lines), [])
     missing = [column for column in COLUMNS if column not in header]
     if missing:
@@ -122,15 +125,29 @@ def _rows(path: Path, lines: Iterator[list[str]]) -> Iterator[list[str]]:
         raise BadInput(f"{path} is no CSV file: {error}") from None
 
 
-def _text(path: Path) -> str:
+def lines_of(path: Path, text: bytes) -> Iterator[str]:
+    """Yield the lines of a file. Raises BadInput for many or long lines, and for a text that is not in UTF-8."""
+    lines = io.TextIOWrapper(io.BytesIO(text), "utf-8-sig", newline="")
+    try:
+        for number, line in enumerate(iter(partial(lines.readline, MOST_CHARACTERS + 1), "")):
+            if number == MOST_LINES or len(line) > MOST_CHARACTERS:
+                raise BadInput(
+                    f"{path} has more than {MOST_LINES:,} lines, or a line of more than {MOST_CHARACTERS:,} characters"
+                )
+            yield line
+    except UnicodeDecodeError:
+        raise BadInput(f"{path} is no text in UTF-8") from None
+
+
+def _inflated(path: Path) -> bytes:
     text = content(path, MOST_BYTES)
     try:
         if text.startswith(GZIP):
             with gzip.open(io.BytesIO(text)) as file:
                 text = within(str(path), file.read(MOST_BYTES + 1), MOST_BYTES)
-        return text.decode("utf-8-sig")
-    except (OSError, EOFError, UnicodeDecodeError, zlib.error):
-        raise BadInput(f"{path} is neither a CSV file nor a whole gzipped one") from None
+        return text
+    except (OSError, EOFError, zlib.error):
+        raise BadInput(f"{path} is no whole gzip file") from None
 
 
 def _seconds(rows: Iterable[tuple[float, ...]]) -> Seconds:

@@ -4,6 +4,8 @@ import json
 import os
 import signal
 import socket
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -170,3 +172,36 @@ def test_an_error_quotes_no_line_of_a_file(poolsize_here: Command, tmp_path: Pat
     done = poolsize_here("config", "--check", name)
     assert done.returncode == 2
     assert "Secret9" not in done.stderr
+
+
+UNDER_LOCUST = """
+import gevent, locust, os, posix, subprocess, sys
+from pathlib import Path
+from poolsize.errors import BadInput
+from poolsize.toml_file import read_toml
+
+assert os.fork is not posix.fork  # gevent's
+ticks = []
+gevent.spawn(lambda: [(ticks.append(1), gevent.sleep(0.01)) for _ in range(10_000)])
+other = subprocess.Popen([sys.executable, "-c", ""])
+for _ in range(20):
+    assert read_toml("x", Path("good.toml"))[0] == {"a": 1}
+before = len(ticks)
+try:
+    read_toml("x", Path("bad.toml"))
+except BadInput as error:
+    print(error)
+assert len(ticks) > before + 10  # the users go on meanwhile
+assert other.wait() == 0
+"""
+
+
+@pytest.mark.long
+def test_a_parser_runs_in_a_child_under_locust_too(tmp_path: Path) -> None:
+    (tmp_path / "good.toml").write_text("a = 1")
+    (tmp_path / "bad.toml").write_text("a." * 200_000 + "b = 1")
+    done = subprocess.run(
+        [sys.executable, "-c", UNDER_LOCUST], cwd=tmp_path, capture_output=True, text=True, timeout=200, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "needs more than" in done.stdout
