@@ -599,6 +599,7 @@ def _runs() -> dict[str, bytes]:
         "torn": header + step + step[:-9],
         "workers": header + step.replace(b'"workers": [', b'"workers": [' + b"{}, " * 1_500_000),
         "older-check": older.replace(b'"detail":"', b'"detail":"' + b"users, accounts for " * 100_000, 1),
+        "older-core": older.replace(b"99% of a core, ", b"99% of a core, " * 300_000, 1),
         "older-kinds": older.replace(b"failed transactions: ", b"failed transactions: " + b"a 1, " * 400_000),
     }
     return {f"{name}.jsonl": content for name, content in contents.items()}

@@ -16,6 +16,8 @@ CHECK_SENTENCES = {
     r"(?P<users>\d+|an unknown number of)( callers)?",
 }
 """Check -> pattern of the sentence that formats 1 to 3 stored in place of its figures."""
+LONGEST_SENTENCE = 1000
+"""No sentence was longer. The time of a pattern with two `.*` grows with the square of the length."""
 STOP_SENTENCES = {
     "too_many_errors": r"(?P<failed>\d+) of (?P<transactions>\d+) transactions failed.*",
     "backlog": r"the queue grew to (?P<backlog>\d+) transactions.*",
@@ -70,7 +72,7 @@ def _check(check: Any) -> Any:
     if not isinstance(check, dict) or "detail" not in check:
         return check
     name, sentence = str(check.get("name")), str(check["detail"])
-    match = re.match(CHECK_SENTENCES.get(name, "$"), sentence)
+    match = re.match(CHECK_SENTENCES.get(name, "$"), sentence[:LONGEST_SENTENCE])
     values: dict[str, Any] = {"detail": sentence}
     if match:
         values = {key: _value(text) for key, text in match.groupdict().items() if text}
