@@ -12,6 +12,8 @@ from poolsize.errors import BadInput
 
 LARGEST_NUMBER = 10**15
 LONGEST_TEXT_SHOWN, LONGEST_NAME_SHOWN = 40, 80
+LONGEST_NAME, HISTOGRAMS = 10_000, "latencies"
+"""The longest text in a run, but for those of the histograms."""
 REPLACEMENT = "\ufffd"
 """Shown in place of a control character."""
 
@@ -109,16 +111,19 @@ class OutOfBounds(ValueError):
 
 
 def require_sane_numbers(value: Any, field: str = "") -> None:
-    """Raise OutOfBounds for a value of JSON with a number that is not finite, or absurdly large.
+    """Raise OutOfBounds for a value of JSON with a number that is not finite or absurdly large, or with a long name.
 
     field: the value's name in its line of the file, with dots between its parts.
     """
     if isinstance(value, dict):
         for name, item in value.items():
+            require_sane_numbers(name, f"{field}.{name[:LONGEST_NAME_SHOWN]}")
             require_sane_numbers(item, f"{field}.{name}" if field else str(name))
     elif isinstance(value, list):
         for item in value:
             require_sane_numbers(item, field)
+    elif isinstance(value, str) and len(value) > LONGEST_NAME and HISTOGRAMS not in field:
+        raise OutOfBounds(f"{field[:LONGEST_NAME_SHOWN]} has {len(value):,} characters: no name is that long")
     elif isinstance(value, int | float) and not -LARGEST_NUMBER <= value <= LARGEST_NUMBER:
         raise OutOfBounds(f"{field[:LONGEST_NAME_SHOWN]} is {shown(value)}: no measured number is that large")
 

@@ -88,10 +88,10 @@ def hostile_files(folder: Path, kinds: Sequence[str]) -> Iterator[list[str]]:
 def commands_for(name: str) -> list[list[str]]:
     """Return the commands that read a file of this name."""
     path = Path(name)
-    patterns = OF_NAME.get(path.stem) or OF_ENDING.get(
-        path.suffix, (CHECK, CHECK_JSON) if path.stem in BOTH else (CHECK,)
-    )
-    return list(_commands(patterns, name))
+    is_whole_run = path.suffix == ".jsonl" and path.stem.startswith(("histogram-", "many-", "long-"))
+    of_pools = (CHECK, CHECK_JSON) if path.stem in BOTH else (CHECK,)
+    patterns = READS_RUN + READS_RUN_TOO if is_whole_run else OF_ENDING.get(path.suffix, of_pools)
+    return list(_commands(OF_NAME.get(path.stem, patterns), name))
 
 
 def _commands(patterns: Sequence[str], name: str) -> Iterator[list[str]]:
@@ -607,8 +607,7 @@ def _runs() -> dict[str, bytes]:
 
 def _histograms() -> dict[str, bytes]:
     """Return runs with damaged histograms."""
-    records = run_lines()
-    histogram = records[2]["step"]["latencies"]["total"]
+    histogram = run_lines()[2]["step"]["latencies"]["total"]
     packed = base64.b64decode(histogram)
     counts = zlib.compress(zlib.decompress(packed[8:])[:40] + b"\x80" * 2**20, 9)
     texts = {
@@ -621,8 +620,36 @@ def _histograms() -> dict[str, bytes]:
         "counts": base64.b64encode(packed[:4] + struct.pack(">I", len(counts)) + counts).decode(),
         "length": base64.b64encode(packed[:4] + b"\xff" * 4 + packed[8:]).decode(),
     }
-    steps = {name: changed(records[2], ("step", "latencies", "total"), text) for name, text in texts.items()}
-    return {f"histogram-{name}.jsonl": as_lines([*records[:2], step, *records[3:]]) for name, step in steps.items()}
+    return {f"histogram-{name}.jsonl": _with_step(("latencies", "total"), text) for name, text in texts.items()}
+
+
+def _crowds() -> dict[str, bytes]:
+    """Return runs whose records are valid and very many."""
+    step = run_lines()[2]["step"]
+    seconds = len(step["throughput"])
+    kind = {"transactions": 1, "latencies": step["latencies"]}
+    numbers = range(12_000)
+    crowds: dict[JsonPath, Any] = {
+        ("errors",): {f"k{n}": [1] * seconds for n in numbers},
+        ("programs",): {f"p{n}": 1.0 for n in numbers},
+        ("server",): {f"s{n}": [1.0] * seconds for n in numbers},
+        ("kinds",): {f"t{n}": kind for n in numbers[:900]},
+        ("workers",): [{**step["workers"][0], "name": f"w{n}"} for n in numbers[:5000]],
+        ("checks",): step["checks"] * 1500,
+        ("throughput",): [3000] * 299_000,
+    }
+    runs = {f"many-{at[0]}.jsonl": _with_step(at, value) for at, value in crowds.items()}
+    alone: dict[str, Any] = {"p95_ms": [], "backlog": [], "busy": [], "errors": {}, "server": {}}
+    runs["long-step.jsonl"] = _with_step((), {**step, **alone, "throughput": [3000, 3100] * 149_000})
+    named = changed(run_lines(), (0, "setting", "plan", "workload"), "w" * 2_000_000)
+    keyed = _with_step(("errors",), {"k" * 2_000_000: [1] * seconds})
+    return runs | {"long-name.jsonl": as_lines(named), "long-key.jsonl": keyed}
+
+
+def _with_step(at: JsonPath, value: Any) -> bytes:
+    """Return the lines of a run in whose first step another value stands in one place."""
+    records = run_lines()
+    return as_lines([*records[:2], changed(records[2], ("step", *at), value), *records[3:]])
 
 
 def _inflating(histogram: str) -> str:
@@ -723,6 +750,7 @@ KINDS: dict[str, Callable[[], dict[str, bytes]]] = {
     "logs": _logs,
     "runs": _runs,
     "histograms": _histograms,
+    "crowds": _crowds,
     "special": dict,
     "names": dict,
 }
