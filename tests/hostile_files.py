@@ -648,7 +648,7 @@ def _crowds() -> dict[str, bytes]:
 
 def _with_step(at: JsonPath, value: Any) -> bytes:
     """Return the lines of a run in whose first step another value stands in one place."""
-    records = run_lines()
+    records = run_lines(steps=1000)
     return as_lines([*records[:2], changed(records[2], ("step", *at), value), *records[3:]])
 
 
