@@ -71,6 +71,10 @@ class LazyGroup(click.Group):
             command = self.get_command(ctx, ctx.invoked_subcommand) if ctx.invoked_subcommand else None
             error.args = (in_flags(str(error), command),)
             raise
+        except OSError as error:
+            if error.errno != errno.ENAMETOOLONG:
+                raise
+            raise BadInput(f"{error.filename}: {error.strerror}") from None
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -101,10 +105,6 @@ def _run() -> None:
         cli(standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message())
-    except OSError as error:
-        if error.errno != errno.ENAMETOOLONG:
-            raise
-        raise BadInput(f"{error.filename}: {error.strerror}") from None
 
 
 def way_out(error: click.ClickException) -> str:

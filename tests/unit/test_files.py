@@ -205,3 +205,10 @@ def test_a_parser_runs_in_a_child_under_locust_too(tmp_path: Path) -> None:
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert "needs more than" in done.stdout
+
+
+@pytest.mark.parametrize("words", [["import", "LONG", "--output", "LONG.csv"], ["sweep", "--workload", "LONG.py"]])
+def test_a_name_that_is_too_long_is_refused(poolsize_here: Command, words: list[str]) -> None:
+    done = poolsize_here(*(word.replace("LONG", "x" * 300) for word in words))
+    assert done.returncode == 2
+    assert "File name too long" in done.stderr
