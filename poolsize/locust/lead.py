@@ -23,7 +23,7 @@ from poolsize.locust.stats import wait_for_csv
 from poolsize.locust.turn_pipe import TurnPipe
 from poolsize.locust.wire import wire
 from poolsize.locust.workers import forked_workers, kill_late_workers
-from poolsize.sweep.events import Event, Noted, StepDone, StrangersRefused, SweepFailed, TurnAwaited
+from poolsize.sweep.events import Event, Noted, StepDone, SweepFailed, TurnAwaited
 from poolsize.sweep.loop import sweep
 from poolsize.sweep.options import with_flags, words_of
 from poolsize.target.bounded import LAST_CALL, LAST_SECONDS
@@ -119,7 +119,8 @@ class Lead:
             report_failure(self._progress, WorkFailed(located(error)))
         finally:
             if wire().strangers:
-                self._progress.send(StrangersRefused(wire().strangers))
+                refused = f"the master refused {count(wire().strangers, 'connection')} without the sweep's secret"
+                self._on_event(Noted(f"{refused}: other programs can reach its port"))
             self._ended = True
             self._runner.quit()
 

@@ -86,7 +86,7 @@ class SecondPassed:
 
 @dataclass(frozen=True)
 class Noted:
-    """Something came up in a step. note: a sentence for the user."""
+    """Something came up in the sweep. note: a sentence for the user."""
 
     note: str
     kind: Literal["noted"] = "noted"
@@ -134,14 +134,6 @@ class TurnAwaited:
 
 
 @dataclass(frozen=True)
-class StrangersRefused:
-    """The master refused peers that did not know the sweep's secret. connections: number of their connections."""
-
-    connections: int
-    kind: Literal["strangers_refused"] = "strangers_refused"
-
-
-@dataclass(frozen=True)
 class SweepDone:
     """Every planned step is stored."""
 
@@ -166,7 +158,7 @@ class EndAsked:
 
 Event = (
     SweepStarted | SpeedAwaited | StepStarted | ServerAwaited | ServerBack | SecondPassed | Noted | StepDone
-    | TurnAwaited | StrangersRefused | SweepDone | SweepFailed | EndAsked | DryRun
+    | TurnAwaited | SweepDone | SweepFailed | EndAsked | DryRun
 )  # fmt: skip
 _EVENT: TypeAdapter[Event] = TypeAdapter(Annotated[Event, Field(discriminator="kind")])
 

@@ -19,7 +19,6 @@ from poolsize.sweep.events import (
     SpeedAwaited,
     StepDone,
     StepStarted,
-    StrangersRefused,
     SweepStarted,
 )
 from poolsize.sweep.options import with_flags
@@ -102,9 +101,6 @@ class ProgressBar:
                 self._steps_done += not event.again
                 self._print(event, side)
                 self._correct_announcement()
-            case StrangersRefused(connections=connections):
-                refused = f"The master refused {count(connections, 'connection')} without the sweep's secret"
-                self._console.print(f"{refused}: other programs can reach its port", soft_wrap=True)
             case EndAsked():
                 self._say("The sweep ends after this step. To end it now, press Ctrl-C again")
             case _:
