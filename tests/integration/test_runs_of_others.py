@@ -21,6 +21,7 @@ from poolsize.present.text.repeat_command import repeat_command
 from poolsize.runs.measured_application import MeasuredApplication
 from poolsize.runs.store import RunWriter, load_run, other_path, resume_command
 from poolsize.survey.store import StoredSurvey, SurveySetting, SurveyWriter
+from poolsize.survey.timing import TIMING_SECONDS
 from poolsize.sweep.next_step import remaining
 from poolsize.sweep.options import with_flags
 from poolsize.sweep.server_variables import HARMLESS, RESERVED
@@ -242,9 +243,9 @@ def test_a_survey_names_no_program(poolsize_here: Command, tmp_path: Path) -> No
     evil.write_text(f"#!/bin/sh\ntouch {tmp_path}/{EXECUTED}\n")
     evil.chmod(0o755)
     for setting, words in (
-        (SurveySetting(1.0, "./mysqld", {}), "look at it, and add --mysqld ./mysqld"),
-        (SurveySetting(1.0, None, {"plugin_load": "evil.so"}), "it sets plugin_load of the private server"),
-        (SurveySetting(1.0, None, {"back_log": "9"}), "--server-option back_log=9"),
+        (SurveySetting(TIMING_SECONDS, "./mysqld", {}), "look at it, and add --mysqld ./mysqld"),
+        (SurveySetting(TIMING_SECONDS, None, {"plugin_load": "evil.so"}), "it sets plugin_load of the private server"),
+        (SurveySetting(TIMING_SECONDS, None, {"back_log": "9"}), "--server-option back_log=9"),
     ):
         path = tmp_path / "pools.jsonl"
         with SurveyWriter(path, StoredSurvey(setting), resume=False):
