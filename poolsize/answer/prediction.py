@@ -12,6 +12,7 @@ import numpy as np
 from poolsize.analysis.analysis import Analysis
 from poolsize.analysis.bottleneck import BottleneckName
 from poolsize.analysis.models.fitted_network import FittedNetwork
+from poolsize.analysis.models.network_fit import MOST_CONNECTIONS
 from poolsize.answer.finding import Code, Finding, reason, warning
 from poolsize.answer.predicted_size import PredictedSize, Predictor, latency_errors, predictor
 from poolsize.answer.what_if import WhatIf, changed_network
@@ -54,7 +55,10 @@ def predict(analysis: Analysis, what_if: WhatIf, sizes: Sequence[int] | None = N
     """
     network = analysis.models.network
     if network is None:
-        raise WorkFailed("a prediction needs 4 valid sizes, measured without `rate`: sweep more `sizes`")
+        raise WorkFailed(
+            f"a prediction needs 4 valid sizes, of up to {MOST_CONNECTIONS:,} connections together, measured without "
+            "`rate`: sweep more `sizes`"
+        )
     plan = analysis.setting.plan
     if what_if.users is None and analysis.setting.recording and not any(step.users for step in analysis.run.steps):
         raise BadInput("the recording does not contain its number of users: give `users`")
