@@ -7,6 +7,7 @@ import io
 import socket
 import ssl
 import threading
+import time
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -16,10 +17,9 @@ from typing import Any
 from poolsize.sweep.page_address import PORTS, PageAddress
 
 MOST_BYTES = 2_000_000
-"""The longest answer that is read, redirects and headers included."""
+"""The longest answer that is read, its headers included."""
 MOST_REDIRECTS = 5
 REDIRECTS = {301, 302, 303, 307, 308}
-_unended: set[PageAddress] = set()
 
 
 @dataclass(frozen=True)
@@ -34,34 +34,35 @@ def read_page(address: PageAddress, seconds: float) -> WebPage:
     """Return what a page answers. seconds: the longest time from the look-up of its name to its last byte.
 
     The exchange has a thread of its own, a greenlet in Locust's process: so the deadline holds in a look-up as well,
-    and the caller, who only waits, hears signals. A look-up can't be ended, so a page that is still being looked up for
-    an earlier call is not asked again.
+    and the caller, who only waits, hears signals. A look-up can't be ended: an earlier exchange must be over before the
+    next begins, or look-ups would pile up.
     """
-    if address in _unended:
-        return WebPage("its name is still being looked up")
-    exchange = _Exchange(address, seconds)
+    deadline = time.monotonic() + seconds
+    exchange, earlier = _Exchange(address, seconds), _latest.get(address)
+    if earlier is not None and not earlier.is_over.wait(seconds):
+        return exchange.page
+    _latest[address] = exchange
     threading.Thread(target=exchange.run, daemon=True).start()
     try:
-        exchange.is_done.wait(seconds)
+        exchange.is_over.wait(max(0.0, deadline - time.monotonic()))
         return exchange.page
     finally:
         exchange.end()
 
 
 class _Exchange:
-    """One page's exchange. page: so far. is_done: set once the page is final."""
+    """One page's exchange. page: so far. is_over: set once nothing of it goes on."""
 
     def __init__(self, address: PageAddress, seconds: float) -> None:
         self.page = WebPage(f"it did not answer completely within {seconds:g} s")
-        self.is_done = threading.Event()
+        self.is_over = threading.Event()
         self._address = address
         self._seconds = seconds
         self._socket: socket.socket | None = None
-        self._is_over = False
+        self._is_late = False
 
     def run(self) -> None:
         """Read the page."""
-        _unended.add(self._address)
         try:
             page = self._read()
         except TimeoutError:
@@ -72,14 +73,13 @@ class _Exchange:
             page = WebPage(f"it does not answer in HTTP ({type(error).__name__})")
         finally:
             self._close()
-            _unended.discard(self._address)
-        if not self._is_over:
+        if not self._is_late:
             self.page = page
-            self.is_done.set()
+        self.is_over.set()
 
     def end(self) -> None:
-        """Let an exchange that is not done end soon: its socket reads the end of the stream."""
-        self._is_over = True
+        """Let an exchange that is late end soon: its socket reads the end of the stream."""
+        self._is_late = True
         if self._socket is not None:
             with suppress(OSError):
                 self._socket.shutdown(socket.SHUT_RDWR)
@@ -116,13 +116,16 @@ class _Exchange:
             encrypted = _tls().wrap_socket(opened, server_hostname=address.host, do_handshake_on_connect=False)
             opened = self._socket = encrypted
             encrypted.do_handshake()
-        if self._is_over:  # the look-up or the connection came too late
+        if self._is_late:  # the look-up or the connection came too late
             raise TimeoutError
         return opened
 
     def _close(self) -> None:
         if self._socket is not None:
             self._socket.close()
+
+
+_latest: dict[PageAddress, _Exchange] = {}
 
 
 @cache
