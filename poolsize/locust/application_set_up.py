@@ -27,6 +27,7 @@ from poolsize.sweep.opening import new_file, new_setting, require_same_applicati
 from poolsize.sweep.options import SweepOptions
 from poolsize.sweep.planning import enough_users, plan_for
 from poolsize.target.application.service import Service
+from poolsize.target.bounded import OWN
 from poolsize.target.connection import account_of, asking, connect, database_url, given_host, naming_url
 from poolsize.target.encryption import is_local
 from poolsize.target.sampler import Sampler
@@ -147,7 +148,7 @@ def _counter(application: Application, url: URL | None, connection_ids: set[int]
     if url is None:
         yield lambda: None
         return
-    with closing(connect(url)) as connection, connection.cursor() as cursor:
+    with closing(connect(url, bounds=OWN)) as connection, connection.cursor() as cursor:
         own = connection_ids | {connection.thread_id()}
 
         def count_now() -> int:

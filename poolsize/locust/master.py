@@ -23,6 +23,7 @@ from poolsize.runs.plan import PlannedStep
 from poolsize.runs.run import Calibration, Setting, Step
 from poolsize.runs.stopped import Stopped, StopReason
 from poolsize.sweep.readers import OWN_SCHEMA
+from poolsize.target.bounded import OWN
 from poolsize.target.connection import ServerGone, connect, naming_failures
 from poolsize.target.ended_connections import ServerProcess, end_abandoned
 from poolsize.target.sampler import Sampler
@@ -67,7 +68,7 @@ class LocustGenerator:
         self._patience = patience
         self._url = url
         self._server = setting.server
-        self._monitor = connect(url)
+        self._monitor = connect(url, bounds=OWN)
         with self._monitor.cursor() as cursor:
             self._process = ServerProcess.of(cursor)
         self._sampler = Sampler(url)
@@ -145,7 +146,7 @@ class LocustGenerator:
         Raises BadInput when the server can't be reached, and WorkFailed when another server answers.
         """
         with ExitStack() as stack:
-            monitor = stack.enter_context(closing(connect(self._url)))
+            monitor = stack.enter_context(closing(connect(self._url, bounds=OWN)))
             with naming_failures(), monitor.cursor() as cursor:
                 assert self._server is not None
                 if difference := difference_between(self._server, read_server(cursor)):

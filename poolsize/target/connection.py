@@ -15,7 +15,7 @@ from sqlalchemy.exc import ArgumentError
 from poolsize.errors import BadInput, WorkFailed
 from poolsize.facts.server import host_and_port
 from poolsize.facts.ssl_mode import SslMode
-from poolsize.target.bounded import OWN, BoundedConnection, Bounds
+from poolsize.target.bounded import OWN, WORKLOAD, BoundedConnection, Bounds
 from poolsize.target.encryption import connect_arguments, with_encryption, with_known_keys
 from poolsize.target.guarded import MALFORMED
 from poolsize.target.vanished_peer import notice_vanishing
@@ -137,10 +137,10 @@ def given_host(url: URL) -> str | None:
     return host_and_port(url.host, url.port or 3306) if url.host and "unix_socket" not in url.query else None
 
 
-def connect(url: URL, schema: str | None = None, bounds: Bounds = OWN) -> Any:
+def connect(url: URL, schema: str | None = None, bounds: Bounds = WORKLOAD) -> Any:
     """Return a new PyMySQL connection that autocommits.
 
-    schema: the current schema, or None. bounds: of each statement; beyond them it fails as on a server that is gone.
+    schema: the current schema, or None. bounds: of each statement; the default is for those of a workload.
     Raises BadInput when the server refuses the account, or is not encrypted as the URL asks; its kind NoAnswer when no
     server can be reached.
     """
@@ -161,7 +161,7 @@ def connect(url: URL, schema: str | None = None, bounds: Bounds = OWN) -> Any:
 @contextmanager
 def asking(url: URL) -> Iterator[tuple[Any, Any]]:
     """Yield a connection and its cursor, to ask the server for facts. Raises what connect and naming_failures raise."""
-    with closing(connect(url)) as connection, naming_failures(), connection.cursor() as cursor:
+    with closing(connect(url, bounds=OWN)) as connection, naming_failures(), connection.cursor() as cursor:
         yield connection, cursor
 
 

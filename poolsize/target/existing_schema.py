@@ -10,7 +10,6 @@ from sqlalchemy import URL
 
 from poolsize.errors import BadInput, WorkFailed
 from poolsize.facts.server import quoted
-from poolsize.target.bounded import WORKLOAD
 from poolsize.target.connection import connect, way_to_privilege
 from poolsize.target.ended_connections import ServerProcess, end_abandoned
 from poolsize.target.held_locks import HeldLocks
@@ -91,7 +90,7 @@ class ExistingSchema:
         self._call(task)
 
     def _call(self, task: Callable[[Any], None]) -> None:
-        with closing(connect(self.url, self.name, WORKLOAD)) as connection, connection.cursor() as cursor:
+        with closing(connect(self.url, self.name)) as connection, connection.cursor() as cursor:
             task(cursor)
 
     def _end_load(self) -> None:

@@ -11,6 +11,7 @@ from sqlalchemy import URL
 
 from poolsize.errors import BadInput, PoolsizeError, WorkFailed
 from poolsize.facts.server import only_row
+from poolsize.target.bounded import OWN
 from poolsize.target.connection import NoAnswer, ServerGone, connect
 from poolsize.target.ended_connections import ServerProcess, end_abandoned
 
@@ -33,7 +34,7 @@ class HeldLocks:
         """Connect. Raises BadInput when the server can't be reached."""
         self._url = url
         self._names: list[str] = []
-        self._session = connect(url)
+        self._session = connect(url, bounds=OWN)
         with self._session.cursor() as cursor:
             self._held_by = _Holder.of(cursor)
         self._in_use = RLock()
@@ -108,7 +109,7 @@ class HeldLocks:
     def _connected(self) -> Any:
         """Return a new session. Raises ServerGone when no server answers, WorkFailed when it refuses the account."""
         try:
-            return connect(self._url)
+            return connect(self._url, bounds=OWN)
         except NoAnswer as error:
             raise ServerGone(f"the server went away ({error.reason})") from None
         except BadInput as error:

@@ -15,6 +15,7 @@ from sqlalchemy import URL
 
 from poolsize.facts.sockets import most_time_wait_sockets, outgoing_ports, time_wait_sockets
 from poolsize.facts.status import increases_per_second, read_status
+from poolsize.target.bounded import OWN
 from poolsize.target.connection import connect
 from poolsize.target.encryption import is_local
 from poolsize.target.other_programs import OtherPrograms
@@ -43,7 +44,7 @@ class Sampler:
         read_application: returns the counters of the application that is measured, or None without one.
         """
         self._url = url
-        self._connection = connect(url) if url is not None else None
+        self._connection = connect(url, bounds=OWN) if url is not None else None
         self._process = server_process(url) if url is not None else None
         self._read_application = read_application
         self._probe = SpeedProbe()
@@ -95,7 +96,7 @@ class Sampler:
     def reconnect(self) -> None:
         """Connect to the server anew, whose process may be another now. Raises BadInput when it can't be reached."""
         if self._url is not None:
-            connection, process = connect(self._url), server_process(self._url)
+            connection, process = connect(self._url, bounds=OWN), server_process(self._url)
             self.close()
             self._connection, self._process = connection, process
 

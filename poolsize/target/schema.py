@@ -15,7 +15,6 @@ from sqlalchemy import URL
 from poolsize.errors import BadInput, PoolsizeError, WorkFailed
 from poolsize.facts.server import quoted
 from poolsize.sweep.readers import OWN_SCHEMA
-from poolsize.target.bounded import WORKLOAD
 from poolsize.target.connection import connect, way_to_privilege
 from poolsize.target.held_locks import HeldLocks, get_lock
 
@@ -95,7 +94,7 @@ class SweepSchema:
         """Call a workload's function that makes its tables, and list these tables as poolsize's own."""
         with self._own() as cursor:
             before = _tables(cursor)
-        with closing(connect(self.url, OWN_SCHEMA, WORKLOAD)) as connection, _listing(connection, before) as cursor:
+        with closing(connect(self.url, OWN_SCHEMA)) as connection, _listing(connection, before) as cursor:
             prepare(cursor)
             cursor.list_tables()
 
@@ -106,7 +105,7 @@ class SweepSchema:
         """
         with self._own():
             pass
-        with closing(connect(self.url, OWN_SCHEMA, WORKLOAD)) as connection, connection.cursor() as cursor:
+        with closing(connect(self.url, OWN_SCHEMA)) as connection, connection.cursor() as cursor:
             task(cursor)
 
     def _make(self, cursor: Any) -> None:
