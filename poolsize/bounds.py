@@ -14,7 +14,6 @@ LARGEST_NUMBER = 10**15
 LONGEST_TEXT_SHOWN, LONGEST_NAME_SHOWN = 40, 80
 LONGEST_NAME, HISTOGRAMS = 10_000, "latencies"
 """The longest text in a run, but for those of the histograms."""
-REPLACEMENT = "\ufffd"
 """Shown in place of a control character."""
 
 MOST_SECONDS = 300_000
@@ -125,7 +124,7 @@ def require_sane_numbers(value: Any, field: str = "") -> None:
     elif isinstance(value, str) and len(value) > LONGEST_NAME and HISTOGRAMS not in field:
         raise OutOfBounds(f"{field[:LONGEST_NAME_SHOWN]} has {len(value):,} characters: no name is that long")
     elif isinstance(value, int | float) and not -LARGEST_NUMBER <= value <= LARGEST_NUMBER:
-        raise OutOfBounds(f"{field[:LONGEST_NAME_SHOWN]} is {shown(value)}: no measured number is that large")
+        raise OutOfBounds(f"{field[:LONGEST_NAME_SHOWN]} is {shown(value)}: no measurement has that number")
 
 
 def is_counter(value: float) -> bool:
@@ -135,14 +134,12 @@ def is_counter(value: float) -> bool:
 
 def shown(value: Any) -> str:
     """Return a value as an error shows it: short, and without control characters."""
-    text = ascii(value)
-    return text if len(text) <= LONGEST_TEXT_SHOWN else f"{text[:LONGEST_TEXT_SHOWN]}..."
+    return shortened(ascii(value), LONGEST_TEXT_SHOWN)
 
 
-def printable(text: str, most: int | None = None) -> str:
-    """Return a text with every control character replaced: a terminal would obey some of them. most: characters."""
-    text = text if most is None or len(text) <= most else f"{text[:most]}..."
-    return "".join(character if character.isprintable() else REPLACEMENT for character in text)
+def shortened(text: str, most: int) -> str:
+    """Return a text of at most so many characters, with dots where it is cut."""
+    return text if len(text) <= most else f"{text[:most]}..."
 
 
 def within(named: str, content: bytes, most: int) -> bytes:

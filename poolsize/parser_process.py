@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
-from poolsize.bounds import printable
+from poolsize.bounds import shortened
 from poolsize.errors import BadInput
 
 CPU_SECONDS = 3
@@ -52,7 +52,7 @@ def parsed(parse: Callable[[], Any], kind: type[T], named: str) -> T:
             os.kill(child, signal.SIGKILL)
             posix.waitpid(child, 0)
     if answer.startswith(REFUSAL):
-        raise BadInput(f"{named}: {printable(answer[1:].decode(errors='replace'), LONGEST_ERROR)}")
+        raise BadInput(f"{named}: {shortened(answer[1:].decode(errors='replace'), LONGEST_ERROR)}")
     with suppress(ValidationError):
         if answer.startswith(RESULT) and len(answer) <= MOST_RESULT_BYTES:
             return TypeAdapter(kind).validate_json(answer[1:])

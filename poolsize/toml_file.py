@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from poolsize.bounds import LONGEST_NAME_SHOWN, printable, shown
+from poolsize.bounds import LONGEST_NAME_SHOWN, shortened, shown
 from poolsize.errors import BadInput, did_you_mean
 from poolsize.files import content
 from poolsize.parser_process import parsed
@@ -51,12 +51,12 @@ def record(where: str, kind: type[R], table: dict[str, Any]) -> R:
     for key in table:
         if key not in keys:
             way_out = did_you_mean(key, keys) or f": the keys are {', '.join(keys)}"
-            raise BadInput(f"{where}: {printable(key, LONGEST_NAME_SHOWN)} is unknown{way_out}")
+            raise BadInput(f"{where}: {shortened(key, LONGEST_NAME_SHOWN)} is unknown{way_out}")
     try:
         return known.validate_json(json.dumps(table, default=str), strict=True)
     except ValidationError as error:
         first = error.errors()[0]
-        key = printable(".".join(map(str, first["loc"])), LONGEST_NAME_SHOWN) or kind.__name__
+        key = shortened(".".join(map(str, first["loc"])), LONGEST_NAME_SHOWN) or kind.__name__
         is_secret = key.partition(".")[0] in SECRET
         if first["type"] == "missing":
             raise BadInput(f"{where}: {key} is missing") from None

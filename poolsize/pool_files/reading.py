@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from poolsize.bounds import printable
+from poolsize.bounds import shortened
 from poolsize.errors import BadInput
 from poolsize.files import content
 from poolsize.parser_process import parsed
@@ -67,22 +67,22 @@ def pools_in(content: bytes, file_name: str) -> list[FilePool]:
 
 
 def _first(pools: Sequence[FilePool]) -> tuple[int, list[Any]]:
-    """Return the number of pools, and the first ones as values of JSON, with texts that can be shown."""
+    """Return the number of pools, and the first ones as values of JSON, with texts short enough to be shown."""
     first = []
     for pool in pools[:MOST_POOLS]:
-        title, settings = pool.library.title, {name: _shown(setting) for name, setting in pool.settings.items()}
+        title, settings = pool.library.title, {name: _cut(setting) for name, setting in pool.settings.items()}
         if len(pool.unread) > MOST_UNREAD:
             raise BadInput(
                 f"line {pool.unread[0].line}: {title} does not read {len(pool.unread)} settings of the pool; it is no "
                 "configuration, or damaged"
             )
-        first.append((title, _printable(pool.place), settings, list(map(_shown, pool.unread)), pool.complete))
+        first.append((title, _short(pool.place), settings, list(map(_cut, pool.unread)), pool.complete))
     return len(pools), first
 
 
-def _shown(setting: FileSetting) -> dict[str, Any]:
-    return {name: _printable(value) if isinstance(value, str) else value for name, value in asdict(setting).items()}
+def _cut(setting: FileSetting) -> dict[str, Any]:
+    return {name: _short(value) if isinstance(value, str) else value for name, value in asdict(setting).items()}
 
 
-def _printable(text: str) -> str:
-    return printable(text, LONGEST_TEXT)
+def _short(text: str) -> str:
+    return shortened(text, LONGEST_TEXT)

@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from poolsize.bounds import OutOfBounds, printable, require_sane_numbers, shown, within
+from poolsize.bounds import OutOfBounds, require_sane_numbers, shown, within
 from poolsize.errors import BadInput, did_you_mean
 from poolsize.files import opened
 
@@ -17,8 +17,8 @@ MOST_LINE_BYTES = 2**23
 """The longest line of a run's file. A step takes up to 12 hours, of about 125 bytes a second: 5.4 MB."""
 MOST_PARTS = 100_000
 """The most objects, lists and fields on a line; a step's long lists hold only numbers."""
-ESCAPE = b"\\"
-"""A control character in ASCII JSON begins with a backslash."""
+ESCAPE, REPLACEMENT = b"\\", "\ufffd"
+"""A control character in ASCII JSON begins with a backslash; what stands in its place."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ def damaged(path: Path, line: RunLine, why: str) -> BadInput:
 def _without_controls(value: Any) -> Any:
     """Return a value of JSON with every control character in its texts replaced: a terminal would obey some of them."""
     if isinstance(value, str):
-        return printable(value)
+        return "".join(character if character.isprintable() else REPLACEMENT for character in value)
     if isinstance(value, list):
         return [_without_controls(item) for item in value]
     if isinstance(value, dict):

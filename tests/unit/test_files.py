@@ -118,7 +118,7 @@ def _refuse() -> Any:
         (lambda: ["no number"], "x.yml needs more"),
         (_fail, "x.yml: its parser fails with AttributeError"),
         (_nest, "x.yml: its values are nested too deeply"),
-        (_refuse, "x.yml: no YAML: line 3\ufffd"),
+        (_refuse, "x.yml: no YAML: line 3\x1b[31m"),
     ],
 )
 def test_a_parser_that_breaks_is_a_refusal(parse: Callable[[], Any], line: str) -> None:
