@@ -1,4 +1,4 @@
-"""Every row of the documented table of faults is a test."""
+"""Every row of the documented tables of threats and of faults is a test."""
 
 import re
 
@@ -7,10 +7,12 @@ from tests.conftest import ROOT
 PAGE = ROOT / "docs" / "reference" / "security.md"
 
 
-def test_every_fault_of_the_documentation_is_a_test() -> None:
+def test_every_row_of_the_documentation_is_a_test() -> None:
     text = PAGE.read_text()
-    rows = text.split("## What happens when something breaks")[1]
-    faults = [line for line in rows.splitlines() if line.startswith("| ")][1:]
+    threats, faults = (
+        [line for line in text.split(f"## {title}")[1].split("\n## ")[0].splitlines() if line.startswith("| ")][1:]
+        for title in ("Who may try what", "What happens when something breaks")
+    )
     named = set(re.findall(r"`(test_\w+)`", text))
     written = {
         name
@@ -18,5 +20,6 @@ def test_every_fault_of_the_documentation_is_a_test() -> None:
         for name in re.findall(r"^def (test_\w+)", path.read_text(), re.MULTILINE)
     }
     assert len(faults) >= 15
-    assert all(re.search(r"`test_\w+`", line) for line in faults)
+    assert len(threats) >= 30
+    assert all(re.search(r"`test_\w+`", line) for line in threats + faults)
     assert named <= written
