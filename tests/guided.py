@@ -36,6 +36,7 @@ with atheris.instrument_imports(
     from poolsize.recordings.recording import read_recording
     from poolsize.runs.store import load_run
     from poolsize.sweep.application_file import read_application
+    from poolsize.terminal import visible
 
 from tests.hostile_files import run_lines, valid_files, written
 
@@ -73,7 +74,7 @@ def _application(path: Path) -> None:
 def _pools(path: Path) -> None:
     pools = reading.read_pools(path)
     checked = check_pools(pools.pools)
-    text = pool_checks_text(path.name, checked, pools.more) + pool_checks_json(path.name, checked, pools.more)
+    text = visible(pool_checks_text(path.name, checked, pools.more) + pool_checks_json(path.name, checked, pools.more))
     assert text.replace("\n", "").isprintable()
     text.encode()
 

@@ -166,7 +166,7 @@ def _set_up_application(
     application = read_application(options.application)
     options = of_application(options)
     refuse_pool_users(environment, application)
-    environment.host = application.file.host
+    _set_host(environment, application.file.host)
     if isinstance(environment.runner, WorkerRunner):
         watch_master(environment.runner, APPLICATION_MASTER_GONE_SECONDS)
         RequestWorker(environment)
@@ -180,6 +180,18 @@ def _set_up_application(
 
     ready = closing_stack.enter_context(set_up_application(environment, options, application, progress, fail))
     Lead(environment, ready, progress, closing_stack).start()
+
+
+def _set_host(environment: Environment, host: str) -> None:
+    """Let the users of this process send their requests to the host.
+
+    Locust's own option for the host, which may hold a password, would be sent to each worker.
+    """
+    environment.host = None
+    if environment.parsed_options:
+        environment.parsed_options.host = None
+    for user_class in environment.user_classes:
+        user_class.host = host
 
 
 def _options(environment: Environment) -> SweepOptions:

@@ -23,8 +23,8 @@ import pymysql
 from poolsize.errors import BadInput, WorkFailed
 from poolsize.sweep.readers import OWN_SCHEMA, read, server_variable
 from poolsize.target.abandoned import clear, clear_abandoned
+from poolsize.target.bounded import HANDSHAKE, BoundedConnection
 from poolsize.target.killed import killed_by, oom_kills
-from poolsize.target.shared_tls import SharedTlsConnection
 from poolsize.target.watchdog import TEMPORARY
 
 ON_DISK = Path("/var/tmp")  # noqa: S108 (on a disk, unlike /tmp at times; the directory made in it is private)
@@ -229,7 +229,7 @@ def _wait_until_up(directory: Path, port: int, password: str, watchdog: "subproc
                 raise WorkFailed(f"the private server was {cause} as it started")
             raise BadInput(f"the private server did not start: {_first_error(directory / 'log')}")
         with suppress(pymysql.MySQLError, OSError, ValueError):
-            SharedTlsConnection(host="127.0.0.1", port=port, user=ACCOUNT, password=password).close()
+            BoundedConnection(bounds=HANDSHAKE, host="127.0.0.1", port=port, user=ACCOUNT, password=password).close()
             return int((directory / "pid").read_text())
         time.sleep(0.05)
     raise WorkFailed(f"the private server did not answer within {START_SECONDS} s: {_first_error(directory / 'log')}")
