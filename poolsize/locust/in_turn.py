@@ -8,9 +8,10 @@ from collections.abc import Callable, Collection
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
+from time import monotonic
 
 from poolsize.errors import BadInput, Interrupted, WorkFailed
-from poolsize.locust.launch import LocustSweep, first_interrupt, started
+from poolsize.locust.launch import END_SECONDS, LocustSweep, ending_seconds, first_interrupt, started
 from poolsize.runs.store import other_path
 from poolsize.sweep.events import EndAsked, Event, SweepStarted, TurnAwaited
 from poolsize.sweep.options import SweepOptions
@@ -53,7 +54,8 @@ def run_in_turn(
             awaited.append(begin(options[1] if resumes else options[1].having(output=other_path(first))))
             check(first, Path(sweeps[1].run_path))
         except (BadInput, WorkFailed, KeyboardInterrupt) as error:
-            failed = _end_early(sweeps, remove=options[0].resume is None)
+            seconds = ending_seconds(error) if isinstance(error, KeyboardInterrupt) else END_SECONDS
+            failed = _end_early(sweeps, seconds, remove=options[0].resume is None)
             if not isinstance(error, KeyboardInterrupt):
                 raise
             raise Interrupted("; ".join(["interrupted before the first step", *failed]), *error.args) from None
@@ -68,7 +70,7 @@ def run_in_turn(
             with first_interrupt(end_after_step):
                 _measure_all(sweeps, awaited, asked)
         except KeyboardInterrupt as error:
-            raise Interrupted(sweeps[0].with_hint(_stopped(sweeps)), *error.args) from None
+            raise Interrupted(sweeps[0].with_hint(_stopped(sweeps, ending_seconds(error))), *error.args) from None
     return Path(sweeps[0].run_path), Path(sweeps[1].run_path)
 
 
@@ -105,21 +107,22 @@ def _next_wait(sweep: LocustSweep) -> TurnAwaited:
     return awaited
 
 
-def _stopped(sweeps: list[LocustSweep]) -> str:
-    """End the sweeps at once, and return what happened. A further Ctrl-C does not wait for the clean-up."""
+def _stopped(sweeps: list[LocustSweep], seconds: int) -> str:
+    """End the sweeps within so many seconds, and return what happened. A further Ctrl-C does not wait for that."""
     try:
-        return "; ".join(["interrupted", *_end_early(sweeps, remove=False)])
+        return "; ".join(["interrupted", *_end_early(sweeps, seconds, remove=False)])
     except KeyboardInterrupt:
         return "interrupted in the clean-up, which may be incomplete"
 
 
-def _end_early(sweeps: list[LocustSweep], *, remove: bool) -> list[str]:
-    """End the sweeps, remove their runs if wanted, and return what failed in the clean-up."""
+def _end_early(sweeps: list[LocustSweep], seconds: int, *, remove: bool) -> list[str]:
+    """End the sweeps within so many seconds, remove their runs if wanted, and return what failed in the clean-up."""
     failed: list[str] = []
+    deadline = monotonic() + seconds
     for sweep in sweeps:
         sweep.end_early()  # both at the same time
     for sweep in sweeps:
-        failed += sweep.stop()
+        failed += sweep.stop(max(0.0, deadline - monotonic()))
         if remove and sweep.run_path:
             Path(sweep.run_path).unlink(missing_ok=True)
     return failed

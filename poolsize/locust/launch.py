@@ -64,7 +64,7 @@ class LocustSweep:
         """Follow a process that was started. named: the parameter of its locustfile. show: as in `started`."""
         self.run_path = ""
         self.resumed_by: str | None = None
-        self._has_begun = self._has_step = False
+        self._has_begun = self._has_step = self._is_ending = False
         self._named = named
         self._show = show
         self._child = child
@@ -76,6 +76,8 @@ class LocustSweep:
         """
         failures: list[SweepFailed] = []
         for line in self._child.lines:
+            if not line.endswith(b"\n"):  # Locust was killed
+                break
             event = read_event(line)
             match event:
                 case TurnAwaited():
@@ -105,20 +107,22 @@ class LocustSweep:
         return self._has_begun
 
     def end_early(self) -> None:
-        """Ask the sweep to end at once."""
-        self._child.process.terminate()
+        """Ask the sweep, once, to end at once."""
+        if not self._is_ending:
+            self._child.process.terminate()
+        self._is_ending = True
 
-    def stop(self, seconds: int = END_SECONDS) -> tuple[str, ...]:
+    def stop(self, seconds: float) -> tuple[str, ...]:
         """End the sweep early, wait until it has cleaned up, and return what failed in that.
 
         seconds: the longest time to wait; then the sweep's processes are killed.
         """
         self.end_early()
         with self._child.killed_if_late(seconds) as late:
-            events = [read_event(line) for line in self._child.lines]
+            events = [read_event(line) for line in self._child.lines if line.endswith(b"\n")]  # a kill may cut a line
             self._child.process.wait()
         failed = tuple(event.message for event in events if isinstance(event, SweepFailed))
-        unfinished = f"the clean-up takes more than {seconds} s: it is incomplete, or still under way"
+        unfinished = f"the clean-up takes more than {seconds:.0f} s: it is incomplete, or still under way"
         return (*failed, unfinished) if late.is_set() else failed
 
     def with_hint(self, message: str) -> str:
@@ -162,8 +166,7 @@ def run_locust(locustfile: Path, options: SweepOptions, show: Callable[[Event], 
         try:
             sweep.follow()
         except KeyboardInterrupt as error:
-            seconds = END_SECONDS if error.args else INTERRUPTED_SECONDS  # SIGTERM has its number, Ctrl-C none
-            raise Interrupted(sweep.with_hint(_stopped(sweep, seconds)), *error.args) from None
+            raise Interrupted(sweep.with_hint(_stopped(sweep, ending_seconds(error))), *error.args) from None
     return Path(sweep.run_path)
 
 
@@ -186,6 +189,11 @@ def first_interrupt(end_after_step: Callable[[], bool]) -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def ending_seconds(error: KeyboardInterrupt) -> int:
+    """Return the longest time that sweeps may take to end after a signal: SIGTERM gives its number, Ctrl-C none."""
+    return END_SECONDS if error.args else INTERRUPTED_SECONDS
 
 
 def _stopped(sweep: LocustSweep, seconds: int) -> str:
@@ -226,7 +234,7 @@ def _command(locustfile: Path, options: SweepOptions) -> list[str]:
     elif options.processes:
         from poolsize.target.private_server import free_port
 
-        port = free_port()  # two sweeps on one machine must not mix their processes, nor strangers join them
+        port = free_port()  # two sweeps on one machine must not mix their processes
         command += ["--master-bind-host=127.0.0.1", f"--master-bind-port={port}", f"--master-port={port}"]
     return command
 
@@ -258,7 +266,7 @@ class _Child:
     oom_kills: int
 
     @contextmanager
-    def killed_if_late(self, seconds: int) -> Iterator[threading.Event]:
+    def killed_if_late(self, seconds: float) -> Iterator[threading.Event]:
         """Kill the process and its workers where the context takes longer, and set the event then.
 
         It may be frozen, or in code of the workload's that hears no signal.

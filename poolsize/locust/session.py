@@ -61,6 +61,7 @@ def _encrypt_wire() -> None:
         sys.exit(error.exit_code)
 
 
+ENDING = (signal.SIGTERM, signal.SIGINT)
 MASTER_GONE_SECONDS = 20
 """A worker that hears nothing of the master for so long ends."""
 APPLICATION_MASTER_GONE_SECONDS = 60
@@ -100,8 +101,8 @@ def _on_init(environment: Environment, **_: Any) -> None:
     """Set this process up as a worker, as the master that leads the sweep, or as both."""
     progress = ProgressPipe.from_environment()
     closing_stack = ExitStack()
-    signal.signal(signal.SIGTERM, partial(_stop_setting_up, progress))  # Locust sets its own when the run begins
-    signal.signal(signal.SIGINT, partial(_interrupt_setting_up, progress))
+    for number in ENDING:  # Locust sets its own when the run begins
+        signal.signal(number, partial(_stop_setting_up, progress))
     if not isinstance(environment.runner, WorkerRunner):
         progress.watch()
     try:
@@ -119,17 +120,12 @@ def _on_init(environment: Environment, **_: Any) -> None:
         sys.exit(error.exit_code)
 
 
-def _stop_setting_up(progress: ProgressPipe, *_: object) -> NoReturn:
+def _stop_setting_up(progress: ProgressPipe, number: int, _: object) -> NoReturn:
+    for ending in ENDING:
+        signal.signal(ending, signal.SIG_IGN)  # a second signal must not end the clean-up
     LAST_CALL.within(LAST_SECONDS)
     progress.stop_watching()
-    sys.exit(1)
-
-
-def _interrupt_setting_up(progress: ProgressPipe, *_: object) -> NoReturn:
-    LAST_CALL.within(LAST_SECONDS)
-    progress.stop_watching()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C must not end the clean-up
-    sys.exit(Interrupted.exit_code)
+    sys.exit(Interrupted.exit_code if number == signal.SIGINT else WorkFailed.exit_code)
 
 
 def _set_up(environment: Environment, progress: ProgressPipe, closing_stack: ExitStack) -> None:
