@@ -229,8 +229,9 @@ def _wait_until_up(directory: Path, port: int, password: str, watchdog: "subproc
                 raise WorkFailed(f"the private server was {cause} as it started")
             raise BadInput(f"the private server did not start: {_first_error(directory / 'log')}")
         with suppress(pymysql.MySQLError, OSError, ValueError):
+            pid = int((directory / "pid").read_text())  # first: another program may have taken the port
             BoundedConnection(bounds=HANDSHAKE, host="127.0.0.1", port=port, user=ACCOUNT, password=password).close()
-            return int((directory / "pid").read_text())
+            return pid
         time.sleep(0.05)
     raise WorkFailed(f"the private server did not answer within {START_SECONDS} s: {_first_error(directory / 'log')}")
 

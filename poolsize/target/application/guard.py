@@ -117,10 +117,14 @@ def _popen(command: Command) -> Process:
         )  # fmt: skip
 
 
+WITHOUT_LINKS = os.O_NOFOLLOW | os.O_NONBLOCK
+"""The output goes into a file of this name, and not where a link leads; nothing waits for the reader of a FIFO."""
+
+
 def _log(path: str) -> IO[bytes]:
     """Return the file for the output; where it can't be had, output is lost, and no command that restores is."""
     try:
-        return open(path, "ab", opener=lambda path, flags: os.open(path, flags | os.O_NOFOLLOW, 0o600))
+        return open(path, "ab", opener=lambda path, flags: os.open(path, flags | WITHOUT_LINKS, 0o600))
     except OSError:
         return Path(os.devnull).open("ab")
 

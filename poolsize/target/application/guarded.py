@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from poolsize.errors import BadInput, WorkFailed
+from poolsize.files import why_missing
 
 Command = tuple[list[str], dict[str, str]]
 """The words of a command, and the variables that are added to its environment."""
@@ -19,10 +20,12 @@ class Guarded:
     def __init__(self, directory: Path, log: Path) -> None:
         """Start the guard. directory: where the application and its commands run. log: file for their output.
 
-        Raises BadInput for a log that is a link, as it may come with a run of somebody else.
+        Raises BadInput for a log that is a link or no regular file, as it may come with a run of somebody else.
         """
         if log.is_symlink():
             raise BadInput(f"{log} is a link, and the application's output would go where it leads: move it away")
+        if log.exists() and (why := why_missing(log)):
+            raise BadInput(f"{log} is for the application's output, and {why}: move it away")
         self._place = {"directory": str(directory), "log": str(log.absolute())}
         self._guard = subprocess.Popen(
             [sys.executable, "-P", "-m", "poolsize.target.application.guard"],

@@ -4,6 +4,7 @@ import time
 from pathlib import Path
 
 from poolsize.errors import BadInput, WorkFailed
+from poolsize.files import opened
 from poolsize.sweep.application_file import PLACEHOLDER, Application
 from poolsize.target.application.guarded import Guarded
 from poolsize.target.application.pool_metrics import pool_metrics
@@ -168,10 +169,11 @@ class Service:
 
     def _last_lines(self) -> str:
         """Return the last lines of the application's output, after a colon; empty without any."""
-        if not self._log.exists():
+        try:
+            with opened(self._log) as log:
+                log.seek(max(0, self._log.stat().st_size - SHOWN_BYTES))
+                text = log.read(SHOWN_BYTES).decode(errors="replace")
+        except OSError:
             return ""
-        with self._log.open("rb") as log:
-            log.seek(max(0, self._log.stat().st_size - SHOWN_BYTES))
-            text = log.read().decode(errors="replace")
         lines = [line.strip() for line in text.splitlines() if line.strip()][-SHOWN_LINES:]
         return f": {' | '.join(lines)} (all of its output: {self._log})" if lines else ""
