@@ -144,8 +144,7 @@ def _evidence(counters: dict[str, float], described: "Application") -> Iterator[
     with naming_url(described.in_error):
         url = database_url(described.database_url)
         account = account_of(url, described.file.account)
-        with asking(url) as (connection, cursor):
-            connection.end_within(FACTS_SECONDS)
+        with asking(url, FACTS_SECONDS) as (connection, cursor):
             server = read_server(cursor)
             own = len(account_connections(cursor, account) - {connection.thread_id()})
     yield f"database    {server.title}, {count(own, 'connection')} of {account}"

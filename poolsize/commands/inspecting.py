@@ -15,8 +15,7 @@ def inspected(url: str) -> "Inspection":
     from poolsize.target.encryption import is_local
 
     parts = database_url(url)
-    with asking(parts) as (connection, cursor):
-        connection.end_within(FACTS_SECONDS)
+    with asking(parts, FACTS_SECONDS) as (connection, cursor):
         return inspect_server(
             cursor,
             connection.thread_id(),

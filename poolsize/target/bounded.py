@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from math import inf
+from threading import Thread
 from time import monotonic, sleep
 from typing import Any, NoReturn, TypeVar
 
@@ -82,6 +83,7 @@ class BoundedConnection(GuardedConnection):
     def connect(self, sock: Any = None) -> None:
         """Connect to the server. Raises pymysql.MySQLError."""
         self._begin(HANDSHAKE)
+        self._ended = None  # of the connection before
         self._read_timeout = self._write_timeout = 0.0  # to PyMySQL, a socket that does not block
         self._is_connecting = True
         tls = getattr(self, "ctx", None)
@@ -108,11 +110,9 @@ class BoundedConnection(GuardedConnection):
         """Return a socket that is connected to the first address of the host that answers."""
         failure: OSError = OSError("the name has no address")
         try:
-            for *_, (host, port, *_) in socket.getaddrinfo(self.host, self.port, type=socket.SOCK_STREAM):
+            for host, port in self._addresses():
                 try:
-                    reached = socket.create_connection(
-                        (str(host), port), min(self.connect_timeout, self._seconds_left())
-                    )
+                    reached = socket.create_connection((host, port), min(self.connect_timeout, self._seconds_left()))
                 except OSError as error:
                     failure = error
                 else:
@@ -123,6 +123,31 @@ class BoundedConnection(GuardedConnection):
         raise pymysql.err.OperationalError(
             CR.CR_CONN_HOST_ERROR, f"Can't connect to MySQL server on {self.host!r} ({failure})"
         ) from failure
+
+    def _addresses(self) -> list[tuple[str, int]]:
+        """Return the addresses of the host's name. Raises OSError, and TimeoutError for a look-up that takes too long.
+
+        The system's look-up has a deadline of its own, and hears no signal: it goes on in a thread.
+        """
+        looked_up: list[list[Any] | OSError] = []
+
+        def look_up() -> None:
+            try:
+                looked_up.append(socket.getaddrinfo(self.host, self.port, type=socket.SOCK_STREAM))
+            except (OSError, UnicodeError) as error:
+                looked_up.append(OSError(str(error)))
+
+        thread = Thread(target=look_up, daemon=True)
+        thread.start()
+        deadline = monotonic() + min(self.connect_timeout, self._seconds_left())
+        while thread.is_alive() and monotonic() < deadline:
+            thread.join(min(LOOK_SECONDS, self._seconds_left()))
+        if not looked_up:
+            raise TimeoutError("its name is not looked up in time")
+        (addresses,) = looked_up
+        if isinstance(addresses, OSError):
+            raise addresses
+        return [(str(host), port) for *_, (host, port, *_) in addresses]
 
     def _execute_command(self, command: int, sql: str | bytes) -> None:
         if self._ended is not None:

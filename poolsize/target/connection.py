@@ -4,6 +4,7 @@ import re
 import ssl
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -159,9 +160,13 @@ def connect(url: URL, schema: str | None = None, bounds: Bounds = WORKLOAD) -> A
 
 
 @contextmanager
-def asking(url: URL) -> Iterator[tuple[Any, Any]]:
-    """Yield a connection and its cursor, to ask the server for facts. Raises what connect and naming_failures raise."""
+def asking(url: URL, seconds: float = inf) -> Iterator[tuple[Any, Any]]:
+    """Yield a connection and its cursor, to ask the server for facts. Raises what connect and naming_failures raise.
+
+    seconds: the longest time that all questions together may take.
+    """
     with closing(connect(url, bounds=OWN)) as connection, naming_failures(), connection.cursor() as cursor:
+        connection.end_within(seconds)
         yield connection, cursor
 
 

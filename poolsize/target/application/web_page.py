@@ -112,12 +112,12 @@ class _Exchange:
 
     def _open(self, address: PageAddress) -> socket.socket:
         opened = self._socket = socket.create_connection((address.host, address.port), self._seconds)
+        if self._is_late:  # the look-up or the connection came too late, and nothing else would end a handshake
+            raise TimeoutError
         if address.scheme == "https":
             encrypted = _tls().wrap_socket(opened, server_hostname=address.host, do_handshake_on_connect=False)
             opened = self._socket = encrypted
             encrypted.do_handshake()
-        if self._is_late:  # the look-up or the connection came too late
-            raise TimeoutError
         return opened
 
     def _close(self) -> None:
