@@ -121,7 +121,7 @@ def require_sane_numbers(value: Any, field: str = "") -> None:
     elif isinstance(value, list):
         for item in value:
             require_sane_numbers(item, field)
-    elif isinstance(value, str) and len(value) > LONGEST_NAME and HISTOGRAMS not in field:
+    elif isinstance(value, str) and len(value) > LONGEST_NAME and HISTOGRAMS not in field.split("."):
         raise OutOfBounds(f"{field[:LONGEST_NAME_SHOWN]} has {len(value):,} characters: no name is that long")
     elif isinstance(value, int | float) and not -LARGEST_NUMBER <= value <= LARGEST_NUMBER:
         raise OutOfBounds(f"{field[:LONGEST_NAME_SHOWN]} is {shown(value)}: no measurement has that number")

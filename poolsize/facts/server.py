@@ -5,12 +5,11 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import Any, Protocol
 
+from poolsize.bounds import LARGEST_NUMBER
 from poolsize.errors import BadInput, WorkFailed
 
 LONGEST_VALUE = 256
 """Letters that are kept of a server's text; those that poolsize reads are no longer."""
-LARGEST_NUMBER = 2**64 - 1
-"""The largest number that a server's variables and counters can have."""
 
 
 class Cursor(Protocol):

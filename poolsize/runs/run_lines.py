@@ -63,17 +63,25 @@ def _nearest(path: Path) -> str:
 
 def record_of(path: Path, line: RunLine) -> dict[str, Any]:
     """Return the JSON object on a line, its numbers checked. Raises BadInput for anything else."""
-    if sum(map(line.text.count, (b":", b"[", b"{"))) > MOST_PARTS:
-        raise damaged(path, line, f"it has more than {MOST_PARTS:,} objects, lists and fields")
     try:
-        record = json_of(line.text)
-        require_sane_numbers(record)
+        record = sane_json(line.text)
     except OutOfBounds as error:
         raise damaged(path, line, str(error)) from None
     except (ValueError, RecursionError):
         record = None
     if not isinstance(record, dict):
         raise BadInput(f"{path}: line {line.number} is no JSON object: the file is not poolsize's, or is damaged")
+    return record
+
+
+def sane_json(text: bytes) -> Any:
+    """Return the JSON on a line, its numbers checked. Raises ValueError; its kind OutOfBounds for what no run has."""
+    if len(text) > MOST_LINE_BYTES:
+        raise OutOfBounds(f"the line is longer than {MOST_LINE_BYTES:,} bytes")
+    if sum(map(text.count, (b":", b"[", b"{"))) > MOST_PARTS:
+        raise OutOfBounds(f"the line has more than {MOST_PARTS:,} objects, lists and fields")
+    record = json_of(text)
+    require_sane_numbers(record)
     return record
 
 

@@ -13,19 +13,19 @@ from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from poolsize.bounds import LARGEST_NUMBER, OutOfBounds, require_sane_numbers, shown, within
+from poolsize.bounds import LARGEST_NUMBER, OutOfBounds, shown
 from poolsize.errors import BadInput, WorkFailed
 from poolsize.runs.line_file import LineFile
 from poolsize.runs.plan import SearchEnd
 from poolsize.runs.run import QUANTILES, Calibration, Run, Setting, Step
 from poolsize.runs.run_lines import (
-    MOST_LINE_BYTES,
     RunLine,
     json_of,
     naming_line,
     record_of,
     refusal_of,
     run_lines,
+    sane_json,
 )
 from poolsize.runs.speed import with_speed_checks
 from poolsize.runs.stored_steps import MOST_BYTES_IN_MEMORY, MOST_IN_MEMORY, StoredSteps
@@ -172,11 +172,8 @@ def _readable(path: Path, record: Mapping[str, Any]) -> dict[str, Any]:
 
     Otherwise the refusal would come after the whole measurement.
     """
-    text = json.dumps(record).encode()
     try:
-        within("the line", text, MOST_LINE_BYTES - 1)
-        stored: dict[str, Any] = json_of(text)
-        require_sane_numbers(stored)
+        stored: dict[str, Any] = sane_json(json.dumps(record).encode() + b"\n")
         _ = _SETTING.validate_python(stored["setting"]) if "setting" in stored else _read(stored)
     except (ValidationError, BadInput, OutOfBounds) as error:
         raise WorkFailed(f"{path}: the run can't be stored: {refusal_of(error)}") from None
