@@ -1,6 +1,5 @@
 """The command line: a file for each command; here errors become text and exit codes."""
 
-import errno
 import os
 import sys
 from importlib import import_module
@@ -72,7 +71,7 @@ class LazyGroup(click.Group):
             error.args = (in_flags(str(error), command),)
             raise
         except OSError as error:
-            if error.errno != errno.ENAMETOOLONG:
+            if error.filename is None:
                 raise
             raise BadInput(f"{error.filename}: {error.strerror}") from None
 

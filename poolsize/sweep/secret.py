@@ -32,7 +32,7 @@ class SweepSecret:
 
     def key(self, purpose: str) -> bytes:
         """Return 32 bytes that follow from the secret, other bytes for each purpose."""
-        return hmac.digest(self.text.encode(), purpose.encode(), "sha256")
+        return hmac.digest(os.fsencode(self.text), purpose.encode(), "sha256")
 
     @property
     def private_password(self) -> str:

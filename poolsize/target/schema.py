@@ -17,6 +17,7 @@ from poolsize.facts.server import quoted
 from poolsize.sweep.readers import OWN_SCHEMA
 from poolsize.target.connection import connect, way_to_privilege
 from poolsize.target.held_locks import HeldLocks, get_lock
+from poolsize.terminal import visible
 
 MARK = "made_by_poolsize"
 """Table that lists the names of poolsize's own tables in the schema, and the two entries below."""
@@ -227,9 +228,8 @@ def _clear(cursor: Any) -> None:
         return
     cursor.execute(DROP_MADE_MARK)
     if THE_SCHEMA in marked:
-        logger.warning(
-            "the schema %s is kept: it holds tables that poolsize did not make (%s)", OWN_SCHEMA, ", ".join(foreign)
-        )
+        names = visible(", ".join(foreign))
+        logger.warning("the schema %s is kept: it holds tables that poolsize did not make (%s)", OWN_SCHEMA, names)
 
 
 def _marked(cursor: Any) -> set[str] | None:

@@ -25,6 +25,7 @@ from poolsize.sweep.secret import VARIABLE
 from poolsize.target import private_server as servers
 from poolsize.target.connection import NoAnswer, ServerGone, connect, database_url
 from poolsize.target.private_server import PrivateServer
+from poolsize.target.watchdog import TEMPORARY
 from tests.conftest import FLAVORS, ROOT, Command, assert_swept, measured, mysqld
 from tests.servers import administered_server
 
@@ -90,6 +91,7 @@ def restarted_server(request: pytest.FixtureRequest) -> Iterator[RestartedServer
     mariadb = servers._is_mariadb(program)
     with TemporaryDirectory(dir="/var/tmp") as name:  # its path is short enough for a socket's
         folder, port = Path(name), servers.free_port()
+        (folder / TEMPORARY).mkdir()
         (folder / "accounts.sql").write_text(
             "CREATE USER IF NOT EXISTS loader@'127.0.0.1' IDENTIFIED BY 'not-a-secret';\n"
             "GRANT ALL ON poolsize.* TO loader@'127.0.0.1';\n"

@@ -211,7 +211,7 @@ def test_the_thread_pool_is_one_option_away() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "cause"), [({"frobnicate": "1"}, "frobnicate"), ({"datadir": "/nowhere"}, "Can't change dir")]
+    ("options", "cause"), [({"frobnicate": "1"}, "frobnicate"), ({"innodb_log_group_home_dir": "/nowhere"}, "nowhere")]
 )
 def test_a_server_that_does_not_start_tells_why_in_its_own_words(options: dict[str, str], cause: str) -> None:
     with pytest.raises(BadInput, match=cause), private_server(None, options, 20):

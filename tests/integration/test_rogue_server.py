@@ -1,12 +1,12 @@
 """A server that lies costs one clear line: no password, no traceback, no memory, no endless wait."""
 
-import os
 import subprocess
 import sys
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tests.conftest import Command
@@ -82,12 +82,28 @@ IN_A_SWEEP = {
 
 def asked(tmp_path: Path, *words: str) -> tuple[int, str, int]:
     """A command's exit code, its standard error, and the most memory of a process of it, in bytes."""
-    errors = tmp_path / "errors"
+    errors, most_bytes = tmp_path / "errors", 0
     with errors.open("wb") as file:
         process = subprocess.Popen([POOLSIZE, *words], stdout=subprocess.DEVNULL, stderr=file, cwd=tmp_path)
-        _, status, used = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    return process.returncode, errors.read_text(errors="replace"), 1024 * used.ru_maxrss
+        while process.poll() is None:
+            most_bytes = max([most_bytes, *map(resident_bytes, family_of(process.pid))])
+            time.sleep(0.02)
+    return process.returncode, errors.read_text(errors="replace"), most_bytes
+
+
+def family_of(pid: int) -> list[psutil.Process]:
+    """A process and those that it has started; empty once it has ended."""
+    with suppress(psutil.Error):
+        process = psutil.Process(pid)
+        return [process, *process.children(recursive=True)]
+    return []
+
+
+def resident_bytes(process: psutil.Process) -> int:
+    """The memory of a process now. The system's figure of its peak includes that of the test, which forked it."""
+    with suppress(psutil.Error):
+        return int(process.memory_info().rss)
+    return 0
 
 
 def assert_one_line(errors: str, text: str) -> None:
