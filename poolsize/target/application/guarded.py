@@ -1,6 +1,7 @@
 """The guard process from its parent's side: requests and replies through pipes."""
 
 import json
+import os
 import subprocess
 import sys
 from contextlib import suppress
@@ -9,6 +10,7 @@ from typing import Any
 
 from poolsize.errors import BadInput, WorkFailed
 from poolsize.files import why_missing
+from poolsize.sweep.secret import VARIABLE
 
 Command = tuple[list[str], dict[str, str]]
 """The words of a command, and the variables that are added to its environment."""
@@ -30,6 +32,7 @@ class Guarded:
         self._guard = subprocess.Popen(
             [sys.executable, "-P", "-m", "poolsize.target.application.guard"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True,
+            env={name: value for name, value in os.environ.items() if name != VARIABLE},  # the application is no worker
         )  # fmt: skip
 
     def start(self, command: Command) -> int:
