@@ -296,6 +296,12 @@ def _after_tls_request(then: Callable[[Talk], None]) -> Callable[[Talk], None]:
     return talk_on
 
 
+def _dialog(talk: Talk) -> None:
+    talk.send(b"\xfedialog\0\2Password: ")
+    talk.receive()
+    talk.send(OK)
+
+
 def _after_response(then: Callable[[Talk], None]) -> Callable[[Talk], None]:
     def talk_on(talk: Talk) -> None:
         talk.greet()
@@ -320,7 +326,7 @@ LIES_BEFORE_LOGIN: dict[Phase, Callable[[Talk], None]] = {
     Phase.EMPTY_AUTHENTICATION: _after_response(lambda talk: talk.send(b"")),
     Phase.CLEAR_PASSWORD: _switched(b"mysql_clear_password", lambda talk: talk.send(OK)),
     Phase.CLEAR_PASSWORD_OVER_TLS: _over_tls,
-    Phase.DIALOG: _after_response(lambda talk: talk.send(b"\xfedialog\0\2Password: ")),
+    Phase.DIALOG: _after_response(_dialog),
     Phase.OLD_PASSWORD: _switched(b"mysql_old_password", lambda talk: talk.send(OK)),
     Phase.CACHED_KEY: _cached_key,
     Phase.SWITCHED_KEY: _switched(b"caching_sha2_password", _full),
