@@ -25,6 +25,8 @@ GREETING = b"\xff" + bytes(8) + b"\x7f\x03\x01" + b"CURVE".ljust(20, b"\0") + by
 """How a peer of ZeroMQ 3.1 begins that wants to speak CURVE."""
 ANSWER_SECONDS = 1.0
 """How long a stranger listens before it leaves."""
+WORKER_RECONNECT_MS = 30_000
+"""Longer than a stranger stays: each connects once."""
 
 
 @dataclass
@@ -76,7 +78,10 @@ def _forward(worker: socket.socket, master_port: int, tap: Wiretap, ended: threa
 
 
 class Strangers:
-    """Strangers that connect to a master, each in another way. answers: all bytes that they were sent."""
+    """Strangers that connect to a master, each in another way.
+
+    answers: all bytes that they were sent. messages: of the master, to a stranger that speaks as a worker.
+    """
 
     def __init__(self, address: str, port: int, recorded: Path) -> None:
         """recorded: the file with what a real worker has sent, as soon as it is there."""
@@ -84,10 +89,12 @@ class Strangers:
         self.connections = self.messages = 0
         self._place = (address, port)
         self._recorded = recorded
+        self._context = zmq.Context()
+        self._workers: list[zmq.Socket[bytes]] = []
         self._ways = itertools.cycle((self._garbage, self._greeting, self._repetition, self._silence, self._worker))
 
     def connect(self, number: int) -> None:
-        """Let so many strangers connect, one after the other, and listen to the last for a while."""
+        """Let so many strangers connect, one after the other, and listen to them for a while."""
         open_sockets: list[socket.socket] = []
         for connect in itertools.islice(self._ways, number):
             self.connections += 1
@@ -95,6 +102,7 @@ class Strangers:
                 connect(open_sockets)
             self._listen(open_sockets, 0.0)
         self._listen(open_sockets, ANSWER_SECONDS)
+        self._listen_as_workers()
         for opened in open_sockets:
             opened.close()
 
@@ -117,20 +125,34 @@ class Strangers:
         self._open(open_sockets)
 
     def _worker(self, _: list[socket.socket]) -> None:
-        """Say what a worker of Locust says, in clear and by CURVE with keys of one's own, and take what comes."""
-        with zmq.Context() as context:
-            for encrypts in (False, True):
-                with context.socket(zmq.DEALER) as worker:
-                    worker.linger = 0
-                    name = f"stranger_{self.connections}"
-                    worker.identity = name.encode()
-                    if encrypts:
-                        worker.curve_publickey, worker.curve_secretkey = zmq.curve_keypair()
-                        worker.curve_serverkey = zmq.curve_keypair()[0]
-                    worker.connect(f"tcp://{self._place[0]}:{self._place[1]}")
-                    for kind, data in (("client_ready", "2.47.0"), ("spawning_complete", {"user_classes_count": {}})):
-                        worker.send(msgpack.dumps((kind, data, name)))
-                    self.messages += bool(worker.poll(50))
+        """Say what a worker of Locust says, in clear and by CURVE with keys of the stranger's own."""
+        for encrypts in (False, True):
+            worker = self._context.socket(zmq.DEALER)
+            self._workers.append(worker)
+            worker.linger = 0
+            worker.reconnect_ivl = WORKER_RECONNECT_MS
+            name = f"stranger_{self.connections}_{encrypts}"
+            worker.identity = name.encode()
+            if encrypts:
+                worker.curve_publickey, worker.curve_secretkey = zmq.curve_keypair()
+                worker.curve_serverkey = zmq.curve_keypair()[0]
+            worker.connect(f"tcp://{self._place[0]}:{self._place[1]}")
+            for kind, data in (("client_ready", "2.47.0"), ("spawning_complete", {"user_classes_count": {}})):
+                worker.send(msgpack.dumps((kind, data, name)))
+
+    def _listen_as_workers(self) -> None:
+        """Take what the master sends to the strangers that speak as workers, and close their sockets."""
+        poller = zmq.Poller()
+        for worker in self._workers:
+            poller.register(worker, zmq.POLLIN)
+        for worker, _ in poller.poll(int(1000 * ANSWER_SECONDS)):
+            with suppress(zmq.Again):
+                while True:
+                    self.answers.extend(worker.recv(zmq.NOBLOCK))
+                    self.messages += 1
+        for worker in self._workers:
+            worker.close()
+        self._workers.clear()
 
     def _listen(self, open_sockets: list[socket.socket], seconds: float) -> None:
         for readable in select.select(open_sockets, [], [], seconds)[0] if open_sockets else ():
