@@ -40,10 +40,11 @@ def _sweeping(run: Path, url: str | None, *options: str) -> Iterator["subprocess
         env=environment | ({"POOLSIZE_URL": url} if url else {}) | {VARIABLE: SECRET},
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
-    try:
-        yield sweep
-    finally:
-        sweep.kill()
+    with sweep:  # its end waits for the process
+        try:
+            yield sweep
+        finally:
+            sweep.kill()
 
 
 @contextmanager
