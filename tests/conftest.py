@@ -118,6 +118,23 @@ def poolsize_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytes
     return run
 
 
+ENDINGS = {"SIGTERM": signal.SIGTERM, "Ctrl-C twice": signal.SIGINT}
+"""How a person ends a command at once -> the signal."""
+
+
+def end_at_once(command: "subprocess.Popen[str]", ending: str) -> tuple[str, str]:
+    """End a command by one of ENDINGS, and return its output and its errors.
+
+    Raises subprocess.TimeoutExpired where it takes more than 10 s after SIGTERM, or 5 s after the second Ctrl-C.
+    """
+    command.send_signal(ENDINGS[ending])
+    if ending == "SIGTERM":
+        return command.communicate(timeout=10)
+    time.sleep(0.5)
+    command.send_signal(ENDINGS[ending])
+    return command.communicate(timeout=5)
+
+
 EXAMPLES = {path.stem: path for path in sorted(shipped("data/examples").glob("*.jsonl"))}
 
 

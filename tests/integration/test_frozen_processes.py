@@ -13,7 +13,7 @@ import pytest
 
 from poolsize import load_run
 from poolsize.sweep.next_step import remaining
-from tests.conftest import assert_swept
+from tests.conftest import ENDINGS, assert_swept, end_at_once
 from tests.integration.test_workers import POOLSIZE
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
@@ -59,22 +59,14 @@ def _sweeping(folder: Path, *options: str) -> Iterator[Sweep]:
 
 
 @pytest.mark.parametrize("frozen", [_leader, _worker])
-@pytest.mark.parametrize("ending", ["SIGTERM", "Ctrl-C twice"])
+@pytest.mark.parametrize("ending", ENDINGS)
 def test_a_signal_ends_a_sweep_with_a_frozen_process(
     tmp_path: Path, frozen: Callable[[Sweep], psutil.Process], ending: str
 ) -> None:
     with _sweeping(tmp_path, "--pool-sizes", "2,4", "--step-time", "60s") as processes:
         sweep = processes[0]
         frozen(processes).suspend()
-        began = time.monotonic()
-        if ending == "SIGTERM":
-            sweep.send_signal(signal.SIGTERM)
-        else:
-            sweep.send_signal(signal.SIGINT)
-            time.sleep(0.5)
-            sweep.send_signal(signal.SIGINT)
-        _, err = sweep.communicate(timeout=30)
-        assert time.monotonic() - began < (10 if ending == "SIGTERM" else 6)  # half a second of it is the pause
+        _, err = end_at_once(sweep, ending)
     assert sweep.returncode in {128 + signal.SIGTERM, 128 + signal.SIGINT}
     assert "Traceback" not in err
 

@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -16,13 +15,12 @@ import pytest
 
 from poolsize.runs.store import load_run
 from poolsize.target.private_server import free_port
-from tests.conftest import ROOT, Command
+from tests.conftest import ENDINGS, ROOT, Command, end_at_once
 from tests.rogue_page import RoguePage, rogue_page
 
 POOLSIZE = str(Path(sys.executable).with_name("poolsize"))
 UNSHARE = shutil.which("unshare")
 BEGUN_SECONDS, GONE_SECONDS = 60, 30
-TERM_SECONDS, INTERRUPT_SECONDS = 10, 5
 SWEEP = ("--pool-sizes=1", "--users=4", "--warm-up=0", "--step-time=2s", "--output=a.jsonl")
 
 SILENT_NAME_SERVER = """\
@@ -98,14 +96,14 @@ def file_of(stall: Stall, folder: Path, port: int, rogue: RoguePage, **changed: 
 
 
 def ended_by(
-    number: signal.Signals,
+    ending: str,
     command: Sequence[str],
     folder: Path,
     rogue: RoguePage,
     requests: int,
     **environment: str,
 ) -> "subprocess.CompletedProcess[str]":
-    """The command, ended by a signal once the rogue page had so many requests: by SIGTERM, or by two times Ctrl-C."""
+    """The command, ended by one of ENDINGS once the rogue page had so many requests."""
     with subprocess.Popen(
         [POOLSIZE, *command], cwd=folder, env=os.environ | environment, text=True, start_new_session=True,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -117,20 +115,14 @@ def ended_by(
                 assert running.poll() is None, running.communicate()
                 time.sleep(0.02)
             time.sleep(0.1)
-            running.send_signal(number)
-            seconds = TERM_SECONDS
-            if number is signal.SIGINT:
-                time.sleep(0.5)
-                running.send_signal(number)
-                seconds = INTERRUPT_SECONDS
-            output, errors = running.communicate(timeout=seconds)
+            output, errors = end_at_once(running, ending)
         finally:
             running.kill()
     return subprocess.CompletedProcess(command, running.returncode, output, errors)
 
 
-def assert_ended(done: "subprocess.CompletedProcess[str]", number: signal.Signals, port: int) -> None:
-    assert done.returncode == 128 + number, done.stderr
+def assert_ended(done: "subprocess.CompletedProcess[str]", ending: str, port: int) -> None:
+    assert done.returncode == 128 + ENDINGS[ending], done.stderr
     assert "poolsize: error: " in done.stderr
     assert "Traceback" not in done.stderr
     deadline = time.monotonic() + GONE_SECONDS
@@ -140,28 +132,28 @@ def assert_ended(done: "subprocess.CompletedProcess[str]", number: signal.Signal
 
 
 @pytest.mark.experiment
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("ending", ENDINGS)
 @pytest.mark.parametrize("name", STALLS | IN_A_STEP)
 def test_a_sweep_ends_soon_whatever_the_application_does(
-    name: str, number: signal.Signals, tmp_path: Path, rogue: RoguePage, port: int
+    name: str, ending: str, tmp_path: Path, rogue: RoguePage, port: int
 ) -> None:
     file = file_of((STALLS | IN_A_STEP)[name], tmp_path, port, rogue)
     requests = 4 if name in IN_A_STEP else 1
-    done = ended_by(number, ["sweep", "--application", file, *SWEEP, "--step-time=60s"], tmp_path, rogue, requests)
-    assert_ended(done, number, port)
+    done = ended_by(ending, ["sweep", "--application", file, *SWEEP, "--step-time=60s"], tmp_path, rogue, requests)
+    assert_ended(done, ending, port)
 
 
 @pytest.mark.experiment
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("ending", ENDINGS)
 @pytest.mark.parametrize("name", STALLS)
 def test_a_check_ends_soon_whatever_the_application_does(
-    name: str, number: signal.Signals, tmp_path: Path, rogue: RoguePage, port: int
+    name: str, ending: str, tmp_path: Path, rogue: RoguePage, port: int
 ) -> None:
     file = file_of(STALLS[name], tmp_path, port, rogue)
     temporary = tmp_path / "temporary"
     temporary.mkdir()
-    done = ended_by(number, ["application", "check", file], tmp_path, rogue, 1, TMPDIR=str(temporary))
-    assert_ended(done, number, port)
+    done = ended_by(ending, ["application", "check", file], tmp_path, rogue, 1, TMPDIR=str(temporary))
+    assert_ended(done, ending, port)
     assert not list(temporary.iterdir())
 
 

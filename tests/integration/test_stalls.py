@@ -5,7 +5,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
@@ -14,6 +14,7 @@ import pytest
 
 from poolsize.target.connection import connect, database_url
 from poolsize.target.private_server import PrivateServer, private_server
+from tests.conftest import ENDINGS, end_at_once
 from tests.rogue_server import PASSWORD, USER, Phase, rogue_server
 
 pytestmark = [pytest.mark.long, pytest.mark.server]
@@ -40,35 +41,15 @@ def running(folder: Path, *words: str) -> Iterator["subprocess.Popen[str]"]:
             command.kill()
 
 
-def terminated(command: "subprocess.Popen[str]") -> tuple[int, str]:
-    """The exit code and the errors of a command that gets SIGTERM, and ends within 10 s."""
-    command.send_signal(signal.SIGTERM)
-    _, errors = command.communicate(timeout=10)
-    return command.returncode, errors
-
-
-def interrupted_twice(command: "subprocess.Popen[str]") -> tuple[int, str]:
-    """The same of Ctrl-C twice, and 5 s."""
-    command.send_signal(signal.SIGINT)
-    time.sleep(0.5)
-    command.send_signal(signal.SIGINT)
-    _, errors = command.communicate(timeout=5)
-    return command.returncode, errors
-
-
-End = Callable[["subprocess.Popen[str]"], tuple[int, str]]
-ENDS = pytest.mark.parametrize("end", [terminated, interrupted_twice])
-
-
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("phase", STALLS)
-@ENDS
-def test_a_signal_ends_a_command_whose_server_stalls(tmp_path: Path, command: str, phase: Phase, end: End) -> None:
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_a_signal_ends_a_command_whose_server_stalls(tmp_path: Path, command: str, phase: Phase, ending: str) -> None:
     with rogue_server(phase) as port, running(tmp_path, *COMMANDS[command], "--url", port.url()) as started:
         assert port.reached.wait(START_SECONDS)
         time.sleep(0.5)
-        code, errors = end(started)
-    assert code in {
+        _, errors = end_at_once(started, ending)
+    assert started.returncode in {
         -signal.SIGTERM,
         128 + signal.SIGTERM,
         -signal.SIGINT,
@@ -78,8 +59,8 @@ def test_a_signal_ends_a_command_whose_server_stalls(tmp_path: Path, command: st
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-@ENDS
-def test_a_signal_ends_a_command_that_can_t_connect(tmp_path: Path, command: str, end: End) -> None:
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_a_signal_ends_a_command_that_can_t_connect(tmp_path: Path, command: str, ending: str) -> None:
     """A port whose queue is full answers nothing."""
     with ExitStack() as stack:
         listening = stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=0))
@@ -92,7 +73,7 @@ def test_a_signal_ends_a_command_that_can_t_connect(tmp_path: Path, command: str
         started = stack.enter_context(running(tmp_path, *COMMANDS[command], "--url", url))
         time.sleep(4)
         assert started.poll() is None
-        _, errors = end(started)
+        _, errors = end_at_once(started, ending)
     assert "Traceback" not in errors
 
 
@@ -147,15 +128,15 @@ def own() -> Iterator[PrivateServer]:
 @pytest.mark.slow
 @pytest.mark.experiment
 @pytest.mark.parametrize("processes", ["", "2"])
-@ENDS
+@pytest.mark.parametrize("ending", ENDINGS)
 def test_a_signal_ends_a_sweep_whose_own_server_is_frozen(
-    tmp_path: Path, own: PrivateServer, processes: str, end: End
+    tmp_path: Path, own: PrivateServer, processes: str, ending: str
 ) -> None:
     with running(tmp_path, *step_words(processes), "--url", own.url) as sweep:
         wait_for_step(tmp_path / "a.jsonl")
         processes_of_sweep = psutil.Process(sweep.pid).children(recursive=True)
         with frozen(psutil.Process(own.pid)):
-            _, errors = end(sweep)
+            _, errors = end_at_once(sweep, ending)
     assert "the schema poolsize stays on the server" in errors or "the clean-up takes more than" in errors
     assert "poolsize sweep --resume" in errors
     assert_all_end(processes_of_sweep)
@@ -166,34 +147,16 @@ def test_a_signal_ends_a_sweep_whose_own_server_is_frozen(
 @pytest.mark.slow
 @pytest.mark.experiment
 @pytest.mark.parametrize("processes", ["", "2"])
-@ENDS
-def test_a_signal_ends_a_sweep_whose_private_server_is_frozen(tmp_path: Path, processes: str, end: End) -> None:
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_a_signal_ends_a_sweep_whose_private_server_is_frozen(tmp_path: Path, processes: str, ending: str) -> None:
     with running(tmp_path, *step_words(processes)) as sweep:
         wait_for_step(tmp_path / "a.jsonl")
         processes_of_sweep = psutil.Process(sweep.pid).children(recursive=True)
         with frozen(private_server_of(sweep)):
-            _, errors = end(sweep)
+            _, errors = end_at_once(sweep, ending)
     assert "stays on the server" not in errors  # its files are removed
     assert "poolsize sweep --resume" in errors
     assert_all_end(processes_of_sweep)
-
-
-@pytest.mark.slow
-@pytest.mark.experiment
-@pytest.mark.parametrize("who", ["master", "worker"])
-@ENDS
-def test_a_signal_ends_a_sweep_of_which_a_process_is_frozen(
-    tmp_path: Path, own: PrivateServer, who: str, end: End
-) -> None:
-    with running(tmp_path, *step_words("2"), "--url", own.url) as sweep:
-        wait_for_step(tmp_path / "a.jsonl")
-        (master,) = psutil.Process(sweep.pid).children()
-        processes_of_sweep = psutil.Process(sweep.pid).children(recursive=True)
-        with frozen(master if who == "master" else master.children()[0]):
-            end(sweep)
-    assert_all_end(processes_of_sweep)
-    with connect(database_url(own.url)) as connection, connection.cursor() as cursor:
-        cursor.execute("DROP SCHEMA IF EXISTS poolsize")
 
 
 @pytest.mark.slow
