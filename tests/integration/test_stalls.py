@@ -120,9 +120,17 @@ def step_words(processes: str) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def own() -> Iterator[PrivateServer]:
+def own_server() -> Iterator[PrivateServer]:
     with private_server(None, {}, 60) as server:
         yield server
+
+
+@pytest.fixture
+def own(own_server: PrivateServer) -> Iterator[PrivateServer]:
+    """The user's own server. A schema that stays on it is dropped: the next sweep would wait for signs of life."""
+    yield own_server
+    with connect(database_url(own_server.url)) as connection, connection.cursor() as cursor:
+        cursor.execute("DROP SCHEMA IF EXISTS poolsize")
 
 
 @pytest.mark.slow
@@ -140,8 +148,6 @@ def test_a_signal_ends_a_sweep_whose_own_server_is_frozen(
     assert "the schema poolsize stays on the server" in errors or "the clean-up takes more than" in errors
     assert "poolsize sweep --resume" in errors
     assert_all_end(processes_of_sweep)
-    with connect(database_url(own.url)) as connection, connection.cursor() as cursor:
-        cursor.execute("DROP SCHEMA poolsize")  # a sweep would wait for signs of life
 
 
 @pytest.mark.slow
