@@ -13,6 +13,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
@@ -38,9 +39,8 @@ with atheris.instrument_imports(
     from poolsize.sweep.application_file import read_application
     from poolsize.terminal import visible
 
-from tests.hostile_files import run_lines, valid_files, written
+from tests.hostile_files import as_lines, run_lines, valid_files
 
-FOLDER = Path(tempfile.mkdtemp())
 LONGEST_INPUT = 30_000
 
 
@@ -98,19 +98,19 @@ READERS: dict[str, Callable[[Path], object]] = {
 """Name of a file -> its reader. The first byte of an input chooses one, modulo their number; the file follows."""
 
 
-def try_input(data: bytes) -> None:
-    """Give a file to a reader, which may refuse it."""
+def try_input(folder: Path, data: bytes) -> None:
+    """Give a file in a folder to a reader, which may refuse it."""
     if not data:
         return
     name = list(READERS)[data[0] % len(READERS)]
-    (FOLDER / name).write_bytes(data[1:])
+    (folder / name).write_bytes(data[1:])
     with suppress(PoolsizeError):
-        READERS[name](FOLDER / name)
+        READERS[name](folder / name)
 
 
 def write_seeds(folder: Path) -> None:
     """Write the valid files of each reader, the first byte of which chooses it."""
-    seeds = valid_files() | {"run.jsonl": written(run_lines(steps=1), FOLDER / "run.jsonl").read_bytes()}
+    seeds = valid_files() | {"run.jsonl": as_lines(run_lines(steps=1))}
     for number, name in enumerate(READERS):
         for other, content in seeds.items():
             if other == name or (READERS[name] is _pools and Path(other).suffix == Path(name).suffix):
@@ -122,8 +122,8 @@ if __name__ == "__main__":
     signal.signal(signal.SIGVTALRM, _end_parser)
     setattr(toml_file, "parsed", in_this_process)  # noqa: B010 (mypy: no module exports it)
     setattr(reading, "parsed", in_this_process)  # noqa: B010
-    with tempfile.TemporaryDirectory() as corpus:
+    with tempfile.TemporaryDirectory() as corpus, tempfile.TemporaryDirectory() as folder:
         write_seeds(Path(corpus))
         options = (f"-max_total_time={seconds}", "-timeout=10", "-malloc_limit_mb=300", "-rss_limit_mb=2000")
-        atheris.Setup([sys.argv[0], corpus, *options, f"-max_len={LONGEST_INPUT}"], try_input)
+        atheris.Setup([sys.argv[0], corpus, *options, f"-max_len={LONGEST_INPUT}"], partial(try_input, Path(folder)))
         atheris.Fuzz()
