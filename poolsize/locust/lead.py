@@ -23,6 +23,7 @@ from poolsize.locust.stats import wait_for_csv
 from poolsize.locust.turn_pipe import TurnPipe
 from poolsize.locust.wire import wire
 from poolsize.locust.workers import forked_workers, kill_late_workers
+from poolsize.runs.store import named_by
 from poolsize.sweep.events import Event, Noted, StepDone, SweepFailed, TurnAwaited
 from poolsize.sweep.loop import sweep
 from poolsize.sweep.options import with_flags, words_of
@@ -181,14 +182,11 @@ class Lead:
     def _resuming_command(self) -> str:
         """Return the command of Locust that resumes the run, with the user classes and tags that were chosen."""
         parsed: Any = self._environment.parsed_options
-        setting = self._ready.run.setting
-        locust, application = ["locust"], setting.application
-        if application is not None:
-            locust = ["python", "-m", "poolsize.locust", "--application", application.file]
+        named = named_by(self._ready.run.setting)
+        locust = ["python", "-m", "poolsize.locust"] if "application" in named else ["locust"]
         words = [*locust, "-f", *(self._environment.parsed_locustfiles or []), "--headless"]
         words += ["--resume", str(self._ready.writer.path)]
-        again = {"schema": setting.schema, "server_options": setting.server_options}
-        words += words_of({name: value for name, value in again.items() if value})
+        words += words_of({name: value for name, value in named.items() if name not in {"workload", "replay"}})
         for option in ("tags", "exclude_tags"):
             if chosen := getattr(parsed, option):
                 words += [f"--{option.replace('_', '-')}", *chosen]
