@@ -9,7 +9,7 @@ from pymysql.constants.COMMAND import COM_QUERY
 from pymysql.constants.CR import CR_SERVER_LOST
 from pymysql.err import OperationalError
 
-from poolsize.target.guarded import HANDSHAKE_BYTES, HANDSHAKE_SECONDS, GuardedConnection
+from poolsize.target.guarded import HANDSHAKE_BYTES, HANDSHAKE_SECONDS, MALFORMED, GuardedConnection
 from poolsize.target.vanished_peer import notice_vanishing
 
 READABLE = 1
@@ -39,7 +39,7 @@ class WorkerConnection(GuardedConnection):
             nonlocal left
             left -= number
             if left < 0:
-                raise OperationalError(CR_SERVER_LOST, f"more than {HANDSHAKE_BYTES:,} bytes came before the login")
+                raise OperationalError(MALFORMED, f"it sent more than {HANDSHAKE_BYTES:,} bytes before the login")
             data: bytes = read(number)
             return data
 
