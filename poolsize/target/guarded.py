@@ -47,12 +47,12 @@ class GuardedConnection(SharedTlsConnection):
     def server_public_key(self, key: bytes | None) -> None:
         """Refuse a key, which PyMySQL sets just before it uses the key. Raises OperationalError."""
         if key is not None:
-            raise _unsafe("encrypted with a key of its own, as anybody could send one: the connection must have TLS")
+            raise _unsafe("under its own RSA key, which proves nothing: the connection must have TLS")
 
     def _process_auth(self, plugin_name: bytes, auth_packet: Any, handler: Any = None) -> Any:
         method = plugin_name[:64].decode("ascii", "replace")
         if plugin_name in CLEAR and not self._proves_itself():
-            raise _unsafe(f"as it is ({method}): the connection must have TLS with a verified certificate")
+            raise _unsafe(f"in clear ({method}): the connection must have TLS with a verified certificate")
         if plugin_name not in (*CLEAR, *HASHED):
             raise _unknown(f"PyMySQL lacks the method {method}")
         try:
@@ -67,7 +67,7 @@ class GuardedConnection(SharedTlsConnection):
 
 def _unsafe(how: str) -> pymysql.err.OperationalError:
     return pymysql.err.OperationalError(
-        CR.CR_AUTH_PLUGIN_ERR, f"the server wants the password {how} (`ssl_mode`, `ssl_ca`)"
+        CR.CR_AUTH_PLUGIN_ERR, f"the server asks for the password {how} (`ssl_mode`, `ssl_ca`)"
     )
 
 
@@ -92,4 +92,6 @@ def naming_malformed(connection: Any) -> Iterator[None]:
     except Exception as error:
         connection._force_close()  # PyMySQL has no public name for it
         reason = f"{type(error).__name__}: {error}"[:LONGEST_ERROR]
-        raise pymysql.err.OperationalError(MALFORMED, f"a packet has not the protocol's form ({reason})") from error
+        raise pymysql.err.OperationalError(
+            MALFORMED, f"a packet does not have the protocol's form ({reason})"
+        ) from error

@@ -26,13 +26,17 @@ LIES = [
     (Phase.REFUSAL, 2, "go away"),
     (Phase.ENDLESS_AUTHENTICATION, 2, NOT_MYSQL),
     (Phase.EMPTY_AUTHENTICATION, 2, NOT_MYSQL),
-    (Phase.CLEAR_PASSWORD, 2, "(mysql_clear_password): the connection must have TLS with a verified certificate"),
+    (
+        Phase.CLEAR_PASSWORD,
+        2,
+        "in clear (mysql_clear_password): the connection must have TLS with a verified certificate",
+    ),
     (Phase.CLEAR_PASSWORD_OVER_TLS, 2, "(mysql_clear_password): the connection must have TLS with a verified"),
     (Phase.DIALOG, 2, "(dialog): the connection must have TLS with a verified certificate"),
     (Phase.OLD_PASSWORD, 2, "(mysql_old_password)"),
-    (Phase.CACHED_KEY, 2, "a key of its own, as anybody could send one: the connection must have TLS"),
-    (Phase.SWITCHED_KEY, 2, "a key of its own, as anybody could send one: the connection must have TLS"),
-    (Phase.SHA256_KEY, 2, "a key of its own, as anybody could send one: the connection must have TLS"),
+    (Phase.CACHED_KEY, 2, "under its own RSA key, which proves nothing: the connection must have TLS"),
+    (Phase.SWITCHED_KEY, 2, "under its own RSA key, which proves nothing: the connection must have TLS"),
+    (Phase.SHA256_KEY, 2, "under its own RSA key, which proves nothing: the connection must have TLS"),
     (Phase.ERROR, 1, "the server failed (mysql_1105_unknown_error)"),
     (Phase.LONG_ERROR, 1, "the server failed (mysql_1105_unknown_error)"),
     (Phase.SHORT_ERROR, 1, MALFORMED),
@@ -141,7 +145,7 @@ def test_a_lie_ends_a_sweep_with_one_line(tmp_path: Path, phase: Phase, code: in
 def test_a_server_elsewhere_gets_no_password_in_clear(poolsize: Command, phase: Phase, host: str, query: str) -> None:
     with rogue_server(phase) as port:
         done = poolsize("fleet", "--size", "4", "--instances", "2", "--url", port.url(host, query))
-        assert_one_line(done.stderr, "the server wants the password")
+        assert_one_line(done.stderr, "the server asks for the password")
         assert done.returncode == 2
         assert not port.has_password()
 
@@ -152,10 +156,10 @@ def test_a_server_elsewhere_gets_no_password_in_clear(poolsize: Command, phase: 
         (Phase.CLEAR_PASSWORD, "(mysql_clear_password)"),
         (Phase.CLEAR_PASSWORD_OVER_TLS, "(mysql_clear_password)"),
         (Phase.DIALOG, "(dialog)"),
-        (Phase.CACHED_KEY, "a key of its own"),
-        (Phase.SWITCHED_KEY, "a key of its own"),
-        (Phase.SHA256_KEY, "a key of its own"),
-        (Phase.EMPTY_GREETING, "a packet has not the protocol's form"),
+        (Phase.CACHED_KEY, "under its own RSA key"),
+        (Phase.SWITCHED_KEY, "under its own RSA key"),
+        (Phase.SHA256_KEY, "under its own RSA key"),
+        (Phase.EMPTY_GREETING, "a packet does not have the protocol's form"),
         (Phase.ENDLESS_GREETING, "(2027, 'it sent more than 1,048,576 bytes before the login')"),
         (Phase.SILENCE, "no connection within 20 s"),
         (Phase.TLS_TRICKLE, "no connection within 20 s"),
