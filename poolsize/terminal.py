@@ -43,11 +43,6 @@ class Output(TextIOBase):
         self._failure = OSError(errno.EBADF, "it is closed") if stream is None else None
 
     @property
-    def own_controls(self) -> "Output":
-        """The same stream for a library that draws on the terminal, and that gets texts from `visible` only."""
-        return Output(self._stream, self._name, str)
-
-    @property
     def encoding(self) -> str:  # type: ignore[override]  # a property of the stream below
         """The encoding of the stream."""
         return self._stream.encoding if self._stream is not None else "utf-8"
@@ -117,8 +112,8 @@ def guarded_output() -> Iterator[None]:
 
 
 def drawn_on(stream: TextIO) -> TextIO:
-    """Return the stream for a library that draws on the terminal (see Output.own_controls)."""
-    return cast("TextIO", stream.own_controls) if isinstance(stream, Output) else stream
+    """Return the stream for a library that draws on the terminal, and that gets texts from `visible` only."""
+    return cast("TextIO", Output(stream._stream, stream._name, str)) if isinstance(stream, Output) else stream
 
 
 def _open_descriptors() -> None:
