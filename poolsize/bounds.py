@@ -14,8 +14,6 @@ LARGEST_NUMBER = 10**15
 LONGEST_TEXT_SHOWN, LONGEST_NAME_SHOWN = 40, 80
 LONGEST_NAME, HISTOGRAMS = 10_000, "latencies"
 """The longest text in a run, but for those of the histograms."""
-"""Shown in place of a control character."""
-
 MOST_SECONDS = 300_000
 """The most seconds of a recording, and of a step: more than 3 days."""
 LARGEST_POOL = 100_000
@@ -45,7 +43,6 @@ Transactions = Annotated[int | float, Ge(0), Le(10**9)]
 """Transactions in one second; a fraction in a replay."""
 Moment = Annotated[str, Predicate(_is_moment)]
 """ISO 8601, with a time zone."""
-
 
 _WAYS_OUT: Mapping[type, tuple[Callable[[Any, Any], bool], str]] = {
     Ge: (ge, "at least"), Gt: (gt, "more than"), Le: (le, "at most"), Lt: (lt, "less than")
