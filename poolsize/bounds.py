@@ -142,5 +142,6 @@ def shortened(text: str, most: int) -> str:
 def within(named: str, content: bytes, most: int) -> bytes:
     """Return a content of at most so many bytes. Raises BadInput for a longer one. named: the file."""
     if len(content) > most:
-        raise BadInput(f"{named} is longer than {most // 2**20} MiB: it is another kind of file, or damaged")
+        limit = f"{most / 2**20:.0f} MiB" if most >= 2**20 else f"{most:,} bytes"
+        raise BadInput(f"{named} is longer than {limit}: it is another kind of file, or damaged")
     return content
