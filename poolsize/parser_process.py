@@ -57,8 +57,8 @@ def parsed(parse: Callable[[], Any], kind: type[T], named: str) -> T:
         if answer.startswith(RESULT) and len(answer) <= MOST_RESULT_BYTES:
             return TypeAdapter(kind).validate_json(answer[1:])
     raise BadInput(
-        f"{named} needs more than {CPU_SECONDS} s of CPU time or {MEMORY_BYTES // 2**20} MB to read: it is another "
-        "kind of file, or damaged"
+        f"{named} can't be parsed within {CPU_SECONDS} s of CPU time, {MEMORY_BYTES // 2**20} MiB and a result of "
+        f"{MOST_RESULT_BYTES // 2**20} MiB: it is another kind of file, or damaged"
     )
 
 
