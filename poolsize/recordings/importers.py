@@ -40,7 +40,9 @@ def read_logs(paths: Sequence[Path]) -> Recording:
     for path in paths:
         rows += _rows(path, content(path, MOST_BYTES))
         if len(rows) > MOST_SECONDS:
-            raise BadInput(f"{path} is the log in which the seconds become more than {MOST_SECONDS:,}: give fewer logs")
+            raise BadInput(
+                f"the logs have more than {MOST_SECONDS:,} seconds together, counted up to {path}: give fewer logs"
+            )
     ascending = sorted(rows, key=lambda row: row[0])
     by_size = {size: list(group) for size, group in groupby(ascending, key=lambda row: row[0])}
     return Recording(
