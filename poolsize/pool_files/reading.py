@@ -50,19 +50,19 @@ class PoolFile:
 def read_pools(path: Path) -> PoolFile:
     """Return the pools that a file configures. Raises BadInput for a file without any, and for an unknown kind."""
     ending = path.suffix.lower()
-    text = content(path, MOST_BYTES)
+    raw = content(path, MOST_BYTES)
     if ending not in READERS and ending != ".properties":
         raise BadInput(f"{path}: poolsize reads {KINDS}; this file is none of them")
-    number, pools = parsed(lambda: _first(pools_in(text, path.name)), tuple[int, tuple[_Pool, ...]], str(path))
+    number, pools = parsed(lambda: _first(pools_in(raw, path.name)), tuple[int, tuple[_Pool, ...]], str(path))
     if not pools:
         raise BadInput(f"{path} has no settings of a pool that poolsize knows: name the file that has them")
     return PoolFile(tuple(FilePool(LIBRARIES[pool[0]], *pool[1:]) for pool in pools), number - len(pools))
 
 
-def pools_in(content: bytes, file_name: str) -> list[FilePool]:
-    """Return the pools in the content of a file, whose name has a known ending. Raises BadInput as its reader does."""
+def pools_in(raw: bytes, file_name: str) -> list[FilePool]:
+    """Return the pools in the bytes of a file, whose name has a known ending. Raises BadInput as its reader does."""
     ending = Path(file_name).suffix.lower()
-    text = content.decode("utf-8-sig", errors="replace").replace("\r\n", "\n").replace("\r", "\n")
+    text = raw.decode("utf-8-sig", errors="replace").replace("\r\n", "\n").replace("\r", "\n")
     return properties_pools(text, file_name) if ending == ".properties" else READERS[ending](text)
 
 

@@ -213,8 +213,7 @@ def _consistent(step: Step) -> Step:
     """Return a step whose series are whole. Raises OutOfBounds for another.
 
     A series has a value for each second, or none. A latency has the sections of all quantiles, or of none; a section
-    lasts a second or longer. Wait and
-    usage times are known together.
+    lasts a second or longer. Wait and usage times are known together.
     """
     series = {"p95_ms": step.p95_ms, "backlog": step.backlog, "busy": step.busy, **step.errors, **step.server}
     for name, values in series.items():

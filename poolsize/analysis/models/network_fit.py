@@ -107,8 +107,8 @@ def fit_network(
     """Return the network with the lowest Schwarz criterion (1978); None with fewer than 4 sizes.
 
     None, too, with a throughput of 0, and where the fit would take many seconds: its time and its memory grow with the
-    sum of the sizes. sizes: ascending. throughput, errors: means and their standard errors at the
-    sizes, per second. measured: without a station's demand, the fitted times contain it.
+    sum of the sizes. sizes: ascending. throughput, errors: means and their standard errors at the sizes, per second.
+    measured: without a station's demand, the fitted times contain it.
 
     The criterion counts how well a network fits, weighted by the standard errors, and its parameters. So slowdown is
     fitted only where the curve shows it: else throughput would fall beyond the measured sizes. Where the server's CPU
