@@ -81,9 +81,10 @@ def require_given_again(options: SweepOptions, parameter: str, named: str | None
     """
     if named is not None and getattr(options, parameter) is None:
         (words,) = parameter_words({parameter: named})
+        noun = {"replay": "recording", "mysqld": "server program"}.get(parameter, parameter)
         raise BadInput(
-            f"{options.named('resume')}: a sweep uses nothing that only a run names, because the run may be somebody "
-            f"else's: look at it, and add {words}"
+            f"{options.named('resume')}: the run names the {noun} {named}, and the run may be somebody else's: check "
+            f"that {noun}, then add {words}"
         )
 
 
@@ -121,10 +122,7 @@ def require_server_options(options: SweepOptions, began: Mapping[str, str]) -> N
     """
     resume, typed = options.named("resume"), dict(options.server_options or {})
     if harmful := sorted(began.keys() - HARMLESS):
-        raise BadInput(
-            f"{resume}: it sets {harmful[0]} of the private server, which may do harm, and it may be somebody else's: "
-            "start a new run"
-        )
+        raise BadInput(f"{resume}: the run sets {harmful[0]} on its private server, which may do harm: start a new run")
     if typed != began:
         way_out = " ".join(parameter_words({"server_options": began})) or "leave `server_options` out"
         raise BadInput(f"{resume}: the private server began with other variables: {way_out}")

@@ -68,7 +68,8 @@ def assert_refused(done: "subprocess.CompletedProcess[str]", folder: Path, *word
 
 def test_a_locustfile_that_only_the_run_names_is_not_executed(poolsize_here: Command, tmp_path: Path) -> None:
     of_another(tmp_path, **named_locustfile(tmp_path))
-    assert_refused(poolsize_here("sweep", "--resume", "a.jsonl"), tmp_path, "look at it, and add --workload evil.py")
+    done = poolsize_here("sweep", "--resume", "a.jsonl")
+    assert_refused(done, tmp_path, "the run names the workload evil.py, ", "then add --workload evil.py")
 
 
 @pytest.mark.parametrize("name", ["evil", "./evil", "../evil.py", "evil.py"])
@@ -132,7 +133,7 @@ def test_an_application_that_only_the_run_names_is_not_started(poolsize_here: Co
     application = MeasuredApplication("shop.toml", sha256(text.encode()).hexdigest(), "http://127.0.0.1:9", True)
     of_another(tmp_path, application=application, private=False, server=None, **locustfile)
     done = poolsize_here("sweep", "--resume", "a.jsonl")
-    assert_refused(done, tmp_path, "look at it, and add --application shop.toml")
+    assert_refused(done, tmp_path, "check that application, then add --application shop.toml")
     for changed in (file, tmp_path / "evil.py"):
         before = changed.read_text()
         changed.write_text(f"{before}# changed\n")
@@ -187,7 +188,7 @@ def test_a_run_sets_no_variable_that_may_do_harm(poolsize_here: Command, tmp_pat
     harmful = {variable: HARMFUL[variable]}
     of_another(tmp_path, server_options=harmful)
     done = poolsize_here("sweep", "--resume", "a.jsonl")
-    assert_refused(done, tmp_path, f"it sets {variable} of the private server, which may do harm")
+    assert_refused(done, tmp_path, f"the run sets {variable} on its private server, which may do harm: start a new run")
     assert {path.name for path in tmp_path.iterdir()} == {"a.jsonl"}
     assert repeat_command(replace(RUN, setting=replace(RUN.setting, server_options=harmful))) == ""
 
@@ -242,8 +243,11 @@ def test_a_survey_names_no_program(poolsize_here: Command, tmp_path: Path) -> No
     evil.write_text(f"#!/bin/sh\ntouch {tmp_path}/{EXECUTED}\n")
     evil.chmod(0o755)
     for setting, words in (
-        (SurveySetting(TIMING_SECONDS, "./mysqld", {}), "look at it, and add --mysqld ./mysqld"),
-        (SurveySetting(TIMING_SECONDS, None, {"plugin_load": "evil.so"}), "it sets plugin_load of the private server"),
+        (SurveySetting(TIMING_SECONDS, "./mysqld", {}), "check that server program, then add --mysqld ./mysqld"),
+        (
+            SurveySetting(TIMING_SECONDS, None, {"plugin_load": "evil.so"}),
+            "the run sets plugin_load on its private server",
+        ),
         (SurveySetting(TIMING_SECONDS, None, {"back_log": "9"}), "--server-option back_log=9"),
     ):
         path = tmp_path / "pools.jsonl"
@@ -257,7 +261,7 @@ def test_a_schema_that_only_the_run_names_is_not_used(poolsize: Command, tmp_pat
     of_another(tmp_path, schema="shop", private=False, **named_locustfile(tmp_path, LOCUSTFILE.replace(EXECUTED, "ok")))
     words = ("sweep", "--resume", "a.jsonl", "--workload", "evil.py")
     url = "mysql://u:p@127.0.0.1:1/"
-    assert_refused(poolsize(*words, url=url), tmp_path, "look at it, and add --schema shop")
+    assert_refused(poolsize(*words, url=url), tmp_path, "check that schema, then add --schema shop")
     assert_refused(poolsize(*words, "--schema", "other", url=url), tmp_path, "the run began in the schema shop")
     assert_refused(poolsize(*words, "--schema", "shop", url=url), tmp_path, "no server answers")
 
