@@ -90,7 +90,7 @@ def _parse(parse: Callable[[], Any], writing: int) -> NoReturn:
         except MemoryError:
             answer = b""
         except Exception as error:  # no parser is trusted to know its own errors
-            answer = REFUSAL + f"its parser fails with {type(error).__name__}: it is damaged".encode()
+            answer = REFUSAL + f"its parser fails with {type(error).__name__}: the file is damaged".encode()
         with os.fdopen(writing, "wb") as pipe:
             pipe.write(answer)
     finally:

@@ -32,7 +32,7 @@ def tables_in(text: bytes) -> dict[str, Any]:
     """Return the tables of the text of a TOML file. Raises BadInput."""
     try:
         return tomllib.loads(text.decode())
-    except ValueError as error:  # its own, of a text that is no UTF-8, and of a number that is too long
+    except ValueError as error:  # its own, of a text that is not UTF-8, and of a number that is too long
         raise BadInput(f"no TOML: {error}") from None
 
 

@@ -80,7 +80,7 @@ others come from the operating system, where the server runs on this machine.
 def read_status(cursor: Cursor) -> dict[str, float]:
     """Return counter -> its value now, for every counter that the server has; the account needs no privilege.
 
-    A value that is no number, or that no counter can have, is left out.
+    A value that is not a number, or that no counter can have, is left out.
     """
     counters = {}
     for name, text in read_pairs(cursor, "status").items():

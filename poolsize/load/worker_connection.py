@@ -39,7 +39,9 @@ class WorkerConnection(GuardedConnection):
             nonlocal left
             left -= number
             if left < 0:
-                raise OperationalError(MALFORMED, f"it sent more than {HANDSHAKE_BYTES:,} bytes before the login")
+                raise OperationalError(
+                    MALFORMED, f"the server sent more than {HANDSHAKE_BYTES:,} bytes before the login"
+                )
             data: bytes = read(number)
             return data
 

@@ -55,9 +55,9 @@ def yaml_pools(text: str) -> list[FilePool]:
         documents = [node for node in yaml.compose_all(text, yaml.SafeLoader) if node is not None]
     except yaml.MarkedYAMLError as error:  # its text would quote the line, which may hold a password
         line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise BadInput(f"no YAML: line {line}: {error.problem}") from None
+        raise BadInput(f"this is not YAML: line {line}: {error.problem}") from None
     except yaml.YAMLError as error:
-        raise BadInput(f"no YAML: {' '.join(str(error).split())}") from None
+        raise BadInput(f"this is not YAML: {' '.join(str(error).split())}") from None
     base: list[Entry] = []
     of_profiles: list[tuple[str, list[Entry]]] = []
     for document in documents:

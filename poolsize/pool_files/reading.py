@@ -73,8 +73,8 @@ def _first(pools: Sequence[FilePool]) -> tuple[int, list[Any]]:
         title, settings = pool.library.title, {name: _cut(setting) for name, setting in pool.settings.items()}
         if len(pool.unread) > MOST_UNREAD:
             raise BadInput(
-                f"line {pool.unread[0].line}: {title} does not read {len(pool.unread)} settings of the pool; it is no "
-                "configuration, or damaged"
+                f"line {pool.unread[0].line}: {title} does not read {len(pool.unread)} settings of the pool: the "
+                "file is not a configuration, or is damaged"
             )
         first.append((title, _short(pool.place), settings, list(map(_cut, pool.unread)), pool.complete))
     return len(pools), first

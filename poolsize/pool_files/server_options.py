@@ -20,7 +20,9 @@ def server_pools(text: str) -> list[FilePool]:
         parser.read_string("\n".join("" if line.startswith("!") else line for line in lines))  # !includedir
     except configparser.Error as error:  # its text would quote the line, which may hold a password
         first = getattr(error, "errors", [(getattr(error, "lineno", 1), "")])[0][0]
-        raise BadInput(f"no option file: line {first} is neither [section] nor NAME=VALUE in a section") from None
+        raise BadInput(
+            f"this is not an option file: line {first} is neither [section] nor NAME=VALUE in a section"
+        ) from None
     settings: dict[str, FileSetting] = {}
     place = ""
     for section in parser.sections():

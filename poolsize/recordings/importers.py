@@ -98,14 +98,15 @@ def _locust(path: Path, lines: Iterable[str]) -> Rows:
         header = next(table)
         if missing := [column for column in LOCUST_COLUMNS if column not in header]:
             raise BadInput(
-                f"{path} is no history of Locust's: it has no {missing[0]!r}; give the file *_stats_history.csv"
+                f"{path} is not a history of Locust's: the column {missing[0]!r} is missing; give the file "
+                "*_stats_history.csv"
             )
         places = [header.index(column) for column in LOCUST_COLUMNS]
         name = header.index("Name")
         totals = ([row[place] for place in places] for row in table if row[name : name + 1] == ["Aggregated"])
         rows = list(islice(_intervals(totals), MOST_SECONDS + 1))
     except csv.Error as error:
-        raise BadInput(f"{path} is no history of Locust's: {error}") from None
+        raise BadInput(f"{path} is not a history of Locust's: {error}") from None
     except (ValueError, LookupError, OverflowError):
         raise BadInput(f"{path}: a row of the history has no whole numbers where they belong; it is damaged") from None
     seconds_of = Counter(users for users, _, _ in rows)

@@ -122,7 +122,7 @@ def _rows(path: Path, lines: Iterator[list[str]]) -> Iterator[list[str]]:
     try:
         yield from lines
     except csv.Error as error:
-        raise BadInput(f"{path} is no CSV file: {error}") from None
+        raise BadInput(f"{path} is not a CSV file: {error}") from None
 
 
 def lines_of(path: Path, text: bytes) -> Iterator[str]:
@@ -136,7 +136,7 @@ def lines_of(path: Path, text: bytes) -> Iterator[str]:
                 )
             yield line
     except UnicodeDecodeError:
-        raise BadInput(f"{path} is no text in UTF-8") from None
+        raise BadInput(f"{path} is not a text in UTF-8") from None
 
 
 def _inflated(path: Path) -> bytes:
@@ -147,7 +147,7 @@ def _inflated(path: Path) -> bytes:
                 text = within(str(path), file.read(MOST_BYTES + 1), MOST_BYTES)
         return text
     except (OSError, EOFError, zlib.error):
-        raise BadInput(f"{path} is no whole gzip file") from None
+        raise BadInput(f"{path} is not a complete gzip file") from None
 
 
 def _seconds(rows: Iterable[tuple[float, ...]]) -> Seconds:

@@ -70,7 +70,7 @@ def record_of(path: Path, line: RunLine) -> dict[str, Any]:
     except (ValueError, RecursionError):
         record = None
     if not isinstance(record, dict):
-        raise BadInput(f"{path}: line {line.number} is no JSON object: the file is not poolsize's, or is damaged")
+        raise BadInput(f"{path}: line {line.number} is not a JSON object: the file is not poolsize's, or is damaged")
     return record
 
 

@@ -31,21 +31,21 @@ class PageAddress:
     def leads_to(self, location: str) -> "PageAddress":
         """Return the address that a redirect names, with the user and password of this address.
 
-        Raises ValueError for another server and for an address that is none. The error holds no secret.
+        Raises ValueError for another server, and for what is not the address of a page. The error holds no secret.
         """
         try:
             other = page_address(urljoin(self.shown, location))
         except ValueError:
-            raise ValueError("it redirects to an address that poolsize does not read") from None
+            raise ValueError("the page redirects to an address that poolsize does not read") from None
         if (other.scheme, other.host, other.port) != (self.scheme, self.host, self.port):
             raise ValueError(
-                f"it redirects to another server, {other.shown[:LONGEST_NAME_SHOWN]}: name the page itself"
+                f"the page redirects to another server, {other.shown[:LONGEST_NAME_SHOWN]}: name the page itself"
             )
         return replace(other, authorization=self.authorization)
 
 
 def page_address(url: str) -> PageAddress:
-    """Return the address in a URL. Raises ValueError for a URL that is none of http or https; the error has no URL."""
+    """Return the address in a URL of http or https. Raises ValueError otherwise; the error does not show the URL."""
     parts, host, port = _server(url)
     user, at, server = parts.netloc.rpartition("@")
     path = quote(parts.path, safe="/%:@!$&'()*+,;=~")
@@ -68,9 +68,9 @@ def _server(url: str) -> tuple[SplitResult, str, int | None]:
     except ValueError:  # UnicodeError, too: a label that is empty or too long
         parts, host, port = urlsplit(""), "", None
     if parts.scheme not in PORTS or not _HOST.fullmatch(host) or port == 0:
-        raise ValueError("it is no URL of a page; write a URL such as http://127.0.0.1:8080")
+        raise ValueError("this is not the URL of a page; write a URL such as http://127.0.0.1:8080")
     if "@" in parts.path + parts.query + parts.fragment:  # or a part of the password would count as the host
-        raise ValueError("it has an @ after the host; write @ as %40, and a / of a password as %2F")
+        raise ValueError("the URL has an @ after the host; write @ as %40, and a / of a password as %2F")
     return parts, host, port
 
 

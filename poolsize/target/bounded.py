@@ -171,7 +171,7 @@ class BoundedConnection(GuardedConnection):
     def _read_packet(self, *packet_type: Any) -> Any:
         self._packets_left -= 1
         if self._packets_left < 0:
-            self._end(MALFORMED, f"it sent more than {self._bounds.packets:,} rows or packets at once")
+            self._end(MALFORMED, f"the server sent more than {self._bounds.packets:,} rows or packets at once")
         if self._packets_left % LOOK_PACKETS == 0:  # as long as data is there, nothing waits
             self._seconds_left()
             sleep(0)  # lets other greenlets run
@@ -180,12 +180,12 @@ class BoundedConnection(GuardedConnection):
     def _read_bytes(self, num_bytes: int) -> bytes:
         self._bytes_left -= num_bytes
         if self._bytes_left < 0:
-            self._end(MALFORMED, f"it sent more than {self._bounds.received_bytes:,} bytes at once")
+            self._end(MALFORMED, f"the server sent more than {self._bounds.received_bytes:,} bytes at once")
         data = bytearray()
         while len(data) < num_bytes:
             part = self._moved(partial(self._sock.recv, num_bytes - len(data)), select.POLLIN)
             if not part:
-                self._end(CR.CR_SERVER_LOST, "it closed the connection")
+                self._end(CR.CR_SERVER_LOST, "the server closed the connection")
             data += part
         return bytes(data)
 

@@ -72,7 +72,7 @@ class ServerGone(WorkFailed):
 def database_url(text: str) -> URL:
     """Return the URL of a MySQL or MariaDB server, for PyMySQL and without a schema.
 
-    Raises BadInput for a text that is no URL, for another database, and for keys behind the question mark that a URL
+    Raises BadInput for a text that is not a URL, for another database, and for keys behind the question mark that a URL
     does not have; the error does not show the password.
     """
     url = _parsed(text)

@@ -221,4 +221,7 @@ def test_a_name_server_that_never_answers_costs_the_deadline_of_the_page(
         cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
     assert done.returncode == 1
-    assert "not ready within 1 s: http://nowhere.example/good: it did not answer completely within 5 s" in done.stderr
+    assert (
+        "not ready within 1 s: http://nowhere.example/good: the page did not answer completely within 5 s"
+        in done.stderr
+    )

@@ -106,7 +106,7 @@ def _nest() -> Any:
 
 
 def _refuse() -> Any:
-    raise BadInput("no YAML: line 3\x1b[31m")
+    raise BadInput("this is not YAML: line 3\x1b[31m")
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def _refuse() -> Any:
         (lambda: ["no number"], "x.yml can't be parsed within"),
         (_fail, "x.yml: its parser fails with AttributeError"),
         (_nest, "x.yml: its values are nested too deeply"),
-        (_refuse, "x.yml: no YAML: line 3\x1b[31m"),
+        (_refuse, "x.yml: this is not YAML: line 3\x1b[31m"),
     ],
 )
 def test_a_parser_that_breaks_is_a_refusal(parse: Callable[[], Any], line: str) -> None:

@@ -331,9 +331,9 @@ def test_there_are_at_least_twenty_real_files() -> None:
     [
         (OWN_KEYS, None, "has no settings of a pool that poolsize knows"),
         ("empty.yml", "", "has no settings"),
-        ("pool.yml", "spring: [", "no YAML"),
+        ("pool.yml", "spring: [", "not YAML"),
         ("pool.py", "def (", "no Python"),
-        ("pool.cnf", "max_connections = 5", "no option file"),
+        ("pool.cnf", "max_connections = 5", "not an option file"),
         ("pool.toml", "pool = 5", "this file is none of them"),
         ("missing.yml", None, "can't be read"),
         ("missing", None, "can't be read"),

@@ -76,25 +76,25 @@ def test_the_same_holds_in_locusts_process(rogue: RoguePage) -> None:
 
 def test_the_deadline_holds_for_the_handshake_of_tls(rogue: RoguePage) -> None:
     began = time.monotonic()
-    assert page(rogue.url("good").replace("http", "https")).failure == "it did not answer completely within 1 s"
+    assert page(rogue.url("good").replace("http", "https")).failure == "the page did not answer completely within 1 s"
     assert time.monotonic() - began < GENEROUS_SECONDS
 
 
 @pytest.mark.parametrize(
     ("name", "failure"),
     [
-        ("silence", "it did not answer completely within 1 s"),
-        ("trickled_body", "it did not answer completely within 1 s"),
+        ("silence", "the page did not answer completely within 1 s"),
+        ("trickled_body", "the page did not answer completely within 1 s"),
         ("endless_body", "its answer is longer than 2 MB"),
         ("cut_off", "its answer ends too early"),
         ("gzip_bomb", "its answer is compressed, which poolsize did not ask for"),
         ("status_500", "status 500"),
-        ("redirect_to_itself", "it redirects more than 5 times"),
-        ("redirect_to_file", "it redirects to an address that poolsize does not read"),
-        ("redirect_to_a_bad_url", "it redirects to an address that poolsize does not read"),
+        ("redirect_to_itself", "the page redirects more than 5 times"),
+        ("redirect_to_file", "the page redirects to an address that poolsize does not read"),
+        ("redirect_to_a_bad_url", "the page redirects to an address that poolsize does not read"),
         (
             "redirect_to_another_host",
-            "it redirects to another server, http://localhost.localdomain:1/x: name the page itself",
+            "the page redirects to another server, http://localhost.localdomain:1/x: name the page itself",
         ),
     ],
 )
@@ -148,7 +148,7 @@ def test_a_redirect_on_the_same_server_keeps_them_and_another_server_gets_nothin
         assert page(rogue.url("moved", "u:pw@")).failure is None
         assert [b"Authorization: " in request for request in rogue.requests] == [True, True]
         failure = page(rogue.url("away", "u:pw@")).failure
-        assert failure == f"it redirects to another server, {other.url('good')}: name the page itself"
+        assert failure == f"the page redirects to another server, {other.url('good')}: name the page itself"
         assert other.requests == []
 
 
@@ -159,7 +159,7 @@ def test_a_redirect_on_the_same_server_keeps_them_and_another_server_gets_nothin
      "http://h hunter2/", "http://h\x1b]0;/", "http://%zz/", "http://\ufdfa\u2100/hunter2"],
 )  # fmt: skip
 def test_nothing_of_a_url_that_cant_be_parsed_is_shown(url: str) -> None:
-    with pytest.raises(ValueError, match="it is no URL of a page; write a URL such as") as refused:
+    with pytest.raises(ValueError, match="this is not the URL of a page; write a URL such as") as refused:
         page_address(url)
     assert "hunter2" not in str(refused.value)
 
@@ -168,7 +168,7 @@ def test_nothing_of_a_url_that_cant_be_parsed_is_shown(url: str) -> None:
     "url", ["http://u:1/hunter2@h/", "http://u:pw@hunter2/x@h/", "http://u:1?hunter2@h/", "http://u:1#hunter2@h/"]
 )
 def test_a_password_that_is_not_encoded_is_taken_for_no_host(url: str) -> None:
-    with pytest.raises(ValueError, match="it has an @ after the host; write @ as %40") as refused:
+    with pytest.raises(ValueError, match="the URL has an @ after the host; write @ as %40") as refused:
         page_address(url)
     assert "hunter2" not in str(refused.value)
 
@@ -185,7 +185,7 @@ def test_any_text_is_an_address_or_is_refused_without_being_shown(text: str, loc
     for url in (text, f"http://{text}", f"http://h/{text}", f"http://u:{text}@h"):
         address = address_or_refusal(url)
         if isinstance(address, str):
-            assert address.startswith(("it is no URL", "it has an @"))
+            assert address.startswith(("this is not the URL", "the URL has an @"))
             continue
         assert f"{address.target}{address.authorization}".isascii()
         with suppress(ValueError):

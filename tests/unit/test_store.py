@@ -124,7 +124,7 @@ def test_resuming_drops_the_torn_line_and_goes_on(tmp_path: Path) -> None:
     [
         (b"", "no complete header"),
         (b'{"format": 1, "sett', "no complete header"),
-        (b"a,b,c\n1,2,3\n", "line 1 is no JSON object"),
+        (b"a,b,c\n1,2,3\n", "line 1 is not a JSON object"),
         (b"{}\n", "names no format"),
         (b'{"format": %d}\n' % (FORMAT + 1), f"format {FORMAT + 1}"),
         (b'{"format": 1, "setting": {}}\n', "damaged"),
@@ -282,5 +282,5 @@ def test_control_characters_of_a_run_reach_no_terminal(tmp_path: Path) -> None:
 def test_brackets_without_end_are_no_run(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text("[" * 90_000 + "\n")
-    with pytest.raises(BadInput, match="line 1 is no JSON object"):
+    with pytest.raises(BadInput, match="line 1 is not a JSON object"):
         load_run(path)

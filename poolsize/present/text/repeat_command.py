@@ -12,7 +12,7 @@ from poolsize.sweep.planning import options_of
 from poolsize.sweep.server_variables import HARMLESS
 
 HOST = re.compile(r"[\w.\-:\[\]]+")
-"""A host with its port. Whatever else a run has in its place is no host, and would change the URL's meaning."""
+"""A host with its port. Whatever else a run has in its place is not a host, and would change the URL's meaning."""
 
 
 def repeat_command(run: Run) -> str:

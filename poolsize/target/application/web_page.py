@@ -54,7 +54,7 @@ class _Exchange:
     """One page's exchange. page: so far. is_over: set once nothing of it goes on."""
 
     def __init__(self, address: PageAddress, seconds: float) -> None:
-        self.page = WebPage(f"it did not answer completely within {seconds:g} s")
+        self.page = WebPage(f"the page did not answer completely within {seconds:g} s")
         self.is_over = threading.Event()
         self._address = address
         self._seconds = seconds
@@ -70,7 +70,7 @@ class _Exchange:
         except OSError as error:
             page = WebPage(str(error) or type(error).__name__)
         except Exception as error:  # a page of strangers can make a library raise anything
-            page = WebPage(f"it does not answer in HTTP ({type(error).__name__})")
+            page = WebPage(f"the server does not answer in HTTP ({type(error).__name__})")
         finally:
             self._close()
         if not self._is_late:
@@ -95,7 +95,7 @@ class _Exchange:
                 address = address.leads_to(location)
             except ValueError as error:
                 return WebPage(str(error))
-        return WebPage(f"it redirects more than {MOST_REDIRECTS} times")
+        return WebPage(f"the page redirects more than {MOST_REDIRECTS} times")
 
     def _response(self, address: PageAddress) -> HTTPResponse:
         """Send the request, and return the response, its body unread."""
@@ -164,7 +164,7 @@ class _Bounded(io.RawIOBase):
 
 
 def _page_of(response: HTTPResponse) -> WebPage:
-    """Return the page of a response that is no redirect."""
+    """Return the page of a response that is not a redirect."""
     if response.status >= 400:
         return WebPage(f"status {response.status}")
     if response.headers.get("Content-Encoding", "identity").strip().lower() != "identity":
