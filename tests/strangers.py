@@ -169,6 +169,6 @@ if __name__ == "__main__":
     address, port, number, recorded = sys.argv[1:]
     strangers = Strangers(address, int(port), Path(recorded))
     while strangers.connections < int(number):
-        strangers.connect(100)
+        strangers.connect(250)
     report = {"connections": strangers.connections, "messages": strangers.messages}
     print(json.dumps(report | {"answers": strangers.answers.hex()}))

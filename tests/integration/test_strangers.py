@@ -27,7 +27,7 @@ from tests.strangers import wiretap
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
 SECRET = "0123456789abcdef-known-to-workers"  # noqa: S105 (it lives as long as the test)
-SWEEP = ("--workload", "scan", "--pool-sizes", "1,2,6", "--users", "40", "--step-time", "6s", "--warm-up", "1s")
+SWEEP = ("--workload", "scan", "--pool-sizes", "1,2,6", "--users", "40", "--step-time", "8s", "--warm-up", "1s")
 MASTER_PORT = 5557
 NUMBER = 1000
 
