@@ -55,10 +55,12 @@ def run_in_turn(
             check(first, Path(sweeps[1].run_path))
         except (BadInput, WorkFailed, KeyboardInterrupt) as error:
             seconds = ending_seconds(error) if isinstance(error, KeyboardInterrupt) else END_SECONDS
-            failed = _end_early(sweeps, seconds, remove=options[0].resume is None)
+            stopped = _stopped(sweeps, seconds, remove=options[0].resume is None)
             if not isinstance(error, KeyboardInterrupt):
                 raise
-            raise Interrupted("; ".join(["interrupted before the first step", *failed]), *error.args) from None
+            raise Interrupted(
+                stopped.replace("interrupted", "interrupted before the first step", 1), *error.args
+            ) from None
         asked: list[EndAsked] = []
 
         def end_after_step() -> bool:
@@ -70,7 +72,9 @@ def run_in_turn(
             with first_interrupt(end_after_step):
                 _measure_all(sweeps, awaited, asked)
         except KeyboardInterrupt as error:
-            raise Interrupted(sweeps[0].with_hint(_stopped(sweeps, ending_seconds(error))), *error.args) from None
+            raise Interrupted(
+                sweeps[0].with_hint(_stopped(sweeps, ending_seconds(error), remove=False)), *error.args
+            ) from None
     return Path(sweeps[0].run_path), Path(sweeps[1].run_path)
 
 
@@ -107,10 +111,10 @@ def _next_wait(sweep: LocustSweep) -> TurnAwaited:
     return awaited
 
 
-def _stopped(sweeps: list[LocustSweep], seconds: int) -> str:
-    """End the sweeps within so many seconds, and return what happened. A further Ctrl-C does not wait for that."""
+def _stopped(sweeps: list[LocustSweep], seconds: int, *, remove: bool) -> str:
+    """End the sweeps as _end_early does, and return what happened. A further Ctrl-C does not wait for that."""
     try:
-        return "; ".join(["interrupted", *_end_early(sweeps, seconds, remove=False)])
+        return "; ".join(["interrupted", *_end_early(sweeps, seconds, remove=remove)])
     except KeyboardInterrupt:
         return "interrupted in the clean-up, which may be incomplete"
 

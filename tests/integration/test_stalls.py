@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from poolsize.target.connection import connect, database_url
-from poolsize.target.private_server import PrivateServer, private_server
+from poolsize.target.private_server import SERVER_PROGRAMS, PrivateServer, private_server
 from tests.conftest import ENDINGS, end_at_once
 from tests.rogue_server import PASSWORD, USER, Phase, rogue_server
 
@@ -96,11 +96,10 @@ def frozen(process: psutil.Process) -> Iterator[None]:
             process.resume()
 
 
-def private_server_of(command: "subprocess.Popen[str]") -> psutil.Process:
-    """The database server that a sweep started."""
-    programs = {"mariadbd", "mysqld"}
-    (server,) = [child for child in psutil.Process(command.pid).children(recursive=True) if child.name() in programs]
-    return server
+def private_servers_of(command: "subprocess.Popen[str]") -> list[psutil.Process]:
+    """The database servers that a sweep started."""
+    family = psutil.Process(command.pid).children(recursive=True)
+    return [process for process in family if process.name() in SERVER_PROGRAMS]
 
 
 def wait_for_step(run: Path) -> None:
@@ -158,9 +157,27 @@ def test_a_signal_ends_a_sweep_whose_private_server_is_frozen(tmp_path: Path, pr
     with running(tmp_path, *step_words(processes)) as sweep:
         wait_for_step(tmp_path / "a.jsonl")
         processes_of_sweep = psutil.Process(sweep.pid).children(recursive=True)
-        with frozen(private_server_of(sweep)):
+        (server,) = private_servers_of(sweep)
+        with frozen(server):
             _, errors = end_at_once(sweep, ending)
     assert "stays on the server" not in errors  # its files are removed
+    assert "poolsize sweep --resume" in errors
+    assert_all_end(processes_of_sweep)
+
+
+@pytest.mark.slow
+@pytest.mark.experiment
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_a_signal_ends_two_sweeps_whose_servers_are_frozen(tmp_path: Path, ending: str) -> None:
+    """Both have the same seconds, and not one after the other."""
+    words = [*step_words(""), "--against-option", "innodb_buffer_pool_size=64M"]
+    with running(tmp_path, *words) as sweep, ExitStack() as stack:
+        wait_for_step(tmp_path / "a-other.jsonl")
+        processes_of_sweep = psutil.Process(sweep.pid).children(recursive=True)
+        first, other = private_servers_of(sweep)
+        stack.enter_context(frozen(first))
+        stack.enter_context(frozen(other))
+        _, errors = end_at_once(sweep, ending)
     assert "poolsize sweep --resume" in errors
     assert_all_end(processes_of_sweep)
 
