@@ -98,7 +98,7 @@ def read_pairs(cursor: Cursor, name: str) -> dict[str, str]:
 
 
 def only_row(cursor: Cursor, columns: int) -> tuple[Any, ...]:
-    """Return the row of a statement that has one. Raises WorkFailed where the answer has another form."""
+    """Return the only row of a statement. Raises WorkFailed where the answer has another form."""
     rows = cursor.fetchall()
     if len(rows) != 1 or len(rows[0]) != columns or None in rows[0]:
         raise WorkFailed("the server answers a simple question in another form than MySQL and MariaDB do")
