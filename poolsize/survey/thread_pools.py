@@ -123,7 +123,7 @@ def peewee_pool(arguments: Arguments, work: Work) -> Pool | None:
     if work not in {Work.BORROW, Work.SELECT}:
         return None
     database = PooledMySQLDatabase(None, max_connections=POOL_SIZE, timeout=POOL_TIMEOUT_SECONDS)
-    database.init("mysql", **arguments, ssl_disabled=True)
+    database.init("information_schema", **arguments, ssl_disabled=True)
 
     def borrow() -> Any:
         database.connect()
