@@ -23,7 +23,13 @@ STALLS = [
     Phase.SILENCE, Phase.TRICKLED_GREETING, Phase.TLS_SILENCE, Phase.AUTHENTICATION_SILENCE, Phase.LOGIN_SILENCE,
     Phase.QUERY_SILENCE, Phase.HALF_RESULT, Phase.TRICKLED_RESULT,
 ]  # fmt: skip
-COMMANDS = {"recommend": ("recommend", "--cores", "2"), "sweep": ("sweep", "--workload", "insert", "--yes")}
+COMMANDS = {
+    "recommend": ("recommend", "--cores", "2"),
+    "config": ("config", "--for", "hikaricp", "--size", "8"),
+    "fleet": ("fleet", "--size", "8", "--instances", "2"),
+    "scenario": ("scenario", "insert-sweep", "--yes"),
+    "sweep": ("sweep", "--workload", "insert", "--yes"),
+}
 START_SECONDS = 60
 """The longest time until a command has reached its server, or its step, on a busy machine."""
 
