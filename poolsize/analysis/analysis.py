@@ -116,7 +116,7 @@ class Analysis:
                 failed.setdefault(result.check, {})[size.pool_size] = result
         return failed
 
-    def throughput_at(self, pool_size: int) -> float:
+    def throughput_at(self, pool_size: float) -> float:
         """Return the transactions per second at a pool size between the smallest and the largest valid size.
 
         It is the mean measured at a valid size. Between valid sizes it is the fitted curve's; at a fixed rate, the mean
@@ -125,7 +125,7 @@ class Analysis:
         nearest = self.by_size.nearest(pool_size)
         return nearest.throughput.mean if nearest.pool_size == pool_size else self.fitted_at(pool_size)
 
-    def fitted_at(self, pool_size: int) -> float:
+    def fitted_at(self, pool_size: float) -> float:
         """Return the fitted curve's transactions per second; at a fixed rate, the mean at the nearest valid size."""
         return self.curve.at(pool_size) if self.curve else self.by_size.nearest(pool_size).throughput.mean
 
@@ -207,4 +207,4 @@ def _bottleneck(run: Run, steps: Sequence[Step], estimate: Plateau | None) -> Bo
     largest = max(step.pool_size for step in valid)
     first = min(estimate.pool_size, largest)
     beyond = at_places(valid, [place for place, step in enumerate(valid) if step.pool_size >= first])
-    return bottleneck(Evidence(beyond, run.setting.server, run.setting.disks, run.calibration))
+    return bottleneck(Evidence(beyond, run.setting, run.calibration))

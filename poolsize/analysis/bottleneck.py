@@ -8,9 +8,8 @@ from statistics import fmean
 from poolsize.analysis.by_size import mean_counter
 from poolsize.analysis.service_demand import SATURATED
 from poolsize.analysis.stats.percentiles import mean_ms
-from poolsize.facts.server import Server
 from poolsize.runs.check import Check, Value
-from poolsize.runs.run import Calibration, Step
+from poolsize.runs.run import Calibration, Setting, Step
 
 MISSES = 0.01
 """Disk reads are a bottleneck from this share of page requests that miss the buffer pool on."""
@@ -61,13 +60,12 @@ class Bottleneck:
 class Evidence:
     """The measurements that show a bottleneck.
 
-    steps: the valid steps at the plateau and above, at least one. server: the database.
-    disks: number of disks of the database's host. calibration: the cost of a worker; None where it was not measured.
+    steps: the valid steps at the plateau and above, at least one. setting: of their run.
+    calibration: the cost of a worker; None where it was not measured.
     """
 
     steps: Sequence[Step]
-    server: Server | None
-    disks: int
+    setting: Setting
     calibration: Calibration | None
 
     def mean(self, counter: str) -> float | None:
@@ -134,7 +132,10 @@ def _shared_cpu(evidence: Evidence) -> Values:
 def _row_locks(evidence: Evidence) -> Values:
     if evidence.mean("Innodb_row_lock_time") is None:
         return None
-    share = fmean((step.counter("Innodb_row_lock_time") or 0.0) / (1000 * step.pool_size) for step in evidence.steps)
+    share = fmean(
+        (step.counter("Innodb_row_lock_time") or 0.0) / (1000 * evidence.setting.connections(step.pool_size))
+        for step in evidence.steps
+    )
     if share < LOCKED:
         return None
     return {"share": share, "waits_per_second": evidence.mean("Innodb_row_lock_waits") or 0.0}
@@ -144,20 +145,16 @@ def _disk_reads(evidence: Evidence) -> Values:
     reads, requests = evidence.mean("Innodb_buffer_pool_reads"), evidence.mean("Innodb_buffer_pool_read_requests")
     if not reads or not requests or reads < MISSES * requests:
         return None
-    return {"missed_share": reads / requests, "reads_per_second": reads, "disks": evidence.disks}
+    return {"missed_share": reads / requests, "reads_per_second": reads, "disks": evidence.setting.disks}
 
 
 def _thread_pool(evidence: Evidence) -> Values:
     largest = max(evidence.steps, key=lambda step: step.pool_size)
-    running = largest.counter("Threads_running")
-    if (
-        evidence.server is None
-        or not evidence.server.thread_pool
-        or running is None
-        or running > FEW_RUNNING * largest.pool_size
-    ):
+    running, server = largest.counter("Threads_running"), evidence.setting.server
+    connections = evidence.setting.connections(largest.pool_size)
+    if server is None or not server.thread_pool or running is None or running > FEW_RUNNING * connections:
         return None
-    return {"pool_size": largest.pool_size, "running_threads": running}
+    return {"connections": connections, "running_threads": running}
 
 
 def _round_trip(evidence: Evidence) -> Values:
@@ -185,7 +182,8 @@ def _redo_log(evidence: Evidence) -> Values:
     busy, written = evidence.mean("process_cpu"), evidence.mean("Innodb_os_log_written")
     syncs = evidence.mean("Innodb_os_log_fsyncs") or evidence.mean("Innodb_data_fsyncs")
     throughput = evidence.throughput
-    durable = evidence.server is not None and evidence.server.durable
+    server = evidence.setting.server
+    durable = server is not None and server.durable
     if not durable or busy is None or not syncs or not written or written < WRITES_BYTES * throughput:
         return None
     return {

@@ -62,7 +62,7 @@ class BySize:
             raise BadInput(f"`pool_size` {pool_size} was not measured; the measured sizes are {measured}")
         return self._by_pool_size[pool_size]
 
-    def nearest(self, pool_size: int) -> SizeSummary:
+    def nearest(self, pool_size: float) -> SizeSummary:
         """Return the summary of the valid size that is nearest on a logarithmic scale. At least one must be valid."""
         return min(self.valid, key=lambda summary: abs(log(summary.pool_size / pool_size)))
 

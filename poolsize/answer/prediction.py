@@ -50,9 +50,15 @@ class Prediction:
 def predict(analysis: Analysis, what_if: WhatIf, sizes: Sequence[int] | None = None) -> Prediction:
     """Return the prediction for a run with differences. sizes: pool sizes, or None for the measured sizes and beyond.
 
-    Raises WorkFailed where no network can be fitted. Raises BadInput for fewer users than instances, for a size that
-    the instances can't share evenly or that exceeds 10,000, and for differences that need figures the run lacks.
+    Raises WorkFailed where no network can be fitted. Raises BadInput for a run of several pools, for fewer users than
+    instances, for a size that the instances can't share evenly or that exceeds 10,000, and for differences that need
+    figures the run lacks.
     """
+    if (pools := analysis.setting.pools) > 1:
+        raise BadInput(
+            f"the run measured {pools} pools of an application, and a prediction is for one: sweep the application "
+            "with a single process, or its database"
+        )
     network = analysis.models.network
     if network is None:
         raise WorkFailed(

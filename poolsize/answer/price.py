@@ -34,12 +34,19 @@ def prices(analysis: "Analysis", further_sizes: tuple[int | None, ...]) -> tuple
 
 
 def price(analysis: "Analysis", size: int) -> Price:
-    """Return the price of a size, by the fitted curve; at a fixed rate there is no throughput loss."""
+    """Return the price of a size."""
     p95_ms = analysis.by_size.latency_ms("p95", size)
-    loss = 0.0
-    if analysis.curve is not None and analysis.plateau is not None:
-        loss = round(1 - analysis.throughput_at(size) / analysis.plateau.capacity, DIGITS)
-    return Price(size, loss, None if isnan(p95_ms) else p95_ms)
+    return Price(size, throughput_loss(analysis, size), None if isnan(p95_ms) else p95_ms)
+
+
+def throughput_loss(analysis: "Analysis", size: float) -> float:
+    """Return the share of capacity that a size loses, by the fitted curve; at a fixed rate 0.
+
+    size: a part of a connection is a mean of several pools.
+    """
+    if analysis.curve is None or analysis.plateau is None:
+        return 0.0
+    return round(1 - analysis.throughput_at(size) / analysis.plateau.capacity, DIGITS)
 
 
 def current_size(analysis: "Analysis", size: int, current: int) -> Finding:

@@ -160,8 +160,9 @@ def _bimodal(analysis: "Analysis", size: int) -> Finding | None:
 
 
 def _job_queue(analysis: "Analysis") -> Finding | None:
-    users = analysis.setting.plan.users
-    if not any(size.pool_size == users for size in analysis.sizes) or analysis.setting.recording is not None:
+    users, setting = analysis.setting.plan.users, analysis.setting
+    filled = any(size.pool_size == users for size in analysis.sizes)
+    if not filled or setting.recording is not None or setting.application is not None:
         return None
     assert analysis.plateau is not None
     return reason(Code.JOB_QUEUE, users=users, pool_size=analysis.plateau.pool_size)

@@ -60,8 +60,8 @@ class Recommendation:
     """The answer.
 
     basis: "formula" for a starting point, "measured" for a run.
-    pool_size: connections for all clients of the database together; None where the verdict forbids a number. With the
-        usage time of an application, of that application; else of the load generator.
+    pool_size: connections of the pool, or of each of the application's pools that were measured; None where the verdict
+        forbids a number. With the usage time of an application, of that application; else of the load generator.
     range: lowest and highest pool size. Of a plateau, the 95 % range of its start; of an application, its 95 % range;
         of a size that a latency limit decides, the size itself; for a formula, half of pool_size (at least the deadlock
         floor) and twice pool_size. None where pool_size is None.
@@ -75,8 +75,7 @@ class Recommendation:
     application_sizes: the pool sizes of applications that add 0, 1, 2, 5 and 20 ms to the time in the database, by the
         fitted closed network; empty where none is known.
     limit_probability: that pool_size keeps the latency limits; None without limits.
-    measured_in: the application whose pools, each of pool_size, were measured; None where the pool was poolsize's own,
-        and pool_size is the total of all pools.
+    measured_in: the application whose pools were measured; None where the pool was poolsize's own.
     two_pools: for short and for long transactions, where usage times are bimodal; else empty.
     estimates: estimator -> its pool size. prices: the price table, ascending in pool size.
     sweep_sizes: sizes worth measuring next.
@@ -99,6 +98,12 @@ class Recommendation:
     estimates: Mapping[str, int | None] | None = None
     prices: tuple[Price, ...] = ()
     sweep_sizes: tuple[int, ...] = ()
+
+    @property
+    def connections(self) -> int | None:
+        """Connections for all clients of the database together; None without a pool size."""
+        pools = self.measured_in.pools if self.measured_in else 1
+        return None if self.pool_size is None else pools * self.pool_size
 
 
 KEPT_FOR_APPLICATION = {Code.BOTTLENECK, Code.FORMULA}

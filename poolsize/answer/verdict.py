@@ -154,7 +154,7 @@ def _enough_users(analysis: "Analysis") -> int:
     """
     largest, valid = analysis.sizes[-1].pool_size, analysis.valid_sizes
     target = min(largest, 4 * (valid[-1] if valid else analysis.sizes[0]).pool_size)
-    return max(4 * largest * analysis.setting.pools, 2 * analysis.setting.plan.users, users_for(analysis, target))
+    return max(4 * analysis.setting.connections(largest), 2 * analysis.setting.plan.users, users_for(analysis, target))
 
 
 def _is_still_rising(analysis: "Analysis", largest: int) -> bool:

@@ -79,14 +79,15 @@ def _sweep(analysis: "Analysis", sizes: tuple[int, ...]) -> WayOut:
 
 
 def users_for(analysis: "Analysis", pool_size: int) -> int:
-    """Return a number of users that fills a pool: twice its connections, and those who pause meanwhile.
+    """Return a number of users that fills all pools of a size: twice their connections, and those who pause meanwhile.
 
-    At most, pool_size / usage time transactions end in a unit of time, each followed by a pause (Little's law). The
+    At most, connections / usage time transactions end in a unit of time, each followed by a pause (Little's law). The
     usage time is that of the largest valid size, for it hardly falls at larger ones.
     """
     usage_ms = (analysis.valid_sizes or analysis.sizes)[-1].usage.mean
-    pausing = pool_size * analysis.run.think_time_ms / usage_ms if usage_ms > 0 else 0.0
-    return ceil(2 * pool_size + pausing)
+    connections = analysis.setting.connections(pool_size)
+    pausing = connections * analysis.run.think_time_ms / usage_ms if usage_ms > 0 else 0.0
+    return ceil(2 * connections + pausing)
 
 
 def _larger_sizes(analysis: "Analysis") -> tuple[int, ...]:

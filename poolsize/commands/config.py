@@ -20,6 +20,7 @@ from poolsize.commands.fleet_options import (
     losses_of,
     server_limit,
     thread_options,
+    with_measured_fleet,
 )
 from poolsize.commands.inspecting import inspected
 from poolsize.commands.outputs import json_option
@@ -160,15 +161,12 @@ def _recommended(options: dict[str, Any], stack: Stack | None, *, as_json: bool)
     facts, measured, losses, of_run = ServerFacts(), None, None, None
     if run_path is not None:
         analysis, answer = measured_answer(run_path)
-        assert answer.pool_size
-        size, losses = answer.pool_size * analysis.setting.pools, losses_of(analysis, answer)
-        swept = analysis.setting.application
-        if swept is not None and not has_fleet(options):
-            options = options | {"instances": swept.instances, "processes": swept.processes}
+        size, losses, options = answer.connections, losses_of(analysis, answer), with_measured_fleet(options, answer)
         measured, of_run = measured_times(analysis, answer), SizeOfRun.of(run_path, answer)
         measured_server = analysis.setting.server
         if measured_server and measured_server.thread_pool:
             facts = ServerFacts(thread_pool_cores=analysis.setting.cores)
+    assert size is not None
     limit = server_limit(options)
     if url:
         inspection = inspected(url)

@@ -16,6 +16,7 @@ from poolsize.commands.fleet_options import (
     server_limit,
     service,
     thread_options,
+    with_measured_fleet,
 )
 from poolsize.commands.outputs import json_option
 from poolsize.commands.run_file import end_without_pools, measured_answer
@@ -87,12 +88,12 @@ def fleet(
     parts = [service(text, app_threads, connections_per_thread) for text in services]
     if services_file:
         parts = services_of(services_file)
-    parts = parts or [application(options, app_threads, connections_per_thread)]
     losses = None
     if run_path is not None:
         analysis, answer = measured_answer(run_path)
-        size, losses = answer.pool_size, losses_of(analysis, answer)
+        size, losses, options = answer.connections, losses_of(analysis, answer), with_measured_fleet(options, answer)
     assert size is not None
+    parts = parts or [application(options, app_threads, connections_per_thread)]
     url = encrypted(url if _needs_server(options) else None, options)
     plan = plan_fleet(size, parts, server_limit(options, url), losses)
     click.echo(fleet_json(plan) if as_json else fleet_text(plan))

@@ -73,6 +73,14 @@ def has_fleet(options: dict[str, Any]) -> bool:
     return any(options[name] is not None for name in OF_INSTANCES)
 
 
+def with_measured_fleet(options: dict[str, Any], answer: "Recommendation") -> dict[str, Any]:
+    """Return the options with the instances of the application that was measured, where none describes instances."""
+    measured = answer.measured_in
+    if measured is None or has_fleet(options):
+        return options
+    return options | {"instances": measured.instances, "processes": measured.processes}
+
+
 def require_fleet() -> None:
     """Raise BadInput for an option of the server's limit without an option that describes the instances."""
     for name in OF_LIMIT:
@@ -156,12 +164,12 @@ def losses_of(analysis: "Analysis", answer: "Recommendation") -> MeasuredLosses 
             return next(price.throughput_loss for price in prices if price.pool_size == connections)
 
         return MeasuredLosses(LARGEST, of_application)
-    from poolsize.answer.price import price
+    from poolsize.answer.price import throughput_loss
 
-    smallest = analysis.valid_sizes[0].pool_size
+    smallest, setting = analysis.valid_sizes[0].pool_size, analysis.setting
     return MeasuredLosses(
-        analysis.valid_sizes[-1].pool_size,
-        lambda connections: price(analysis, max(smallest, connections)).throughput_loss,
+        setting.connections(analysis.valid_sizes[-1].pool_size),
+        lambda connections: throughput_loss(analysis, max(smallest, connections / setting.pools)),
     )
 
 

@@ -213,10 +213,10 @@ def _fleet(
     answer: Recommendation, analysis: "Analysis | None", service: Service, limit: ServerLimit
 ) -> FleetPlan | None:
     """Return the answer's connections divided among the application's processes, or None without a pool size."""
-    if answer.pool_size is None:
+    if answer.connections is None:
         return None
     losses = losses_of(analysis, answer) if analysis else None
-    return plan_fleet(answer.pool_size, [service], limit, losses)
+    return plan_fleet(answer.connections, [service], limit, losses)
 
 
 def _limit(options: dict[str, Any], inspection: "Inspection | None") -> ServerLimit:

@@ -268,6 +268,10 @@ class Setting:
         """The number of pools that have the swept size; more than one only in an application."""
         return self.application.pools if self.application else 1
 
+    def connections(self, pool_size: int) -> int:
+        """Return the connections to the database that all pools of a size have together."""
+        return self.pools * pool_size
+
 
 @dataclass(frozen=True)
 class Run:

@@ -26,7 +26,7 @@ SURE = 2.0
 def with_speed_checks(run: Run) -> Run:
     """Return the run with the speed check of each step against the usual speed of the whole run, where it is known."""
     usual = UsualSpeed.of(run)
-    return replace(run, steps=revised(run.steps, lambda step: _with_speed_check(step, usual)))
+    return replace(run, steps=revised(run.steps, lambda step: _with_speed_check(step, usual, run.setting.pools)))
 
 
 def with_step(run: Run, step: Step) -> Run:
@@ -39,7 +39,7 @@ def with_step(run: Run, step: Step) -> Run:
     return longer if step_speed(step) is None else with_speed_checks(longer)
 
 
-def speed_check(step: Step, usual: UsualSpeed) -> CheckResult:
+def speed_check(step: Step, usual: UsualSpeed, pools: int = 1) -> CheckResult:
     """Check that the machine had its usual speed, or that throughput can be corrected to that speed.
 
     The speed is that of a small piece of work on each core that the load or a local server may use, by the CPU time it
@@ -65,7 +65,7 @@ def speed_check(step: Step, usual: UsualSpeed) -> CheckResult:
     `correction`, the factor from the measured throughput to that at the usual speed, and
     `correction_noise`, its standard error, a share; `steal_cores` that the hypervisor gave to other machines.
     """
-    measured, part, noise = known_speed(step), cpu_share(step), usual.noise(step)
+    measured, part, noise = known_speed(step), cpu_share(step, pools), usual.noise(step)
     deviation = measured / usual.speed(step) - 1
     correction, correction_noise = usual.correction(step)
     values = {
@@ -84,8 +84,8 @@ def speed_check(step: Step, usual: UsualSpeed) -> CheckResult:
     return CheckResult(Check.SPEED, part * (abs(deviation) - SURE * noise) <= SPEED_TOLERANCE, values)
 
 
-def _with_speed_check(step: Step, usual: UsualSpeed | None) -> Step:
+def _with_speed_check(step: Step, usual: UsualSpeed | None, pools: int) -> Step:
     checks = tuple(check for check in step.checks if check.check is not Check.SPEED)
     if usual is not None and step_speed(step) is not None:
-        checks += (speed_check(step, usual),)
+        checks += (speed_check(step, usual, pools),)
     return step if checks == step.checks else replace(step, checks=checks)

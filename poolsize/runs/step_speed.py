@@ -36,20 +36,20 @@ def busy_share(step: Step) -> float:
     return busy / cores if busy and cores else 0.0
 
 
-def cpu_share(step: Step) -> float:
+def cpu_share(step: Step, pools: int = 1) -> float:
     """Return the share in which throughput follows the speed of the CPU, from 0 to 1.
 
     It is the CPU's part in the time of the busy connections, or the utilisation of a worker or a local server that has
     saturated its cores. Users who pause are not delayed, so throughput that pauses limit follows it less; where
     a pool is full and its users pause, this share is too small.
-    Without workers' figures it is 1.
+    Without workers' figures it is 1. pools: number of pools of the step's size.
     """
     server, server_cores = step.counter("process_cpu") or 0.0, step.counter("process_cores")
     workers = [worker.cpu for worker in step.workers]
     if not workers:
         return 1.0
     active_users = max(1.0, step.users - step.mean_throughput * step.gap_ms / 1000)
-    work = min(1.0, (server + sum(workers)) / max(1.0, min(step.pool_size, active_users)))
+    work = min(1.0, (server + sum(workers)) / max(1.0, min(pools * step.pool_size, active_users)))
     work *= min(1.0, active_users / max(1, step.users))
     utilisations = [*workers, server / server_cores if server_cores else 0.0]
     saturated = max([share for share in utilisations if share >= SATURATED], default=0.0)

@@ -9,7 +9,7 @@ from poolsize.analysis.bottleneck import Bottleneck, Evidence, bottleneck
 from poolsize.facts.server import Server
 from poolsize.present.text.sentences.bottlenecks import bottleneck_evidence
 from poolsize.runs.run import Calibration, Step
-from tests.conftest import a_step
+from tests.conftest import a_setting, a_step
 
 SERVER = Server("db:3306", "MariaDB", "10.11.6-MariaDB", 151, 0, "one-thread-per-connection", True, 2**27)
 FAST = Calibration(7.0, 70.0)
@@ -18,7 +18,7 @@ IDLE = {"process_cpu": 0.5, "process_cores": 4.0, "Questions": 1000.0}
 
 
 def shown(steps: Sequence[Step], server: Server = SERVER, calibration: Calibration = FAST) -> Bottleneck:
-    return bottleneck(Evidence(steps, server, 1, calibration))
+    return bottleneck(Evidence(steps, replace(a_setting((8,)), server=server), calibration))
 
 
 def a_counted_step(counters: Mapping[str, float], cpu: float = 0.2) -> Step:

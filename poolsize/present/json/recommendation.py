@@ -18,10 +18,11 @@ KEYS = {"prices": "regret"}
 def recommendation_json(answer: Recommendation, **more: Any) -> str:
     """Return a recommendation as a JSON object.
 
-    Keys: the fields of Recommendation (KEYS renames), for a formula without the measured fields; reasons and warnings:
-    the findings as sentences. more: further keys and their values.
+    Keys: the fields of Recommendation (KEYS renames), for a formula without the measured fields; connections, of all
+    pools together; reasons and warnings: the findings as sentences. more: further keys and their values.
     """
     fields = {KEYS.get(name, name): value for name, value in asdict(answer).items()} | {
+        "connections": answer.connections,
         "reasons": reason_sentences(answer.findings),
         "warnings": warning_sentences(answer.findings),
     }

@@ -37,7 +37,8 @@ def plot_processors(ax: Axes, analysis: Analysis) -> Axes:
 def plot_threads(ax: Axes, analysis: Analysis) -> Axes:
     """Draw the statements that the server ran at the same time (Threads_running) against pool size. Returns ax."""
     sizes = [size.pool_size for size in analysis.sizes]
-    ax.plot(sizes, sizes, color=GREY, linestyle=":", label="as many as connections")
+    connections = [analysis.setting.connections(size) for size in sizes]
+    ax.plot(sizes, connections, color=GREY, linestyle=":", label="as many as connections")
     running = [analysis.by_size.counter("Threads_running", size) for size in sizes]
     ax.plot(sizes, _known(running), color=BLUE, marker="o", label="running")
     ax.set_yscale("log", base=2)

@@ -18,7 +18,7 @@ from poolsize.present.report.pictures import Picture, pictures
 from poolsize.present.text.analysis import excluded_steps, run_title
 from poolsize.present.text.knee import knee_text
 from poolsize.present.text.ranges import range_text
-from poolsize.present.text.recommendation import APPLICATIONS, engine_lines
+from poolsize.present.text.recommendation import APPLICATIONS, engine_lines, pool_size_text
 from poolsize.present.text.repeat_command import repeat_command
 from poolsize.present.text.sentences.checks import check_sentence
 from poolsize.present.text.sentences.findings import reason_sentences, warning_sentences
@@ -33,7 +33,7 @@ from poolsize.present.text.tables import (
     throughput_table,
     verified_table_in_ms,
 )
-from poolsize.units import count, percent, pool_sizes, probability_text
+from poolsize.units import percent, pool_sizes, probability_text
 
 OPTION = re.compile(r"--[a-z][a-z-]*")
 """A long option of a command line, which the page keeps on one line."""
@@ -143,7 +143,7 @@ def _sentence(text: str) -> Markup:
 
 
 def _report(analysis: Analysis, answer: Recommendation, shown: Sequence[Picture]) -> Report:
-    size = count(answer.pool_size, "connection") if answer.pool_size else "No answer"
+    size = pool_size_text(answer) if answer.pool_size else "No answer"
     return Report(
         title=f"{size}: {run_title(analysis)}",
         subject=run_title(analysis),

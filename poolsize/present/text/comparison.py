@@ -56,7 +56,7 @@ def runs_table(comparison: Comparison) -> Table:
         size = f"{answer.pool_size}{between}" if answer.pool_size else "none"
         doubt = UNKNOWN if answer.verdict == Verdict.MEASURED else answer.verdict
         rows.append((run.value, size, doubt or UNKNOWN, per_second(plateau.capacity), run.name))
-    columns = (comparison.field or "run", "connections", "verdict", "capacity", "file")
+    columns = (comparison.field or "run", "pool size", "verdict", "capacity", "file")
     return Table(columns, tuple(rows)).without_unknown()
 
 

@@ -60,10 +60,16 @@ def _headline(answer: Recommendation) -> str:
     interval = f" ({text})" if (text := range_text(answer)) else ""
     if answer.application is not None:
         interval += f" for a usage time of {milliseconds(answer.application.usage_time_ms)}"
-    if answer.measured_in is not None and answer.measured_in.pools > 1:
-        interval = f" in each of {answer.measured_in.pools} pools{interval}"
     doubt = "" if answer.verdict == "measured" else f"  [{answer.verdict}]"
-    return f"Pool size: {count(answer.pool_size, 'connection')}{interval}{doubt}"
+    return f"Pool size: {pool_size_text(answer)}{interval}{doubt}"
+
+
+def pool_size_text(answer: Recommendation) -> str:
+    """Return the pool size of an answer that has one, such as "8 connections in each of 4 pools"."""
+    assert answer.pool_size is not None
+    application = answer.measured_in
+    each = f" in each of {application.pools} pools" if application is not None and application.pools > 1 else ""
+    return f"{count(answer.pool_size, 'connection')}{each}"
 
 
 def engine_lines(answer: Recommendation) -> tuple[str, ...]:

@@ -56,7 +56,7 @@ def _disk_reads(values: Values) -> str:
 
 def _thread_pool(values: Values) -> str:
     running = number(values["running_threads"])
-    return f"the server ran {running} of {values['pool_size']} connections at a time"
+    return f"the server ran {running} of {values['connections']} connections at a time"
 
 
 def _redo_log(values: Values) -> str:
