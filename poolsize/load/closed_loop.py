@@ -22,30 +22,34 @@ class ClosedLoop:
         self._load = load
         self._think_seconds = think_seconds
         self._ended = Event()
+        self._ahead = dict.fromkeys(load.checkouts, 0)
+        """Name of a pool -> its users, less the transactions that its users ended."""
 
     def begin(self) -> None:
         """Do nothing: the users start the transactions."""
 
-    def unserved(self, finished: int) -> int:
+    def unserved(self) -> int:
         """Return the number of users that wait for the end of their first transaction.
 
-        finished: transactions that ended so far, failed transactions included. Users are served in order of arrival,
-        and all arrive when the step begins, so the first transactions that end are the first of each user.
+        A pool serves its users in order of arrival, and all arrive when the step begins. So the first transactions of a
+        pool that end, failed transactions included, are the first of each of its users.
         """
-        return max(0, self._load.users - finished)
+        return sum(max(0, users) for users in self._ahead.values())
 
     def run_user(self, behavior: Behavior) -> None:
         """Run one user's transactions until the loop ends.
 
         The time of a failed transaction counts as part of the gap before the next transaction.
         """
-        load, checkout = self._load, self._load.checkouts[behavior.pool]
+        load, ahead, pool = self._load, self._ahead, behavior.pool
+        checkout = load.checkouts[pool]
         pause = behavior.pause or (self._think if self._think_seconds else None)
         yields = load.yields and not pause
         tasks = [(load.recorder.of(kind), transaction) for kind, transaction in behavior.tasks]
         recorder, transaction = tasks[0]
         several = len(tasks) > 1
         load.users += 1
+        ahead[pool] += 1
         try:
             ended_ns = perf_counter_ns()
             while load.running:
@@ -53,12 +57,14 @@ class ClosedLoop:
                     recorder, transaction = random.choice(tasks)
                 due_ns = perf_counter_ns()
                 ended_ns = transact(load, checkout, recorder, transaction, due_ns, due_ns - ended_ns) or ended_ns
+                ahead[pool] -= 1
                 if pause:
                     self._rest(pause())
                 elif yields:
                     gevent.sleep(0)
         finally:
             load.users -= 1
+            ahead[pool] -= 1
 
     def end_second(self) -> OutstandingSecond:
         """Return a second without a backlog: in a closed loop, no transaction is due."""

@@ -32,7 +32,7 @@ class OpenLoop:
         self._outstanding.begin()
         self._arrivals.start()
 
-    def unserved(self, _finished: int) -> int:
+    def unserved(self) -> int:
         """Return 0: no user asks for a connection before a transaction arrives."""
         return 0
 

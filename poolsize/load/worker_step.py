@@ -151,14 +151,13 @@ class WorkerStep:
         self._pools.close()
 
     def _tick(self) -> None:
-        started, seconds, finished = monotonic(), self._load.recorder.seconds, 0
+        started, seconds = monotonic(), self._load.recorder.seconds
         while True:
             index = len(seconds)
             gevent.sleep(max(0.0, started + index + 1 - monotonic()))
             self._cost.end_second()
             second = self._load.recorder.end_second()
-            finished += second.transactions + sum(second.errors.values())
-            self._reporting.on_second(index, second, self._loop.end_second(), self._loop.unserved(finished))
+            self._reporting.on_second(index, second, self._loop.end_second(), self._loop.unserved())
 
     def _stop(self) -> None:
         self._gate.shut()

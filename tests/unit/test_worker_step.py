@@ -1,6 +1,6 @@
 """One worker's step: users wait at the gate, take part until the end, and are counted; a failure ends the step."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -59,8 +59,8 @@ class Worker:
         self.behavior = Behavior(tuple((task.__name__, task) for task in transactions), pause)
         self.users = [gevent.spawn(self._run) for _ in range(USERS)]
 
-    def step(self, share: WorkerShare) -> WorkerStep:
-        """Return a step of this worker, its pool open."""
+    def step(self, share: WorkerShare, pool_shares: Mapping[str, float] | None = None) -> WorkerStep:
+        """Return a step of this worker, its pools open."""
         url = URL.create("mysql+pymysql")
         kinds = list(dict.fromkeys(kind for kind, _ in self.behavior.tasks))
         reporting = Reporting(
@@ -68,7 +68,7 @@ class Worker:
             self.failures.append,
             lambda kind, _, error: self.seen.append((kind, error)),
         )
-        return WorkerStep(url, share, self.gate, kinds, {}, reporting)
+        return WorkerStep(url, share, self.gate, kinds, pool_shares or {}, reporting)
 
     def _on_second(self, _index: int, second: "WorkerSecond", _outstanding: OutstandingSecond, unserved: int) -> None:
         self.seconds.append(second)
@@ -159,6 +159,29 @@ def test_users_of_a_closed_loop_are_unserved_until_their_first_transaction_ends(
             second_over.set()
     assert worker.unserved == unserved
     gevent.killall(worker.users)
+
+
+@pytest.mark.long
+def test_no_other_pools_transactions_serve_the_users_of_a_slow_pool() -> None:
+    """Of the slow pool, one of three users holds the only connection until the first second is over."""
+    second_over = gevent.event.Event()
+
+    def slow(_cursor: Any) -> None:
+        second_over.wait()
+        gevent.sleep(0.001)
+
+    worker = Worker(short)
+    behavior = Behavior((("short", slow),), pool="Slow")
+    slow_users = [gevent.spawn(worker.gate.take_part, behavior) for _ in range(3)]
+    with worker.step(CLOSED, {"Slow": 0.5}) as step:
+        step.begin()
+        for number in (1, 2):
+            while len(worker.unserved) < number:
+                gevent.sleep(0.01)
+            second_over.set()
+    assert worker.seconds[0].transactions > USERS + len(slow_users)
+    assert worker.unserved[:2] == [3, 0]
+    gevent.killall([*worker.users, *slow_users])
 
 
 def test_a_failing_transaction_ends_the_step_and_is_reported() -> None:
