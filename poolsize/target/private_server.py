@@ -24,6 +24,7 @@ from poolsize.errors import BadInput, WorkFailed
 from poolsize.sweep.readers import OWN_SCHEMA, read, server_variable
 from poolsize.target.abandoned import clear, clear_abandoned
 from poolsize.target.bounded import HANDSHAKE, BoundedConnection
+from poolsize.target.data_files import archive_of
 from poolsize.target.killed import killed_by, oom_kills
 from poolsize.target.watchdog import TEMPORARY
 
@@ -91,7 +92,7 @@ def private_server(
     watchdog = _start_watchdog(
         directory=str(directory),
         files={"accounts.sql": accounts},
-        commands=[_install_command(program, installer, directory), _command(program, settings)],
+        commands=[_data_command(program, installer, directory), _command(program, settings)],
     )
     ending = threading.Event()
     threading.Thread(target=_clear_after, args=(watchdog, directory, ending), daemon=True).start()
@@ -160,6 +161,13 @@ def _installer(program: Path) -> str:
         if script := shutil.which(name, path=os.pathsep.join(folders)):
             return script
     raise BadInput(f"{program} has no mariadb-install-db beside it or on the PATH: install the whole MariaDB server")
+
+
+def _data_command(program: Path, installer: str | None, directory: Path) -> list[str]:
+    """Return the command that fills the data directory: from a copy, or with the installer if there is none."""
+    archive = archive_of(program, ON_DISK)
+    install = _install_command(program, installer, directory)
+    return [sys.executable, "-P", "-m", "poolsize.target.data_files", str(directory / "data"), str(archive), *install]
 
 
 def _install_command(program: Path, installer: str | None, directory: Path) -> list[str]:

@@ -122,7 +122,7 @@ def test_a_killed_watchdog_ends_the_server_and_the_sweep(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(("victim", "message"), [
-    ("mariadb-install-db", "the private server was killed by SIGKILL as it started"),
+    ("poolsize.target.data_files", "the private server was killed by SIGKILL as it started"),
     ("poolsize.target.watchdog", "the process that watches the private server was killed by SIGKILL"),
     ("poolsize.locust", "Locust was killed by SIGKILL before the first step"),
 ])  # fmt: skip

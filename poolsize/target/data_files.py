@@ -1,0 +1,90 @@
+"""A new server's data files: a server program makes them once, and each private server unpacks a copy.
+
+The watchdog starts ``python -m poolsize.target.data_files DATA ARCHIVE INSTALLER...``. Each start of a private server
+saves the installer's time so.
+"""
+
+import gzip
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import zlib
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from stat import S_IMODE, S_ISREG
+from typing import IO
+
+OF_ONE_SERVER = ("auto.cnf", "*.pem")
+"""Files of MySQL's that no two servers may share: the server's identity and its keys. A server makes them anew."""
+
+
+def archive_of(program: Path, parent: Path) -> Path:
+    """Return the file that holds the data files of a server program, in parent.
+
+    It is another file for each account and for each version of the program, by the program's path, size and time.
+    """
+    program = program.resolve()
+    status = program.stat()
+    key = hashlib.sha256(f"{program}\0{status.st_size}\0{status.st_mtime_ns}".encode()).hexdigest()
+    return parent / f"poolsize_data-{os.geteuid()}-{key[:16]}.tar.gz"
+
+
+def install(data: Path, archive: Path, installer: Sequence[str]) -> int:
+    """Fill the empty directory with a new server's files, and return 0, or the installer's exit code.
+
+    They come from the archive, or else from the installer, which then fills the archive as well. Raises OSError where
+    they can't be written.
+    """
+    try:
+        with _opened(archive) as file, tarfile.open(fileobj=file) as files:
+            files.extractall(data, filter="data")
+        return 0
+    except (tarfile.TarError, gzip.BadGzipFile, zlib.error, EOFError):  # a disk that failed has damaged it
+        shutil.rmtree(data)
+        data.mkdir(mode=0o700)
+    except (FileNotFoundError, PermissionError):
+        pass
+    code = subprocess.run(installer, check=False).returncode
+    if code == 0:
+        with suppress(OSError):  # the next private server tries again
+            _store(data, archive)
+    return code
+
+
+def _opened(archive: Path) -> IO[bytes]:
+    """Open the archive. Raises FileNotFoundError without it, PermissionError where others may have written it."""
+    try:
+        file = os.fdopen(os.open(archive, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb")
+    except OSError as error:
+        raise FileNotFoundError(f"no file of this account: {error.strerror}") from None
+    status = os.fstat(file.fileno())
+    if S_ISREG(status.st_mode) and status.st_uid == os.geteuid() and not S_IMODE(status.st_mode) & 0o077:
+        return file
+    file.close()
+    raise PermissionError(f"{archive} may have been written by another account")
+
+
+def _store(data: Path, archive: Path) -> None:
+    """Write the archive, which appears when it is complete."""
+    making = data.parent / archive.name
+    with (
+        os.fdopen(os.open(making, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file,
+        tarfile.open(fileobj=file, mode="w:gz", compresslevel=1) as files,
+    ):
+        files.add(data, ".", filter=_shared)
+    making.replace(archive)
+
+
+def _shared(file: tarfile.TarInfo) -> tarfile.TarInfo | None:
+    return None if any(Path(file.name).match(pattern) for pattern in OF_ONE_SERVER) else file
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(install(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3:]))
+    except OSError as error:
+        sys.exit(f"[ERROR] {error.filename or sys.argv[1]}: {error.strerror}")
