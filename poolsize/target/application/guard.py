@@ -159,8 +159,9 @@ def _children() -> list[psutil.Process]:
 
 
 def _is_running(process: psutil.Process) -> bool:
+    """Return whether a process has a running thread: its first thread may end, a zombie, long before the others."""
     with suppress(psutil.Error):
-        return bool(process.status() != psutil.STATUS_ZOMBIE)
+        return process.status() != psutil.STATUS_ZOMBIE or process.num_threads() > 1
     return False
 
 
