@@ -63,8 +63,7 @@ def set_up_application(
             stack.enter_context(closing(RequestWorker(environment)))
         workers = Workers(runner, run.plan.users)
         sampler = Sampler(url, service.counters)
-        counter = _counter(application, url, sampler.connection_ids)
-        count_connections = stack.enter_context(counter)
+        count_connections = stack.enter_context(_counter(application, url, sampler))
         generator = RequestGenerator(
             workers, run.plan, Conversation(runner, workers, progress), service, sampler, count_connections
         )
@@ -140,18 +139,18 @@ def _require_same_database(options: SweepOptions, run: Run, url: URL | None) -> 
 
 
 @contextmanager
-def _counter(application: Application, url: URL | None, connection_ids: set[int]) -> Iterator[Callable[[], int | None]]:
+def _counter(application: Application, url: URL | None, sampler: Sampler) -> Iterator[Callable[[], int | None]]:
     """Yield a function that returns the application's connections by the server's count; None without a database.
 
-    connection_ids: the sampler's, which may have the same account.
+    sampler: its connection, which may have the same account, is left out.
     """
     if url is None:
         yield lambda: None
         return
     with closing(connect(url, bounds=OWN)) as connection, connection.cursor() as cursor:
-        own = connection_ids | {connection.thread_id()}
 
         def count_now() -> int:
+            own = sampler.connection_ids | {connection.thread_id()}
             try:
                 return len(account_connections(cursor, account_of(url, application.file.account)) - own)
             except pymysql.MySQLError as error:

@@ -31,10 +31,7 @@ from poolsize.target.speed_probe import present_speed
 
 
 class LocustGenerator:
-    """Measures planned steps with all connected workers.
-
-    notes: sentences that name the figures it can't record, and why.
-    """
+    """Measures planned steps with all connected workers."""
 
     def __init__(
         self,
@@ -72,7 +69,11 @@ class LocustGenerator:
         with self._monitor.cursor() as cursor:
             self._process = ServerProcess.of(cursor)
         self._sampler = Sampler(url)
-        self.notes = self._sampler.notes
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Sentences that name figures it can't record, and why; a lost connection may add one in a step."""
+        return self._sampler.notes
 
     def calibrate(self) -> Calibration | None:
         """Return the cost of one worker and the machine's speed, or None when the worker could not measure its cost."""

@@ -13,10 +13,11 @@ import pymysql
 from gevent.event import Event
 from sqlalchemy import URL
 
+from poolsize.errors import BadInput
 from poolsize.facts.sockets import most_time_wait_sockets, outgoing_ports, time_wait_sockets
 from poolsize.facts.status import increases_per_second, read_status
 from poolsize.target.bounded import OWN
-from poolsize.target.connection import connect
+from poolsize.target.connection import NoAnswer, connect, error_kind
 from poolsize.target.encryption import is_local
 from poolsize.target.other_programs import OtherPrograms
 from poolsize.target.private_server import SERVER_PROGRAMS
@@ -34,7 +35,8 @@ BUSY = ("user", "nice", "system", "irq", "softirq", "steal")
 class Sampler:
     """Samples counters in the background between start and stop: of the server, of its process, and of this machine.
 
-    A counter that can't be read is left out. notes: sentences that name such counters, and the reason.
+    A counter that can't be read is left out. Where the connection to the server is lost, the sampler connects again,
+    and the counters of this machine's processes are read meanwhile.
     """
 
     def __init__(self, url: URL | None, read_application: Callable[[], dict[str, float]] | None = None) -> None:
@@ -44,15 +46,24 @@ class Sampler:
         read_application: returns the counters of the application that is measured, or None without one.
         """
         self._url = url
-        self._connection = connect(url, bounds=OWN) if url is not None else None
-        self._process = server_process(url) if url is not None else None
+        self._connection: Any = None
+        self._process: psutil.Process | None = None
+        if url is not None:
+            self._connection, self._process = _connected(url)
+        self._connecting: Any = None
+        self._lost: str | None = None
         self._read_application = read_application
         self._probe = SpeedProbe()
         self._before = OtherPrograms.now()
         self._samples: list[dict[str, float]] = []
         self._stopping = Event()
         self._sampling = gevent.Greenlet(self._sample)
-        self.notes = self._notes(local=is_local(url)) if url is not None else ()
+        self._unrecorded = self._notes(local=is_local(url)) if url is not None else ()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Sentences that name the counters that are not recorded, and the reason; a lost connection may add one."""
+        return self._unrecorded if self._lost is None else (*self._unrecorded, self._lost)
 
     def start(self) -> None:
         """Drop earlier samples, and read the counters now and then once a second."""
@@ -96,13 +107,15 @@ class Sampler:
     def reconnect(self) -> None:
         """Connect to the server anew, whose process may be another now. Raises BadInput when it can't be reached."""
         if self._url is not None:
-            connection, process = connect(self._url, bounds=OWN), server_process(self._url)
+            connection, process = _connected(self._url)
             self.close()
-            self._connection, self._process = connection, process
+            self._connection, self._process, self._connecting, self._lost = connection, process, None, None
 
     def close(self) -> None:
         """Stop sampling, and close the connection."""
         self.stop()
+        if self._connecting is not None:
+            self._connecting.kill()
         if self._connection is not None:
             with suppress(pymysql.MySQLError):  # closed by the server
                 self._connection.close()
@@ -113,26 +126,51 @@ class Sampler:
         A server answers late where its thread pool is full, or the machine.
         """
         started = monotonic()
-        with suppress(pymysql.MySQLError):  # the load, which needs the server too, reports that it is gone
-            before, before_at = self._read(), monotonic()
-            self._samples += [{}] * floor(before_at - started)  # before the first reading, no increase is known
-            while not self._stopping.wait(max(0.0, started + len(self._samples) + 1 - monotonic())):
-                after, after_at = self._read(), monotonic()
-                passed = max(1, floor(after_at - started) - len(self._samples))
-                self._samples += [increases_per_second(before, after, after_at - before_at)] * passed
-                before, before_at = after, after_at
+        before, before_at = self._read(), monotonic()
+        self._samples += [{}] * floor(before_at - started)  # before the first reading, no increase is known
+        while not self._stopping.wait(max(0.0, started + len(self._samples) + 1 - monotonic())):
+            after, after_at = self._read(), monotonic()
+            passed = max(1, floor(after_at - started) - len(self._samples))
+            self._samples += [increases_per_second(before, after, after_at - before_at)] * passed
+            before, before_at = after, after_at
 
     def _read(self) -> dict[str, float]:
-        counters: dict[str, float] = {}
-        if self._connection is not None:
-            with self._connection.cursor() as cursor:
-                counters = read_status(cursor)
+        counters = self._read_status()
         for name, read in self._process_counters():
             with suppress(psutil.Error, AttributeError, OSError):
                 if (value := read()) is not None:
                     counters[name] = value
         of_application = self._read_application() if self._read_application else {}
         return counters | of_application | self._machine_counters()
+
+    def _read_status(self) -> dict[str, float]:
+        """Return the server's own counters; empty without a connection, and then connect in the background."""
+        if self._url is None:
+            return {}
+        if self._connection is None:
+            if self._connecting is None:
+                self._connecting = gevent.spawn(self._connect, self._url)
+            return {}
+        try:
+            with self._connection.cursor() as cursor:
+                return read_status(cursor)
+        except pymysql.MySQLError as error:
+            self._connection.close()
+            self._connection = None
+            self._lost = self._lost or (
+                "some seconds have no counters of the server: the connection that reads them was lost "
+                f"({error_kind(error)}), and poolsize tries to connect again"
+            )
+            return self._read_status()
+
+    def _connect(self, url: URL) -> None:
+        """Connect to the server anew. The next reading tries it again, unless the server refuses the account."""
+        try:
+            self._connection, self._process = _connected(url)
+        except BadInput as error:
+            if not isinstance(error, NoAnswer):
+                return
+        self._connecting = None
 
     def _machine_counters(self) -> dict[str, float]:
         """Return the speed of this machine's cores since the last call, the steal and the ports, where known."""
@@ -177,6 +215,11 @@ class Sampler:
         if not refused:
             return ()
         return (f"not recorded, because this operating system account may not read them: {', '.join(refused)}",)
+
+
+def _connected(url: URL) -> tuple[Any, "psutil.Process | None"]:
+    """Return a connection to the server at a URL, and the server's process. Raises BadInput as connect does."""
+    return connect(url, bounds=OWN), server_process(url)
 
 
 def server_process(url: URL) -> "psutil.Process | None":
