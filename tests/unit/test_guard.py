@@ -28,7 +28,8 @@ ctypes.CDLL(None).pthread_exit(None)
 def test_a_process_without_its_first_thread_is_ended(tmp_path: Path) -> None:
     guarded = Guarded(tmp_path, tmp_path / "application.log")
     try:
-        process = psutil.Process(guarded.start(([sys.executable, "-c", LEADERLESS], {})))
+        guarded.start(([sys.executable, "-c", LEADERLESS], {}))
+        (process,) = psutil.Process(guarded.pid).children()
         while not (tmp_path / "leaderless").exists():
             time.sleep(0.01)
         assert process.status() == psutil.STATUS_ZOMBIE

@@ -3,7 +3,7 @@
 The parent starts ``python -m poolsize.target.application.guard`` with pipes as standard input and output. Each line of
 input is a JSON object, a request, and gets a line of output, the reply:
 
-    {"start": COMMAND}      start the application                             ->  {"pid": number}
+    {"start": COMMAND}      start the application                             ->  {}
     {"poll": true}          has it ended by itself?                           ->  {"code": exit code or null}
     {"end": true}           end it, with every process that it started        ->  {}
     {"run": COMMAND, "seconds": number, "restore": COMMAND or null}
@@ -87,7 +87,7 @@ class Guard:
         try:
             if "start" in request:
                 self._application = _popen(request["start"])
-                return {"pid": self._application.pid}
+                return {}
             if "run" in request:
                 return {"code": self._run(request["run"], request["seconds"], request["restore"])}
         except OSError as error:

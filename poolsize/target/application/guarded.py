@@ -35,9 +35,14 @@ class Guarded:
             env={name: value for name, value in os.environ.items() if name != VARIABLE},  # the application is no worker
         )  # fmt: skip
 
-    def start(self, command: Command) -> int:
-        """Start the application, and return its process number. Raises WorkFailed for a program that can't be run."""
-        return int(self._ask({"start": self._request(command)})["pid"])
+    @property
+    def pid(self) -> int:
+        """The number of the guard's process, whose descendants are the application's processes."""
+        return self._guard.pid
+
+    def start(self, command: Command) -> None:
+        """Start the application. Raises WorkFailed for a program that can't be run."""
+        self._ask({"start": self._request(command)})
 
     def exit_code(self) -> int | None:
         """Return the exit code of an application that has ended by itself; None while it runs."""

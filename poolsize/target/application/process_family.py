@@ -1,5 +1,6 @@
 """The processes of an application that the sweep started: their CPU time, their cores, and their memory."""
 
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -12,39 +13,50 @@ IDLE_SECONDS = 0.05
 
 
 class ProcessFamily:
-    """A process and its descendants, as they were when the application was ready."""
+    """The processes of an application, whenever they start: all descendants of its guard, which adopts orphans."""
 
-    def __init__(self, pid: int | None) -> None:
-        """Find the descendants now. pid: of the process; None for a family without processes."""
-        self._processes: list[psutil.Process] = []
-        with suppress(psutil.Error):
-            if pid is not None:
-                leader = psutil.Process(pid)
-                self._processes = [leader, *leader.children(recursive=True)]
-        self._begun = self._seconds()
+    def __init__(self, guard_pid: int | None) -> None:
+        """Read the CPU times of now. guard_pid: of the guard's process; None for a family without processes."""
+        self._guard = None if guard_pid is None else psutil.Process(guard_pid)
+        self._begun = _cpu_seconds(self._members())
 
     def counters(self) -> dict[str, float]:
         """Return the CPU time so far in seconds, the cores and the memory now; empty without processes."""
-        seconds = self._seconds()
-        if not seconds:
+        members = self._members()
+        seconds = _cpu_seconds(members)
+        if self._guard is None or not seconds:
             return {}
         busy = [process for process, used in seconds.items() if used - self._begun.get(process, 0.0) > IDLE_SECONDS]
-        counters = {"application_cpu": sum(seconds.values()), "application_memory_bytes": self._memory_bytes()}
+        ended = _cpu_seconds([self._guard, *members], of_ended=True)
+        counters = {
+            "application_cpu": sum(seconds.values()) + sum(ended.values()),
+            "application_memory_bytes": _memory_bytes(members),
+        }
         return counters | ({"application_cores": float(_cores(busy))} if busy else {})
 
-    def _memory_bytes(self) -> float:
-        memory = 0.0
-        for process in self._processes:
-            with suppress(psutil.Error):
-                memory += process.memory_info().rss
-        return memory
+    def _members(self) -> list[psutil.Process]:
+        with suppress(psutil.Error):
+            return self._guard.children(recursive=True) if self._guard is not None else []
+        return []
 
-    def _seconds(self) -> dict[psutil.Process, float]:
-        seconds = {}
-        for process in self._processes:
-            with suppress(psutil.Error):
-                seconds[process] = float(sum(process.cpu_times()[:2]))
-        return seconds
+
+def _memory_bytes(processes: Sequence[psutil.Process]) -> float:
+    memory = 0.0
+    for process in processes:
+        with suppress(psutil.Error):
+            memory += process.memory_info().rss
+    return memory
+
+
+def _cpu_seconds(processes: Sequence[psutil.Process], *, of_ended: bool = False) -> dict[psutil.Process, float]:
+    """Return the CPU time of each process, or that of its descendants that have ended and that it waited for."""
+    seconds = {}
+    for process in processes:
+        with suppress(psutil.Error):
+            times = process.cpu_times()
+            used = times.children_user + times.children_system if of_ended else times.user + times.system
+            seconds[process] = float(used)
+    return seconds
 
 
 def _cores(processes: list[psutil.Process]) -> int:

@@ -54,15 +54,14 @@ class Service:
             self.require_alive()
             return 0.0
         self._pool_size = None
-        pid = None
         if self._application.file.start is not None:
-            pid = self._start(pool_size)
+            self._start(pool_size)
         else:
             self._resize(pool_size)
         self._await_ready()
         self._require_metrics(pool_size)
         self._pool_size = pool_size
-        self._family = ProcessFamily(pid)
+        self._family = ProcessFamily(self._guarded.pid if self._is_started else None)
         return time.monotonic() - began
 
     def require_alive(self) -> None:
@@ -84,8 +83,7 @@ class Service:
         if not self._guarded.close(seconds):
             raise WorkFailed(f"restore failed, so the application may have another pool size now{self._last_lines()}")
 
-    def _start(self, pool_size: int) -> int:
-        """Start the application, and return its process number."""
+    def _start(self, pool_size: int) -> None:
         application = self._application
         assert application.file.start is not None
         self._is_started = False
@@ -98,11 +96,10 @@ class Service:
             )
         words, environment = application.words(application.file.start, pool_size), application.environment(pool_size)
         try:
-            pid = self._guarded.start((words, environment))
+            self._guarded.start((words, environment))
         except WorkFailed as error:
             raise WorkFailed(f"start {error}") from None
         self._is_started = True
-        return pid
 
     def _resize(self, pool_size: int) -> None:
         file = self._application.file
