@@ -89,8 +89,8 @@ class Analysis:
 
     @property
     def failed_attempts(self) -> Sequence[Step]:
-        """The steps that failed a check that may pass another time, in the order they were measured."""
-        return at_places(self.run.steps, [place for place, step in enumerate(self.run.steps) if step.retryable])
+        """The steps that failed a check because of a disturbance, in the order they were measured."""
+        return at_places(self.run.steps, [place for place, step in enumerate(self.run.steps) if step.disturbed])
 
     @property
     def knows_usage(self) -> bool:

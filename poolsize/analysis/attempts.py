@@ -11,6 +11,9 @@ from poolsize.runs.plan import PlannedStep, SweepPlan
 from poolsize.runs.run import Run, Step
 from poolsize.runs.stored_steps import at_places
 
+CONFIRMED_OVERLOAD = 2
+"""Attempts after which an overload is the answer: chance may make a queue grow, but hardly in both."""
+
 StepKey = tuple[int, int, float | None]
 """Pool size, repeat and rate, which all attempts at one planned step have in common."""
 
@@ -34,8 +37,14 @@ def needed_steps(
     steps: all attempts. counted: the attempt that counts at each planned step.
     """
     attempts = attempt_counts(planned, steps)
-    done = {step_key(step) for step in counted if not step.retryable}
-    return tuple(step for step in planned if step_key(step) not in done and attempts[step_key(step)] < plan.attempts)
+    done = {step_key(step) for step in counted if not may_be_retried(plan, step, attempts[step_key(step)])}
+    return tuple(step for step in planned if step_key(step) not in done)
+
+
+def may_be_retried(plan: SweepPlan, latest: Step, attempts: int) -> bool:
+    """Return whether a planned step may have another attempt. latest: its latest attempt. attempts: their number."""
+    most = plan.attempts if latest.disturbed else min(plan.attempts, CONFIRMED_OVERLOAD)
+    return latest.retryable and attempts < most
 
 
 def curve_places(plan: SweepPlan, steps: Sequence[Step]) -> list[int]:

@@ -44,8 +44,8 @@ def too_few_valid(analysis: "Analysis") -> Finding | None:
 
 
 def _may_pass(size: "SizeSummary") -> bool:
-    """Return whether a size is not valid because of a check that may pass another time."""
-    return not size.valid and all(result.check.retryable for result in size.failed_checks if result.check.disqualifies)
+    """Return whether a size is not valid because of a disturbance."""
+    return not size.valid and all(result.check.disturbed for result in size.failed_checks if result.check.disqualifies)
 
 
 def _values(analysis: "Analysis") -> dict[str, Any]:
@@ -54,7 +54,7 @@ def _values(analysis: "Analysis") -> dict[str, Any]:
     Where other programs disturbed attempts, also the mean of the cores that they used, and of the busiest programs.
     """
     failed = analysis.failed_attempts
-    checks = Counter(str(result.check) for step in failed for result in step.failed_checks if result.check.retryable)
+    checks = Counter(str(result.check) for step in failed for result in step.failed_checks if result.check.disturbed)
     values = {"failed": len(failed), "attempts": len(analysis.run.steps), "checks": dict(checks.most_common())}
     return values | _others(failed)
 
@@ -96,7 +96,7 @@ def _way_out(analysis: "Analysis") -> WayOut:
     quiet_steps: number of last steps that passed every check that may pass another time.
     """
     steps = analysis.run.steps
-    quiet = next((place for place, step in enumerate(reversed(steps)) if step.retryable), len(steps))
+    quiet = next((place for place, step in enumerate(reversed(steps)) if step.disturbed), len(steps))
     if next(iter(_values(analysis)["checks"]), None) == Check.ERRORS:
         return WayOut(Remedy.CORRECT_WORKLOAD, {})
     disturbed = any(result.check is Check.QUIET for step in steps for result in step.failed_checks)

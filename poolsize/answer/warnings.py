@@ -100,8 +100,10 @@ def _verification(analysis: "Analysis") -> list[Finding]:
 
 
 def _retried(analysis: "Analysis") -> Finding | None:
-    excluded = analysis.excluded
-    return warning(Code.RETRIED, sizes=[step.pool_size for step in excluded]) if excluded else None
+    """Return the warning that steps were excluded, or None; an overload that was measured twice is an answer."""
+    overloaded = {size.pool_size for size in analysis.sizes if size.failed(Check.ARRIVALS)}
+    sizes = [step.pool_size for step in analysis.excluded if step.pool_size not in overloaded]
+    return warning(Code.RETRIED, sizes=sizes) if sizes else None
 
 
 def _speed_corrected(analysis: "Analysis") -> Finding | None:

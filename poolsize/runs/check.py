@@ -29,7 +29,12 @@ class Check(StrEnum):
     @property
     def retryable(self) -> bool:
         """Whether the check may pass when the step is measured again."""
-        return self in _RETRYABLE
+        return self in _DISTURBED or self is Check.ARRIVALS
+
+    @property
+    def disturbed(self) -> bool:
+        """Whether a failure shows a disturbance, which passes; an overload that a second step confirms does not."""
+        return self in _DISTURBED
 
     @property
     def disqualifies(self) -> bool:
@@ -43,7 +48,7 @@ class Check(StrEnum):
         return self not in {Check.GENERATOR, Check.STEADY_STATE, Check.SPEED, Check.SERVICE_THREADS}
 
 
-_RETRYABLE = frozenset(
+_DISTURBED = frozenset(
     {Check.LITTLES_LAW, Check.CONNECTIONS, Check.ERRORS, Check.STEADY_STATE, Check.WORKERS, Check.QUIET, Check.SPEED}
 )
 

@@ -198,6 +198,11 @@ class Step:
         return any(result.check.retryable for result in self.failed_checks)
 
     @property
+    def disturbed(self) -> bool:
+        """Whether the step failed a check whose failure shows a disturbance."""
+        return any(result.check.disturbed for result in self.failed_checks)
+
+    @property
     def had_other_speed(self) -> bool:
         """Whether the machine had another speed than is usual in the run."""
         return any(result.check is Check.SPEED for result in self.failed_checks)

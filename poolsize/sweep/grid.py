@@ -4,7 +4,7 @@ import random
 from array import array
 from collections.abc import Iterator, Sequence
 
-from poolsize.analysis.attempts import replaces
+from poolsize.analysis.attempts import may_be_retried, replaces
 from poolsize.runs.plan import PlannedStep, SweepPlan
 from poolsize.runs.run import Step
 
@@ -62,7 +62,7 @@ class GridProgress:
         self._latest[order] = self._added - 1
         if state == UNMEASURED or replaces(step, retryable=state != GOOD, valid=state == FAILED_VALID):
             self._states[order] = (FAILED_VALID if step.valid else FAILED) if step.retryable else GOOD
-        if self._states[order] != GOOD and self._attempts[order] < self._plan.attempts:
+        if self._states[order] != GOOD and may_be_retried(self._plan, step, self._attempts[order]):
             self._failed.add(order)
         else:
             self._failed.discard(order)

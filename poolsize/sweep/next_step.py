@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from poolsize.analysis.attempts import attempt_counts, step_key
+from poolsize.analysis.attempts import attempt_counts, may_be_retried, step_key
 from poolsize.runs.plan import PlannedStep, SearchEnd
 from poolsize.runs.run import Run, Step
 from poolsize.runs.step_speed import step_speed
@@ -73,8 +73,8 @@ class Decisions:
         if self._grid is None and step.rate == run.plan.rate:
             return isinstance(decision, PlannedStep) and decision.pool_size == step.pool_size
         if self._grid is not None and self._grid.plans(step):
-            return self._grid.attempts_at(step) < run.plan.attempts
-        return attempt_counts([step], run.steps)[step_key(step)] < run.plan.attempts
+            return may_be_retried(run.plan, step, self._grid.attempts_at(step))
+        return may_be_retried(run.plan, step, attempt_counts([step], run.steps)[step_key(step)])
 
     def remaining(self, run: Run) -> "Remaining | None":
         """Return the part of the throughput curve that is not measured, or None where it is complete.

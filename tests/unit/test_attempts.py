@@ -6,7 +6,6 @@ import pytest
 
 from poolsize.analysis.analysis import analyze
 from poolsize.analysis.attempts import retried_places
-from poolsize.analysis.checks import check_step
 from poolsize.runs.check import Check, CheckResult
 from poolsize.runs.plan import PlannedStep
 from poolsize.runs.run import Run, Step
@@ -50,6 +49,19 @@ def test_a_step_is_given_up_after_three_attempts() -> None:
     assert len(retried_places(run)) == 2
 
 
+def test_an_overload_is_confirmed_once() -> None:
+    """Chance may make a queue grow, or leave a step undecided; a second step that shows the same is the answer."""
+    one, two, four = WHOLE.steps
+    queued = failing(one, Check.ARRIVALS)
+    assert sizes(replace(WHOLE, steps=(queued, two, four))) == [1]
+    assert curve_of(replace(WHOLE, steps=(queued, two, four, one))) == (two, four, one)
+    confirmed = replace(WHOLE, steps=(queued, two, four, queued))
+    assert sizes(confirmed) == []
+    assert remaining(confirmed) is None
+    disturbed = failing(one, Check.QUIET)
+    assert sizes(replace(WHOLE, steps=(queued, two, four, disturbed))) == [1]
+
+
 def test_a_valid_attempt_counts_before_later_ones_that_are_disqualified() -> None:
     one, two, four = WHOLE.steps
     slow = replace(one, checks=(CheckResult(Check.SPEED, False, {}),))
@@ -80,9 +92,11 @@ def test_the_answer_and_its_neighbours_are_verified_at_parts_of_their_own_capaci
 
 def test_a_resumed_verification_goes_on_and_repeats_what_was_spoiled() -> None:
     first, second, third, *_ = steps_to_verify(verifying())
-    done = replace(a_step(1, [50] * 10), rate=first.rate)
-    done = replace(done, checks=check_step(done, 0.01))
+    done = replace(a_step(1, [50] * 10), rate=first.rate, checks=())
     again = replace(done, rate=second.rate, checks=(SPOILED,))
+    queued = failing(again, Check.ARRIVALS)
+    assert second.rate in [step.rate for step in steps_to_verify(verifying((done, queued)))]
+    assert second.rate not in [step.rate for step in steps_to_verify(verifying((done, queued, queued)))]
     run = verifying((done, again))
     assert [step.rate for step in steps_to_verify(run)][:2] == [second.rate, third.rate]
     assert curve_of(run) == WHOLE.steps

@@ -37,10 +37,10 @@ def at_a_rate(p95_ms: Mapping[int, float], busy: Mapping[int, float] | None = No
     """
     shares = busy or {size: 0.98 * 2 / size for size in p95_ms}
     steps = tuple(_step(size, order, value, shares[size], noise) for order, (size, value) in enumerate(p95_ms.items()))
-    failed = replace(steps[0], checks=(NOT_SERVED,))
+    overloaded = [replace(steps[0], checks=(NOT_SERVED,))] * 2
     run = a_run(dict.fromkeys(p95_ms, round(RATE)), users=1000)
     plan = replace(run.plan, rate=RATE)
-    return replace(run, setting=replace(run.setting, plan=plan), steps=(failed, *steps[1:]))
+    return replace(run, setting=replace(run.setting, plan=plan), steps=(*overloaded, *steps[1:]))
 
 
 def _step(size: int, order: int, p95_ms: float, share: float, noise: float) -> Step:
@@ -70,6 +70,15 @@ def test_at_a_rate_no_range_is_printed() -> None:
     run = at_a_rate(P95_MS)
     assert range_text(recommend(analyze(run))) == plateau_range_text(analyze(run)) == ""
     assert "95 % range" not in what_if_text(run)
+
+
+def test_an_overload_that_was_measured_twice_puts_no_answer_in_doubt() -> None:
+    twice = at_a_rate({1: 5000, 8: 18})
+    plan = replace(twice.plan, attempts=1)
+    once = replace(twice, setting=replace(twice.setting, plan=plan), steps=twice.steps[1:])
+    answer = recommend(analyze(twice))
+    assert (answer.pool_size, answer.verdict) == (8, "measured")
+    assert answer.findings == recommend(analyze(once)).findings
 
 
 def test_a_limit_that_no_size_keeps_at_a_rate_gets_the_fastest_size_and_a_way_on() -> None:

@@ -28,9 +28,9 @@ INTRODUCTION = """
 poolsize applies these checks to every step. `poolsize analyze` shows `ok`, or the names of the checks
 that failed.
 
-- **Retried**: the step is measured again, up to two more times. One attempt counts: the first that passes, or else the
-  last that is not disqualified. The other attempts stay in the file, and no estimate uses them. In a search, a step
-  that failed such a check counts only if its pool size has no better step.
+- **Retried**: the step is measured again, up to two more times, or once more where only `arrivals` failed. One attempt
+  counts: the first that passes, or else the last that is not disqualified. The other attempts stay in the file, and no
+  estimate uses them. In a search, a step that failed such a check counts only if its pool size has no better step.
 - **Disqualified**: a step that fails the check is not valid, and no estimate uses it.
 
 A failed `generator`, `steady_state`, `speed` or `service_threads` check does not disqualify. A saturated load generator
