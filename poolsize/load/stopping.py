@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil
+from math import ceil, sqrt
 
 from poolsize.analysis.rate_evidence import RateEvidence
 from poolsize.analysis.stats.confidence import mean_interval
@@ -13,8 +13,9 @@ from poolsize.runs.stopped import Stopped, StopReason
 
 FEWEST_FAILURES = 20
 """With fewer failed transactions a step goes on, whatever its error budget is."""
-BACKLOG_SECONDS, LARGEST_BACKLOG = 5.0, 100_000
-"""A backlog of the arrivals of so many seconds, or of so many transactions, only grows: the server is overloaded."""
+STALL_SECONDS, DEVIATIONS, LARGEST_BACKLOG = 5.0, 4, 100_000
+"""A backlog that is not due to a stall of so many seconds, nor to chance, by so many standard deviations, is due to an
+overload. A backlog of so many transactions is too large in any case."""
 PAUSES = 5
 """Mean pauses so far, of which the short ones are over first: nearly 4 of all, when 1 exponential pause in 40 lasts."""
 LOOKS = (1, 2, 4)
@@ -140,6 +141,18 @@ def _early_end(plan: SweepPlan, seconds: Sequence[StepSecond], rate: float | Non
     if failed >= FEWEST_FAILURES and failed > plan.error_budget * (failed + succeeded):
         return Stopped(StopReason.TOO_MANY_ERRORS, {"failed": failed, "transactions": failed + succeeded})
     backlog = seconds[-1].backlog if seconds else 0
-    if rate and backlog > min(LARGEST_BACKLOG, BACKLOG_SECONDS * rate):
+    if rate and backlog > _largest_backlog(rate, len(seconds)):
         return Stopped(StopReason.BACKLOG, {"backlog": backlog})
     return None
+
+
+def _largest_backlog(rate: float, seconds: int) -> float:
+    """Return the largest backlog, after so many seconds, of a pool that may still serve the rate.
+
+    At a utilisation of just 1, the backlog is a reflected random walk (Iglehart and Whitt, "Multiple channel queues in
+    heavy traffic", 1970): after t seconds the absolute value of a normal variable with the variance 2 * rate * t, of
+    Poisson arrivals and exponential usage times. It exceeds 4 standard deviations with a probability of 0.006 %, so in
+    any of a minute's seconds with less than 0.4 %. A pool with capacity to spare has a smaller backlog.
+    """
+    by_chance = DEVIATIONS * sqrt(2 * rate * seconds)
+    return min(LARGEST_BACKLOG, max(STALL_SECONDS * rate, by_chance))

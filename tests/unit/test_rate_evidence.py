@@ -1,6 +1,6 @@
 """Whether a pool serves an arrival rate: by its own rules, a step accepts enough capacity and refuses too little."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -9,26 +9,35 @@ import pytest
 from poolsize.analysis.checks import arrivals
 from poolsize.analysis.rate_evidence import RateEvidence, is_growing
 from poolsize.load.step_seconds import StepSecond
-from poolsize.load.stopping import ending
+from poolsize.load.stopping import Ending, ending
 from poolsize.runs.check import CheckResult
 from poolsize.runs.plan import PlannedStep, SweepPlan
+from poolsize.runs.stopped import StopReason
 from tests.conftest import a_step
 from tests.open_loop_simulation import Service, exponential, nearly_constant, open_loop
 
 RATE, POOL_SIZE = 500.0, 8
 PLAN = SweepPlan((POOL_SIZE,), 1000, "scan", warm_up_seconds=3, step_seconds=15, rate=RATE)
-PLANNED = PlannedStep(0, POOL_SIZE, 0, RATE)
 RUNS = 100
+SIZES, RUNS_OF_A_SIZE = (1, 2, 4, 8), 50
+on_all_rates = pytest.mark.parametrize("rate", [1.0, 2.0, 5.0, 20.0, 100.0])
 
 
-def result_of(seconds: Sequence[StepSecond]) -> CheckResult:
+def ending_of(seconds: Sequence[StepSecond], plan: SweepPlan = PLAN) -> Ending | None:
+    """Return the ending of a step that is looked at each second; None if it is longer than the seconds."""
+    planned, lengths = PlannedStep(0, plan.sizes[0], 0, plan.rate), range(1, len(seconds) + 1)
+    return next((end for length in lengths if (end := ending(plan, planned, seconds[:length]))), None)
+
+
+def result_of(seconds: Sequence[StepSecond], plan: SweepPlan = PLAN) -> CheckResult:
     """Return the result of the check on a step that ends by its own rules. seconds: of the longest step."""
-    lengths = range(1, len(seconds) + 1)
-    end = next(end for length in lengths if (end := ending(PLAN, PLANNED, seconds[:length])))
+    end = ending_of(seconds, plan)
+    assert end is not None
+    assert plan.rate is not None
     kept = seconds[: end.last]
     step = replace(
-        a_step(POOL_SIZE, [round(RATE)] * len(kept)),
-        rate=RATE,
+        a_step(plan.sizes[0], [round(plan.rate)] * len(kept)),
+        rate=plan.rate,
         warm_up_seconds=end.first,
         throughput=tuple(second.transactions for second in kept),
         p95_ms=tuple(second.p95_ms for second in kept),
@@ -52,6 +61,39 @@ def test_a_rate_counts_as_served_only_with_the_capacity_for_it(
     steps = [open_loop(POOL_SIZE, RATE, capacity, service, PLAN.longest_seconds, random) for _ in range(RUNS)]
     served = sum(result_of(seconds).passed for seconds in steps) / RUNS
     assert least <= served <= most
+
+
+def steps_at(
+    rate: float, utilisation: float, step_seconds: int, length: int
+) -> Iterator[tuple[SweepPlan, list[StepSecond]]]:
+    """Yield the plans and the simulated seconds of steps of all sizes."""
+    for size in SIZES:
+        random = np.random.default_rng(size)
+        plan = replace(PLAN, sizes=(size,), rate=rate, step_seconds=step_seconds)
+        for _ in range(RUNS_OF_A_SIZE):
+            yield plan, open_loop(size, rate, 1 / utilisation, exponential, length, random)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("step_seconds", [15, 60])
+@on_all_rates
+def test_a_queue_that_is_long_by_chance_does_not_stop_a_step(rate: float, step_seconds: int) -> None:
+    """At 80 % utilisation. 5 s of arrivals as the limit stopped 14 and 53 % of the steps at 1/s, 5 and 27 % at 2/s."""
+    length = PLAN.warm_up_seconds + step_seconds
+    ends = [ending_of(seconds, plan) for plan, seconds in steps_at(rate, 0.8, step_seconds, length)]
+    assert sum(end is not None and end.stopped is not None for end in ends) < 0.01 * len(ends)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("utilisation", [1.2, 2.0])
+@on_all_rates
+def test_an_overload_is_refused_within_the_longest_step(rate: float, utilisation: float) -> None:
+    """At 1/s, 60 arrivals scatter too much for an early stop; where 5 s of arrivals pile up in a step, it stops."""
+    longest = PLAN.longest_seconds
+    results = [result_of(seconds, plan) for plan, seconds in steps_at(rate, utilisation, PLAN.step_seconds, longest)]
+    assert sum(result.passed for result in results) <= 0.05 * len(results)
+    if rate >= 20 and utilisation == 2:
+        assert all(result.values.get("stopped") == StopReason.BACKLOG for result in results)
 
 
 def evidence(pool_size: int, transactions: list[float], busy: list[float], backlog: list[float]) -> RateEvidence:
