@@ -14,7 +14,9 @@ from pathlib import Path
 import pytest
 
 from poolsize.present.text.progress_bar import ProgressBar
+from poolsize.present.text.survey import SurveyProgress
 from poolsize.runs.store import load_run
+from poolsize.survey.timing import Concurrency, Timing, Work
 from poolsize.sweep.events import Noted, StepStarted, SweepStarted
 from poolsize.terminal import Output, guarded_output, visible
 from tests.conftest import EXAMPLES, Command
@@ -22,7 +24,7 @@ from tests.conftest import EXAMPLES, Command
 POOLSIZE = str(Path(sys.executable).with_name("poolsize"))
 RUN = str(EXAMPLES["insert-mysql"])
 OBEYED = [chr(code) for code in (*range(32), *range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A))]
-HOSTILE = "e\x1b]0;own\x07\x9b31m\u202e[/x]$\\frac$"
+HOSTILE = "e\x1b]0;own\x07\x9b31m\u202e[old][/x]:x:$\\frac$"
 PRINTING = {
     "formula": ["recommend", "--cores", "4"],
     "formula as JSON": ["recommend", "--cores", "4", "--json"],
@@ -168,6 +170,7 @@ class Terminal(io.StringIO):
 def test_a_terminal_gets_poolsizes_own_controls_and_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = Terminal()
     monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.setattr(sys, "stderr", terminal)
     with guarded_output():
         assert isinstance(sys.stderr, Output)
@@ -175,8 +178,10 @@ def test_a_terminal_gets_poolsizes_own_controls_and_no_others(monkeypatch: pytes
             bar.show(SweepStarted(f"{HOSTILE}.jsonl", 4, 0, 2.0, notes=(HOSTILE,)))
             bar.show(StepStarted(4), HOSTILE)
             bar.show(Noted(HOSTILE))
+        with SurveyProgress() as survey:
+            survey.show(Timing(HOSTILE, Concurrency.THREADS, Work.SELECT, 2, 1, 1.0, 2, None))
     text = terminal.getvalue()
     assert "\x1b[?25l" in text  # Rich hides the cursor while the bar is drawn
     assert "\x1b]0;" not in text
     assert not {"\x07", "\x9b", "\u202e"} & set(text)
-    assert text.count(visible(HOSTILE)) >= 3
+    assert text.count(visible(HOSTILE)) >= 4

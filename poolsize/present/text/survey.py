@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
+from rich.text import Text
+
 from poolsize.present.text.bullets import bullets, paragraph
 from poolsize.present.text.progress_bar import error_console
 from poolsize.present.text.table import UNKNOWN, Table
@@ -11,6 +13,7 @@ from poolsize.recordings.published import published_pools
 from poolsize.scenarios.scenario import Scenario
 from poolsize.survey.java_versions import java_versions
 from poolsize.survey.timing import JAVA, MANY_USERS, POOL_SIZE, USERS, Concurrency, Survey, Timing, Work
+from poolsize.terminal import visible
 from poolsize.units import count, milliseconds, number
 
 TITLES = {
@@ -67,9 +70,10 @@ class SurveyProgress:
     def show(self, timing: Timing) -> None:
         """Show a timing that is complete."""
         part = f"{'Java' if timing.pool.endswith(JAVA) else 'Python'}, {USER_KINDS[timing.concurrency]}, {timing.work}"
-        self._status.update(f"{part}: {timing.pool}, {count(timing.users, 'user')}")
+        text = visible(f"{part}: {timing.pool}, {count(timing.users, 'user')}")
+        self._status.update(Text(text))  # Rich takes a str for markup here, whatever its console does
         if part != self._last and not self._console.is_terminal:
-            self._console.print(part)
+            self._console.print(visible(part))
         self._last = part
 
 
