@@ -2,6 +2,7 @@
 
 import errno
 import os
+import shlex
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -26,6 +27,12 @@ def visible(text: str) -> str:
     JSON stays the same JSON.
     """
     return text.translate(_SHOWN)
+
+
+def pasteable(*words: object) -> str:
+    """Return a command, or a part of it, that a shell reads as these words. A path can't pass for an option."""
+    paths = {word for word in words if isinstance(word, os.PathLike)}
+    return shlex.join(f"./{word}" if word in paths and str(word).startswith("-") else str(word) for word in words)
 
 
 class Output(TextIOBase):

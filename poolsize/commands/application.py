@@ -1,6 +1,5 @@
 """`poolsize application`: the file of an application, written as a template or tried part by part."""
 
-import shlex
 import shutil
 import signal
 import subprocess
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from poolsize.errors import BadInput, Interrupted, PoolsizeError
+from poolsize.terminal import pasteable
 from poolsize.units import count
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def _write(file: Path) -> None:
     except OSError as error:
         raise BadInput(f"{file} can't be written: {error.strerror}") from None
     click.echo(
-        f"poolsize: wrote {file}. Change its values, and try it: poolsize application check {shlex.quote(str(file))}",
+        f"poolsize: wrote {file}. Change its values, and try it: {pasteable('poolsize', 'application', 'check', file)}",
         err=True,
     )
 
@@ -93,7 +93,7 @@ def _check(file: Path, pool_size: int) -> None:
         finally:
             service.close(seconds_to_close)
     click.echo(f"application {'ended' if described.file.start else 'restored' if described.file.restore else 'left'}")
-    click.echo(f"To measure it: poolsize sweep --application {shlex.quote(str(file))}")
+    click.echo(f"To measure it: {pasteable('poolsize', 'sweep', '--application', file)}")
 
 
 def _as_interrupt(number: int, _: object) -> None:

@@ -1,6 +1,5 @@
 """`poolsize import`: a recorded curve to replay, or a run to analyze, from files of other load tools."""
 
-import shlex
 from pathlib import Path
 
 import click
@@ -10,6 +9,7 @@ from poolsize.recordings.importers import read_logs
 from poolsize.recordings.recording import write_recording
 from poolsize.runs.store import RunWriter
 from poolsize.sweep.recorded_run import recorded_run
+from poolsize.terminal import pasteable
 
 
 @click.command("import")
@@ -42,9 +42,9 @@ def import_logs(logs: tuple[Path, ...], cores: int | None, disks: int | None, ou
         with RunWriter(output, run.setting) as writer:
             for step in run.steps:
                 writer.append(step)
-        then = f"poolsize recommend --run {shlex.quote(str(output))}"
+        then = pasteable("poolsize", "recommend", "--run", output)
     else:
         write_recording(recording, output)
-        then = f"poolsize sweep --replay {shlex.quote(str(output))}"
+        then = pasteable("poolsize", "sweep", "--replay", output)
     sizes = ", ".join(map(str, recording.sizes))
     click.echo(f"{output} contains the pool sizes {sizes}. Next: {then}")

@@ -1,7 +1,6 @@
 """`poolsize scenario`: a published experiment, repeated on this machine."""
 
 import re
-import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -34,6 +33,7 @@ from poolsize.survey.timing import FULL_SECONDS, LENGTH_SECONDS, TIMING_SECONDS
 from poolsize.sweep.options import NAMES_ANOTHER, OPTIONS, SweepOptions
 from poolsize.sweep.planning import plan_for
 from poolsize.sweep.workload import find_locustfile
+from poolsize.terminal import pasteable
 
 OWN_FIELDS = ("workload", "users", "sizes", "pool", "pool_timeout_seconds", "think_time_ms")
 """Fields of a plan in which the runs of scenarios differ, and no option of the command changes them."""
@@ -68,7 +68,7 @@ def scenario(name: str | None, lists: bool, full: bool, as_json: bool, **texts: 
         click.echo(scenarios_json(scenarios) if as_json else scenarios_text(scenarios))
         return
     known = read_scenario(name).at_full_scale() if full else read_scenario(name)
-    command = f"poolsize scenario {name}{' --full' if full else ''}"
+    command = pasteable("poolsize", "scenario", name, *(["--full"] if full else []))
     typed = SweepOptions.parse(texts)
     if known.survey:
         survey, path = survey_of_pools(name, typed, command, FULL_SECONDS if full else TIMING_SECONDS)
@@ -101,10 +101,10 @@ def scenario(name: str | None, lists: bool, full: bool, as_json: bool, **texts: 
 def _following(paths: Sequence[Path], analyses: Sequence[Analysis]) -> str:
     """Return the commands that show more about the runs. Runs without a valid size can't be compared."""
     if len(paths) == 1:
-        return shlex.join(["poolsize", "recommend", "--run", str(paths[0])])
+        return pasteable("poolsize", "recommend", "--run", paths[0])
     if all(analysis.plateau for analysis in analyses):
-        return shlex.join(["poolsize", "compare", *map(str, paths)])
-    return ", ".join(shlex.join(["poolsize", "analyze", str(path)]) for path in paths)
+        return pasteable("poolsize", "compare", *paths)
+    return ", ".join(pasteable("poolsize", "analyze", path) for path in paths)
 
 
 def _tables(more: More) -> Iterator[str]:
@@ -126,7 +126,7 @@ def _resumed_by(command: str, run: Path | None) -> Iterator[None]:
         yield
     except PoolsizeError as error:
         resume = re.compile(r"poolsize sweep (?:--|`)resume`? ('.*?'(?!\S)|\S+)")
-        first = shlex.quote(str(run)) if run else None
+        first = pasteable(run) if run else None
         error.args = (resume.sub(lambda match: f"{command} --resume {first or match[1]}", str(error)),)
         raise
 

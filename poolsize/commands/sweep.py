@@ -2,7 +2,6 @@
 
 import os
 import platform
-import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -42,6 +41,7 @@ from poolsize.sweep.planning import plan_for
 from poolsize.sweep.replay_run import replay
 from poolsize.sweep.secret import VARIABLE, SweepSecret
 from poolsize.sweep.workload import DEFAULT_WORKLOAD, find_locustfile, typed_workload
+from poolsize.terminal import pasteable
 from poolsize.units import count
 
 
@@ -85,10 +85,11 @@ def sweep(current: int | None, as_json: bool, **texts: Any) -> None:
         click.echo(recommendation_json(answer, run=str(run_path), steps=len(run.steps), load_seconds=run.load_seconds))
     else:
         click.echo(recommendation_text(answer))
-        quoted = shlex.quote(str(run_path))
-        click.echo(f"\nStored in {run_path}; draw it with: poolsize analyze {quoted} --plot knee.png")
+        draw = pasteable("poolsize", "analyze", run_path, "--plot", "knee.png")
+        click.echo(f"\nStored in {run_path}; draw it with: {draw}")
         if answer.pool_size:
-            click.echo(f"Configure your pool with: poolsize config --for STACK --run {quoted}")
+            configure = pasteable("poolsize", "config", "--for", "STACK", "--run", run_path)
+            click.echo(f"Configure your pool with: {configure}")
     end_without_size(answer)
 
 
@@ -197,18 +198,14 @@ def _show_workers(number: int, locustfile: Path, application: Path | None) -> No
     secret = SweepSecret.of_this_process()
     os.environ[VARIABLE] = secret.text  # the process of Locust takes it from there
     secret_set = f"{VARIABLE} to {'its value on this machine' if secret.is_given else secret.text}"
+    program, of_application = ["locust"], []
+    sets, files = f"POOLSIZE_URL to the database's URL and {secret_set}", "path of the same locustfile"
     if application is not None:
-        click.echo(
-            f"poolsize: waiting for {count(number, 'worker')}. On each load machine, set {secret_set}, and run "
-            "this command with that machine's paths of the same files:\n"
-            f"  python -m poolsize.locust -f {shlex.quote(os.path.relpath(locustfile))} --application "
-            f"{shlex.quote(str(application))} --worker --master-host {platform.node()}",
-            err=True,
-        )
-        return
+        program, of_application = ["python", "-m", "poolsize.locust"], ["--application", application]
+        sets, files = secret_set, "paths of the same files"
+    locust = [*program, "-f", os.path.relpath(locustfile), *of_application]
     click.echo(
-        f"poolsize: waiting for {count(number, 'worker')}. On each load machine, set POOLSIZE_URL to the database's "
-        f"URL and {secret_set}, and run this command with that machine's path of the same locustfile:\n"
-        f"  locust -f {shlex.quote(os.path.relpath(locustfile))} --worker --master-host {platform.node()}",
+        f"poolsize: waiting for {count(number, 'worker')}. On each load machine, set {sets}, and run this command with "
+        f"that machine's {files}:\n  {pasteable(*locust, '--worker', '--master-host', platform.node())}",
         err=True,
     )

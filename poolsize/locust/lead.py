@@ -3,7 +3,6 @@
 import atexit
 import logging
 import os
-import shlex
 import signal
 import sys
 from contextlib import ExitStack
@@ -28,7 +27,7 @@ from poolsize.sweep.events import Event, Noted, StepDone, SweepFailed, TurnAwait
 from poolsize.sweep.loop import sweep
 from poolsize.sweep.options import with_flags, words_of
 from poolsize.target.bounded import LAST_CALL, LAST_SECONDS
-from poolsize.terminal import visible
+from poolsize.terminal import pasteable, visible
 from poolsize.units import count, milliseconds, per_second
 
 LOOK_SECONDS = 0.5
@@ -109,7 +108,7 @@ class Lead:
             generator.raise_failed_users()
             self._environment.process_exit_code = 0  # the sweep is complete, whether or not its steps are an answer
             answer = "Answer" if analyze(run).plateau else "No pool size is valid. The reason"
-            logger.info("%s: poolsize recommend --run %s", answer, ready.writer.path)
+            logger.info("%s: %s", answer, pasteable("poolsize", "recommend", "--run", ready.writer.path))
         except Interrupted as error:
             self._environment.process_exit_code = error.exit_code
             report_failure(self._progress, error, self._kept())
@@ -192,7 +191,7 @@ class Lead:
                 words += [f"--{option.replace('_', '-')}", *chosen]
         if parsed.user_classes:
             words += ["--", *parsed.user_classes]
-        return shlex.join(words)
+        return pasteable(*words)
 
     def _clean_up(self, **_: Any) -> None:
         with self._cleanup_lock:  # a signal and the sweep's own end may both come here; the second waits for the first

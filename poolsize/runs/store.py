@@ -3,7 +3,6 @@
 import hashlib
 import json
 import os
-import shlex
 from array import array
 from collections.abc import Mapping
 from dataclasses import replace
@@ -30,6 +29,7 @@ from poolsize.runs.run_lines import (
 from poolsize.runs.speed import with_speed_checks
 from poolsize.runs.stored_steps import MOST_BYTES_IN_MEMORY, MOST_IN_MEMORY, StoredSteps
 from poolsize.runs.upgrade import upgrade_header, upgrade_record
+from poolsize.terminal import pasteable
 
 FORMAT = 8
 """The format's version, and its history:
@@ -275,7 +275,7 @@ def parameter_words(named: Mapping[str, Any]) -> list[str]:
         for name, value in named.items()
         for text in ([f"{key}={item}" for key, item in value.items()] if isinstance(value, Mapping) else [value])
     ]
-    return [f"`{name}`{'=' if text.startswith('-') else ' '}{shlex.quote(text)}" for name, text in pairs]
+    return [f"`{name}`{'=' if text.startswith('-') else ' '}{pasteable(text)}" for name, text in pairs]
 
 
 def _named_in(path: Path) -> dict[str, Any]:

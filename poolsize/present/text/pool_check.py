@@ -7,6 +7,7 @@ from poolsize.pool_files.library import HIKARICP, Value
 from poolsize.present.text.bullets import bullets
 from poolsize.present.text.sentences.findings import reason_sentences, warning_sentences
 from poolsize.present.text.table import Table
+from poolsize.terminal import pasteable
 from poolsize.units import count
 
 
@@ -59,7 +60,8 @@ def _differences_text(checked: CheckedPool) -> str:
     table = Table(("setting", "in the file", "recommended"), rows).as_text()
     of_spring = checked.pool.library is HIKARICP and checked.pool.place.startswith("spring")
     stack = "spring-boot" if of_spring else checked.pool.library.stack
-    return f"Different from the recommendation; `poolsize config --for {stack}` has the reasons:\n\n{table}"
+    command = pasteable("poolsize", "config", "--for", stack)
+    return f"Different from the recommendation; `{command}` has the reasons:\n\n{table}"
 
 
 def _in_file(difference: Difference) -> str:

@@ -1,7 +1,6 @@
 """The command that measures a run again."""
 
 import re
-import shlex
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ from poolsize.runs.run import Run, Setting
 from poolsize.sweep.options import OPTIONS, words_of
 from poolsize.sweep.planning import options_of
 from poolsize.sweep.server_variables import HARMLESS
+from poolsize.terminal import pasteable
 
 HOST = re.compile(r"[\w.\-:\[\]]+")
 """A host with its port. Whatever else a run has in its place is not a host, and would change the URL's meaning."""
@@ -35,7 +35,7 @@ def repeat_command(run: Run) -> str:
         values = {name: value for name, value in values.items() if OPTIONS[name].replayed}
     elif setting.application is None:
         values |= _server(setting)
-    return shlex.join(["poolsize", "sweep", *words_of(values)])
+    return pasteable("poolsize", "sweep", *words_of(values))
 
 
 def _subject(run: Run) -> dict[str, Any]:
