@@ -1,7 +1,6 @@
 """`poolsize application`: the file of an application, written as a template or tried part by part."""
 
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -41,8 +40,11 @@ def application(action: str, file: Path, pool_size: int) -> None:
     if action == "init":
         _write(file)
         return
+    from poolsize.locust.launch import terminable
+
     try:
-        _check(file, pool_size)
+        with terminable():
+            _check(file, pool_size)
     except KeyboardInterrupt as error:
         raise Interrupted("interrupted", *error.args) from None
 
@@ -68,7 +70,6 @@ def _check(file: Path, pool_size: int) -> None:
     from poolsize.sweep.application_file import read_application
     from poolsize.target.application.service import Service
 
-    signal.signal(signal.SIGTERM, _as_interrupt)
     described = read_application(file)
     _ = described.database_url  # a variable that is missing shows before anything starts
     click.echo(f"locustfile  {', '.join(_user_classes(described.locustfile))}")
@@ -94,10 +95,6 @@ def _check(file: Path, pool_size: int) -> None:
             service.close(seconds_to_close)
     click.echo(f"application {'ended' if described.file.start else 'restored' if described.file.restore else 'left'}")
     click.echo(f"To measure it: {pasteable('poolsize', 'sweep', '--application', file)}")
-
-
-def _as_interrupt(number: int, _: object) -> None:
-    raise KeyboardInterrupt(number)
 
 
 def _naming_kept(message: str, log: Path, file: Path) -> str:

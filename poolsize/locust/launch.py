@@ -191,6 +191,20 @@ def first_interrupt(end_after_step: Callable[[], bool]) -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
+@contextmanager
+def terminable() -> Iterator[None]:
+    """Within the context, let SIGTERM raise KeyboardInterrupt with its number."""
+
+    def on_terminate(number: int, _: object) -> None:
+        raise KeyboardInterrupt(number)
+
+    before = signal.signal(signal.SIGTERM, on_terminate)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 def ending_seconds(error: KeyboardInterrupt) -> int:
     """Return the longest time that sweeps may take to end after a signal: SIGTERM gives its number, Ctrl-C none."""
     return END_SECONDS if error.args else INTERRUPTED_SECONDS
@@ -299,7 +313,7 @@ def _child(command: list[str], environment: dict[str, str], *, in_turn: bool) ->
     Locust gets a session of its own. So Ctrl-C reaches only this process, which lets Locust clean up. When this process
     is killed, the pipes break, and that ends Locust as well.
     """
-    with ExitStack() as own, tempfile.TemporaryFile() as log:
+    with terminable(), ExitStack() as own, tempfile.TemporaryFile() as log:
         reading, writing = own.enter_context(_pipe())
         turns_reading, turns_writing = own.enter_context(_pipe())
         passed = {DESCRIPTOR: writing.fileno()} | ({TURNS_DESCRIPTOR: turns_reading.fileno()} if in_turn else {})
@@ -311,7 +325,6 @@ def _child(command: list[str], environment: dict[str, str], *, in_turn: bool) ->
         )  # fmt: skip
         writing.close()
         turns_reading.close()
-        signal.signal(signal.SIGTERM, _as_interrupt)
         child = _Child(locust, reading, turns_writing, log, kills)
         try:
             yield child
@@ -328,10 +341,6 @@ def _pipe() -> Iterator[tuple[IO[bytes], IO[bytes]]]:
     reading, writing = os.pipe()
     with os.fdopen(reading, "rb") as source, os.fdopen(writing, "wb", buffering=0) as sink:
         yield source, sink
-
-
-def _as_interrupt(number: int, _: object) -> None:
-    raise KeyboardInterrupt(number)
 
 
 def _reason_of_end(log: IO[bytes]) -> str:

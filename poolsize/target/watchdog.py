@@ -36,10 +36,19 @@ When MariaDB starts, it removes all temporary tables in its folder, also the tab
 """
 
 
+def outlive_signals() -> None:
+    """Let no signal of a terminal or a shell end this process.
+
+    Signals are caught, not ignored: a program started from here would inherit an ignored signal, also one that the
+    parent ignores.
+    """
+    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda *_: None)
+
+
 def main() -> None:
     """Carry out the request on standard input until it closes."""
-    for signal_number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(signal_number, signal.SIG_IGN)
+    outlive_signals()
     request = json.loads(sys.stdin.buffer.readline() or b"null")
     if request is None:
         return  # the parent ended before it could ask for anything

@@ -22,6 +22,8 @@ from tests.conftest import FLAVORS, mysqld
 
 pytestmark = pytest.mark.server
 
+IGNORED = (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP)
+"""What a script's background job, or one under nohup, ignores."""
 OWNER = """
 import sys, time
 from pathlib import Path
@@ -82,6 +84,20 @@ def test_it_is_gone_however_its_owner_ends(flavor: str, ending: str | signal.Sig
     owner.wait(timeout=30)
     owner.stdout.close()
     assert gone(int(pid), Path(directory))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads the process's signals from /proc")
+@pytest.mark.parametrize("flavor", ["mariadb", "mysql"])
+def test_it_ignores_no_signal_that_its_owner_or_its_watchdog_ignores(flavor: str) -> None:
+    handlers = {number: signal.signal(number, signal.SIG_IGN) for number in IGNORED}
+    try:
+        with owned(flavor) as (_, pid, _):
+            status = Path(f"/proc/{pid}/status").read_text()
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+    mask = int(next(line for line in status.splitlines() if line.startswith("SigIgn:")).split()[1], 16)
+    assert [number.name for number in IGNORED if mask >> (number - 1) & 1] == []
 
 
 @pytest.mark.parametrize("flavor", ["mariadb", "mysql"])

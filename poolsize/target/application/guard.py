@@ -32,6 +32,8 @@ from typing import IO, Any
 
 import psutil
 
+from poolsize.target.watchdog import outlive_signals
+
 TERM_SECONDS, KILL_SECONDS = 8.0, 5.0
 """How long processes may take to end after SIGTERM, and after SIGKILL."""
 RESTORE_SECONDS = 300.0
@@ -166,12 +168,8 @@ def _is_running(process: psutil.Process) -> bool:
 
 
 def main() -> None:
-    """Adopt orphans where the system allows it, and serve.
-
-    Signals are caught, not ignored: a program started from here would inherit an ignored signal.
-    """
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda *_: None)
+    """Adopt orphans where the system allows it, and serve."""
+    outlive_signals()
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(SET_CHILD_SUBREAPER, 1)
     sys.exit(not Guard().serve())
