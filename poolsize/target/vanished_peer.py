@@ -9,6 +9,7 @@ PROBE_SECONDS = 5
 """Time between packets that ask whether the other machine is there, while the connection is idle."""
 OPTIONS = {
     "TCP_KEEPIDLE": PROBE_SECONDS,
+    "TCP_KEEPALIVE": PROBE_SECONDS,  # macOS's name for the same
     "TCP_KEEPINTVL": PROBE_SECONDS,
     "TCP_KEEPCNT": VANISHED_SECONDS // PROBE_SECONDS,
     "TCP_USER_TIMEOUT": 1000 * VANISHED_SECONDS,
