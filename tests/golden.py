@@ -4,6 +4,8 @@ import os
 import shutil
 from pathlib import Path
 
+import matplotlib as mpl
+import pytest
 from matplotlib.figure import Figure
 from matplotlib.testing.compare import compare_images
 
@@ -24,9 +26,11 @@ def assert_golden(name: str, text: str) -> None:
 
 
 def assert_golden_image(name: str, figure: Figure, folder: Path) -> None:
-    """The figure looks like the file, within PIXELS."""
+    """The figure looks like the file, within PIXELS. The files are of Matplotlib 3.11, which lays out texts anew."""
     path = folder / name
     figure.savefig(path, dpi=80)
+    if mpl.__version_info__ < (3, 11):
+        pytest.skip(f"the images are of Matplotlib 3.11, this is {mpl.__version__}")
     if WRITE:
         shutil.copyfile(path, GOLDEN / "plots" / name)
     difference = compare_images(str(GOLDEN / "plots" / name), str(path), PIXELS)
