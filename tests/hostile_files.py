@@ -553,7 +553,6 @@ def _logs() -> dict[str, bytes]:
 def _runs() -> dict[str, bytes]:
     """Return lines that are no run's, and a run with long lines."""
     header, calibration, step = (json.dumps(record).encode() + b"\n" for record in run_lines(steps=1))
-    older = (ROOT / "tests/data/oltp-format-3.jsonl").read_bytes()
     series = step.replace(b'"throughput": [', b'"throughput": [' + b"1, " * 2_500_000)
     most = 2**23 - 20
     contents = {
@@ -564,7 +563,7 @@ def _runs() -> dict[str, bytes]:
         "binary": bytes(range(256)) * 1000,
         "long-line": b'{"format": 8, "x": "' + b"x" * 100 * 2**20 + b'"}\n',
         "digits": b'{"format": 1' + b"0" * 5000 + b"}\n",
-        "checks": older.replace(b'"checks":[', b'"checks":null,"x":[', 1),
+        "checks": header + step.replace(b'"checks": [', b'"checks": null, "x": [', 1),
         "escape": b'{"\\u001b[31m": ' + b"[" * 600 + b"1e30" + b"]" * 600 + b"}\n",
         "lists": b'{"a":[' + b"[]," * (most // 3) + b"1]}\n",
         "tables": b'{"a":[' + b"{}," * (most // 3) + b"1]}\n",
@@ -598,9 +597,6 @@ def _runs() -> dict[str, bytes]:
         "sections": header + step.replace(b'"p50": [', b'"p50": [' + b"1, " * 2_400_000, 1),
         "torn": header + step + step[:-9],
         "workers": header + step.replace(b'"workers": [', b'"workers": [' + b"{}, " * 1_500_000),
-        "older-check": older.replace(b'"detail":"', b'"detail":"' + b"users, accounts for " * 100_000, 1),
-        "older-core": older.replace(b"99% of a core, ", b"99% of a core, " * 300_000, 1),
-        "older-kinds": older.replace(b"failed transactions: ", b"failed transactions: " + b"a 1, " * 400_000),
     }
     return {f"{name}.jsonl": content for name, content in contents.items()}
 

@@ -21,7 +21,6 @@ from poolsize.errors import WorkFailed
 from poolsize.runs.check import Check, CheckResult
 from poolsize.runs.run import Run, Setting, Step
 from poolsize.runs.speed import SPEED_TOLERANCE
-from poolsize.runs.stored_steps import at_places
 
 
 @dataclass(frozen=True)
@@ -77,7 +76,7 @@ class Analysis:
         return tuple(change for change in changes if abs(change) >= SPEED_TOLERANCE)
 
     @property
-    def excluded(self) -> Sequence[Step]:
+    def excluded(self) -> tuple[Step, ...]:
         """The steps that enter no figure: failed attempts, and disqualified repeats of a size with valid repeats.
 
         They are in the order they were measured.
@@ -85,12 +84,12 @@ class Analysis:
         valid = {size.pool_size for size in self.valid_sizes}
         places = zip(curve_places(self.run.plan, self.run.steps), self.steps, strict=True)
         disqualified = [place for place, step in places if not step.valid and step.pool_size in valid]
-        return at_places(self.run.steps, sorted(retried_places(self.run) + disqualified))
+        return tuple(self.run.steps[place] for place in sorted(retried_places(self.run) + disqualified))
 
     @property
-    def failed_attempts(self) -> Sequence[Step]:
+    def failed_attempts(self) -> tuple[Step, ...]:
         """The steps that failed a check because of a disturbance, in the order they were measured."""
-        return at_places(self.run.steps, [place for place, step in enumerate(self.run.steps) if step.disturbed])
+        return tuple(step for step in self.run.steps if step.disturbed)
 
     @property
     def knows_usage(self) -> bool:
@@ -206,5 +205,5 @@ def _bottleneck(run: Run, steps: Sequence[Step], estimate: Plateau | None) -> Bo
     valid = valid_steps(steps)
     largest = max(step.pool_size for step in valid)
     first = min(estimate.pool_size, largest)
-    beyond = at_places(valid, [place for place, step in enumerate(valid) if step.pool_size >= first])
+    beyond = [step for step in valid if step.pool_size >= first]
     return bottleneck(Evidence(beyond, run.setting, run.calibration))

@@ -1,7 +1,6 @@
 """Attempts at the planned steps of a run: which attempts count, and which planned steps need another attempt.
 
-A place is the index of a step in the run. Functions that choose steps choose their places first, because a long run
-leaves its steps in its file.
+A place is the index of a step in the run.
 """
 
 from collections import Counter
@@ -9,7 +8,6 @@ from collections.abc import Sequence
 
 from poolsize.runs.plan import PlannedStep, SweepPlan
 from poolsize.runs.run import Run, Step
-from poolsize.runs.stored_steps import at_places
 
 CONFIRMED_OVERLOAD = 2
 """Attempts after which an overload is the answer: chance may make a queue grow, but hardly in both."""
@@ -54,33 +52,22 @@ def curve_places(plan: SweepPlan, steps: Sequence[Step]) -> list[int]:
     attempt counts, or else the last attempt.
     In a search, which plans no repeats, a failed attempt counts only where its pool size has no better step.
     """
-    retryable, valid = bytearray(), bytearray()
     best: dict[int, dict[int, int]] = {}  # pool size -> repeat -> place
     for place, step in enumerate(steps):
-        retryable.append(step.retryable)
-        valid.append(step.valid)
         if step.rate == plan.rate:
             at_size = best.setdefault(step.pool_size, {})
             earlier = at_size.get(step.repeat)
-            if earlier is None or replaces(step, retryable=bool(retryable[earlier]), valid=bool(valid[earlier])):
+            if earlier is None or (steps[earlier].retryable and (step.valid or not steps[earlier].valid)):
                 at_size[step.repeat] = place
     chosen = [list(at_size.values()) for at_size in best.values()]
     if plan.search is not None:
-        chosen = [[place for place in places if not retryable[place]] or places for places in chosen]
+        chosen = [[place for place in places if not steps[place].retryable] or places for places in chosen]
     return sorted(place for places in chosen for place in places)
 
 
-def replaces(later: Step, *, retryable: bool, valid: bool) -> bool:
-    """Return whether a later attempt counts in place of an earlier attempt at the same planned step.
-
-    retryable, valid: whether the earlier attempt is retryable, and valid.
-    """
-    return retryable and (later.valid or not valid)
-
-
-def curve_steps(plan: SweepPlan, steps: Sequence[Step]) -> Sequence[Step]:
+def curve_steps(plan: SweepPlan, steps: Sequence[Step]) -> tuple[Step, ...]:
     """Return the steps of the throughput curve, in the order they were measured: see curve_places."""
-    return at_places(steps, curve_places(plan, steps))
+    return tuple(steps[place] for place in curve_places(plan, steps))
 
 
 def verification_steps(run: Run) -> tuple[Step, ...]:
@@ -89,9 +76,9 @@ def verification_steps(run: Run) -> tuple[Step, ...]:
     return tuple(last.values())
 
 
-def valid_steps(steps: Sequence[Step]) -> Sequence[Step]:
+def valid_steps(steps: Sequence[Step]) -> tuple[Step, ...]:
     """Return the steps that may enter an estimate."""
-    return at_places(steps, [place for place, step in enumerate(steps) if step.valid])
+    return tuple(step for step in steps if step.valid)
 
 
 def retried_places(run: Run) -> list[int]:

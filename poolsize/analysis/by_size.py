@@ -14,18 +14,15 @@ from poolsize.analysis.stats.percentiles import merged
 from poolsize.analysis.total_times import total_times
 from poolsize.errors import BadInput
 from poolsize.runs.run import Step
-from poolsize.runs.stored_steps import at_places
 
 
 def steps_by_size(steps: Sequence[Step]) -> Iterator[tuple[int, Sequence[Step]]]:
     """Yield each pool size, ascending, with its valid steps, or with all of them where none is valid."""
-    places: dict[int, list[int]] = {}
-    valid = bytearray()
-    for place, step in enumerate(steps):
-        places.setdefault(step.pool_size, []).append(place)
-        valid.append(step.valid)
-    for pool_size, repeats in sorted(places.items()):
-        yield pool_size, at_places(steps, [place for place in repeats if valid[place]] or repeats)
+    by_size: dict[int, list[Step]] = {}
+    for step in steps:
+        by_size.setdefault(step.pool_size, []).append(step)
+    for pool_size, repeats in sorted(by_size.items()):
+        yield pool_size, [step for step in repeats if step.valid] or repeats
 
 
 def mean_counter(steps: Sequence[Step], name: str) -> float | None:

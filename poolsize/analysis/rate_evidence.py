@@ -14,7 +14,6 @@ import numpy as np
 from scipy.special import stdtrit
 
 from poolsize.analysis.stats.confidence import TAILS, Interval, half_width
-from poolsize.analysis.stats.percentiles import mean_ms
 from poolsize.runs.run import Step
 
 FEWEST_INCREMENTS = 3
@@ -73,7 +72,7 @@ class RateEvidence:
 
 
 def rate_evidence(step: Step) -> RateEvidence | None:
-    """Return the evidence of an open-loop step; None where no transaction ended, and for runs of formats 1 to 5."""
+    """Return the evidence of an open-loop step; None where no transaction ended."""
     counted = slice(step.warm_up_seconds, None)
     return RateEvidence.of(
         step.rate or 0.0,
@@ -86,15 +85,12 @@ def rate_evidence(step: Step) -> RateEvidence | None:
 
 
 def utilisation(step: Step) -> float | None:
-    """Return the share of the pool's connections that the arrival rate needs; None in a closed loop.
+    """Return the share of the pool's connections that the arrival rate needs.
 
-    In runs of formats 1 to 5 the mean usage time takes the place of the occupied time.
+    None in a closed loop, and where no transaction ended.
     """
-    if step.rate is None or step.latencies is None or not step.knows_usage:
-        return None
-    if evidence := rate_evidence(step):
-        return evidence.utilisation.mean
-    return step.rate * mean_ms([step.latencies.usage]) / 1000 / step.pool_size
+    evidence = None if step.rate is None else rate_evidence(step)
+    return None if evidence is None else evidence.utilisation.mean
 
 
 def _occupied_seconds(transactions: Sequence[float], busy: Sequence[float]) -> Interval | None:

@@ -8,12 +8,6 @@ from poolsize.analysis.attempts import valid_steps
 from poolsize.analysis.stats.noise import Noise
 from poolsize.analysis.stats.percentiles import log_series
 from poolsize.runs.run import LATENCIES, QUANTILES, Step
-from poolsize.runs.stored_steps import at_places
-
-MOST_SAMPLED = 1000
-"""At most so many steps, of all pool sizes together, show the noise, and FEWEST_SAMPLED of each size that has them."""
-FEWEST_SAMPLED = 2
-"""Two repeats of a size show how much its repeats differ."""
 
 Sections = Mapping[str, Mapping[str, Sequence[float]]]
 """The sections of a step: see Step."""
@@ -32,14 +26,9 @@ class RunNoise:
 
     @classmethod
     def of(cls, sizes: Sequence[Sequence[Step]]) -> Self:
-        """Return the noise of a run. sizes: the steps of each pool size; only valid steps count, if there are any.
-
-        In a long run, evenly spaced steps of each size show the noise: all steps together take much memory.
-        """
+        """Return the noise of a run. sizes: the steps of each pool size; only valid steps count, if there are any."""
         valid = [valid_steps(steps) for steps in sizes]
         counted = valid if any(map(len, valid)) else sizes
-        if sum(map(len, counted)) > MOST_SAMPLED:
-            counted = [_sampled(steps, len(sizes)) for steps in counted]
         sections = [[step.sections for step in steps if step.sections] for steps in counted]
         return cls(
             Noise.of([[step.corrected() for step in steps] for steps in counted]),
@@ -48,12 +37,6 @@ class RunNoise:
                 for latency in LATENCIES
             },
         )
-
-
-def _sampled(steps: Sequence[Step], sizes: int) -> Sequence[Step]:
-    """Return evenly spaced steps of a size, at most its part of MOST_SAMPLED. sizes: number of pool sizes."""
-    most = max(FEWEST_SAMPLED, MOST_SAMPLED // sizes)
-    return at_places(steps, [place * len(steps) // most for place in range(most)]) if len(steps) > most else steps
 
 
 def _log_series(sections: Sequence[Sequence[Sections]], latency: str, quantile: str) -> list[list[tuple[float, ...]]]:

@@ -12,7 +12,7 @@ from poolsize.runs.run import Latencies, Step
 def total_times(steps: Sequence[Step], timeout_ms: float) -> HdrHistogram:
     """Return the histogram, in us, of the total times of steps with latencies; a failed transaction took the timeout.
 
-    It took at least the timeout: see with_failures. Runs of formats 1 to 6 do not know the times of failures.
+    It took at least the timeout: see with_failures. The times of a lost worker's failures are not known.
     """
     latencies = [step.latencies for step in steps if step.latencies]
     return _all_times(latencies, timeout_ms, sum(step.error_count for step in steps))

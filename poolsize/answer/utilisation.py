@@ -16,7 +16,7 @@ HIGH = 0.9
 def high_utilisation(analysis: "Analysis", sizes: Iterable[int]) -> tuple[Finding, ...]:
     """Return a warning for each size whose connections are more than 90 % busy at the run's arrival rate.
 
-    sizes: measured in an open loop. A run of format 1 to 5 without latencies has no warning.
+    sizes: measured in an open loop. A size at which no transaction ended has no warning.
     """
     return tuple(_warning(analysis, size) for size in dict.fromkeys(sizes) if _utilisation(analysis, size) > HIGH)
 

@@ -58,8 +58,7 @@ class CheckResult:
     """The result of one check on one step.
 
     check: name of the check. passed: whether the step passed the check.
-    values: the figures that the check compared, by names with units (`loop_lag_ms`). Runs of formats 1 to 3 stored a
-    sentence; where its figures can't be read, `values` holds it as `detail`.
+    values: the figures that the check compared, by names with units (`loop_lag_ms`).
     """
 
     check: Check

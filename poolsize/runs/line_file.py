@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from poolsize.errors import BadInput, WorkFailed
-from poolsize.runs.run_lines import run_lines
+from poolsize.runs.run_lines import MOST_BYTES, run_lines
 
 OWNER_ONLY = 0o600
 """The files name servers, accounts and settings."""
@@ -49,9 +49,14 @@ class LineFile:
         _sync_folder(self.path.parent)
 
     def append_record(self, record: Mapping[str, Any]) -> None:
-        """Append a record, and wait until it is on the disk. Raises WorkFailed where the disk does not take it."""
+        """Append a record, and wait until it is on the disk.
+
+        Raises WorkFailed where the disk does not take it, and for a file that would be too long to be read.
+        """
         try:
             line = memoryview(json.dumps(record, separators=(",", ":")).encode() + b"\n")
+            if os.fstat(self._file.fileno()).st_size + len(line) > MOST_BYTES:
+                raise WorkFailed(f"{self.path} is as long as a run may be, and keeps its steps: start another run")
             while line:
                 line = line[self._file.write(line) :]
             os.fsync(self._file.fileno())

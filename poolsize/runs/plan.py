@@ -11,8 +11,10 @@ from poolsize.errors import BadInput
 
 SEARCH_STEP_SECONDS, SEARCH_WARM_UP_SECONDS = 8, 2
 """Defaults of a search, in seconds. Between-step noise exceeds within-step noise, so many short steps tell more."""
-MOST_USERS, MOST_STEPS = 1_000_000, 1_000_000
-"""Larger numbers of users or of steps are typing errors."""
+MOST_USERS = 1_000_000
+"""A larger number of users is a typing error."""
+MOST_STEPS = 5_000
+"""Steps of a run, failed attempts included: more would neither fit into memory nor change an answer."""
 StepSeconds = Annotated[int, Ge(0), Le(7_200)]
 """A longer step might not fit into a line of a run's file."""
 Limit = Annotated[float, Gt(0), Le(86_400_000)]
@@ -150,9 +152,20 @@ class SweepPlan:
             raise BadInput("`verify` finds its rates from the sweep's own capacity: leave `rate` out")
         if not self.sizes and self.search is None:
             raise BadInput("`sizes` is empty: name at least one, e.g. `sizes` 1,4,8,16")
+        self._require_room_for_steps()
+
+    def _require_room_for_steps(self) -> None:
+        """Raise BadInput for a plan of more steps than a run holds."""
         if (steps := len(self.sizes) * self.repeats) > MOST_STEPS:
             raise BadInput(
-                f"`repeats` {self.repeats}: {steps:,} steps; name fewer sizes or repeats, up to {MOST_STEPS:,}"
+                f"`repeats` {self.repeats}: {steps:,} steps, and a run holds {MOST_STEPS:,} at most: name fewer "
+                "`sizes`, or fewer `repeats`"
+            )
+        most_seconds = MOST_STEPS * (self.warm_up_seconds + self.step_seconds)
+        if self.search is not None and self.search.budget_seconds > most_seconds:
+            raise BadInput(
+                f"`budget_seconds` {self.search.budget_seconds}s: a run holds {MOST_STEPS:,} steps at most, which take "
+                f"{most_seconds}s: give a shorter `budget_seconds`, or a longer `step_seconds`"
             )
 
     @property

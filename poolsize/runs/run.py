@@ -26,7 +26,7 @@ class Latencies:
     wait: from the request for a connection until the user has it. usage: while the user holds it. total: both.
     Of an application, the total times are response times, and wait and usage are None: its pool keeps them to itself.
     failed: of the failed transactions, from the request for a connection until the failure; empty without a failed
-    transaction, and in runs of formats 1 to 6.
+    transaction.
     """
 
     wait: str | None
@@ -56,7 +56,7 @@ class Worker:
     cpu: CPU time per second of the counted time; 1.0 is one core kept busy.
     cpu_wait: time per second that the worker was ready to run and had no core (Linux's run queue; 0 elsewhere).
     loop_lag_ms: 99th percentile of the delay of its event loop's timers, weighted by time: a stall counts as the timers
-    that should have fired in it. Runs of earlier versions counted a stall as one timer.
+    that should have fired in it.
     """
 
     name: str
@@ -73,8 +73,7 @@ class Calibration:
 
     loop_us: CPU time of a worker for one transaction, measured with connections that do nothing.
     round_trip_us: median time of the smallest statement (DO 1), sent by a single user.
-    speed: of the idle machine's cores, in the unit of the counter machine_speed; None where it can't be measured, and
-    in runs of formats 1 to 5.
+    speed: of the idle machine's cores, in the unit of the counter machine_speed; None where it can't be measured.
     """
 
     loop_us: Amount
@@ -95,13 +94,12 @@ class Step:
     errors: error kind -> failed transactions in each second, warm-up included.
     p95_ms: 95th percentile of the total time of the successful transactions in each second, warm-up included.
     backlog: transactions that are due and have no connection at the end of each second, warm-up included; empty in a
-    closed loop and in runs of formats 1 to 5.
+    closed loop.
     busy: mean number of busy connections in each second, warm-up included; empty where `backlog` is.
     gap_ms: mean time between a user's transactions (think time and scheduling), counted seconds only.
     latencies: of the counted seconds; None in a replay, which has only p95_ms.
     sections: latency (wait, usage, total) -> quantile -> its value in ms in each of a few equal parts of the
-    counted seconds. For the total time, a failed transaction counts as at least the pool timeout; in runs of formats 1
-    to 6 it does not count.
+    counted seconds. For the total time, a failed transaction counts as at least the pool timeout.
     kinds: kind of transaction -> `transactions`, the number that succeeded, and `latencies`; empty for a workload with
     one kind.
     server: counter -> its increase over each second, or its value for a gauge, warm-up included; None where it was not
@@ -113,7 +111,7 @@ class Step:
     change_seconds: time that the application took to get the pool size, until it was ready; 0 without a change, and
     where the pool is poolsize's own.
     programs: name of another program on the master's machine -> cores that it used, of the busiest programs; empty
-    where no program is seen, and in runs of formats 1 to 5.
+    where no program is seen.
     """
 
     pool_size: PoolSize
@@ -231,10 +229,10 @@ class Setting:
     versions: library -> version, poolsize's own included.
     schema: the user's own schema that the workload runs in, or None for poolsize's schema and for a replay.
     given_host: host and port of the server's URL as given, an IPv6 address in brackets; None for a private server, a
-    socket and a replay, and in runs of formats 1 to 7.
+    socket and a replay.
     application: the application whose pool was measured; None where the pool is poolsize's own.
     ssl_mode: the encryption that the connections ask for. cipher: what encrypts them, or None without encryption. Both
-    are None in a replay, for an application's own connections, and in runs of formats 1 to 7.
+    are None in a replay, and for an application's own connections.
     """
 
     created: Moment
@@ -282,7 +280,7 @@ class Setting:
 class Run:
     """The steps of one sweep, complete or not.
 
-    steps: in the order they were measured, failed attempts included: a tuple, or StoredSteps of a long run.
+    steps: in the order they were measured, failed attempts included.
     calibration: the cost of a worker, or None in a replay. ended: why a search ended; None while it goes on, and for a
     grid.
     """

@@ -15,6 +15,8 @@ from poolsize.files import opened
 
 MOST_LINE_BYTES = 2**23
 """The longest line of a run's file. A step takes up to 12 hours, of about 125 bytes a second: 5.4 MB."""
+MOST_BYTES = 2**27
+"""The longest file of a run: 5,000 steps of two minutes, of about 125 bytes a second, each with 10 KB of histograms."""
 MOST_PARTS = 100_000
 """The most objects, lists and fields on a line; a step's long lists hold only numbers."""
 ESCAPE, REPLACEMENT = b"\\", "\ufffd"
@@ -35,17 +37,19 @@ class RunLine:
         return not self.text.endswith(b"\n")
 
 
-def run_lines(path: Path, offset: int = 0) -> Iterator[RunLine]:
-    """Yield the lines of a run's file. offset: byte at which the first of them begins; their numbers start there.
+def run_lines(path: Path) -> Iterator[RunLine]:
+    """Yield the lines of a run's file.
 
-    Raises BadInput for a file that can't be read, and for a line that is longer than a step's can be.
+    Raises BadInput for a file that can't be read, for a line that is longer than a step's can be, and at the line at
+    which the file becomes longer than a run's can be.
     """
-    number = 0
+    number = offset = 0
     try:
         with opened(path) as file:
-            file.seek(offset)
             while text := file.readline(MOST_LINE_BYTES + 1):
                 number += 1
+                if offset + len(text) > MOST_BYTES:
+                    raise BadInput(f"{path} is longer than {MOST_BYTES // 2**20} MiB: no run is that long")
                 yield RunLine(number, offset, within(f"{path}: line {number}", text, MOST_LINE_BYTES))
                 offset += len(text)
     except OSError as error:
@@ -80,14 +84,8 @@ def sane_json(text: bytes) -> Any:
         raise OutOfBounds(f"the line is longer than {MOST_LINE_BYTES:,} bytes")
     if sum(map(text.count, (b":", b"[", b"{"))) > MOST_PARTS:
         raise OutOfBounds(f"the line has more than {MOST_PARTS:,} objects, lists and fields")
-    record = json_of(text)
-    require_sane_numbers(record)
-    return record
-
-
-def json_of(text: bytes) -> Any:
-    """Return the JSON on a line, without control characters. Its numbers are not checked. Raises ValueError."""
     record = json.loads(text)
+    require_sane_numbers(record)
     return _without_controls(record) if ESCAPE in text or not text.isascii() else record
 
 

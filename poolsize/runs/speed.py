@@ -12,7 +12,6 @@ from math import log
 from poolsize.runs.check import Check, CheckResult
 from poolsize.runs.run import Run, Step
 from poolsize.runs.step_speed import cpu_share, is_corrected, known_speed, step_speed
-from poolsize.runs.stored_steps import extended, revised
 from poolsize.runs.usual_speed import UsualSpeed
 
 SPEED_TOLERANCE = 0.03
@@ -26,16 +25,15 @@ SURE = 2.0
 def with_speed_checks(run: Run) -> Run:
     """Return the run with the speed check of each step against the usual speed of the whole run, where it is known."""
     usual = UsualSpeed.of(run)
-    return replace(run, steps=revised(run.steps, lambda step: _with_speed_check(step, usual, run.setting.pools)))
+    return replace(run, steps=tuple(_with_speed_check(step, usual, run.setting.pools) for step in run.steps))
 
 
 def with_step(run: Run, step: Step) -> Run:
     """Return the run with one more step, and with the speed checks that follow from it.
 
-    A step without a speed changes no check, not even where it changes which steps show the usual speed, in a run of
-    more than 500 steps.
+    A step without a speed changes no check.
     """
-    longer = replace(run, steps=extended(run.steps, step))
+    longer = replace(run, steps=(*run.steps, step))
     return longer if step_speed(step) is None else with_speed_checks(longer)
 
 
@@ -46,8 +44,7 @@ def speed_check(step: Step, usual: UsualSpeed, pools: int = 1) -> CheckResult:
     takes, less the time that the hypervisor gave to other machines. A neighbour on the same physical core, heat and
     another clock rate change it; other programs that take turns with the load do not. The run's own load slows the
     cores, too, so the usual speed is a line over the busy cores, fitted to the medians of each pool size. It is known
-    from the third step on, and a further step may change the result. In a run of more than 500 steps, 251 to
-    500 of them, evenly spaced, show it.
+    from the third step on, and a further step may change the result.
 
     A speed changes throughput by the CPU's part in the transactions: little where they wait for the disk. Where server
     and load generator share a machine, and users take turns (closed loop), throughput is corrected to the usual speed.

@@ -19,7 +19,7 @@ class Stopped:
 
     reason: why the step ended early.
     values: the figures of the reason. `too_many_errors`: `failed` of all `transactions`. `backlog`: `backlog`,
-    transactions that were due and had no connection. `worker_lost`: `lost` of all `workers`; older runs lack both.
+    transactions that were due and had no connection. `worker_lost`: `lost` of all `workers`.
     """
 
     reason: StopReason

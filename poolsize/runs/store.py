@@ -3,10 +3,8 @@
 import hashlib
 import json
 import os
-from array import array
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,11 +13,10 @@ from pydantic import TypeAdapter, ValidationError
 from poolsize.bounds import LARGEST_NUMBER, OutOfBounds, shown
 from poolsize.errors import BadInput, WorkFailed
 from poolsize.runs.line_file import LineFile
-from poolsize.runs.plan import SearchEnd
+from poolsize.runs.plan import MOST_STEPS, SearchEnd
 from poolsize.runs.run import QUANTILES, Calibration, Run, Setting, Step
 from poolsize.runs.run_lines import (
     RunLine,
-    json_of,
     naming_line,
     record_of,
     refusal_of,
@@ -27,28 +24,10 @@ from poolsize.runs.run_lines import (
     sane_json,
 )
 from poolsize.runs.speed import with_speed_checks
-from poolsize.runs.stored_steps import MOST_BYTES_IN_MEMORY, MOST_IN_MEMORY, StoredSteps
-from poolsize.runs.upgrade import upgrade_header, upgrade_record
 from poolsize.terminal import pasteable
 
 FORMAT = 8
-"""The format's version, and its history:
-
-1: header {format, setting}, then {step} lines.
-2: {calibration} lines. In plan: precision, rate, pool_timeout_seconds, error_budget, verify, attempts.
-   In step: rate, p95_ms, sections, server, stopped. In worker: cpu_wait.
-3: an {ended} line. In plan: search. In setting: recording. A replay has no server, latencies or server_connections.
-4: checks and stopped hold figures in place of a sentence: {check, passed, values} and {reason, values}.
-   In calibration: no statement_us. In step.server: fewer counters.
-5: In plan: pool. In setting: schema and own_wait_time. In step: kinds.
-6: In step: backlog, busy and programs. In plan: max_p95_ms and max_p99_ms. In calibration: speed.
-   In step.server: machine_speed and machine_steal.
-7: In latencies: failed. In step.sections, total counts failed transactions.
-8: In setting: given_host, application, ssl_mode and cipher. In step: change_seconds. In latencies, wait and usage may
-   be null.
-"""
-
-BEGINS_STEP = b'{"step":'
+"""The version of the only format that is read. The formats before it were never released."""
 
 R = TypeVar("R")
 _SETTING = TypeAdapter(Setting)
@@ -88,27 +67,25 @@ class RunWriter(LineFile):
 
 
 def load_run(path: str | os.PathLike[str], *, torn_end: bool = False) -> Run:
-    """Return the run in a file; runs of older formats are upgraded, and the speed checks hold for all of its steps.
+    """Return the run in a file; the speed checks hold for all of its steps.
 
-    A run of many steps leaves them in its file: see StoredSteps.
     torn_end: whether to accept a last line that was cut off while it was written; the run is then without it.
-    Raises BadInput for a file that is no run, is damaged, or was written by a newer poolsize. Raises WorkFailed for a
+    Raises BadInput for a file that is no run, is damaged, or has another format. Raises WorkFailed for a
     cut-off last line without torn_end; the error names the command that finishes the run.
     """
     path = Path(path)
     lines = run_lines(path)
-    run, run_format = _run_without_steps(path, next(lines, None))
-    latest: list[Step] = []
-    offsets = array("Q")
+    run = _run_without_steps(path, next(lines, None))
+    steps: list[Step] = []
     for line in lines:
         if line.is_torn and torn_end:
             break
         if line.is_torn:
             raise WorkFailed(
-                f"{path}: line {line.number} is cut off after {len(offsets)} complete step(s), which are kept; "
+                f"{path}: line {line.number} is cut off after {len(steps)} complete step(s), which are kept; "
                 f"finish the run with: {resume_command(path)}"
             )
-        record = _upgraded(path, record_of(path, line), run_format)
+        record = record_of(path, line)
         with naming_line(path, line):
             match _read(record):
                 case Calibration() as calibration:
@@ -116,50 +93,29 @@ def load_run(path: str | os.PathLike[str], *, torn_end: bool = False) -> Run:
                 case SearchEnd() as ended:
                     run = replace(run, ended=ended)
                 case Step() as step:
-                    offsets.append(line.offset)
-                    keeps = len(offsets) <= MOST_IN_MEMORY and line.offset <= MOST_BYTES_IN_MEMORY
-                    latest += [step] if keeps else []
-    in_memory = len(offsets) == len(latest)
-    steps = tuple(latest) if in_memory else StoredSteps(path, offsets, partial(_read_again, path, run_format))
-    return with_speed_checks(replace(run, steps=steps))
+                    steps.append(step)
+        if len(steps) > MOST_STEPS:
+            raise BadInput(f"{path} has more than {MOST_STEPS:,} steps: it is not poolsize's, or was changed by hand")
+    return with_speed_checks(replace(run, steps=tuple(steps)))
 
 
-def leaving_steps(run: Run, path: Path) -> Run:
-    """Return a run that leaves its steps in its file where they are many: see StoredSteps.
-
-    path: of the run's file, which has all of its steps.
-    """
-    steps = run.steps
-    if not isinstance(steps, StoredSteps):
-        return replace(run, steps=load_run(path).steps) if len(steps) > MOST_IN_MEMORY else run
-    if len(steps.latest) <= MOST_IN_MEMORY:
-        return run
-    lines = run_lines(path, steps.offsets[-1])
-    next(lines)  # the last step that is known to be in the file; the lines after it were written by a RunWriter
-    offsets = array("Q", (line.offset for line in lines if line.text.startswith(BEGINS_STEP)))
-    return replace(run, steps=steps.moved(offsets))
-
-
-def _run_without_steps(path: Path, first: RunLine | None) -> tuple[Run, int]:
-    """Return the run without its steps, and its format. first: the file's first line. Raises BadInput for no run."""
+def _run_without_steps(path: Path, first: RunLine | None) -> Run:
+    """Return the run without its steps. first: the file's first line. Raises BadInput for no run."""
     if first is None or first.is_torn:
         raise BadInput(f"{path} has no complete header, so nothing was measured in it: start a new sweep")
     header = record_of(path, first)
     if "format" not in header:
         raise BadInput(f"{path} is not a run of poolsize: its first line names no format")
-    if header["format"] not in range(1, FORMAT + 1):
-        raise BadInput(
-            f"{path} has format {header['format']}; this poolsize reads up to {FORMAT}: "
-            "upgrade it with pip install --upgrade poolsize"
-        )
-    if header["format"] < FORMAT:
-        upgrade_header(header)
+    if (its := header["format"]) != FORMAT:
+        newer = isinstance(its, int) and its > FORMAT
+        way_out = "pip install --upgrade poolsize" if newer else "measure again"
+        raise BadInput(f"{path} has format {shown(its)}, and this poolsize reads format {FORMAT} only: {way_out}")
     with naming_line(path, first):
-        return Run(_SETTING.validate_python(header.get("setting")), ()), int(header["format"])
+        return Run(_SETTING.validate_python(header.get("setting")), ())
 
 
 def _read(record: Mapping[str, Any]) -> Calibration | SearchEnd | Step:
-    """Return what a line after the first holds, in today's format. Raises ValidationError and OutOfBounds."""
+    """Return what a line after the first holds. Raises ValidationError and OutOfBounds."""
     if "calibration" in record:
         return _CALIBRATION.validate_python(record["calibration"])
     if "ended" in record:
@@ -191,24 +147,6 @@ def _possible(value: float | None) -> float | None:
     return value if value is None or -LARGEST_NUMBER <= value <= LARGEST_NUMBER else None
 
 
-def _upgraded(path: Path, record: dict[str, Any], run_format: int) -> dict[str, Any]:
-    """Return the record of a line after the first, in today's format. Raises BadInput for a damaged record."""
-    if run_format < FORMAT:
-        try:
-            upgrade_record(record, run_format)
-        except (AttributeError, KeyError, TypeError, ValueError) as error:  # of fields that have another shape
-            raise BadInput(f"{path}: a field of format {run_format} is damaged: {shown(error.args)}") from None
-    return record
-
-
-def _read_again(path: Path, run_format: int, text: bytes) -> Step:
-    """Return the step on a line that was valid before. Raises BadInput where the file has changed since."""
-    try:
-        return _STEP.validate_python(_upgraded(path, json_of(text), run_format)["step"])
-    except (ValueError, TypeError, KeyError, RecursionError):
-        raise BadInput(f"{path} has changed while it was read: start again") from None
-
-
 def _consistent(step: Step) -> Step:
     """Return a step whose series are whole. Raises OutOfBounds for another.
 
@@ -233,7 +171,7 @@ def _consistent(step: Step) -> Step:
 
 def load_setting(path: Path) -> Setting:
     """Return the setting of the run in a file. Raises BadInput for a file without one."""
-    return _run_without_steps(path, next(run_lines(path), None))[0].setting
+    return _run_without_steps(path, next(run_lines(path), None)).setting
 
 
 def named_by(setting: Setting) -> dict[str, Any]:

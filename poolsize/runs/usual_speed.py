@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from math import ceil, exp, hypot, log, sqrt
+from math import exp, hypot, log, sqrt
 from statistics import fmean, median_high, pstdev
 
 from poolsize.runs.run import Run, Step
@@ -14,8 +14,6 @@ MOST_CORRECTED = 2.0
 """A step that failed the check may still be the only step at its size; its correction is a factor up to this."""
 FEWEST_STEPS = 3
 """Fewer steps do not show which speed is usual."""
-MOST_SAMPLED = 500
-"""At most so many steps of a run show which speed is usual: reading all steps of a long run takes long."""
 APART = 0.1
 """Two steps show the effect of the run's own load if their busy cores differ by this share of all cores."""
 STEEPEST = -1.0
@@ -129,10 +127,5 @@ def _known_seconds(step: Step) -> list[float]:
 
 
 def _curve(run: Run) -> list[Step]:
-    """Return the steps of the throughput curve; of a long run, every second, third or later step.
-
-    A run of more than MOST_SAMPLED steps gives at least half as many and at most MOST_SAMPLED, less those at another
-    arrival rate. A further step seldom changes the sample.
-    """
-    apart = ceil(len(run.steps) / MOST_SAMPLED) or 1
-    return [step for step in run.steps[::apart] if step.rate == run.plan.rate]
+    """Return the steps of the throughput curve."""
+    return [step for step in run.steps if step.rate == run.plan.rate]

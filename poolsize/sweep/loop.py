@@ -8,7 +8,7 @@ from poolsize.analysis.checks import check_step
 from poolsize.runs.plan import PlannedStep, SearchEnd
 from poolsize.runs.run import Run, Step
 from poolsize.runs.speed import with_step
-from poolsize.runs.store import RunWriter, leaving_steps
+from poolsize.runs.store import RunWriter
 from poolsize.sweep.events import (
     Event,
     Noted,
@@ -20,7 +20,7 @@ from poolsize.sweep.events import (
     TurnAwaited,
 )
 from poolsize.sweep.generator import LoadGenerator
-from poolsize.sweep.next_step import Decisions
+from poolsize.sweep.next_step import is_retried, latest_attempt, next_step, remaining
 from poolsize.sweep.search import seconds_left
 from poolsize.sweep.verification import VERIFIED_SIZES
 
@@ -48,10 +48,9 @@ def sweep(
     await_turn: called before each step and after the last; returns when the sweep may go on.
     Raises WorkFailed where a step can't be measured.
     """
-    decisions = Decisions(run)
-    decision = decisions.next_step(run)
+    decision = next_step(run)
     notes = (*notes, *generator.notes)
-    on_event(_started(run, decisions, str(writer.path), notes, complete=decision is None))
+    on_event(_started(run, str(writer.path), notes, complete=decision is None))
     if run.calibration is None and (calibration := generator.calibrate()):
         writer.append_calibration(calibration)
         run = replace(run, calibration=calibration)
@@ -59,22 +58,20 @@ def sweep(
         if isinstance(decision, SearchEnd):
             writer.append_end(decision)
             run = replace(run, ended=decision)
-            decision = decisions.next_step(run)
+            decision = next_step(run)
         else:
             await_turn(TurnAwaited(len(run.steps), complete=False))
-            if (latest := decisions.latest_attempt(run, decision)) and latest.had_other_speed:
+            if (latest := latest_attempt(run, decision)) and latest.had_other_speed:
                 _wait_while_slow(run, decision, generator, on_event)
             on_event(StepStarted(decision.pool_size, decision.rate))
             run = with_step(run, _measured(decision, generator, run))
             writer.append(run.steps[-1])
-            run = leaving_steps(run, writer.path)
-            decisions.add(run)
-            decision = decisions.next_step(run)
+            decision = next_step(run)
             for note in generator.notes:
                 if note not in notes:
                     notes = (*notes, note)
                     on_event(Noted(note))
-            on_event(StepDone.of(run.steps[-1], again=decisions.is_retried(run, decision)))
+            on_event(StepDone.of(run.steps[-1], again=is_retried(run, decision)))
     await_turn(TurnAwaited(len(run.steps), complete=True))
     on_event(SweepDone())
     return run
@@ -98,9 +95,9 @@ def _measured(planned: PlannedStep, generator: LoadGenerator, run: Run) -> Step:
     return replace(step, checks=check_step(step, run.plan.error_budget, run.setting.pools, opens_all=opens_all))
 
 
-def _started(run: Run, decisions: Decisions, path: str, notes: tuple[str, ...], *, complete: bool) -> SweepStarted:
+def _started(run: Run, path: str, notes: tuple[str, ...], *, complete: bool) -> SweepStarted:
     plan = run.plan
-    left = decisions.remaining(run)
+    left = remaining(run)
     planned = 0 if plan.search else len(plan.sizes) * plan.repeats
     done = len(curve_places(plan, run.steps)) if plan.search else planned - ((left and left.missing) or 0)
     to_verify, verified = VERIFIED_SIZES * len(plan.verify), len(verification_steps(run))

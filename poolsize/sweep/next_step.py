@@ -2,94 +2,62 @@
 
 from dataclasses import dataclass, replace
 
-from poolsize.analysis.attempts import attempt_counts, may_be_retried, step_key
-from poolsize.runs.plan import PlannedStep, SearchEnd
+from poolsize.analysis.attempts import attempt_counts, curve_steps, may_be_retried, needed_steps, step_key
+from poolsize.runs.plan import MOST_STEPS, PlannedStep, SearchEnd
 from poolsize.runs.run import Run, Step
-from poolsize.runs.step_speed import step_speed
-from poolsize.runs.usual_speed import UsualSpeed
 from poolsize.sweep.confirmation import step_to_confirm
-from poolsize.sweep.grid import GridProgress
+from poolsize.sweep.grid import grid_steps
 from poolsize.sweep.search import next_of_search
 from poolsize.sweep.verification import steps_to_verify
 
 
-class Decisions:
-    """Decides the next step of a run, after each of its steps.
-
-    A decision depends on the run alone: the same steps lead to the same decision.
-    """
-
-    def __init__(self, run: Run) -> None:
-        self._grid = None if run.plan.search else GridProgress(run.plan, run.steps)
-        self._usual: UsualSpeed | None = None
-        self._is_provisional = False
-
-    def add(self, run: Run) -> None:
-        """Count the run's latest step.
-
-        A step may change the usual speed, and with it the speed checks of all earlier steps. Which steps failed matters
-        once every planned step has an attempt, so only then the earlier steps are read again.
-        """
-        if self._grid is None:
-            return
-        step = run.steps[-1]
-        self._grid.add(step)
-        if self._grid.has_unmeasured:
-            self._is_provisional = True
-        elif self._is_provisional or step_speed(step) is not None:
-            usual = UsualSpeed.of(run)
-            if self._is_provisional or usual != self._usual:
-                self._grid, self._usual, self._is_provisional = GridProgress(run.plan, run.steps), usual, False
-
-    def next_step(self, run: Run) -> PlannedStep | SearchEnd | None:
-        """Return the step to measure next, or the reason why a search ends now; None when the sweep is complete."""
-        decision: PlannedStep | SearchEnd | None
-        if self._grid is not None:
-            decision = next(self._grid.missing_steps(), None) or step_to_confirm(run.plan, run.steps)
-        elif run.plan.search is not None and not run.ended:
-            decision = next_of_search(run.plan, run.plan.search, run.steps)
-        else:
-            decision = None
-        if decision is None and (verifying := steps_to_verify(run)):
-            decision = verifying[0]
-        return replace(decision, order=len(run.steps)) if isinstance(decision, PlannedStep) else decision
-
-    def latest_attempt(self, run: Run, planned: PlannedStep) -> Step | None:
-        """Return the latest attempt at a planned step, or None before the first."""
-        if self._grid is not None and self._grid.plans(planned):
-            place = self._grid.latest_place(planned)
-            return None if place is None else run.steps[place]
-        attempts = [step for step in run.steps if step_key(step) == step_key(planned)]
-        return attempts[-1] if attempts else None
-
-    def is_retried(self, run: Run, decision: PlannedStep | SearchEnd | None) -> bool:
-        """Return whether the run's latest step failed a check and is measured again.
-
-        decision: the next step. A search measures the size again only where it needs the size.
-        """
-        step = run.steps[-1]
-        if not step.retryable:
-            return False
-        if self._grid is None and step.rate == run.plan.rate:
-            return isinstance(decision, PlannedStep) and decision.pool_size == step.pool_size
-        if self._grid is not None and self._grid.plans(step):
-            return may_be_retried(run.plan, step, self._grid.attempts_at(step))
-        return may_be_retried(run.plan, step, attempt_counts([step], run.steps)[step_key(step)])
-
-    def remaining(self, run: Run) -> "Remaining | None":
-        """Return the part of the throughput curve that is not measured, or None where it is complete.
-
-        The steps that were added one by one count with the usual speed that was known when they were added.
-        """
-        if self._grid is None:
-            return None if run.ended else Remaining()
-        missing = self._grid.missing_count()
-        return Remaining(missing, self._grid.planned) if missing else None
-
-
 def next_step(run: Run) -> PlannedStep | SearchEnd | None:
-    """Return the step to measure next, or the reason why a search ends now; None when the sweep is complete."""
-    return Decisions(run).next_step(run)
+    """Return the step to measure next, or the reason why a search ends now; None when the sweep is complete.
+
+    A run of MOST_STEPS steps is complete: each planned step of a grid then has an attempt.
+    """
+    decision: PlannedStep | SearchEnd | None
+    plan, is_full = run.plan, len(run.steps) >= MOST_STEPS
+    if plan.search is not None and not run.ended:
+        decision = SearchEnd.BUDGET if is_full else next_of_search(plan, plan.search, run.steps)
+    elif is_full:
+        return None
+    else:
+        decision = _next_of_curve(run) or next(iter(steps_to_verify(run)), None)
+    return replace(decision, order=len(run.steps)) if isinstance(decision, PlannedStep) else decision
+
+
+def _next_of_curve(run: Run) -> PlannedStep | None:
+    """Return the next step of a grid or of its confirmation; None where both are complete, and after a search."""
+    if run.plan.search is not None:
+        return None
+    return next(iter(missing_steps(run)), None) or step_to_confirm(run.plan, run.steps)
+
+
+def missing_steps(run: Run) -> list[PlannedStep]:
+    """Return the planned steps of a grid without a successful attempt that may have another, the least tried first."""
+    planned = tuple(grid_steps(run.plan))
+    counts = attempt_counts(planned, run.steps)
+    needed = needed_steps(run.plan, planned, run.steps, curve_steps(run.plan, run.steps))
+    return sorted(needed, key=lambda step: counts[step_key(step)])
+
+
+def latest_attempt(run: Run, planned: PlannedStep) -> Step | None:
+    """Return the latest attempt at a planned step, or None before the first."""
+    return next((step for step in reversed(run.steps) if step_key(step) == step_key(planned)), None)
+
+
+def is_retried(run: Run, decision: PlannedStep | SearchEnd | None) -> bool:
+    """Return whether the run's latest step failed a check and is measured again.
+
+    decision: the next step. A search measures the size again only where it needs the size.
+    """
+    step = run.steps[-1]
+    if not step.retryable:
+        return False
+    if run.plan.search is not None and step.rate == run.plan.rate:
+        return isinstance(decision, PlannedStep) and decision.pool_size == step.pool_size
+    return may_be_retried(run.plan, step, attempt_counts([step], run.steps)[step_key(step)])
 
 
 @dataclass(frozen=True)
@@ -111,4 +79,7 @@ class Remaining:
 
 def remaining(run: Run) -> Remaining | None:
     """Return the part of the throughput curve that is not measured, or None where it is complete."""
-    return Decisions(run).remaining(run)
+    if run.plan.search is not None:
+        return None if run.ended else Remaining()
+    missing = len(missing_steps(run)) if len(run.steps) < MOST_STEPS else 0
+    return Remaining(missing, len({*run.plan.sizes}) * run.plan.repeats) if missing else None

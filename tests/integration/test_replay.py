@@ -2,8 +2,6 @@
 
 import gzip
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +10,7 @@ import pytest
 from poolsize.recordings.importers import read_logs
 from poolsize.recordings.recording import Recording, Seconds, read_recording, write_recording
 from poolsize.runs.store import load_run
-from tests.conftest import ROOT, Command
+from tests.conftest import Command
 from tests.scorecard import RECORDINGS, score_all
 
 TRUE_PLATEAU = 24
@@ -249,12 +247,3 @@ def test_the_answer_is_good_on_every_recorded_curve() -> None:
     assert load.mean() <= 175
     assert np.quantile(load, 0.9) <= 280
     assert np.mean([score.spent for score in scores]) <= 0.03
-
-
-@pytest.mark.experiment
-def test_a_long_replay_holds_its_memory() -> None:
-    """A tenth of 100,000 steps."""
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.long_replay", "10000"], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stdout + done.stderr

@@ -14,7 +14,6 @@ import pytest
 from poolsize import analyze, load_run
 from poolsize.analysis.attempts import retried_places
 from poolsize.runs.run import Run
-from poolsize.runs.stored_steps import at_places
 from poolsize.sweep.next_step import remaining
 from poolsize.sweep.secret import VARIABLE
 from poolsize.target.connection import database_url
@@ -80,7 +79,7 @@ def test_a_worker_that_is_killed_costs_at_most_its_step(tmp_path: Path) -> None:
     assert remaining(run) is None
     lost = [
         step
-        for step in at_places(run.steps, retried_places(run))
+        for step in (run.steps[place] for place in retried_places(run))
         if "workers" in {check.check for check in step.failed_checks}
     ]
     assert len(lost) == 1
@@ -171,7 +170,7 @@ def test_a_machine_that_vanishes_costs_at_most_its_step(tmp_path: Path) -> None:
     assert remaining(run) is None
     lost = [
         step
-        for step in at_places(run.steps, retried_places(run))
+        for step in (run.steps[place] for place in retried_places(run))
         if "workers" in {check.check for check in step.failed_checks}
     ]
     assert len(lost) == 1

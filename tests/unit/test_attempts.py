@@ -7,10 +7,10 @@ import pytest
 from poolsize.analysis.analysis import analyze
 from poolsize.analysis.attempts import retried_places
 from poolsize.runs.check import Check, CheckResult
-from poolsize.runs.plan import PlannedStep
+from poolsize.runs.plan import MOST_STEPS, PlannedStep, Search, SearchEnd
 from poolsize.runs.run import Run, Step
-from poolsize.sweep.grid import GridProgress, grid_steps
-from poolsize.sweep.next_step import Remaining, next_step, remaining
+from poolsize.sweep.grid import grid_steps
+from poolsize.sweep.next_step import Remaining, missing_steps, next_step, remaining
 from poolsize.sweep.verification import steps_to_verify
 from tests.conftest import a_run, a_step, curve_of
 
@@ -23,7 +23,7 @@ def spoiled(step: Step) -> Step:
 
 
 def sizes(run: Run) -> list[int]:
-    return [step.pool_size for step in GridProgress(run.plan, run.steps).missing_steps()]
+    return [step.pool_size for step in missing_steps(run)]
 
 
 def test_what_has_no_attempt_comes_first_then_what_chance_has_spoiled() -> None:
@@ -77,6 +77,14 @@ def test_what_can_not_be_helped_is_not_measured_again() -> None:
     one, two, four = WHOLE.steps
     busy = replace(four, checks=(CheckResult(Check.GENERATOR, False, {}),))
     assert sizes(replace(WHOLE, steps=(one, two, busy))) == []
+
+
+def test_a_run_that_holds_no_further_step_is_complete() -> None:
+    full = replace(WHOLE, steps=(*WHOLE.steps, *[spoiled(WHOLE.steps[0])] * (MOST_STEPS - 3)))
+    plan = replace(WHOLE.plan, attempts=1_000, verify=(50,))
+    assert next_step(replace(full, setting=replace(WHOLE.setting, plan=plan))) is None
+    search = replace(WHOLE.plan, sizes=(), search=Search(2, 1, 4))
+    assert next_step(replace(full, setting=replace(WHOLE.setting, plan=search))) is SearchEnd.BUDGET
 
 
 def verifying(steps: tuple[Step, ...] = ()) -> Run:

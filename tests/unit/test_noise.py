@@ -4,11 +4,9 @@ import numpy as np
 import pytest
 from scipy.signal import lfilter
 
-from poolsize.analysis import run_noise
 from poolsize.analysis.analysis import analyze
-from poolsize.analysis.run_noise import RunNoise
 from poolsize.analysis.stats.confidence import mean_interval
-from poolsize.analysis.stats.noise import CORRELATIONS, Noise, series_fit
+from poolsize.analysis.stats.noise import Noise, series_fit
 from poolsize.runs.run import Run
 from tests.conftest import a_setting, a_step
 
@@ -73,16 +71,3 @@ def test_the_summaries_of_a_run_learn_from_all_its_steps() -> None:
 def test_equal_logarithms_show_no_correlation(length: int) -> None:
     """The mean of equal decimals differs from them by a rounding error, which is no noise."""
     assert (series_fit((0.1,) * length).log_likelihood == 0).all()
-
-
-def test_a_part_of_the_steps_shows_the_noise_of_a_long_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run_noise, "MOST_SAMPLED", 400)
-    random = np.random.default_rng(6)
-    series = autocorrelated(random, 10, 0.5, repeats=800) + 30 * random.standard_normal((800, 1))
-    steps = [[a_step(size, row.astype(int).tolist()) for row in series[size::2]] for size in (0, 1)]
-    learnt, whole = RunNoise.of(steps).throughput, Noise.of([series[size::2].tolist() for size in (0, 1)])
-    assert learnt.weights @ CORRELATIONS == pytest.approx(whole.weights @ CORRELATIONS, abs=0.05)
-    assert learnt.scale == pytest.approx(whole.scale, rel=0.1)
-    assert learnt.scale > 1.2
-    monkeypatch.setattr(run_noise, "MOST_SAMPLED", 800)
-    assert RunNoise.of(steps).throughput.scale != learnt.scale  # of all steps

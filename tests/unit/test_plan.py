@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from poolsize.errors import BadInput
-from poolsize.runs.plan import SweepPlan
+from poolsize.runs.plan import Search, SweepPlan
 from poolsize.sweep.grid import grid_steps
 from poolsize.sweep.readers import pool_sizes, read, seconds
 
@@ -75,8 +75,11 @@ def test_a_step_that_is_too_long_for_a_line_of_a_run_is_refused(field: str) -> N
         replace(SweepPlan((1,), 9, "scan"), **{field: 7201})  # type: ignore[arg-type]  # the name is a parameter
 
 
-def test_a_grid_has_a_million_steps_at_most() -> None:
-    sizes = tuple(range(1, 1001))
-    assert SweepPlan(sizes, 9, "scan", repeats=1000).repeats == 1000
-    with pytest.raises(BadInput, match="1,001,000 steps; name fewer sizes or repeats, up to 1,000,000"):
-        SweepPlan((*sizes, 1001), 9, "scan", repeats=1000)
+def test_a_plan_has_5000_steps_at_most() -> None:
+    assert SweepPlan((1, 2, 4, 8, 16), 9, "scan", repeats=1000).repeats == 1000
+    with pytest.raises(BadInput, match="`repeats` 1000: 6,000 steps, and a run holds 5,000 at most"):
+        SweepPlan((1, 2, 4, 8, 16, 32), 9, "scan", repeats=1000)
+    search = Search(2, 1, 4, budget_seconds=5_000 * 18)
+    assert SweepPlan((), 9, "scan", search=search).search == search
+    with pytest.raises(BadInput, match="`budget_seconds` 90001s: a run holds 5,000 steps at most"):
+        SweepPlan((), 9, "scan", search=replace(search, budget_seconds=90_001))

@@ -126,14 +126,6 @@ def test_where_every_pool_is_busy_the_way_on_is_larger_pools() -> None:
     assert "would overload the pool: measure --pool-sizes 4,8,16,32" in words(answer)
 
 
-def test_runs_without_busy_connections_have_the_utilisation_of_their_usage_times() -> None:
-    """5 ms for each of 300 transactions a second: 1.5 connections of 2."""
-    run = at_a_rate({1: 5, 2: 5, 4: 5})
-    older = replace(run, steps=tuple(replace(step, backlog=(), busy=()) for step in run.steps))
-    assert analyze(older).at(2).utilisation == pytest.approx(0.75, rel=0.01)
-    assert analyze(a_run({1: 100, 2: 200})).at(2).utilisation is None
-
-
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("limit_ms", "outcome"),

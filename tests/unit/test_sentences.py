@@ -17,7 +17,6 @@ from poolsize.present.text.sentences.pool_checks import POOL_CHECKS
 from poolsize.present.text.sentences.predictions import PREDICTIONS
 from poolsize.present.text.sentences.reasons import REASONS
 from poolsize.present.text.sentences.warnings import WARNINGS
-from poolsize.runs.check import Check
 from tests.conftest import EXAMPLES, example
 
 
@@ -43,7 +42,3 @@ def test_findings_in_json_are_the_sentences_in_their_order(name: str) -> None:
     assert sorted((*fields["reasons"], *fields["warnings"])) == sorted(map(sentence, answer.findings))
     assert tuple(fields["reasons"]) == reason_sentences(answer.findings)
     assert tuple(fields["warnings"]) == warning_sentences(answer.findings)
-
-
-def test_an_old_sentence_that_has_no_figures_is_printed_as_it_was() -> None:
-    assert check_detail(Check.QUIET, {"detail": "it was loud"}) == "it was loud"

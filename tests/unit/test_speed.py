@@ -146,14 +146,6 @@ def test_fewer_than_three_steps_do_not_show_the_usual_speed() -> None:
     assert speeds(65, 100) == [True, True]
 
 
-def test_evenly_spaced_steps_of_a_long_run_show_the_usual_speed() -> None:
-    """Of 1,001 steps, every third counts."""
-    step = a_step(1, [100] * 3)
-    steps = [at_speed(step, USUAL if place % 3 == 0 else SLOW * USUAL) for place in range(1001)]
-    assert usual_speed(Run(a_setting((1,)), tuple(steps))) == USUAL
-    assert usual_speed(Run(a_setting((1,)), tuple(steps[:500]))) == SLOW * USUAL
-
-
 def test_the_speed_that_the_own_load_explains_is_no_other_speed() -> None:
     """Hyper-threads share a core, and busy cores share a clock rate: size 1 keeps one of two cores busy."""
     assert speeds(100, 61, 60, 60) == [True] * 4

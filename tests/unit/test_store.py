@@ -14,11 +14,11 @@ from poolsize.analysis.analysis import analyze
 from poolsize.answer.prediction import predict
 from poolsize.answer.what_if import WhatIf
 from poolsize.errors import BadInput, WorkFailed
+from poolsize.runs.plan import MOST_STEPS
 from poolsize.runs.run import Run
-from poolsize.runs.stopped import StopReason
+from poolsize.runs.run_lines import MOST_BYTES, run_lines
 from poolsize.runs.store import FORMAT, RunWriter, load_run
-from poolsize.sweep.grid import GridProgress
-from poolsize.sweep.next_step import remaining
+from poolsize.sweep.next_step import missing_steps
 from tests.conftest import ROOT, a_run
 
 RUN = a_run({1: 100, 2: 200, 4: 380})
@@ -113,7 +113,7 @@ def test_resuming_drops_the_torn_line_and_goes_on(tmp_path: Path) -> None:
     path = written(tmp_path / "a.jsonl")
     path.write_bytes(path.read_bytes()[:-40])
     run = load_run(path, torn_end=True)
-    assert [step.pool_size for step in GridProgress(run.plan, run.steps).missing_steps()] == [4]
+    assert [step.pool_size for step in missing_steps(run)] == [4]
     with RunWriter(path, run.setting, resume=True) as writer:
         writer.append(RUN.steps[2])
     assert load_run(path) == RUN
@@ -123,11 +123,13 @@ def test_resuming_drops_the_torn_line_and_goes_on(tmp_path: Path) -> None:
     ("content", "message"),
     [
         (b"", "no complete header"),
-        (b'{"format": 1, "sett', "no complete header"),
+        (b'{"format": 8, "sett', "no complete header"),
         (b"a,b,c\n1,2,3\n", "line 1 is not a JSON object"),
         (b"{}\n", "names no format"),
-        (b'{"format": %d}\n' % (FORMAT + 1), f"format {FORMAT + 1}"),
-        (b'{"format": 1, "setting": {}}\n', "damaged"),
+        (b'{"format": %d}\n' % (FORMAT + 1), "pip install --upgrade poolsize"),
+        (b'{"format": %d}\n' % (FORMAT - 1), f"has format {FORMAT - 1}, .* reads format {FORMAT} only: measure again"),
+        (b'{"format": {}}\n', "has format {}, .* measure again"),
+        (b'{"format": %d, "setting": {}}\n' % FORMAT, "damaged"),
     ],
 )
 def test_a_file_that_is_no_run_is_refused(tmp_path: Path, content: bytes, message: str) -> None:
@@ -135,6 +137,31 @@ def test_a_file_that_is_no_run_is_refused(tmp_path: Path, content: bytes, messag
     path.write_bytes(content)
     with pytest.raises(BadInput, match=message):
         load_run(path)
+
+
+@pytest.mark.long
+def test_a_run_of_more_steps_than_a_run_holds_is_refused(tmp_path: Path) -> None:
+    path = written(tmp_path / "a.jsonl")
+    header, step, *_ = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(header + MOST_STEPS * step)
+    assert len(load_run(path).steps) == MOST_STEPS
+    path.write_bytes(header + (MOST_STEPS + 1) * step)
+    with pytest.raises(BadInput, match=r"a\.jsonl has more than 5,000 steps"):
+        load_run(path)
+
+
+@pytest.mark.long
+def test_a_file_that_is_longer_than_a_run_is_neither_read_nor_written(tmp_path: Path) -> None:
+    """The holes of the file take no room on the disk."""
+    path = written(tmp_path / "a.jsonl")
+    content = path.read_bytes()
+    with RunWriter(path, RUN.setting, resume=True) as writer:
+        os.truncate(path, MOST_BYTES - 10)
+        with pytest.raises(WorkFailed, match="is as long as a run may be, and keeps its steps"):
+            writer.append(RUN.steps[0])
+    path.write_bytes(content + (b" " * (2**20 - 1) + b"\n") * 128)
+    with pytest.raises(BadInput, match="is longer than 128 MiB"):
+        list(run_lines(path))
 
 
 def test_a_damaged_step_is_refused_with_its_line(tmp_path: Path) -> None:
@@ -178,95 +205,6 @@ def test_a_run_whose_wait_times_are_empty_is_predicted_without_them() -> None:
     run = load_run(ROOT / "data/examples/insert-mysql.jsonl")
     steps = [replace(step, latencies=replace(step.latencies, wait="")) for step in run.steps if step.latencies]
     assert predict(analyze(replace(run, steps=steps)), WhatIf(cores=8)).sizes
-
-
-def test_a_run_of_format_1_is_read_as_it_was_meant() -> None:
-    """A real one, made before there were counters, sections and open loops."""
-    run = load_run(ROOT / "tests/data/scan-format-1.jsonl")
-    assert remaining(run) is None
-    assert {step.rate for step in run.steps} == {None}
-    analysis = analyze(run)
-    assert analysis.plateau is not None
-    assert analysis.plateau.low == 2
-    assert analysis.at(2).throughput.mean == pytest.approx(135.55)
-    assert analysis.at(2).intervals == {}
-
-
-def test_steps_added_to_a_run_of_format_1_keep_what_they_have(tmp_path: Path) -> None:
-    path = tmp_path / "a.jsonl"
-    path.write_bytes((ROOT / "tests/data/scan-format-1.jsonl").read_bytes())
-    (step, *_) = load_run(ROOT / "data/examples/scan-mariadb.jsonl").steps
-    with RunWriter(path, RUN.setting, resume=True) as writer:
-        writer.append(step)
-    assert load_run(path).steps[-1] == step
-
-
-def test_a_run_of_format_1_is_complete_whatever_its_checks_say(tmp_path: Path) -> None:
-    path = tmp_path / "a.jsonl"
-    old = (ROOT / "tests/data/scan-format-1.jsonl").read_text()
-    path.write_text(old.replace('"name":"littles_law","passed":true', '"name":"littles_law","passed":false', 1))
-    assert len(load_run(path).steps[0].failed_checks) == 1
-    assert remaining(load_run(path)) is None
-
-
-def test_up_to_format_4_every_sweep_used_the_fair_pool_and_poolsizes_schema(tmp_path: Path) -> None:
-    path = written(tmp_path / "a.jsonl")
-    header, *steps = path.read_text().splitlines()
-    older = json.loads(header) | {"format": 4}
-    assert (older["setting"].pop("schema"), older["setting"]["plan"].pop("pool")) == (None, "fair")
-    path.write_text("\n".join([json.dumps(older), *steps, ""]))
-    assert load_run(path) == RUN
-
-
-def test_up_to_format_5_nothing_is_known_of_a_backlog_or_a_limit(tmp_path: Path) -> None:
-    path = written(tmp_path / "a.jsonl")
-    header, *lines = [json.loads(line) for line in path.read_text().splitlines()]
-    header["format"] = 5
-    assert [header["setting"]["plan"].pop(name) for name in ("max_p95_ms", "max_p99_ms")] == [None, None]
-    for line in lines:
-        assert [line["step"].pop(name) for name in ("backlog", "busy")] == [[], []]
-    path.write_text("".join(json.dumps(line) + "\n" for line in (header, *lines)))
-    assert load_run(path) == RUN
-
-
-def test_the_sentences_of_format_3_are_read_as_figures() -> None:
-    """Every figure of a stored sentence is in the values, with the same digits."""
-    path = ROOT / "tests/data/oltp-format-3.jsonl"
-    stored = [
-        json.loads(line)["step"]["checks"] for line in path.read_text().splitlines() if "step" in json.loads(line)
-    ]
-    for step, sentences in zip(load_run(path).steps, stored, strict=True):
-        assert [result.check for result in step.checks] == [check["name"] for check in sentences]
-        assert [result.passed for result in step.checks] == [check["passed"] for check in sentences]
-        assert not any("detail" in result.values for result in step.checks)
-        for result, check in zip(step.checks, sentences, strict=True):
-            figures = [float(figure) for figure in re.findall(r"(?<![\w.])\d+(?:\.\d+)?", check["detail"])]
-            values = [float(value) for value in result.values.values() if isinstance(value, int | float)]
-            shown = {round(scale * abs(value), digits) for value in values for scale in (1, 100) for digits in range(3)}
-            assert set(figures) <= shown, (check["detail"], result.values)
-
-
-@pytest.mark.parametrize(
-    ("sentence", "reason", "values"),
-    [
-        ("20 of 220 transactions failed, more than the error budget allows", StopReason.TOO_MANY_ERRORS, [20, 220]),
-        (
-            "the queue grew to 501 transactions that were due: more arrive than this pool serves",
-            StopReason.BACKLOG,
-            [501],
-        ),
-        ("lost 1 of 4 load processes", StopReason.WORKER_LOST, [1, 4]),
-    ],
-)
-def test_an_early_end_of_format_3_is_read_as_figures(
-    tmp_path: Path, sentence: str, reason: StopReason, values: list[int]
-) -> None:
-    path = tmp_path / "a.jsonl"
-    text = (ROOT / "tests/data/oltp-format-3.jsonl").read_text()
-    path.write_text(text.replace('"stopped":null', f'"stopped":"{sentence}"', 1))
-    stopped = load_run(path).steps[0].stopped
-    assert stopped is not None
-    assert (stopped.reason, list(stopped.values.values())) == (reason, values)
 
 
 def test_control_characters_of_a_run_reach_no_terminal(tmp_path: Path) -> None:

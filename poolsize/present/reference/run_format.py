@@ -7,7 +7,7 @@ from poolsize.present.reference.markdown import GENERATED, table
 from poolsize.present.reference.records import explained_fields
 from poolsize.runs.check import CheckResult
 from poolsize.runs.measured_application import MeasuredApplication
-from poolsize.runs.plan import Search, SearchEnd, SweepPlan
+from poolsize.runs.plan import MOST_STEPS, Search, SearchEnd, SweepPlan
 from poolsize.runs.run import Calibration, Latencies, Setting, Step, Worker
 from poolsize.runs.stopped import Stopped
 from poolsize.runs.store import FORMAT
@@ -22,8 +22,8 @@ A run is a file of JSON lines. Each line is an object:
 3. `step`, one line for each step, on the disk as soon as the step ends;
 4. `ended`, after a search only: {", ".join(f"`{end}`" for end in SearchEnd)}.
 
-A run that was cut off lacks its last lines, and `poolsize sweep --resume` appends them. poolsize upgrades files of
-older formats when it reads them, and refuses newer ones. No file contains a password.
+A run that was cut off lacks its last lines, and `poolsize sweep --resume` appends them. A run holds at most
+{MOST_STEPS:,} steps. poolsize reads no other format. No file contains a password.
 
 Field names carry their units: `_ms` is milliseconds, `_us` microseconds, `_seconds` seconds. A series has one value for
 each second, warm-up included. The quantiles are `p50`, `p75`, `p90`, `p95`, `p99` and `p99_9`.
@@ -53,12 +53,6 @@ server that does not have the counter has no such key. Names with a capital lett
 machine.
 
 """
-OLDER = """
-## Older formats
-
-Runs of formats 1 to 3 stored a sentence, `detail`, in place of a check's `values`. poolsize reads the figures from the
-sentence where that is possible. Runs before format 4 may hold more counters, which nothing reads.
-"""
 
 
 def run_format_page() -> str:
@@ -67,7 +61,7 @@ def run_format_page() -> str:
     rows = ((f"`{name}`", _kind(name), meaning) for name, meaning in COUNTERS.items())
     counters = COUNTERS_INTRODUCTION + table(("Counter", "Kind", "Meaning"), rows)
     header = GENERATED.format(source="poolsize/runs and poolsize/facts")
-    return header + INTRODUCTION + "\n".join([*sections, counters]) + OLDER
+    return header + INTRODUCTION + "\n".join([*sections, counters])
 
 
 def _section(record: type, heading: str) -> str:

@@ -34,11 +34,8 @@ def check_sentence(result: CheckResult) -> str:
 
 
 def check_detail(check: Check, values: Values) -> str:
-    """Return the figures of a check as a sentence without its full stop.
-
-    values: of the CheckResult; a run of an older format may have the sentence itself, as "detail".
-    """
-    return str(values["detail"]) if "detail" in values else _SENTENCES[check](values)
+    """Return the figures of a check as a sentence without its full stop. values: of the CheckResult."""
+    return _SENTENCES[check](values)
 
 
 def stop_sentence(values: Values) -> str:
@@ -68,7 +65,7 @@ def _arrivals(values: Values) -> str:
     )
     if "stopped" in values:
         return f"{ended}: {stop_sentence(values)}"
-    if "utilisation" not in values:  # runs of formats 1 to 5
+    if "utilisation" not in values:  # too few transactions ended
         return ended
     interval = f"{percent(values['utilisation_low'])} to {percent(values['utilisation_high'])}"
     need = f"this rate needs {percent(values['utilisation'])} of the connections (95 % interval {interval})"
