@@ -113,7 +113,7 @@ def write_recording(recording: Recording, path: Path) -> None:
             writer.writerow([*COLUMNS, *([USERS] if users else [])])
             for size, seconds in recording.by_size.items():
                 for second, values in enumerate(zip(seconds.throughput, seconds.p95_ms, strict=True), start=1):
-                    writer.writerow([size, second, *(f"{value:g}" for value in values), *users])
+                    writer.writerow([size, second, *(f"{value:.9g}" for value in values), *users])
     except OSError as error:
         raise BadInput(f"{path} can't be written ({error.strerror}): name another `output`") from None
 

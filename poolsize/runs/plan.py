@@ -15,8 +15,9 @@ MOST_USERS = 1_000_000
 """A larger number of users is a typing error."""
 MOST_STEPS = 5_000
 """Steps of a run, failed attempts included: more would neither fit into memory nor change an answer."""
-StepSeconds = Annotated[int, Ge(0), Le(7_200)]
+MOST_STEP_SECONDS = 7_200
 """A longer step might not fit into a line of a run's file."""
+StepSeconds = Annotated[int, Ge(0), Le(MOST_STEP_SECONDS)]
 Limit = Annotated[float, Gt(0), Le(86_400_000)]
 """A limit in ms, of a day at most."""
 LONGEST = 4

@@ -6,6 +6,7 @@ from pathlib import Path
 from poolsize.analysis.checks import check_step
 from poolsize.analysis.stats.steady_state import warm_up_seconds
 from poolsize.recordings.recording import Recording
+from poolsize.runs.plan import MOST_STEP_SECONDS
 from poolsize.runs.run import Run
 from poolsize.sweep.grid import grid_steps
 from poolsize.sweep.opening import new_setting
@@ -21,7 +22,7 @@ def recorded_run(recording: Recording, name: str, cores: int | None = None, disk
     MSER determines the warm-up. name: the recording's file or published name. cores, disks: of the database's
     host; None for this machine's cores, and 1 disk.
     """
-    length = min(len(seconds.throughput) for seconds in recording.by_size.values())
+    length = min(MOST_STEP_SECONDS, *(len(seconds.throughput) for seconds in recording.by_size.values()))
     options = SweepOptions(sizes=recording.sizes, step_seconds=length, warm_up_seconds=0, cores=cores, disks=disks)
     path = Path(name)
     workload = workload_of(path)

@@ -187,6 +187,20 @@ def test_sysbench_logs_become_a_curve_and_a_run(poolsize: Command, tmp_path: Pat
     assert answer["formula"]["cores"] == 8
 
 
+def test_a_log_of_more_than_two_hours_becomes_a_curve_and_a_run(poolsize_here: Command, tmp_path: Path) -> None:
+    lines = [
+        f"[ {second}s ] thds: 4 tps: 12345.68 qps: 9.0 (r/w/o: 1/1/1) lat (ms,95%): 12345.67 err/s: 0.00"
+        for second in range(1, 7302)
+    ]
+    (tmp_path / "a.log").write_text("\n".join(lines))
+    for output in ("a.csv", "a.jsonl"):
+        done = poolsize_here("import", "a.log", "--output", output)
+        assert done.returncode == 0, done.stderr
+    assert read_recording(tmp_path / "a.csv") == read_logs([tmp_path / "a.log"])
+    (step,) = load_run(tmp_path / "a.jsonl").steps
+    assert step.throughput == (12345.68,) * 7301
+
+
 def test_a_locust_history_becomes_a_curve(poolsize: Command, tmp_path: Path) -> None:
     """Its counts are used, failures left out, not its rates, which are means over the last ten seconds."""
     rows = [LOCUST_HEADER]
