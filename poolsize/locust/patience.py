@@ -5,8 +5,6 @@ from math import ceil
 from time import monotonic, sleep
 from typing import TypeVar
 
-import tenacity
-
 from poolsize.errors import BadInput
 from poolsize.locust.progress_pipe import ProgressPipe
 from poolsize.sweep.events import ServerAwaited, ServerBack
@@ -14,7 +12,7 @@ from poolsize.target.connection import NoAnswer, ServerGone
 from poolsize.target.private_server import PrivateServer
 
 DEFAULT_SECONDS = 60
-FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.25, 5
+FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.25, 5.0
 """Before an attempt to connect; each pause is twice as long as the pause before it."""
 CRASH_SECONDS = 3
 """Longest time that a server that crashes may take to end, after it closed its connections."""
@@ -56,18 +54,17 @@ class Patience:
             raise ServerGone(f"{error}; in this step, the waits for the server have reached {limit}")
         began = monotonic()
         self._progress.send(ServerAwaited(str(error), ceil(seconds_left)))
-        attempts = tenacity.Retrying(
-            retry=tenacity.retry_if_exception_type((BadInput, ServerGone)),
-            wait=tenacity.wait_exponential(multiplier=FIRST_PAUSE_SECONDS, max=LONGEST_PAUSE_SECONDS),
-            stop=lambda _: monotonic() >= began + seconds_left,
-        )
-        sleep(FIRST_PAUSE_SECONDS)
-        try:
-            attempts(reconnect)
-        except tenacity.RetryError as ended:
-            last = ended.last_attempt.exception()
-            reason = last.reason if isinstance(last, NoAnswer) else last
-            raise ServerGone(f"{error}, and did not come back within {limit}: {reason}") from None
+        pause_seconds = FIRST_PAUSE_SECONDS
+        while True:
+            sleep(pause_seconds)
+            try:
+                reconnect()
+                break
+            except (BadInput, ServerGone) as refused:
+                if monotonic() >= began + seconds_left:
+                    reason = refused.reason if isinstance(refused, NoAnswer) else refused
+                    raise ServerGone(f"{error}, and did not come back within {limit}: {reason}") from None
+            pause_seconds = min(2 * pause_seconds, LONGEST_PAUSE_SECONDS)
         self._progress.send(ServerBack(monotonic() - began))
         return monotonic() - began
 
