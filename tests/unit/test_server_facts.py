@@ -1,13 +1,18 @@
 """Facts of servers that lack variables, or have something else than a number there."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from math import isnan
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from poolsize.errors import BadInput, WorkFailed
+from poolsize.facts import inspection
 from poolsize.facts.activity import read_activity
+from poolsize.facts.inspection import inspect_server
 from poolsize.facts.server import (
     account_connections,
     connection_bytes,
@@ -17,7 +22,10 @@ from poolsize.facts.server import (
     read_server,
 )
 from poolsize.facts.status import read_status
+from poolsize.present.json.inspection import per_core_json
+from poolsize.present.text.inspection import inspection_text, per_core_text
 from poolsize.target.ended_connections import ServerProcess
+from tests.conftest import ROOT
 
 Rows = Sequence[tuple[Any, ...]]
 
@@ -96,3 +104,36 @@ def test_a_server_whose_start_is_not_known_is_never_the_same() -> None:
     process = ServerProcess.of(Answers(("db", 3306, 1_000.0)))
     assert isnan(process.started)
     assert not process.is_same(process)
+
+
+class Having:
+    """A cursor to a server that has some variables and status variables, of those that poolsize asks for."""
+
+    def __init__(self, values: Mapping[str, str]) -> None:
+        self._values = values
+        self._asked: list[str] = []
+
+    def execute(self, query: str, _: Any = None) -> None:
+        """Note the variables that the statement asks for."""
+        self._asked = re.findall(r"'(\w+)'", query) if "SHOW" in query else []
+
+    def fetchall(self) -> Rows:
+        """Return those that the server has."""
+        return [(name, self._values[name]) for name in self._asked if name in self._values]
+
+
+QUERIES = [path.read_text() for path in (ROOT / "poolsize/facts/queries").glob("*.sql")]
+ASKED = sorted({name for query in QUERIES if "SHOW" in query for name in re.findall(r"'(\w+)'", query)})
+
+
+@given(values=st.dictionaries(st.sampled_from(ASKED), st.sampled_from(["0", "1", "151", "ON", "OFF", "", "-1", "1.5"])))
+def test_every_variable_may_be_absent(values: dict[str, str]) -> None:
+    """Of TiDB, Threads_connected is. The two that every MySQL and MariaDB has are required: see above."""
+    cursor = Having(values | {"version": "8.0.11-TiDB-v8.5.0", "max_connections": "151"})
+    read_status(cursor)
+    assert open_connections(cursor) >= 1
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(inspection, "SAMPLE_SECONDS", 0.0)
+        inspected = inspect_server(cursor, 1, "", by_loopback=False, denied=KeyError)
+    assert inspection_text(inspected) in per_core_text(inspected, 0.0)
+    assert per_core_json(inspected, 0.0)
