@@ -18,7 +18,8 @@ from poolsize.analysis.service_demand import service_demands_at
 from poolsize.analysis.size_summary import SizeSummary, size_summary
 from poolsize.analysis.verified_step import VerifiedStep, verified_step
 from poolsize.errors import WorkFailed
-from poolsize.runs.check import Check, CheckResult
+from poolsize.runs.check import Check
+from poolsize.runs.check_result import CheckResult
 from poolsize.runs.run import Run, Setting, Step
 from poolsize.runs.speed import SPEED_TOLERANCE
 

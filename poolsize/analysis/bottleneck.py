@@ -8,7 +8,8 @@ from statistics import fmean
 from poolsize.analysis.by_size import mean_counter
 from poolsize.analysis.service_demand import SATURATED
 from poolsize.analysis.stats.percentiles import mean_ms
-from poolsize.runs.check import Check, Value
+from poolsize.runs.check import Check
+from poolsize.runs.check_result import Value
 from poolsize.runs.run import Calibration, Setting, Step
 
 MISSES = 0.01

@@ -6,7 +6,8 @@ from poolsize.analysis.pool_counters import wanting_requests
 from poolsize.analysis.rate_evidence import rate_evidence
 from poolsize.analysis.stats.percentiles import mean_ms
 from poolsize.analysis.stats.steady_state import drift
-from poolsize.runs.check import Check, CheckResult, Value
+from poolsize.runs.check import Check
+from poolsize.runs.check_result import CheckResult, Value
 from poolsize.runs.run import Step
 
 LITTLE_TOLERANCE, RATE_TOLERANCE = 0.05, 0.05

@@ -18,7 +18,8 @@ from poolsize.analysis.stats.percentiles import (
     quantile_interval,
 )
 from poolsize.analysis.total_times import total_percentiles
-from poolsize.runs.check import Check, CheckResult
+from poolsize.runs.check import Check
+from poolsize.runs.check_result import CheckResult
 from poolsize.runs.run import QUANTILES, Step
 
 TWO_SIDED_95 = 1.96

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from poolsize.analysis.stats.percentiles import Percentiles, merged, percentiles
 from poolsize.analysis.total_times import total_percentiles
-from poolsize.runs.check import CheckResult
+from poolsize.runs.check_result import CheckResult
 from poolsize.runs.run import Step
 
 

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 from poolsize.answer.finding import Code, Finding, warning
 from poolsize.answer.way_out import measure_longer
 from poolsize.runs.check import Check
-from poolsize.runs.plan import SearchEnd
 
 if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
     from poolsize.analysis.analysis import Analysis
@@ -71,6 +70,8 @@ def _few_steps(analysis: "Analysis") -> Finding | None:
 
 
 def _budget_spent(analysis: "Analysis") -> Finding | None:
+    from poolsize.runs.plan import SearchEnd
+
     search, plateau = analysis.setting.plan.search, analysis.plateau
     if search is None or analysis.run.ended != SearchEnd.BUDGET or plateau is None:
         return None

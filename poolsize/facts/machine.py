@@ -2,19 +2,18 @@
 
 import os
 import platform
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import psutil
-from annotated_types import Ge, Gt, Le
+from pydantic import Field
 
-from poolsize.bounds import Positive
+from poolsize.record import Name, Positive, record
 
 CGROUP = Path("/sys/fs/cgroup")
 
 
-@dataclass(frozen=True)
+@record
 class Machine:
     """A host, as a process or a container on it sees it.
 
@@ -27,9 +26,9 @@ class Machine:
 
     physical_cores: Positive
     logical_cpus: Positive
-    usable_cpus: Annotated[float, Gt(0), Le(10**6)]
-    memory_bytes: Annotated[int, Ge(0)]
-    system: str
+    usable_cpus: Annotated[float, Field(gt=0, le=10**6)]
+    memory_bytes: Annotated[int, Field(ge=0, le=10**18)]
+    system: Name
 
     @property
     def usable_cores(self) -> int:

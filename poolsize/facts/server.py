@@ -1,12 +1,12 @@
 """Facts of the database server: its version, its settings, and the connections that are open on it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from importlib import resources
 from typing import Any, Protocol
 
 from poolsize.bounds import LARGEST_NUMBER
 from poolsize.errors import BadInput, WorkFailed
+from poolsize.record import Name, Whole, record
 
 LONGEST_VALUE = 256
 """Letters that are kept of a server's text; those that poolsize reads are no longer."""
@@ -22,7 +22,7 @@ class Cursor(Protocol):
         """Return every row of the last statement."""
 
 
-@dataclass(frozen=True)
+@record
 class Server:
     """A MySQL or MariaDB server.
 
@@ -36,14 +36,14 @@ class Server:
     durable: whether a commit waits until the redo log is on the disk. buffer_pool_bytes: size of InnoDB's cache.
     """
 
-    address: str
-    flavor: str
-    version: str
-    max_connections: int
-    max_user_connections: int
-    thread_handling: str
+    address: Name
+    flavor: Name
+    version: Name
+    max_connections: Whole
+    max_user_connections: Whole
+    thread_handling: Name
     durable: bool
-    buffer_pool_bytes: int
+    buffer_pool_bytes: Whole
 
     @property
     def title(self) -> str:

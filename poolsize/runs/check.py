@@ -1,11 +1,6 @@
-"""The checks of a step: their names, what a failure means, and the figures that a check compared."""
+"""The checks of a step: their names, and what a failure means."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
-
-Value = int | float | str | None | Mapping[str, int]
-"""A figure of a check; its unit is in its name."""
 
 
 class Check(StrEnum):
@@ -51,16 +46,3 @@ class Check(StrEnum):
 _DISTURBED = frozenset(
     {Check.LITTLES_LAW, Check.CONNECTIONS, Check.ERRORS, Check.STEADY_STATE, Check.WORKERS, Check.QUIET, Check.SPEED}
 )
-
-
-@dataclass(frozen=True)
-class CheckResult:
-    """The result of one check on one step.
-
-    check: name of the check. passed: whether the step passed the check.
-    values: the figures that the check compared, by names with units (`loop_lag_ms`).
-    """
-
-    check: Check
-    passed: bool
-    values: Mapping[str, Value]

@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from poolsize.errors import BadInput, WorkFailed
-from poolsize.runs.run_lines import MOST_BYTES, run_lines
+from poolsize.runs.run_lines import MOST_BYTES, run_lines, why_unreadable
 
 OWNER_ONLY = 0o600
 """The files name servers, accounts and settings."""
@@ -51,10 +51,13 @@ class LineFile:
     def append_record(self, record: Mapping[str, Any]) -> None:
         """Append a record, and wait until it is on the disk.
 
-        Raises WorkFailed where the disk does not take it, and for a file that would be too long to be read.
+        Raises WorkFailed where the disk does not take it, and for a line or a file that would be too long to be read.
         """
         try:
-            line = memoryview(json.dumps(record, separators=(",", ":")).encode() + b"\n")
+            text = json.dumps(record, separators=(",", ":")).encode() + b"\n"
+            if why := why_unreadable(text):
+                raise WorkFailed(f"{self.path}: the run can't be stored: {why}")
+            line = memoryview(text)
             if os.fstat(self._file.fileno()).st_size + len(line) > MOST_BYTES:
                 raise WorkFailed(f"{self.path} is as long as a run may be, and keeps its steps: start another run")
             while line:

@@ -1,11 +1,9 @@
 """MeasuredApplication: the application whose pool a run measured, as far as the run must know it."""
 
-from dataclasses import dataclass
-
-from poolsize.bounds import Positive, Series
+from poolsize.record import Name, Positive, Series, record
 
 
-@dataclass(frozen=True)
+@record
 class MeasuredApplication:
     """The application whose pool a run measured.
 
@@ -15,11 +13,11 @@ class MeasuredApplication:
     instances: of the application. processes: of each instance. Each process has a pool of its own.
     """
 
-    file: str
-    sha256: str
-    host: str
+    file: Name
+    sha256: Name
+    host: Name
     started: bool
-    variables: Series[str] = ()
+    variables: Series[Name] = ()
     instances: Positive = 1
     processes: Positive = 1
 

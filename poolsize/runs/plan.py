@@ -4,10 +4,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated
 
-from annotated_types import Ge, Gt, Le
+from pydantic import Field
 
-from poolsize.bounds import LARGEST_NUMBER, PoolSize, Series, Share, require_within
+from poolsize.bounds import LARGEST_NUMBER
 from poolsize.errors import BadInput
+from poolsize.record import Name, PoolSize, Series, Share, record
 
 SEARCH_STEP_SECONDS, SEARCH_WARM_UP_SECONDS = 8, 2
 """Defaults of a search, in seconds. Between-step noise exceeds within-step noise, so many short steps tell more."""
@@ -17,8 +18,8 @@ MOST_STEPS = 5_000
 """Steps of a run, failed attempts included: more would neither fit into memory nor change an answer."""
 MOST_STEP_SECONDS = 7_200
 """A longer step might not fit into a line of a run's file."""
-StepSeconds = Annotated[int, Ge(0), Le(MOST_STEP_SECONDS)]
-Limit = Annotated[float, Gt(0), Le(86_400_000)]
+StepSeconds = Annotated[int, Field(ge=0, le=MOST_STEP_SECONDS)]
+Limit = Annotated[float, Field(gt=0, le=86_400_000)]
 """A limit in ms, of a day at most."""
 LONGEST = 4
 """The counted time of a step that is not steady or precise enough may grow to this multiple of its planned length."""
@@ -38,7 +39,7 @@ class PlannedStep:
     rate: float | None = None
 
 
-@dataclass(frozen=True)
+@record
 class Search:
     """A search, which chooses its pool sizes while it measures, in place of a grid.
 
@@ -53,12 +54,8 @@ class Search:
     start: PoolSize
     smallest: PoolSize
     largest: PoolSize
-    budget_seconds: Annotated[int, Ge(1), Le(31_536_000)] = 600
-    interval: Annotated[float, Gt(1), Le(1_000)] = 1.5
-
-    def __post_init__(self) -> None:
-        """Raise BadInput for a search that can't be carried out."""
-        require_within(self)
+    budget_seconds: Annotated[int, Field(ge=1, le=31_536_000)] = 600
+    interval: Annotated[float, Field(gt=1, le=1_000)] = 1.5
 
 
 class SearchEnd(StrEnum):
@@ -92,7 +89,7 @@ class PoolKind(StrEnum):
         return self in {PoolKind.FAIR, PoolKind.SQLALCHEMY}
 
 
-@dataclass(frozen=True)
+@record
 class SweepPlan:
     """The plan of a sweep.
 
@@ -121,19 +118,19 @@ class SweepPlan:
     """
 
     sizes: Series[PoolSize]
-    users: Annotated[int, Ge(1), Le(MOST_USERS)]
-    workload: str
+    users: Annotated[int, Field(ge=1, le=MOST_USERS)]
+    workload: Name
     warm_up_seconds: StepSeconds = 3
-    step_seconds: Annotated[StepSeconds, Ge(1)] = 15
-    repeats: Annotated[int, Ge(1), Le(1_000)] = 1
-    think_time_ms: Annotated[float, Ge(0), Le(86_400_000)] = 0.0
+    step_seconds: Annotated[StepSeconds, Field(ge=1)] = 15
+    repeats: Annotated[int, Field(ge=1, le=1_000)] = 1
+    think_time_ms: Annotated[float, Field(ge=0, le=86_400_000)] = 0.0
     precision: Share | None = None
-    rate: Annotated[float, Gt(0), Le(1_000_000)] | None = None
-    pool_timeout_seconds: Annotated[float, Gt(0), Le(86_400)] = 30.0
+    rate: Annotated[float, Field(gt=0, le=1_000_000)] | None = None
+    pool_timeout_seconds: Annotated[float, Field(gt=0, le=86_400)] = 30.0
     error_budget: Share = 0.01
-    verify: Series[Annotated[int, Ge(1), Le(99)]] = ()
-    attempts: Annotated[int, Ge(1), Le(1_000)] = 3
-    seed: Annotated[int, Ge(0), Le(LARGEST_NUMBER)] = 1
+    verify: Series[Annotated[int, Field(ge=1, le=99)]] = ()
+    attempts: Annotated[int, Field(ge=1, le=1_000)] = 3
+    seed: Annotated[int, Field(ge=0, le=LARGEST_NUMBER)] = 1
     search: Search | None = None
     pool: PoolKind = PoolKind.FAIR
     max_p95_ms: Limit | None = None
@@ -141,7 +138,6 @@ class SweepPlan:
 
     def __post_init__(self) -> None:
         """Raise BadInput for a plan that can't be carried out."""
-        require_within(self)
         if self.rate is not None and self.think_time_ms:
             raise BadInput("`think_time_ms` is of a closed loop, and `rate` makes an open one: leave one out")
         if self.rate is not None and self.sizes and self.users < self.largest:

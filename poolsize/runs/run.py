@@ -3,11 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from poolsize.bounds import Amount, Cores, Count, Disks, Moment, PoolSize, Series, Transactions, require_within
+from poolsize.errors import BadInput
 from poolsize.facts.machine import Machine
 from poolsize.facts.server import Server
 from poolsize.facts.ssl_mode import SslMode
-from poolsize.runs.check import Check, CheckResult
+from poolsize.record import Amount, Cores, Count, Disks, Figure, Moment, Name, PoolSize, Series, Transactions, record
+from poolsize.runs.check import Check
+from poolsize.runs.check_result import CheckResult
 from poolsize.runs.measured_application import MeasuredApplication
 from poolsize.runs.plan import SearchEnd, SweepPlan
 from poolsize.runs.stopped import Stopped
@@ -18,7 +20,7 @@ QUANTILES = {"p50": 50.0, "p75": 75.0, "p90": 90.0, "p95": 95.0, "p99": 99.0, "p
 """Name of each stored quantile -> percentage of the transactions."""
 
 
-@dataclass(frozen=True)
+@record
 class Latencies:
     """Four HdrHistograms of microseconds: 1 us to 1 h, three digits, V2-encoded in base64.
 
@@ -34,8 +36,13 @@ class Latencies:
     total: str
     failed: str = ""
 
+    def __post_init__(self) -> None:
+        """Raise BadInput where only one of wait and usage is known."""
+        if (self.wait is None) != (self.usage is None):
+            raise BadInput("of latencies.wait and latencies.usage, only one is null")
 
-@dataclass(frozen=True)
+
+@record
 class Kind:
     """One kind of transaction in one step, by its task's name; counted seconds only.
 
@@ -46,7 +53,7 @@ class Kind:
     latencies: Latencies
 
 
-@dataclass(frozen=True)
+@record
 class Worker:
     """One worker in one step.
 
@@ -59,7 +66,7 @@ class Worker:
     that should have fired in it.
     """
 
-    name: str
+    name: Name
     share: Count
     users: Count
     cpu: Amount
@@ -67,7 +74,7 @@ class Worker:
     loop_lag_ms: Amount
 
 
-@dataclass(frozen=True)
+@record
 class Calibration:
     """The cost of one worker and the speed of the machine, measured before the first step.
 
@@ -81,7 +88,7 @@ class Calibration:
     speed: Amount | None = None
 
 
-@dataclass(frozen=True)
+@record
 class Step:
     """One pool size measured once.
 
@@ -122,21 +129,38 @@ class Step:
     rate: Amount | None
     warm_up_seconds: Count
     throughput: Series[Transactions]
-    errors: Mapping[str, Series[Count]]
+    errors: Mapping[Name, Series[Count]]
     p95_ms: Series[Amount]
     backlog: Series[Count]
     busy: Series[Amount]
-    gap_ms: float
+    gap_ms: Figure
     latencies: Latencies | None
-    sections: Mapping[str, Mapping[str, Series[float]]]
-    kinds: Mapping[str, Kind]
-    server: Mapping[str, Series[float | None]]
+    sections: Mapping[Name, Mapping[Name, Series[Figure]]]
+    kinds: Mapping[Name, Kind]
+    server: Mapping[Name, Series[Figure | None]]
     server_connections: Count | None
     workers: Series[Worker]
     stopped: Stopped | None
     checks: Series[CheckResult]
-    programs: Mapping[str, Amount] = field(default_factory=dict)
+    programs: Mapping[Name, Amount] = field(default_factory=dict)
     change_seconds: Amount = 0.0
+
+    def __post_init__(self) -> None:
+        """Raise BadInput for series that are not whole.
+
+        A series has a value for each second, or none. A latency has the sections of all quantiles, or of none; a
+        section lasts a second or longer.
+        """
+        seconds = len(self.throughput)
+        series = {"p95_ms": self.p95_ms, "backlog": self.backlog, "busy": self.busy, **self.errors, **self.server}
+        for name, values in series.items():
+            if values and len(values) != seconds:
+                raise BadInput(f"{name} has {len(values)} seconds, and throughput has {seconds}")
+        for latency, quantiles in self.sections.items():
+            if missing := QUANTILES.keys() - quantiles.keys():
+                raise BadInput(f"sections.{latency} has no {min(missing)}")
+            if (most := max(map(len, quantiles.values()))) > seconds:
+                raise BadInput(f"sections.{latency} has {most} sections, and throughput has {seconds} seconds")
 
     @property
     def counted(self) -> tuple[int | float, ...]:
@@ -211,7 +235,7 @@ class Step:
         return sum(values) / len(values) if values else None
 
 
-@dataclass(frozen=True)
+@record
 class Setting:
     """Where and how a run is measured; written before its first step.
 
@@ -237,27 +261,23 @@ class Setting:
 
     created: Moment
     plan: SweepPlan
-    own_workload: str | None
-    workload_sha256: str
+    own_workload: Name | None
+    workload_sha256: Name
     cores: Cores
     disks: Disks
-    cores_from: str
+    cores_from: Name
     client: Machine
     server: Server | None
     private: bool
-    server_options: Mapping[str, str]
-    versions: Mapping[str, str]
-    recording: str | None = None
-    schema: str | None = None
+    server_options: Mapping[Name, Name]
+    versions: Mapping[Name, Name]
+    recording: Name | None = None
+    schema: Name | None = None
     own_wait_time: bool = False
-    given_host: str | None = None
+    given_host: Name | None = None
     application: MeasuredApplication | None = None
     ssl_mode: SslMode | None = None
-    cipher: str | None = None
-
-    def __post_init__(self) -> None:
-        """Raise BadInput for numbers that no host has."""
-        require_within(self)
+    cipher: Name | None = None
 
     @property
     def subject(self) -> str:

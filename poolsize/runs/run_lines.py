@@ -9,9 +9,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from poolsize.bounds import OutOfBounds, require_sane_numbers, shown, within
+from poolsize.bounds import within
 from poolsize.errors import BadInput, did_you_mean
 from poolsize.files import opened
+from poolsize.record import wrong_field
 
 MOST_LINE_BYTES = 2**23
 """The longest line of a run's file. A step takes up to 12 hours, of about 125 bytes a second: 5.4 MB."""
@@ -66,27 +67,26 @@ def _nearest(path: Path) -> str:
 
 
 def record_of(path: Path, line: RunLine) -> dict[str, Any]:
-    """Return the JSON object on a line, its numbers checked. Raises BadInput for anything else."""
+    """Return the JSON object on a line, without control characters. Raises BadInput for anything else."""
+    if why := why_unreadable(line.text):
+        raise damaged(path, line, why)
     try:
-        record = sane_json(line.text)
-    except OutOfBounds as error:
-        raise damaged(path, line, str(error)) from None
+        record = json.loads(line.text)
     except (ValueError, RecursionError):
         record = None
     if not isinstance(record, dict):
         raise BadInput(f"{path}: line {line.number} is not a JSON object: the file is not poolsize's, or is damaged")
-    return record
+    escaped = ESCAPE in line.text or not line.text.isascii()
+    return {_without_controls(name): _without_controls(value) for name, value in record.items()} if escaped else record
 
 
-def sane_json(text: bytes) -> Any:
-    """Return the JSON on a line, its numbers checked. Raises ValueError; its kind OutOfBounds for what no run has."""
+def why_unreadable(text: bytes) -> str:
+    """Return why a line is not read, however it continues; "" for a line of a size that a run can have."""
     if len(text) > MOST_LINE_BYTES:
-        raise OutOfBounds(f"the line is longer than {MOST_LINE_BYTES:,} bytes")
+        return f"the line is longer than {MOST_LINE_BYTES:,} bytes"
     if sum(map(text.count, (b":", b"[", b"{"))) > MOST_PARTS:
-        raise OutOfBounds(f"the line has more than {MOST_PARTS:,} objects, lists and fields")
-    record = json.loads(text)
-    require_sane_numbers(record)
-    return _without_controls(record) if ESCAPE in text or not text.isascii() else record
+        return f"the line has more than {MOST_PARTS:,} objects, lists and fields"
+    return ""
 
 
 @contextmanager
@@ -94,17 +94,10 @@ def naming_line(path: Path, line: RunLine) -> Iterator[None]:
     """Turn the refusal of a line's record into BadInput that names the line, the field and the value."""
     try:
         yield
-    except (ValidationError, BadInput, OutOfBounds) as error:
-        raise damaged(path, line, refusal_of(error)) from None
-
-
-def refusal_of(error: ValidationError | BadInput | OutOfBounds) -> str:
-    """Return why a record was refused: the field, the value and the reason; of a plan or a step's series, its error."""
-    if not isinstance(error, ValidationError):
-        return str(error)
-    first = error.errors()[0]
-    where = ".".join(str(part) for part in first["loc"]) or error.title
-    return f"{where} is {shown(first['input'])}: {first['msg']}"
+    except ValidationError as error:
+        raise damaged(path, line, wrong_field(error)) from None
+    except BadInput as error:
+        raise damaged(path, line, str(error)) from None
 
 
 def damaged(path: Path, line: RunLine, why: str) -> BadInput:

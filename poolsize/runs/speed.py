@@ -9,7 +9,8 @@ steps, so a further step may change the corrections.
 from dataclasses import replace
 from math import log
 
-from poolsize.runs.check import Check, CheckResult
+from poolsize.runs.check import Check
+from poolsize.runs.check_result import CheckResult
 from poolsize.runs.run import Run, Step
 from poolsize.runs.step_speed import cpu_share, is_corrected, known_speed, step_speed
 from poolsize.runs.usual_speed import UsualSpeed

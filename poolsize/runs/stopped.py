@@ -1,8 +1,9 @@
 """The early end of a step: why, and the figures of the reason."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
+
+from poolsize.record import Count, Name, record
 
 
 class StopReason(StrEnum):
@@ -13,7 +14,7 @@ class StopReason(StrEnum):
     WORKER_LOST = "worker_lost"
 
 
-@dataclass(frozen=True)
+@record
 class Stopped:
     """An early end of a step.
 
@@ -23,4 +24,4 @@ class Stopped:
     """
 
     reason: StopReason
-    values: Mapping[str, int]
+    values: Mapping[Name, Count]

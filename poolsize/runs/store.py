@@ -1,28 +1,20 @@
 """Run <-> file: JSON Lines, one file a run, with a header and one line a step; a line is on disk when its step ends."""
 
 import hashlib
-import json
 import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
-from poolsize.bounds import LARGEST_NUMBER, OutOfBounds, shown
+from poolsize.bounds import shown
 from poolsize.errors import BadInput, WorkFailed
 from poolsize.runs.line_file import LineFile
 from poolsize.runs.plan import MOST_STEPS, SearchEnd
-from poolsize.runs.run import QUANTILES, Calibration, Run, Setting, Step
-from poolsize.runs.run_lines import (
-    RunLine,
-    naming_line,
-    record_of,
-    refusal_of,
-    run_lines,
-    sane_json,
-)
+from poolsize.runs.run import Calibration, Run, Setting, Step
+from poolsize.runs.run_lines import RunLine, naming_line, record_of, run_lines
 from poolsize.runs.speed import with_speed_checks
 from poolsize.terminal import pasteable
 
@@ -37,29 +29,23 @@ _ENDED = TypeAdapter(SearchEnd)
 
 
 class RunWriter(LineFile):
-    """Appends records to a run's file. A context manager that closes the file.
-
-    It writes no line that load_run would refuse.
-    """
+    """Appends records to a run's file. A context manager that closes the file."""
 
     def __init__(self, path: Path, setting: Setting, *, resume: bool = False) -> None:
         """Make the file and write its header, or open the file of an interrupted run (`resume`).
 
-        Raises as LineFile, and WorkFailed for a header that load_run would refuse.
+        Raises as LineFile does.
         """
         header = {"format": FORMAT, "setting": _SETTING.dump_python(setting)}
-        super().__init__(path, None if resume else _readable(path, header))
+        super().__init__(path, None if resume else header)
 
     def append(self, step: Step) -> None:
-        """Append a step, and wait until it is on the disk. Raises WorkFailed for a step that can't be stored.
-
-        A figure that no measurement can have, as a server may report it, is stored as not read.
-        """
-        self.append_record(_readable(self.path, {"step": _STEP.dump_python(_without_absurd(step))}))
+        """Append a step, and wait until it is on the disk. Raises WorkFailed for a step that can't be stored."""
+        self.append_record({"step": _STEP.dump_python(step)})
 
     def append_calibration(self, calibration: Calibration) -> None:
         """Append the cost of a worker; of several calibrations in a file, the last counts."""
-        self.append_record(_readable(self.path, {"calibration": _CALIBRATION.dump_python(calibration)}))
+        self.append_record({"calibration": _CALIBRATION.dump_python(calibration)})
 
     def append_end(self, reason: SearchEnd) -> None:
         """Append the reason why a search ended."""
@@ -115,58 +101,12 @@ def _run_without_steps(path: Path, first: RunLine | None) -> Run:
 
 
 def _read(record: Mapping[str, Any]) -> Calibration | SearchEnd | Step:
-    """Return what a line after the first holds. Raises ValidationError and OutOfBounds."""
+    """Return what a line after the first holds. Raises ValidationError and BadInput."""
     if "calibration" in record:
         return _CALIBRATION.validate_python(record["calibration"])
     if "ended" in record:
         return _ENDED.validate_python(record["ended"])
-    return _consistent(_STEP.validate_python(record.get("step")))
-
-
-def _readable(path: Path, record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a record as JSON has it, once it was read as load_run reads it. Raises WorkFailed for one that is refused.
-
-    Otherwise the refusal would come after the whole measurement.
-    """
-    try:
-        stored: dict[str, Any] = sane_json(json.dumps(record).encode() + b"\n")
-        _ = _SETTING.validate_python(stored["setting"]) if "setting" in stored else _read(stored)
-    except (ValidationError, BadInput, OutOfBounds) as error:
-        raise WorkFailed(f"{path}: the run can't be stored: {refusal_of(error)}") from None
-    return stored
-
-
-def _without_absurd(step: Step) -> Step:
-    """Return a step in which figures of others that no measurement has are as if they had not been read."""
-    server = {name: tuple(map(_possible, values)) for name, values in step.server.items()}
-    programs = {name: cores for name, cores in step.programs.items() if 0 <= cores <= LARGEST_NUMBER}
-    return replace(step, server=server, programs=programs)
-
-
-def _possible(value: float | None) -> float | None:
-    return value if value is None or -LARGEST_NUMBER <= value <= LARGEST_NUMBER else None
-
-
-def _consistent(step: Step) -> Step:
-    """Return a step whose series are whole. Raises OutOfBounds for another.
-
-    A series has a value for each second, or none. A latency has the sections of all quantiles, or of none; a section
-    lasts a second or longer. Wait and usage times are known together.
-    """
-    series = {"p95_ms": step.p95_ms, "backlog": step.backlog, "busy": step.busy, **step.errors, **step.server}
-    for name, values in series.items():
-        if values and len(values) != len(step.throughput):
-            raise OutOfBounds(f"{name} has {len(values)} seconds, and throughput has {len(step.throughput)}")
-    for latency, quantiles in step.sections.items():
-        if missing := QUANTILES.keys() - quantiles.keys():
-            raise OutOfBounds(f"sections.{latency} has no {min(missing)}")
-        if (most := max(map(len, quantiles.values()))) > len(step.throughput):
-            raise OutOfBounds(
-                f"sections.{latency} has {most} sections, and throughput has {len(step.throughput)} seconds"
-            )
-    if step.latencies and (step.latencies.wait is None) != (step.latencies.usage is None):
-        raise OutOfBounds("of latencies.wait and latencies.usage, only one is null")
-    return step
+    return _STEP.validate_python(record.get("step"))
 
 
 def load_setting(path: Path) -> Setting:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from poolsize.bounds import Series
 from poolsize.errors import BadInput
+from poolsize.record import Amount, Name, Series, record
 from poolsize.runs.line_file import LineFile
 from poolsize.runs.run_lines import RunLine, naming_line, record_of, run_lines
 from poolsize.survey.timing import Timing
@@ -16,7 +16,7 @@ FORMAT = 1
 """The format's version."""
 
 
-@dataclass(frozen=True)
+@record
 class SurveySetting:
     """What a survey times.
 
@@ -24,18 +24,18 @@ class SurveySetting:
     the server.
     """
 
-    seconds: float
-    mysqld: str | None
-    server_options: Mapping[str, str]
+    seconds: Amount
+    mysqld: Name | None
+    server_options: Mapping[Name, Name]
 
 
-@dataclass(frozen=True)
+@record
 class SurveyPart:
     """The timings of a process. process: its name. missing: names of its pools whose libraries are not installed."""
 
-    process: str
+    process: Name
     timings: Series[Timing]
-    missing: Series[str] = ()
+    missing: Series[Name] = ()
 
 
 @dataclass(frozen=True)

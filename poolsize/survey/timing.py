@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from poolsize.record import Amount, Count, Name, record
+
 POOL_SIZE = 8
 """Connections of each pool."""
 USERS = (5, 8, 20, 50, 100)
@@ -43,7 +45,7 @@ class Work(StrEnum):
     PREPARED = "prepared"
 
 
-@dataclass(frozen=True)
+@record
 class Timing:
     """One pool with one number of users.
 
@@ -52,14 +54,14 @@ class Timing:
     was not measured.
     """
 
-    pool: str
+    pool: Name
     concurrency: Concurrency
     work: Work
-    users: int
-    transactions: int
-    seconds: float
-    served: int
-    longest_wait_ms: float | None
+    users: Count
+    transactions: Count
+    seconds: Amount
+    served: Count
+    longest_wait_ms: Amount | None
 
     @property
     def time_us(self) -> float | None:

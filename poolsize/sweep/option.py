@@ -4,8 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from poolsize.bounds import outside
-from poolsize.errors import BadInput
+from poolsize.record import require_valid
 from poolsize.sweep import readers
 from poolsize.sweep.readers import read
 
@@ -24,7 +23,7 @@ class Option:
     variable: environment variable that holds the value; launch uses it in place of the command line.
     in_locust: whether Locust's command line has the option; locusts_own: Locust's name for an option of its own.
     metavar: placeholder for the value in the help of `poolsize sweep`, or None for click's.
-    bounds: those of the record's field that the option sets, or of the option's own type.
+    hint: type of the record's field that the option sets, or of the option itself; it declares the bounds.
     """
 
     flag: str
@@ -41,7 +40,7 @@ class Option:
     in_locust: bool = True
     locusts_own: str | None = None
     metavar: str | None = None
-    bounds: tuple[Any, ...] = ()
+    hint: Any = Any
 
     @property
     def kind(self) -> type[int] | type[str] | type[bool]:
@@ -63,8 +62,8 @@ class Option:
         """
         values = [read(name, text, self.reader) for text in texts]
         for text, value in zip(texts, values, strict=True):
-            if isinstance(value, int | float) and (way_out := outside(name, value, self.bounds)):
-                raise BadInput(f"`{name}` {text}: {way_out}")
+            if isinstance(value, int | float):
+                require_valid(name, text, value, self.hint)
         return dict(values) if self.repeatable else values[-1]
 
     def write(self, value: Any) -> tuple[str, ...]:

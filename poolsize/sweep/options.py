@@ -11,10 +11,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Self, get_origin, get_type_hints
 
-from annotated_types import Ge, Le
+from pydantic import Field
 
-from poolsize.bounds import Cores, Disks, bounds_of
 from poolsize.facts.ssl_mode import CA_DEFAULT, CA_HELP, MODE_DEFAULT, MODE_HELP, SslMode, read_ssl_mode
+from poolsize.record import Cores, Disks
 from poolsize.runs.plan import PoolKind, Search, SweepPlan
 from poolsize.sweep import readers
 from poolsize.sweep.option import Option
@@ -62,7 +62,7 @@ class SweepOptions:
         "--dry-run", "Measure nothing: print the statements, the connections and the load of the sweep.", "measure",
         readers.switched_on, settled=False, of_pool=True, switch=True,
     )] = None
-    wait_for_server_seconds: Annotated[Annotated[int, Ge(0), Le(86_400)] | None, Option(
+    wait_for_server_seconds: Annotated[Annotated[int, Field(ge=0, le=86_400)] | None, Option(
         "--wait-for-server", "Longest time to wait in a step for a database that goes away. The step is measured again "
         "when the database is back.", "60s", readers.whole_seconds, readers.write_seconds, settled=False, of_pool=True,
     )] = None
@@ -223,9 +223,13 @@ class SweepOptions:
         return f"`{name}`" if name in WITH_PASSWORD else f"`{name}` {' '.join(self.texts(name))}"
 
 
-_BOUNDS = {**bounds_of(SweepOptions), **bounds_of(SweepPlan), **bounds_of(Search)}
+_HINTS: Mapping[str, Any] = {
+    name: hint
+    for kind in (SweepOptions, SweepPlan, Search)
+    for name, hint in get_type_hints(kind, include_extras=True).items()
+}
 OPTIONS: Mapping[str, Option] = {
-    name: replace(hint.__metadata__[0], bounds=_BOUNDS[name])
+    name: replace(hint.__metadata__[0], hint=_HINTS[name])
     for name, hint in get_type_hints(SweepOptions, include_extras=True).items()
     if get_origin(hint) is Annotated
 }

@@ -13,7 +13,8 @@ from poolsize.analysis.checks import FILLED
 from poolsize.analysis.curve import FittedCurve, candidates, fit_curve
 from poolsize.analysis.observation import Observation
 from poolsize.analysis.plateau import TOLERANCE, Plateau, begun, plateau
-from poolsize.runs.check import Check, CheckResult
+from poolsize.runs.check import Check
+from poolsize.runs.check_result import CheckResult
 from poolsize.runs.plan import Search, SweepPlan
 from poolsize.runs.run import Step
 

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, TypeVar
 
 from poolsize.bounds import LARGEST_POOL
 from poolsize.errors import BadInput
-from poolsize.runs.plan import PoolKind
 from poolsize.sweep.server_variables import is_name, reserved_by
 
-if TYPE_CHECKING:  # pathlib stays out of `poolsize recommend --cores 8`
+if TYPE_CHECKING:  # pathlib and pydantic stay out of `poolsize recommend --cores 8`
     from pathlib import Path
+
+    from poolsize.runs.plan import PoolKind
 
 T = TypeVar("T")
 
@@ -128,8 +129,10 @@ def server_variable(text: str) -> tuple[str, str]:
     return name, value
 
 
-def pool_kind(text: str) -> PoolKind:
+def pool_kind(text: str) -> "PoolKind":
     """Return the kind of pool of this name. Raises ValueError."""
+    from poolsize.runs.plan import PoolKind
+
     try:
         return PoolKind(text)
     except ValueError:

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from poolsize import load_run, recommend
-from poolsize.runs.check import Check, CheckResult
+from poolsize.runs.check import Check
+from poolsize.runs.check_result import CheckResult
 from poolsize.runs.run import Step
 from poolsize.target.private_server import PrivateServer
 from tests.conftest import Command, measured_again, on_mariadb

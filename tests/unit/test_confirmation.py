@@ -37,7 +37,7 @@ def swept(seed: int, spoiled: int = 0, factor: float = 1.0) -> Run:
         rates = tuple(seconds(mean, 0.05, PLAN.step_seconds, random))
         step = replace(
             A_STEP, pool_size=planned.pool_size, repeat=planned.repeat, order=planned.order, warm_up_seconds=0,
-            throughput=rates,
+            throughput=rates, p95_ms=(),
         )  # fmt: skip
         run = replace(run, steps=(*run.steps, step))
     return run
@@ -91,7 +91,7 @@ def test_a_clear_curve_needs_hardly_any_confirmation() -> None:
         rate = float(truth(np.array(float(planned.pool_size))))
         step = replace(
             A_STEP, pool_size=planned.pool_size, repeat=planned.repeat, order=planned.order, warm_up_seconds=0,
-            throughput=(rate,) * 15,
+            throughput=(rate,) * 15, p95_ms=(),
         )  # fmt: skip
         run = replace(run, steps=(*run.steps, step))
     assert len(run.steps) == 2 * len(SIZES)

@@ -17,7 +17,7 @@ DEADLOCK = "deadlock"
 
 def failed(errors: dict[str, int], stopped: Stopped | None = TOO_MANY_ERRORS) -> Step:
     """Return a step of two seconds with so many errors of each kind."""
-    return replace(a_step(4, [10, 10]), errors={kind: (1, n - 1) for kind, n in errors.items()}, stopped=stopped)
+    return replace(a_step(4, [10, 10]), errors={kind: (0, 1, n - 1) for kind, n in errors.items()}, stopped=stopped)
 
 
 @pytest.mark.parametrize(

@@ -43,17 +43,6 @@ def test_they_are_stored(tmp_path: Path) -> None:
     assert load_run(written(tmp_path / "a.jsonl", TWO_KINDS)) == TWO_KINDS
 
 
-def test_a_run_of_format_4_has_one_kind_and_no_wait_time_of_its_own(tmp_path: Path) -> None:
-    path = written(tmp_path / "a.jsonl", RUN)
-    header, *records = map(json.loads, path.read_text().splitlines())
-    header["format"] = 4
-    del header["setting"]["own_wait_time"]
-    for record in records:
-        del record["step"]["kinds"]
-    path.write_text("".join(json.dumps(line) + "\n" for line in (header, *records)))
-    assert load_run(path) == RUN
-
-
 def test_each_has_its_share_and_its_times(analysis: Analysis) -> None:
     for size in analysis.sizes:
         assert {name: (part.transactions, part.share) for name, part in size.kinds.items()} == {

@@ -14,7 +14,8 @@ from poolsize.answer.recommendation import recommend
 from poolsize.bounds import is_counter
 from poolsize.present.text.analysis import analysis_text
 from poolsize.present.text.recommendation import recommendation_text
-from poolsize.runs.check import Check, CheckResult
+from poolsize.runs.check import Check
+from poolsize.runs.check_result import CheckResult
 from poolsize.runs.measured_application import MeasuredApplication
 from poolsize.runs.run import Run, Step
 from poolsize.target.application.metric_names import DRUID_FIELDS

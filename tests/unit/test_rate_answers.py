@@ -18,7 +18,8 @@ from poolsize.present.text.ranges import plateau_range_text, range_text
 from poolsize.present.text.recommendation import recommendation_text
 from poolsize.present.text.repeat_command import repeat_command
 from poolsize.present.text.sentences.findings import reason_sentences, warning_sentences
-from poolsize.runs.check import Check, CheckResult
+from poolsize.runs.check import Check
+from poolsize.runs.check_result import CheckResult
 from poolsize.runs.run import QUANTILES, Latencies, Run, Step
 from tests.conftest import a_run, a_step
 

@@ -23,7 +23,8 @@ from poolsize.present.text.ports import ports_text
 from poolsize.present.text.refused import refused_text
 from poolsize.present.text.scenario import agreement_text
 from poolsize.recordings.published import published_curves
-from poolsize.runs.check import Check, CheckResult
+from poolsize.runs.check import Check
+from poolsize.runs.check_result import CheckResult
 from poolsize.runs.plan import PoolKind
 from poolsize.runs.run import Kind, Latencies, Run
 from poolsize.runs.store import RunWriter

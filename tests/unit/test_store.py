@@ -74,9 +74,9 @@ def test_a_header_that_the_disk_does_not_take_leaves_no_file(tmp_path: Path) -> 
     ("old", "new", "named"),
     [
         (b'"pool_size":1,', b'"pool_size":-4,', "pool_size is -4"),
-        (b'"pool_size":1,', b'"pool_size":1e30,', "step.pool_size is 1e+30"),
+        (b'"pool_size":1,', b'"pool_size":1e30,', "pool_size is 1e+30"),
         (b'"users":', b'"users":NaN,"x":', "users is nan"),
-        (b'"gap_ms":', b'"gap_ms":1e400,"x":', "step.gap_ms is inf"),
+        (b'"gap_ms":', b'"gap_ms":1e400,"x":', "gap_ms is inf"),
         (b'"wait":"', b'"wait":null,"x":"', "of latencies.wait and latencies.usage, only one is null"),
         (b'"sections":', b'"sections":{"wait":{}},"x":', "sections.wait has no p50"),
     ],

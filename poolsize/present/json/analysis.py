@@ -14,7 +14,7 @@ from poolsize.analysis.stats.percentiles import Percentiles
 from poolsize.analysis.verified_step import VerifiedStep
 from poolsize.present.text.sentences.bottlenecks import bottleneck_evidence
 from poolsize.present.text.sentences.checks import check_sentence
-from poolsize.runs.check import CheckResult
+from poolsize.runs.check_result import CheckResult
 from poolsize.runs.usual_speed import usual_speed
 
 

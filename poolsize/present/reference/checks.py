@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 from poolsize.analysis import checks
 from poolsize.present.reference.markdown import GENERATED, table
-from poolsize.runs.check import Check, CheckResult
+from poolsize.runs.check import Check
+from poolsize.runs.check_result import CheckResult
 from poolsize.runs.speed import speed_check
 
 FUNCTIONS: dict[Check, Callable[..., CheckResult | None]] = {

@@ -5,7 +5,7 @@ from poolsize.facts.server import Server
 from poolsize.facts.status import COUNTERS, GAUGES
 from poolsize.present.reference.markdown import GENERATED, table
 from poolsize.present.reference.records import explained_fields
-from poolsize.runs.check import CheckResult
+from poolsize.runs.check_result import CheckResult
 from poolsize.runs.measured_application import MeasuredApplication
 from poolsize.runs.plan import MOST_STEPS, Search, SearchEnd, SweepPlan
 from poolsize.runs.run import Calibration, Latencies, Setting, Step, Worker

@@ -14,7 +14,7 @@ if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
     from poolsize.analysis.analysis import Analysis
     from poolsize.analysis.size_summary import SizeSummary
     from poolsize.analysis.stats.confidence import Interval
-    from poolsize.runs.check import CheckResult
+    from poolsize.runs.check_result import CheckResult
 
 
 def sizes_table(analysis: "Analysis") -> Table:

@@ -1,11 +1,13 @@
 """The results of checks as sentences."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from poolsize.runs.check import Check, CheckResult
-from poolsize.runs.stopped import StopReason
+from poolsize.runs.check import Check
 from poolsize.units import count, milliseconds, number, percent, signed_percent
+
+if TYPE_CHECKING:  # pydantic stays out of `poolsize recommend --cores 8`
+    from poolsize.runs.check_result import CheckResult
 
 Values = Mapping[str, Any]
 SHOWN_STEAL = 0.01
@@ -28,7 +30,7 @@ BRIEFLY: Mapping[Check, str] = {
 """Check -> what its failure means, in a few words."""
 
 
-def check_sentence(result: CheckResult) -> str:
+def check_sentence(result: "CheckResult") -> str:
     """Return the figures of a check's result as a sentence without its full stop."""
     return check_detail(result.check, result.values)
 
@@ -40,6 +42,8 @@ def check_detail(check: Check, values: Values) -> str:
 
 def stop_sentence(values: Values) -> str:
     """Return why a step ended early. values: "stopped", which is the StopReason, and the figures of the reason."""
+    from poolsize.runs.stopped import StopReason
+
     match values["stopped"]:
         case StopReason.TOO_MANY_ERRORS:
             return (
