@@ -6,7 +6,6 @@ import pytest
 
 from poolsize.analysis.analysis import analyze
 from poolsize.analysis.attempts import retried_places
-from poolsize.analysis.checks import check_step
 from poolsize.runs.check import Check
 from poolsize.runs.check_result import CheckResult
 from poolsize.runs.plan import MOST_STEPS, PlannedStep, Search, SearchEnd
