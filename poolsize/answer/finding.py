@@ -45,7 +45,6 @@ class Code(StrEnum):
     SHORT_USAGE_TIME = "short_usage_time"
     BIMODAL = "bimodal"
     JOB_QUEUE = "job_queue"
-    ESTIMATORS_DISAGREE = "estimators_disagree"
     FORMULA = "formula"
     # what limits its use
     MOSTLY_FAILED = "mostly_failed"

@@ -14,8 +14,6 @@ if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
 
 QUEUES_INSIDE = 1.2
 """Transactions queue in the database if the usage time at the largest size is longer by more than this factor."""
-DISAGREE = 2.0
-"""Estimators disagree if their largest size is this multiple of their smallest, or more."""
 
 
 def reasons(analysis: "Analysis", size: int, formula_size: int, highest: Highest) -> tuple[Finding, ...]:
@@ -36,7 +34,6 @@ def reasons(analysis: "Analysis", size: int, formula_size: int, highest: Highest
         None if analysis.setting.application else database_finding(analysis, size),
         _bimodal(analysis, size),
         _job_queue(analysis),
-        _disagreement(analysis),
         reason(
             Code.FORMULA,
             cores=analysis.setting.cores,
@@ -166,11 +163,3 @@ def _job_queue(analysis: "Analysis") -> Finding | None:
         return None
     assert analysis.plateau is not None
     return reason(Code.JOB_QUEUE, users=users, pool_size=analysis.plateau.pool_size)
-
-
-def _disagreement(analysis: "Analysis") -> Finding | None:
-    by_estimator = analysis.models.sizes
-    sizes = [size for size in by_estimator.values() if size]
-    if len(sizes) < 2 or max(sizes) < DISAGREE * min(sizes):
-        return None
-    return reason(Code.ESTIMATORS_DISAGREE, sizes=dict(by_estimator))

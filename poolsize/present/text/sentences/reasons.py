@@ -171,11 +171,6 @@ def _job_queue(finding: Finding) -> str:
     )
 
 
-def _estimators_disagree(finding: Finding) -> str:
-    sizes = ", ".join(f"{name} {size if size else 'none'}" for name, size in finding.values["sizes"].items())
-    return f"The estimators disagree ({sizes}). `poolsize analyze` shows how far each can be trusted."
-
-
 def _formula(finding: Finding) -> str:
     values = finding.values
     together = f" for all {values['pools']} pools together" if values["pools"] > 1 else ""
@@ -199,6 +194,5 @@ REASONS: Mapping[Code, Callable[[Finding], str]] = {
     **APPLICATION,
     Code.BIMODAL: _bimodal,
     Code.JOB_QUEUE: _job_queue,
-    Code.ESTIMATORS_DISAGREE: _estimators_disagree,
     Code.FORMULA: _formula,
 }
