@@ -17,7 +17,7 @@ from poolsize.locust.patience import DEFAULT_SECONDS, Patience
 from poolsize.locust.prepare import prepared
 from poolsize.locust.progress_pipe import ProgressPipe
 from poolsize.locust.refusals import refuse_too_few_users, refuse_undivided
-from poolsize.locust.rehearsal import WorkloadCalls, rehearse
+from poolsize.locust.rehearsal import rehearse
 from poolsize.locust.request_master import RequestGenerator
 from poolsize.locust.tasks import Tasks, kinds_of, pool_shares_of, sets_wait_time
 from poolsize.locust.user import PoolUser
@@ -26,6 +26,7 @@ from poolsize.locust.workers import Workers
 from poolsize.locust.workspace import Workspace, workspace_of
 from poolsize.runs.run import Run
 from poolsize.runs.store import RunWriter
+from poolsize.sweep.dry_run import Occasion
 from poolsize.sweep.options import SweepOptions
 from poolsize.sweep.readers import OWN_SCHEMA
 from poolsize.sweep.workload import Workload
@@ -84,11 +85,12 @@ def set_up(
         refuse_too_few_users(ready.run.plan.users, tasks)
         refuse_undivided(ready.run.plan, options, pool_shares_of(tasks))
         if options.dry_run:
-            calls = WorkloadCalls(
-                lambda cursor: _call_each("prepare", tasks, cursor), restore,
-                lambda cursor: _try_out(environment, tasks, cursor),
-            )  # fmt: skip
-            progress.send(rehearse(ready, calls, asks_activity=options.url is not None and not options.yes))
+            code = {
+                Occasion.TABLES: lambda cursor: _call_each("prepare", tasks, cursor),
+                Occasion.BEFORE_STEP: restore,
+                Occasion.TRANSACTION: lambda cursor: _try_out(environment, tasks, cursor),
+            }
+            progress.send(rehearse(ready, code))
             raise Rehearsed
         workspace = workspace_of(ready, restore, load_connections, on_failure)
         stack.enter_context(workspace)

@@ -6,15 +6,15 @@ from typing import Literal
 
 
 class Occasion(StrEnum):
-    """When a sweep runs a statement."""
+    """When a sweep runs the statements that a dry run shows.
 
-    CONNECTION = "connection"
-    BEGINNING = "beginning"
+    Not shown is what poolsize reads between steps, its locks, and the list that it keeps of its own tables.
+    """
+
     TABLES = "tables"
     BEFORE_STEP = "before_step"
     TRANSACTION = "transaction"
     SECOND = "second"
-    AFTER_STEP = "after_step"
     END = "end"
 
 

@@ -5,13 +5,10 @@ from poolsize.sweep.dry_run import DryRun, Occasion
 from poolsize.units import count, minutes, per_second, pool_sizes
 
 HEADINGS = {
-    Occasion.BEGINNING: "At the beginning; a schema that exists already is not made",
-    Occasion.TABLES: "Then, to make the workload's tables",
+    Occasion.TABLES: "To make the workload's tables; a schema that exists already is not made",
     Occasion.BEFORE_STEP: "Before each step, and before the first transaction",
-    Occasion.CONNECTION: "On each connection of the pool; the last six only on the first in a step and worker",
     Occasion.TRANSACTION: "In each transaction; each kind of transaction is listed once",
     Occasion.SECOND: "Once a second during a step",
-    Occasion.AFTER_STEP: "After each step",
     Occasion.END: "At the end; a schema that existed before is not dropped",
 }
 
