@@ -16,10 +16,9 @@ from locust.env import Environment
 from poolsize.analysis.analysis import analyze
 from poolsize.errors import Interrupted, PoolsizeError, WorkFailed
 from poolsize.load.source_line import located
-from poolsize.locust.progress_pipe import ProgressPipe
+from poolsize.locust.progress_pipe import ProgressPipe, TurnPipe
 from poolsize.locust.set_up import ReadySweep
 from poolsize.locust.stats import wait_for_csv
-from poolsize.locust.turn_pipe import TurnPipe
 from poolsize.locust.wire import wire
 from poolsize.locust.workers import forked_workers, kill_late_workers
 from poolsize.runs.store import named_by

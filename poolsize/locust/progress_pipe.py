@@ -1,4 +1,4 @@
-"""The pipe on which a sweep sends its events, one line of JSON each, to the process that started it."""
+"""The pipes between a sweep and the process that started it: events, one line of JSON each, and turns to measure."""
 
 import os
 import signal
@@ -6,8 +6,9 @@ from typing import Self
 
 import gevent
 from gevent.monkey import get_original
+from gevent.socket import wait_read
 
-from poolsize.sweep.events import Event, write_event
+from poolsize.sweep.events import Event, TurnAwaited, write_event
 
 DESCRIPTOR = "POOLSIZE_PROGRESS_FD"
 """Environment variable with the number of the pipe's descriptor."""
@@ -62,4 +63,31 @@ class ProgressPipe:
             os.write(self._descriptor, write_event(event) + b"\n")
         except BrokenPipeError:
             self._descriptor = None
+            signal.raise_signal(signal.SIGTERM)
+
+
+class TurnPipe:
+    """Waits for a turn; returns at once where the sweep measures alone."""
+
+    def __init__(self, descriptor: int | None, progress: ProgressPipe) -> None:
+        """Make a pipe that waits, or not.
+
+        descriptor: of the pipe's reading end, or None for a sweep that measures alone. progress: announces the wait.
+        """
+        self._descriptor = descriptor
+        self._progress = progress
+
+    @classmethod
+    def from_environment(cls, progress: ProgressPipe) -> Self:
+        """Return the pipe that the starting process left open, or a pipe that waits for nothing."""
+        descriptor = os.environ.get(TURNS_DESCRIPTOR)
+        return cls(int(descriptor) if descriptor else None, progress)
+
+    def wait(self, awaited: TurnAwaited) -> None:
+        """Wait for a turn. When the starting process is gone, end this process as by SIGTERM."""
+        if self._descriptor is None:
+            return
+        self._progress.send(awaited)
+        wait_read(self._descriptor)
+        if not os.read(self._descriptor, 1):
             signal.raise_signal(signal.SIGTERM)

@@ -9,8 +9,7 @@ from poolsize.load.step_seconds import StepSeconds
 from poolsize.load.stopping import Ending
 from poolsize.locust.conversation import Conversation
 from poolsize.locust.messages import Finish, Finished, Start
-from poolsize.locust.shares import split
-from poolsize.locust.workers import Workers
+from poolsize.locust.workers import Workers, split
 from poolsize.runs.plan import PlannedStep, SweepPlan
 from poolsize.runs.run import Calibration, Step
 from poolsize.runs.stopped import Stopped, StopReason

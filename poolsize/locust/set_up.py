@@ -1,6 +1,6 @@
 """The set-up of a sweep on the master: its server, its schema with the workload's tables, its workers and its file."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +14,7 @@ from poolsize.load.source_line import located
 from poolsize.locust.conversation import Conversation
 from poolsize.locust.master import LocustGenerator
 from poolsize.locust.patience import DEFAULT_SECONDS, Patience
-from poolsize.locust.prepare import prepared
+from poolsize.locust.prepare import Prepared, prepared
 from poolsize.locust.progress_pipe import ProgressPipe
 from poolsize.locust.refusals import refuse_too_few_users, refuse_undivided
 from poolsize.locust.rehearsal import rehearse
@@ -23,7 +23,6 @@ from poolsize.locust.tasks import Tasks, kinds_of, pool_shares_of, sets_wait_tim
 from poolsize.locust.user import PoolUser
 from poolsize.locust.worker import LocustWorker
 from poolsize.locust.workers import Workers
-from poolsize.locust.workspace import Workspace, workspace_of
 from poolsize.runs.run import Run
 from poolsize.runs.store import RunWriter
 from poolsize.sweep.dry_run import Occasion
@@ -31,10 +30,28 @@ from poolsize.sweep.options import SweepOptions
 from poolsize.sweep.readers import OWN_SCHEMA
 from poolsize.sweep.workload import Workload
 from poolsize.target.connection import ServerGone, is_server_gone
+from poolsize.target.existing_schema import ExistingSchema
 from poolsize.target.private_server import PrivateServer
+from poolsize.target.schema import SweepSchema
 
 NO_SUCH_TABLE = 1146
 """The server's error number."""
+Workspace = SweepSchema | ExistingSchema
+
+
+def workspace_of(
+    prepared: Prepared,
+    restore: Callable[[Any], None],
+    load_connections: Collection[int],
+    on_failure: Callable[[str], None],
+) -> Workspace:
+    """Return the schema of a prepared sweep; the arguments are those of ExistingSchema. Raises BadInput."""
+    schema = prepared.run.setting.schema
+    if schema is None:
+        if prepared.private is not None:  # it takes its schemas with it, whether or not they can be cleared
+            return SweepSchema(prepared.url)
+        return SweepSchema(prepared.url, on_failure)
+    return ExistingSchema(prepared.url, schema, restore, load_connections, on_failure)
 
 
 class Rehearsed(Exception):

@@ -1,5 +1,6 @@
 """The worker's side of the conversation with the master."""
 
+import time
 from types import MethodType
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
@@ -14,12 +15,12 @@ from poolsize.load.behavior import Behavior
 from poolsize.load.calibration import calibrate
 from poolsize.load.outstanding import OutstandingSecond
 from poolsize.load.pools import SHARED
-from poolsize.load.recorder import WorkerSecond
+from poolsize.load.recorder import Observer, WorkerSecond
+from poolsize.load.source_line import located
 from poolsize.load.step_gate import StepGate
 from poolsize.load.step_seconds import ReportedSecond
 from poolsize.load.worker_step import Reporting, WorkerStep
 from poolsize.locust import stats
-from poolsize.locust.listeners import request_observer
 from poolsize.locust.messages import (
     ORDERS,
     Calibrate,
@@ -37,6 +38,7 @@ from poolsize.locust.messages import (
     decode,
     encode,
 )
+from poolsize.locust.stats import METHOD
 from poolsize.locust.tasks import Tasks, kinds_of, pool_shares_of, sets_wait_time
 from poolsize.locust.wire import wire
 from poolsize.target.connection import ServerGone, database_url, schema_in
@@ -45,6 +47,8 @@ if TYPE_CHECKING:
     from poolsize.locust.user import PoolUser
 
 Ordered = TypeVar("Ordered", Start, Finish)
+LOCUSTS_OWN = "locust.runners"
+"""The module of Locust's own listener, which fills Locust's statistics; a sweep fills them once a second."""
 
 
 def worker_name(runner: Runner) -> str:
@@ -176,3 +180,34 @@ class LocustWorker:
 
     def _reply(self, content: Reply) -> None:
         self._runner.send_message(*encode(Message(self._number, self._name, content)))
+
+
+def request_observer(environment: Environment) -> Observer | None:
+    """Return a function that calls every listener with a transaction; None where nobody listens.
+
+    Locust's EventHook.fire would log a listener's error and go on. The function raises WorkFailed for it.
+    """
+    handlers: list[Any] = environment.events.request._handlers
+    listeners = [listener for listener in handlers if getattr(listener, "__module__", None) != LOCUSTS_OWN]
+    if not listeners:
+        return None
+
+    def observe(kind: str, total_ns: int, error: Exception | None) -> None:
+        request = {
+            "request_type": METHOD,
+            "name": kind,
+            "response_time": total_ns / 1e6,
+            "response_length": 0,
+            "response": None,
+            "context": {},
+            "exception": error,
+            "start_time": time.time() - total_ns / 1e9,
+            "url": None,
+        }
+        for listener in listeners:
+            try:
+                listener(**request)
+            except Exception as failure:
+                raise WorkFailed(f"a listener on events.request failed: {located(failure)}") from failure
+
+    return observe

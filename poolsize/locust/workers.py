@@ -1,6 +1,6 @@
 """The workers that have users, as Locust's runner knows them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from time import monotonic, sleep
 
@@ -9,7 +9,9 @@ import psutil
 from locust.runners import MasterRunner, Runner
 
 from poolsize.errors import WorkFailed
+from poolsize.load.worker_step import WorkerShare
 from poolsize.locust.worker import worker_name
+from poolsize.runs.plan import PlannedStep, SweepPlan
 
 PATIENCE_SECONDS = 90
 """The longest time to wait until the workers have started their users."""
@@ -119,3 +121,26 @@ class Workers:
     def _missing(self) -> int:
         """The number of workers of which the master no longer hears."""
         return len(self._runner.clients.missing) if isinstance(self._runner, MasterRunner) else 0
+
+
+def split(pool_size: int, workers: list[str]) -> dict[str, int]:
+    """Return worker -> its connections, as equal as whole numbers can be; they add up to exactly pool_size."""
+    base, larger = divmod(pool_size, len(workers))
+    return {worker: base + (place < larger) for place, worker in enumerate(workers)}
+
+
+def worker_shares(
+    plan: SweepPlan, schema: str, planned: PlannedStep, connections: Mapping[str, int]
+) -> dict[str, WorkerShare]:
+    """Return worker -> its share. Arrivals are split like the connections."""
+    return {
+        worker: WorkerShare(
+            connections=part,
+            rate=None if planned.rate is None else planned.rate * part / planned.pool_size,
+            think_seconds=plan.think_time_ms / 1000,
+            timeout_seconds=plan.pool_timeout_seconds,
+            pool=plan.pool,
+            schema=schema,
+        )
+        for worker, part in connections.items()
+    }

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from poolsize.errors import BadInput
-from poolsize.locust.chosen_schema import chosen_schema
+from poolsize.locust.prepare import chosen_schema
 from poolsize.runs.run import Run
 from poolsize.sweep.options import SweepOptions
 from poolsize.sweep.workload import Workload
