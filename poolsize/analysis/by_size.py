@@ -10,8 +10,7 @@ import numpy as np
 from hdrh.histogram import HdrHistogram
 
 from poolsize.analysis.size_summary import SizeSummary
-from poolsize.analysis.stats.percentiles import merged
-from poolsize.analysis.total_times import total_times
+from poolsize.analysis.stats.percentiles import merged, total_times
 from poolsize.errors import BadInput
 from poolsize.runs.run import Step
 

@@ -8,7 +8,7 @@ from poolsize.analysis.analysis import Analysis
 from poolsize.analysis.observation import Observation
 from poolsize.analysis.stats.confidence import Interval
 from poolsize.analysis.stats.paired_differences import Pair, paired
-from poolsize.analysis.total_times import total_percentiles
+from poolsize.analysis.stats.percentiles import total_percentiles
 from poolsize.runs.check import Check
 from poolsize.runs.run import Latencies, Step
 from poolsize.runs.usual_speed import UsualSpeed

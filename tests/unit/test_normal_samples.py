@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from poolsize.analysis.stats.normal_samples import normal_samples
+from poolsize.analysis.stats.confidence import normal_samples
 
 NUMBER = 20_000
 

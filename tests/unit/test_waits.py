@@ -10,10 +10,10 @@ import pytest
 from poolsize.analysis.analysis import analyze
 from poolsize.analysis.departures import measured_departures
 from poolsize.analysis.models.finite_source import finite_source
-from poolsize.analysis.models.timeouts import timed_out_share
 from poolsize.analysis.models.waits import Departures, wait_times
 from poolsize.analysis.stats.percentiles import empty_histogram, encoded
 from poolsize.analysis.vector import Vector
+from poolsize.answer.exhaustion import timed_out_share
 from poolsize.runs.store import load_run
 from tests.conftest import EXAMPLES
 

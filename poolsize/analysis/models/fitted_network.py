@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import chdtri
 
 from poolsize.analysis.models.closed_network import Station, throughputs_at
-from poolsize.analysis.stats.normal_samples import normal_samples
+from poolsize.analysis.stats.confidence import normal_samples
 from poolsize.analysis.vector import Matrix, Vector
 
 NOT_MEASURED = Station(0.0)

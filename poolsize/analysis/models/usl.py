@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poolsize.analysis.models.least_squares import least_squares
-from poolsize.analysis.stats.confidence import TAILS
-from poolsize.analysis.stats.normal_samples import normal_samples
+from poolsize.analysis.stats.confidence import TAILS, normal_samples
 from poolsize.analysis.vector import Matrix, Vector
 
 SAMPLES = 2000

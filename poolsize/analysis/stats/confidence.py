@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from poolsize.analysis.stats.noise import Noise, inflation_under, mean_variance, series_fit
-from poolsize.analysis.vector import Vector
+from poolsize.analysis.vector import Matrix, Vector
 
 CONFIDENCE = 0.95
 """Probability of every interval and range."""
@@ -108,3 +108,25 @@ def _lag_one(deviations: Vector, variance: float) -> float:
     raw = float((deviations[1:] * deviations[:-1]).mean()) / variance
     highest = len(deviations) / (len(deviations) + SHORTEST_MEMORY)
     return float(np.clip(raw + (1 + BIAS_SLOPE * raw) / len(deviations), 0.0, highest))
+
+
+def normal_samples(means: Vector, covariance: Matrix, number: int, random: np.random.Generator) -> Matrix:
+    """Return samples of normal variables, shape (number, variables).
+
+    NumPy's own multivariate_normal depends on the signs of eigenvectors, which depend on the processor's kernels.
+    covariance: shape (variables, variables); a variable without an error is the same in all samples.
+    """
+    return np.asarray(means + random.standard_normal((number, len(means))) @ _square_root(covariance))
+
+
+def _square_root(covariance: Matrix) -> Matrix:
+    """Return a matrix that turns independent standard normal rows into rows with this covariance.
+
+    The symmetric square root of the correlations is unique.
+    """
+    errors = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+    scale = np.where(errors > 0, errors, 1.0)
+    correlations = np.clip(covariance / np.outer(scale, scale), -1.0, 1.0)
+    variances, directions = np.linalg.eigh(correlations)
+    root = (directions * np.sqrt(np.maximum(variances, 0.0))) @ directions.T
+    return np.asarray(root * errors)

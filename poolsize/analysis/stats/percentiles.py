@@ -4,7 +4,7 @@ import base64
 import struct
 import zlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import exp, inf, isfinite, log, nan
 
 import numpy as np
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from poolsize.analysis.stats.confidence import Interval, half_width
 from poolsize.analysis.stats.noise import Noise
 from poolsize.errors import BadInput
-from poolsize.runs.run import QUANTILES
+from poolsize.runs.run import QUANTILES, Latencies, Step
 
 HIGHEST_US = 3_600_000_000
 """The longest time that a histogram records: one hour, in us."""
@@ -165,3 +165,29 @@ def quantile_interval(value_ms: float, sections_ms: Sequence[Sequence[float]], n
     """
     half = max(half_width([log_series(repeat) for repeat in sections_ms], noise), ROUNDING)
     return Interval(value_ms, value_ms * exp(-half), max(value_ms, SHORTEST_MS) * exp(half) if isfinite(half) else inf)
+
+
+def total_times(steps: Sequence[Step], timeout_ms: float) -> HdrHistogram:
+    """Return the histogram, in us, of the total times of steps with latencies; a failed transaction took the timeout.
+
+    It took at least the timeout: see with_failures. The times of a lost worker's failures are not known.
+    """
+    latencies = [step.latencies for step in steps if step.latencies]
+    return _all_times(latencies, timeout_ms, sum(step.error_count for step in steps))
+
+
+def total_percentiles(latencies: Sequence[Latencies], timeout_ms: float, failed: int = 0) -> Percentiles:
+    """Return the percentiles of the total times in ms, failed transactions included; the mean is without them.
+
+    failed: number of failed transactions, timed or not.
+    """
+    succeeded = percentiles(merged(stored.total for stored in latencies))
+    if not failed and not any(stored.failed for stored in latencies):
+        return succeeded
+    return replace(percentiles(_all_times(latencies, timeout_ms, failed)), mean=succeeded.mean)
+
+
+def _all_times(latencies: Sequence[Latencies], timeout_ms: float, failed: int) -> HdrHistogram:
+    timed = merged(stored.failed for stored in latencies if stored.failed)
+    succeeded = merged(stored.total for stored in latencies)
+    return with_failures(succeeded, timed, timeout_ms, untimed=failed - timed.get_total_count())

@@ -8,10 +8,9 @@ from typing import Any
 
 from poolsize.analysis.analysis import Analysis
 from poolsize.analysis.bottleneck import Bottleneck
-from poolsize.analysis.size_summary import KindSummary, SizeSummary
+from poolsize.analysis.size_summary import KindSummary, SizeSummary, VerifiedStep
 from poolsize.analysis.stats.confidence import Interval
 from poolsize.analysis.stats.percentiles import Percentiles
-from poolsize.analysis.verified_step import VerifiedStep
 from poolsize.present.text.sentences.bottlenecks import bottleneck_evidence
 from poolsize.present.text.sentences.checks import check_sentence
 from poolsize.runs.check_result import CheckResult
