@@ -14,13 +14,11 @@ from poolsize.answer.application import (
 )
 from poolsize.answer.failed_attempts import mostly_failed
 from poolsize.answer.finding import Code, Finding, Severity
-from poolsize.answer.formula_findings import formula_findings
 from poolsize.answer.latency_limit import NO_LIMITS, LatencyLimits, limits_of_run, within_limits
 from poolsize.answer.price import Price, current_size, prices
-from poolsize.answer.reasons import reasons
-from poolsize.answer.utilisation import high_utilisation
+from poolsize.answer.reasons import formula_findings, reasons
 from poolsize.answer.verdict import Verdict, highest, verdict_on_size, verdict_without_size
-from poolsize.answer.warnings import warnings
+from poolsize.answer.warnings import high_utilisation, warnings
 from poolsize.answer.way_out import sizes_beyond
 from poolsize.bounds import LARGEST_POOL
 from poolsize.errors import BadInput, WorkFailed

@@ -1,9 +1,10 @@
 """The warnings of a measured answer: what limits its use."""
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from poolsize.answer.finding import Code, Finding, warning
-from poolsize.answer.way_out import measure_longer
+from poolsize.answer.way_out import measure_longer, sweep_larger
 from poolsize.runs.check import Check
 
 if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
@@ -13,6 +14,8 @@ WIDE = 4
 """A 95 % range is wide if its upper end is this multiple of the lower end, or more."""
 ENOUGH_STEPS = 4
 """The scatter of so many steps around a smooth curve shows the noise between steps."""
+HIGH_UTILISATION = 0.9
+"""Above this utilisation, wait times rise steeply: M/M/1 has 1 outstanding transaction at 0.5, 9 at 0.9, 19 at 0.95."""
 
 
 def warnings(analysis: "Analysis", *, has_size: bool) -> tuple[Finding, ...]:
@@ -147,3 +150,30 @@ def _of_the_setting(analysis: "Analysis") -> list[Finding]:
     if setting.server is not None and setting.server.thread_pool:
         findings.append(warning(Code.THREAD_POOL))
     return findings
+
+
+def high_utilisation(analysis: "Analysis", sizes: Iterable[int]) -> tuple[Finding, ...]:
+    """Return a warning for each size whose connections are more than 90 % busy at the run's arrival rate.
+
+    sizes: measured in an open loop. A size at which no transaction ended has no warning.
+    """
+    return tuple(
+        _high(analysis, size) for size in dict.fromkeys(sizes) if _utilisation(analysis, size) > HIGH_UTILISATION
+    )
+
+
+def _high(analysis: "Analysis", size: int) -> Finding:
+    larger = [
+        other.pool_size
+        for other in analysis.valid_sizes
+        if other.pool_size > size and _utilisation(analysis, other.pool_size) <= HIGH_UTILISATION
+    ]
+    values = {"pool_size": size, "utilisation": _utilisation(analysis, size), "rate": analysis.setting.plan.rate}
+    if not larger:
+        return warning(Code.HIGH_UTILISATION, sweep_larger(analysis), **values)
+    spare = {"larger_size": larger[0], "larger_utilisation": _utilisation(analysis, larger[0])}
+    return warning(Code.HIGH_UTILISATION, None, **values, **spare)
+
+
+def _utilisation(analysis: "Analysis", size: int) -> float:
+    return analysis.at(size).utilisation or 0.0
