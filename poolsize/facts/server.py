@@ -1,6 +1,8 @@
 """Facts of the database server: its version, its settings, and the connections that are open on it."""
 
+import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 from importlib import resources
 from typing import Any, Protocol
 
@@ -10,6 +12,11 @@ from poolsize.record import Name, Whole, record
 
 LONGEST_VALUE = 256
 """Letters that are kept of a server's text; those that poolsize reads are no longer."""
+SAMPLES_SECONDS = (0.2, 1.0)
+"""The second sample is taken where the first is busy: a single burst, as of monitoring, is no load."""
+OWN_STATEMENTS = 1
+"""Of the sample itself, which the server counts."""
+BUSY_PER_SECOND = 10.0
 
 
 class Cursor(Protocol):
@@ -199,3 +206,41 @@ def _flavor(variables: dict[str, str]) -> str:
         if flavor.split(maxsplit=1)[0].lower() in description.lower():
             return flavor
     return "MySQL"
+
+
+@dataclass(frozen=True)
+class Activity:
+    """The work of other programs on a server. statements_per_second: the least of the samples."""
+
+    statements_per_second: float
+
+    @property
+    def busy(self) -> bool:
+        """Whether a load would disturb others, and be disturbed."""
+        return self.statements_per_second >= BUSY_PER_SECOND
+
+
+def read_activity(cursor: Cursor) -> Activity:
+    """Return what others do on the server while the cursor's connection is the only one of poolsize's.
+
+    Raises BadInput where the server does not count statements.
+    """
+    activity = Activity(float("inf"))
+    for seconds in SAMPLES_SECONDS:
+        if activity.busy:
+            activity = Activity(min(activity.statements_per_second, _statements_per_second(cursor, seconds)))
+    return activity
+
+
+def _statements_per_second(cursor: Cursor, seconds: float) -> float:
+    before, started = _questions(cursor), time.perf_counter()
+    time.sleep(seconds)
+    statements = _questions(cursor) - before - OWN_STATEMENTS
+    return max(0.0, statements / (time.perf_counter() - started))
+
+
+def _questions(cursor: Cursor) -> int:
+    questions = number_of(read_pairs(cursor, "questions"), "Questions")
+    if questions is None:
+        raise BadInput("`url`: the server does not count its statements, so it may be serving others: add `yes`")
+    return questions

@@ -8,13 +8,12 @@ import gevent
 from sqlalchemy import URL
 from sqlalchemy.pool import Pool
 
-from poolsize.load.behavior import Behavior, Transaction
 from poolsize.load.closed_loop import ClosedLoop
 from poolsize.load.fair_queue import FairQueuePool
 from poolsize.load.pool import open_pool
 from poolsize.load.pools import SHARED
 from poolsize.load.recorder import StepRecorder
-from poolsize.load.transaction import Load
+from poolsize.load.transaction import Behavior, Load, Transaction
 from poolsize.runs.run import Calibration
 
 CONNECTIONS, USERS = 2, 4

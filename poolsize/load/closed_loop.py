@@ -6,9 +6,8 @@ from time import perf_counter_ns
 import gevent
 from gevent.event import Event
 
-from poolsize.load.behavior import Behavior
 from poolsize.load.outstanding import OutstandingSecond
-from poolsize.load.transaction import Load, transact
+from poolsize.load.transaction import Behavior, Load, transact
 
 LONG_PAUSE_SECONDS = 1.0
 """The end of the step interrupts longer pauses. A shorter pause is a plain sleep, which costs less CPU time."""

@@ -11,9 +11,8 @@ from time import perf_counter_ns
 import gevent
 from gevent.queue import Queue
 
-from poolsize.load.behavior import Behavior
 from poolsize.load.outstanding import Outstanding, OutstandingSecond
-from poolsize.load.transaction import Load, transact
+from poolsize.load.transaction import Behavior, Load, transact
 
 
 class OpenLoop:

@@ -1,8 +1,9 @@
 """One transaction through the pool, with its wait time and its usage time."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from time import perf_counter_ns
+from typing import Any
 
 import gevent
 import pymysql
@@ -10,13 +11,29 @@ from sqlalchemy import PoolProxiedConnection
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from poolsize.load.behavior import Transaction
-from poolsize.load.pools import Checkout
+from poolsize.load.pools import SHARED, Checkout
 from poolsize.load.recorder import Recorder, StepRecorder
 from poolsize.target.connection import error_kind
 
 PAUSE_AFTER_LOSS_SECONDS = 0.05
 """A user's pause after it could not connect."""
+Transaction = Callable[[Any], None]
+"""A workload's transaction: a function of a PyMySQL cursor."""
+
+
+@dataclass(frozen=True)
+class Behavior:
+    """What a user does.
+
+    tasks: pairs of a kind's name and its transaction. Each transaction is of a random pair, and a pair that stands
+    three times is three times as frequent.
+    pause: returns the seconds until the user's next transaction in a closed loop; None for the plan's think time.
+    pool: name of the pool that the user takes its connections from, as in Pools.
+    """
+
+    tasks: tuple[tuple[str, Transaction], ...]
+    pause: Callable[[], float] | None = None
+    pool: str = SHARED
 
 
 @dataclass

@@ -7,18 +7,17 @@ from types import TracebackType
 from typing import Self
 
 import gevent
+from gevent.event import AsyncResult
 from sqlalchemy import URL
 
 from poolsize.errors import WorkFailed
-from poolsize.load.behavior import Behavior
 from poolsize.load.closed_loop import ClosedLoop
 from poolsize.load.open_loop import OpenLoop
 from poolsize.load.outstanding import OutstandingSecond
 from poolsize.load.pools import open_pools
 from poolsize.load.recorder import Observer, StepRecorder, WorkerSecond
 from poolsize.load.source_line import located
-from poolsize.load.step_gate import StepGate
-from poolsize.load.transaction import Load
+from poolsize.load.transaction import Behavior, Load
 from poolsize.load.worker_cost import WorkerCost
 from poolsize.load.worker_report import WorkerReport
 from poolsize.runs.plan import PoolKind
@@ -26,6 +25,26 @@ from poolsize.sweep.readers import OWN_SCHEMA
 
 DRAIN_SECONDS = 60
 """The longest time that users may take to finish their transactions after a step."""
+
+
+class StepGate:
+    """Holds back a worker's users between steps. A step opens the gate when it begins, and shuts it when it ends."""
+
+    def __init__(self) -> None:
+        self._step: AsyncResult[WorkerStep] = AsyncResult()
+
+    def take_part(self, behavior: Behavior) -> None:
+        """Wait for a step, and run one user's transactions until the step ends."""
+        self._step.get().run_user(behavior)  # type: ignore[union-attr]  # the only value that is ever set is a step
+
+    def open(self, step: "WorkerStep") -> None:
+        """Let all users take part in a step, also those that come later."""
+        self._step.set(step)
+
+    def shut(self) -> None:
+        """Let users wait for the next step."""
+        if self._step.ready():
+            self._step = AsyncResult()
 
 
 @dataclass(frozen=True)

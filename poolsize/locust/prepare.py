@@ -8,8 +8,15 @@ from pathlib import Path
 from sqlalchemy import URL
 
 from poolsize.errors import BadInput
-from poolsize.facts.activity import Activity, read_activity
-from poolsize.facts.server import Server, difference_between, open_connections, read_cipher, read_server
+from poolsize.facts.server import (
+    Activity,
+    Server,
+    difference_between,
+    open_connections,
+    read_activity,
+    read_cipher,
+    read_server,
+)
 from poolsize.facts.ssl_mode import SslMode
 from poolsize.locust.wire import wire
 from poolsize.runs.plan import PoolKind, SweepPlan

@@ -11,15 +11,14 @@ from locust.runners import Runner, WorkerRunner
 from sqlalchemy import URL
 
 from poolsize.errors import WorkFailed
-from poolsize.load.behavior import Behavior
 from poolsize.load.calibration import calibrate
 from poolsize.load.outstanding import OutstandingSecond
 from poolsize.load.pools import SHARED
 from poolsize.load.recorder import Observer, WorkerSecond
 from poolsize.load.source_line import located
-from poolsize.load.step_gate import StepGate
 from poolsize.load.step_seconds import ReportedSecond
-from poolsize.load.worker_step import Reporting, WorkerStep
+from poolsize.load.transaction import Behavior
+from poolsize.load.worker_step import Reporting, StepGate, WorkerStep
 from poolsize.locust import stats
 from poolsize.locust.messages import (
     ORDERS,

@@ -19,7 +19,7 @@ from dataclasses import asdict
 
 from sqlalchemy import make_url
 
-from poolsize.survey import async_users, users
+from poolsize.survey import async_pools, users
 from poolsize.survey.async_pools import ASYNC_POOLS, AsyncOpening
 from poolsize.survey.thread_pools import GREENLET_POOLS, THREAD_POOLS, Arguments, Opening
 from poolsize.survey.timing import MANY_SECONDS, MANY_USERS, USERS, Concurrency, Timing, Work
@@ -84,8 +84,8 @@ async def _timed_async(
     if (pool := await opening(target, work)) is None:
         return timings
     for number, seconds in plan:
-        await async_users.measure(pool, number, WARM_UP_SECONDS)
-        timings.append((number, await async_users.measure(pool, number, seconds)))
+        await async_pools.measure(pool, number, WARM_UP_SECONDS)
+        timings.append((number, await async_pools.measure(pool, number, seconds)))
     await pool.close()
     return timings
 

@@ -1,9 +1,11 @@
-"""The pools of libraries for asyncio, each with its library's defaults, but for size and test of connections."""
+"""The pools of libraries for asyncio, each with its library's defaults but for size and test, and their users."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
+from time import perf_counter_ns
 from typing import Any
 
 from sqlalchemy import URL
@@ -11,6 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
 
 from poolsize.survey.thread_pools import POOL_TIMEOUT_SECONDS, Arguments
 from poolsize.survey.timing import POOL_SIZE, Work
+from poolsize.survey.users import LONGEST_END_SECONDS, Clock, Measured, User
 
 
 @dataclass(frozen=True)
@@ -81,3 +84,32 @@ ASYNC_POOLS: Mapping[str, AsyncOpening] = {
     "aiomysql": partial(driver_pool, "aiomysql"),
 }
 """Name of a pool -> how to open it."""
+
+
+async def measure(pool: AsyncPool, number: int, seconds: float) -> Measured:
+    """Let a number of users work for some seconds, and return what they got."""
+    clock, users = Clock(), [User() for _ in range(number)]
+    clock.start(seconds, users)
+    tasks = [asyncio.create_task(_work(pool, user, clock)) for user in users]
+    while perf_counter_ns() < clock.end_ns:
+        await asyncio.sleep(max(0.0, (clock.end_ns - perf_counter_ns()) / 1e9))
+    measured = Measured([User(**vars(user)) for user in users], clock.began_ns, perf_counter_ns())
+    async with asyncio.timeout(LONGEST_END_SECONDS):
+        await asyncio.gather(*tasks)
+    return measured
+
+
+async def _work(pool: AsyncPool, user: User, clock: Clock) -> None:
+    asked_ns = clock.began_ns
+    while asked_ns < clock.end_ns:
+        connection = await pool.borrow()
+        obtained_ns, user.asked_ns = perf_counter_ns(), None
+        user.longest_ns = max(user.longest_ns, obtained_ns - asked_ns)
+        try:
+            if obtained_ns >= clock.end_ns:
+                return
+            await pool.use(connection)
+        finally:
+            await pool.give_back(connection)
+        user.transactions += 1
+        asked_ns = user.asked_ns = perf_counter_ns()

@@ -11,8 +11,7 @@ from pathlib import Path
 
 from sqlalchemy import make_url
 
-from poolsize.survey.java_versions import ARTIFACTS, JAVA_FOLDER
-from poolsize.survey.timing import MANY_SECONDS, MANY_USERS, POOL_SIZE, USERS, Work
+from poolsize.survey.timing import ARTIFACTS, JAVA_FOLDER, MANY_SECONDS, MANY_USERS, POOL_SIZE, USERS, Work
 
 PROGRAMS = ("java", "javac", "mvn")
 RELEASE = "17"

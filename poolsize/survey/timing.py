@@ -1,7 +1,10 @@
 """Timing: how fast one pool serves a number of users, and how long the unluckiest of them waits."""
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 
 from poolsize.record import Amount, Count, Name, record
 
@@ -21,6 +24,17 @@ JAVA = " (Java)"
 """The end of the name of a pool of Java."""
 MANY_TRANSACTIONS = 10
 """Transactions per user from which on a long wait is starvation, and no slow pool."""
+JAVA_FOLDER = Path(__file__).parent / "java"
+"""The folder with the Java source and Maven's list of libraries."""
+ARTIFACTS = {
+    "HikariCP": "HikariCP",
+    "druid": "Druid",
+    "commons-dbcp2": "DBCP2",
+    "c3p0": "c3p0",
+    "tomcat-jdbc": "Tomcat JDBC",
+}
+"""Name in Maven -> name of the pool."""
+DRIVER = "mysql-connector-j"
 
 
 class Concurrency(StrEnum):
@@ -91,3 +105,12 @@ class Survey:
     timings: tuple[Timing, ...]
     missing: tuple[str, ...] = ()
     java_left_out: str | None = None
+
+
+def java_versions() -> Mapping[str, str]:
+    """Return the version of each pool by its name, and of the driver."""
+    listed = re.findall(
+        r"<artifactId>(.+)</artifactId>\s*<version>(.+)</version>", (JAVA_FOLDER / "pom.xml").read_text()
+    )
+    versions = dict(listed)
+    return {name: versions[artifact] for artifact, name in (*ARTIFACTS.items(), (DRIVER, DRIVER))}

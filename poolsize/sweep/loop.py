@@ -2,11 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Protocol
 
 from poolsize.analysis.attempts import curve_places, verification_steps
 from poolsize.analysis.checks import check_step
 from poolsize.runs.plan import PlannedStep, SearchEnd
-from poolsize.runs.run import Run, Step
+from poolsize.runs.run import Calibration, Run, Step
 from poolsize.runs.speed import with_step
 from poolsize.runs.store import RunWriter
 from poolsize.sweep.events import (
@@ -19,15 +20,30 @@ from poolsize.sweep.events import (
     SweepStarted,
     TurnAwaited,
 )
-from poolsize.sweep.generator import LoadGenerator
-from poolsize.sweep.next_step import is_retried, latest_attempt, next_step, remaining
+from poolsize.sweep.next_step import VERIFIED_SIZES, is_retried, latest_attempt, next_step, remaining
 from poolsize.sweep.search import seconds_left
-from poolsize.sweep.verification import VERIFIED_SIZES
 
 MOST_SPEED_READINGS = 60
 """Seconds to wait, at most, while the machine is slow before a step is measured again."""
 SLOWER = 0.2
 """The machine is slow if it lost this share of its idle speed; an idle machine's speed varies by half as much."""
+
+
+class LoadGenerator(Protocol):
+    """Measures steps, one at a time."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Sentences that name figures it can't record, and why; a step may add to them."""
+
+    def calibrate(self) -> Calibration | None:
+        """Return the cost of a worker, or None where it is not known or there is no worker."""
+
+    def speed(self) -> float | None:
+        """Return the machine's present speed, which takes a second, or None where it is not known."""
+
+    def measure(self, planned: PlannedStep) -> Step:
+        """Measure one pool size once, and return the step, without checks. Raises WorkFailed when that fails."""
 
 
 def _at_once(_: TurnAwaited) -> None:

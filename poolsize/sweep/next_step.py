@@ -1,14 +1,35 @@
 """Decides the next step of a sweep: of a grid, a search, a confirmation and a verification."""
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from poolsize.analysis.attempts import attempt_counts, curve_steps, may_be_retried, needed_steps, step_key
-from poolsize.runs.plan import MOST_STEPS, PlannedStep, SearchEnd
+from poolsize.analysis.analysis import analyze
+from poolsize.analysis.attempts import (
+    attempt_counts,
+    curve_steps,
+    may_be_retried,
+    needed_steps,
+    step_key,
+    verification_steps,
+)
+from poolsize.analysis.curve import fit_between
+from poolsize.analysis.observation import Observation, group_neighbouring_sizes
+from poolsize.analysis.plateau import plateau
+from poolsize.runs.plan import MOST_STEPS, PlannedStep, SearchEnd, SweepPlan
 from poolsize.runs.run import Run, Step
-from poolsize.sweep.confirmation import step_to_confirm
 from poolsize.sweep.grid import grid_steps
+from poolsize.sweep.progress import CONFIRMED
 from poolsize.sweep.search import next_of_search
-from poolsize.sweep.verification import steps_to_verify
+
+VERIFIED_SIZES = 3
+"""Sizes that a verification measures at most: the answer, the size below, and the size above."""
+HANGS = 0.2
+"""The answer hangs on a size if it changes by more than this share when the size is left out."""
+FEWEST_SIZES = 4
+"""With fewer sizes, one that is left out leaves no curve to judge it by."""
+NEAREST = 2
+"""Measured sizes below the answer, and above it, on which the answer may hang."""
 
 
 def next_step(run: Run) -> PlannedStep | SearchEnd | None:
@@ -83,3 +104,81 @@ def remaining(run: Run) -> Remaining | None:
         return None if run.ended else Remaining()
     missing = len(missing_steps(run)) if len(run.steps) < MOST_STEPS else 0
     return Remaining(missing, len({*run.plan.sizes}) * run.plan.repeats) if missing else None
+
+
+def steps_to_verify(run: Run) -> tuple[PlannedStep, ...]:
+    """Return the steps of the plan's `verify` that the run still needs.
+
+    They measure the answer and the valid sizes next below and above, each at every percentage of its own throughput.
+    """
+    if not run.plan.verify:
+        return ()
+    analysis = analyze(run)
+    if analysis.plateau is None:
+        return ()
+    answer = analysis.plateau.pool_size
+    sizes = sorted({answer, *(size.pool_size for size in analysis.valid_sizes)})
+    position = sizes.index(answer)
+    rates = [
+        (size, analysis.throughput_at(size) * percentage / 100)
+        for size in sizes[max(0, position - 1) : position + 2]
+        for percentage in run.plan.verify
+    ]
+    planned = [
+        PlannedStep(order, size, repeat=0, rate=rate)
+        for order, (size, rate) in enumerate(rates, start=len(analysis.steps))
+        if rate
+    ]
+    return needed_steps(run.plan, planned, run.steps, verification_steps(run))
+
+
+def step_to_confirm(plan: SweepPlan, steps: Sequence[Step]) -> PlannedStep | None:
+    """Return the next step that confirms a size of a complete grid, or None where the answer hangs on no single step.
+
+    Of several sizes, the largest comes first.
+    """
+    if plan.rate is not None:
+        return None
+    good = [Observation.of(step) for step in curve_steps(plan, steps) if step.valid and not step.retryable]
+    if not any(observation.throughput for observation in good):
+        return None
+    for size in reversed(_unconfirmed(good)):
+        repeat = sum(observation.pool_size == size for observation in good)
+        planned = PlannedStep(len(steps), size, max(plan.repeats, repeat), plan.rate)
+        if attempt_counts([planned], steps)[step_key(planned)] < plan.attempts:
+            return planned
+    return None
+
+
+def _unconfirmed(good: Sequence[Observation]) -> list[int]:
+    """Return the sizes with too few steps on which the answer hangs, ascending.
+
+    A size needs another step where a step was probably disturbed, even if the answer stays the same.
+    good: of the steps that need no other attempt, at least one.
+    """
+    observations = group_neighbouring_sizes(sorted(good, key=lambda observation: observation.pool_size))
+    sizes = sorted({observation.pool_size for observation in observations})
+    if len(sizes) < FEWEST_SIZES:
+        return []
+    curve = fit_between(observations)
+    answer = plateau(curve, of_grid=True).pool_size
+    counts = Counter(observation.pool_size for observation in observations)
+    below, above = [size for size in sizes if size <= answer], [size for size in sizes if size > answer]
+    decisive = {*below[-NEAREST:], *above[:NEAREST], sizes[-1]}
+    return [
+        size
+        for size in sorted(decisive)
+        if (counts[size] <= CONFIRMED and curve.disturbed[size] > 1 / 2)
+        or (
+            counts[size] < CONFIRMED
+            and _changes(answer, [observation for observation in observations if observation.pool_size != size])
+        )
+    ]
+
+
+def _changes(answer: int, observations: Sequence[Observation]) -> bool:
+    """Return whether these observations give another answer."""
+    if not any(observation.throughput for observation in observations):
+        return True
+    other = plateau(fit_between(observations), of_grid=True).pool_size
+    return max(answer, other) > (1 + HANGS) * min(answer, other)

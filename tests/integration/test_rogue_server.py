@@ -72,7 +72,7 @@ WORKER = f"""
 from gevent import monkey; monkey.patch_all()
 import sys
 import pymysql
-from poolsize.load.worker_connection import WorkerConnection
+from poolsize.load.pool import WorkerConnection
 try:
     WorkerConnection(host="127.0.0.1", port=int(sys.argv[1]), user={USER!r}, password={PASSWORD!r})
 except pymysql.OperationalError as error:

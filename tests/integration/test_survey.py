@@ -7,11 +7,10 @@ import pytest
 
 from poolsize.survey.async_pools import ASYNC_POOLS
 from poolsize.survey.java_pools import PROGRAMS
-from poolsize.survey.java_versions import ARTIFACTS
 from poolsize.survey.measure import survey
 from poolsize.survey.store import StoredSurvey, SurveyPart, SurveySetting
 from poolsize.survey.thread_pools import GREENLET_POOLS, THREAD_POOLS
-from poolsize.survey.timing import JAVA, MANY_USERS, USERS, Concurrency, Timing, Work
+from poolsize.survey.timing import ARTIFACTS, JAVA, MANY_USERS, USERS, Concurrency, Timing, Work
 from tests.conftest import FLAVORS, mysqld
 
 pytestmark = [pytest.mark.server, pytest.mark.slow, pytest.mark.experiment]

@@ -16,7 +16,7 @@ import gevent, pymysql
 from gevent.timeout import Timeout
 from pymysql.constants.CLIENT import MULTI_STATEMENTS
 from poolsize.load.pool import open_pool
-from poolsize.load.worker_connection import WorkerConnection
+from poolsize.load.pool import WorkerConnection
 from poolsize.target.connection import connect, database_url, error_kind
 Timeout(60).start()
 url = database_url(sys.argv[1])

@@ -11,8 +11,7 @@ from poolsize.runs.check_result import CheckResult
 from poolsize.runs.plan import MOST_STEPS, PlannedStep, Search, SearchEnd
 from poolsize.runs.run import Run, Step
 from poolsize.sweep.grid import grid_steps
-from poolsize.sweep.next_step import Remaining, missing_steps, next_step, remaining
-from poolsize.sweep.verification import steps_to_verify
+from poolsize.sweep.next_step import Remaining, missing_steps, next_step, remaining, steps_to_verify
 from tests.conftest import a_run, a_step, curve_of
 
 WHOLE = a_run({1: 100, 2: 200, 4: 205})

@@ -2,7 +2,7 @@
 
 import pytest
 
-from poolsize.facts.platform import Platform, platform_of
+from poolsize.facts.inspection import Platform, platform_of
 from poolsize.present.text.inspection import PLATFORMS
 
 OWN = {"version": "8.4.6", "version_comment": "MySQL Community Server - GPL", "basedir": "/usr/"}

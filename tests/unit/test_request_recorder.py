@@ -3,7 +3,7 @@
 import gevent
 
 from poolsize.load.recorder import histogram
-from poolsize.load.request_recorder import MOST_NAMES, OTHER_NAMES, RequestRecorder
+from poolsize.load.request_step import MOST_NAMES, OTHER_NAMES, RequestRecorder
 from poolsize.load.worker_cost import Cost
 from poolsize.load.worker_report import WorkerReport
 

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 from poolsize.errors import BadInput, WorkFailed
 from poolsize.facts import inspection
-from poolsize.facts.activity import read_activity
 from poolsize.facts.inspection import inspect_server
 from poolsize.facts.server import (
     account_connections,
     connection_bytes,
     connection_ids,
     open_connections,
+    read_activity,
     read_cipher,
     read_server,
 )

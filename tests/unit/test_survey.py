@@ -14,10 +14,9 @@ from poolsize.present.json.survey import survey_json
 from poolsize.present.text.survey import survey_text
 from poolsize.scenarios.scenario import read_scenario
 from poolsize.survey.java_pools import PROGRAMS, JavaLeftOut, compiled
-from poolsize.survey.java_versions import java_versions
 from poolsize.survey.store import StoredSurvey, SurveyPart, SurveySetting, SurveyWriter, load_survey
 from poolsize.survey.thread_pools import THREAD_POOLS
-from poolsize.survey.timing import MANY_USERS, POOL_SIZE, Concurrency, Survey, Timing, Work
+from poolsize.survey.timing import MANY_USERS, POOL_SIZE, Concurrency, Survey, Timing, Work, java_versions
 from poolsize.survey.users import measure
 from tests.conftest import Command
 

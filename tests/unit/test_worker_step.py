@@ -10,13 +10,12 @@ import pytest
 from sqlalchemy import URL
 
 from poolsize.load import pools
-from poolsize.load.behavior import Behavior, Transaction
 from poolsize.load.calibration import IdleConnection
 from poolsize.load.fair_queue import FairQueuePool
 from poolsize.load.outstanding import OutstandingSecond
 from poolsize.load.pool import OpenPool
-from poolsize.load.step_gate import StepGate
-from poolsize.load.worker_step import Reporting, WorkerShare, WorkerStep
+from poolsize.load.transaction import Behavior, Transaction
+from poolsize.load.worker_step import Reporting, StepGate, WorkerShare, WorkerStep
 from poolsize.runs.plan import PoolKind
 from tests.conftest import measured_again
 

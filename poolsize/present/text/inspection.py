@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from poolsize.facts.inspection import SAMPLE_SECONDS, Inspection, Missing
-from poolsize.facts.platform import Platform
+from poolsize.facts.inspection import SAMPLE_SECONDS, Inspection, Missing, Platform
 from poolsize.formula import CONNECTIONS_PER_CORE
 from poolsize.present.text.bullets import bullets
 from poolsize.present.text.table import UNKNOWN, Table

@@ -11,8 +11,7 @@ from poolsize.present.text.progress_bar import error_console
 from poolsize.present.text.table import UNKNOWN, Table
 from poolsize.recordings.published import published_pools
 from poolsize.scenarios.scenario import Scenario
-from poolsize.survey.java_versions import java_versions
-from poolsize.survey.timing import JAVA, MANY_USERS, POOL_SIZE, USERS, Concurrency, Survey, Timing, Work
+from poolsize.survey.timing import JAVA, MANY_USERS, POOL_SIZE, USERS, Concurrency, Survey, Timing, Work, java_versions
 from poolsize.terminal import visible
 from poolsize.units import count, milliseconds, number
 
