@@ -17,7 +17,7 @@ from poolsize.answer.comparison import Comparison, compare
 from poolsize.answer.prediction import predict
 from poolsize.answer.what_if import WhatIf
 from poolsize.present import plots
-from poolsize.present.plots.seconds import MOST_POINTS
+from poolsize.present.plots.server import MOST_POINTS
 from poolsize.present.report.pictures import HEIGHT, WIDTH
 from poolsize.recordings.published import published_curves
 from poolsize.sweep.recorded_run import recorded_run

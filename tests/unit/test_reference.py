@@ -12,8 +12,7 @@ from poolsize.facts.server import query
 from poolsize.facts.status import COUNTERS, GAUGES
 from poolsize.present.reference.checks import checks_page, figures
 from poolsize.present.reference.options import options_page
-from poolsize.present.reference.records import unexplained_fields
-from poolsize.present.reference.run_format import RECORDS
+from poolsize.present.reference.run_format import RECORDS, unexplained_fields
 from poolsize.runs.check import Check
 from poolsize.sweep.options import OPTIONS
 from tests.conftest import ROOT

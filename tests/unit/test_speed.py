@@ -17,7 +17,7 @@ from poolsize.analysis.analysis import analyze
 from poolsize.answer.comparison import compare
 from poolsize.answer.finding import Code
 from poolsize.answer.recommendation import recommend
-from poolsize.present.report.facts import facts
+from poolsize.present.report.report import facts
 from poolsize.present.text.analysis import analysis_text
 from poolsize.present.text.comparison import comparison_text
 from poolsize.present.text.recommendation import recommendation_text

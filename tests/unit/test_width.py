@@ -8,10 +8,10 @@ import pytest
 from poolsize.analysis.analysis import analyze
 from poolsize.answer.recommendation import recommend
 from poolsize.present.text.analysis import analysis_text
+from poolsize.present.text.bullets import terminal_width
 from poolsize.present.text.recommendation import recommendation_text
 from poolsize.present.text.table import Table
 from poolsize.present.text.tables import price_table, sizes_table
-from poolsize.present.text.width import terminal_width
 from poolsize.recordings.published import published_curves
 from poolsize.sweep.recorded_run import recorded_run
 from tests.conftest import EXAMPLES, example

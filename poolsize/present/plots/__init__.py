@@ -11,10 +11,8 @@ from poolsize.present.plots.axes import STYLE
 from poolsize.present.plots.comparison import plot_compared, plot_differences
 from poolsize.present.plots.figures import comparison_figure, figure, prediction_figure, save_figure
 from poolsize.present.plots.latency import plot_distribution, plot_latency, plot_wait_and_usage
-from poolsize.present.plots.literature import plot_published, plot_survey
-from poolsize.present.plots.seconds import plot_seconds
-from poolsize.present.plots.server import plot_processors, plot_threads, plot_users
-from poolsize.present.plots.throughput import plot_prediction, plot_throughput
+from poolsize.present.plots.server import plot_processors, plot_seconds, plot_threads, plot_users
+from poolsize.present.plots.throughput import plot_prediction, plot_published, plot_survey, plot_throughput
 
 __all__ = [
     "STYLE",

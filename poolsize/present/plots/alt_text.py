@@ -4,10 +4,18 @@ from collections.abc import Callable, Mapping, Sequence
 
 from poolsize.analysis.analysis import Analysis
 from poolsize.analysis.size_summary import SizeSummary
-from poolsize.present.text.estimator_sizes import estimator_sizes
+from poolsize.formula import starting_point
 from poolsize.present.text.ranges import plateau_range_text
 from poolsize.recordings.published import PublishedCurve, known_curves, timings_of
 from poolsize.units import count, milliseconds, number, per_second
+
+
+def estimator_sizes(analysis: Analysis) -> Mapping[str, int]:
+    """Return the pool size of each estimator, and of the formula, by name; estimators without a size are left out."""
+    setting = analysis.setting
+    sizes = {name.replace("_", " "): size for name, size in analysis.models.sizes.items()}
+    sizes["formula"] = starting_point(setting.cores, disks=setting.disks).connections
+    return {name: size for name, size in sizes.items() if size is not None}
 
 
 def of_throughput(analysis: Analysis, marks: Mapping[str, int]) -> str:

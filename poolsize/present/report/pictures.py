@@ -9,8 +9,7 @@ from poolsize.answer.recommendation import Recommendation
 from poolsize.present.plots import alt_text
 from poolsize.present.plots.figures import svg_text
 from poolsize.present.plots.latency import MOST_LINES, plot_distribution, plot_latency, plot_wait_and_usage
-from poolsize.present.plots.seconds import plot_seconds
-from poolsize.present.plots.server import plot_processors, plot_users
+from poolsize.present.plots.server import plot_processors, plot_seconds, plot_users
 from poolsize.present.plots.throughput import plot_throughput
 from poolsize.units import percent
 

@@ -3,7 +3,7 @@
 from poolsize.analysis.analysis import Analysis
 from poolsize.analysis.plateau import CERTAINTY
 from poolsize.answer.verdict import NOISY_SPAN, Highest, highest, verdict_on_size
-from poolsize.present.text.bullets import paragraph
+from poolsize.present.text.bullets import paragraph, terminal_width
 from poolsize.present.text.knee import knee_text
 from poolsize.present.text.ranges import plateau_range_text
 from poolsize.present.text.sentences.bottlenecks import bottleneck_evidence
@@ -16,7 +16,6 @@ from poolsize.present.text.tables import (
     sizes_table,
     verified_table,
 )
-from poolsize.present.text.width import terminal_width
 from poolsize.runs.plan import PoolKind
 from poolsize.runs.run import Run, Step
 from poolsize.runs.usual_speed import has_server_process, usual_speed

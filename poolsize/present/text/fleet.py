@@ -4,7 +4,6 @@ from poolsize.answer.finding import Severity
 from poolsize.answer.fleet import Service
 from poolsize.answer.fleet_plan import FleetPlan
 from poolsize.present.text.bullets import bullets, paragraph
-from poolsize.present.text.engine import engine_line
 from poolsize.present.text.sentences.findings import reason_sentences, sentence, warning_sentences
 from poolsize.present.text.table import Table
 from poolsize.units import count
@@ -62,3 +61,8 @@ def _engines(plan: FleetPlan) -> str:
         return f"For each process: {engine_line(plan.pools[0].pool_size)}"
     lines = (f"  {engine_line(pool.pool_size)}  # {pool.service.name}" for pool in plan.pools)
     return "\n".join(["For each process:", *lines])
+
+
+def engine_line(pool_size: int) -> str:
+    """Return the line. max_overflow is 0, for SQLAlchemy's default adds 10 connections to the pool size."""
+    return f"create_engine(url, pool_size={pool_size}, max_overflow=0)"

@@ -4,8 +4,7 @@ from poolsize.answer.finding import Code
 from poolsize.answer.fleet_plan import FleetPlan
 from poolsize.answer.recommendation import Recommendation
 from poolsize.present.text.bullets import bullets, paragraph
-from poolsize.present.text.engine import engine_line
-from poolsize.present.text.fleet import fleet_text
+from poolsize.present.text.fleet import engine_line, fleet_text
 from poolsize.present.text.ranges import range_text
 from poolsize.present.text.sentences.findings import reason_sentences, sentence, warning_sentences
 from poolsize.present.text.tables import application_table, price_table

@@ -5,7 +5,7 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from poolsize.present.text.width import terminal_width
+from poolsize.present.text.bullets import terminal_width
 
 UNKNOWN = "?"
 """The cell of a figure that is not known; see poolsize.units."""
