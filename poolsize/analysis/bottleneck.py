@@ -38,16 +38,6 @@ class BottleneckName(StrEnum):
     ROUND_TRIP = "round trip"
     UNKNOWN = "unknown"
 
-    @property
-    def is_processor(self) -> bool:
-        """Whether a processor limits throughput: the load generator's, the server's or the application's."""
-        return self in {
-            BottleneckName.GENERATOR,
-            BottleneckName.SERVER_CPU,
-            BottleneckName.APPLICATION_CPU,
-            BottleneckName.SHARED_CPU,
-        }
-
 
 @dataclass(frozen=True)
 class Bottleneck:

@@ -48,10 +48,6 @@ class FairQueue(QueueCommon[Any]):
         """Return the number of stored items."""
         return len(self._items)
 
-    def empty(self) -> bool:
-        """Return whether a get would have to wait."""
-        return not self._items
-
     def full(self) -> bool:
         """Return whether a put would fail."""
         return 0 < self.maxsize <= len(self._items)
@@ -118,14 +114,6 @@ class FairQueue(QueueCommon[Any]):
                 self._waiters.popleft()
                 place[CALLBACK] = self._hub.loop.run_callback(place[GREENLET].throw, Empty)
         self._watcher = None
-
-    def put_nowait(self, item: Any) -> None:
-        """Put an item without waiting. Raises Full."""
-        self.put(item, block=False)
-
-    def get_nowait(self) -> Any:
-        """Return an item without waiting. Raises Empty."""
-        return self.get(block=False)
 
 
 class FairQueuePool(QueuePool):
