@@ -13,9 +13,8 @@ from poolsize.analysis.fitted_models import FittedModels
 from poolsize.analysis.latency_curve import LatencyCurve
 from poolsize.analysis.observation import Observation, group_neighbouring_sizes
 from poolsize.analysis.plateau import TOLERANCE, Plateau, open_loop_plateau, plateau
-from poolsize.analysis.run_noise import RunNoise
 from poolsize.analysis.service_demand import service_demands_at
-from poolsize.analysis.size_summary import SizeSummary, VerifiedStep, size_summary, verified_step
+from poolsize.analysis.size_summary import RunNoise, SizeSummary, VerifiedStep, size_summary, verified_step
 from poolsize.errors import WorkFailed
 from poolsize.runs.check import Check
 from poolsize.runs.check_result import CheckResult

@@ -4,15 +4,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import hypot, sqrt
 from statistics import fmean
+from typing import Self
 
+from poolsize.analysis.attempts import valid_steps
 from poolsize.analysis.pool_counters import mean_times_ms
 from poolsize.analysis.rate_evidence import utilisation
-from poolsize.analysis.run_noise import RunNoise
 from poolsize.analysis.service_demand import ServiceDemands
 from poolsize.analysis.stats.confidence import Interval, mean_interval
+from poolsize.analysis.stats.noise import Noise
 from poolsize.analysis.stats.percentiles import (
     UNKNOWN,
     Percentiles,
+    log_series,
     merged,
     percentiles,
     quantile_interval,
@@ -20,10 +23,44 @@ from poolsize.analysis.stats.percentiles import (
 )
 from poolsize.runs.check import Check
 from poolsize.runs.check_result import CheckResult
-from poolsize.runs.run import QUANTILES, Step
+from poolsize.runs.run import LATENCIES, QUANTILES, Step
 
 TWO_SIDED_95 = 1.96
 """Standard errors in half a 95 % interval of a normal variable."""
+
+Sections = Mapping[str, Mapping[str, Sequence[float]]]
+"""The sections of a step: see Step."""
+
+
+@dataclass(frozen=True, eq=False)
+class RunNoise:
+    """The noise of a run.
+
+    throughput: of the counted seconds. latencies: latency (wait, usage, total) -> quantile -> noise of its logarithm in
+    the sections of the steps.
+    """
+
+    throughput: Noise
+    latencies: Mapping[str, Mapping[str, Noise]]
+
+    @classmethod
+    def of(cls, sizes: Sequence[Sequence[Step]]) -> Self:
+        """Return the noise of a run. sizes: the steps of each pool size; only valid steps count, if there are any."""
+        valid = [valid_steps(steps) for steps in sizes]
+        counted = valid if any(map(len, valid)) else sizes
+        sections = [[step.sections for step in steps if step.sections] for steps in counted]
+        return cls(
+            Noise.of([[step.corrected() for step in steps] for steps in counted]),
+            {
+                latency: {quantile: Noise.of(_log_series(sections, latency, quantile)) for quantile in QUANTILES}
+                for latency in LATENCIES
+            },
+        )
+
+
+def _log_series(sections: Sequence[Sequence[Sections]], latency: str, quantile: str) -> list[list[tuple[float, ...]]]:
+    """Return for each size the logarithms of a quantile in the sections of its steps, where a step has the latency."""
+    return [[log_series(step[latency][quantile]) for step in steps if latency in step] for steps in sections]
 
 
 @dataclass(frozen=True)

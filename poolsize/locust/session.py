@@ -1,6 +1,7 @@
 """The sweep as a Locust run: its options on Locust's command line, and its set-up when Locust starts."""
 
 import logging
+import os
 import signal
 import sys
 from contextlib import ExitStack, nullcontext
@@ -8,7 +9,7 @@ from functools import cache, partial
 from typing import Any, NoReturn
 
 import gevent
-from locust import events
+from locust import events, runners
 from locust.argument_parser import LocustArgumentParser
 from locust.env import Environment
 from locust.runners import MasterRunner, WorkerRunner
@@ -17,7 +18,6 @@ from poolsize.errors import BadInput, Interrupted, PoolsizeError, WorkFailed
 from poolsize.load.fair_queue import FairQueuePool
 from poolsize.locust.application_set_up import set_up_application
 from poolsize.locust.lead import Lead, report_failure
-from poolsize.locust.master_watch import let_workers_end_with_this_process, watch_master
 from poolsize.locust.progress_pipe import ProgressPipe
 from poolsize.locust.refusals import encrypted, refuse_ignored, refuse_pool_users, refuse_two_pauses, with_host
 from poolsize.locust.request_worker import RequestWorker
@@ -35,6 +35,13 @@ from poolsize.sweep.secret import VARIABLE
 from poolsize.sweep.workload import Workload, typed_workload
 from poolsize.target.bounded import LAST_CALL, LAST_SECONDS
 from poolsize.target.connection import naming_url
+
+LOOK_SECONDS = 1
+"""Seconds between two checks that the master lives."""
+NEVER_SECONDS = 10**9
+
+logger = logging.getLogger("poolsize")
+
 
 logging.getLogger(FairQueuePool.__module__).setLevel(logging.WARNING)  # a pool ends with every step; no news
 
@@ -217,3 +224,46 @@ def _workload(environment: Environment) -> Workload:
     """Return the workload of Locust's option -f."""
     (typed, *_) = environment.parsed_locustfiles or [""]
     return typed_workload(typed)
+
+
+def let_workers_end_with_this_process() -> None:
+    """Let each worker that Locust forks from this process end within a second of it.
+
+    A worker that is not connected yet would try to connect to a killed master for five minutes.
+    """
+    master, is_master = os.getpid(), True
+
+    def watch() -> None:
+        nonlocal is_master
+        if is_master:  # a process that a worker forks needs no watch
+            is_master = False
+            gevent.spawn(_end_without, master)
+
+    os.register_at_fork(after_in_child=watch)
+
+
+def _end_without(master: int) -> None:
+    while os.getppid() == master:
+        gevent.sleep(LOOK_SECONDS)
+    os._exit(1)
+
+
+def watch_master(runner: WorkerRunner, seconds: int) -> None:
+    """End the worker once the master was silent for so many seconds, in place of Locust's own watch.
+
+    Locust's watch compares times of day. A clock that is set forward would end every worker.
+    """
+    runners.MASTER_HEARTBEAT_TIMEOUT = NEVER_SECONDS  # Locust has no option for it
+    gevent.spawn(_watch, runner, seconds)
+
+
+def _watch(runner: WorkerRunner, seconds: int) -> None:
+    """Count the looks, which also stand still while the machine sleeps."""
+    heard, silent = runner.last_heartbeat_timestamp, 0
+    while silent < seconds:
+        gevent.sleep(LOOK_SECONDS)
+        last = runner.last_heartbeat_timestamp
+        silent = silent + LOOK_SECONDS if heard is not None and last == heard else 0
+        heard = last
+    logger.error("the master has been silent for %d s: this worker ends", seconds)
+    runner.quit()

@@ -4,7 +4,7 @@ from math import inf, nan
 from typing import TYPE_CHECKING
 
 from poolsize.answer.recommendation import Recommendation
-from poolsize.present.text.sentences.applications import sizes_text
+from poolsize.present.text.sentences.reasons import sizes_text
 from poolsize.present.text.table import Table
 from poolsize.units import milliseconds, number, per_second, percent
 
