@@ -71,3 +71,9 @@ def minutes(seconds: float) -> str:
 def count(quantity: int, noun: str, plural: str = "") -> str:
     """Return a quantity with its noun: 1 connection, 17 connections. plural: where the noun does not take an s."""
     return f"{quantity:,} {noun if quantity == 1 else plural or f'{noun}s'}"
+
+
+def sizes_text(sizes: tuple[int, int]) -> str:
+    """Return the range of a pool size: 6 to 9, or 7 where both ends are equal."""
+    low, high = sizes
+    return str(low) if low == high else f"{low} to {high}"

@@ -27,13 +27,13 @@ with atheris.instrument_imports(
 ):
     from poolsize import toml_file
     from poolsize.analysis.analysis import analyze
-    from poolsize.answer.pool_check import check_pools
     from poolsize.commands.service_file import services_of
     from poolsize.errors import BadInput, PoolsizeError
     from poolsize.parser_process import CPU_SECONDS
-    from poolsize.pool_files import reading
-    from poolsize.present.json.pool_check import pool_checks_json
-    from poolsize.present.text.pool_check import pool_checks_text
+    from poolsize.pool_config.as_json import pool_checks_json
+    from poolsize.pool_config.check import check_pools
+    from poolsize.pool_config.check_text import pool_checks_text
+    from poolsize.pool_config.files import reading
     from poolsize.recordings.importers import read_logs
     from poolsize.recordings.recording import read_recording
     from poolsize.runs.store import load_run

@@ -23,10 +23,11 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
-from poolsize.commands import COMMANDS, MODULES, main
+from poolsize.commands import COMMANDS, main, module_of
 from tests.conftest import ROOT
 from tests.hostile_files import (
     EXAMPLES,
@@ -135,7 +136,7 @@ def _run(words: Sequence[str], folder: Path, output: int, errors: int) -> None:
 def loaded() -> None:
     """Import the commands, so that the copies need not."""
     for name in COMMANDS:
-        __import__(f"poolsize.commands.{MODULES.get(name, name)}")
+        import_module(module_of(name))
     outcome(["report", str(EXAMPLES / "scan-mariadb.jsonl"), "--output", os.devnull], ROOT)
 
 

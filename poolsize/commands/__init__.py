@@ -27,8 +27,19 @@ COMMANDS = {
 }
 
 
-MODULES = {"import": "import_logs"}
-"""Command -> its module, where the command's name is a keyword of Python."""
+MODULES = {
+    "config": "poolsize.pool_config.command",
+    "import": "poolsize.commands.import_logs",
+    "scenario": "poolsize.experiments.command",
+}
+"""Command -> its module, where that is a wing's, or has another name than the command."""
+FUNCTIONS = {"import": "import_logs"}
+"""Command -> its function, where the command's name is a keyword of Python."""
+
+
+def module_of(command: str) -> str:
+    """Return the name of a command's module."""
+    return MODULES.get(command, f"poolsize.commands.{command}")
 
 
 class LazyGroup(click.Group):
@@ -42,8 +53,7 @@ class LazyGroup(click.Group):
         """Return a command, imported from its module; None for an unknown name."""
         if cmd_name not in COMMANDS:
             return None
-        name = MODULES.get(cmd_name, cmd_name)
-        command: click.Command = getattr(import_module(f"poolsize.commands.{name}"), name)
+        command: click.Command = getattr(import_module(module_of(cmd_name)), FUNCTIONS.get(cmd_name, cmd_name))
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 (click's signature)

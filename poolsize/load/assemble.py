@@ -6,11 +6,14 @@ from dataclasses import dataclass, replace
 from hdrh.histogram import HdrHistogram
 
 from poolsize.analysis.stats.percentiles import empty_histogram, encoded, merged, percentiles, with_failures
+from poolsize.errors import WorkFailed
 from poolsize.load.step_seconds import StepSecond
 from poolsize.load.stopping import Ending
 from poolsize.load.worker_report import RECORDED, WorkerReport
 from poolsize.runs.plan import PlannedStep
 from poolsize.runs.run import LATENCIES, QUANTILES, Kind, Latencies, Step, Worker
+from poolsize.runs.stopped import StopReason
+from poolsize.target.connection import is_denied
 
 
 @dataclass(frozen=True)
@@ -149,3 +152,17 @@ def _quantiles(sections: Sequence[HdrHistogram]) -> dict[str, tuple[float, ...]]
     """Return each quantile's value in ms in each section that has transactions."""
     latencies = [percentiles(section) for section in sections if section.get_total_count()]
     return {quantile: tuple(getattr(latency, quantile) for latency in latencies) for quantile in QUANTILES}
+
+
+def raise_denied(step: Step) -> None:
+    """Raise WorkFailed where most failures of a step that ended early are refusals: no other attempt would pass."""
+    if step.stopped is None or step.stopped.reason is not StopReason.TOO_MANY_ERRORS:
+        return
+    failed = {kind: sum(seconds) for kind, seconds in step.errors.items()}
+    refused = {kind: number for kind, number in failed.items() if is_denied(kind)}
+    if 2 * sum(refused.values()) > sum(failed.values()):
+        kind = max(refused, key=refused.__getitem__)
+        raise WorkFailed(
+            f"the server refuses the workload's statements ({kind}): give the account its privileges again, or let the "
+            "server be written to"
+        )

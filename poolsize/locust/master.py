@@ -10,7 +10,7 @@ from sqlalchemy import URL
 
 from poolsize.errors import WorkFailed
 from poolsize.facts.server import connection_ids, difference_between, read_server
-from poolsize.load.assemble import ServerRecord, assemble
+from poolsize.load.assemble import ServerRecord, assemble, raise_denied
 from poolsize.load.step_seconds import StepSeconds
 from poolsize.load.stopping import Ending
 from poolsize.locust.conversation import Conversation, UserGone
@@ -22,7 +22,7 @@ from poolsize.runs.run import Calibration, Setting, Step
 from poolsize.runs.stopped import Stopped, StopReason
 from poolsize.sweep.readers import OWN_SCHEMA
 from poolsize.target.bounded import OWN
-from poolsize.target.connection import ServerGone, connect, is_denied, naming_failures
+from poolsize.target.connection import ServerGone, connect, naming_failures
 from poolsize.target.ended_connections import ServerProcess, end_abandoned
 from poolsize.target.sampler import Sampler
 from poolsize.target.speed_probe import present_speed
@@ -184,17 +184,3 @@ class LocustGenerator:
             if set(opened) == set(connections):
                 return connections
             self._workers.redistribute_users()
-
-
-def raise_denied(step: Step) -> None:
-    """Raise WorkFailed where most failures of a step that ended early are refusals: no other attempt would pass."""
-    if step.stopped is None or step.stopped.reason is not StopReason.TOO_MANY_ERRORS:
-        return
-    failed = {kind: sum(seconds) for kind, seconds in step.errors.items()}
-    refused = {kind: number for kind, number in failed.items() if is_denied(kind)}
-    if 2 * sum(refused.values()) > sum(failed.values()):
-        kind = max(refused, key=refused.__getitem__)
-        raise WorkFailed(
-            f"the server refuses the workload's statements ({kind}): give the account its privileges again, or let the "
-            "server be written to"
-        )

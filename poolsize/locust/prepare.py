@@ -21,13 +21,13 @@ from poolsize.facts.ssl_mode import SslMode
 from poolsize.locust.wire import wire
 from poolsize.runs.plan import PoolKind, SweepPlan
 from poolsize.runs.run import Run, Setting
-from poolsize.sweep.opening import new_file, new_setting, require_given_again, resumed_run
+from poolsize.sweep.opening import new_file, new_setting, resumed_run
 from poolsize.sweep.options import SweepOptions
 from poolsize.sweep.planning import enough_users, plan_for
-from poolsize.sweep.readers import OWN_SCHEMA, read, schema_name
 from poolsize.sweep.workload import Workload
-from poolsize.target.connection import asking, database_url, given_host, schema_in
+from poolsize.target.connection import asking, database_url, given_host
 from poolsize.target.encryption import is_local, ssl_mode, with_encryption
+from poolsize.target.existing_schema import chosen_schema
 from poolsize.target.private_server import PrivateServer, private_server
 from poolsize.target.schema import already_swept, is_swept
 from poolsize.units import count, per_second
@@ -196,45 +196,3 @@ def require_same_server(options: SweepOptions, run: Run, server: Server) -> None
     if difference := difference_between(run.setting.server, server, with_address=not run.setting.private):
         same = "name the same program by `mysqld`" if run.setting.private else "give the same server"
         raise BadInput(f"{options.named('resume')}: {difference}: {same}, or start a new run")
-
-
-def chosen_schema(options: SweepOptions, workload: Workload, resumed: Run | None) -> str | None:
-    """Return the name of the user's schema that the sweep runs in, or None for poolsize's own schema.
-
-    resumed: the run that the sweep resumes, or None. Raises BadInput where the options, the URL and the resumed run
-    name different schemas, for a private server, and for a workload that comes with poolsize.
-    """
-    in_url = schema_in(options.url) if options.url else None
-    schema = resumed.setting.schema if resumed else options.schema
-    if resumed is None and schema is None and in_url != OWN_SCHEMA:
-        schema = read("url", in_url, schema_name) if in_url else None
-    if in_url and in_url != (schema or OWN_SCHEMA):
-        raise BadInput(_contradiction(options, schema, in_url))
-    if schema is None:
-        return None
-    if resumed is not None and in_url is None:
-        require_given_again(options, "schema", schema)
-    if resumed is not None and options.schema not in {None, schema}:
-        raise BadInput(
-            f"{options.named('resume')}: the run began in the schema {schema}, and `schema` is {options.schema}: give "
-            "that, or start a new run"
-        )
-    if not options.url and resumed is not None:
-        raise BadInput(f"{options.named('resume')}: the run began on a server given by its URL: give its `url` again")
-    if not options.url:
-        raise BadInput(f"`schema` {schema}: a private server holds no data of yours: give your server's `url`")
-    if workload.own_path is None:
-        raise BadInput(
-            f"`schema` {schema}: {workload.name} makes tables, which belong in poolsize's own schema: "
-            "leave the schema out, or name your own locustfile with `workload`"
-        )
-    return schema
-
-
-def _contradiction(options: SweepOptions, schema: str | None, in_url: str) -> str:
-    if options.resume:
-        return (
-            f"{options.named('resume')}: the run began in the schema {schema or OWN_SCHEMA}, "
-            f"and `url` names the schema {in_url}: leave it out"
-        )
-    return f"`schema` {schema}: `url` names another schema, {in_url}: leave one of them out"

@@ -16,12 +16,12 @@ from typing import Any
 import pytest
 
 from poolsize.errors import BadInput
+from poolsize.experiments.survey.store import StoredSurvey, SurveySetting, SurveyWriter
+from poolsize.experiments.survey.timing import TIMING_SECONDS
 from poolsize.locust.checked_text import LOCUSTFILE_SHA256
 from poolsize.present.text.repeat_command import repeat_command
 from poolsize.runs.measured_application import MeasuredApplication
 from poolsize.runs.store import RunWriter, load_run, other_path, resume_command
-from poolsize.survey.store import StoredSurvey, SurveySetting, SurveyWriter
-from poolsize.survey.timing import TIMING_SECONDS
 from poolsize.sweep.next_step import remaining
 from poolsize.sweep.options import with_flags
 from poolsize.sweep.server_variables import HARMLESS, RESERVED

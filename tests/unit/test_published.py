@@ -7,10 +7,10 @@ import pytest
 from poolsize.analysis.analysis import analyze
 from poolsize.answer.recommendation import recommend
 from poolsize.errors import BadInput
+from poolsize.experiments.survey.timing import USERS
 from poolsize.present.plots import alt_text
 from poolsize.present.text.recommendation import recommendation_text
 from poolsize.recordings.published import published_curves, timings_of
-from poolsize.survey.timing import USERS
 from poolsize.sweep.recorded_run import recorded_run
 from tests.conftest import ROOT
 from tests.golden import assert_golden

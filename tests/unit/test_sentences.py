@@ -7,13 +7,13 @@ import pytest
 from poolsize.analysis.bottleneck import BottleneckName
 from poolsize.answer.finding import Code, Remedy
 from poolsize.answer.recommendation import recommend
+from poolsize.pool_config.words import POOL_CHECKS
 from poolsize.present.json.recommendation import recommendation_json
 from poolsize.present.text.sentences import bottlenecks, ways_out
 from poolsize.present.text.sentences.checks import check_detail
 from poolsize.present.text.sentences.findings import PREDICTIONS, reason_sentences, sentence, warning_sentences
 from poolsize.present.text.sentences.fleet import FLEET
 from poolsize.present.text.sentences.formula import FORMULA
-from poolsize.present.text.sentences.pool_checks import POOL_CHECKS
 from poolsize.present.text.sentences.reasons import REASONS
 from poolsize.present.text.sentences.warnings import WARNINGS
 from tests.conftest import EXAMPLES, example

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from poolsize.experiments.survey.text import SurveyProgress
+from poolsize.experiments.survey.timing import Concurrency, Timing, Work
 from poolsize.present.text.progress_bar import ProgressBar
-from poolsize.present.text.survey import SurveyProgress
 from poolsize.runs.store import load_run
-from poolsize.survey.timing import Concurrency, Timing, Work
 from poolsize.sweep.events import Noted, StepStarted, SweepStarted
 from poolsize.terminal import Output, guarded_output, visible
 from tests.conftest import EXAMPLES, Command

@@ -12,8 +12,8 @@ from poolsize.analysis.models.finite_source import finite_source
 from poolsize.analysis.models.waits import Departures, wait_times
 from poolsize.analysis.stats.percentiles import empty_histogram, encoded
 from poolsize.analysis.vector import Vector
-from poolsize.answer.exhaustion import timed_out_share
 from poolsize.answer.predicted_size import measured_departures
+from poolsize.experiments.exhaustion import timed_out_share
 from poolsize.runs.store import load_run
 from tests.conftest import EXAMPLES
 

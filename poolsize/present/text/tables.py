@@ -4,9 +4,8 @@ from math import inf, nan
 from typing import TYPE_CHECKING
 
 from poolsize.answer.recommendation import Recommendation
-from poolsize.present.text.sentences.reasons import sizes_text
 from poolsize.present.text.table import Table
-from poolsize.units import milliseconds, number, per_second, percent
+from poolsize.units import milliseconds, number, per_second, percent, sizes_text
 
 if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
     from collections.abc import Iterable

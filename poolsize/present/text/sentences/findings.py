@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable, Mapping
 from poolsize.answer.finding import Code, Finding, Severity
 from poolsize.present.text.sentences.fleet import FLEET
 from poolsize.present.text.sentences.formula import FORMULA
-from poolsize.present.text.sentences.pool_checks import POOL_CHECKS
 from poolsize.units import milliseconds, number, pool_sizes
 
 
@@ -68,8 +67,6 @@ def sentence(finding: Finding) -> str:
         return FORMULA[finding.code](finding)
     if finding.code in FLEET:
         return FLEET[finding.code](finding)
-    if finding.code in POOL_CHECKS:
-        return POOL_CHECKS[finding.code](finding)
     # numpy stays out of `poolsize recommend --cores 8`
     from poolsize.present.text.sentences.reasons import REASONS
     from poolsize.present.text.sentences.warnings import WARNINGS
@@ -77,11 +74,11 @@ def sentence(finding: Finding) -> str:
     return {**REASONS, **WARNINGS, **PREDICTIONS}[finding.code](finding)
 
 
-def reason_sentences(findings: Iterable[Finding]) -> tuple[str, ...]:
-    """Return the sentences of the reasons, in the order of the findings."""
-    return tuple(sentence(finding) for finding in findings if finding.severity is Severity.REASON)
+def reason_sentences(findings: Iterable[Finding], words: Callable[[Finding], str] = sentence) -> tuple[str, ...]:
+    """Return the sentences of the reasons, in the order of the findings. words: the function that words a finding."""
+    return tuple(words(finding) for finding in findings if finding.severity is Severity.REASON)
 
 
-def warning_sentences(findings: Iterable[Finding]) -> tuple[str, ...]:
-    """Return the sentences of the warnings and refusals, in the order of the findings."""
-    return tuple(sentence(finding) for finding in findings if finding.severity is not Severity.REASON)
+def warning_sentences(findings: Iterable[Finding], words: Callable[[Finding], str] = sentence) -> tuple[str, ...]:
+    """Return the sentences of the warnings and refusals, in the order of the findings. words: see reason_sentences."""
+    return tuple(words(finding) for finding in findings if finding.severity is not Severity.REASON)

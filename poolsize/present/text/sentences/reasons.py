@@ -6,13 +6,7 @@ from poolsize.answer.application import EXPLANATIONS
 from poolsize.answer.finding import Code, Finding
 from poolsize.answer.verdict import Highest
 from poolsize.present.text.sentences.bottlenecks import bottleneck_evidence
-from poolsize.units import count, loss_text, milliseconds, per_second, percent, probability_text
-
-
-def sizes_text(sizes: tuple[int, int]) -> str:
-    """Return the range of a pool size: 6 to 9, or 7 where both ends are equal."""
-    low, high = sizes
-    return str(low) if low == high else f"{low} to {high}"
+from poolsize.units import count, loss_text, milliseconds, per_second, percent, probability_text, sizes_text
 
 
 def _database_size(finding: Finding) -> str:

@@ -1,0 +1,1 @@
+"""Published experiments, repeated on this machine: scenarios, and the survey of pools."""

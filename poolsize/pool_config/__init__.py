@@ -1,0 +1,1 @@
+"""A pool's configuration: written for a stack, or read from a file and checked."""

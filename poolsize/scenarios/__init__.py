@@ -1,1 +1,0 @@
-"""Published experiments, one TOML file each."""

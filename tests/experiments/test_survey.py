@@ -1,0 +1,199 @@
+"""The survey of pools: its figures, its text, and its pools with a driver that does nothing."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from poolsize.errors import WorkFailed
+from poolsize.experiments.as_json import survey_json
+from poolsize.experiments.scenario import read_scenario
+from poolsize.experiments.survey.java_pools import PROGRAMS, JavaLeftOut, compiled
+from poolsize.experiments.survey.store import StoredSurvey, SurveyPart, SurveySetting, SurveyWriter, load_survey
+from poolsize.experiments.survey.text import survey_text
+from poolsize.experiments.survey.thread_pools import THREAD_POOLS
+from poolsize.experiments.survey.timing import MANY_USERS, POOL_SIZE, Concurrency, Survey, Timing, Work, java_versions
+from poolsize.experiments.survey.users import measure
+from tests.conftest import Command
+
+SCENARIO = read_scenario("pools")
+
+
+def timing(pool: str, work: Work, users: int, transactions: int, served: int, longest_wait_ms: float) -> Timing:
+    return Timing(pool, Concurrency.THREADS, work, users, transactions, 1.0, served, longest_wait_ms)
+
+
+@given(st.integers(1, 1000), st.integers(1, 10**7), st.floats(0.1, 10))
+def test_the_time_of_a_transaction_and_the_fair_wait_follow_from_the_rate(
+    users: int, rate: int, seconds: float
+) -> None:
+    """Little's law: in a fair pool, users = throughput x the time until each is served again."""
+    found = Timing("a", Concurrency.THREADS, Work.SELECT, users, rate, seconds, users, 0.0)
+    assert found.time_us == pytest.approx(1e6 * seconds / rate)
+    assert found.fair_wait_ms == pytest.approx(users * seconds / rate * 1000)
+
+
+def test_users_starve_where_the_others_are_served_meanwhile() -> None:
+    assert timing("a", Work.SELECT, 64, 5_000, 8, 1000).starves
+    assert not timing("a", Work.SELECT, 64, 5_000, 64, 40).starves
+    assert not timing("slow", Work.SELECT, 64, 60, 50, 1000).starves
+    assert not timing("none", Work.SELECT, 64, 0, 0, 1000).starves
+
+
+def test_the_text_has_every_work_beside_the_published_survey() -> None:
+    found = [timing("A pool", work, 5, 100_000, 5, 1.0) for work in (Work.MOCK, Work.SELECT)]
+    found.append(timing("A pool", Work.SELECT, MANY_USERS, 10_000, 8, 990.0))
+    text = survey_text(SCENARIO, Survey(tuple(found), ("peewee",)))
+    assert "hikari (published)" in text
+    assert "prepared and executed" not in text
+    assert "Not installed: peewee." in text
+    lines = [" ".join(line.split()) for line in text.splitlines()]
+    assert "A pool threads 10 ? ? ? ?" in lines
+    assert "A pool threads 990 ms 6.4 ms 56 yes" in lines
+
+
+def test_the_json_has_every_figure() -> None:
+    answer = json.loads(
+        survey_json("pools", SCENARIO, Survey((timing("A pool", Work.MOCK, 5, 0, 0, 1000.0),)), "a.jsonl")
+    )
+    assert (answer["scenario"], answer["pool_size"], answer["file"]) == ("pools", POOL_SIZE, "a.jsonl")
+    assert answer["timings"][0]["time_us"] is None
+    assert answer["timings"][0]["starves"] is False
+
+
+@pytest.mark.parametrize("name", ["SQLAlchemy QueuePool", "SQLAlchemy QueuePool, LIFO", "DBUtils PooledDB"])
+def test_a_pool_of_threads_is_timed(name: str) -> None:
+    """More threads than connections: each returns its connection, and a pool lends a connection once."""
+    pool = THREAD_POOLS[name]({}, Work.MOCK)
+    assert pool is not None
+    measured = measure(pool, POOL_SIZE + 4, 0.05)
+    assert sum(user.transactions for user in measured.users) > 0
+    assert 0 < measured.longest_wait_ms <= (measured.ended_ns - measured.began_ns) / 1e6
+    again = [pool.borrow() for _ in range(POOL_SIZE)]
+    drivers = [getattr(each, "dbapi_connection", None) or each._con for each in again]
+    assert len(set(map(id, drivers))) == POOL_SIZE
+    for each in again:
+        pool.give_back(each)
+    pool.close()
+
+
+def test_the_pools_of_java_are_left_out_for_a_reason(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(JavaLeftOut, match="not installed: java, javac, mvn"):
+        compiled(tmp_path)
+    for program in PROGRAMS:
+        (tmp_path / program).write_text("#!/bin/sh\necho Picked up options\necho ERROR: no network\nexit 1\n")
+        (tmp_path / program).chmod(0o700)
+    with pytest.raises(JavaLeftOut, match="mvn failed: ERROR: no network") as failed:
+        compiled(tmp_path)
+    text = survey_text(SCENARIO, Survey((), java_left_out=str(failed.value)))
+    assert "Pools of Java are left out: mvn failed: ERROR: no network." in " ".join(text.split())
+
+
+def test_every_java_pool_has_a_version() -> None:
+    for name, version in java_versions().items():
+        assert version[0].isdigit(), name
+
+
+def test_a_user_that_fails_ends_the_survey() -> None:
+    pool = THREAD_POOLS["SQLAlchemy QueuePool"]({}, Work.MOCK)
+    assert pool is not None
+
+    def fail(_: object) -> None:
+        raise OSError("the network is gone")
+
+    with pytest.raises(WorkFailed, match="a user failed: the network is gone"):
+        measure(replace(pool, use=fail), 3, 0.05)
+
+
+@pytest.mark.parametrize(
+    ("words", "way_out"),
+    [
+        (["--step-time", "5s"], "--step-time 5s: pools times pools on a private server: leave it out"),
+        (
+            ["--url", "mysql://u:secret@h/"],
+            "--url: pools times pools on a private server: leave it and POOLSIZE_URL out",
+        ),
+    ],
+)
+def test_the_survey_takes_no_option_of_a_sweep(poolsize_here: Command, words: list[str], way_out: str) -> None:
+    refused = poolsize_here("scenario", "pools", *words)
+    assert refused.returncode == 2
+    assert way_out in refused.stderr
+    assert "secret" not in refused.stderr
+
+
+STORED = StoredSurvey(
+    SurveySetting(0.2, None, {"innodb_buffer_pool_size": "64M"}),
+    (
+        SurveyPart("Python, threads", (timing("A pool", Work.MOCK, 5, 9, 5, 1.0),), ("peewee",)),
+        SurveyPart(
+            "Java, mock: Druid", (replace(timing("Druid (Java)", Work.MOCK, 5, 9, 5, 1.0), longest_wait_ms=None),)
+        ),
+    ),
+)
+
+
+def stored_survey(path: Path) -> Path:
+    with SurveyWriter(path, STORED, resume=False) as writer:
+        for part in STORED.parts:
+            writer.append(part)
+    return path
+
+
+def test_a_stored_survey_is_what_was_stored_also_after_a_line_that_is_cut_off(tmp_path: Path) -> None:
+    path = stored_survey(tmp_path / "a.jsonl")
+    assert load_survey(path) == STORED
+    whole = path.read_bytes()
+    path.write_bytes(whole + b'{"part":{"process":"Java')
+    assert load_survey(path) == STORED
+    with SurveyWriter(path, STORED, resume=True):
+        assert path.read_bytes() == whole
+
+
+@pytest.mark.parametrize(
+    ("damage", "named"),
+    [
+        (lambda text: text.replace('"survey":1', '"survey":2'), "no survey of pools that this poolsize can resume"),
+        (lambda text: text.replace('"mock"', '"mocked"'), "line 2: timings.0.work is 'mocked'"),
+        (lambda text: text.replace('"seconds":0.2', '"seconds":null'), "line 1: seconds"),
+        (lambda text: text[:0], "no survey of pools that this poolsize can resume"),
+    ],
+)
+def test_a_damaged_survey_is_refused(
+    poolsize_here: Command, tmp_path: Path, damage: Callable[[str], str], named: str
+) -> None:
+    path = stored_survey(tmp_path / "a.jsonl")
+    path.write_text(damage(path.read_text()))
+    refused = poolsize_here("scenario", "pools", "--resume", "a.jsonl")
+    assert refused.returncode == 2
+    assert refused.stderr.count("\n") == 1
+    assert named in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (["--full"], "timings of 0.2 s"),
+        (["--output", "b.jsonl"], "a resumed survey keeps its settings"),
+        (["--server-option", "innodb_buffer_pool_size=1G"], "the private server began with other variables"),
+        (["--mysqld", "mysqld"], "the survey began with the program that poolsize finds"),
+    ],
+)
+def test_a_survey_is_resumed_as_it_began(poolsize_here: Command, tmp_path: Path, words: list[str], named: str) -> None:
+    stored_survey(tmp_path / "a.jsonl")
+    refused = poolsize_here("scenario", "pools", "--resume", "a.jsonl", *words)
+    assert refused.returncode == 2
+    assert named in refused.stderr
+
+
+def test_a_survey_that_times_nothing_leaves_no_file(poolsize_here: Command, tmp_path: Path) -> None:
+    failed = poolsize_here("scenario", "pools", "--mysqld", "nowhere/mysqld", "--output", "a.jsonl")
+    assert failed.returncode == 2
+    assert "nowhere/mysqld can't be run" in failed.stderr
+    assert "are kept" not in failed.stderr
+    assert not (tmp_path / "a.jsonl").exists()

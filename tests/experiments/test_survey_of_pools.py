@@ -1,0 +1,56 @@
+"""The survey of pools on a real server: every library's pool, in threads, in greenlets and in asyncio."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from poolsize.experiments.survey.async_pools import ASYNC_POOLS
+from poolsize.experiments.survey.java_pools import PROGRAMS
+from poolsize.experiments.survey.measure import survey
+from poolsize.experiments.survey.store import StoredSurvey, SurveyPart, SurveySetting
+from poolsize.experiments.survey.thread_pools import GREENLET_POOLS, THREAD_POOLS
+from poolsize.experiments.survey.timing import ARTIFACTS, JAVA, MANY_USERS, USERS, Concurrency, Timing, Work
+from tests.conftest import FLAVORS, mysqld
+
+pytestmark = [pytest.mark.server, pytest.mark.slow, pytest.mark.experiment]
+
+
+@pytest.mark.parametrize("flavor", FLAVORS)
+def test_every_pool_is_timed(flavor: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    shown: list[Timing] = []
+    program = mysqld(flavor)
+    setting = SurveySetting(0.02, str(program) if program else None, {})
+    parts: list[SurveyPart] = []
+    done = survey(StoredSurvey(setting), parts.append, shown.append)
+    timings = done.timings
+    assert list(timings) == shown == [timing for part in parts for timing in part.timings]
+    assert not done.missing
+    for concurrency, pools in (
+        (Concurrency.THREADS, THREAD_POOLS),
+        (Concurrency.GREENLETS, GREENLET_POOLS),
+        (Concurrency.ASYNCIO, ASYNC_POOLS),
+    ):
+        of_python = [timing for timing in timings if not timing.pool.endswith(JAVA)]
+        selects = [timing for timing in of_python if (timing.concurrency, timing.work) == (concurrency, Work.SELECT)]
+        assert {timing.pool for timing in selects} == set(pools)
+        assert {timing.users for timing in selects} == {*USERS, MANY_USERS}
+    assert {timing.work for timing in timings} == set(Work)
+    if done.java_left_out is None:
+        of_java = {(timing.pool, timing.work, timing.users) for timing in timings if timing.pool.endswith(JAVA)}
+        every = {(pool + JAVA, work, users) for pool in ARTIFACTS.values() for work in Work for users in USERS}
+        assert of_java == every | {(pool, Work.SELECT, MANY_USERS) for pool, _, _ in every}
+        working = {(pool, work) for pool, work, _ in every}  # a single timing of 20 ms may have no transaction
+        assert {(timing.pool, timing.work) for timing in timings if timing.transactions} >= working
+    else:
+        assert not all(map(shutil.which, PROGRAMS)) or "mvn" in done.java_left_out
+    assert all(timing.served <= min(timing.users, timing.transactions) for timing in timings)
+    fair_pool = "poolsize's fair pool, no ROLLBACK"
+    (fair,) = (timing for timing in timings if timing.pool == fair_pool and timing.users == MANY_USERS)
+    assert (fair.served, fair.starves) == (MANY_USERS, False)
+    shown.clear()
+    resumed = survey(StoredSurvey(setting, tuple(parts[1:])), parts.append, shown.append)
+    assert {timing.concurrency for timing in shown} == {Concurrency.THREADS}
+    assert len(resumed.timings) == len(timings)
+    assert parts[-1].process == parts[0].process

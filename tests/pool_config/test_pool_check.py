@@ -1,0 +1,175 @@
+"""The rules for the settings of pools, each at its border: one file that it warns of, and one that it does not."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from poolsize.answer.finding import Code
+from poolsize.pool_config.check import RULES, SIZES, KnownServer, check_pools
+from poolsize.pool_config.files.reading import read_pools
+from tests.conftest import Command
+
+PROPERTIES = "hikari.properties"
+MYSQL2 = "const mysql = require('mysql2');\n"
+BORDERS = [
+    (PROPERTIES, "maxLifetime=60000\nkeepaliveTime=60000", "maxLifetime=60000\nkeepaliveTime=59999",
+     Code.POOL_KEEPALIVE_OVER_LIFETIME),
+    (PROPERTIES, "maxLifetime=0", "maxLifetime=0\nkeepaliveTime=120000", Code.POOL_KEEPALIVE_DEFAULT),
+    (PROPERTIES, "maximumPoolSize=9\nkeepaliveTime=29999", "maximumPoolSize=9\nkeepaliveTime=30000",
+     Code.POOL_BELOW_LEAST),
+    (PROPERTIES, "maximumPoolSize=9\nmaxLifetime=29999", "maximumPoolSize=9\nmaxLifetime=30000", Code.POOL_BELOW_LEAST),
+    (PROPERTIES, "maximumPoolSize=9\nconnectionTimeout=249", "maximumPoolSize=9\nconnectionTimeout=250",
+     Code.POOL_REFUSED),
+    (PROPERTIES, "maximumPoolSize=9\nmaximum-pool-size=9", "maximumPoolSize=9", Code.POOL_NOT_READ),
+    (PROPERTIES, "maximumPoolSize=9\nmaxLifetime=soon", "maximumPoolSize=9\nmaxLifetime=30m", Code.POOL_NO_NUMBER),
+    ("a.yml", "hikari: {maxLifetime: 30m}", "hikari: {maxLifetime: 1800000}", Code.POOL_NO_NUMBER),
+    ("druid.properties", "maxWait=1\nkeepAlive=true", "maxWait=1\ndruid.keepAlive=true", Code.POOL_NOT_READ),
+    ("dbcp2.properties", "maxTotal=9\nmaxWait=1", "maxTotal=9\nmaxWaitMillis=1", Code.POOL_NOT_READ),
+    (PROPERTIES, "maximumPoolSize=9\nconnectionTimeout=0", "maximumPoolSize=9\nconnectionTimeout=250",
+     Code.POOL_WAITS),
+    (PROPERTIES, "maximumPoolSize=9\nminimumIdle=8", "maximumPoolSize=9\nminimumIdle=9", Code.POOL_SHRINKS),
+    (PROPERTIES, "maximumPoolSize=9\nmaxLifetime=0\nkeepaliveTime=0", "maximumPoolSize=9\nmaxLifetime=0",
+     Code.POOL_OUTLIVES_SERVER),
+    (PROPERTIES, "maximumPoolSize=151", "maximumPoolSize=150", Code.POOL_ABOVE_SERVER),
+    (PROPERTIES, "maximumPoolSize=9\nconnectionTestQuery=SELECT 1", "maximumPoolSize=9", Code.POOL_TEST_QUERY),
+    ("druid.properties", "maxActive=9", "maxActive=9\nmaxWait=1", Code.POOL_WAITS),
+    ("druid.properties", "maxWait=1\ntestOnBorrow=true", "maxWait=1\ntestOnBorrow=false", Code.POOL_TESTS_ON_BORROW),
+    ("druid.properties", "maxWait=1\nremoveAbandoned=true", "maxWait=1\nremoveAbandoned=false",
+     Code.POOL_REMOVES_ABANDONED),
+    ("dbcp2.properties", "maxTotal=9", "maxTotal=9\nmaxWaitMillis=1", Code.POOL_WAITS),
+    ("dbcp2.properties", "maxTotal=9", "maxTotal=9\ntestOnBorrow=false", Code.POOL_TESTS_ON_BORROW),
+    ("dbcp2.properties", "maxTotal=9", "maxTotal=9\nmaxIdle=9", Code.POOL_CLOSES_IDLE),
+    ("dbcp2.properties", "maxTotal=-1", "maxTotal=8", Code.POOL_UNLIMITED),
+    ("dbcp2.properties", "testOnBorrow=false", "testOnBorrow=false\nmaxConnLifetimeMillis=1800000",
+     Code.POOL_OUTLIVES_SERVER),
+    ("c3p0.properties", "c3p0.maxPoolSize=9", "c3p0.checkoutTimeout=1", Code.POOL_WAITS),
+    ("c3p0.properties", "c3p0.maxPoolSize=9", "c3p0.idleConnectionTestPeriod=90", Code.POOL_OUTLIVES_SERVER),
+    ("tomcat.properties", "maxActive=9\nmaxWait=0", "maxActive=9", Code.POOL_WAITS),
+    ("tomcat.properties", "maxActive=9", "maxActive=9\nmaxAge=1800000", Code.POOL_OUTLIVES_SERVER),
+    ("tomcat.properties", "maxActive=9", "maxActive=9\nminIdle=0", Code.POOL_OUTLIVES_SERVER),
+    ("tomcat.properties", "testOnBorrow=true\nvalidationInterval=0", "testOnBorrow=true", Code.POOL_TESTS_ON_BORROW),
+    ("dbcp2.properties", "testOnBorrow=false", "testOnBorrow=false\ntimeBetweenEvictionRunsMillis=60000",
+     Code.POOL_OUTLIVES_SERVER),
+    ("dbcp2.properties", "maxTotal=9\nmaxIdle=8", "maxTotal=9\nmaxIdle=-1", Code.POOL_CLOSES_IDLE),
+    (PROPERTIES, "maxLifetime=0\nkeepaliveTime=10000", "maxLifetime=0\nkeepaliveTime=30000",
+     Code.POOL_OUTLIVES_SERVER),
+    ("db.py", "create_engine(u)", "create_engine(u, pool_recycle=28799)", Code.POOL_OUTLIVES_SERVER),
+    ("db.py", "create_engine(u)", "create_engine(u, pool_pre_ping=True)", Code.POOL_OUTLIVES_SERVER),
+    ("db.py", "create_engine(u, max_overflow=-1)", "create_engine(u, max_overflow=0)", Code.POOL_UNLIMITED),
+    ("db.py", "create_engine(u, pool_size=0)", "create_engine(u, pool_size=1)", Code.POOL_UNLIMITED),
+    ("db.py", "MySQLConnectionPool(pool_size=33)", "MySQLConnectionPool(pool_size=32)", Code.POOL_TOO_LARGE),
+    ("settings.py", "D = {'CONN_MAX_AGE': 0}", "D = {'CONN_MAX_AGE': 1}", Code.DJANGO_CONNECTS),
+    ("settings.py", "D = {'CONN_MAX_AGE': None}", "D = {'CONN_MAX_AGE': None, 'CONN_HEALTH_CHECKS': True}",
+     Code.POOL_OUTLIVES_SERVER),
+    ("a.go", "func f() { d.SetMaxIdleConns(9) }", "func f() { d.SetMaxOpenConns(9) }", Code.POOL_UNLIMITED),
+    ("a.go", "func f() { d.SetMaxOpenConns(9) }", "func f() { d.SetMaxOpenConns(9); d.SetMaxIdleConns(9) }",
+     Code.POOL_CLOSES_IDLE),
+    ("a.go", "func f() { d.SetConnMaxLifetime(301 * time.Second) }",
+     "func f() { d.SetConnMaxLifetime(5 * time.Minute) }", Code.GO_LIFETIME),
+    ("a.js", f"{MYSQL2}createPool({{connectionLimit: 9}})", f"{MYSQL2}createPool({{queueLimit: 1}})",
+     Code.POOL_QUEUE_UNLIMITED),
+    ("a.js", f"{MYSQL2}createPool({{connectionLimit: 0}})", f"{MYSQL2}createPool({{connectionLimit: 1}})",
+     Code.POOL_UNLIMITED),
+    ("my.cnf", "[mysqld]\nmax_connections=9\nthread_cache_size=10", "[mysqld]\nmax_connections=9\nthread_cache_size=9",
+     Code.SERVER_THREAD_CACHE),
+    ("my.cnf", "[mysqld]\nwait_timeout=1799", "[mysqld]\nwait_timeout=1800", Code.SERVER_WAIT_TIMEOUT),
+]  # fmt: skip
+
+
+def codes(folder: Path, name: str, text: str) -> set[Code]:
+    (folder / name).write_text(text)
+    (checked,) = check_pools(read_pools(folder / name).pools)
+    return {finding.code for finding in checked.findings}
+
+
+@pytest.mark.parametrize(("name", "bad", "good", "code"), BORDERS)
+def test_a_rule_has_its_border(tmp_path: Path, name: str, bad: str, good: str, code: Code) -> None:
+    assert code in codes(tmp_path, name, bad)
+    assert code not in codes(tmp_path, name, good)
+
+
+def test_every_rule_is_tested() -> None:
+    of_a_pool = {code for code in Code if code.startswith(("pool_", "django_", "go_", "server_"))}
+    assert of_a_pool - {code for *_, code in BORDERS} == {Code.SERVER_TOO_SMALL}
+    assert set(SIZES) <= set(RULES)
+
+
+def test_the_servers_wait_timeout_decides(tmp_path: Path) -> None:
+    (tmp_path / "db.py").write_text("create_engine(u, pool_recycle=600)")
+    for wait_timeout, warned in ((600, True), (601, False)):
+        (checked,) = check_pools(read_pools(tmp_path / "db.py").pools, KnownServer(wait_timeout))
+        assert (Code.POOL_OUTLIVES_SERVER in {finding.code for finding in checked.findings}) == warned
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "period"),
+    [
+        (PROPERTIES, "maxLifetime=0\nkeepaliveTime=30000", 30),
+        ("c3p0.properties", "c3p0.idleConnectionTestPeriod=90", 90),
+        ("druid.properties", "maxEvictableIdleTimeMillis=90000000\ntimeBetweenEvictionRunsMillis=90000", 90),
+    ],
+)
+def test_a_check_of_idle_connections_must_be_in_time(tmp_path: Path, name: str, text: str, period: int) -> None:
+    (tmp_path / name).write_text(text)
+    for wait_timeout, warned in ((period, True), (period + 1, False)):
+        (checked,) = check_pools(read_pools(tmp_path / name).pools, KnownServer(wait_timeout))
+        assert (Code.POOL_OUTLIVES_SERVER in {finding.code for finding in checked.findings}) == warned
+
+
+def test_the_servers_own_limit_is_what_a_pool_is_compared_with(poolsize_here: Command, tmp_path: Path) -> None:
+    (tmp_path / "db.py").write_text("create_engine(u, pool_size=200, max_overflow=0, pool_pre_ping=True)")
+    for limit, warned in ((200, True), (2000, False)):
+        done = poolsize_here("config", "--check", "db.py", "--size", "9", "--max-connections", str(limit), "--json")
+        (pool,) = json.loads(done.stdout)["pools"]
+        assert any("may open 200" in line and f"admits {limit:,}" in line for line in pool["warnings"]) == warned
+
+
+def test_a_pool_of_unknown_settings_has_no_defaults(tmp_path: Path) -> None:
+    texts = {
+        "a.py": "create_engine(u, **options)", "b.js": f"{MYSQL2}createPool(options)",
+        "c.js": f"{MYSQL2}createPool({{...options}})", "d.js": f"{MYSQL2}createPool('mysql://u@h/s')",
+    }  # fmt: skip
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+        (checked,) = check_pools(read_pools(tmp_path / name).pools)
+        assert (checked.findings, checked.most_connections) == ((), None)
+
+
+@pytest.mark.parametrize("overflow", ["-1", "settings.MORE"])
+def test_an_unknown_or_unlimited_overflow_has_no_sum(tmp_path: Path, overflow: str) -> None:
+    (tmp_path / "db.py").write_text(f"create_engine(u, pool_size=5, max_overflow={overflow})")
+    (checked,) = check_pools(read_pools(tmp_path / "db.py").pools)
+    assert checked.most_connections is None
+
+
+def test_a_server_too_small_for_the_recommended_pools(poolsize_here: Command, tmp_path: Path) -> None:
+    (tmp_path / "my.cnf").write_text("[mysqld]\nmax_connections = 30\n")
+    words = ["config", "--check", "my.cnf", "--size", "33", "--json"]
+    done = poolsize_here(*words)
+    (pool,) = json.loads(done.stdout)["pools"]
+    assert any("max_connections 30 is too small" in line and "43" in line for line in pool["warnings"])  # 33 + 10
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("stack", "name"),
+    [
+        ("hikaricp", "hikari.properties"), ("spring-boot", "application.yml"), ("druid", "druid.properties"),
+        ("dbcp2", "dbcp2.properties"), ("c3p0", "c3p0.properties"), ("tomcat-jdbc", "tomcat-jdbc.properties"),
+        ("sqlalchemy", "db.py"), ("sqlalchemy-async", "db.py"), ("flask-sqlalchemy", "config.py"),
+        ("django", "settings.py"), ("mysql-connector-python", "db.py"), ("go", "db.go"), ("node-mysql2", "db.js"),
+        ("my.cnf", "my.cnf"),
+    ],
+)  # fmt: skip
+def test_what_poolsize_writes_passes_its_own_check(
+    poolsize_here: Command, tmp_path: Path, stack: str, name: str
+) -> None:
+    (tmp_path / name).write_text(poolsize_here("config", "--for", stack, "--size", "16").stdout)
+    done = poolsize_here("config", "--check", name, "--size", "16", "--json")
+    assert done.returncode == 0, done.stderr
+    (pool,) = json.loads(done.stdout)["pools"]
+    assert pool["findings"] == []
+    assert pool["differences"] == []
+    other = json.loads(poolsize_here("config", "--check", name, "--size", "17", "--json").stdout)["pools"][0]
+    assert stack in {"django", "my.cnf"} or other["differences"]

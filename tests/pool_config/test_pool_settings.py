@@ -1,0 +1,266 @@
+"""`poolsize config`: the settings' values, and what the stacks have in common."""
+
+import json
+import re
+from dataclasses import replace
+from math import ceil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from poolsize.answer.fleet import ServerLimit, Service
+from poolsize.answer.fleet_plan import plan_fleet
+from poolsize.answer.recommendation import recommend
+from poolsize.answer.verdict import Verdict
+from poolsize.errors import BadInput
+from poolsize.pool_config.configuration import WIDTH, configuration
+from poolsize.pool_config.settings import (
+    MeasuredTimes,
+    PoolSettings,
+    ServerFacts,
+    SizeOfRun,
+    measured_times,
+    pool_settings,
+    wait_limit_seconds,
+)
+from poolsize.pool_config.stacks import STACKS
+from poolsize.shipped import shipped
+from tests.conftest import EXAMPLES, Command, example
+
+
+def settings(size: int = 15, wait_timeout: int | None = None, measured: MeasuredTimes | None = None) -> PoolSettings:
+    plan = plan_fleet(size, [Service("application", 1)], ServerLimit(100_000))
+    return pool_settings(plan, measured, ServerFacts(wait_timeout_seconds=wait_timeout), fleet_known=False)
+
+
+def values(stack: str, of: PoolSettings) -> dict[str, Any]:
+    return {setting.name: setting.value for setting in configuration(STACKS[stack], of).settings}
+
+
+PUBLISHED = {
+    "druid": {
+        "initialSize": 3, "minIdle": 3, "maxActive": 15, "maxWait": 5000, "timeBetweenEvictionRunsMillis": 90_000,
+        "testOnBorrow": False, "testOnReturn": False, "minEvictableIdleTimeMillis": 1_800_000, "testWhileIdle": True,
+    },
+    "dbcp2": {
+        "initialSize": 3, "minIdle": 3, "maxIdle": 15, "maxTotal": 15, "maxWaitMillis": 5000,
+        "timeBetweenEvictionRunsMillis": 90_000, "minEvictableIdleTimeMillis": 1_800_000, "testOnBorrow": False,
+        "testOnReturn": False, "numTestsPerEvictionRun": -1, "testWhileIdle": True,
+    },
+    "c3p0": {
+        "c3p0.initialPoolSize": 3, "c3p0.minPoolSize": 3, "c3p0.maxPoolSize": 15, "c3p0.acquireIncrement": 1,
+        "c3p0.checkoutTimeout": 5000, "c3p0.idleConnectionTestPeriod": 90, "c3p0.maxIdleTime": 1800,
+        "c3p0.testConnectionOnCheckout": False, "c3p0.testConnectionOnCheckin": False, "c3p0.numHelperThreads": 1,
+    },
+}  # fmt: skip
+"""Source: "Connection pool survey: dbcp, druid, c3p0, tomcat-jdbc, HikariCP", its recommended configurations."""
+BEYOND_THE_SURVEY = {
+    "druid": set(), "dbcp2": {"maxConnLifetimeMillis", "validationQueryTimeout"},
+    "c3p0": {"c3p0.maxConnectionAge", "c3p0.connectionIsValidTimeout"},
+}  # fmt: skip
+OTHER_THAN_THE_SURVEY = {"c3p0.numHelperThreads": 3}
+"""Its reason is in the configuration: with a single thread, a check of a dead connection holds up all others."""
+
+
+@pytest.mark.parametrize("stack", PUBLISHED)
+def test_the_published_advice_comes_out_for_15_connections(stack: str) -> None:
+    written = values(stack, settings(15))
+    advised = PUBLISHED[stack] | {name: value for name, value in OTHER_THAN_THE_SURVEY.items() if stack in name}
+    assert {name: value for name, value in written.items() if name in PUBLISHED[stack]} == advised
+    assert set(written) - set(PUBLISHED[stack]) == BEYOND_THE_SURVEY[stack]
+    for setting in configuration(STACKS[stack], settings(15)).settings:
+        assert setting.why
+
+
+def test_the_survey_checks_every_90_s_where_the_server_waits_for_120_s() -> None:
+    assert settings(wait_timeout=120).idle_check_seconds == 90
+
+
+@given(wait_timeout=st.integers(4, 10**7), size=st.integers(1, 5000), p99=st.floats(0, 1e6), usage=st.floats(0.1, 1e5))
+def test_every_time_is_shorter_than_the_servers(wait_timeout: int, size: int, p99: float, usage: float) -> None:
+    of = settings(size, wait_timeout, MeasuredTimes(size, p99, usage, usage))
+    assert 1 <= of.idle_check_seconds < wait_timeout
+    assert 1 <= of.lifetime_seconds < wait_timeout
+    assert of.idle_limit_seconds <= of.lifetime_seconds
+    assert 1000 * of.wait_limit_seconds >= max(1000, 2 * p99)
+    assert 1000 * (of.wait_limit_seconds - 1) < max(1000, 2 * p99)
+    assert 1 <= of.minimum <= of.size == size
+    assert of.longest_queue >= size * 1000 * of.wait_limit_seconds / usage
+
+
+def test_a_server_that_ends_connections_at_once_is_refused() -> None:
+    with pytest.raises(BadInput, match="wait_timeout is 3 s"):
+        settings(wait_timeout=3)
+    with pytest.raises(BadInput, match="every 30 s at the most often"):
+        configuration(STACKS["hikaricp"], settings(wait_timeout=39))
+    assert values("hikaricp", settings(wait_timeout=40))["keepaliveTime"] == 30_000
+
+
+def test_the_wait_limit_is_that_of_the_measurement() -> None:
+    analysis = example("scan-mariadb")
+    answer = recommend(analysis)
+    assert answer.pool_size
+    times = measured_times(analysis, answer)
+    assert times
+    summary = analysis.at(times.measured_size)
+    assert (times.wait_p99_ms, times.usage_p99_ms) == (summary.wait.p99, summary.usage.p99)
+    assert wait_limit_seconds(times) == max(1, ceil(2 * summary.wait.p99 / 1000))
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_each_setting_has_a_reason_and_no_line_is_too_long(stack: str) -> None:
+    configured = configuration(STACKS[stack], settings(12, 600))
+    assert configured.settings
+    for setting in configured.settings:
+        assert setting.why.endswith("."), setting
+        name = re.escape(re.split(r"[.]", setting.name)[-1].lower())
+        value = re.escape(STACKS[stack].literal(setting.value).lower())
+        assert re.search(rf"{name}\W+(?:. )?{value}(?!\d)", configured.text.lower().replace('"', "")), setting
+    comment = STACKS[stack].comment
+    for line in configured.text.splitlines():
+        assert len(line) <= WIDTH or not line.lstrip().startswith(comment), line
+    assert "\n\n\n" not in configured.text.replace("\n\n\nasync", "").replace("\n\n\n#", "")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("stack", STACKS)
+def test_json_and_text_agree(poolsize_here: Command, stack: str) -> None:
+    words = ["config", "--for", stack, "--run", str(EXAMPLES["oltp_read_write-mysql"])]
+    text, answer = poolsize_here(*words), json.loads(poolsize_here(*words, "--json").stdout)
+    assert text.returncode == 0, text.stderr
+    assert answer["text"] == text.stdout
+    assert answer["file"] == STACKS[stack].file
+    assert answer["pool_size"] == recommend(example("oltp_read_write-mysql")).pool_size
+
+
+def test_the_fleet_gets_the_pool_of_each_process(poolsize_here: Command) -> None:
+    words = ["config", "--for", "hikaricp", "--size", "200", "--instances", "12", "--processes", "4",
+             "--max-connections", "500", "--json"]  # fmt: skip
+    answer = json.loads(poolsize_here(*words).stdout)
+    fleet = json.loads(poolsize_here("fleet", *words[3:]).stdout)
+    (pool,) = fleet["pools"]
+    assert answer["pool_size"] == pool["pool_size"] == answer["settings"][0]["value"]
+    assert answer["connections_in_deploy"] == fleet["connections_in_deploy"]
+
+
+def test_the_list_names_every_stack(poolsize_here: Command) -> None:
+    stacks = json.loads(poolsize_here("config", "--list", "--json").stdout)
+    lines = poolsize_here("config", "--list").stdout.splitlines()
+    assert [line.split(maxsplit=1) for line in lines] == [[stack["name"], stack["title"]] for stack in stacks]
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (["--for", "hikari", "--size", "9"], "--for hikari: no such stack; did you mean hikaricp?"),
+        (["--for", "xyz", "--size", "9"], "--for xyz: no such stack; poolsize config --list shows all"),
+        (["--for", "php-fpm", "--size", "9", "--processes", "2"], "--processes 2: the workers of PHP-FPM"),
+        (["--check", "a.yml", "--list"], "give exactly one of --for STACK"),
+        (["--for", "hikaricp"], "give the recommended connections: either --size, or a measured --run"),
+        (["--for", "hikaricp", "--size", "9", "--run", "a.jsonl"], "give either --size or --run, not both"),
+        (["--size", "9"], "give exactly one of --for STACK"),
+        (["--for", "hikaricp", "--size", "0"], "--size 0"),
+        (["--for", "mysql-connector-python", "--size", "33"], "up to 32 connections"),
+        (["--for", "go", "--check", "a.go"], "give exactly one of --for STACK"),
+    ],
+)
+def test_bad_input_is_refused(poolsize_here: Command, words: list[str], line: str) -> None:
+    done = poolsize_here("config", *words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert line in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_pools_that_do_not_fit_are_explained(poolsize_here: Command) -> None:
+    words = ["config", "--for", "go", "--size", "9", "--instances", "90", "--max-connections", "50"]
+    done = poolsize_here(*words)
+    assert done.returncode == 1
+    assert "No pool size fits" in done.stdout
+
+
+def test_every_template_belongs_to_a_stack() -> None:
+    folder = shipped("poolsize/pool_config/templates")
+    assert {path.name for path in folder.iterdir()} == {f"{stack.template}.j2" for stack in STACKS.values()}
+
+
+def test_a_limit_or_a_floor_that_changes_the_size_is_named(poolsize_here: Command) -> None:
+    limited = poolsize_here("config", "--for", "hikaricp", "--size", "33", "--max-connections", "40")
+    assert "maximumPoolSize=30" in limited.stdout
+    assert "30 connections. Recommended (--size): 33 connections" in limited.stdout
+    assert "The server's limit keeps the pools small" in limited.stderr
+    threads = ["--app-threads", "3", "--connections-per-thread", "4"]
+    floored = poolsize_here("config", "--for", "hikaricp", "--size", "5", *threads)
+    assert "maximumPoolSize=10" in floored.stdout
+    assert "Deadlock floor of each process: 10" in floored.stderr
+
+
+@pytest.mark.parametrize("stack", ["proxysql", "maxscale", "my.cnf"])
+def test_a_proxy_or_the_server_is_configured_beyond_the_present_limit(poolsize_here: Command, stack: str) -> None:
+    words = ["--size", "200", "--instances", "90", "--max-connections", "50", "--json"]
+    done = poolsize_here("config", "--for", stack, *words)
+    assert done.returncode == 0, done.stderr
+    (values,) = [
+        each["value"] for each in json.loads(done.stdout)["settings"] if each["name"].endswith("max_connections")
+    ][-1:]
+    assert values >= 90 * 2 + 10
+
+
+def test_a_thread_pool_has_a_group_for_each_core(poolsize_here: Command) -> None:
+    run = str(EXAMPLES["oltp_read_write-mariadb-thread-pool"])
+    answer = json.loads(poolsize_here("config", "--for", "my.cnf", "--run", run, "--json").stdout)
+    written = {each["name"]: each["value"] for each in answer["settings"]}
+    assert written["thread_pool_size"] == example("oltp_read_write-mariadb-thread-pool").setting.cores
+    without = poolsize_here("config", "--for", "my.cnf", "--run", str(EXAMPLES["oltp_read_write-mariadb"]))
+    assert "thread_pool_size" not in without.stdout
+
+
+def test_a_run_s_path_stays_in_its_comment() -> None:
+    of_run = SizeOfRun("a\nb" * 60, Verdict.MEASURED, in_doubt=False)
+    lines = configuration(STACKS["hikaricp"], replace(settings(), of_run=of_run)).text.splitlines()
+    assert any("Recommended by the measurement in a b" in line for line in lines)
+    for line in lines:
+        assert line.startswith("#") or "=" in line or not line
+
+
+def test_a_private_server_s_limits_are_no_server_s_to_configure(poolsize_here: Command) -> None:
+    run = EXAMPLES["scan-mariadb"]
+    private = example("scan-mariadb").setting
+    assert private.private
+    assert private.server
+    assert private.server.max_connections < 151
+    answer = json.loads(poolsize_here("config", "--for", "my.cnf", "--run", str(run), "--json").stdout)
+    assert {each["name"]: each["value"] for each in answer["settings"]}["max_connections"] == 151
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["--size", "2", "--instances", "3"], "But each process needs at least 1."),
+        (["--size", "5", "--app-threads", "3", "--connections-per-thread", "4"], "The deadlock floor is 10."),
+        (["--size", "33", "--max-connections", "40"], "The server's limit allows fewer."),
+        (["--size", "33", "--app-threads", "3", "--connections-per-thread", "2"], "The threads of the processes use"),
+    ],
+)
+def test_the_reason_for_another_size_is_the_true_one(poolsize_here: Command, words: list[str], why: str) -> None:
+    (first, *_) = json.loads(poolsize_here("config", "--for", "go", *words, "--json").stdout)["settings"][1:]
+    assert why in first["why"]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("words", [["config", "--for", "hikaricp"], ["config", "--check", "a.properties"], ["fleet"]])
+def test_a_doubt_about_the_measured_size_is_printed(poolsize_here: Command, tmp_path: Path, words: list[str]) -> None:
+    (tmp_path / "a.properties").write_text("maximumPoolSize=8\nminimumIdle=8\njdbcUrl=jdbc:mysql://db/\n")
+    of_generator = poolsize_here(*words, "--run", str(EXAMPLES["oltp_read_write-mariadb"]))
+    assert of_generator.stderr.startswith("poolsize: the pool size is in doubt [generator-limited]: A worker")
+    assert ("verdict" in of_generator.stdout) == ("--for" in words)
+    assert "doubt" not in poolsize_here(*words, "--run", str(EXAMPLES["scan-mariadb"])).stderr
+
+
+def test_the_verdict_on_a_replay_is_printed_too(poolsize_here: Command) -> None:
+    poolsize_here("sweep", "--replay=druid_insert_mysql9", "--output=a.jsonl")
+    answer = json.loads(poolsize_here("config", "--for", "go", "--run", "a.jsonl", "--json").stdout)
+    assert answer["verdict"] == "users-limited"
+    assert "in doubt, verdict users-limited" in " ".join(answer["text"].replace("//", "").split())
