@@ -57,19 +57,6 @@ class Estimate:
         return self.moved is not None and abs(self.moved) > MOVED
 
 
-def answers(
-    observations: Sequence[Observation],
-    tolerance: float = TOLERANCE,
-    measured: MeasuredStations = NOTHING_MEASURED,
-) -> Mapping[str, int | None]:
-    """Return estimator -> its pool size, for every estimator but the plateau. Ranges and tests would take longer.
-
-    observations: ascending in size. tolerance: share of capacity. measured: service demands.
-    """
-    others = {name: estimator for name, estimator in ESTIMATORS.items() if name != PLATEAU}
-    return {name: estimator(tolerance, measured).pool_size(observations) for name, estimator in others.items()}
-
-
 def estimates(
     observations: Sequence[Observation],
     tolerance: float = TOLERANCE,

@@ -81,10 +81,6 @@ class Estimator(ABC):
         """Return the estimate with its 95 % range."""
 
     @abstractmethod
-    def pool_size(self, observations: Sequence[Observation]) -> int | None:
-        """Return the estimate without its range, which is quicker; None where there is no estimate."""
-
-    @abstractmethod
     def predict(self, observations: Sequence[Observation], size: int) -> float | None:
         """Return the predicted throughput per second at a size; None where the estimator predicts none."""
 
@@ -96,10 +92,6 @@ class PlateauEstimator(Estimator):
         """Return the plateau's size and range."""
         answer = plateau(fit_between(observations), self.tolerance, of_grid=self.of_grid)
         return SizeRange(answer.pool_size, answer.low, answer.high)
-
-    def pool_size(self, observations: Sequence[Observation]) -> int | None:
-        """Return the plateau's size."""
-        return self.estimate(observations).pool_size
 
     def predict(self, observations: Sequence[Observation], size: int) -> float | None:
         """Return the fitted curve's throughput per second."""
@@ -119,11 +111,6 @@ class UslEstimator(Estimator):
         low, high = np.clip([law.low, law.high], sizes[0], sizes[-1])
         return SizeRange(peak, round(float(low)), round(float(high)))
 
-    def pool_size(self, observations: Sequence[Observation]) -> int | None:
-        """Return the peak."""
-        sizes, rates, errors = means_by_size(observations)
-        return _peak_inside(fit_usl(sizes, rates, errors), sizes)
-
     def predict(self, observations: Sequence[Observation], size: int) -> float | None:
         """Return the law's throughput per second; None with too few sizes."""
         law = fit_usl(*means_by_size(observations))
@@ -142,11 +129,6 @@ class ClosedNetworkEstimator(Estimator):
         sampled = [self._plateau(other, sizes) for other in network.samples]
         low, high = np.quantile(sampled, TAILS, method="nearest")
         return SizeRange(self._plateau(network, sizes), int(low), int(high))
-
-    def pool_size(self, observations: Sequence[Observation]) -> int | None:
-        """Return the smallest size within the tolerance."""
-        network = fitted_network(observations, self.measured)
-        return None if network is None else self._plateau(network, _candidates(observations))
 
     def predict(self, observations: Sequence[Observation], size: int) -> float | None:
         """Return the network's throughput per second; None with too few sizes."""
@@ -180,11 +162,6 @@ class KneedleEstimator(Estimator):
             return NO_ANSWER
         low, high = np.quantile(knees, TAILS, method="nearest")
         return SizeRange(answer, int(low), int(high))
-
-    def pool_size(self, observations: Sequence[Observation]) -> int | None:
-        """Return the knee."""
-        sizes, rates, _ = means_by_size(observations)
-        return knee(sizes, rates)
 
     def predict(self, observations: Sequence[Observation], size: int) -> float | None:  # noqa: ARG002 (Kneedle has no model)
         """Return None: Kneedle has no model of throughput."""

@@ -10,7 +10,7 @@ from poolsize.analysis.application_size import ApplicationSize, application_size
 from poolsize.analysis.bimodal import BimodalUsage, Mode, bimodal_kinds, bimodal_usage
 from poolsize.analysis.bottleneck import Bottleneck
 from poolsize.analysis.by_size import BySize
-from poolsize.analysis.estimates import PLATEAU, Estimate, answers, estimates
+from poolsize.analysis.estimates import ESTIMATORS, PLATEAU, Estimate, estimates
 from poolsize.analysis.estimators import fitted_network
 from poolsize.analysis.models.fitted_network import NOTHING_MEASURED, FittedNetwork, MeasuredStations
 from poolsize.analysis.observation import Observation
@@ -43,10 +43,14 @@ class FittedModels:
 
     @cached_property
     def sizes(self) -> Mapping[str, int | None]:
-        """Estimator -> its pool size, without the ranges and tests of `estimates`, which take longer."""
+        """Estimator -> its pool size, without the tests of `estimates`, which take longer."""
         if self.plateau is None or not self.observations:
             return {PLATEAU: self.plateau.pool_size if self.plateau else None}
-        others = answers(self.observations, self.plateau.tolerance, self._measured)
+        others = {
+            name: estimator(self.plateau.tolerance, self._measured).estimate(self.observations).pool_size
+            for name, estimator in ESTIMATORS.items()
+            if name != PLATEAU
+        }
         return {PLATEAU: self.plateau.pool_size, **others}
 
     @cached_property
