@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from poolsize.answer.fleet_plan import FleetPlan, plan_fleet
     from poolsize.answer.recommendation import Recommendation, recommend
     from poolsize.formula import StartingPoint, starting_point
-    from poolsize.present.text.explain import explain
+    from poolsize.present.text.recommendation import explain
     from poolsize.runs.run import Run, Step
     from poolsize.runs.store import load_run
 
@@ -66,7 +66,7 @@ _HOMES = {
     "Step": "poolsize.runs.run",
     "analyze": "poolsize.analysis.analysis",
     "compare": "poolsize.answer.comparison",
-    "explain": "poolsize.present.text.explain",
+    "explain": "poolsize.present.text.recommendation",
     "load_run": "poolsize.runs.store",
     "plan_fleet": "poolsize.answer.fleet_plan",
     "recommend": "poolsize.answer.recommendation",

@@ -27,7 +27,7 @@ with atheris.instrument_imports(
 ):
     from poolsize import toml_file
     from poolsize.analysis.analysis import analyze
-    from poolsize.commands.service_file import services_of
+    from poolsize.commands.fleet import services_of
     from poolsize.errors import BadInput, PoolsizeError
     from poolsize.parser_process import CPU_SECONDS
     from poolsize.pool_config.as_json import pool_checks_json

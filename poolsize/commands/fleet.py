@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from poolsize.answer.fleet import Service
 from poolsize.answer.fleet_plan import plan_fleet
 from poolsize.commands.encryption import encrypted, encryption_options
 from poolsize.commands.fleet_options import (
@@ -20,11 +21,37 @@ from poolsize.commands.fleet_options import (
 )
 from poolsize.commands.outputs import json_option
 from poolsize.commands.run_file import end_without_pools, measured_answer
-from poolsize.commands.service_file import services_of
 from poolsize.commands.typed import is_typed
 from poolsize.errors import BadInput
-from poolsize.present.json.fleet import fleet_json
+from poolsize.present.json.recommendation import fleet_json
 from poolsize.present.text.fleet import fleet_text
+from poolsize.toml_file import read_toml, record
+
+TABLE = "service"
+MOST_SERVICES = 1_000
+
+
+def services_of(path: Path) -> list[Service]:
+    """Return the services of a file: a table [[service]] for each, with the fields of Service.
+
+    Raises BadInput for a file that can't be read or is no TOML, and for a service with a wrong key or value.
+    """
+    tables, _ = read_toml("services_file", path)
+    services = tables.pop(TABLE, [])
+    if tables or not isinstance(services, list) or not services:
+        raise BadInput(f"`services_file` {path}: write a table [[{TABLE}]] for each service, and nothing else")
+    if len(services) > MOST_SERVICES:
+        raise BadInput(f"`services_file` {path}: {len(services):,} services: write up to {MOST_SERVICES:,}")
+    return [_service(path, place, table) for place, table in enumerate(services, 1)]
+
+
+def _service(path: Path, place: int, table: Any) -> Service:
+    where = f"`services_file` {path}, service {place}"
+    if not isinstance(table, dict):
+        raise BadInput(f"`services_file` {path}: write a table [[{TABLE}]] for each service, and nothing else")
+    if not table.get("name", "unnamed"):
+        raise BadInput(f"{where}: the name is empty")
+    return record(where, Service, table)
 
 
 @click.command()

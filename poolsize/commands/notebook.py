@@ -13,7 +13,7 @@ import click
 from poolsize.commands.compare import compare_files
 from poolsize.commands.run_file import complete_run
 from poolsize.errors import BadInput
-from poolsize.present.text.run_names import run_names
+from poolsize.present.text.comparison import run_names
 from poolsize.shipped import shipped
 from poolsize.sweep.opening import free_path
 

@@ -28,8 +28,7 @@ from poolsize.commands.run_file import complete_run, end_without_pools, end_with
 from poolsize.commands.typed import is_typed
 from poolsize.errors import BadInput
 from poolsize.formula import effective_disks, starting_point
-from poolsize.present.json.fleet import fleet_values
-from poolsize.present.json.recommendation import recommendation_json
+from poolsize.present.json.recommendation import fleet_values, recommendation_json
 from poolsize.present.text.recommendation import recommendation_text
 from poolsize.sweep.readers import positive_milliseconds, read_optional
 
@@ -176,7 +175,7 @@ def _use(inspection: "Inspection", facts: dict[str, Any]) -> None:
 
 def _per_core(inspection: "Inspection", facts: dict[str, Any], *, as_json: bool) -> str:
     """Return the answer for a server whose cores are not known."""
-    from poolsize.present.json.inspection import per_core_json
+    from poolsize.present.json.recommendation import per_core_json
     from poolsize.present.text.inspection import per_core_text
 
     disks = effective_disks(facts["disks"], facts["cache_hit_rate"])
@@ -186,7 +185,7 @@ def _per_core(inspection: "Inspection", facts: dict[str, Any], *, as_json: bool)
 def _as_json(answer: Recommendation, plan: FleetPlan | None, inspection: "Inspection | None") -> str:
     more: dict[str, Any] = {"fleet": fleet_values(plan)} if plan else {}
     if inspection:
-        from poolsize.present.json.inspection import inspection_values
+        from poolsize.present.json.recommendation import inspection_values
 
         more["facts"] = inspection_values(inspection)
     return recommendation_json(answer, **more)

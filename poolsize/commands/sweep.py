@@ -26,8 +26,7 @@ from poolsize.recordings.published import published_curves
 from poolsize.runs.run import Setting
 from poolsize.runs.store import load_run, load_setting, other_path
 from poolsize.shipped import workloads
-from poolsize.sweep.application_file import read_application
-from poolsize.sweep.application_options import FROM_ENVIRONMENT, of_application
+from poolsize.sweep.application_file import FROM_ENVIRONMENT, of_application, read_application
 from poolsize.sweep.dry_run import DryRun
 from poolsize.sweep.events import Event
 from poolsize.sweep.opening import (
@@ -96,8 +95,7 @@ def sweep(current: int | None, as_json: bool, **texts: Any) -> None:
 def _rehearse(options: SweepOptions, *, as_json: bool) -> None:
     """Print what a sweep would do. Raises BadInput for options that a dry run does not support."""
     from poolsize.locust.launch import require_processes, run_locust
-    from poolsize.present.json.dry_run import dry_run_json
-    from poolsize.present.text.dry_run import dry_run_text
+    from poolsize.present.text.dry_run import dry_run_json, dry_run_text
 
     for name in ("resume", "replay", "application", *NAMES_ANOTHER, "expect_workers"):
         if getattr(options, name) is not None:

@@ -8,8 +8,8 @@ import gevent
 from sqlalchemy import URL
 from sqlalchemy.pool import Pool
 
-from poolsize.load.closed_loop import ClosedLoop
 from poolsize.load.fair_queue import FairQueuePool
+from poolsize.load.loops import ClosedLoop
 from poolsize.load.pool import open_pool
 from poolsize.load.pools import SHARED
 from poolsize.load.recorder import StepRecorder

@@ -11,8 +11,7 @@ from gevent.event import AsyncResult
 from sqlalchemy import URL
 
 from poolsize.errors import WorkFailed
-from poolsize.load.closed_loop import ClosedLoop
-from poolsize.load.open_loop import OpenLoop
+from poolsize.load.loops import ClosedLoop, OpenLoop
 from poolsize.load.outstanding import OutstandingSecond
 from poolsize.load.pools import open_pools
 from poolsize.load.recorder import Observer, StepRecorder, WorkerSecond

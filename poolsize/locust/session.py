@@ -27,8 +27,7 @@ from poolsize.locust.user import PoolUser
 from poolsize.locust.wire import wire
 from poolsize.locust.worker import LocustWorker
 from poolsize.locust.workers import end_forked_workers
-from poolsize.sweep.application_file import read_application
-from poolsize.sweep.application_options import of_application
+from poolsize.sweep.application_file import of_application, read_application
 from poolsize.sweep.option import Option
 from poolsize.sweep.options import OPTIONS, WITH_PASSWORD, SweepOptions
 from poolsize.sweep.secret import VARIABLE

@@ -10,6 +10,7 @@ from poolsize.bounds import MOST_PROCESSES
 from poolsize.errors import BadInput
 from poolsize.files import why_missing
 from poolsize.runs.measured_application import MeasuredApplication
+from poolsize.sweep.options import OPTIONS, SweepOptions
 from poolsize.sweep.page_address import PageAddress, page_address
 from poolsize.sweep.workload import Workload, workload_of
 from poolsize.toml_file import read_toml, record
@@ -196,3 +197,19 @@ def _require_words(path: Path, name: str, command: str | None) -> None:
         raise BadInput(f"`application` {path}: {name}: {error}") from None
     if not words:
         raise BadInput(f"`application` {path}: {name} is empty")
+
+
+FROM_ENVIRONMENT = ("url", "against_url")
+"""Options that the environment may set for other sweeps."""
+
+
+def of_application(options: SweepOptions) -> SweepOptions:
+    """Return the options without a database's URL from the environment: an application's file names its database.
+
+    Raises BadInput for an option that belongs to poolsize's own pool.
+    """
+    options = options.having(**dict.fromkeys(FROM_ENVIRONMENT))
+    for name in options.chosen:
+        if OPTIONS[name].of_pool:
+            raise BadInput(f"{options.named(name)}: `application` does not support this option; leave it out")
+    return options

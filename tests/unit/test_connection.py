@@ -15,7 +15,7 @@ from poolsize.load.pool import WorkerConnection
 from poolsize.target.bounded import BoundedConnection
 from poolsize.target.connection import NoAnswer, connect, database_url, encrypted_url, error_kind, schema_in
 from poolsize.target.encryption import ssl_mode
-from poolsize.target.shared_tls import SharedTlsConnection
+from poolsize.target.guarded import SharedTlsConnection
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from poolsize.present.text.recommendation import recommendation_text
 from poolsize.present.text.table import Table
 from poolsize.present.text.tables import price_table, sizes_table
 from poolsize.recordings.published import published_curves
-from poolsize.sweep.recorded_run import recorded_run
+from poolsize.sweep.replay_run import recorded_run
 from tests.conftest import EXAMPLES, example
 
 

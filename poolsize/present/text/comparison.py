@@ -1,5 +1,8 @@
 """A comparison as text for a terminal."""
 
+from collections.abc import Sequence
+from pathlib import Path
+
 from poolsize.analysis.stats.paired_differences import Difference
 from poolsize.answer.comparison import ComparedRun, Comparison, RunDifference
 from poolsize.answer.verdict import Verdict
@@ -205,3 +208,16 @@ def _with_interval(difference: Difference | None) -> tuple[str, str]:
 
 def _interval(difference: Difference) -> str:
     return f"{signed_percent(difference.low)} to {signed_percent(difference.high)}"
+
+
+def run_names(paths: Sequence[str]) -> list[str]:
+    """Return a short name for each path, in their order: the file's name without its ending.
+
+    The names contain as many parent folders as are needed to make them differ.
+    """
+    parts_of_paths = [Path(path).with_suffix("").parts for path in paths]
+    for length in range(1, max(map(len, parts_of_paths)) + 1):
+        names = ["/".join(parts[-length:]) for parts in parts_of_paths]
+        if len(set(names)) == len(set(paths)):
+            return names
+    return list(paths)

@@ -1,4 +1,7 @@
-"""What a sweep would do to its server, as text for a terminal."""
+"""What a sweep would do to its server, as text for a terminal, and as JSON."""
+
+import json
+from dataclasses import asdict
 
 from poolsize.present.text.bullets import bullets, paragraph
 from poolsize.sweep.dry_run import DryRun, Occasion
@@ -43,3 +46,10 @@ def _load(dry_run: DryRun) -> str:
 
 def _statement(text: str, number: int) -> str:
     return f"{text}  ({number} times)" if number > 1 else text
+
+
+def dry_run_json(dry_run: DryRun) -> str:
+    """Return the fields of DryRun as a JSON object, without its kind."""
+    values = asdict(dry_run)
+    del values["kind"]
+    return json.dumps(values)

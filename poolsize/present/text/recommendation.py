@@ -107,3 +107,8 @@ def _formula_line(answer: Recommendation) -> str:
         "  connections = cores * 2 + effective_disks\n"
         f"              = {formula.cores} * 2 + {formula.effective_disks:g} = {formula.connections}{rounded}"
     )
+
+
+def explain(answer: Recommendation) -> str:
+    """Return a recommendation as text: the pool size, the reasons, the price table and the warnings."""
+    return recommendation_text(answer)
