@@ -9,8 +9,7 @@ from poolsize.analysis.analysis import analyze
 from poolsize.answer.prediction import predict as predict_from
 from poolsize.answer.what_if import WhatIf
 from poolsize.commands.outputs import json_option, plot_option, save_plot
-from poolsize.present.json.recommendation import prediction_json
-from poolsize.present.text.prediction import prediction_text
+from poolsize.present.text.prediction import prediction_json, prediction_text
 from poolsize.runs.store import load_run
 from poolsize.sweep.readers import milliseconds, pool_sizes, read, read_optional
 

@@ -22,6 +22,7 @@ PRIVATE = {
         "_read_packet": "reads a packet: the bound of packets",
         "_read_query_result": "parses: a malformed packet becomes an OperationalError",
         "_read_timeout": "set on each socket: the time of a read",
+        "_result": "what a statement returned: of a dry run's connection, nothing",
         "_secure": "whether TLS has begun, or a Unix socket is used",
         "_sock": "the socket, for its options and for waits; PyMySQL has no other name for it",
         "_write_bytes": "writes the socket: the bound of time, and no cost of gevent's sendall",

@@ -17,8 +17,7 @@ from poolsize.answer.predicted_size import predictor
 from poolsize.answer.prediction import predict
 from poolsize.answer.what_if import WhatIf
 from poolsize.errors import BadInput, WorkFailed
-from poolsize.present.json.recommendation import prediction_json
-from poolsize.present.text.prediction import prediction_text
+from poolsize.present.text.prediction import prediction_json, prediction_text
 from poolsize.present.text.sentences.findings import sentence
 from poolsize.runs.store import load_run
 from tests.conftest import EXAMPLES, ROOT, a_run, example

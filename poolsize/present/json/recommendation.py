@@ -2,14 +2,15 @@
 
 import json
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from poolsize.answer.fleet_plan import FleetPlan
-from poolsize.answer.prediction import Prediction
 from poolsize.answer.recommendation import Recommendation
-from poolsize.facts.inspection import Inspection
 from poolsize.formula import CONNECTIONS_PER_CORE
-from poolsize.present.text.sentences.findings import reason_sentences, sentence, warning_sentences
+from poolsize.present.text.sentences.findings import reason_sentences, warning_sentences
+
+if TYPE_CHECKING:  # pydantic stays out of `poolsize recommend --cores 8`
+    from poolsize.facts.inspection import Inspection
 
 MEASURED_ONLY = (
     "throughput", "database_size", "database_range", "application", "application_sizes", "limit_probability",
@@ -54,12 +55,12 @@ def fleet_values(plan: FleetPlan) -> dict[str, Any]:
     }
 
 
-def inspection_values(inspection: Inspection) -> dict[str, Any]:
+def inspection_values(inspection: "Inspection") -> dict[str, Any]:
     """Return the facts of a server as data: the fields of Inspection."""
     return asdict(inspection)
 
 
-def per_core_json(inspection: Inspection, effective_disks: float) -> str:
+def per_core_json(inspection: "Inspection", effective_disks: float) -> str:
     """Return the formula's answer for a server whose cores are not known, as a JSON object.
 
     Keys: those of a recommendation, with null where they need the cores; connections_per_core; facts.
@@ -75,17 +76,3 @@ def per_core_json(inspection: Inspection, effective_disks: float) -> str:
             "facts": inspection_values(inspection),
         }
     )
-
-
-NETWORK = ("client", "cpu", "queue", "delay_ms")
-"""The fields of the network that are in JSON; the others are of its fit."""
-
-
-def prediction_json(prediction: Prediction) -> str:
-    """Return a prediction as a JSON object.
-
-    Keys: the fields of Prediction, of the network only those of NETWORK, and notes: the findings as sentences.
-    """
-    fields = asdict(prediction)
-    fields["network"] = {name: fields["network"][name] for name in NETWORK}
-    return json.dumps(fields | {"notes": [sentence(finding) for finding in prediction.findings]})

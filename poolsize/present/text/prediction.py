@@ -1,4 +1,7 @@
-"""A prediction as text for a terminal."""
+"""A prediction as text for a terminal, and as a JSON object."""
+
+import json
+from dataclasses import asdict
 
 from poolsize.analysis.models.fitted_network import FittedNetwork
 from poolsize.answer.prediction import Prediction
@@ -86,3 +89,17 @@ def _network(network: FittedNetwork) -> tuple[str, ...]:
         for station, name in ((network.cpu, "server's CPU"), (network.queue, queue))
         if station.demand_ms > least_ms and station.servers > 1
     )
+
+
+NETWORK = ("client", "cpu", "queue", "delay_ms")
+"""The fields of the network that are in JSON; the others are of its fit."""
+
+
+def prediction_json(prediction: Prediction) -> str:
+    """Return a prediction as a JSON object.
+
+    Keys: the fields of Prediction, of the network only those of NETWORK, and notes: the findings as sentences.
+    """
+    fields = asdict(prediction)
+    fields["network"] = {name: fields["network"][name] for name in NETWORK}
+    return json.dumps(fields | {"notes": [sentence(finding) for finding in prediction.findings]})
