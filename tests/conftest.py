@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, wraps
 from pathlib import Path
@@ -43,21 +43,22 @@ settings.register_profile("poolsize", deadline=None)  # a busy machine takes its
 settings.load_profile("poolsize")
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the option that leaves out what would begin too late."""
-    parser.addoption("--begin-before", type=float, metavar="UPTIME", help="Skip the tests that would begin later.")
-
-
-def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip a test for which no time is left."""
-    uptime = item.config.getoption("begin_before")
-    if uptime is not None and time.clock_gettime(time.CLOCK_BOOTTIME) > uptime:
-        pytest.skip(f"it would begin after {uptime:.0f} s of the machine's uptime (--begin-before)")
-
-
 ROOT = Path(__file__).parents[1]
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
 FLAVORS = ("mariadb", "mysql")
+
+
+def in_ci(cases: Iterable[Any], *chosen: Any) -> list[Any]:
+    """The cases of a test: CI runs those that are chosen, and scripts/experiments all."""
+    return [case if case in chosen else pytest.param(*_values(case), marks=pytest.mark.experiment) for case in cases]
+
+
+def _values(case: Any) -> tuple[Any, ...]:
+    """The values of the parameters of a case, which is a tuple if there are several."""
+    return case if isinstance(case, tuple) else (case,)
+
+
+MARIADB_IN_CI = in_ci(FLAVORS, "mariadb")
 
 
 def mysqld(flavor: str) -> Path | None:

@@ -10,7 +10,7 @@ from poolsize import load_run
 from poolsize.analysis.analysis import analyze
 from poolsize.experiments.scenario import read_scenario
 from poolsize.runs.check import Check
-from tests.conftest import EXAMPLES, FLAVORS, Command, assert_counted_steps, measured_again, mysqld
+from tests.conftest import EXAMPLES, FLAVORS, MARIADB_IN_CI, Command, assert_counted_steps, measured_again, mysqld
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
 SHORT = ("--json", "--step-time", "1s", "--warm-up", "1s", "--repeats", "1", "--output", "a.jsonl")
@@ -75,8 +75,7 @@ def test_short_transactions_have_a_pool_of_their_own(poolsize: Command, tmp_path
         assert all(set(step.kinds) == {"Lookup", "Report"} for step in run.steps)
 
 
-@pytest.mark.experiment
-@pytest.mark.parametrize("flavor", FLAVORS)
+@pytest.mark.parametrize("flavor", MARIADB_IN_CI)
 @measured_again
 def test_without_a_pool_each_transaction_connects(poolsize: Command, tmp_path: Path, flavor: str) -> None:
     program = mysqld(flavor)

@@ -1,21 +1,41 @@
 """The survey of pools on a real server: every library's pool, in threads, in greenlets and in asyncio."""
 
 import shutil
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import pytest
 
 from poolsize.experiments.survey.async_pools import ASYNC_POOLS
-from poolsize.experiments.survey.java_pools import PROGRAMS
-from poolsize.experiments.survey.measure import survey
+from poolsize.experiments.survey.java_pools import PROGRAMS, java_commands
+from poolsize.experiments.survey.measure import PYTHON_PROCESSES, survey
 from poolsize.experiments.survey.store import StoredSurvey, SurveyPart, SurveySetting
 from poolsize.experiments.survey.thread_pools import GREENLET_POOLS, THREAD_POOLS
 from poolsize.experiments.survey.timing import ARTIFACTS, JAVA, MANY_USERS, USERS, Concurrency, Timing, Work
 from tests.conftest import FLAVORS, mysqld
 
-pytestmark = [pytest.mark.server, pytest.mark.slow, pytest.mark.experiment]
+pytestmark = pytest.mark.server
 
 
+def test_every_pool_of_asyncio_is_timed() -> None:
+    """The other processes have ended, as in a survey that is resumed."""
+    ended = [process for process, concurrency in PYTHON_PROCESSES.items() if concurrency is not Concurrency.ASYNCIO]
+    parts = tuple(SurveyPart(process, ()) for process in [*ended, *java_commands("", 0.02)])
+    timings = survey(StoredSurvey(SurveySetting(0.02, None, {}), parts), lambda _: None, lambda _: None).timings
+    assert_timed(timings, Concurrency.ASYNCIO, ASYNC_POOLS)
+    assert all(timing.served <= min(timing.users, timing.transactions) for timing in timings)
+
+
+def assert_timed(timings: Sequence[Timing], concurrency: Concurrency, pools: Collection[str]) -> None:
+    """Every pool of Python was timed with each number of users."""
+    of_python = [timing for timing in timings if not timing.pool.endswith(JAVA)]
+    selects = [timing for timing in of_python if (timing.concurrency, timing.work) == (concurrency, Work.SELECT)]
+    assert {timing.pool for timing in selects} == set(pools)
+    assert {timing.users for timing in selects} == {*USERS, MANY_USERS}
+
+
+@pytest.mark.slow
+@pytest.mark.experiment
 @pytest.mark.parametrize("flavor", FLAVORS)
 def test_every_pool_is_timed(flavor: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
@@ -32,10 +52,7 @@ def test_every_pool_is_timed(flavor: str, tmp_path: Path, monkeypatch: pytest.Mo
         (Concurrency.GREENLETS, GREENLET_POOLS),
         (Concurrency.ASYNCIO, ASYNC_POOLS),
     ):
-        of_python = [timing for timing in timings if not timing.pool.endswith(JAVA)]
-        selects = [timing for timing in of_python if (timing.concurrency, timing.work) == (concurrency, Work.SELECT)]
-        assert {timing.pool for timing in selects} == set(pools)
-        assert {timing.users for timing in selects} == {*USERS, MANY_USERS}
+        assert_timed(timings, concurrency, pools)
     assert {timing.work for timing in timings} == set(Work)
     if done.java_left_out is None:
         of_java = {(timing.pool, timing.work, timing.users) for timing in timings if timing.pool.endswith(JAVA)}

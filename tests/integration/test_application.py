@@ -19,7 +19,18 @@ from poolsize.runs.run import Run
 from poolsize.runs.store import load_run
 from poolsize.target.private_server import PrivateServer, free_port
 from tests.applications.task_service import PASSWORD, TaskService, task_service
-from tests.conftest import ROOT, Command, assert_swept, curve_of, measured, measured_again, on_mariadb
+from tests.conftest import (
+    FLAVORS,
+    MARIADB_IN_CI,
+    ROOT,
+    Command,
+    assert_swept,
+    curve_of,
+    in_ci,
+    measured,
+    measured_again,
+    on_mariadb,
+)
 
 pytestmark = pytest.mark.server
 CONFIG = ["config", "--for", "hikaricp", "--run", "a.jsonl"]
@@ -87,7 +98,7 @@ def assert_measured(run: Run, sizes: set[int]) -> None:
         assert step.latencies.wait is step.latencies.usage is None
 
 
-@pytest.mark.experiment
+@pytest.mark.parametrize("server", MARIADB_IN_CI, indirect=True)
 def test_the_pool_inside_an_application_is_swept(service: TaskService, tmp_path: Path, poolsize: Command) -> None:
     done = poolsize("sweep", "--application", str(service.file(tmp_path)), *QUICKLY)
     assert_swept(done)
@@ -103,12 +114,14 @@ def test_the_pool_inside_an_application_is_swept(service: TaskService, tmp_path:
         assert "Traceback" not in poolsize(*command).stderr
 
 
-@pytest.mark.experiment
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("server", "kind"),
-    [*((flavor, kind) for flavor in ("mariadb", "mysql") for kind in ("spring", "go")), ("mariadb", "druid"),
-     ("mariadb", "node")],
+    in_ci(
+        [*((flavor, kind) for flavor in FLAVORS for kind in ("spring", "go")), ("mariadb", "druid"),
+         ("mariadb", "node")],
+        ("mariadb", "go"),
+    ),
     indirect=["server"],
 )  # fmt: skip
 def test_the_pools_of_other_applications_are_swept(

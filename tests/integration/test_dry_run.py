@@ -11,7 +11,7 @@ import pytest
 
 from poolsize.target.connection import connect, database_url
 from poolsize.target.private_server import PrivateServer
-from tests.conftest import FLAVORS, Command, assert_swept, locust, mysqld
+from tests.conftest import FLAVORS, MARIADB_IN_CI, Command, assert_swept, in_ci, locust, mysqld
 from tests.servers import administered_server
 
 pytestmark = pytest.mark.server
@@ -80,8 +80,8 @@ def now(cursor: Any) -> str:
     return str(cursor.fetchone()[0])
 
 
-@pytest.mark.experiment
-@pytest.mark.parametrize("workload", ["insert", "oltp_read_write", "own.py"])
+@pytest.mark.parametrize("logging_server", MARIADB_IN_CI, indirect=True)
+@pytest.mark.parametrize("workload", in_ci(["insert", "oltp_read_write", "own.py"], "own.py"))
 def test_a_dry_run_lists_what_a_sweep_runs(
     logging_server: PrivateServer, log: Any, poolsize: Command, tmp_path: Path, workload: str
 ) -> None:

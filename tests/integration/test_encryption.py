@@ -10,7 +10,7 @@ import trustme
 from poolsize import load_run
 from poolsize.target.connection import connect, database_url
 from poolsize.target.private_server import PrivateServer
-from tests.conftest import FLAVORS, Command, assert_swept, mysqld
+from tests.conftest import FLAVORS, MARIADB_IN_CI, Command, assert_swept, mysqld
 from tests.servers import administered_server
 
 pytestmark = pytest.mark.server
@@ -138,7 +138,7 @@ def test_a_resumed_sweep_stays_as_encrypted_as_it_was(poolsize: Command, encrypt
     assert_swept(poolsize("sweep", "--resume", "a.jsonl", "--url", url, "--ssl-mode", "off"))
 
 
-@pytest.mark.experiment
+@pytest.mark.parametrize("encrypted", MARIADB_IN_CI, indirect=True)
 def test_every_connection_of_a_sweep_is_encrypted(poolsize: Command, encrypted: Encrypted, tmp_path: Path) -> None:
     url = database_url(encrypted.server.url)
     with connect(url) as connection, connection.cursor() as cursor:

@@ -26,7 +26,7 @@ from poolsize.target import private_server as servers
 from poolsize.target.connection import NoAnswer, ServerGone, connect, database_url
 from poolsize.target.private_server import PrivateServer
 from poolsize.target.watchdog import TEMPORARY
-from tests.conftest import FLAVORS, ROOT, Command, assert_swept, measured, mysqld
+from tests.conftest import FLAVORS, MARIADB_IN_CI, ROOT, Command, assert_swept, measured, mysqld
 from tests.servers import administered_server
 
 pytestmark = pytest.mark.server
@@ -150,22 +150,24 @@ def test_a_dropped_account_ends_the_sweep(own_server: PrivateServer, cursor: Any
         assert_ended(sweep, tmp_path / "a.jsonl", "denied")
 
 
-@pytest.mark.experiment
+@pytest.mark.parametrize("own_server", MARIADB_IN_CI, indirect=True)
 @pytest.mark.parametrize(
     ("change", "back", "causes"),
     [
-        (
+        pytest.param(
             "REVOKE INSERT ON poolsize.* FROM loader@'127.0.0.1'",
             "GRANT INSERT ON poolsize.* TO loader@'127.0.0.1'",
             ("refuses the workload's statements (mysql_1142_tableaccess_denied_error)",),
+            id="a privilege is revoked",
         ),
-        (
+        pytest.param(
             "SET GLOBAL read_only = 1",
             "SET GLOBAL read_only = 0",
             ("refuses the workload's statements (mysql_1290_option_prevents_statement)", "read-only"),
+            id="the server is read-only",
+            marks=pytest.mark.experiment,
         ),
     ],
-    ids=["a privilege is revoked", "the server is read-only"],
 )
 def test_an_account_that_may_no_longer_write_ends_the_sweep(
     own_server: PrivateServer,
@@ -205,8 +207,11 @@ def test_a_lowered_limit_ends_the_sweep_and_resuming_goes_on(
     assert measured(load_run(run).steps[: len(kept)]) == measured(kept)
 
 
-@pytest.mark.experiment
-@pytest.mark.parametrize("workers", [(), ("--processes", "2")], ids=["alone", "two workers"])
+@pytest.mark.parametrize("restarted_server", MARIADB_IN_CI, indirect=True)
+@pytest.mark.parametrize(
+    "workers",
+    [pytest.param((), id="alone"), pytest.param(("--processes", "2"), id="two workers", marks=pytest.mark.experiment)],
+)
 def test_a_server_that_restarts_costs_the_step_under_way(
     restarted_server: RestartedServer, tmp_path: Path, workers: tuple[str, ...]
 ) -> None:

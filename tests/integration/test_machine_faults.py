@@ -43,9 +43,11 @@ def sweeping(folder: Path, *options: str, **environment: str) -> Iterator["subpr
             sweep.kill()
 
 
-@pytest.mark.experiment
 @pytest.mark.skipif(FAKE_TIME is None, reason="needs libfaketime")
-@pytest.mark.parametrize("workers", [(), ("--processes", "2")], ids=["alone", "two workers"])
+@pytest.mark.parametrize(
+    "workers",
+    [pytest.param((), id="alone"), pytest.param(("--processes", "2"), id="two workers", marks=pytest.mark.experiment)],
+)
 def test_a_clock_that_jumps_changes_nothing(tmp_path: Path, workers: tuple[str, ...]) -> None:
     """An hour forward, and a day back: time is measured by clocks that only go forward."""
     offset = tmp_path / "offset"

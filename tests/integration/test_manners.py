@@ -16,7 +16,7 @@ from poolsize import load_run
 from poolsize.sweep.next_step import remaining
 from poolsize.target.connection import connect, database_url
 from poolsize.target.private_server import PrivateServer
-from tests.conftest import Command, assert_swept, measured
+from tests.conftest import Command, assert_swept, in_ci, measured
 
 pytestmark = pytest.mark.server
 SHORT = (
@@ -193,10 +193,11 @@ def test_two_sweeps_at_once_are_refused(server: PrivateServer, poolsize: Command
     cursor.execute("SELECT RELEASE_LOCK('poolsize')")
 
 
-@pytest.mark.experiment
 @pytest.mark.parametrize(
     ("server", "ending"),
-    [("mariadb", signal.SIGINT), ("mariadb", signal.SIGTERM), ("mysql", signal.SIGINT)],
+    in_ci(
+        [("mariadb", signal.SIGINT), ("mariadb", signal.SIGTERM), ("mysql", signal.SIGINT)], ("mariadb", signal.SIGINT)
+    ),
     indirect=["server"],
 )
 def test_an_interrupted_sweep_keeps_its_steps_and_resumes(

@@ -18,7 +18,7 @@ from poolsize import load_run
 from poolsize.target.connection import connect, database_url
 from poolsize.target.existing_schema import ExistingSchema
 from poolsize.target.private_server import PrivateServer
-from tests.conftest import Command, assert_counted_steps, assert_swept
+from tests.conftest import MARIADB_IN_CI, Command, assert_counted_steps, assert_swept, in_ci
 
 pytestmark = pytest.mark.server
 ROWS = 100
@@ -99,8 +99,8 @@ def started(server: PrivateServer, folder: Path, *options: str) -> "subprocess.P
     return sweep
 
 
-@pytest.mark.experiment
-@pytest.mark.parametrize("in_url", [False, True])
+@pytest.mark.parametrize("server", MARIADB_IN_CI, indirect=True)
+@pytest.mark.parametrize("in_url", in_ci([False, True], False))
 def test_the_schema_is_left_as_it_was_and_other_clients_are_not_counted(
     server: PrivateServer, poolsize: Command, tmp_path: Path, cursor: Any, in_url: bool
 ) -> None:

@@ -15,7 +15,7 @@ import pytest
 
 from poolsize.runs.store import load_run
 from poolsize.target.private_server import free_port
-from tests.conftest import ENDINGS, ROOT, Command, end_at_once
+from tests.conftest import ENDINGS, ROOT, Command, end_at_once, in_ci
 from tests.rogue_page import RoguePage, rogue_page
 
 POOLSIZE = str(Path(sys.executable).with_name("poolsize"))
@@ -131,9 +131,8 @@ def assert_ended(done: "subprocess.CompletedProcess[str]", ending: str, port: in
         time.sleep(0.1)
 
 
-@pytest.mark.experiment
-@pytest.mark.parametrize("ending", ENDINGS)
-@pytest.mark.parametrize("name", STALLS | IN_A_STEP)
+@pytest.mark.parametrize("ending", in_ci(ENDINGS, "SIGTERM"))
+@pytest.mark.parametrize("name", in_ci(STALLS | IN_A_STEP, "application deaf, metrics body", "metrics body in a step"))
 def test_a_sweep_ends_soon_whatever_the_application_does(
     name: str, ending: str, tmp_path: Path, rogue: RoguePage, port: int
 ) -> None:
@@ -143,9 +142,8 @@ def test_a_sweep_ends_soon_whatever_the_application_does(
     assert_ended(done, ending, port)
 
 
-@pytest.mark.experiment
-@pytest.mark.parametrize("ending", ENDINGS)
-@pytest.mark.parametrize("name", STALLS)
+@pytest.mark.parametrize("ending", in_ci(ENDINGS, "Ctrl-C twice"))
+@pytest.mark.parametrize("name", in_ci(STALLS, "ready header"))
 def test_a_check_ends_soon_whatever_the_application_does(
     name: str, ending: str, tmp_path: Path, rogue: RoguePage, port: int
 ) -> None:
@@ -157,8 +155,7 @@ def test_a_check_ends_soon_whatever_the_application_does(
     assert not list(temporary.iterdir())
 
 
-@pytest.mark.experiment
-@pytest.mark.parametrize("value", ["nan", "beyond_the_bounds", "negative"])
+@pytest.mark.parametrize("value", in_ci(["nan", "beyond_the_bounds", "negative"], "nan"))
 def test_a_run_with_an_unusable_metric_is_readable_and_names_the_page_once(
     value: str, tmp_path: Path, rogue: RoguePage, port: int, poolsize: Command
 ) -> None:
@@ -180,11 +177,14 @@ def test_a_run_with_an_unusable_metric_is_readable_and_names_the_page_once(
     assert "hunter2" not in done.stdout + done.stderr + stored
 
 
-@pytest.mark.experiment
 @pytest.mark.parametrize(
     "name",
-    ["deep_json", "huge_integer", "many_labels", "escape", "endless_continue", "redirect_to_a_bad_url", "gzip_bomb"],
-)
+    in_ci(
+        ["deep_json", "huge_integer", "many_labels", "escape", "endless_continue", "redirect_to_a_bad_url",
+         "gzip_bomb"],
+        "escape",
+    ),
+)  # fmt: skip
 def test_no_metrics_page_breaks_a_check(
     name: str, tmp_path: Path, rogue: RoguePage, port: int, poolsize: Command
 ) -> None:

@@ -243,9 +243,20 @@ def test_a_log_that_is_none_is_refused(
     assert (done.returncode, done.stderr.count("\n"), named in done.stderr) == (2, 1, True), done.stderr
 
 
+RECORDED = pytest.mark.skipif(not RECORDINGS.is_dir(), reason="the recorded curves are not beside this checkout")
+
+
 @pytest.mark.long
+@RECORDED
+def test_the_answer_is_good_on_every_tenth_recorded_curve() -> None:
+    scores = score_all(sorted(RECORDINGS.glob("*.csv.gz"))[::10], seeds=(1,), alone=True)["plateau"]
+    assert len(scores) >= 6
+    assert min(score.efficiency for score in scores) >= 0.90
+    assert np.quantile([score.ratio for score in scores], 0.9) <= 1.35
+
+
 @pytest.mark.experiment
-@pytest.mark.skipif(not RECORDINGS.is_dir(), reason="the recorded curves are not beside this checkout")
+@RECORDED
 def test_the_answer_is_good_on_every_recorded_curve() -> None:
     """The bars of efficiency, size and load, against each curve's own 900 s means; seeds 1 to 3."""
     scores = score_all(sorted(RECORDINGS.glob("*.csv.gz")), alone=True)["plateau"]

@@ -16,7 +16,7 @@ from poolsize.target import schema
 from poolsize.target.connection import connect, database_url
 from poolsize.target.private_server import PrivateServer, private_server
 from poolsize.target.schema import LOCK, OWNER, SweepSchema
-from tests.conftest import Command, assert_swept, on_mariadb
+from tests.conftest import MARIADB_IN_CI, Command, assert_swept, on_mariadb
 
 pytestmark = pytest.mark.server
 KILLED = """
@@ -205,7 +205,7 @@ def test_a_server_that_ignores_the_case_of_names_is_left_as_it_was() -> None:
         assert cursor.fetchall() == ()
 
 
-@pytest.mark.experiment
+@pytest.mark.parametrize("server", MARIADB_IN_CI, indirect=True)
 def test_a_second_sweep_is_refused_while_the_first_lives(
     server: PrivateServer, cursor: Any, tmp_path: Path, poolsize: Command
 ) -> None:

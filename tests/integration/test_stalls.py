@@ -14,7 +14,7 @@ import pytest
 
 from poolsize.target.connection import connect, database_url
 from poolsize.target.private_server import SERVER_PROGRAMS, PrivateServer, private_server
-from tests.conftest import ENDINGS, end_at_once
+from tests.conftest import ENDINGS, end_at_once, in_ci
 from tests.rogue_server import PASSWORD, USER, Phase, rogue_server
 
 pytestmark = [pytest.mark.long, pytest.mark.server]
@@ -139,9 +139,8 @@ def own(own_server: PrivateServer) -> Iterator[PrivateServer]:
 
 
 @pytest.mark.slow
-@pytest.mark.experiment
-@pytest.mark.parametrize("processes", ["", "2"])
-@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("processes", in_ci(["", "2"], "2"))
+@pytest.mark.parametrize("ending", in_ci(ENDINGS, "SIGTERM"))
 def test_a_signal_ends_a_sweep_whose_own_server_is_frozen(
     tmp_path: Path, own: PrivateServer, processes: str, ending: str
 ) -> None:
@@ -156,9 +155,8 @@ def test_a_signal_ends_a_sweep_whose_own_server_is_frozen(
 
 
 @pytest.mark.slow
-@pytest.mark.experiment
-@pytest.mark.parametrize("processes", ["", "2"])
-@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("processes", in_ci(["", "2"], ""))
+@pytest.mark.parametrize("ending", in_ci(ENDINGS, "Ctrl-C twice"))
 def test_a_signal_ends_a_sweep_whose_private_server_is_frozen(tmp_path: Path, processes: str, ending: str) -> None:
     with running(tmp_path, *step_words(processes)) as sweep:
         wait_for_step(tmp_path / "a.jsonl")

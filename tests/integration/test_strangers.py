@@ -20,7 +20,7 @@ from poolsize import load_run
 from poolsize.sweep.secret import VARIABLE, SweepSecret
 from poolsize.target.connection import database_url
 from poolsize.target.private_server import PrivateServer
-from tests.conftest import ROOT, assert_swept, assert_true_steps, measured_again, on_mariadb
+from tests.conftest import ROOT, assert_swept, assert_true_steps, in_ci, measured_again, on_mariadb
 from tests.integration.test_workers import POOLSIZE, assert_plateau, assert_shared_exactly
 from tests.machines import IP, load_machines, server_for
 from tests.strangers import wiretap
@@ -134,8 +134,7 @@ def test_a_thousand_strangers_change_nothing_and_learn_nothing(
     _assert_undisturbed(path)
 
 
-@pytest.mark.experiment
-@pytest.mark.parametrize("place", ["loopback", "namespaces"])
+@pytest.mark.parametrize("place", in_ci(["loopback", "namespaces"], "loopback"))
 @measured_again
 def test_workers_elsewhere_prove_the_secret_and_nothing_is_in_clear(tmp_path: Path, place: str) -> None:
     """What passes between a worker and its master is recorded, searched, and said again by strangers."""

@@ -103,7 +103,6 @@ class Accounts:
             self.charged.append((time.time(), sum(self._server.cpu_times()[:2]), load))
 
 
-@pytest.mark.experiment
 @measured_again
 def test_both_demands_are_the_operating_systems_and_predict_every_size(pinned: PrivateServer, tmp_path: Path) -> None:
     with Accounts(pinned.pid) as accounts:

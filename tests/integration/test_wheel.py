@@ -37,7 +37,6 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "installed"
 
 
-@pytest.mark.experiment
 @pytest.mark.server
 def test_a_wheel_works_outside_a_checkout_and_without_the_extras(installed: Path, tmp_path: Path) -> None:
     absent = tmp_path / "absent"

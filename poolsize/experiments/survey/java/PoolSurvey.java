@@ -24,7 +24,7 @@ import org.apache.commons.dbcp2.BasicDataSource;
 import org.apache.commons.dbcp2.BasicDataSourceFactory;
 
 /**
- * Times pools of Java with one work, as poolsize.survey times those of Python.
+ * Times pools of Java with one work, as poolsize.experiments.survey times those of Python.
  *
  * <p>Arguments: pools, separated by commas; work; pool size; seconds of each timing; numbers of users, separated by commas; seconds of the
  * timing of the longest wait, and its number of users, or 0 users for none. The environment has JDBC_URL, JDBC_USER and
