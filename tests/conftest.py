@@ -102,11 +102,13 @@ def poolsize(tmp_path: Path) -> Command:
 
 @pytest.fixture
 def poolsize_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
-    """The same in this process, for many short calls: a new one takes half a second to start."""
+    """The same in this process, for each call of which a test reads the output alone: a new one takes half a second."""
 
-    def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
+    def run(*arguments: str, url: str | None = None) -> "subprocess.CompletedProcess[str]":
         monkeypatch.chdir(tmp_path)
         monkeypatch.delenv("POOLSIZE_URL", raising=False)
+        if url is not None:
+            monkeypatch.setenv("POOLSIZE_URL", url)
         monkeypatch.setattr(sys, "argv", ["poolsize", *arguments])
         code = 0
         try:

@@ -125,17 +125,17 @@ def test_the_second_run_of_a_scenario_is_not_resumed_as_its_first(poolsize_here:
     assert not (tmp_path / "a-other-other.jsonl").exists()
 
 
-def test_options_without_a_scenario_are_refused(poolsize_here: Command, poolsize: Command) -> None:
+def test_options_without_a_scenario_are_refused(poolsize_here: Command) -> None:
     for words in (["--full"], ["--step-time", "2s"], ["--resume", "a.jsonl"]):
         refused = poolsize_here("scenario", *words)
         assert refused.returncode == 2
         assert "name the scenario before its options" in refused.stderr
-    assert poolsize("scenario", url="mysql://u@h/").stdout.startswith("cache-miss")
+    assert poolsize_here("scenario", url="mysql://u@h/").stdout.startswith("cache-miss")
 
 
-def test_the_list_refuses_a_name_and_options(poolsize: Command) -> None:
+def test_the_list_refuses_a_name_and_options(poolsize_here: Command) -> None:
     for words in (["exhaustion"], ["--full"], ["--step-time", "2s"]):
-        refused = poolsize("scenario", "--list", *words)
+        refused = poolsize_here("scenario", "--list", *words)
         assert refused.returncode == 2
         assert "--list: leave the other words out" in refused.stderr
 

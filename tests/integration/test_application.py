@@ -26,7 +26,6 @@ from tests.conftest import (
     Command,
     assert_swept,
     curve_of,
-    in_ci,
     measured,
     measured_again,
     on_mariadb,
@@ -114,16 +113,13 @@ def test_the_pool_inside_an_application_is_swept(service: TaskService, tmp_path:
         assert "Traceback" not in poolsize(*command).stderr
 
 
+@pytest.mark.experiment
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("server", "kind"),
-    in_ci(
-        [*((flavor, kind) for flavor in FLAVORS for kind in ("spring", "go")), ("mariadb", "druid"),
-         ("mariadb", "node")],
-        ("mariadb", "go"),
-    ),
+    [*((flavor, kind) for flavor in FLAVORS for kind in ("spring", "go")), ("mariadb", "druid"), ("mariadb", "node")],
     indirect=["server"],
-)  # fmt: skip
+)
 def test_the_pools_of_other_applications_are_swept(
     server: PrivateServer, kind: str, tmp_path: Path, poolsize: Command
 ) -> None:

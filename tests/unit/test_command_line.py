@@ -31,16 +31,16 @@ def stored(path: Path) -> Path:
     ("arguments", "size"),
     [(["--cores", "8"], 17), (["--cores", "4"], 9), (["--cores", "8", "--cache-hit-rate", "1"], 16)],
 )
-def test_recommend_answers_with_the_formula(poolsize: Command, arguments: list[str], size: int) -> None:
-    done = poolsize("recommend", *arguments, "--json")
+def test_recommend_answers_with_the_formula(poolsize_here: Command, arguments: list[str], size: int) -> None:
+    done = poolsize_here("recommend", *arguments, "--json")
     answer = json.loads(done.stdout)
     assert (done.returncode, done.stderr, answer["pool_size"], answer["basis"]) == (0, "", size, "formula")
     assert answer["verdict"] is None
     assert answer["findings"][0]["code"] == "cores"
 
 
-def test_the_deadlock_floor_is_named(poolsize: Command) -> None:
-    done = poolsize("recommend", "--cores", "8", "--app-threads", "3", "--connections-per-thread", "4")
+def test_the_deadlock_floor_is_named(poolsize_here: Command) -> None:
+    done = poolsize_here("recommend", "--cores", "8", "--app-threads", "3", "--connections-per-thread", "4")
     assert "deadlock floor = 10" in done.stdout
 
 
@@ -50,8 +50,8 @@ def test_an_error_is_one_line_however_long_its_cause_explains_itself() -> None:
     )
 
 
-def test_without_cores_it_says_what_it_assumed(poolsize: Command) -> None:
-    done = poolsize("recommend")
+def test_without_cores_it_says_what_it_assumed(poolsize_here: Command) -> None:
+    done = poolsize_here("recommend")
     assert done.returncode == 0
     assert "as if the database runs here" in done.stderr
 
@@ -64,8 +64,8 @@ def test_without_cores_it_says_what_it_assumed(poolsize: Command) -> None:
         ("recommend-cached", ["--cores", "16", "--threads-per-core", "2", "--disks", "4", "--cache-hit-rate", "0.95"]),
     ],
 )
-def test_the_text_is_the_golden_one(poolsize: Command, name: str, arguments: list[str]) -> None:
-    assert_golden(f"{name}.txt", poolsize("recommend", *arguments).stdout)
+def test_the_text_is_the_golden_one(poolsize_here: Command, name: str, arguments: list[str]) -> None:
+    assert_golden(f"{name}.txt", poolsize_here("recommend", *arguments).stdout)
 
 
 @pytest.mark.long
@@ -103,11 +103,11 @@ def test_analyze_prints_and_draws(poolsize_here: Command, tmp_path: Path) -> Non
         (["sweep", "--workload", "scan", "--mysqld", "/none"], "--mysqld /none", 2),
         (["sweep", "--workload", "scan", "--pool-sizes", "1,x"], "--pool-sizes 1,x", 2),
         (["sweep", "--workload", "scan", "--step-time", "soon"], "--step-time soon", 2),
-        (["sweep", "--workload", "scan", "--url", "postgresql://u:secret@h/d"], "postgresql://h: poolsize measures", 2),
-        (["sweep", "--workload", "scan", "--url", "nonsense"], "not a URL", 2),
+        (["recommend", "--url", "postgresql://u:secret@h/d"], "postgresql://h: poolsize measures", 2),
+        (["recommend", "--url", "nonsense"], "not a URL", 2),
         (["sweep", "--resume", "none.jsonl"], "none.jsonl", 2),
         (["sweep", "--workload", "scan", "--url", "mysql://u:se@cret@h/"], "not a URL", 2),
-        (["sweep", "--workload", "scan", "--url", "mysql://u:s@secret:x@h/"], "not a URL", 2),
+        (["recommend", "--url", "mysql://u:s@secret:x@h/"], "not a URL", 2),
         (
             [
                 "sweep",
@@ -153,10 +153,10 @@ def test_bad_input_is_one_line_and_no_traceback(
 
 
 @pytest.mark.long
-def test_an_error_names_the_variable_that_gave_the_value(poolsize: Command) -> None:
-    from_variable = poolsize("sweep", "--workload", "scan", url="postgresql://u@h/d")
+def test_an_error_names_the_variable_that_gave_the_value(poolsize_here: Command) -> None:
+    from_variable = poolsize_here("sweep", "--workload", "scan", url="postgresql://u@h/d")
     assert from_variable.stderr.startswith("poolsize: error: POOLSIZE_URL postgresql://")
-    from_option = poolsize("sweep", "--workload", "scan", "--url", "postgresql://u@h/d", url="mysql://u@h/")
+    from_option = poolsize_here("sweep", "--workload", "scan", "--url", "postgresql://u@h/d", url="mysql://u@h/")
     assert from_option.stderr.startswith("poolsize: error: --url postgresql://")
 
 
@@ -252,8 +252,8 @@ def test_without_the_notebook_extra_one_line_names_it(
     assert not words
 
 
-def test_no_command_at_all_is_the_help(poolsize: Command) -> None:
-    done = poolsize()
+def test_no_command_at_all_is_the_help(poolsize_here: Command) -> None:
+    done = poolsize_here()
     assert (done.returncode, done.stderr) == (0, "")
     assert "Commands:" in done.stdout
 
@@ -290,17 +290,16 @@ def test_only_an_address_from_the_environment_can_be_unset(monkeypatch: pytest.M
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", ["secrets.py", "json.py", "sqlalchemy.py", "numpy.py"])
-def test_a_file_beside_the_user_replaces_no_module(poolsize: Command, tmp_path: Path, name: str) -> None:
+def test_a_file_beside_the_user_replaces_no_module(poolsize: Command, tmp_path: Path) -> None:
     """The Locust process knows the password; with -m alone, Python would run that file from the current folder."""
-    (tmp_path / name).write_text("from pathlib import Path\nPath('ran').touch()\n")
+    for name in ("secrets", "json", "sqlalchemy", "numpy"):
+        (tmp_path / f"{name}.py").write_text("from pathlib import Path\nPath('ran').touch()\n")
     done = poolsize("sweep", "--workload", "scan", url="mysql://u:secret@127.0.0.1:1/")
     assert "no server answers at u@127.0.0.1:1" in done.stderr
     assert not (tmp_path / "ran").exists()
 
 
-@pytest.mark.long
-def test_a_refused_url_shows_scheme_host_and_port_alone(poolsize: Command) -> None:
-    done = poolsize("sweep", "--workload", "scan", url="postgresql://u:one@h:5432/d?password=two&sslkey=three")
+def test_a_refused_url_shows_scheme_host_and_port_alone(poolsize_here: Command) -> None:
+    done = poolsize_here("recommend", url="postgresql://u:one@h:5432/d?password=two&sslkey=three")
     assert "postgresql://h:5432: poolsize measures" in done.stderr
     assert not any(secret in done.stderr for secret in ("one", "two", "three"))

@@ -54,20 +54,20 @@ SEEDS = range(12)
 
 def typical(size: int, factor: float) -> float:
     """The geometric mean of the answers."""
-    return geometric_mean(answer(seed, size, factor) for seed in SEEDS)
+    return geometric_mean(plateau.pool_size for plateau in plateaus(size, factor))
 
 
 @cache
-def answer(seed: int, size: int, factor: float) -> int:
-    return plateau_of(swept(seed, size, factor)).pool_size
+def plateaus(size: int, factor: float) -> tuple[Plateau, ...]:
+    """The plateau of each seed."""
+    return tuple(plateau_of(swept(seed, size, factor)) for seed in SEEDS)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize(("size", "factor"), [(32, 0.67), (256, 1.33), (256, 0.67), (16, 0.67), (8, 1.33)])
 def test_one_bad_step_moves_the_answer_by_half_at_most(size: int, factor: float) -> None:
     assert typical(0, 1.0) / 1.5 <= typical(size, factor) <= 1.5 * typical(0, 1.0)
-    plateaus = [plateau_of(swept(seed, size, factor)) for seed in SEEDS]
-    assert sum(plateau.low <= true_plateau(truth) <= plateau.high for plateau in plateaus) >= 11
+    assert sum(plateau.low <= true_plateau(truth) <= plateau.high for plateau in plateaus(size, factor)) >= 11
 
 
 def test_a_bad_step_at_the_largest_size_is_measured_again() -> None:

@@ -18,7 +18,7 @@ from tests.open_loop_simulation import Service, exponential, nearly_constant, op
 
 RATE, POOL_SIZE = 500.0, 8
 PLAN = SweepPlan((POOL_SIZE,), 1000, "scan", warm_up_seconds=3, step_seconds=15, rate=RATE)
-RUNS = 100
+RUNS = 50
 SIZES, RUNS_OF_A_SIZE = (1, 2, 4, 8), 50
 on_all_rates = pytest.mark.parametrize("rate", [1.0, 2.0, 5.0, 20.0, 100.0])
 

@@ -77,8 +77,8 @@ def test_repeats_show_sizes_at_which_the_recording_changes_its_state(recordings:
 def test_steps_in_turn_find_5_percent_and_no_difference_where_there_is_none(kind: str) -> None:
     """At most 5 of 60 comparisons of equal servers; 5 % in 90 of 100, at the load of two sweeps with a step a size."""
     random = np.random.default_rng(3)
-    paths = sorted(RECORDINGS.glob(f"*_{kind}_*.csv*"))
-    pairs = [equal_pairs(recording_of(path), random, 1, interleaved=True) for path in paths for _ in range(8)]
+    recordings = map(recording_of, sorted(RECORDINGS.glob(f"*_{kind}_*.csv*")))
+    pairs = [equal_pairs(recording, random, 1, interleaved=True) for recording in recordings for _ in range(8)]
     average, some_size = significant(pairs)
     assert average <= 5 / 60
     assert some_size <= 5 / 60

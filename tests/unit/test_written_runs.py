@@ -104,7 +104,7 @@ def replays(draw: st.DrawFn) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "examples", [pytest.param(6, marks=pytest.mark.long), pytest.param(60, marks=pytest.mark.experiment)]
+    "examples", [pytest.param(3, marks=pytest.mark.long), pytest.param(60, marks=pytest.mark.experiment)]
 )
 def test_every_command_reads_what_a_replay_wrote(examples: int) -> None:
     """Whatever its options, also a run that was cut off, and once it was resumed."""
@@ -148,7 +148,7 @@ def planned(draw: st.DrawFn) -> SweepOptions:
     return SweepOptions(**{name: draw(edges(name)) for name in sorted(names)})
 
 
-@settings(max_examples=300, suppress_health_check=list(HealthCheck))
+@settings(max_examples=100, suppress_health_check=list(HealthCheck))
 @given(
     options=planned(), own_path=st.none() | TEXTS, schema=st.none() | TEXTS,
     server_options=st.dictionaries(st.sampled_from(sorted(HARMLESS)), TEXTS, max_size=3),
