@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, wraps
 from pathlib import Path
@@ -160,6 +160,35 @@ def page_line(page: str, beginning: str, option: str) -> list[str]:
 
 
 MEASUREMENTS = 3
+AGAIN = "measured again"
+"""The property of a test's report with the number of measurements that failed."""
+_failed_measurements = 0
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
+    """Note how often a test measured again; the report brings it from a worker of pytest-xdist."""
+    global _failed_measurements  # noqa: PLW0603 (the test's function does not know its item)
+    _failed_measurements = 0
+    try:
+        return (yield)
+    finally:
+        if _failed_measurements:
+            item.user_properties.append((AGAIN, _failed_measurements))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """List the tests that measured again, and how often: a test that often does is too strict, or shows a fault."""
+    again = {
+        report.nodeid: properties[AGAIN]
+        for reports in terminalreporter.stats.values()
+        for report in reports
+        if AGAIN in (properties := dict(getattr(report, "user_properties", ())))
+    }
+    if again:
+        terminalreporter.section("measured again")
+    for test, times in again.items():
+        terminalreporter.write_line(f"{times} x {test}")
 
 
 def measured_again(test: Callable[..., None]) -> Callable[..., None]:
@@ -171,12 +200,14 @@ def measured_again(test: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(test)
     def repeated(**fixtures: Any) -> None:
+        global _failed_measurements  # noqa: PLW0603
         folder: Path | None = fixtures.get("tmp_path")
         for measurement in range(1, MEASUREMENTS + 1):
             try:
                 test(**fixtures)
                 break
             except AssertionError:
+                _failed_measurements += 1
                 if measurement == MEASUREMENTS:
                     raise
             if folder is not None:
