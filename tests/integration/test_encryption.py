@@ -54,9 +54,9 @@ def url_of(server: PrivateServer, host: str = "127.0.0.1", **query: str) -> str:
     return database_url(server.url).set(host=host, query=query).render_as_string(hide_password=False)
 
 
-@pytest.mark.parametrize("mode", ["preferred", "required", "verify-ca", "verify-identity"])
+@pytest.mark.parametrize("mode", ["required", "verify-identity"])
 def test_connections_are_encrypted_as_asked(poolsize: Command, encrypted: Encrypted, mode: str) -> None:
-    words = ["--ssl-mode", mode, *(["--ssl-ca", str(encrypted.ca)] if mode != "preferred" else [])]
+    words = ["--ssl-mode", mode, "--ssl-ca", str(encrypted.ca)]
     done = poolsize("recommend", "--cores", "2", "--url", url_of(encrypted.server), *words)
     assert done.returncode == 0, done.stderr
     assert "This connection is encrypted (TLS_" in done.stdout

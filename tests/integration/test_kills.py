@@ -5,15 +5,14 @@ import sys
 
 import pytest
 
-from tests.conftest import ROOT, in_ci
+from tests.conftest import ROOT
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
 
 
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("kills", in_ci(["3", "20"], "3"))
-def test_nothing_is_lost_and_nothing_stays(kills: str) -> None:
+def test_nothing_is_lost_and_nothing_stays() -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "tests.kills", kills], cwd=ROOT, capture_output=True, text=True, check=False
+        [sys.executable, "-m", "tests.kills", "3"], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr

@@ -1,5 +1,6 @@
 """`poolsize config --check` on the settings of real projects, written anew in their own notation."""
 
+import json
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -569,8 +570,8 @@ def test_odd_values_are_refused_or_unknown(poolsize_here: Command, tmp_path: Pat
     for words in ([], ["--json"], ["--size", "9", "--json"]):
         done = poolsize_here("config", "--check", name, *words)
         assert done.returncode in {0, 2}, done.stderr
-        assert "NaN" not in done.stdout
-        assert "Infinity" not in done.stdout.replace("-Infinity", "") or name.startswith("hikari")
+        if done.stdout and "--json" in words:
+            json.loads(done.stdout, parse_constant=pytest.fail)
 
 
 @pytest.mark.long

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from poolsize.analysis.analysis import analyze
 from poolsize.errors import PoolsizeError
 from poolsize.runs.store import load_run
-from tests.conftest import ROOT, in_ci
+from tests.conftest import ROOT
 from tests.hostile import leaves
-from tests.hostile_files import KINDS, changed, run_lines, written
+from tests.hostile_files import changed, run_lines, written
 
 RECORDS = run_lines(steps=1)
 PLACES = [(line, at) for line, record in enumerate(RECORDS) for at in leaves(record)]
@@ -36,13 +36,9 @@ def test_any_value_in_any_field_is_read_or_refused(place: tuple[int, tuple[str |
 
 
 @pytest.mark.long
-@pytest.mark.timeout(1800)
-@pytest.mark.parametrize(
-    ("changed_runs", "kind"),
-    in_ci([*(("0", kind) for kind in KINDS), ("24", "none"), ("240", "none")], ("24", "none"), ("0", "special")),
-)
+@pytest.mark.parametrize(("changed_runs", "kind"), [("24", "none"), ("0", "special")])
 def test_no_file_breaks_a_command(changed_runs: str, kind: str) -> None:
-    """Written files and changed runs, more than 700 together."""
+    """A tenth of `scripts/experiments hostile corpus`."""
     done = subprocess.run(
         [sys.executable, "-m", "tests.hostile", "corpus", changed_runs, kind],
         cwd=ROOT, capture_output=True, text=True, check=False,

@@ -6,14 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from poolsize.commands import COMMANDS
 from poolsize.commands.reference import PAGES
 from poolsize.facts.server import query
 from poolsize.facts.status import COUNTERS, GAUGES
-from poolsize.present.reference.checks import checks_page, figures
 from poolsize.present.reference.options import options_page
 from poolsize.present.reference.run_format import RECORDS, unexplained_fields
-from poolsize.runs.check import Check
 from poolsize.sweep.options import OPTIONS
 from tests.conftest import ROOT
 from tests.pages import all_blocks, pages
@@ -33,11 +30,6 @@ def test_every_option_has_a_row_with_its_meaning() -> None:
         assert row.endswith(f"| `{name}` |")
 
 
-def test_every_command_has_a_section() -> None:
-    page = PAGES["commands.md"]()
-    assert re.findall(r"^## (\w+)$", page, re.MULTILINE) == list(COMMANDS)
-
-
 @pytest.mark.parametrize("record", RECORDS)
 def test_every_field_of_a_record_is_explained(record: type) -> None:
     assert unexplained_fields(record) == set()
@@ -47,12 +39,6 @@ def test_every_counter_is_explained() -> None:
     queried = set(re.findall(r"'(\w+)'", query("status")))
     assert queried == {name for name in COUNTERS if name[0].isupper()}
     assert set(COUNTERS) >= GAUGES
-
-
-def test_every_check_has_a_section_with_its_figures() -> None:
-    for check in Check:
-        assert f"## {check} " in checks_page()
-        assert "`" in figures(check)
 
 
 def test_the_readme_has_at_most_200_lines() -> None:
