@@ -7,7 +7,7 @@ import pytest
 
 from poolsize.target.connection import connect, database_url
 from poolsize.target.private_server import PrivateServer
-from tests.conftest import Command, assert_swept
+from tests.conftest import MARIADB_IN_CI, Command, assert_swept
 
 pytestmark = pytest.mark.server
 NEEDED = ("CREATE", "DROP", "INDEX", "SELECT", "INSERT", "UPDATE", "DELETE")
@@ -41,6 +41,7 @@ def test_the_documented_privileges_are_enough(server: PrivateServer, poolsize: C
     assert cursor.fetchall() == ()
 
 
+@pytest.mark.parametrize("server", MARIADB_IN_CI, indirect=True)
 @pytest.mark.parametrize("missing", NEEDED)
 def test_a_missing_privilege_is_named(server: PrivateServer, poolsize: Command, cursor: Any, missing: str) -> None:
     granted = [privilege for privilege in NEEDED if privilege != missing]

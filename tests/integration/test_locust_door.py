@@ -20,7 +20,7 @@ from poolsize.analysis.stats.percentiles import mean_ms
 from poolsize.runs.run import Run
 from poolsize.target.connection import connect, database_url
 from poolsize.target.private_server import PrivateServer
-from tests.conftest import Command, assert_swept, assert_true_steps, curve_of, locust, measured_again, on_mariadb
+from tests.conftest import Command, assert_swept, assert_true_steps, curve_of, in_ci, locust, measured_again, on_mariadb
 
 pytestmark = pytest.mark.server
 HEAD = "import time\nfrom locust import between, constant, events, tag, task, SequentialTaskSet, TaskSet\n"
@@ -246,17 +246,23 @@ class Mine(PoolUser):
 LISTENER = ONE.format("") + "@events.request.add_listener\ndef listen(**_):\n    wrong()\n"
 
 
+FAILURES = [
+    (LATER.format("on_start", 1), "a user of Mine failed: mine.py:14: NameError"),
+    (LATER.format("on_stop", 1), "a user of Mine failed: mine.py:14: NameError"),
+    (LISTENER, "a listener on events.request failed: mine.py:9: NameError"),
+    (ONE.format("").replace("cursor.execute('DO 1')", "time.time() % 1 > 0.5 and self.environment.wrong"),
+     "mine.py:6: AttributeError"),
+]  # fmt: skip
+
+
 @pytest.mark.parametrize(
-    ("text", "error"),
-    [
-        (LATER.format("on_start", 1), "a user of Mine failed: mine.py:14: NameError"),
-        (LATER.format("on_stop", 1), "a user of Mine failed: mine.py:14: NameError"),
-        (LISTENER, "a listener on events.request failed: mine.py:9: NameError"),
-        (ONE.format("").replace("cursor.execute('DO 1')", "time.time() % 1 > 0.5 and self.environment.wrong"),
-         "mine.py:6: AttributeError"),
-    ],
-)  # fmt: skip
-@pytest.mark.parametrize("processes", ["1", "2"])
+    ("text", "error", "processes"),
+    in_ci(
+        [(*failure, processes) for failure in FAILURES for processes in ("1", "2")],
+        *((*failure, "1") for failure in FAILURES),
+        (*FAILURES[0], "2"),
+    ),
+)
 @on_mariadb
 def test_an_error_after_the_first_step_began_names_its_line(
     server: PrivateServer, tmp_path: Path, poolsize: Command, text: str, error: str, processes: str

@@ -128,7 +128,6 @@ def test_a_lie_costs_one_line(tmp_path: Path, phase: Phase, code: int, text: str
         assert b"root:" not in port.received
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("phase", "code", "text"), [lie for lie in LIES if lie[0] in IN_A_SWEEP])
 def test_a_lie_ends_a_sweep_with_one_line(tmp_path: Path, phase: Phase, code: int, text: str) -> None:
     """The process that measures meets the server, with gevent's sockets."""

@@ -21,7 +21,7 @@ from poolsize.present.text.sentences.findings import warning_sentences
 from poolsize.runs.run import Run, Step
 from poolsize.runs.stopped import StopReason
 from poolsize.target.private_server import PrivateServer
-from tests.conftest import curve_of, locust, may_run_on, measured_again
+from tests.conftest import curve_of, in_ci, locust, may_run_on, measured_again
 from tests.servers import administered_server
 
 pytestmark = [
@@ -121,7 +121,7 @@ def test_both_demands_are_the_operating_systems_and_predict_every_size(pinned: P
             assert all(failed(step) == set() for step in steps)
 
 
-@pytest.mark.parametrize("busy_ms", [0, 2, 6, 100])
+@pytest.mark.parametrize("busy_ms", in_ci([0, 2, 6, 100], 0, 6))
 @measured_again
 def test_a_slowed_generator_is_caught_and_an_honest_one_is_not(
     pinned: PrivateServer, tmp_path: Path, busy_ms: int
