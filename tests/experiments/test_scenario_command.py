@@ -8,7 +8,6 @@ import pytest
 
 from poolsize import load_run
 from poolsize.analysis.analysis import analyze
-from poolsize.experiments.scenario import read_scenario
 from poolsize.runs.check import Check
 from tests.conftest import EXAMPLES, FLAVORS, MARIADB_IN_CI, Command, assert_counted_steps, measured_again, mysqld
 

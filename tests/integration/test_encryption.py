@@ -55,17 +55,17 @@ def url_of(server: PrivateServer, host: str = "127.0.0.1", **query: str) -> str:
 
 
 @pytest.mark.parametrize("mode", ["required", "verify-identity"])
-def test_connections_are_encrypted_as_asked(poolsize: Command, encrypted: Encrypted, mode: str) -> None:
+def test_connections_are_encrypted_as_asked(poolsize_here: Command, encrypted: Encrypted, mode: str) -> None:
     words = ["--ssl-mode", mode, "--ssl-ca", str(encrypted.ca)]
-    done = poolsize("recommend", "--cores", "2", "--url", url_of(encrypted.server), *words)
+    done = poolsize_here("recommend", "--cores", "2", "--url", url_of(encrypted.server), *words)
     assert done.returncode == 0, done.stderr
     assert "This connection is encrypted (TLS_" in done.stdout
 
 
 @pytest.mark.parametrize("mode", ["verify-ca", "verify-identity"])
-def test_a_certificate_of_another_authority_is_refused(poolsize: Command, encrypted: Encrypted, mode: str) -> None:
+def test_a_certificate_of_another_authority_is_refused(poolsize_here: Command, encrypted: Encrypted, mode: str) -> None:
     words = ["--ssl-mode", mode, "--ssl-ca", str(encrypted.other_ca)]
-    done = poolsize("recommend", "--cores", "2", "--url", url_of(encrypted.server), *words)
+    done = poolsize_here("recommend", "--cores", "2", "--url", url_of(encrypted.server), *words)
     assert done.returncode == 2
     assert "the certificate of 127.0.0.1 can't be verified" in done.stderr
     assert "--ssl-ca" in done.stderr
@@ -73,20 +73,20 @@ def test_a_certificate_of_another_authority_is_refused(poolsize: Command, encryp
 
 
 def test_a_certificate_of_another_host_is_refused_where_the_identity_counts(
-    poolsize: Command, encrypted: Encrypted
+    poolsize_here: Command, encrypted: Encrypted
 ) -> None:
     url = url_of(encrypted.server, "localhost")
-    done = poolsize("recommend", "--cores", "2", "--url", url, "--ssl-ca", str(encrypted.ca))
+    done = poolsize_here("recommend", "--cores", "2", "--url", url, "--ssl-ca", str(encrypted.ca))
     assert done.returncode == 0, done.stderr
-    done = poolsize(
+    done = poolsize_here(
         "recommend", "--cores", "2", "--url", url, "--ssl-ca", str(encrypted.ca), "--ssl-mode", "verify-identity"
     )
     assert done.returncode == 2
     assert "not valid for 'localhost'" in done.stderr
 
 
-def test_a_server_elsewhere_must_encrypt(poolsize: Command, clear: PrivateServer) -> None:
-    done = poolsize("recommend", "--cores", "2", "--url", url_of(clear, ELSEWHERE))
+def test_a_server_elsewhere_must_encrypt(poolsize_here: Command, clear: PrivateServer) -> None:
+    done = poolsize_here("recommend", "--cores", "2", "--url", url_of(clear, ELSEWHERE))
     assert done.returncode == 2
     assert f"--url: {ELSEWHERE} does not encrypt connections" in done.stderr
     assert "--ssl-mode off" in done.stderr
@@ -95,15 +95,17 @@ def test_a_server_elsewhere_must_encrypt(poolsize: Command, clear: PrivateServer
 
 @pytest.mark.parametrize("query", [{}, {"ssl-mode": "off"}, {"ssl_mode": "DISABLED"}])
 def test_clear_connections_elsewhere_need_a_word(
-    poolsize: Command, clear: PrivateServer, query: dict[str, str]
+    poolsize_here: Command, clear: PrivateServer, query: dict[str, str]
 ) -> None:
     words = [] if query else ["--ssl-mode", "off"]
-    done = poolsize("recommend", "--cores", "2", "--url", url_of(clear, ELSEWHERE, **query), *words)
+    done = poolsize_here("recommend", "--cores", "2", "--url", url_of(clear, ELSEWHERE, **query), *words)
     assert done.returncode == 0, done.stderr
     assert "This connection is not encrypted" in done.stdout
 
 
-def test_a_password_that_the_server_must_see_needs_tls_or_a_socket(poolsize: Command, encrypted: Encrypted) -> None:
+def test_a_password_that_the_server_must_see_needs_tls_or_a_socket(
+    poolsize_here: Command, encrypted: Encrypted
+) -> None:
     """MySQL's server must see it at an account's first login, until it caches the hash; so do MySQL's own clients."""
     url = database_url(encrypted.server.url)
     with connect(url) as connection, connection.cursor() as cursor:
@@ -112,16 +114,16 @@ def test_a_password_that_the_server_must_see_needs_tls_or_a_socket(poolsize: Com
         for account in ("first@'127.0.0.1'", "second@localhost"):
             cursor.execute(f"CREATE USER {account} IDENTIFIED WITH caching_sha2_password BY 'not-a-secret'")
     first = url.set(username="first", password="not-a-secret").render_as_string(hide_password=False)
-    refused = poolsize("recommend", "--cores", "2", "--url", first, "--ssl-mode", "off")
+    refused = poolsize_here("recommend", "--cores", "2", "--url", first, "--ssl-mode", "off")
     assert refused.returncode == 2
     assert "the connection must have TLS (--ssl-mode, --ssl-ca)" in refused.stderr
     assert refused.stderr.count("\n") == 1
     for words in ([], ["--ssl-mode", "off"]):  # the second login finds the hash in the cache
-        done = poolsize("recommend", "--cores", "2", "--url", first, *words)
+        done = poolsize_here("recommend", "--cores", "2", "--url", first, *words)
         assert done.returncode == 0, done.stderr
     socket = encrypted.server.directory / "socket"
     by_socket = f"mysql://second:not-a-secret@localhost/?unix_socket={socket}"
-    done = poolsize("recommend", "--cores", "2", "--url", by_socket, "--ssl-mode", "off")
+    done = poolsize_here("recommend", "--cores", "2", "--url", by_socket, "--ssl-mode", "off")
     assert done.returncode == 0, done.stderr
 
 
@@ -166,10 +168,15 @@ def test_every_connection_of_a_sweep_is_encrypted(poolsize: Command, encrypted: 
 )
 @pytest.mark.parametrize("command", [("recommend", "--cores", "2"), ("sweep", *SHORT)])
 def test_what_can_t_be_read_is_named(
-    poolsize: Command, clear: PrivateServer, tmp_path: Path, command: tuple[str, ...], words: list[str], message: str
+    poolsize_here: Command,
+    clear: PrivateServer,
+    tmp_path: Path,
+    command: tuple[str, ...],
+    words: list[str],
+    message: str,
 ) -> None:
     (tmp_path / "empty.pem").touch()
-    done = poolsize(*command, "--url", url_of(clear), *words)
+    done = poolsize_here(*command, "--url", url_of(clear), *words)
     assert done.returncode == 2
     assert message in done.stderr
     assert done.stderr.count("\n") == 1

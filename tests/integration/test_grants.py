@@ -79,6 +79,8 @@ def test_an_unknown_parameter_of_the_url_is_named(server: PrivateServer, poolsiz
 @pytest.mark.parametrize(
     "words", [("recommend", "--cores", "2"), ("config", "--for", "hikaricp", "--size", "4"), ("fleet", "--size", "4")]
 )
-def test_reading_facts_needs_no_privilege(server: PrivateServer, poolsize: Command, words: tuple[str, ...]) -> None:
-    done = poolsize(*words, "--url", url_of(server))
+def test_reading_facts_needs_no_privilege(
+    server: PrivateServer, poolsize_here: Command, words: tuple[str, ...]
+) -> None:
+    done = poolsize_here(*words, "--url", url_of(server))
     assert done.returncode == 0, done.stderr

@@ -35,8 +35,8 @@ def curve(tmp_path: Path) -> Path:
 
 
 @pytest.mark.long
-def test_a_replay_answers_like_a_sweep(poolsize: Command, curve: Path) -> None:
-    done = poolsize(
+def test_a_replay_answers_like_a_sweep(poolsize_here: Command, curve: Path) -> None:
+    done = poolsize_here(
         "sweep", "--replay", str(curve), "--cores", "8", "--current", "100", "--json", "--output", "a.jsonl"
     )
     assert done.returncode == 0, done.stderr
@@ -51,55 +51,56 @@ def test_a_replay_answers_like_a_sweep(poolsize: Command, curve: Path) -> None:
     prices = {price["pool_size"]: price for price in answer["regret"]}
     assert prices[100]["p95_ms"] == pytest.approx(100, rel=0.05)
     assert any("Your current pool size, 100," in reason and "has a p95 of" in reason for reason in answer["reasons"])
-    assert poolsize("recommend", "--run", "a.jsonl").returncode == 0
-    assert poolsize("analyze", "a.jsonl", "--plot", "a.png", "--json").returncode == 0
+    assert poolsize_here("recommend", "--run", "a.jsonl").returncode == 0
+    assert poolsize_here("analyze", "a.jsonl", "--plot", "a.png", "--json").returncode == 0
 
 
 @pytest.mark.long
-def test_the_same_seed_is_the_same_sweep_and_another_is_not(poolsize: Command, curve: Path) -> None:
+def test_the_same_seed_is_the_same_sweep_and_another_is_not(poolsize_here: Command, curve: Path) -> None:
     runs = []
     for name, seed in (("a", 1), ("b", 1), ("c", 2)):
         assert (
-            poolsize("sweep", "--replay", str(curve), "--seed", str(seed), "--output", f"{name}.jsonl").returncode == 0
+            poolsize_here("sweep", "--replay", str(curve), "--seed", str(seed), "--output", f"{name}.jsonl").returncode
+            == 0
         )
         runs.append([step.throughput for step in load_run(curve.parent / f"{name}.jsonl").steps])
     assert runs[0] == runs[1] != runs[2]
 
 
-def test_a_grid_can_be_replayed_and_goes_on_where_it_was_cut_off(poolsize: Command, curve: Path) -> None:
+def test_a_grid_can_be_replayed_and_goes_on_where_it_was_cut_off(poolsize_here: Command, curve: Path) -> None:
     options = ("--replay", str(curve), "--output", "a.jsonl")
-    done = poolsize("sweep", *options, "--pool-sizes", "4,24,48", "--repeats", "2", "--step-time", "20s")
+    done = poolsize_here("sweep", *options, "--pool-sizes", "4,24,48", "--repeats", "2", "--step-time", "20s")
     assert done.returncode == 0, done.stderr
     path = curve.parent / "a.jsonl"
     whole = path.read_text()
     path.write_text("".join(whole.splitlines(keepends=True)[:4]))
-    cut = poolsize("recommend", "--run", "a.jsonl")
+    cut = poolsize_here("recommend", "--run", "a.jsonl")
     assert (cut.returncode, "3 of 6 steps" in cut.stderr) == (1, True)
-    assert poolsize("sweep", "--replay", str(curve), "--resume", "a.jsonl").returncode == 0
+    assert poolsize_here("sweep", "--replay", str(curve), "--resume", "a.jsonl").returncode == 0
     assert path.read_text() == whole
 
 
 @pytest.mark.long
-def test_a_search_that_was_cut_off_goes_on_as_if_it_had_not_been(poolsize: Command, curve: Path) -> None:
-    assert poolsize("sweep", "--replay", str(curve), "--output", "a.jsonl").returncode == 0
+def test_a_search_that_was_cut_off_goes_on_as_if_it_had_not_been(poolsize_here: Command, curve: Path) -> None:
+    assert poolsize_here("sweep", "--replay", str(curve), "--output", "a.jsonl").returncode == 0
     path = curve.parent / "a.jsonl"
     whole = [step.throughput for step in load_run(path).steps]
     path.write_text("".join(path.read_text().splitlines(keepends=True)[:5]))
-    cut = poolsize("recommend", "--run", "a.jsonl")
+    cut = poolsize_here("recommend", "--run", "a.jsonl")
     assert (cut.returncode, "search for the pool size was cut off" in cut.stderr) == (1, True)
-    assert poolsize("sweep", "--replay", str(curve), "--resume", "a.jsonl", "--seed", "2").returncode == 2
-    assert poolsize("sweep", "--resume", "a.jsonl", "--replay", str(curve)).returncode == 0
+    assert poolsize_here("sweep", "--replay", str(curve), "--resume", "a.jsonl", "--seed", "2").returncode == 2
+    assert poolsize_here("sweep", "--resume", "a.jsonl", "--replay", str(curve)).returncode == 0
     assert [step.throughput for step in load_run(path).steps] == whole
 
 
-def test_a_published_curve_is_replayed_by_its_name(poolsize: Command) -> None:
-    done = poolsize("sweep", "--replay", "callaghan_rw_innodb5626", "--cores", "24", "--json")
+def test_a_published_curve_is_replayed_by_its_name(poolsize_here: Command) -> None:
+    done = poolsize_here("sweep", "--replay", "callaghan_rw_innodb5626", "--cores", "24", "--json")
     assert done.returncode == 0, done.stderr
     assert 36 <= json.loads(done.stdout)["pool_size"] <= 54
 
 
-def test_a_curve_of_known_users_says_nothing_beyond_them(poolsize: Command) -> None:
-    done = poolsize("sweep", "--replay", "druid_insert_mysql57", "--json")
+def test_a_curve_of_known_users_says_nothing_beyond_them(poolsize_here: Command) -> None:
+    done = poolsize_here("sweep", "--replay", "druid_insert_mysql57", "--json")
     assert done.returncode == 0, done.stderr
     answer = json.loads(done.stdout)
     assert answer["verdict"] == "users-limited"
@@ -168,21 +169,21 @@ def a_sysbench_log(threads: int, quantile: int = 95, step: int = 1) -> str:
     return SYSBENCH.format(threads=threads, lines="\n".join(lines))
 
 
-def test_sysbench_logs_become_a_curve_and_a_run(poolsize: Command, tmp_path: Path) -> None:
+def test_sysbench_logs_become_a_curve_and_a_run(poolsize_here: Command, tmp_path: Path) -> None:
     names = []
     for threads in (1, 8, 16, 32, 64):
         names.append(f"threads-{threads}.log")
         (tmp_path / names[-1]).write_text(a_sysbench_log(threads))
-    assert poolsize("import", *names, "--output", "a.csv.gz").returncode == 0
+    assert poolsize_here("import", *names, "--output", "a.csv.gz").returncode == 0
     assert gzip.decompress((tmp_path / "a.csv.gz").read_bytes()).startswith(
         b"pool_size,second,throughput,p95_ms\n1,1,49,1\n"
     )
     recording = read_recording(tmp_path / "a.csv.gz")
     assert recording == read_logs([tmp_path / name for name in names])
     assert recording.sizes == (1, 8, 16, 32, 64)
-    done = poolsize("import", *names, "--cores", "8", "--output", "a.jsonl")
+    done = poolsize_here("import", *names, "--cores", "8", "--output", "a.jsonl")
     assert done.returncode == 0, done.stderr
-    answer = json.loads(poolsize("recommend", "--run", "a.jsonl", "--json").stdout)
+    answer = json.loads(poolsize_here("recommend", "--run", "a.jsonl", "--json").stdout)
     assert 20 <= answer["pool_size"] <= 32
     assert answer["formula"]["cores"] == 8
 
@@ -201,7 +202,7 @@ def test_a_log_of_more_than_two_hours_becomes_a_curve_and_a_run(poolsize_here: C
     assert step.throughput == (12345.68,) * 7301
 
 
-def test_a_locust_history_becomes_a_curve(poolsize: Command, tmp_path: Path) -> None:
+def test_a_locust_history_becomes_a_curve(poolsize_here: Command, tmp_path: Path) -> None:
     """Its counts are used, failures left out, not its rates, which are means over the last ten seconds."""
     rows = [LOCUST_HEADER]
     total = 0
@@ -212,7 +213,7 @@ def test_a_locust_history_becomes_a_curve(poolsize: Command, tmp_path: Path) -> 
             at = f"{users * 100 + second},{users}"
             rows += [f"{at},pool,scan,{counts}", f"{at},,Aggregated,{counts}"]
     (tmp_path / "a_stats_history.csv").write_text("\n".join(rows))
-    assert poolsize("import", "a_stats_history.csv", "--output", "a.csv").returncode == 0
+    assert poolsize_here("import", "a_stats_history.csv", "--output", "a.csv").returncode == 0
     recording = read_recording(tmp_path / "a.csv")
     assert {size: seconds.throughput[0] for size, seconds in recording.by_size.items()} == {
         size: round(a_curve(size)) for size in (1, 8, 16, 32)
