@@ -11,7 +11,7 @@ from poolsize.analysis.analysis import analyze
 from poolsize.runs.check import Check
 from tests.conftest import EXAMPLES, FLAVORS, MARIADB_IN_CI, Command, assert_counted_steps, measured_again, mysqld
 
-pytestmark = [pytest.mark.server, pytest.mark.slow]
+pytestmark = [pytest.mark.server, pytest.mark.long]
 SHORT = ("--json", "--step-time", "1s", "--warm-up", "1s", "--repeats", "1", "--output", "a.jsonl")
 
 
@@ -33,6 +33,7 @@ def test_the_insert_sweep_ends_beside_the_published_figures(poolsize: Command, t
     assert all(claim["published"] for claim in answer["claims"])
 
 
+@pytest.mark.slow
 @pytest.mark.experiment
 @measured_again
 def test_the_exhausted_pool_loses_transactions_as_predicted(poolsize: Command, tmp_path: Path) -> None:
@@ -89,6 +90,7 @@ def test_without_a_pool_each_transaction_connects(poolsize: Command, tmp_path: P
     assert foreign.read_bytes() == EXAMPLES["scan-mariadb"].read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.experiment
 @pytest.mark.parametrize("flavor", FLAVORS)
 @measured_again

@@ -16,7 +16,7 @@ from poolsize.sweep.next_step import remaining
 from tests.conftest import ENDINGS, assert_swept, end_at_once
 from tests.integration.test_workers import POOLSIZE
 
-pytestmark = [pytest.mark.server, pytest.mark.slow]
+pytestmark = [pytest.mark.server, pytest.mark.long]
 Sweep = tuple["subprocess.Popen[str]", psutil.Process, list[psutil.Process]]
 
 

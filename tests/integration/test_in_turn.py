@@ -19,7 +19,7 @@ from poolsize.target.private_server import PrivateServer
 from tests.conftest import Command, measured, mysqld, on_mariadb
 from tests.servers import administered_server
 
-pytestmark = [pytest.mark.server, pytest.mark.slow]
+pytestmark = [pytest.mark.server, pytest.mark.long]
 
 SHORT = (
     "--workload", "select_one", "--pool-sizes", "1,2", "--step-time", "1s", "--warm-up", "0", "--think-time", "20ms",

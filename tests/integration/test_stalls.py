@@ -143,7 +143,6 @@ def own(own_server: PrivateServer) -> Iterator[PrivateServer]:
         cursor.execute("DROP SCHEMA IF EXISTS poolsize")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("processes", in_ci(["", "2"], "2"))
 @pytest.mark.parametrize("ending", in_ci(ENDINGS, "SIGTERM"))
 def test_a_signal_ends_a_sweep_whose_own_server_is_frozen(
@@ -159,7 +158,6 @@ def test_a_signal_ends_a_sweep_whose_own_server_is_frozen(
     assert_all_end(processes_of_sweep)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("processes", in_ci(["", "2"], ""))
 @pytest.mark.parametrize("ending", in_ci(ENDINGS, "Ctrl-C twice"))
 def test_a_signal_ends_a_sweep_whose_private_server_is_frozen(tmp_path: Path, processes: str, ending: str) -> None:

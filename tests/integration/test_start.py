@@ -13,7 +13,7 @@ import pytest
 from poolsize import load_run
 from poolsize.sweep.next_step import remaining
 
-pytestmark = [pytest.mark.server, pytest.mark.slow]
+pytestmark = [pytest.mark.server, pytest.mark.long]
 POOLSIZE = str(Path(sys.executable).with_name("poolsize"))
 ENDED_SECONDS = 60
 SLOW_TO_PREPARE = """
