@@ -110,11 +110,13 @@ def poolsize_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytes
         if url is not None:
             monkeypatch.setenv("POOLSIZE_URL", url)
         monkeypatch.setattr(sys, "argv", ["poolsize", *arguments])
-        code = 0
+        code, on_ctrl_c = 0, signal.getsignal(signal.SIGINT)
         try:
             main()
         except SystemExit as ended:
             code = int(ended.code or 0)
+        finally:
+            signal.signal(signal.SIGINT, on_ctrl_c)
         output = capsys.readouterr()
         return subprocess.CompletedProcess(arguments, code, output.out, output.err)
 

@@ -1,6 +1,7 @@
 """The command line: a file for each command; here errors become text and exit codes."""
 
 import os
+import signal
 import sys
 from importlib import import_module
 from io import TextIOWrapper
@@ -101,6 +102,7 @@ def main() -> None:
     with guarded_output():
         try:
             _run()
+            _die_of_ctrl_c()
         except PoolsizeError as error:
             _end(str(error), error.exit_code)
         except click.ClickException as error:
@@ -137,5 +139,11 @@ def _has_option(name: str, option: str) -> bool:
 
 def _end(message: str, code: int) -> None:
     """Print an error and exit. code: exit code."""
+    _die_of_ctrl_c()
     click.echo(f"poolsize: error: {message}", err=True)
     sys.exit(code)
+
+
+def _die_of_ctrl_c() -> None:
+    """Let a further Ctrl-C end the process at once: Python, which waits for its threads at the end, has a traceback."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)

@@ -3,6 +3,7 @@
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -39,3 +40,32 @@ def test_a_command_gives_sigterm_back(words: list[str], tmp_path: Path, poolsize
     done = poolsize_here(*words)
     assert done.returncode
     assert signal.getsignal(signal.SIGTERM) is before, done.stderr
+
+
+ENDS_SLOWLY = """
+import sys, threading, time
+from poolsize.commands import main
+threading.Thread(target=time.sleep, args=(20,)).start()
+sys.argv = ["poolsize", *sys.argv[1:]]
+main()
+"""
+
+
+@pytest.mark.parametrize("words", [["recommend", "--cores", "0"], ["--version"]], ids=" ".join)
+def test_ctrl_c_at_the_end_of_a_command_has_no_traceback(words: list[str]) -> None:
+    """Python waits at its end for the threads of a command, such as one that waits for a server."""
+    with subprocess.Popen(
+        [sys.executable, "-c", ENDS_SLOWLY, *words],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as command:
+        assert command.stdout is not None
+        first = command.stdout.readline()
+        time.sleep(0.3)
+        command.send_signal(signal.SIGINT)
+        output, _ = command.communicate(timeout=10)
+    assert first.startswith("poolsize")
+    assert output == ""
+    assert command.returncode == -signal.SIGINT
