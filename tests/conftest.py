@@ -49,12 +49,14 @@ FLAVORS = ("mariadb", "mysql")
 
 
 def in_ci(cases: Iterable[Any], *chosen: Any) -> list[Any]:
-    """The cases of a test: CI runs those that are chosen, and scripts/experiments all."""
+    """Return the cases of a test: CI runs those that are chosen, and scripts/experiments all."""
+    cases = list(cases)
+    assert all(case in cases for case in chosen)
     return [case if case in chosen else pytest.param(*_values(case), marks=pytest.mark.experiment) for case in cases]
 
 
 def _values(case: Any) -> tuple[Any, ...]:
-    """The values of the parameters of a case, which is a tuple if there are several."""
+    """Return the values of a case's parameters. A case of several is a tuple."""
     return case if isinstance(case, tuple) else (case,)
 
 

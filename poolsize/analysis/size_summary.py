@@ -1,4 +1,4 @@
-"""The summary of one pool size: the figures of its repeats together."""
+"""The summary of one pool size: the figures of its repeats together, with the noise that all sizes share."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""The reasons of a measured answer, and the findings of the formula's."""
+"""The reasons of a measured answer, and the findings of an answer from the formula."""
 
 from dataclasses import asdict
 from typing import TYPE_CHECKING

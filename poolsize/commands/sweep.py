@@ -201,7 +201,7 @@ def _show_workers(number: int, locustfile: Path, application: Path | None) -> No
     if application is not None:
         program, of_application = ["python", "-m", "poolsize.locust"], ["--application", application]
         sets, files = secret_set, "paths of the same files"
-    locust = [*program, "-f", os.path.relpath(locustfile), *of_application]
+    locust = [*program, "-f", Path(os.path.relpath(locustfile)), *of_application]
     click.echo(
         f"poolsize: waiting for {count(number, 'worker')}. On each load machine, set {sets}, and run this command with "
         f"that machine's {files}:\n  {pasteable(*locust, '--worker', '--master-host', platform.node())}",

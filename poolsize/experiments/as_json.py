@@ -1,4 +1,4 @@
-"""A scenario's run beside the published figures, as JSON."""
+"""A scenario's run beside the published figures, and the survey of pools, as JSON."""
 
 import json
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Facts of the database server: its version, its settings, and the connections that are open on it."""
+"""Facts of the database server: its version, its settings, its open connections, and what others do there."""
 
 import time
 from collections.abc import Mapping

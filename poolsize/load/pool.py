@@ -1,4 +1,4 @@
-"""A worker's connection pool, whose connections are open unless it is lazy."""
+"""A worker's connection pool, whose connections are open unless it is lazy, and its connections."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 import gevent
@@ -182,8 +183,8 @@ class Lead:
         parsed: Any = self._environment.parsed_options
         named = named_by(self._ready.run.setting)
         locust = ["python", "-m", "poolsize.locust"] if "application" in named else ["locust"]
-        words = [*locust, "-f", *(self._environment.parsed_locustfiles or []), "--headless"]
-        words += ["--resume", str(self._ready.writer.path)]
+        words: list[object] = [*locust, "-f", *map(Path, self._environment.parsed_locustfiles or []), "--headless"]
+        words += ["--resume", self._ready.writer.path]
         words += words_of({name: value for name, value in named.items() if name not in {"workload", "replay"}})
         for option in ("tags", "exclude_tags"):
             if chosen := getattr(parsed, option):

@@ -1,11 +1,12 @@
 """What a sweep would do to its server, found out without doing it: `--dry-run`."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import Any
 
 from pymysql.connections import Connection, MySQLResult
+from pymysql.cursors import Cursor
 
 from poolsize.errors import BadInput
 from poolsize.facts.server import query
@@ -25,14 +26,69 @@ VALUE = re.compile(r"'(?:[^'\\]|\\.)*'|\b\d+\b")
 """A text or a number in a statement: statements that differ in nothing else have one form."""
 
 
+class RehearsalCursor(Cursor):  # type: ignore[misc]  # PyMySQL has no types
+    """A cursor of a RehearsalConnection, which learns when the workload looks at a result."""
+
+    def fetchone(self) -> None:
+        """Return no row."""
+        self.connection.wants_rows = True
+
+    def fetchmany(self, size: int | None = None) -> tuple[()]:  # noqa: ARG002  # PyMySQL's signature
+        """Return no rows."""
+        self.connection.wants_rows = True
+        return ()
+
+    def fetchall(self) -> tuple[()]:
+        """Return no rows."""
+        return self.fetchmany()
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.fetchmany())
+
+    @property
+    def rowcount(self) -> int:
+        """No rows."""
+        self.connection.wants_rows = True
+        return 0
+
+    @rowcount.setter
+    def rowcount(self, _: int) -> None:
+        """Forget the number: no statement ran."""
+
+    @property
+    def lastrowid(self) -> int:
+        """No row."""
+        self.connection.wants_rows = True
+        return 0
+
+    @lastrowid.setter
+    def lastrowid(self, _: int) -> None:
+        """Forget the number: no statement ran."""
+
+    def execute(self, query: str, args: Any = None) -> int:
+        """Note a statement. PyMySQL reads the number of rows itself, which is no look of the workload's."""
+        wanted = self.connection.wants_rows
+        super().execute(query, args)
+        self.connection.wants_rows = wanted
+        return 0
+
+    def executemany(self, query: str, args: Iterable[Any]) -> int:
+        """Note the statements of all rows; see execute."""
+        wanted = self.connection.wants_rows
+        super().executemany(query, args)
+        self.connection.wants_rows = wanted
+        return 0
+
+
 class RehearsalConnection(Connection):  # type: ignore[misc]  # PyMySQL has no types
     """A connection to no server. It notes statements, without what is too long to show, and every result is empty."""
 
     server_status = 0
 
     def __init__(self) -> None:
-        super().__init__(defer_connect=True)
+        super().__init__(defer_connect=True, cursorclass=RehearsalCursor)
         self.statements: list[str] = []
+        self.wants_rows = False
 
     def query(self, sql: str | bytearray, unbuffered: bool = False) -> int:  # noqa: ARG002  # PyMySQL's signature
         """Note a statement. Raises BadInput for more statements than a dry run can show."""
@@ -104,7 +160,7 @@ def _noted(work: Callable[[Any], None]) -> list[str]:
         work(connection.cursor())
     except BadInput as error:
         cause = error.__cause__
-        if cause is None or not connection.statements or isinstance(cause, MISTAKES):
+        if cause is None or not connection.wants_rows or isinstance(cause, MISTAKES):
             raise
         connection.statements.append(f"-- further statements depend on rows: {located(cause)}")
     return connection.statements

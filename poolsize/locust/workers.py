@@ -1,4 +1,4 @@
-"""The workers that have users, as Locust's runner knows them."""
+"""The workers that have users, as Locust's runner knows them, and their shares of a pool."""
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress

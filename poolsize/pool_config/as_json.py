@@ -1,4 +1,4 @@
-"""A configuration as JSON."""
+"""A configuration, and a checked one, as JSON objects."""
 
 import json
 from collections.abc import Mapping, Sequence

@@ -5,7 +5,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from pydantic import TypeAdapter
 
@@ -21,7 +21,6 @@ from poolsize.terminal import pasteable
 FORMAT = 8
 """The version of the only format that is read. The formats before it were never released."""
 
-R = TypeVar("R")
 _SETTING = TypeAdapter(Setting)
 _STEP = TypeAdapter(Step)
 _CALIBRATION = TypeAdapter(Calibration)

@@ -1,4 +1,4 @@
-"""The usual speed of a machine over a run, and the correction of a step's throughput to it."""
+"""The usual speed of a machine over a run, how strongly throughput follows it, and the correction to it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -92,7 +92,8 @@ def _relative_error(step: Step) -> float:
 
 def _offsets(values: Sequence[float]) -> list[float]:
     """Return the differences of values from their mean."""
-    return [value - fmean(values) for value in values]
+    mean = fmean(values)
+    return [value - mean for value in values]
 
 
 MOST_CORRECTED = 2.0

@@ -1,7 +1,7 @@
 """A new server's data files: a server program makes them once, and each private server unpacks a copy.
 
-The watchdog starts ``python -m poolsize.target.data_files DATA ARCHIVE INSTALLER...``. Each start of a private server
-saves the installer's time so.
+The watchdog starts ``python -m poolsize.target.data_files DATA ARCHIVE INSTALLER...``. Only the first start of a server
+program needs the installer, which takes half of the time.
 """
 
 import gzip
@@ -22,22 +22,20 @@ OF_ONE_SERVER = ("auto.cnf", "*.pem")
 """Files of MySQL's that no two servers may share: the server's identity and its keys. A server makes them anew."""
 
 
-def archive_of(program: Path, parent: Path) -> Path:
-    """Return the file that holds the data files of a server program, in parent.
+def archive_of(version: str, parent: Path) -> Path:
+    """Return the file that holds the data files of a server program, in parent; another file for each account.
 
-    It is another file for each account and for each version of the program, by the program's path, size and time.
+    version: all that tells one program from another, such as its path, its time and what it says of itself.
     """
-    program = program.resolve()
-    status = program.stat()
-    key = hashlib.sha256(f"{program}\0{status.st_size}\0{status.st_mtime_ns}".encode()).hexdigest()
+    key = hashlib.sha256(version.encode()).hexdigest()
     return parent / f"poolsize_data-{os.geteuid()}-{key[:16]}.tar.gz"
 
 
 def install(data: Path, archive: Path, installer: Sequence[str]) -> int:
-    """Fill the empty directory with a new server's files, and return 0, or the installer's exit code.
+    """Fill the empty directory with a new server's files, and return the exit code: 0, or that of the installer.
 
-    They come from the archive, or else from the installer, which then fills the archive as well. Raises OSError where
-    they can't be written.
+    They come from the archive, or else from the installer; the archive then gets them, too. Raises OSError where they
+    can't be written.
     """
     try:
         with _opened(archive) as file, tarfile.open(fileobj=file) as files:
@@ -52,7 +50,7 @@ def install(data: Path, archive: Path, installer: Sequence[str]) -> int:
     if code == 0:
         with suppress(OSError):  # the next private server tries again
             _store(data, archive)
-    return code
+    return code if code >= 0 else 128 - code  # as a shell reports a signal
 
 
 def _opened(archive: Path) -> IO[bytes]:
@@ -60,7 +58,7 @@ def _opened(archive: Path) -> IO[bytes]:
     try:
         file = os.fdopen(os.open(archive, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb")
     except OSError as error:
-        raise FileNotFoundError(f"no file of this account: {error.strerror}") from None
+        raise FileNotFoundError(f"{archive} can't be opened: {error.strerror}") from None
     status = os.fstat(file.fileno())
     if S_ISREG(status.st_mode) and status.st_uid == os.geteuid() and not S_IMODE(status.st_mode) & 0o077:
         return file

@@ -77,7 +77,8 @@ def private_server(
     """
     options = dict(read("server_options", "=".join(each), server_variable) for each in options.items())
     program = mysqld or find_mysqld()
-    mariadb = _is_mariadb(program)
+    version = _version(program)
+    mariadb = "MariaDB" in version
     installer = _installer(program) if mariadb else None
     clear_abandoned(ON_DISK, DIRECTORY_BEGINS)
     directory = ON_DISK / f"{DIRECTORY_BEGINS}{secrets.token_hex(8)}"
@@ -92,7 +93,7 @@ def private_server(
     watchdog = _start_watchdog(
         directory=str(directory),
         files={"accounts.sql": accounts},
-        commands=[_data_command(program, installer, directory), _command(program, settings)],
+        commands=[_data_command(program, version, installer, directory), _command(program, settings)],
     )
     ending = threading.Event()
     threading.Thread(target=_clear_after, args=(watchdog, directory, ending), daemon=True).start()
@@ -121,14 +122,14 @@ def find_mysqld() -> Path:
     )
 
 
-def _is_mariadb(program: Path) -> bool:
+def _version(program: Path) -> str:
+    """Return what a server program says of its version. Raises BadInput where it can't be run."""
     try:
-        version = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout
+        return subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout
     except OSError as error:
         raise BadInput(f"`mysqld` {program} can't be run: {error.strerror}") from None
     except subprocess.CalledProcessError as error:
         raise BadInput(f"`mysqld` {program} is no database server: {error.stderr.strip()}") from None
-    return "MariaDB" in version
 
 
 def _settings(directory: Path, port: int, max_connections: int, *, mariadb: bool) -> dict[str, str]:
@@ -163,9 +164,11 @@ def _installer(program: Path) -> str:
     raise BadInput(f"{program} has no mariadb-install-db beside it or on the PATH: install the whole MariaDB server")
 
 
-def _data_command(program: Path, installer: str | None, directory: Path) -> list[str]:
+def _data_command(program: Path, version: str, installer: str | None, directory: Path) -> list[str]:
     """Return the command that fills the data directory: from a copy, or with the installer if there is none."""
-    archive = archive_of(program, ON_DISK)
+    path = Path(shutil.which(program) or program).resolve()
+    changed_ns = path.stat().st_mtime_ns if path.exists() else None
+    archive = archive_of(f"{path}\0{changed_ns}\0{version}", ON_DISK)
     install = _install_command(program, installer, directory)
     return [sys.executable, "-P", "-m", "poolsize.target.data_files", str(directory / "data"), str(archive), *install]
 

@@ -169,6 +169,7 @@ class Sampler:
             self._connection, self._process = _connected(url)
         except BadInput as error:
             if not isinstance(error, NoAnswer):
+                self._lost = "the server refuses the account that reads its counters: from here on, there are none"
                 return
         self._connecting = None
 

@@ -20,8 +20,9 @@ from poolsize.experiments.survey.store import load_survey
 from poolsize.experiments.survey.text import PUBLISHED, REPEATS
 from poolsize.experiments.survey.timing import JAVA, USERS, Concurrency, Timing, Work
 from poolsize.runs.store import load_run
+from tests.conftest import ROOT
 
-EXAMPLES = Path(__file__).parents[1] / "data/examples"
+EXAMPLES = ROOT / "data/examples"
 ORDER = (
     "insert-sweep", "short-connections", "exhaustion", "max-connections", "job-queue", "think-time", "mixed-lengths",
     "pools", "cache-miss", "thread-pool", "thread-pool-scan", "idle-crowd", "upgrade",

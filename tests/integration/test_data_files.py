@@ -1,14 +1,15 @@
 """A private server's files are a copy of those that the server program made once."""
 
 import os
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from poolsize.target.connection import connect, database_url
-from poolsize.target.data_files import archive_of, install
-from poolsize.target.private_server import ON_DISK, find_mysqld, private_server
+from poolsize.target.data_files import install
+from poolsize.target.private_server import private_server
 from tests.conftest import mysqld
 
 MAKES = ["sh", "-c", 'echo made >"$0"/table; echo 1 >"$0"/auto.cnf; echo k >"$0"/server-key.pem']
@@ -78,16 +79,17 @@ def test_an_archive_that_may_be_of_others_or_is_damaged_is_made_again(
     assert made(tmp_path, "fourth", archive, FAILS) == (0, ["table"])
 
 
+def test_a_killed_installer_is_reported_as_by_a_shell(tmp_path: Path) -> None:
+    assert made(tmp_path, "first", tmp_path / "archive", ["sh", "-c", "kill -KILL $$"])[0] == 128 + signal.SIGKILL
+
+
 @pytest.mark.server
 @pytest.mark.long
-@pytest.mark.parametrize("flavor", ["mariadb", "mysql"])
-def test_copied_servers_are_two_servers(flavor: str) -> None:
-    program = mysqld(flavor)
+def test_copied_servers_are_two_servers() -> None:
+    program, identities = mysqld("mysql"), set()
     with private_server(program, {}, 20) as first, private_server(program, {}, 20) as second:
-        assert archive_of(program or find_mysqld(), ON_DISK).exists()
-        identities: set[tuple[object, ...]] = set()
         for server in (first, second):
             with connect(database_url(server.url)) as connection, connection.cursor() as cursor:
-                cursor.execute("SHOW GLOBAL VARIABLES LIKE 'server_uu%'")
-                identities.update(cursor.fetchall() or {(server.pid,)})
+                cursor.execute("SELECT @@server_uuid")
+                identities.add(cursor.fetchone()[0])
     assert len(identities) == 2

@@ -88,7 +88,8 @@ def answers(url: str) -> bool:
 @pytest.fixture(params=FLAVORS)
 def restarted_server(request: pytest.FixtureRequest) -> Iterator[RestartedServer]:
     program = mysqld(request.param) or servers.find_mysqld()
-    mariadb = servers._is_mariadb(program)
+    version = servers._version(program)
+    mariadb = "MariaDB" in version
     with TemporaryDirectory(dir="/var/tmp") as name:  # its path is short enough for a socket's
         folder, port = Path(name), servers.free_port()
         (folder / TEMPORARY).mkdir()
@@ -99,7 +100,7 @@ def restarted_server(request: pytest.FixtureRequest) -> Iterator[RestartedServer
         installer = servers._installer(program) if mariadb else None
         # MariaDB removes temporary tables from its temporary folder as it starts, also those of another running server.
         environment = os.environ | {"TMPDIR": name}
-        install = servers._data_command(program, installer, folder)
+        install = servers._data_command(program, version, installer, folder)
         subprocess.run(install, env=environment, check=True, capture_output=True)
         command = servers._command(program, servers._settings(folder, port, 100, mariadb=mariadb))
         server = RestartedServer(command, environment, f"mysql://loader:not-a-secret@127.0.0.1:{port}/")

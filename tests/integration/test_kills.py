@@ -1,4 +1,4 @@
-"""The first of the 200 kills of tests/kills.py."""
+"""The first three kills of tests/kills.py."""
 
 import subprocess
 import sys

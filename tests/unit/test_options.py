@@ -184,7 +184,15 @@ def test_the_command_line_names_the_flag_of_a_parameter_and_leaves_other_names_a
     assert in_flags("`round_trip_ms` 5ms", sweep) == "`round_trip_ms` 5ms"
 
 
-FLAGS_MAY_STAND_IN = ("commands/", "present/", "locust/launch.py", "locust/lead.py", "sweep/options.py")
+FLAGS_MAY_STAND_IN = (
+    "commands/",
+    "experiments/",
+    "pool_config/",
+    "present/",
+    "locust/launch.py",
+    "locust/lead.py",
+    "sweep/options.py",
+)
 OF_OTHER_PROGRAMS = {
     "--no-defaults", "--initialize-insecure", "--datadir=", "--force", "--skip-test-db", "--version",
     "--auth-root-authentication-method=socket", "--user=root", "--report-interval=1", "--percentile=95", "--upgrade",

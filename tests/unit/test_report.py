@@ -131,7 +131,7 @@ def test_at_a_fixed_rate_nothing_is_said_of_a_curve() -> None:
     run = a_run({1: 90, 2: 100, 4: 100})
     steps = tuple(replace(step, rate=100.0, backlog=(0,) * 11, busy=(0.9,) * 11) for step in run.steps)
     steps = tuple(replace(step, checks=check_step(step, 0.01)) for step in steps)
-    run = replace(run, setting=replace(run.setting, plan=replace(run.plan, rate=100.0)), steps=steps)
+    run = replace(run, setting=replace(run.setting, plan=replace(run.plan, rate=100.0, attempts=1)), steps=steps)
     _, page = page_of(run)
     assert "2 connections" in page.text
     assert PLATEAU_CAPTION not in page.text
