@@ -13,9 +13,12 @@ from poolsize.runs.stopped import Stopped, StopReason
 
 FEWEST_FAILURES = 20
 """With fewer failed transactions a step goes on, whatever its error budget is."""
-STALL_SECONDS, DEVIATIONS, LARGEST_BACKLOG = 5.0, 4, 100_000
-"""A backlog that is not due to a stall of so many seconds, nor to chance, by so many standard deviations, is due to an
-overload. A backlog of so many transactions is too large in any case."""
+STALL_SECONDS = 5.0
+"""A stall of the server may leave the arrivals of so many seconds as a backlog; a larger one is an overload."""
+DEVIATIONS = 4
+"""Chance may leave a backlog of so many standard deviations of the arrivals; a larger one is an overload."""
+LARGEST_BACKLOG = 100_000
+"""A backlog of so many transactions ends a step in any case."""
 PAUSES = 5
 """Mean pauses so far, of which the short ones are over first: nearly 4 of all, when 1 exponential pause in 40 lasts."""
 LOOKS = (1, 2, 4)

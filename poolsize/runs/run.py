@@ -148,8 +148,8 @@ class Step:
     def __post_init__(self) -> None:
         """Raise BadInput for series that are not whole.
 
-        A series has a value for each second, or none. A latency has the sections of all quantiles, or of none; a
-        section lasts a second or longer.
+        A series has a value for each second, or none. A latency with sections has those of all
+        quantiles; a section lasts a second or longer.
         """
         seconds = len(self.throughput)
         series = {"p95_ms": self.p95_ms, "backlog": self.backlog, "busy": self.busy, **self.errors, **self.server}
