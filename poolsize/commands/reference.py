@@ -6,12 +6,13 @@ To write them into a checkout's docs: python -m poolsize.commands.reference FOLD
 import inspect
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import click
 
 from poolsize.commands import COMMANDS, cli
+from poolsize.commands.sweep_options import GroupedCommand, in_groups
 from poolsize.present.reference.checks import checks_page
 from poolsize.present.reference.markdown import GENERATED, table
 from poolsize.present.reference.options import options_page
@@ -20,10 +21,11 @@ from poolsize.present.reference.run_format import run_format_page
 INTRODUCTION = """
 # Commands
 
-`poolsize COMMAND --help` prints the same in a terminal. Results go to standard output; progress, warnings and errors go
-to standard error. The exit code is 0 after success. It is 1 if the work failed (for example, the server stopped, or
-the run is incomplete), or if no pool size can be recommended; in the second case the text or JSON is still printed. It
-is 2 for bad input, 130 after Ctrl-C, 141 if the program that reads standard output is gone, and 143 after SIGTERM.
+`poolsize COMMAND --help`, and `poolsize sweep --help-all`, print the same in a terminal. Results go to standard output;
+progress, warnings and errors go to standard error. The exit code is 0 after success. It is 1 if the work failed (for
+example, the server stopped, or the run is incomplete), or if no pool size can be recommended; in the second case the
+text or JSON is still printed. It is 2 for bad input, 130 after Ctrl-C, 141 if the program that reads standard output is
+gone, and 143 after SIGTERM.
 
 A control character in a text of others, such as a server's error or the name of a file, is printed as `\\u001b`.
 
@@ -51,10 +53,19 @@ def _section(name: str) -> str:
     command = cli.get_command(context, name)
     assert command is not None
     usage = " ".join(["poolsize", name, *command.collect_usage_pieces(context)])
-    rows = [_row(option) for option in command.params if isinstance(option, click.Option)]
     text = inspect.cleandoc(command.help or "")
-    options = "\n" + table(("Option", "Meaning", "Default"), rows) if rows else ""
+    if isinstance(command, GroupedCommand):
+        options = "".join(
+            f"\n### {group.value}\n{_options(parameters)}" for group, parameters in in_groups(command.params).items()
+        )
+    else:
+        options = _options(command.params)
     return f"\n## {name}\n\n    {usage}\n\n{text}\n{options}"
+
+
+def _options(parameters: Sequence[click.Parameter]) -> str:
+    rows = [_row(option) for option in parameters if isinstance(option, click.Option)]
+    return "\n" + table(("Option", "Meaning", "Default"), rows) if rows else ""
 
 
 def _row(option: click.Option) -> tuple[str, str, str]:

@@ -16,7 +16,7 @@ from poolsize.answer.recommendation import recommend
 from poolsize.commands.limits import current_option
 from poolsize.commands.outputs import json_option
 from poolsize.commands.run_file import end_without_size
-from poolsize.commands.sweep_options import sweep_options
+from poolsize.commands.sweep_options import GroupedCommand, sweep_options
 from poolsize.commands.typed import is_typed
 from poolsize.errors import BadInput
 from poolsize.present.json.recommendation import recommendation_json
@@ -44,7 +44,7 @@ from poolsize.terminal import pasteable
 from poolsize.units import count
 
 
-@click.command()
+@click.command(cls=GroupedCommand)
 @sweep_options(OPTIONS)
 @current_option
 @json_option
@@ -54,7 +54,7 @@ def sweep(current: int | None, as_json: bool, **texts: Any) -> None:
     Without --url or POOLSIZE_URL it starts a private MariaDB or MySQL on this machine and removes it afterwards.
     Without --pool-sizes or --rate it searches for the pool size, until the answer is certain or the budget is spent.
     With --application it measures the pool inside an application, driven by your own Locust file.
-    With --against-url, --against-mysqld or --against-option it measures two servers in turn, and compares them.
+    With an option of a second server it measures both in turn, and compares them.
     """
     options = SweepOptions.parse(texts)
     if options.dry_run:

@@ -1,7 +1,8 @@
 """Option: the declaration of one option of a sweep."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any
 
 from poolsize.record import require_valid
@@ -9,11 +10,22 @@ from poolsize.sweep import readers
 from poolsize.sweep.readers import read
 
 
+class Group(Enum):
+    """The groups of a sweep's options, in the order of the help; a value is the group's heading."""
+
+    COMMON = "What everybody needs"
+    MEASURING = "How it measures"
+    SECOND_SERVER = "A second server"
+    EXPERT = "Expert"
+
+
 @dataclass(frozen=True)
 class Option:
     """The declaration of an option.
 
-    flag: name on the command line, e.g. --pool-sizes. text: help. default: in words, or "" for no default.
+    flag: name on the command line, e.g. --pool-sizes. default: in words, or "" for no default.
+    text: help; its first sentence alone is in the help of `poolsize sweep --help`.
+    group: heading under which the option is listed; `poolsize sweep --help` leaves out the options for experts.
     reader: text -> value. writer: value -> text.
     settled: a resumed run fixes the value, so the option can't be typed again.
     replayed: a replay of a recording understands the option. of_pool: the option is of poolsize's own pool or of its
@@ -31,6 +43,7 @@ class Option:
     default: str
     reader: Callable[[str], Any]
     writer: Callable[[Any], str] = str
+    group: Group = field(kw_only=True)
     settled: bool = True
     replayed: bool = False
     of_pool: bool = False

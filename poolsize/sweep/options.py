@@ -17,7 +17,7 @@ from poolsize.facts.ssl_mode import CA_DEFAULT, CA_HELP, MODE_DEFAULT, MODE_HELP
 from poolsize.record import Cores, Disks
 from poolsize.runs.plan import PoolKind, Search, SweepPlan
 from poolsize.sweep import readers
-from poolsize.sweep.option import Option
+from poolsize.sweep.option import Group, Option
 from poolsize.sweep.workload import DEFAULT_WORKLOAD
 
 
@@ -33,157 +33,170 @@ class SweepOptions:
     # fmt: off
     workload: Annotated[str | None, Option(
         "--workload", "Name of a shipped workload, or your own locustfile.", DEFAULT_WORKLOAD, str, settled=False,
-        in_locust=False, of_pool=True,
+        in_locust=False, of_pool=True, group=Group.COMMON,
     )] = None
     replay: Annotated[Path | None, Option(
-        "--replay", "Measure no server: take the throughput at each pool size from this recording (a CSV file, or the "
-        "name of a published curve).",
+        "--replay", "Replay this recording instead of measuring a server. It is a CSV file with the throughput at each "
+        "pool size, or the name of a published curve.",
         "", readers.optional_path, settled=False, replayed=True, in_locust=False, metavar="RECORDING", of_pool=True,
+        group=Group.COMMON,
     )] = None
     application: Annotated[Path | None, Option(
-        "--application", "Measure the pool inside an application, which this file (TOML) describes.",
-        "", readers.optional_path, settled=False, metavar="FILE",
+        "--application", "Measure the pool inside an application. This file (TOML) describes the application.",
+        "", readers.optional_path, settled=False, metavar="FILE", group=Group.COMMON,
     )] = None
     url: Annotated[str | None, Option(
         "--url", "Database, mysql://USER:PASSWORD@HOST:3306/. POOLSIZE_URL sets it too.",
         "a private server on this machine", readers.optional_text, settled=False, variable="POOLSIZE_URL", of_pool=True,
+        group=Group.COMMON,
     )] = None
     ssl_mode: Annotated[SslMode | None, Option(
         "--ssl-mode", MODE_HELP, MODE_DEFAULT, read_ssl_mode, settled=False, of_pool=True, metavar="MODE",
+        group=Group.MEASURING,
     )] = None
     ssl_ca: Annotated[Path | None, Option(
         "--ssl-ca", CA_HELP, CA_DEFAULT, readers.optional_path, settled=False, of_pool=True, metavar="FILE",
+        group=Group.EXPERT,
     )] = None
     yes: Annotated[bool | None, Option(
-        "--yes", "Measure a database that serves other programs at the same time.", "refuse", readers.switched_on,
-        settled=False, of_pool=True, switch=True,
+        "--yes", "Measure a database that also serves other programs.", "refuse", readers.switched_on,
+        settled=False, of_pool=True, switch=True, group=Group.COMMON,
     )] = None
     dry_run: Annotated[bool | None, Option(
-        "--dry-run", "Measure nothing: print the statements, the connections and the load of the sweep.", "measure",
-        readers.switched_on, settled=False, of_pool=True, switch=True,
+        "--dry-run", "Measure nothing, and print what the sweep would do: its statements, connections and load.",
+        "measure", readers.switched_on, settled=False, of_pool=True, switch=True, group=Group.COMMON,
     )] = None
     wait_for_server_seconds: Annotated[Annotated[int, Field(ge=0, le=86_400)] | None, Option(
         "--wait-for-server", "Longest time to wait in a step for a database that goes away. The step is measured again "
         "when the database is back.", "60s", readers.whole_seconds, readers.write_seconds, settled=False, of_pool=True,
+        group=Group.EXPERT,
     )] = None
     schema: Annotated[str | None, Option(
-        "--schema", "Existing schema with your own data, for your own locustfile.",
+        "--schema", "Schema with your own data, for your own locustfile.",
         "poolsize's own, which it creates and drops", readers.schema_name, settled=False, of_pool=True,
+        group=Group.MEASURING,
     )] = None
     users: Annotated[int | None, Option(
         "--users", "Concurrent users.", "twice the largest pool size that the sweep may reach", readers.whole_number,
-        locusts_own="num_users",
+        locusts_own="num_users", group=Group.COMMON,
     )] = None
     processes: Annotated[int | None, Option(
         "--processes", "Workers on this machine (processes that generate load).", "1", readers.whole_number,
         settled=False,
-        locusts_own="processes",
+        locusts_own="processes", group=Group.MEASURING,
     )] = None
     expect_workers: Annotated[int | None, Option(
         "--expect-workers", "Workers on other machines to wait for.", "none", readers.whole_number,
-        settled=False, locusts_own="expect_workers",
+        settled=False, locusts_own="expect_workers", group=Group.EXPERT,
     )] = None
     sizes: Annotated[tuple[int, ...] | None, Option(
         "--pool-sizes", "Sizes to measure, e.g. 1,4,8,16.", "a search; with --rate, sizes around the formula's result",
-        readers.pool_sizes, readers.write_whole_numbers, replayed=True,
+        readers.pool_sizes, readers.write_whole_numbers, replayed=True, group=Group.COMMON,
     )] = None
     budget_seconds: Annotated[int | None, Option(
         "--budget", "Longest time for which a search may generate load, e.g. 5m. Its last step may exceed that.", "10m",
-        readers.whole_seconds, readers.write_seconds, replayed=True,
+        readers.whole_seconds, readers.write_seconds, replayed=True, group=Group.COMMON,
     )] = None
     interval: Annotated[float | None, Option(
         "--interval", "Largest ratio of the upper to the lower end of the answer's 95 % range. A search ends when the "
         "recommended size probably reaches 95 % of capacity, and either the range is within this ratio, or the "
         "recommended size is probably not much larger than needed.",
-        "1.5", readers.decimal, readers.write_decimal, replayed=True,
+        "1.5", readers.decimal, readers.write_decimal, replayed=True, group=Group.EXPERT,
     )] = None
     think_time_ms: Annotated[float | None, Option(
         "--think-time", "Mean pause of a user between transactions, e.g. 50ms.", "none", readers.milliseconds,
-        readers.write_milliseconds, of_pool=True,
+        readers.write_milliseconds, of_pool=True, group=Group.MEASURING,
     )] = None
     warm_up_seconds: Annotated[int | None, Option(
-        "--warm-up", "Least time to leave out at the beginning of each step.",
+        "--warm-up", "Least time to leave out at the start of each step.",
         "3s, in a search 2s; of an application 10s", readers.whole_seconds, readers.write_seconds, replayed=True,
+        group=Group.MEASURING,
     )] = None
     step_seconds: Annotated[int | None, Option(
         "--step-time", "Counted time of each step.", "15s; with a database alone, 8s in a search",
-        readers.whole_seconds, readers.write_seconds, replayed=True,
+        readers.whole_seconds, readers.write_seconds, replayed=True, group=Group.MEASURING,
     )] = None
     precision: Annotated[float | None, Option(
         "--precision", "Extend a step until the 95 % interval of its throughput is within this share of the mean, "
-        "e.g. 2%.", "none", readers.share,
+        "e.g. 2%.", "none", readers.share, group=Group.EXPERT,
     )] = None
     rate: Annotated[float | None, Option(
         "--rate", "Arrival rate in transactions per second (open loop).", "none: a closed loop",
-        readers.decimal, of_pool=True,
+        readers.decimal, of_pool=True, group=Group.MEASURING,
     )] = None
     pool: Annotated[PoolKind | None, Option(
         "--pool", "Pool to measure: fair serves users in order of arrival; sqlalchemy is SQLAlchemy's own QueuePool; "
         "none opens and closes a connection for each transaction, at most the pool size at a time; lazy opens a "
         "connection when a user needs it, and counts those that the server refuses.",
-        "fair", readers.pool_kind, of_pool=True,
+        "fair", readers.pool_kind, of_pool=True, group=Group.EXPERT,
     )] = None
     pool_timeout_seconds: Annotated[float | None, Option(
         "--pool-timeout", "Longest wait for a connection.", "30s", readers.seconds, readers.write_seconds, of_pool=True,
+        group=Group.EXPERT,
     )] = None
     error_budget: Annotated[float | None, Option(
         "--error-budget", "Share of failed transactions that ends a step early.", "1%", readers.share,
+        group=Group.EXPERT,
     )] = None
     verify: Annotated[tuple[int, ...] | None, Option(
         "--verify", "After the sweep, measure the recommended size and its neighbours again, in an open loop. Give "
         "the arrival rates as percentages of the throughput at each size, e.g. 70,80,90.", "none",
-        readers.percentages, readers.write_whole_numbers, of_pool=True,
+        readers.percentages, readers.write_whole_numbers, of_pool=True, group=Group.EXPERT,
     )] = None
     max_p95_ms: Annotated[float | None, Option(
-        "--max-p95", "Latency limit of the answer: highest p95 of the total time, e.g. 20ms.", "none",
-        readers.positive_milliseconds, readers.write_milliseconds, replayed=True,
+        "--max-p95", "Latency limit: highest p95 of the total time, e.g. 20ms.", "none",
+        readers.positive_milliseconds, readers.write_milliseconds, replayed=True, group=Group.COMMON,
     )] = None
     max_p99_ms: Annotated[float | None, Option(
-        "--max-p99", "Latency limit of the answer: highest p99 of the total time, e.g. 50ms.", "none",
-        readers.positive_milliseconds, readers.write_milliseconds, replayed=True,
+        "--max-p99", "Latency limit: highest p99 of the total time, e.g. 50ms.", "none",
+        readers.positive_milliseconds, readers.write_milliseconds, replayed=True, group=Group.COMMON,
     )] = None
     repeats: Annotated[int | None, Option(
         "--repeats", "Number of steps at each of the --pool-sizes.", "1", readers.whole_number, replayed=True,
+        group=Group.MEASURING,
     )] = None
     seed: Annotated[int | None, Option(
         "--seed", "Seed of the random choices: the order of --pool-sizes and, in a replay, the part of the recording "
         "that each step takes.",
-        "1", readers.whole_number, replayed=True,
+        "1", readers.whole_number, replayed=True, group=Group.EXPERT,
     )] = None
     cores: Annotated[Cores | None, Option(
         "--cores", "Physical cores of the database's host.", "this machine's", readers.whole_number, replayed=True,
+        group=Group.COMMON,
     )] = None
     disks: Annotated[Disks | None, Option(
         "--disks", "Disks of the database's host that hold the data.", "1", readers.whole_number, replayed=True,
+        group=Group.MEASURING,
     )] = None
     output: Annotated[Path | None, Option(
-        "--output", "File for the run, .jsonl.", "a new file in data/runs", Path, replayed=True,
+        "--output", "File for the run, .jsonl.", "a new file in data/runs", Path, replayed=True, group=Group.COMMON,
     )] = None
     resume: Annotated[Path | None, Option(
         "--resume", "Finish this interrupted run. Its sizes, users and times stay as they are.", "none",
-        readers.optional_path, settled=False, replayed=True,
+        readers.optional_path, settled=False, replayed=True, group=Group.COMMON,
     )] = None
     mysqld: Annotated[Path | None, Option(
-        "--mysqld", "Server program (mysqld or mariadbd) of the private server.",
+        "--mysqld", "Program of the private server: mysqld or mariadbd.",
         "the first program found on this machine", readers.optional_path, settled=False, of_pool=True,
+        group=Group.MEASURING,
     )] = None
     server_options: Annotated[Mapping[str, str] | None, Option(
         "--server-option", "Variable of the private server, NAME=VALUE.", "none", readers.server_variable,
-        readers.write_server_variable, settled=False, repeatable=True, of_pool=True,
+        readers.write_server_variable, settled=False, repeatable=True, of_pool=True, group=Group.EXPERT,
     )] = None
     against_url: Annotated[str | None, Option(
-        "--against-url", "Second database. Measure both databases alternately, and compare them. POOLSIZE_AGAINST_URL "
-        "sets it too.", "none", readers.optional_text, settled=False, variable="POOLSIZE_AGAINST_URL", in_locust=False,
-        of_pool=True,
+        "--against-url", "Second database, measured in turn with the first. POOLSIZE_AGAINST_URL sets it too.",
+        "none", readers.optional_text, settled=False, variable="POOLSIZE_AGAINST_URL", in_locust=False, of_pool=True,
+        group=Group.SECOND_SERVER,
     )] = None
     against_options: Annotated[Mapping[str, str] | None, Option(
-        "--against-option", "NAME=VALUE. Start a second private server with this variable, measure both servers "
-        "alternately, and compare them.", "none", readers.server_variable, readers.write_server_variable,
-        settled=False, repeatable=True, in_locust=False, of_pool=True,
+        "--against-option", "Variable of a second private server, NAME=VALUE.", "none", readers.server_variable,
+        readers.write_server_variable, settled=False, repeatable=True, in_locust=False, of_pool=True,
+        group=Group.SECOND_SERVER,
     )] = None
     against_mysqld: Annotated[Path | None, Option(
-        "--against-mysqld", "Second server program. Start a second private server with it, measure both servers "
-        "alternately, and compare them.", "none", readers.optional_path, settled=False, in_locust=False, of_pool=True,
+        "--against-mysqld", "Program of a second private server.", "none", readers.optional_path, settled=False,
+        in_locust=False, of_pool=True, group=Group.SECOND_SERVER,
     )] = None
     # fmt: on
     typed: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False, compare=False)

@@ -1,6 +1,7 @@
 """The declaration of a sweep's options: everything that is made from it has every option, and no text is lost."""
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -19,6 +20,8 @@ from poolsize.commands.sweep import sweep
 from poolsize.errors import BadInput
 from poolsize.facts.ssl_mode import SslMode
 from poolsize.runs.plan import PoolKind, Search, SweepPlan
+from poolsize.runs.store import load_run
+from poolsize.sweep.option import Group
 from poolsize.sweep.options import OPTIONS, SweepOptions, with_flags, words_of
 from poolsize.sweep.planning import options_of, plan_for
 from poolsize.sweep.readers import OWN_SCHEMA, RESERVED_SCHEMAS
@@ -80,6 +83,31 @@ def test_the_command_has_every_option_under_its_fields_name(name: str) -> None:
     assert parameter.opts == [option.flag]
     assert parameter.envvar == option.variable
     assert getattr(parameter, "help", None) == option.usage
+
+
+def listed(help_text: str) -> list[str]:
+    """The flags that a help lists."""
+    return re.findall(r"^  (?:-h, )?(--[a-z0-9-]+)", help_text, re.MULTILINE)
+
+
+def test_the_help_lists_every_option_once_and_leaves_those_for_experts_to_help_all(poolsize_here: Command) -> None:
+    short, full = poolsize_here("sweep", "--help"), poolsize_here("sweep", "--help-all")
+    expert = {option.flag for option in OPTIONS.values() if option.group is Group.EXPERT}
+    assert expert >= {"--interval", "--precision", "--error-budget", "--pool", "--wait-for-server", "--seed"}
+    assert (short.returncode, full.returncode, short.stderr, full.stderr) == (0, 0, "", "")
+    assert len(listed(full.stdout)) == len(set(listed(full.stdout)))
+    assert set(listed(full.stdout)) == {parameter.opts[-1] for parameter in sweep.params} | {"--help"}
+    assert set(listed(full.stdout)) - set(listed(short.stdout)) == expert
+    assert "poolsize sweep --help-all" in short.stdout
+    assert len(short.stdout.splitlines()) <= 55
+    shown = [group.value for group in Group if f"\n{group.value}:\n" in full.stdout]
+    assert shown == [group.value for group in Group]
+
+
+def test_an_option_for_experts_works(poolsize_here: Command, tmp_path: Path) -> None:
+    words = ["--replay", "cisco", "--pool-sizes", "1,8,32", "--output", "a.jsonl", "--seed", "7"]
+    assert poolsize_here("sweep", *words).returncode == 0
+    assert load_run(tmp_path / "a.jsonl").plan.seed == 7
 
 
 @pytest.mark.long

@@ -11,11 +11,13 @@ from poolsize.facts.server import query
 from poolsize.facts.status import COUNTERS, GAUGES
 from poolsize.present.reference.options import options_page
 from poolsize.present.reference.run_format import RECORDS, unexplained_fields
+from poolsize.sweep.option import Group
 from poolsize.sweep.options import OPTIONS
 from tests.conftest import ROOT
 from tests.pages import all_blocks, pages
 
 DOCS = ROOT / "docs"
+NOT_OF_SWEEP_OPTIONS = {"--current", "--json", "--help-all"}
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -28,6 +30,14 @@ def test_every_option_has_a_row_with_its_meaning() -> None:
         (row,) = [line for line in options_page().splitlines() if line.startswith(f"| `{option.flag}` |")]
         assert option.text in row
         assert row.endswith(f"| `{name}` |")
+
+
+@pytest.mark.parametrize(("page", "level"), [("options.md", "##"), ("commands.md", "###")])
+def test_an_option_is_under_the_heading_of_its_group(page: str, level: str) -> None:
+    for group in Group:
+        (section,) = re.findall(rf"^{level} {group.value}\n(.*?)(?=^##|\Z)", PAGES[page](), re.MULTILINE | re.DOTALL)
+        listed = set(re.findall(r"^\| `(--[a-z0-9-]+)", section, re.MULTILINE))
+        assert listed - NOT_OF_SWEEP_OPTIONS == {option.flag for option in OPTIONS.values() if option.group is group}
 
 
 @pytest.mark.parametrize("record", RECORDS)

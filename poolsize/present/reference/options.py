@@ -1,7 +1,7 @@
 """The page docs/reference/options.md: every option of a sweep, from its declaration."""
 
 from poolsize.present.reference.markdown import GENERATED, table
-from poolsize.sweep.option import Option
+from poolsize.sweep.option import Group, Option
 from poolsize.sweep.options import OPTIONS
 
 HEADINGS = ("Option", "Meaning", "Default", "`locust -f`", "`--replay`", "`--resume`", "Python")
@@ -17,14 +17,17 @@ The options of `poolsize sweep`. The columns say
 
 A duration is a number with a unit: `550ms`, `15s` or `2m`. `--think-time`, `--max-p95` and `--max-p99` require
 the unit; elsewhere a number alone is in seconds. A share is a percentage, `2%`, or a fraction, `0.02`.
-
 """
 
 
 def options_page() -> str:
-    """Return the page as Markdown: an introduction and a table with a row for each option."""
-    rows = (_cells(name, option) for name, option in OPTIONS.items())
-    return GENERATED.format(source="poolsize/sweep/options.py") + INTRODUCTION + table(HEADINGS, rows)
+    """Return the page as Markdown: an introduction, and for each group a table with a row for each option."""
+    return GENERATED.format(source="poolsize/sweep/options.py") + INTRODUCTION + "".join(map(_section, Group))
+
+
+def _section(group: Group) -> str:
+    rows = (_cells(name, option) for name, option in OPTIONS.items() if option.group is group)
+    return f"\n## {group.value}\n\n{table(HEADINGS, rows)}"
 
 
 def _cells(name: str, option: Option) -> tuple[str, ...]:
