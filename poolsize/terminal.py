@@ -16,7 +16,7 @@ _CONTROLS = (
     *(*range(0x09), *range(0x0B, 0x20)),  # C0, without tab and newline
     *range(0x7F, 0xA0),  # DEL and C1
     *(*range(0x202A, 0x202F), *range(0x2066, 0x206A)),  # they change the direction of a text
-    *range(0xD800, 0xE000),  # bytes of a file's name that are no UTF-8
+    *range(0xD800, 0xE000),  # bytes of a file's name that are not UTF-8
 )
 _SHOWN = {code: f"\\u{code:04x}" for code in _CONTROLS}
 

@@ -33,7 +33,7 @@ def tables_in(text: bytes) -> dict[str, Any]:
     try:
         return tomllib.loads(text.decode())
     except ValueError as error:  # its own, of a text that is not UTF-8, and of a number that is too long
-        raise BadInput(f"no TOML: {error}") from None
+        raise BadInput(f"not TOML: {error}") from None
 
 
 def toml_table(text: str) -> dict[str, Any]:

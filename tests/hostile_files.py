@@ -551,7 +551,7 @@ def _logs() -> dict[str, bytes]:
 
 
 def _runs() -> dict[str, bytes]:
-    """Return lines that are no run's, and a run with long lines."""
+    """Return lines that are not a run's, and a run with long lines."""
     header, calibration, step = (json.dumps(record).encode() + b"\n" for record in run_lines(steps=1))
     series = step.replace(b'"throughput": [', b'"throughput": [' + b"1, " * 2_500_000)
     most = 2**23 - 20
@@ -657,7 +657,7 @@ def _inflating(histogram: str) -> str:
 
 
 def _no_files(folder: Path) -> Iterator[str]:
-    """Make what is no regular file, and yield its names: no reader may wait for one, or read without end."""
+    """Make what is not a regular file, and yield its names: no reader may wait for one, or read without end."""
     os.mkfifo(folder / "fifo.py")
     (folder / "folder.py").mkdir()
     with socket.socket(socket.AF_UNIX) as made:
@@ -691,7 +691,7 @@ def _endless_files(folder: Path) -> Iterator[str]:
 
 
 def _odd_names(folder: Path) -> Iterator[str]:
-    """Write files whose names are no text, or that a terminal would obey."""
+    """Write files whose names are not text, or that a terminal would obey."""
     records = run_lines()
     for name in (
         "\udcff\udcfe.py",

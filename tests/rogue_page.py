@@ -124,7 +124,7 @@ BAD: dict[str, Page] = {
     "redirect_with_escape": redirect("http://\x1b]0;owned\x07/"),
     "redirect_to_binary": redirect("http://\xff\xfe\x80/\x01\x02"),
 }
-"""Pages that end, and are no metrics page."""
+"""Pages that end, and are not a metrics page."""
 
 UNUSABLE: dict[str, Page] = {
     "nan": _metric("NaN"),

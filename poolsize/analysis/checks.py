@@ -15,7 +15,7 @@ LITTLE_TOLERANCE, RATE_TOLERANCE = 0.05, 0.05
 BUSY_CORE, LATE_LOOP_MS = 0.9, 50.0
 """A worker is a bottleneck from this share of a core, or from this lateness of its event loop, on."""
 TIMER_MS = 2.0
-"""The event loop's timers fire up to 1 ms late, even if a worker has nothing else to do; twice that is no sign."""
+"""The event loop's timers fire up to 1 ms late, even if a worker has nothing else to do; twice that is not a sign."""
 CROWDED, OTHERS = 0.85, 0.1
 """Shares of a machine's cores. CROWDED: the machine is short of cores. OTHERS: more than an idle machine uses."""
 FILLED = 1.1
@@ -145,8 +145,8 @@ def quiet(step: Step) -> CheckResult:
     """Check that other programs use less than a tenth of a busy machine that server and load generator share.
 
     Where the process of the server, or of the application, is not visible (on another machine, for example), the check
-    passes without figures. Interrupts are mostly the load's own, and time that the hypervisor gave to other machines is
-    no program's here (see `speed`).
+    passes without figures. Interrupts are mostly the load's own, and time that the hypervisor gave to other machines
+    does not belong to any program here (see `speed`).
 
     Figures: `other_cores` that other programs used; `busy_cores` of the machine's `cores`.
     """

@@ -56,7 +56,7 @@ def compared_field(runs: Mapping[str, Run], across: str | None = None) -> str | 
     """Return the only field in which runs differ, or None where no recorded field differs.
 
     runs: name, as the user knows the run, -> run; two or more. across: the field that the user expects to differ, or
-    None. Raises BadInput where `across` does not differ or is no field, and where more than one field differs; the
+    None. Raises BadInput where `across` does not differ or is not a field, and where more than one field differs; the
     error names every further field and two of its values.
     """
     by_run = {name: fields(run) for name, run in runs.items()}

@@ -26,7 +26,7 @@ QUARTILES = 1.349
 FAR = 5
 """Wait times met a pause if they exceed the median by more than this number of standard deviations."""
 FEW = 0.002
-"""A smaller share of such wait times is no evidence of pauses."""
+"""A smaller share of such wait times is not evidence of pauses."""
 
 
 @dataclass(frozen=True)

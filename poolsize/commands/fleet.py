@@ -34,7 +34,7 @@ MOST_SERVICES = 1_000
 def services_of(path: Path) -> list[Service]:
     """Return the services of a file: a table [[service]] for each, with the fields of Service.
 
-    Raises BadInput for a file that can't be read or is no TOML, and for a service with a wrong key or value.
+    Raises BadInput for a file that can't be read or is not TOML, and for a service with a wrong key or value.
     """
     tables, _ = read_toml("services_file", path)
     services = tables.pop(TABLE, [])

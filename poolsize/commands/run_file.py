@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
 def complete_run(path: str) -> "Analysis":
     """Return the analysis of a complete run in a file.
 
-    Raises WorkFailed for an incomplete run, with the command that finishes it; BadInput for a file that is no run.
+    Raises WorkFailed for an incomplete run, with the command that finishes it; BadInput for a file that is not a run.
     """
     from poolsize.analysis.analysis import analyze
     from poolsize.runs.store import load_run, resume_command

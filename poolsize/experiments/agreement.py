@@ -15,7 +15,7 @@ from poolsize.runs.run import Latencies, Step
 from poolsize.runs.usual_speed import UsualSpeed
 
 EQUAL = 0.05
-"""Ratios within this share of 1 are no change: poolsize's tolerance of a plateau."""
+"""Ratios within this share of 1 are not a change: poolsize's tolerance of a plateau."""
 P95_ERROR = 0.1
 """Usual standard error of the logarithm of a p95 of a step; the scatter of the repeats counts beside it."""
 

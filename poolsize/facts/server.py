@@ -13,7 +13,7 @@ from poolsize.record import Name, Whole, record
 LONGEST_VALUE = 256
 """Letters that are kept of a server's text; those that poolsize reads are no longer."""
 SAMPLES_SECONDS = (0.2, 1.0)
-"""The second sample is taken where the first is busy: a single burst, as of monitoring, is no load."""
+"""The second sample is taken where the first is busy: a single burst, as of monitoring, is not a load."""
 OWN_STATEMENTS = 1
 """Of the sample itself, which the server counts."""
 BUSY_PER_SECOND = 10.0

@@ -21,7 +21,7 @@ from poolsize.target.connection import database_url, encrypted_url, schema_in
 def with_host(options: SweepOptions, environment: Environment) -> SweepOptions:
     """Return the options; without a URL, Locust's option for the host becomes the database's URL.
 
-    Locust forgets the host, whose password its reports would show. Raises BadInput for a host that is no database.
+    Locust forgets the host, whose password its reports would show. Raises BadInput for a host that is not a database.
     """
     host = environment.host
     if not host:
@@ -30,7 +30,7 @@ def with_host(options: SweepOptions, environment: Environment) -> SweepOptions:
         url = database_url(host)
     except BadInput:
         way_out = "leave it out" if options.url else "name one by `url` mysql://USER:PASSWORD@HOST:3306/"
-        raise BadInput(f"`host` is no MySQL database: {way_out}") from None
+        raise BadInput(f"`host` is not a MySQL database: {way_out}") from None
     if options.url and (database_url(options.url) != url or schema_in(host) not in {None, schema_in(options.url)}):
         raise BadInput("`host` and `url` (or POOLSIZE_URL) name two databases: leave `host` out")
     environment.host = None

@@ -59,8 +59,8 @@ def _pool_user(user_class: type[User]) -> type[PoolUser]:
     name = user_class.__name__
     if not issubclass(user_class, PoolUser):
         raise BadInput(
-            f"{name} is no PoolUser: name the user classes to run after the options, or make it a subclass of PoolUser "
-            "with a transaction or with @tasks that take a cursor"
+            f"{name} is not a PoolUser: name the user classes to run after the options, or make it a subclass of "
+            "PoolUser with a transaction or with @tasks that take a cursor"
         )
     for attribute, instead in IGNORED.items():
         if getattr(user_class, attribute, None) is not None:

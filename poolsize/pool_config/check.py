@@ -150,7 +150,7 @@ def _below_need(pool: FilePool, settings: PoolSettings | None) -> Finding | None
 
 
 def _unread(pool: FilePool) -> list[Finding]:
-    """Return a finding for each setting that the library does not read, and for each that is no number."""
+    """Return a finding for each setting that the library does not read, and for each that is not a number."""
     findings = [warning(Code.POOL_NOT_READ, library=pool.library.title, name=each.name) for each in pool.unread]
     for setting, in_file in pool.settings.items():
         default = pool.library.defaults[setting]

@@ -117,7 +117,7 @@ def _not_read(finding: Finding) -> str:
 
 def _no_number(finding: Finding) -> str:
     values = finding.values
-    return f"{values['name']} {values['text']} is no number: the library does not accept it."
+    return f"{values['name']} {values['text']} is not a number: the library does not accept it."
 
 
 def _shrinks(finding: Finding) -> str:

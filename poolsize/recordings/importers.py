@@ -20,7 +20,7 @@ SYSBENCH_LINE = re.compile(
 LOCUST_COLUMNS = ("Timestamp", "User Count", "Name", "95%", "Total Request Count", "Total Failure Count")
 """The columns of a history that count."""
 FEWEST_SECONDS = 5
-"""Locust passes through a number of users while it starts them; such a short time is no measurement."""
+"""Locust passes through a number of users while it starts them; such a short time is not a measurement."""
 
 MOST_BYTES = 2**25
 """The largest log: sysbench's of some 70 hours."""
@@ -108,7 +108,7 @@ def _locust(path: Path, lines: Iterable[str]) -> Rows:
     except csv.Error as error:
         raise BadInput(f"{path} is not a history of Locust's: {error}") from None
     except (ValueError, LookupError, OverflowError):
-        raise BadInput(f"{path}: a row of the history has no whole numbers where they belong; it is damaged") from None
+        raise BadInput(f"{path}: a row of the history lacks a whole number where one belongs; it is damaged") from None
     seconds_of = Counter(users for users, _, _ in rows)
     steady = [row for row in rows if row[0] >= 1 and seconds_of[row[0]] >= FEWEST_SECONDS]
     if not steady:

@@ -55,7 +55,7 @@ def load_run(path: str | os.PathLike[str], *, torn_end: bool = False) -> Run:
     """Return the run in a file; the speed checks hold for all of its steps.
 
     torn_end: whether to accept a last line that was cut off while it was written; the run is then without it.
-    Raises BadInput for a file that is no run, is damaged, or has another format. Raises WorkFailed for a
+    Raises BadInput for a file that is not a run, is damaged, or has another format. Raises WorkFailed for a
     cut-off last line without torn_end; the error names the command that finishes the run.
     """
     path = Path(path)

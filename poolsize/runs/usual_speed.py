@@ -17,7 +17,7 @@ PRIOR_DEVIATION = 0.5
 STEP_DEVIATION = 0.025
 """Standard deviation of a step's throughput on a quiet machine, a share, beside that of its own seconds."""
 LARGEST_EXCESS = 2.0
-"""Standard deviations that one step may count: what else disturbed a step is no effect of the speed."""
+"""Standard deviations that one step may count: what else disturbed a step is not an effect of the speed."""
 FEWEST_SECONDS = 30
 """Fewer seconds do not show which part of their speed is noise."""
 LEAST_NOISE = 0.1

@@ -164,7 +164,7 @@ _EVENT: TypeAdapter[Event] = TypeAdapter(Annotated[Event, Field(discriminator="k
 
 
 def write_event(event: Event) -> bytes:
-    """Return an event as a line of JSON, without a newline. The name of a file in it may be no UTF-8."""
+    """Return an event as a line of JSON, without a newline. The name of a file in it need not be UTF-8."""
     return json.dumps(_EVENT.dump_python(event, mode="json")).encode()
 
 

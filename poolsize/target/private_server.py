@@ -129,7 +129,7 @@ def _version(program: Path) -> str:
     except OSError as error:
         raise BadInput(f"`mysqld` {program} can't be run: {error.strerror}") from None
     except subprocess.CalledProcessError as error:
-        raise BadInput(f"`mysqld` {program} is no database server: {error.stderr.strip()}") from None
+        raise BadInput(f"`mysqld` {program} is not a database server: {error.stderr.strip()}") from None
 
 
 def _settings(directory: Path, port: int, max_connections: int, *, mariadb: bool) -> dict[str, str]:

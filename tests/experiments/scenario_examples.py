@@ -79,7 +79,7 @@ def main(folders: Sequence[Path]) -> None:
 def _answer(folder: Path, name: str) -> Answer:
     text = (folder / f"{name}.txt").read_text("utf-8")
     stored = STORED.search(text)
-    assert stored, f"{folder / name}.txt is no whole answer"
+    assert stored, f"{folder / name}.txt is not a whole answer"
     files = tuple(folder / file for file in stored[1].strip().split(", "))
     return Answer(folder, name, text[: stored.start()], files)
 

@@ -1,4 +1,4 @@
-"""The ports that connections without a pool use up on a network that is no loopback, by Linux's counter."""
+"""The ports that connections without a pool use up on a network that is not a loopback, by Linux's counter."""
 
 import os
 import signal

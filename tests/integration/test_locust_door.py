@@ -207,7 +207,7 @@ TASK = "    @task\n    def browse(self, cursor):\n        cursor.execute('DO 1')
         ("class Mine(PoolUser):\n" + TASK, ["--tags", "none"], "the --tags and --exclude-tags leave none"),
         (ONE.format(""), ["-r", "5"], "--spawn-rate 5: leave it out"),
         (ONE.format(""), ["-t", "5"], "--run-time 5s: leave it out"),
-        (ONE.format(""), ["--host", "https://example.com"], "--host is no MySQL database"),
+        (ONE.format(""), ["--host", "https://example.com"], "--host is not a MySQL database"),
         (ONE.format(""), ["--host", "mysql://u:secret@other/"], "--host and --url (or POOLSIZE_URL) name two"),
         (ONE.format(""), ["--host", "mysql://u@127.0.0.1:1/", "--url="], "--host: no server answers at u@127.0.0.1:1"),
         (ONE.format("") + SHAPE, [], "Ramp is a LoadTestShape"),

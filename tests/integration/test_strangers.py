@@ -207,7 +207,7 @@ def test_a_short_secret_is_refused() -> None:
 @on_mariadb
 @pytest.mark.parametrize("encrypts", [False, True])
 def test_a_worker_says_nothing_to_a_strange_master(server: PrivateServer, encrypts: bool) -> None:
-    """A program that took the master's port first is no master."""
+    """A program that took the master's port first is not a master."""
     with zmq.Context() as context, context.socket(zmq.ROUTER) as master:
         master.linger = 0
         if encrypts:

@@ -57,7 +57,7 @@ def test_a_running_application_is_resized(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("locustfile = ", "no TOML"),
+        ("locustfile = ", "not TOML"),
         (GOOD + 'colour = "red"', "colour is unknown: the keys are locustfile, host"),
         (GOOD + 'instnces = 2', "instnces is unknown; did you mean instances?"),
         (GOOD.replace("{pool_size}", "8"), "{pool_size} is nowhere in start and in environment"),
@@ -76,7 +76,7 @@ def test_a_running_application_is_resized(tmp_path: Path) -> None:
         (GOOD.replace("'my", "my"), "No closing quotation"),
         (GOOD.replace("shop.py", "other.py"), "locustfile other.py: there is no such file"),
         (GOOD + 'directory = "nowhere"', "directory nowhere: there is no such folder"),
-        (GOOD + "environment.POOL = 3", "no TOML"),
+        (GOOD + "environment.POOL = 3", "not TOML"),
         (GOOD.replace('"test"', "3"), "environment.MODE: Input should be a valid string"),
     ],
 )  # fmt: skip

@@ -38,7 +38,7 @@ def test_an_error_is_named_as_the_server_names_it(error: Exception, kind: str) -
 
 
 def test_a_server_that_dies_in_the_handshake_of_tls_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is no server without a common encryption, whose error is another ssl.SSLError."""
+    """Not as a server without a common encryption, whose error is another ssl.SSLError."""
 
     def connect_and_fail(*_: object, **__: object) -> NoReturn:
         error = pymysql.err.OperationalError(2003, "Can't connect")

@@ -76,7 +76,7 @@ def test_two_valid_sizes_are_an_answer() -> None:
 
 @pytest.fixture
 def stranger(tmp_path: Path) -> Iterator[str]:
-    """The name of a busy program that is no descendant of this process."""
+    """The name of a busy program that is not a descendant of this process."""
     program = tmp_path / "a-stranger"
     program.symlink_to(sys.executable)
     script = f"'{program}' -c 'while True: pass' >/dev/null 2>&1 & echo $!"

@@ -342,7 +342,7 @@ def test_each_service_of_a_file_has_its_own_threads(poolsize_here: Command, tmp_
         ("weight = 3", "weight = 0", "service 1: weight 0 of shop: a weight is a number above 0"),
         ("instances = 2", "", "service 2: instances is missing"),
         ("[[service]]", "[[services]]", "write a table [[service]] for each service"),
-        ("[[service]]", "[[service", "no TOML: "),
+        ("[[service]]", "[[service", "not TOML: "),
         ('name = "jobs"', 'name = "shop"', "shop: two services have this name"),
     ],
 )

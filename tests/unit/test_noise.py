@@ -69,5 +69,5 @@ def test_the_summaries_of_a_run_learn_from_all_its_steps() -> None:
 
 @pytest.mark.parametrize("length", [7, 8, 9, 15])
 def test_equal_logarithms_show_no_correlation(length: int) -> None:
-    """The mean of equal decimals differs from them by a rounding error, which is no noise."""
+    """The mean of equal decimals differs from them by a rounding error, which is not noise."""
     assert (series_fit((0.1,) * length).log_likelihood == 0).all()

@@ -54,7 +54,7 @@ def test_the_machine_repairman_waits_as_its_closed_form_says() -> None:
 
 
 def test_a_run_is_predicted_whatever_its_file_says_of_workers_and_cores() -> None:
-    """Such steps are no poolsize's, but were written: a worker without users, and a server on a third of a core."""
+    """A file may hold steps that poolsize does not write: a worker without users, a server on a third of a core."""
     run = load_run(EXAMPLES["insert-mariadb"])
     steps = [
         replace(step, workers=tuple(replace(worker, users=0) for worker in step.workers)) if step.order == 5

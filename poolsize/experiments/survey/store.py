@@ -69,7 +69,7 @@ def load_survey(path: Path) -> StoredSurvey:
     first = next(lines, None)
     header = record_of(path, first) if first and not first.is_torn else {}
     if first is None or header.get("survey") != FORMAT:
-        raise BadInput(f"{path} is no survey of pools that this poolsize can resume: start a new survey")
+        raise BadInput(f"{path} is not a survey of pools that this poolsize can resume: start a new survey")
     with naming_line(path, first):
         setting = _SETTING.validate_python(header.get("setting"))
     return StoredSurvey(setting, tuple(_part(path, line) for line in lines if not line.is_torn))

@@ -50,7 +50,7 @@ class _Kind:
 
 
 def yaml_pools(text: str) -> list[FilePool]:
-    """Return the pools of a YAML file with one document or several. Raises BadInput for a text that is no YAML."""
+    """Return the pools of a YAML file with one document or several. Raises BadInput for a text that is not YAML."""
     try:
         documents = [node for node in yaml.compose_all(text, yaml.SafeLoader) if node is not None]
     except yaml.MarkedYAMLError as error:  # its text would quote the line, which may hold a password
@@ -80,7 +80,7 @@ def yaml_pools(text: str) -> list[FilePool]:
 
 
 def properties_pools(text: str, file_name: str) -> list[FilePool]:
-    """Return the pools of a properties file. Raises BadInput for a text that is no properties file.
+    """Return the pools of a properties file. Raises BadInput for a text that is not a properties file.
 
     file_name: tells Druid from Tomcat JDBC, which share their names.
     """

@@ -9,7 +9,7 @@ from poolsize.pool_config.library import Library, Value
 PLACEHOLDER = re.compile(r"\$\{[^:{}]+(?::(?P<default>.*))?\}")
 """Of Spring: ${NAME:default}; the default may have further colons."""
 NUMBER = re.compile(r"[+-]?\d{1,15}(\.\d{1,6})?")
-"""Longer numbers are no settings of a pool."""
+"""Longer numbers are not settings of a pool."""
 DURATION = re.compile(r"(?P<number>\d{1,12})(?P<unit>ms|s|m|h|d)")
 MILLISECONDS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 

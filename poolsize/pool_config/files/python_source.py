@@ -35,7 +35,7 @@ OPERATORS: Mapping[type[ast.operator], Callable[[float, float], float]] = {
 DEEPEST = 20
 """Constants that name each other go no deeper."""
 LARGEST = 10**15
-"""Larger numbers are no settings of a pool."""
+"""Larger numbers are not settings of a pool."""
 
 
 @dataclass
@@ -56,7 +56,7 @@ class _Pairs:
 
 
 def python_pools(text: str) -> list[FilePool]:
-    """Return the pools of Python source. Raises BadInput for a text that is no Python."""
+    """Return the pools of Python source. Raises BadInput for a text that is not Python."""
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, MemoryError) as error:
@@ -167,7 +167,7 @@ class _Source:
         return None if isinstance(value, int | float) and not abs(value) < LARGEST else value
 
     def _computed(self, node: ast.UnaryOp | ast.BinOp, depth: int) -> float | None:
-        """Return the result of arithmetic, or None where an operand is no known number."""
+        """Return the result of arithmetic, or None where an operand is not a known number."""
         if isinstance(node, ast.UnaryOp):
             value = self._value(node.operand, depth)
             return -value if isinstance(node.op, ast.USub) and isinstance(value, int | float) else None

@@ -10,7 +10,7 @@ SECTIONS = ("mysqld", "server", "mariadb", "mariadbd")
 
 
 def server_pools(text: str) -> list[FilePool]:
-    """Return the settings of the server's sections. Raises BadInput for a text that is no option file."""
+    """Return the settings of the server's sections. Raises BadInput for a text that is not an option file."""
     parser = configparser.ConfigParser(
         allow_no_value=True, strict=False, interpolation=None, delimiters=("=",), inline_comment_prefixes=("#",),
         default_section="",

@@ -10,7 +10,7 @@ PIPED = 88
 
 
 def terminal_width() -> int | None:
-    """Return the columns of the terminal, 40 to 120, or None where standard output is no terminal.
+    """Return the columns of the terminal, 40 to 120, or None where standard output is not a terminal.
 
     The environment variable COLUMNS counts before the terminal's own size.
     """

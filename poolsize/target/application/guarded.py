@@ -32,7 +32,7 @@ class Guarded:
         self._guard = subprocess.Popen(
             [sys.executable, "-P", "-m", "poolsize.target.application.guard"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True,
-            env={name: value for name, value in os.environ.items() if name != VARIABLE},  # the application is no worker
+            env={name: value for name, value in os.environ.items() if name != VARIABLE},  # it is not a worker
         )  # fmt: skip
 
     @property
