@@ -92,7 +92,7 @@ def _relative_error(step: Step) -> float:
 
 def _offsets(values: Sequence[float]) -> list[float]:
     """Return the differences of values from their mean."""
-    mean = fmean(values)
+    mean = fmean(values) if values else 0.0
     return [value - mean for value in values]
 
 

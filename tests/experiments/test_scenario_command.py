@@ -65,6 +65,7 @@ def test_short_transactions_have_a_pool_of_their_own(poolsize: Command, tmp_path
         assert all(set(step.kinds) == {"Lookup", "Report"} for step in run.steps)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("flavor", MARIADB_IN_CI)
 @measured_again
 def test_without_a_pool_each_transaction_connects(poolsize: Command, tmp_path: Path, flavor: str) -> None:
