@@ -158,10 +158,10 @@ def test_a_stored_survey_is_what_was_stored_also_after_a_line_that_is_cut_off(tm
 @pytest.mark.parametrize(
     ("damage", "named"),
     [
-        (lambda text: text.replace('"survey":1', '"survey":2'), "no survey of pools that this poolsize can resume"),
+        (lambda text: text.replace('"survey":1', '"survey":2'), "not a survey of pools that this poolsize can resume"),
         (lambda text: text.replace('"mock"', '"mocked"'), "line 2: timings.0.work is 'mocked'"),
         (lambda text: text.replace('"seconds":0.2', '"seconds":null'), "line 1: seconds"),
-        (lambda text: text[:0], "no survey of pools that this poolsize can resume"),
+        (lambda text: text[:0], "not a survey of pools that this poolsize can resume"),
     ],
 )
 def test_a_damaged_survey_is_refused(
