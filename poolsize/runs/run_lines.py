@@ -72,12 +72,13 @@ def record_of(path: Path, line: RunLine) -> dict[str, Any]:
         raise damaged(path, line, why)
     try:
         record = json.loads(line.text)
-    except (ValueError, RecursionError):
+        if ESCAPE in line.text or not line.text.isascii():
+            record = _without_controls(record)
+    except (ValueError, RecursionError):  # also of lists in lists that json reads and _without_controls does not
         record = None
     if not isinstance(record, dict):
         raise BadInput(f"{path}: line {line.number} is not a JSON object: the file is not poolsize's, or is damaged")
-    escaped = ESCAPE in line.text or not line.text.isascii()
-    return {_without_controls(name): _without_controls(value) for name, value in record.items()} if escaped else record
+    return record
 
 
 def why_unreadable(text: bytes) -> str:
