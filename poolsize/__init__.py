@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from poolsize.analysis.analysis import Analysis, analyze
-    from poolsize.answer.application import Application
+    from poolsize.answer.application import ClientTimes
     from poolsize.answer.comparison import Comparison, compare
     from poolsize.answer.fleet import ServerLimit, Service, ServicePool
     from poolsize.answer.fleet_plan import FleetPlan, plan_fleet
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Analysis",
-    "Application",
+    "ClientTimes",
     "Comparison",
     "FleetPlan",
     "Recommendation",
@@ -54,7 +54,7 @@ __all__ = [
 
 _HOMES = {
     "Analysis": "poolsize.analysis.analysis",
-    "Application": "poolsize.answer.application",
+    "ClientTimes": "poolsize.answer.application",
     "Comparison": "poolsize.answer.comparison",
     "FleetPlan": "poolsize.answer.fleet_plan",
     "Recommendation": "poolsize.answer.recommendation",

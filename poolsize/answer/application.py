@@ -48,8 +48,8 @@ def database_finding(analysis: "Analysis", pool_size: int) -> Finding:
 
 
 @dataclass(frozen=True)
-class Application:
-    """The user's application.
+class ClientTimes:
+    """The times of the user's own client, the application whose pool gets the size.
 
     usage_time_ms: mean usage time of a transaction when nothing queues. cpu_time_ms: CPU time of a transaction in the
     application, under load; None where it is not known. cores: that all its instances may use together; None for 1.
@@ -72,14 +72,14 @@ class Application:
             )
 
 
-def size_for_application(analysis: "Analysis", application: Application) -> "ApplicationSize":
+def size_for_application(analysis: "Analysis", client_times: ClientTimes) -> "ApplicationSize":
     """Return the pool size of an application. A usage time below the database's time adds nothing.
 
     Raises BadInput where the run has no such size, and for a usage time below half of the database's time.
     """
     from poolsize.analysis.application_size import LARGEST, size_for_usage_time
 
-    usage_time_ms = application.usage_time_ms
+    usage_time_ms = client_times.usage_time_ms
     network, text = analysis.models.network_with_client, f"`usage_time_ms` {usage_time_ms:g}ms"
     if network is None or analysis.plateau is None:
         raise BadInput(f"{text}: {EXPLANATIONS[_why_unknown(analysis)]}; leave it out")
@@ -89,7 +89,7 @@ def size_for_application(analysis: "Analysis", application: Application) -> "App
             "usage time of the same transaction, measured where nothing queues"
         )
     size = size_for_usage_time(
-        network, usage_time_ms, analysis.plateau.tolerance, application.cpu_time_ms or 0.0, application.cores or 1
+        network, usage_time_ms, analysis.plateau.tolerance, client_times.cpu_time_ms or 0.0, client_times.cores or 1
     )
     if size is None:
         raise BadInput(f"{text}: the application needs more than {LARGEST:,} connections; give a shorter time")

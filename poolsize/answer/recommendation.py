@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from poolsize.answer.application import (
-    Application,
+    ClientTimes,
     application_findings,
     application_prices,
     beyond_measured,
@@ -130,11 +130,11 @@ def recommend(
     analysis: "Analysis | Run",
     limits: LatencyLimits | None = None,
     current: int | None = None,
-    application: Application | None = None,
+    client_times: ClientTimes | None = None,
 ) -> Recommendation:
     """Return the recommendation of a complete run: its plateau's size, or the best size within the latency limits.
 
-    With an application, return the size for that application; no latency limits hold for it.
+    With the times of a client, return the size for the application that has them; no latency limits hold for it.
 
     analysis: of the run, or the run itself. limits: of the total time; None for the limits that the sweep was given.
     current: the user's pool size today, to compare with, or None.
@@ -145,9 +145,9 @@ def recommend(
     analysis = _analysis_of(analysis)
     if current is not None and not 1 <= current <= LARGEST_POOL:
         raise BadInput(f"`current` {current}: a pool has 1 to {LARGEST_POOL:,} connections")
-    if application is not None and limits not in {None, NO_LIMITS}:
+    if client_times is not None and limits not in {None, NO_LIMITS}:
         raise BadInput(
-            f"`usage_time_ms` {application.usage_time_ms:g}ms: a latency limit holds for the load generator only; "
+            f"`usage_time_ms` {client_times.usage_time_ms:g}ms: a latency limit holds for the load generator only; "
             "leave one out"
         )
     _require_complete(analysis)
@@ -170,9 +170,9 @@ def recommend(
             estimates={"plateau": None},
         )
     assert analysis.plateau is not None  # a run without a plateau has a verdict without a size
-    if application is not None:
+    if client_times is not None:
         of_generator = _measured(analysis, analysis.plateau, start, NO_LIMITS, None)
-        return _of_application(analysis, of_generator, application, current)
+        return _of_application(analysis, of_generator, client_times, current)
     return _measured(analysis, analysis.plateau, start, limits_of_run(analysis) if limits is None else limits, current)
 
 
@@ -238,17 +238,17 @@ def _measured(
 
 
 def _of_application(
-    analysis: "Analysis", of_generator: Recommendation, application: Application, current: int | None
+    analysis: "Analysis", of_generator: Recommendation, client_times: ClientTimes, current: int | None
 ) -> Recommendation:
     """Return the load generator's recommendation turned into the recommendation for an application."""
-    size = size_for_application(analysis, application)
+    size = size_for_application(analysis, client_times)
     kept = [finding for finding in of_generator.findings if finding.code in KEPT_FOR_APPLICATION]
     warnings = [
         finding
         for finding in of_generator.findings
         if finding.severity is Severity.WARNING and finding.code not in OF_GENERATOR_ALONE
     ]
-    doubts = short_usage_time(analysis, application.usage_time_ms), beyond_measured(analysis, size)
+    doubts = short_usage_time(analysis, client_times.usage_time_ms), beyond_measured(analysis, size)
     findings = (*application_findings(analysis, size, current), *kept, *warnings, *doubts)
     return replace(
         of_generator,

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from poolsize.answer.application import Application
+from poolsize.answer.application import ClientTimes
 from poolsize.answer.fleet import ServerLimit, Service
 from poolsize.answer.fleet_plan import FleetPlan, plan_fleet
 from poolsize.answer.latency_limit import LatencyLimits
@@ -103,8 +103,8 @@ def recommend(
     """
     limits = limits_of(max_p95_ms, max_p99_ms)
     encryption = {name: facts.pop(name) for name in OF_ENCRYPTION}
-    of_app = _application(*(facts.pop(name) for name in OF_APPLICATION))
-    if not run_path and (current is not None or limits is not None or of_app is not None):
+    client_times = _client_times(*(facts.pop(name) for name in OF_APPLICATION))
+    if not run_path and (current is not None or limits is not None or client_times is not None):
         raise BadInput("--usage-time, --current, --max-p95 and --max-p99 need a measured run: name it with --run")
     require_fleet()
     fleet = {name: facts.pop(name) for name in FLEET_OPTIONS}
@@ -118,7 +118,7 @@ def recommend(
         if facts["cores"] is None:
             click.echo(_per_core(inspection, facts, as_json=as_json))
             return
-    answer, note = (_measured(analysis, limits, current, of_app), None) if analysis else _from_formula(facts)
+    answer, note = (_measured(analysis, limits, current, client_times), None) if analysis else _from_formula(facts)
     plan = (
         _fleet(answer, analysis, application(fleet, *threads), _limit(fleet, inspection)) if has_fleet(fleet) else None
     )
@@ -130,15 +130,15 @@ def recommend(
         end_without_pools(plan)
 
 
-def _application(usage_time: str | None, cpu_time: str | None, cores: int | None) -> Application | None:
-    """Return the application that the options describe; None without a usage time. Raises BadInput."""
+def _client_times(usage_time: str | None, cpu_time: str | None, cores: int | None) -> ClientTimes | None:
+    """Return the times that the options give; None without a usage time. Raises BadInput."""
     usage_ms = read_optional("usage_time_ms", usage_time, positive_milliseconds)
     cpu_ms = read_optional("app_cpu_time_ms", cpu_time, positive_milliseconds)
     if usage_ms is None:
         if cpu_ms is not None or cores is not None:
             raise BadInput("--app-cpu-time and --app-cores also need --usage-time")
         return None
-    return Application(usage_ms, cpu_ms, cores)
+    return ClientTimes(usage_ms, cpu_ms, cores)
 
 
 def _analysis(run_path: str, may_have: tuple[str, ...]) -> "Analysis":
@@ -201,11 +201,11 @@ def _as_text(answer: Recommendation, plan: FleetPlan | None, inspection: "Inspec
 
 
 def _measured(
-    analysis: "Analysis", limits: LatencyLimits | None, current: int | None, of_app: Application | None
+    analysis: "Analysis", limits: LatencyLimits | None, current: int | None, client_times: ClientTimes | None
 ) -> Recommendation:
     from poolsize.answer.recommendation import recommend as recommend_from
 
-    return recommend_from(analysis, limits, current, of_app)
+    return recommend_from(analysis, limits, current, client_times)
 
 
 def _fleet(

@@ -19,7 +19,7 @@ from statistics import fmean, median
 
 from sqlalchemy import make_url
 
-from poolsize import Application, load_run, recommend
+from poolsize import ClientTimes, load_run, recommend
 from poolsize.target.connection import connect, database_url
 from poolsize.target.private_server import PrivateServer
 from tests.conftest import may_run_on
@@ -69,9 +69,9 @@ def _compare(server: PrivateServer, workload: str, path: Path) -> None:
     *_, (_, _, _, cpu_ms) = _run(server.url, workload, USERS, WARM_UP_SECONDS, STEP_SECONDS, [BUSY] * (WARM + 1))
     run = load_run(path)
     assert run.setting.server
-    of_application = Application(usage_ms, min(cpu_ms, usage_ms), 1)
-    answer, generator = recommend(run, application=of_application), recommend(run)
-    as_delay = recommend(run, application=Application(usage_ms))
+    client_times = ClientTimes(usage_ms, min(cpu_ms, usage_ms), 1)
+    answer, generator = recommend(run, client_times=client_times), recommend(run)
+    as_delay = recommend(run, client_times=ClientTimes(usage_ms))
     assert answer.pool_size
     assert as_delay.pool_size
     rates = _rates(server.url, workload, sorted({*SIZES, answer.pool_size, as_delay.pool_size}))

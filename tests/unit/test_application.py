@@ -16,7 +16,7 @@ from poolsize.analysis.models.closed_network import Station, throughputs
 from poolsize.analysis.models.fitted_network import NOT_MEASURED, FittedNetwork, MeasuredStations
 from poolsize.analysis.models.network_fit import fit_network
 from poolsize.analysis.service_demand import ServiceDemands, saturated_server_ms
-from poolsize.answer.application import Application
+from poolsize.answer.application import ClientTimes
 from poolsize.answer.latency_limit import LatencyLimits
 from poolsize.errors import BadInput
 from poolsize.present.json.recommendation import recommendation_json
@@ -200,7 +200,7 @@ def test_the_sizes_do_not_hang_on_pool_size_1(name: str) -> None:
 
 def test_the_answer_for_a_usage_time() -> None:
     analysis = example("insert-mysql")
-    answer = recommend(analysis, application=Application(3.1), current=10)
+    answer = recommend(analysis, client_times=ClientTimes(3.1), current=10)
     assert answer.application is not None
     assert answer.pool_size == answer.application.pool_size
     assert answer.range == answer.application.range
@@ -215,7 +215,7 @@ def test_the_answer_for_a_usage_time() -> None:
     assert losses[answer.pool_size] <= 2 * TOLERANCE
     assert losses[10] > 0.3
     with pytest.raises(BadInput, match="2,000"):
-        recommend(analysis, application=Application(3.1), current=5000)
+        recommend(analysis, client_times=ClientTimes(3.1), current=5000)
 
 
 def test_the_load_generators_own_usage_time_gives_about_its_own_part() -> None:
@@ -231,7 +231,7 @@ def test_the_load_generators_own_usage_time_gives_about_its_own_part() -> None:
 def test_a_usage_time_a_little_below_the_databases_own_adds_nothing() -> None:
     """The machine may have been faster when the application measured it."""
     analysis = example("insert-mysql")
-    answer = recommend(analysis, application=Application(0.45))
+    answer = recommend(analysis, client_times=ClientTimes(0.45))
     assert answer.pool_size == analysis.models.application_sizes[0].pool_size
     warnings = " ".join(warning_sentences(answer.findings))
     assert "The usage time of 0.45 ms is shorter than the " in warnings
@@ -239,22 +239,22 @@ def test_a_usage_time_a_little_below_the_databases_own_adds_nothing() -> None:
 
 def test_a_usage_time_of_another_transaction_is_refused() -> None:
     with pytest.raises(BadInput, match=r"`usage_time_ms` 0\.3ms: .* 0\.756ms in the database alone"):
-        recommend(example("insert-mysql"), application=Application(0.3))
+        recommend(example("insert-mysql"), client_times=ClientTimes(0.3))
 
 
 def test_a_latency_limit_is_no_part_of_an_applications_answer() -> None:
     with pytest.raises(BadInput, match="latency limit"):
-        recommend(example("insert-mysql"), LatencyLimits(max_p95_ms=20), application=Application(3))
+        recommend(example("insert-mysql"), LatencyLimits(max_p95_ms=20), client_times=ClientTimes(3))
     limited = example("scan-mariadb").run
     plan = replace(limited.plan, max_p95_ms=300.0)
     limited = replace(limited, setting=replace(limited.setting, plan=plan))
-    assert "limit" not in recommendation_text(recommend(limited, application=Application(30)))
+    assert "limit" not in recommendation_text(recommend(limited, client_times=ClientTimes(30)))
 
 
 def test_what_only_the_model_knows_is_said() -> None:
-    warnings = warning_sentences(recommend(example("oltp_read_write-mariadb"), application=Application(5)).findings)
+    warnings = warning_sentences(recommend(example("oltp_read_write-mariadb"), client_times=ClientTimes(5)).findings)
     assert "follows from the fitted network alone" in " ".join(warnings)
-    measured = warning_sentences(recommend(example("scan-mariadb"), application=Application(30)).findings)
+    measured = warning_sentences(recommend(example("scan-mariadb"), client_times=ClientTimes(30)).findings)
     assert "fitted network alone" not in " ".join(measured)
 
 
@@ -269,16 +269,16 @@ def test_a_replay_has_no_sizes_and_fits_no_network(poolsize_here: Command, tmp_p
         recommendation_text(answer).split()
     )
     with pytest.raises(BadInput, match="a replay does not know"):
-        recommend(analysis, application=Application(3))
+        recommend(analysis, client_times=ClientTimes(3))
 
 
 def test_runs_without_a_network_say_why() -> None:
     few = analyze(a_run({1: 100, 2: 200, 4: 201}))
     with pytest.raises(BadInput, match="4 valid pool sizes"):
-        recommend(few, application=Application(30))
+        recommend(few, client_times=ClientTimes(30))
     no_lone_connection = analyze(a_run({2: 100, 4: 200, 8: 390, 16: 400}))
     with pytest.raises(BadInput, match="only if pool size 1 was measured"):
-        recommend(no_lone_connection, application=Application(30))
+        recommend(no_lone_connection, client_times=ClientTimes(30))
 
 
 @pytest.mark.long
@@ -293,7 +293,7 @@ def test_the_table_is_in_text_report_and_json() -> None:
         "usage_time_ms", "added_ms", "pool_size", "range", "throughput", "capacity", "cpu_time_ms", "cores",
     }  # fmt: skip
     assert values["database_size"] == values["application_sizes"][0]["pool_size"]
-    asked = json.loads(recommendation_json(recommend(analysis, application=Application(10))))
+    asked = json.loads(recommendation_json(recommend(analysis, client_times=ClientTimes(10))))
     assert asked["application"]["usage_time_ms"] == 10
 
 
