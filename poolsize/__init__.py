@@ -3,7 +3,7 @@
 The flow; every box is a frozen dataclass, every arrow a function, and the tree has a folder for each part:
 
     facts.Machine, facts.Server --formula--> StartingPoint --sweep.planning--> SweepPlan
-        --sweep.loop <-> load, target, locust (or sweep.replay)--> Step, Step, ... --runs.store--> Run (a file)
+        --sweep.loop <-> load, server, locust (or sweep.replay)--> Step, Step, ... --runs.store--> Run (a file)
         --analysis--> Analysis --answer--> Recommendation, Comparison, Prediction, FleetPlan
         --present--> text, JSON, plots, report, notebook
 

@@ -31,9 +31,9 @@ from poolsize.runs.check import Check
 from poolsize.runs.plan import SweepPlan
 from poolsize.runs.run import Latencies, Run, Setting, Step, Worker
 from poolsize.runs.store import load_run
+from poolsize.server.private_server import PrivateServer
 from poolsize.shipped import shipped
 from poolsize.sweep.next_step import remaining
-from poolsize.target.private_server import PrivateServer
 from tests.servers import administered_server
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell's background job, whose children would ignore Ctrl-C

@@ -20,8 +20,8 @@ import pymysql
 
 from poolsize import load_run
 from poolsize.errors import PoolsizeError
-from poolsize.target.connection import connect, database_url
-from poolsize.target.schema import LOCK
+from poolsize.server.connection import connect, database_url
+from poolsize.server.schema import LOCK
 from tests.servers import administered_server
 
 POOLSIZE = str(Path(sys.executable).with_name("poolsize"))

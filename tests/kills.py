@@ -20,9 +20,9 @@ from pathlib import Path
 import psutil
 
 from poolsize import load_run
+from poolsize.server.abandoned import clear_abandoned
+from poolsize.server.private_server import DIRECTORY_BEGINS, ON_DISK
 from poolsize.sweep.next_step import remaining
-from poolsize.target.abandoned import clear_abandoned
-from poolsize.target.private_server import DIRECTORY_BEGINS, ON_DISK
 
 POOLSIZE = str(Path(sys.executable).with_name("poolsize"))
 SWEEP = (
@@ -106,7 +106,7 @@ VICTIMS: dict[str, Callable[[Sequence[psutil.Process]], list[psutil.Process]]] =
     "poolsize": lambda family: list(family[:1]),
     "locust": lambda family: _running("poolsize.locust")(family)[:1],
     "worker": _workers,
-    "watchdog": _running("poolsize.target.watchdog"),
+    "watchdog": _running("poolsize.server.watchdog"),
     "server": _servers,
 }
 

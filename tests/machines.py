@@ -7,9 +7,9 @@ from contextlib import ExitStack, contextmanager
 
 import pytest
 
-from poolsize.target import private_server as servers
-from poolsize.target.connection import connect, database_url
-from poolsize.target.private_server import PrivateServer
+from poolsize.server import private_server as servers
+from poolsize.server.connection import connect, database_url
+from poolsize.server.private_server import PrivateServer
 from tests.servers import administered_server
 
 IP = shutil.which("ip") or ""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pymysql
 
-from poolsize.target.private_server import ACCOUNT, PrivateServer, private_server
+from poolsize.server.private_server import ACCOUNT, PrivateServer, private_server
 
 
 @contextmanager

@@ -67,8 +67,8 @@ def _write(file: Path) -> None:
 
 def _check(file: Path, pool_size: int) -> None:
     """Try each part of the file once, and print what it shows. Raises BadInput or WorkFailed at the first failure."""
+    from poolsize.server.application.service import Service
     from poolsize.sweep.application_file import read_application
-    from poolsize.target.application.service import Service
 
     described = read_application(file)
     _ = described.database_url  # a variable that is missing shows before anything starts
@@ -136,7 +136,7 @@ def _evidence(counters: dict[str, float], described: "Application") -> Iterator[
             yield "no metrics and no database: nothing will show that the pool has the measured size"
         return
     from poolsize.facts.server import account_connections, read_server
-    from poolsize.target.connection import FACTS_SECONDS, account_of, asking, database_url, naming_url
+    from poolsize.server.connection import FACTS_SECONDS, account_of, asking, database_url, naming_url
 
     with naming_url(described.in_error):
         url = database_url(described.database_url)

@@ -31,6 +31,6 @@ def encrypted(url: str | None, options: dict[str, Any]) -> str | None:
     if not url:
         name = next(name for name in OF_ENCRYPTION if options[name])
         raise BadInput(f"`{name}` {options[name]}: it also needs `url` (or POOLSIZE_URL)")
-    from poolsize.target.connection import encrypted_url  # a formula starts without SQLAlchemy
+    from poolsize.server.connection import encrypted_url  # a formula starts without SQLAlchemy
 
     return encrypted_url(url, mode, options["ssl_ca"])

@@ -94,7 +94,7 @@ def server_limit(options: dict[str, Any], url: str | None = None) -> ServerLimit
     if not url:
         return limit
     from poolsize.facts.server import connection_bytes, read_server
-    from poolsize.target.connection import FACTS_SECONDS, asking, database_url
+    from poolsize.server.connection import FACTS_SECONDS, asking, database_url
 
     with asking(database_url(url), FACTS_SECONDS) as (_, cursor):
         return limit_of(read_server(cursor), connection_bytes(cursor), limit)

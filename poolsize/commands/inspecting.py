@@ -11,8 +11,8 @@ def inspected(url: str) -> "Inspection":
     import pymysql
 
     from poolsize.facts.inspection import inspect_server
-    from poolsize.target.connection import FACTS_SECONDS, asking, database_url
-    from poolsize.target.encryption import is_local
+    from poolsize.server.connection import FACTS_SECONDS, asking, database_url
+    from poolsize.server.encryption import is_local
 
     parts = database_url(url)
     with asking(parts, FACTS_SECONDS) as (connection, cursor):

@@ -13,7 +13,7 @@ from poolsize.load.worker_report import RECORDED, WorkerReport
 from poolsize.runs.plan import PlannedStep
 from poolsize.runs.run import LATENCIES, QUANTILES, Kind, Latencies, Step, Worker
 from poolsize.runs.stopped import StopReason
-from poolsize.target.connection import is_denied
+from poolsize.server.connection import is_denied
 
 
 @dataclass(frozen=True)

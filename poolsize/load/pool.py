@@ -17,10 +17,10 @@ from sqlalchemy.pool import QueuePool
 from poolsize.errors import WorkFailed
 from poolsize.load.fair_queue import FairQueuePool
 from poolsize.runs.plan import PoolKind
-from poolsize.target.connection import ServerGone, error_kind, is_server_gone
-from poolsize.target.encryption import connect_arguments
-from poolsize.target.guarded import HANDSHAKE_BYTES, HANDSHAKE_SECONDS, MALFORMED, GuardedConnection
-from poolsize.target.vanished_peer import notice_vanishing
+from poolsize.server.connection import ServerGone, error_kind, is_server_gone
+from poolsize.server.encryption import connect_arguments
+from poolsize.server.guarded import HANDSHAKE_BYTES, HANDSHAKE_SECONDS, MALFORMED, GuardedConnection
+from poolsize.server.vanished_peer import notice_vanishing
 
 READABLE = 1
 CLOSING_SECONDS = 1

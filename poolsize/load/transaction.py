@@ -13,7 +13,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from poolsize.load.pools import SHARED, Checkout
 from poolsize.load.recorder import Recorder, StepRecorder
-from poolsize.target.connection import error_kind
+from poolsize.server.connection import error_kind
 
 PAUSE_AFTER_LOSS_SECONDS = 0.05
 """A user's pause after it could not connect."""

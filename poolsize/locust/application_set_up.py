@@ -22,15 +22,15 @@ from poolsize.locust.workers import Workers
 from poolsize.runs.plan import SweepPlan
 from poolsize.runs.run import Run
 from poolsize.runs.store import RunWriter
+from poolsize.server.application.service import Service
+from poolsize.server.bounded import OWN
+from poolsize.server.connection import account_of, asking, connect, database_url, given_host, naming_url
+from poolsize.server.encryption import is_local
+from poolsize.server.sampler import Sampler
 from poolsize.sweep.application_file import Application
 from poolsize.sweep.opening import new_file, new_setting, require_same_application, resumed_run
 from poolsize.sweep.options import SweepOptions
 from poolsize.sweep.planning import enough_users, plan_for
-from poolsize.target.application.service import Service
-from poolsize.target.bounded import OWN
-from poolsize.target.connection import account_of, asking, connect, database_url, given_host, naming_url
-from poolsize.target.encryption import is_local
-from poolsize.target.sampler import Sampler
 from poolsize.units import count
 
 OWN_CONNECTIONS = 2

@@ -26,8 +26,8 @@ from poolsize.locust.messages import (
 from poolsize.locust.progress_pipe import ProgressPipe
 from poolsize.locust.workers import Workers
 from poolsize.runs.plan import PlannedStep, SweepPlan
+from poolsize.server.connection import ServerGone
 from poolsize.sweep.events import SecondPassed
-from poolsize.target.connection import ServerGone
 
 GRACE_SECONDS = 90
 """The longest time to wait for a worker's reply, or for the next second of a step."""

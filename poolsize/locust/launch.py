@@ -17,6 +17,7 @@ from poolsize.load.source_line import located_in
 from poolsize.locust.checked_text import LOCUSTFILE_SHA256
 from poolsize.locust.progress_pipe import DESCRIPTOR, TURNS_DESCRIPTOR
 from poolsize.runs.store import load_setting, resume_command
+from poolsize.server.killed import killed_by, oom_kills
 from poolsize.sweep.events import (
     EndAsked,
     Event,
@@ -29,7 +30,6 @@ from poolsize.sweep.events import (
 )
 from poolsize.sweep.options import OPTIONS, SweepOptions
 from poolsize.sweep.workload import workload_of
-from poolsize.target.killed import killed_by, oom_kills
 
 END_SECONDS, INTERRUPTED_SECONDS = 8, 4
 """The longest time that a sweep may take to end after SIGTERM, and after a second Ctrl-C; then it is killed."""
@@ -246,7 +246,7 @@ def _command(locustfile: Path, options: SweepOptions) -> list[str]:
     if options.expect_workers:
         command.append("--master")
     elif options.processes:
-        from poolsize.target.private_server import free_port
+        from poolsize.server.private_server import free_port
 
         port = free_port()  # two sweeps on one machine must not mix their processes
         command += ["--master-bind-host=127.0.0.1", f"--master-bind-port={port}", f"--master-port={port}"]

@@ -23,10 +23,10 @@ from poolsize.locust.stats import wait_for_csv
 from poolsize.locust.wire import wire
 from poolsize.locust.workers import forked_workers, kill_late_workers
 from poolsize.runs.store import named_by
+from poolsize.server.bounded import LAST_CALL, LAST_SECONDS
 from poolsize.sweep.events import Event, Noted, StepDone, SweepFailed, TurnAwaited
 from poolsize.sweep.loop import sweep
 from poolsize.sweep.options import with_flags, words_of
-from poolsize.target.bounded import LAST_CALL, LAST_SECONDS
 from poolsize.terminal import pasteable, visible
 from poolsize.units import count, milliseconds, per_second
 

@@ -20,12 +20,12 @@ from poolsize.locust.workers import Workers, split, worker_shares
 from poolsize.runs.plan import PlannedStep
 from poolsize.runs.run import Calibration, Setting, Step
 from poolsize.runs.stopped import Stopped, StopReason
+from poolsize.server.bounded import OWN
+from poolsize.server.connection import ServerGone, connect, naming_failures
+from poolsize.server.ended_connections import ServerProcess, end_abandoned
+from poolsize.server.sampler import Sampler
+from poolsize.server.speed_probe import present_speed
 from poolsize.sweep.readers import OWN_SCHEMA
-from poolsize.target.bounded import OWN
-from poolsize.target.connection import ServerGone, connect, naming_failures
-from poolsize.target.ended_connections import ServerProcess, end_abandoned
-from poolsize.target.sampler import Sampler
-from poolsize.target.speed_probe import present_speed
 
 
 class LocustGenerator:

@@ -7,9 +7,9 @@ from typing import TypeVar
 
 from poolsize.errors import BadInput
 from poolsize.locust.progress_pipe import ProgressPipe
+from poolsize.server.connection import NoAnswer, ServerGone
+from poolsize.server.private_server import PrivateServer
 from poolsize.sweep.events import ServerAwaited, ServerBack
-from poolsize.target.connection import NoAnswer, ServerGone
-from poolsize.target.private_server import PrivateServer
 
 DEFAULT_SECONDS = 60
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.25, 5.0

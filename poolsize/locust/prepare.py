@@ -21,15 +21,15 @@ from poolsize.facts.ssl_mode import SslMode
 from poolsize.locust.wire import wire
 from poolsize.runs.plan import PoolKind, SweepPlan
 from poolsize.runs.run import Run, Setting
+from poolsize.server.connection import asking, database_url, given_host
+from poolsize.server.encryption import is_local, ssl_mode, with_encryption
+from poolsize.server.existing_schema import chosen_schema
+from poolsize.server.private_server import PrivateServer, private_server
+from poolsize.server.schema import already_swept, is_swept
 from poolsize.sweep.opening import new_file, new_setting, resumed_run
 from poolsize.sweep.options import SweepOptions
 from poolsize.sweep.planning import enough_users, plan_for
 from poolsize.sweep.workload import Workload
-from poolsize.target.connection import asking, database_url, given_host
-from poolsize.target.encryption import is_local, ssl_mode, with_encryption
-from poolsize.target.existing_schema import chosen_schema
-from poolsize.target.private_server import PrivateServer, private_server
-from poolsize.target.schema import already_swept, is_swept
 from poolsize.units import count, per_second
 
 LIBRARIES = ("sqlalchemy", "pymysql", "locust", "gevent", "hdrhistogram")

@@ -13,9 +13,9 @@ from poolsize.load.pools import divided_shares
 from poolsize.locust.tasks import sets_wait_time
 from poolsize.locust.user import PoolUser
 from poolsize.runs.plan import SweepPlan
+from poolsize.server.connection import database_url, encrypted_url, schema_in
 from poolsize.sweep.application_file import Application
 from poolsize.sweep.options import SweepOptions
-from poolsize.target.connection import database_url, encrypted_url, schema_in
 
 
 def with_host(options: SweepOptions, environment: Environment) -> SweepOptions:

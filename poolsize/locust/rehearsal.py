@@ -12,10 +12,10 @@ from poolsize.errors import BadInput
 from poolsize.facts.server import query
 from poolsize.load.source_line import located
 from poolsize.locust.prepare import OWN_CONNECTIONS, RESERVE, Prepared
+from poolsize.server import schema as own
+from poolsize.server.connection import asking
+from poolsize.server.existing_schema import use_schema
 from poolsize.sweep.dry_run import DryRun, Occasion, StatementGroup
-from poolsize.target import schema as own
-from poolsize.target.connection import asking
-from poolsize.target.existing_schema import use_schema
 
 MOST_STATEMENTS = 100_000
 MISTAKES = (NameError, AttributeError, ImportError, SyntaxError)

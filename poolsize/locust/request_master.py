@@ -13,9 +13,9 @@ from poolsize.locust.workers import Workers, split
 from poolsize.runs.plan import PlannedStep, SweepPlan
 from poolsize.runs.run import Calibration, Step
 from poolsize.runs.stopped import Stopped, StopReason
-from poolsize.target.application.service import Service
-from poolsize.target.sampler import Sampler
-from poolsize.target.speed_probe import present_speed
+from poolsize.server.application.service import Service
+from poolsize.server.sampler import Sampler
+from poolsize.server.speed_probe import present_speed
 
 
 class RequestGenerator:

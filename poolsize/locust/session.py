@@ -27,13 +27,13 @@ from poolsize.locust.user import PoolUser
 from poolsize.locust.wire import wire
 from poolsize.locust.worker import LocustWorker
 from poolsize.locust.workers import end_forked_workers
+from poolsize.server.bounded import LAST_CALL, LAST_SECONDS
+from poolsize.server.connection import naming_url
 from poolsize.sweep.application_file import of_application, read_application
 from poolsize.sweep.option import Option
 from poolsize.sweep.options import OPTIONS, WITH_PASSWORD, SweepOptions
 from poolsize.sweep.secret import VARIABLE
 from poolsize.sweep.workload import Workload, typed_workload
-from poolsize.target.bounded import LAST_CALL, LAST_SECONDS
-from poolsize.target.connection import naming_url
 
 LOOK_SECONDS = 1
 """Seconds between two checks that the master lives."""

@@ -25,14 +25,14 @@ from poolsize.locust.worker import LocustWorker
 from poolsize.locust.workers import Workers
 from poolsize.runs.run import Run
 from poolsize.runs.store import RunWriter
+from poolsize.server.connection import ServerGone, is_server_gone
+from poolsize.server.existing_schema import ExistingSchema
+from poolsize.server.private_server import PrivateServer
+from poolsize.server.schema import SweepSchema
 from poolsize.sweep.dry_run import Occasion
 from poolsize.sweep.options import SweepOptions
 from poolsize.sweep.readers import OWN_SCHEMA
 from poolsize.sweep.workload import Workload
-from poolsize.target.connection import ServerGone, is_server_gone
-from poolsize.target.existing_schema import ExistingSchema
-from poolsize.target.private_server import PrivateServer
-from poolsize.target.schema import SweepSchema
 
 NO_SUCH_TABLE = 1146
 """The server's error number."""

@@ -40,7 +40,7 @@ from poolsize.locust.messages import (
 from poolsize.locust.stats import METHOD
 from poolsize.locust.tasks import Tasks, kinds_of, pool_shares_of, sets_wait_time
 from poolsize.locust.wire import wire
-from poolsize.target.connection import ServerGone, database_url, schema_in
+from poolsize.server.connection import ServerGone, database_url, schema_in
 
 if TYPE_CHECKING:
     from poolsize.locust.user import PoolUser

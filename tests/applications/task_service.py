@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import URL
 
-from poolsize.target.connection import connect, database_url
-from poolsize.target.private_server import PrivateServer, free_port
+from poolsize.server.connection import connect, database_url
+from poolsize.server.private_server import PrivateServer, free_port
 from tests.conftest import ROOT
 
 APPLICATIONS = Path(__file__).parent

@@ -20,7 +20,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from poolsize.target.connection import connect, database_url
+from poolsize.server.connection import connect, database_url
 from tests.servers import administered_server
 
 ROOT = Path(__file__).parents[2]
@@ -35,7 +35,7 @@ CONNECTIONS = 4
 BARE_LOOP = """
 from gevent import monkey; monkey.patch_all()
 import os, random, sys, gevent, pymysql
-from poolsize.target.connection import connect, database_url
+from poolsize.server.connection import connect, database_url
 url, connections = database_url(os.environ["POOLSIZE_URL"]), int(sys.argv[1])
 def loop(cursor):
     while True:

@@ -12,7 +12,7 @@ import pytest
 
 from poolsize import load_run
 from poolsize.experiments.ports import port_uses
-from poolsize.target.connection import database_url
+from poolsize.server.connection import database_url
 from tests.machines import IP, load_machines, server_for
 
 pytestmark = [

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from poolsize import load_run
-from poolsize.target import private_server as servers
-from poolsize.target.connection import connect, database_url
+from poolsize.server import private_server as servers
+from poolsize.server.connection import connect, database_url
 from tests.conftest import Command, assert_counted_steps, assert_swept
 from tests.integration.test_workers import POOLSIZE
 from tests.machines import IP, load_machines, server_for

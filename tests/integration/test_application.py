@@ -17,7 +17,7 @@ from poolsize.analysis.pool_counters import busy_connections
 from poolsize.runs.check import Check
 from poolsize.runs.run import Run
 from poolsize.runs.store import load_run
-from poolsize.target.private_server import PrivateServer, free_port
+from poolsize.server.private_server import PrivateServer, free_port
 from tests.applications.task_service import PASSWORD, TaskService, task_service
 from tests.conftest import (
     FLAVORS,

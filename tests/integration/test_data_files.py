@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from poolsize.target.connection import connect, database_url
-from poolsize.target.data_files import install
-from poolsize.target.private_server import private_server
+from poolsize.server.connection import connect, database_url
+from poolsize.server.data_files import install
+from poolsize.server.private_server import private_server
 from tests.conftest import mysqld
 
 MAKES = ["sh", "-c", 'echo made >"$0"/table; echo 1 >"$0"/auto.cnf; echo k >"$0"/server-key.pem']

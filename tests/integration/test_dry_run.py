@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from poolsize.target.connection import connect, database_url
-from poolsize.target.private_server import PrivateServer
+from poolsize.server.connection import connect, database_url
+from poolsize.server.private_server import PrivateServer
 from tests.conftest import FLAVORS, MARIADB_IN_CI, Command, assert_swept, in_ci, locust, mysqld
 from tests.servers import administered_server
 

@@ -8,8 +8,8 @@ import pytest
 import trustme
 
 from poolsize import load_run
-from poolsize.target.connection import connect, database_url
-from poolsize.target.private_server import PrivateServer
+from poolsize.server.connection import connect, database_url
+from poolsize.server.private_server import PrivateServer
 from tests.conftest import FLAVORS, MARIADB_IN_CI, Command, assert_swept, mysqld
 from tests.servers import administered_server
 

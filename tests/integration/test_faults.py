@@ -20,12 +20,12 @@ from sqlalchemy import URL
 from poolsize import load_run
 from poolsize.errors import BadInput
 from poolsize.load.pool import open_pool
+from poolsize.server import private_server as servers
+from poolsize.server.connection import NoAnswer, ServerGone, connect, database_url
+from poolsize.server.private_server import PrivateServer
+from poolsize.server.watchdog import TEMPORARY
 from poolsize.sweep.next_step import remaining
 from poolsize.sweep.secret import VARIABLE
-from poolsize.target import private_server as servers
-from poolsize.target.connection import NoAnswer, ServerGone, connect, database_url
-from poolsize.target.private_server import PrivateServer
-from poolsize.target.watchdog import TEMPORARY
 from tests.conftest import FLAVORS, MARIADB_IN_CI, ROOT, Command, assert_swept, measured, mysqld
 from tests.servers import administered_server
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from poolsize.target.connection import connect, database_url
-from poolsize.target.private_server import PrivateServer
+from poolsize.server.connection import connect, database_url
+from poolsize.server.private_server import PrivateServer
 from tests.conftest import MARIADB_IN_CI, Command, assert_swept
 
 pytestmark = pytest.mark.server

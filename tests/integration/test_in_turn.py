@@ -13,9 +13,9 @@ import pytest
 from poolsize import load_run
 from poolsize.runs.run import Run
 from poolsize.runs.store import other_path
+from poolsize.server.connection import connect, database_url
+from poolsize.server.private_server import PrivateServer
 from poolsize.sweep.next_step import remaining
-from poolsize.target.connection import connect, database_url
-from poolsize.target.private_server import PrivateServer
 from tests.conftest import Command, measured, mysqld, on_mariadb
 from tests.servers import administered_server
 

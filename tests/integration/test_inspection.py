@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from sqlalchemy import make_url
 
-from poolsize.target.connection import connect, database_url
-from poolsize.target.private_server import PrivateServer
+from poolsize.server.connection import connect, database_url
+from poolsize.server.private_server import PrivateServer
 from tests.conftest import ROOT, Command, on_mariadb
 from tests.servers import administered_server
 

@@ -18,8 +18,8 @@ import pytest
 from poolsize import load_run
 from poolsize.analysis.stats.percentiles import mean_ms
 from poolsize.runs.run import Run
-from poolsize.target.connection import connect, database_url
-from poolsize.target.private_server import PrivateServer
+from poolsize.server.connection import connect, database_url
+from poolsize.server.private_server import PrivateServer
 from tests.conftest import Command, assert_swept, assert_true_steps, curve_of, in_ci, locust, measured_again, on_mariadb
 
 pytestmark = pytest.mark.server

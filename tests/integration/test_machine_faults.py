@@ -14,8 +14,8 @@ import psutil
 import pytest
 
 from poolsize import load_run
+from poolsize.server.private_server import ON_DISK
 from poolsize.sweep.next_step import remaining
-from poolsize.target.private_server import ON_DISK
 from tests.conftest import curve_of
 
 pytestmark = pytest.mark.server

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from poolsize import load_run
+from poolsize.server.connection import connect, database_url
+from poolsize.server.private_server import PrivateServer
 from poolsize.sweep.next_step import remaining
-from poolsize.target.connection import connect, database_url
-from poolsize.target.private_server import PrivateServer
 from tests.conftest import Command, assert_swept, in_ci, measured
 
 pytestmark = pytest.mark.server

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from poolsize import load_run
+from poolsize.server.connection import database_url
 from poolsize.sweep.next_step import remaining
-from poolsize.target.connection import database_url
 from tests.bad_network import bad_path
 from tests.conftest import curve_of
 from tests.machines import IP, load_machines, server_for

@@ -9,7 +9,7 @@ from poolsize import load_run, recommend
 from poolsize.runs.check import Check
 from poolsize.runs.check_result import CheckResult
 from poolsize.runs.run import Step
-from poolsize.target.private_server import PrivateServer
+from poolsize.server.private_server import PrivateServer
 from tests.conftest import Command, measured_again, on_mariadb
 
 pytestmark = [pytest.mark.server, pytest.mark.slow, pytest.mark.experiment]

@@ -15,9 +15,9 @@ import pymysql
 import pytest
 
 from poolsize import load_run
-from poolsize.target.connection import connect, database_url
-from poolsize.target.existing_schema import ExistingSchema
-from poolsize.target.private_server import PrivateServer
+from poolsize.server.connection import connect, database_url
+from poolsize.server.existing_schema import ExistingSchema
+from poolsize.server.private_server import PrivateServer
 from tests.conftest import MARIADB_IN_CI, Command, assert_counted_steps, assert_swept, in_ci
 
 pytestmark = pytest.mark.server

@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from poolsize.runs.store import load_run
-from poolsize.target.private_server import free_port
+from poolsize.server.private_server import free_port
 from tests.conftest import ENDINGS, ROOT, Command, end_at_once, in_ci
 from tests.rogue_page import RoguePage, rogue_page
 

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 import yaml
 
+from poolsize.server.connection import connect, database_url
+from poolsize.server.private_server import PrivateServer
 from poolsize.sweep.options import FLAGS
-from poolsize.target.connection import connect, database_url
-from poolsize.target.private_server import PrivateServer
 from tests.conftest import ROOT, Command, in_ci
 from tests.pages import Block, all_blocks, blocks, environment, link_checkout, pages, shown
 

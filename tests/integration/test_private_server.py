@@ -15,9 +15,9 @@ import pymysql
 import pytest
 
 from poolsize.errors import BadInput, WorkFailed
-from poolsize.target.abandoned import WATCHED, clear_abandoned
-from poolsize.target.connection import connect, database_url
-from poolsize.target.private_server import DIRECTORY_BEGINS, ON_DISK, private_server
+from poolsize.server.abandoned import WATCHED, clear_abandoned
+from poolsize.server.connection import connect, database_url
+from poolsize.server.private_server import DIRECTORY_BEGINS, ON_DISK, private_server
 from tests.conftest import FLAVORS, mysqld
 
 pytestmark = pytest.mark.server
@@ -27,7 +27,7 @@ IGNORED = (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP)
 OWNER = """
 import sys, time
 from pathlib import Path
-from poolsize.target.private_server import DIRECTORY_BEGINS, ON_DISK, private_server
+from poolsize.server.private_server import DIRECTORY_BEGINS, ON_DISK, private_server
 with private_server(Path(sys.argv[1]) if sys.argv[1] else None, {}, 20) as server:
     print(server.pid, server.directory, flush=True)
     if sys.argv[2] == "error":
@@ -128,7 +128,7 @@ def test_a_killed_watchdog_ends_the_server_and_the_sweep(tmp_path: Path) -> None
     while not (tmp_path / "a.jsonl").exists() and time.monotonic() < deadline:
         time.sleep(0.1)
     family = psutil.Process(sweep.pid).children(recursive=True)
-    (watchdog,) = [process for process in family if "poolsize.target.watchdog" in process.cmdline()]
+    (watchdog,) = [process for process in family if "poolsize.server.watchdog" in process.cmdline()]
     watchdog.kill()
     _, errors = sweep.communicate(timeout=60)
     assert sweep.returncode == 1
@@ -138,8 +138,8 @@ def test_a_killed_watchdog_ends_the_server_and_the_sweep(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(("victim", "message"), [
-    ("poolsize.target.data_files", "the private server was killed by SIGKILL as it started"),
-    ("poolsize.target.watchdog", "the process that watches the private server was killed by SIGKILL"),
+    ("poolsize.server.data_files", "the private server was killed by SIGKILL as it started"),
+    ("poolsize.server.watchdog", "the process that watches the private server was killed by SIGKILL"),
     ("poolsize.locust", "Locust was killed by SIGKILL before the first step"),
 ])  # fmt: skip
 def test_what_is_killed_as_it_starts_is_named(tmp_path: Path, victim: str, message: str) -> None:

@@ -22,11 +22,11 @@ from poolsize.locust.checked_text import LOCUSTFILE_SHA256
 from poolsize.present.text.repeat_command import repeat_command
 from poolsize.runs.measured_application import MeasuredApplication
 from poolsize.runs.store import RunWriter, load_run, other_path, resume_command
+from poolsize.server.application.guarded import Guarded
+from poolsize.server.private_server import _settings, private_server
 from poolsize.sweep.next_step import remaining
 from poolsize.sweep.options import with_flags
 from poolsize.sweep.server_variables import HARMLESS, RESERVED
-from poolsize.target.application.guarded import Guarded
-from poolsize.target.private_server import _settings, private_server
 from tests.conftest import ROOT, Command, a_run
 
 RUN = a_run({1: 100, 2: 200})

@@ -5,9 +5,9 @@ from contextlib import closing
 import gevent
 import pytest
 
-from poolsize.target.connection import connect, database_url
-from poolsize.target.private_server import PrivateServer
-from poolsize.target.sampler import Sampler
+from poolsize.server.connection import connect, database_url
+from poolsize.server.private_server import PrivateServer
+from poolsize.server.sampler import Sampler
 from tests.conftest import mysqld, on_mariadb
 from tests.servers import administered_server
 

@@ -12,17 +12,17 @@ import pytest
 
 from poolsize.errors import BadInput, WorkFailed
 from poolsize.facts.server import quoted
-from poolsize.target import schema
-from poolsize.target.connection import connect, database_url
-from poolsize.target.private_server import PrivateServer, private_server
-from poolsize.target.schema import LOCK, OWNER, SweepSchema
+from poolsize.server import schema
+from poolsize.server.connection import connect, database_url
+from poolsize.server.private_server import PrivateServer, private_server
+from poolsize.server.schema import LOCK, OWNER, SweepSchema
 from tests.conftest import MARIADB_IN_CI, Command, assert_swept, on_mariadb
 
 pytestmark = pytest.mark.server
 KILLED = """
 import os, signal, sys
-from poolsize.target.connection import database_url
-from poolsize.target.schema import SweepSchema
+from poolsize.server.connection import database_url
+from poolsize.server.schema import SweepSchema
 def prepare(cursor):
     cursor.execute("CREATE TABLE made (id INT)")
     os.kill(os.getpid(), signal.SIGKILL)

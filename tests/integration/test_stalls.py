@@ -12,8 +12,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from poolsize.target.connection import connect, database_url
-from poolsize.target.private_server import SERVER_PROGRAMS, PrivateServer, private_server
+from poolsize.server.connection import connect, database_url
+from poolsize.server.private_server import SERVER_PROGRAMS, PrivateServer, private_server
 from tests.conftest import ENDINGS, end_at_once, in_ci
 from tests.rogue_server import PASSWORD, USER, Phase, rogue_server
 

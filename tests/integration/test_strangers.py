@@ -17,9 +17,9 @@ import zmq
 from zmq.utils import z85
 
 from poolsize import load_run
+from poolsize.server.connection import database_url
+from poolsize.server.private_server import PrivateServer
 from poolsize.sweep.secret import VARIABLE, SweepSecret
-from poolsize.target.connection import database_url
-from poolsize.target.private_server import PrivateServer
 from tests.conftest import ROOT, assert_swept, assert_true_steps, in_ci, measured_again, on_mariadb
 from tests.integration.test_workers import POOLSIZE, assert_plateau, assert_shared_exactly
 from tests.machines import IP, load_machines, server_for

@@ -11,10 +11,10 @@ import pytest
 from poolsize import analyze, load_run
 from poolsize.runs.check import Check
 from poolsize.runs.run import Run
+from poolsize.server.connection import connect, database_url
+from poolsize.server.private_server import PrivateServer
 from poolsize.sweep.options import SweepOptions
 from poolsize.sweep.planning import plan_for
-from poolsize.target.connection import connect, database_url
-from poolsize.target.private_server import PrivateServer
 from tests.conftest import (
     Command,
     assert_swept,

@@ -20,7 +20,7 @@ from poolsize.answer.finding import Remedy
 from poolsize.present.text.sentences.findings import warning_sentences
 from poolsize.runs.run import Run, Step
 from poolsize.runs.stopped import StopReason
-from poolsize.target.private_server import PrivateServer
+from poolsize.server.private_server import PrivateServer
 from tests.conftest import curve_of, in_ci, locust, may_run_on, measured_again
 from tests.servers import administered_server
 

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from poolsize.target.private_server import PrivateServer
+from poolsize.server.private_server import PrivateServer
 
 pytestmark = pytest.mark.server
 
@@ -17,7 +17,7 @@ from gevent.timeout import Timeout
 from pymysql.constants.CLIENT import MULTI_STATEMENTS
 from poolsize.load.pool import open_pool
 from poolsize.load.pool import WorkerConnection
-from poolsize.target.connection import connect, database_url, error_kind
+from poolsize.server.connection import connect, database_url, error_kind
 Timeout(60).start()
 url = database_url(sys.argv[1])
 arguments = {"host": url.host, "port": url.port, "user": url.username, "password": url.password}

@@ -14,9 +14,9 @@ import pytest
 from poolsize import analyze, load_run
 from poolsize.analysis.attempts import retried_places
 from poolsize.runs.run import Run
+from poolsize.server.connection import database_url
 from poolsize.sweep.next_step import remaining
 from poolsize.sweep.secret import VARIABLE
-from poolsize.target.connection import database_url
 from tests.conftest import ROOT, Command, assert_swept, assert_true_steps, curve_of, measured_again, page_line
 from tests.machines import IP, load_machines, server_for
 from tests.servers import administered_server

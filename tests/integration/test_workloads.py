@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
+from poolsize.server.private_server import PrivateServer
 from poolsize.shipped import workloads
-from poolsize.target.private_server import PrivateServer
 
 pytestmark = pytest.mark.server
 
@@ -15,8 +15,8 @@ COUNT = """
 import json, os, sys
 from importlib.util import module_from_spec, spec_from_file_location
 from poolsize.locust import PoolUser
-from poolsize.target.connection import database_url
-from poolsize.target.schema import SweepSchema
+from poolsize.server.connection import database_url
+from poolsize.server.schema import SweepSchema
 sys.path.insert(0, os.path.dirname(sys.argv[2]))
 spec = spec_from_file_location("workload", sys.argv[2])
 module = module_from_spec(spec)

@@ -20,8 +20,8 @@ from statistics import fmean, median
 from sqlalchemy import make_url
 
 from poolsize import ClientTimes, load_run, recommend
-from poolsize.target.connection import connect, database_url
-from poolsize.target.private_server import PrivateServer
+from poolsize.server.connection import connect, database_url
+from poolsize.server.private_server import PrivateServer
 from tests.conftest import may_run_on
 from tests.servers import administered_server
 

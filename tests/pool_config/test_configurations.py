@@ -24,8 +24,8 @@ from poolsize.answer.fleet_plan import plan_fleet
 from poolsize.pool_config.configuration import configuration
 from poolsize.pool_config.settings import MeasuredTimes, PoolSettings, ServerFacts, pool_settings
 from poolsize.pool_config.stacks import STACKS
-from poolsize.target.connection import connect, database_url
-from poolsize.target.private_server import PrivateServer
+from poolsize.server.connection import connect, database_url
+from poolsize.server.private_server import PrivateServer
 from tests.conftest import FLAVORS, MARIADB_IN_CI, mysqld
 from tests.java.__main__ import build, class_path
 

@@ -11,8 +11,8 @@ import pytest
 from poolsize.commands.flags import in_flags
 from poolsize.errors import BadInput
 from poolsize.runs.store import RunWriter
-from poolsize.target import private_server
-from poolsize.target.connection import connect, database_url
+from poolsize.server import private_server
+from poolsize.server.connection import connect, database_url
 from tests.conftest import EXAMPLES, ROOT, Command, a_run
 from tests.golden import assert_golden
 

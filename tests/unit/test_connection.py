@@ -12,10 +12,10 @@ from sqlalchemy.exc import OperationalError
 from poolsize.errors import BadInput
 from poolsize.facts.ssl_mode import SslMode
 from poolsize.load.pool import WorkerConnection
-from poolsize.target.bounded import BoundedConnection
-from poolsize.target.connection import NoAnswer, connect, database_url, encrypted_url, error_kind, schema_in
-from poolsize.target.encryption import ssl_mode
-from poolsize.target.guarded import SharedTlsConnection
+from poolsize.server.bounded import BoundedConnection
+from poolsize.server.connection import NoAnswer, connect, database_url, encrypted_url, error_kind, schema_in
+from poolsize.server.encryption import ssl_mode
+from poolsize.server.guarded import SharedTlsConnection
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from poolsize.present.text.recommendation import recommendation_text
 from poolsize.runs.check import Check
 from poolsize.runs.check_result import CheckResult
 from poolsize.runs.run import Run, Step
-from poolsize.target.other_programs import OtherPrograms
+from poolsize.server.other_programs import OtherPrograms
 from tests.conftest import a_run
 
 WHOLE = a_run({1: 100, 2: 200, 4: 390, 8: 400})

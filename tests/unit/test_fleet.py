@@ -19,8 +19,8 @@ from poolsize.answer.finding import Code
 from poolsize.answer.fleet import ServerLimit, Service, ServicePool, share_out
 from poolsize.answer.fleet_plan import FleetPlan, plan_fleet
 from poolsize.errors import BadInput
-from poolsize.target.connection import connect, database_url
-from poolsize.target.private_server import PrivateServer
+from poolsize.server.connection import connect, database_url
+from poolsize.server.private_server import PrivateServer
 from tests.conftest import ROOT, Command, example
 
 CASES = 10_000

@@ -7,7 +7,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from poolsize.target.application.guarded import Guarded
+from poolsize.server.application.guarded import Guarded
 
 LEADERLESS = """\
 import ctypes, pathlib, threading, time

@@ -18,7 +18,7 @@ from poolsize.runs.check import Check
 from poolsize.runs.check_result import CheckResult
 from poolsize.runs.measured_application import MeasuredApplication
 from poolsize.runs.run import Run, Step
-from poolsize.target.application.pool_metrics import DRUID_FIELDS, NAMES, pool_metrics
+from poolsize.server.application.pool_metrics import DRUID_FIELDS, NAMES, pool_metrics
 from tests.conftest import a_run, a_step
 
 HIKARI_BY_MICROMETER = """

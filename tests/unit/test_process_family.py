@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from poolsize.target.application.guarded import Guarded
-from poolsize.target.application.process_family import ProcessFamily
+from poolsize.server.application.guarded import Guarded
+from poolsize.server.application.process_family import ProcessFamily
 
 BUSY_SECONDS = 0.3
 SERVICE = f"""\

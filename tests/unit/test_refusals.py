@@ -11,9 +11,9 @@ from poolsize.errors import BadInput, Interrupted, did_you_mean
 from poolsize.facts.server import host_and_port, read_server
 from poolsize.present.text.recommendation import recommendation_text
 from poolsize.runs.store import RunWriter
+from poolsize.server import connection
+from poolsize.server.connection import connect, database_url
 from poolsize.sweep import replay_run
-from poolsize.target import connection
-from poolsize.target.connection import connect, database_url
 from tests.conftest import EXAMPLES, Command, a_run
 
 SCAN = str(EXAMPLES["scan-mariadb"])

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from poolsize.server.application.pool_metrics import pool_metrics
+from poolsize.server.application.web_page import WebPage, read_page
 from poolsize.sweep.page_address import PageAddress, page_address
-from poolsize.target.application.pool_metrics import pool_metrics
-from poolsize.target.application.web_page import WebPage, read_page
 from tests.conftest import ROOT
 from tests.rogue_page import BAD, PAGES, STALLS, UNUSABLE, RoguePage, redirect, rogue_page
 
@@ -23,7 +23,7 @@ monkey.patch_all()
 import sys, time
 import gevent
 from poolsize.sweep.page_address import page_address
-from poolsize.target.application.web_page import read_page
+from poolsize.server.application.web_page import read_page
 ticks = []
 def tick():
     while True:

@@ -6,7 +6,7 @@ import gevent
 import pytest
 
 from poolsize.facts.status import increases_per_second, read_status
-from poolsize.target.sampler import Sampler
+from poolsize.server.sampler import Sampler
 from tests.conftest import measured_again
 
 

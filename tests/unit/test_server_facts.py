@@ -24,7 +24,7 @@ from poolsize.facts.server import (
 from poolsize.facts.status import read_status
 from poolsize.present.json.recommendation import per_core_json
 from poolsize.present.text.inspection import inspection_text, per_core_text
-from poolsize.target.ended_connections import ServerProcess
+from poolsize.server.ended_connections import ServerProcess
 from tests.conftest import ROOT
 
 Rows = Sequence[tuple[Any, ...]]

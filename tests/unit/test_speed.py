@@ -27,9 +27,9 @@ from poolsize.runs.run import Calibration, Run, Step
 from poolsize.runs.speed import with_speed_checks
 from poolsize.runs.store import RunWriter, load_run
 from poolsize.runs.usual_speed import UsualSpeed, usual_speed
+from poolsize.server.speed_probe import SpeedProbe, usable_cores
 from poolsize.sweep.events import Event, SpeedAwaited
 from poolsize.sweep.loop import LoadGenerator, sweep
-from poolsize.target.speed_probe import SpeedProbe, usable_cores
 from tests.conftest import a_run, a_setting, a_step, at_speed, curve_of
 
 RATES = {1: 50, 2: 85, 4: 83, 8: 81}

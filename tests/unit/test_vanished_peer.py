@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from poolsize.target.vanished_peer import PROBE_SECONDS, VANISHED_SECONDS, notice_vanishing
+from poolsize.server.vanished_peer import PROBE_SECONDS, VANISHED_SECONDS, notice_vanishing
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads the options back by Linux's names")

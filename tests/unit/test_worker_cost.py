@@ -6,8 +6,8 @@ import gevent
 import pytest
 
 from poolsize.load.worker_cost import LAG_INTERVAL_SECONDS, WorkerCost, late_ms
-from poolsize.target import speed_probe
-from poolsize.target.speed_probe import SpeedProbe, usable_cores
+from poolsize.server import speed_probe
+from poolsize.server.speed_probe import SpeedProbe, usable_cores
 
 
 def test_a_stall_counts_as_the_timers_that_should_have_fired_in_it() -> None:

@@ -16,10 +16,10 @@ from sqlalchemy.exc import ArgumentError
 from poolsize.errors import BadInput, WorkFailed
 from poolsize.facts.server import host_and_port
 from poolsize.facts.ssl_mode import SslMode
-from poolsize.target.bounded import OWN, WORKLOAD, BoundedConnection, Bounds
-from poolsize.target.encryption import connect_arguments, with_encryption, with_known_keys
-from poolsize.target.guarded import MALFORMED
-from poolsize.target.vanished_peer import notice_vanishing
+from poolsize.server.bounded import OWN, WORKLOAD, BoundedConnection, Bounds
+from poolsize.server.encryption import connect_arguments, with_encryption, with_known_keys
+from poolsize.server.guarded import MALFORMED
+from poolsize.server.vanished_peer import notice_vanishing
 
 DRIVER = "mysql+pymysql"
 ACCEPTED = ("mysql", "mariadb", "mysql+pymysql", "mariadb+pymysql")

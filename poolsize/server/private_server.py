@@ -21,12 +21,12 @@ from pathlib import Path
 import pymysql
 
 from poolsize.errors import BadInput, WorkFailed
+from poolsize.server.abandoned import clear, clear_abandoned
+from poolsize.server.bounded import HANDSHAKE, BoundedConnection
+from poolsize.server.data_files import archive_of
+from poolsize.server.killed import killed_by, oom_kills
+from poolsize.server.watchdog import TEMPORARY
 from poolsize.sweep.readers import OWN_SCHEMA, read, server_variable
-from poolsize.target.abandoned import clear, clear_abandoned
-from poolsize.target.bounded import HANDSHAKE, BoundedConnection
-from poolsize.target.data_files import archive_of
-from poolsize.target.killed import killed_by, oom_kills
-from poolsize.target.watchdog import TEMPORARY
 
 ON_DISK = Path("/var/tmp")  # noqa: S108 (on a disk, unlike /tmp at times; the directory made in it is private)
 START_SECONDS = 120
@@ -170,7 +170,7 @@ def _data_command(program: Path, version: str, installer: str | None, directory:
     changed_ns = path.stat().st_mtime_ns if path.exists() else None
     archive = archive_of(f"{path}\0{changed_ns}\0{version}", ON_DISK)
     install = _install_command(program, installer, directory)
-    return [sys.executable, "-P", "-m", "poolsize.target.data_files", str(directory / "data"), str(archive), *install]
+    return [sys.executable, "-P", "-m", "poolsize.server.data_files", str(directory / "data"), str(archive), *install]
 
 
 def _install_command(program: Path, installer: str | None, directory: Path) -> list[str]:
@@ -203,7 +203,7 @@ def _as_root() -> list[str]:
 def _start_watchdog(**request: object) -> "subprocess.Popen[bytes]":
     """Start the process that makes the server's files, runs the server, and removes the files at the end."""
     watchdog = subprocess.Popen(
-        [sys.executable, "-P", "-m", "poolsize.target.watchdog"], stdin=subprocess.PIPE, start_new_session=True
+        [sys.executable, "-P", "-m", "poolsize.server.watchdog"], stdin=subprocess.PIPE, start_new_session=True
     )
     assert watchdog.stdin is not None
     with suppress(BrokenPipeError):  # killed before it could read: the wait for the server names the signal

@@ -14,7 +14,7 @@ from typing import Any, NoReturn, TypeVar
 import pymysql
 from pymysql.constants import CR
 
-from poolsize.target.guarded import HANDSHAKE_BYTES, HANDSHAKE_SECONDS, MALFORMED, GuardedConnection, naming_malformed
+from poolsize.server.guarded import HANDSHAKE_BYTES, HANDSHAKE_SECONDS, MALFORMED, GuardedConnection, naming_malformed
 
 LOOK_SECONDS, LOOK_PACKETS = 0.25, 1000
 """How soon an exchange that is under way notices that all exchanges have to end."""

@@ -14,9 +14,9 @@ from sqlalchemy import URL
 
 from poolsize.errors import BadInput, PoolsizeError, WorkFailed
 from poolsize.facts.server import quoted
+from poolsize.server.connection import connect, way_to_privilege
+from poolsize.server.held_locks import HeldLocks, get_lock
 from poolsize.sweep.readers import OWN_SCHEMA
-from poolsize.target.connection import connect, way_to_privilege
-from poolsize.target.held_locks import HeldLocks, get_lock
 from poolsize.terminal import visible
 
 MARK = "made_by_poolsize"

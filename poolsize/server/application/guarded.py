@@ -30,7 +30,7 @@ class Guarded:
             raise BadInput(f"{log} is for the application's output, and {why}: move it away")
         self._place = {"directory": str(directory), "log": str(log.absolute())}
         self._guard = subprocess.Popen(
-            [sys.executable, "-P", "-m", "poolsize.target.application.guard"],
+            [sys.executable, "-P", "-m", "poolsize.server.application.guard"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True,
             env={name: value for name, value in os.environ.items() if name != VARIABLE},  # it is not a worker
         )  # fmt: skip

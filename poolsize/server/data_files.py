@@ -1,6 +1,6 @@
 """A new server's data files: a server program makes them once, and each private server unpacks a copy.
 
-The watchdog starts ``python -m poolsize.target.data_files DATA ARCHIVE INSTALLER...``. Only the first start of a server
+The watchdog starts ``python -m poolsize.server.data_files DATA ARCHIVE INSTALLER...``. Only the first start of a server
 program needs the installer, which takes half of the time.
 """
 

@@ -5,11 +5,11 @@ from pathlib import Path
 
 from poolsize.errors import BadInput, WorkFailed
 from poolsize.files import opened
+from poolsize.server.application.guarded import Guarded
+from poolsize.server.application.pool_metrics import pool_metrics
+from poolsize.server.application.process_family import ProcessFamily
+from poolsize.server.application.web_page import read_page
 from poolsize.sweep.application_file import PLACEHOLDER, Application
-from poolsize.target.application.guarded import Guarded
-from poolsize.target.application.pool_metrics import pool_metrics
-from poolsize.target.application.process_family import ProcessFamily
-from poolsize.target.application.web_page import read_page
 
 COMMAND_SECONDS = 300.0
 """The longest time that `resize` and `settled` may take."""

@@ -16,12 +16,12 @@ from sqlalchemy import URL
 from poolsize.errors import BadInput
 from poolsize.facts.sockets import most_time_wait_sockets, outgoing_ports, time_wait_sockets
 from poolsize.facts.status import increases_per_second, read_status
-from poolsize.target.bounded import OWN
-from poolsize.target.connection import NoAnswer, connect, error_kind
-from poolsize.target.encryption import is_local
-from poolsize.target.other_programs import OtherPrograms
-from poolsize.target.private_server import SERVER_PROGRAMS
-from poolsize.target.speed_probe import SpeedProbe, usable_cores
+from poolsize.server.bounded import OWN
+from poolsize.server.connection import NoAnswer, connect, error_kind
+from poolsize.server.encryption import is_local
+from poolsize.server.other_programs import OtherPrograms
+from poolsize.server.private_server import SERVER_PROGRAMS
+from poolsize.server.speed_probe import SpeedProbe, usable_cores
 
 LEADING_WORDS = 4
 """The server's program is among so many leading words of the process's command line, even if a loader started it."""

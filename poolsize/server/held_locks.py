@@ -11,9 +11,9 @@ from sqlalchemy import URL
 
 from poolsize.errors import BadInput, PoolsizeError, WorkFailed
 from poolsize.facts.server import only_row
-from poolsize.target.bounded import OWN
-from poolsize.target.connection import NoAnswer, ServerGone, connect
-from poolsize.target.ended_connections import ServerProcess, end_abandoned
+from poolsize.server.bounded import OWN
+from poolsize.server.connection import NoAnswer, ServerGone, connect
+from poolsize.server.ended_connections import ServerProcess, end_abandoned
 
 GET_LOCK = "SELECT GET_LOCK(%s, %s)"
 LONGEST_NAME = 64

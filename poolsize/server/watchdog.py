@@ -1,6 +1,6 @@
 """Runs a server for a parent process and ends it, and its files, as soon as the parent is gone.
 
-The parent starts ``python -m poolsize.target.watchdog`` with a pipe as standard input. The first line in the pipe is a
+The parent starts ``python -m poolsize.server.watchdog`` with a pipe as standard input. The first line in the pipe is a
 JSON object {"directory": ..., "files": {name: text}, "commands": [[...], ...]}. The watchdog makes the directory with
 these files and empty directories for data and temporary tables. Then it runs the commands in order, each in a session
 of its own. The last command is the server. The parent keeps the pipe open as long as it needs the server. However the
@@ -24,7 +24,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
-from poolsize.target.abandoned import remove, watch
+from poolsize.server.abandoned import remove, watch
 
 DIE_WITH_PARENT = "import ctypes, os, sys; ctypes.CDLL(None).prctl(1, 9); os.execv(sys.argv[1], sys.argv[1:])"
 WATCHED_BY_SYSTEM = [sys.executable, "-SsEP", "-c", DIE_WITH_PARENT] if sys.platform == "linux" else []

@@ -1,6 +1,6 @@
 """Starts and ends an application for a parent process, runs its commands, and outlives the parent to clean up.
 
-The parent starts ``python -m poolsize.target.application.guard`` with pipes as standard input and output. Each line of
+The parent starts ``python -m poolsize.server.application.guard`` with pipes as standard input and output. Each line of
 input is a JSON object, a request, and gets a line of output, the reply:
 
     {"start": COMMAND}      start the application                             ->  {}
@@ -32,7 +32,7 @@ from typing import IO, Any
 
 import psutil
 
-from poolsize.target.watchdog import outlive_signals
+from poolsize.server.watchdog import outlive_signals
 
 TERM_SECONDS, KILL_SECONDS = 8.0, 5.0
 """How long processes may take to end after SIGTERM, and after SIGKILL."""

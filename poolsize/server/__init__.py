@@ -1,0 +1,1 @@
+"""The server under load: connections, a private server, the schemas that a sweep uses, and the counters."""
