@@ -4,7 +4,7 @@ The flow; every box is a frozen dataclass, every arrow a function, and the tree 
 
     facts.Machine, facts.Server --formula--> StartingPoint --sweep.planning--> SweepPlan
         --sweep.loop <-> load, server, locust (or sweep.replay)--> Step, Step, ... --runs.store--> Run (a file)
-        --analysis--> Analysis --answer--> Recommendation, Comparison, Prediction, FleetPlan
+        --analysis--> Analysis --answer--> Recommendation, FleetPlan (and in wings: Comparison, Prediction)
         --present--> text, JSON, plots, report, notebook
 
 A stored run is the only bridge between measuring and everything after it::
@@ -22,10 +22,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from poolsize.analysis.analysis import Analysis, analyze
     from poolsize.answer.application import ClientTimes
-    from poolsize.answer.comparison import Comparison, compare
     from poolsize.answer.fleet import ServerLimit, Service, ServicePool
     from poolsize.answer.fleet_plan import FleetPlan, plan_fleet
     from poolsize.answer.recommendation import Recommendation, recommend
+    from poolsize.compare.comparison import Comparison, compare
     from poolsize.formula import StartingPoint, starting_point
     from poolsize.present.text.recommendation import explain
     from poolsize.runs.run import Run, Step
@@ -55,7 +55,7 @@ __all__ = [
 _HOMES = {
     "Analysis": "poolsize.analysis.analysis",
     "ClientTimes": "poolsize.answer.application",
-    "Comparison": "poolsize.answer.comparison",
+    "Comparison": "poolsize.compare.comparison",
     "FleetPlan": "poolsize.answer.fleet_plan",
     "Recommendation": "poolsize.answer.recommendation",
     "Run": "poolsize.runs.run",
@@ -65,7 +65,7 @@ _HOMES = {
     "StartingPoint": "poolsize.formula",
     "Step": "poolsize.runs.run",
     "analyze": "poolsize.analysis.analysis",
-    "compare": "poolsize.answer.comparison",
+    "compare": "poolsize.compare.comparison",
     "explain": "poolsize.present.text.recommendation",
     "load_run": "poolsize.runs.store",
     "plan_fleet": "poolsize.answer.fleet_plan",

@@ -29,8 +29,10 @@ COMMANDS = {
 
 
 MODULES = {
+    "compare": "poolsize.compare.command",
     "config": "poolsize.pool_config.command",
     "import": "poolsize.commands.import_logs",
+    "predict": "poolsize.predict.command",
     "scenario": "poolsize.experiments.command",
 }
 """Command -> its module, where that is a wing's, or has another name than the command."""
@@ -76,7 +78,7 @@ class LazyGroup(click.Group):
         try:
             return super().invoke(ctx)
         except PoolsizeError as error:
-            from poolsize.commands.flags import in_flags
+            from poolsize.command_line.sweep_options import in_flags
 
             command = self.get_command(ctx, ctx.invoked_subcommand) if ctx.invoked_subcommand else None
             error.args = (in_flags(str(error), command),)

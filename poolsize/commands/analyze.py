@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from poolsize.analysis.analysis import analyze as summarize
-from poolsize.commands.outputs import json_option, plot_option, save_plot
+from poolsize.command_line.options import json_option, plot_option, save_plot
 from poolsize.present.json.analysis import analysis_json
 from poolsize.present.text.analysis import analysis_text
 from poolsize.runs.store import load_run, resume_command

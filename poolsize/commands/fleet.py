@@ -7,8 +7,7 @@ import click
 
 from poolsize.answer.fleet import Service
 from poolsize.answer.fleet_plan import plan_fleet
-from poolsize.commands.encryption import encrypted, encryption_options
-from poolsize.commands.fleet_options import (
+from poolsize.command_line.fleet_options import (
     OF_INSTANCES,
     application,
     fleet_options,
@@ -19,9 +18,9 @@ from poolsize.commands.fleet_options import (
     thread_options,
     with_measured_fleet,
 )
-from poolsize.commands.outputs import json_option
-from poolsize.commands.run_file import end_without_pools, measured_answer
-from poolsize.commands.typed import is_typed
+from poolsize.command_line.options import is_typed, json_option
+from poolsize.command_line.run_file import end_without_pools, measured_answer
+from poolsize.command_line.server import encrypted, encryption_options
 from poolsize.errors import BadInput
 from poolsize.present.json.recommendation import fleet_json
 from poolsize.present.text.fleet import fleet_text

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import click
 
-from poolsize.commands.compare import compare_files
-from poolsize.commands.run_file import complete_run
+from poolsize.command_line.run_file import complete_run
+from poolsize.compare.command import compare_files
+from poolsize.compare.text import run_names
 from poolsize.errors import BadInput
-from poolsize.present.text.comparison import run_names
 from poolsize.shipped import shipped
 from poolsize.sweep.opening import free_path
 

@@ -10,8 +10,7 @@ from poolsize.answer.fleet import ServerLimit, Service
 from poolsize.answer.fleet_plan import FleetPlan, plan_fleet
 from poolsize.answer.latency_limit import LatencyLimits
 from poolsize.answer.recommendation import Recommendation, from_formula
-from poolsize.commands.encryption import OF_ENCRYPTION, encrypted, encryption_options
-from poolsize.commands.fleet_options import (
+from poolsize.command_line.fleet_options import (
     FLEET_OPTIONS,
     OF_THREADS,
     application,
@@ -22,10 +21,9 @@ from poolsize.commands.fleet_options import (
     require_fleet,
     server_limit,
 )
-from poolsize.commands.limits import LIMITS, limit_options, limits_of
-from poolsize.commands.outputs import json_option
-from poolsize.commands.run_file import complete_run, end_without_pools, end_without_size
-from poolsize.commands.typed import is_typed
+from poolsize.command_line.options import LIMITS, is_typed, json_option, limit_options, limits_of
+from poolsize.command_line.run_file import complete_run, end_without_pools, end_without_size
+from poolsize.command_line.server import OF_ENCRYPTION, encrypted, encryption_options
 from poolsize.errors import BadInput
 from poolsize.formula import effective_disks, starting_point
 from poolsize.present.json.recommendation import fleet_values, recommendation_json
@@ -158,7 +156,7 @@ def _inspected(url: str | None, facts: dict[str, Any], encryption: dict[str, Any
     url = encrypted(url or (os.environ.get("POOLSIZE_URL") if facts["cores"] is None else None), encryption)
     if not url:
         return None
-    from poolsize.commands.inspecting import inspected
+    from poolsize.command_line.server import inspected
 
     return inspected(url)
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import click
 
+from poolsize.command_line.sweep_options import GroupedCommand, in_groups
 from poolsize.commands import COMMANDS, cli
-from poolsize.commands.sweep_options import GroupedCommand, in_groups
 from poolsize.present.reference.checks import checks_page
 from poolsize.present.reference.markdown import GENERATED, table
 from poolsize.present.reference.options import options_page

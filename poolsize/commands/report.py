@@ -5,9 +5,8 @@ from pathlib import Path
 import click
 
 from poolsize.answer.recommendation import recommend
-from poolsize.commands.limits import limit_options, limits_of
-from poolsize.commands.outputs import require_writable
-from poolsize.commands.run_file import complete_run
+from poolsize.command_line.options import limit_options, limits_of, require_writable
+from poolsize.command_line.run_file import complete_run
 from poolsize.errors import BadInput
 
 ENDINGS = (".html", ".md")

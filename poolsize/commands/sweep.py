@@ -13,11 +13,9 @@ import click
 from poolsize.analysis.analysis import analyze
 from poolsize.answer.latency_limit import LatencyLimits
 from poolsize.answer.recommendation import recommend
-from poolsize.commands.limits import current_option
-from poolsize.commands.outputs import json_option
-from poolsize.commands.run_file import end_without_size
-from poolsize.commands.sweep_options import GroupedCommand, sweep_options
-from poolsize.commands.typed import is_typed
+from poolsize.command_line.options import current_option, is_typed, json_option
+from poolsize.command_line.run_file import end_without_size
+from poolsize.command_line.sweep_options import GroupedCommand, sweep_options
 from poolsize.errors import BadInput
 from poolsize.present.json.recommendation import recommendation_json
 from poolsize.present.text.recommendation import recommendation_text
@@ -121,11 +119,10 @@ def _compare_in_turn(
     options: SweepOptions, resumed: Setting | None, not_for_two: Sequence[str], *, as_json: bool
 ) -> None:
     """Measure two servers in turn, and print the comparison of their runs."""
-    from poolsize.commands.against import measure_in_turn  # a replay starts without what only two servers need
-    from poolsize.commands.compare import compare_files
+    from poolsize.command_line.in_turn import measure_in_turn  # a replay starts without what only two servers need
+    from poolsize.compare.command import compare_files
+    from poolsize.compare.text import comparison_json, comparison_text
     from poolsize.locust.launch import require_processes
-    from poolsize.present.json.comparison import comparison_json
-    from poolsize.present.text.comparison import comparison_text
 
     require_processes(options)
     first, other = measure_in_turn(_locustfile(options, resumed), options, not_for_two)

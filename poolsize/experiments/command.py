@@ -9,9 +9,8 @@ from typing import Any
 import click
 
 from poolsize.analysis.analysis import Analysis, analyze
-from poolsize.commands.outputs import json_option
-from poolsize.commands.sweep_options import sweep_options
-from poolsize.commands.typed import is_typed
+from poolsize.command_line.options import is_typed, json_option
+from poolsize.command_line.sweep_options import sweep_options
 from poolsize.errors import BadInput, PoolsizeError
 from poolsize.experiments.agreement import agreement
 from poolsize.experiments.agreement_text import agreement_text, scenarios_text
@@ -145,7 +144,7 @@ def _measure(name: str, known: Scenario, typed: SweepOptions) -> tuple[Path, ...
 
     typed: options of the command line.
     """
-    from poolsize.commands.against import measure_in_turn
+    from poolsize.command_line.in_turn import measure_in_turn
     from poolsize.locust.launch import require_processes, run_locust
     from poolsize.present.text.progress_bar import ProgressBar
 

@@ -9,14 +9,16 @@ from heapq import heapify, heappop, heappush
 import numpy as np
 
 from poolsize.analysis.analysis import Analysis
+from poolsize.analysis.models.closed_network import throughputs
 from poolsize.analysis.stats.percentiles import mean_ms
 from poolsize.analysis.vector import Vector
-from poolsize.answer.predicted_size import Predictor, predictor
 from poolsize.errors import WorkFailed
 from poolsize.present.text.bullets import bullets
 from poolsize.present.text.table import UNKNOWN, Table
 from poolsize.runs.check import Check
 from poolsize.runs.run import Run, Step
+from poolsize.traffic.finite_source import finite_source
+from poolsize.traffic.wait_times import Departures, usage_shape
 from poolsize.units import count, milliseconds, percent
 
 HARDLY_ANY = 0.001
@@ -147,13 +149,18 @@ def _exhaustion(unlimited: Analysis, step: Step, limit_ms: float) -> Exhaustion:
 
 def _share(unlimited: Analysis, pool_size: int, limit_ms: float) -> float:
     """Return the predicted share of the transactions that find no connection in time, by the fitted network."""
-    return _share_by(unlimited, pool_size, limit_ms, _model(unlimited, pool_size).at(pool_size).usage.mean)
+    network, users = unlimited.models.network, unlimited.setting.plan.users
+    assert network is not None
+    rates = throughputs(network.stations, network.delay_ms, pool_size)
+    variation = Departures(float(_usage_shape(unlimited).var()))
+    source = finite_source(rates, users, unlimited.run.think_time_ms, variation, unlimited.run.timeout_ms)
+    return _share_by(unlimited, pool_size, limit_ms, source.usage_ms)
 
 
 def _share_by(unlimited: Analysis, pool_size: int, limit_ms: float, usage_ms: float) -> float:
     """Return the same by a mean usage time; the usage times are distributed as measured without a limit."""
     return timed_out_share(
-        usage_ms * _model(unlimited, pool_size).shape,
+        usage_ms * _usage_shape(unlimited),
         pool_size=pool_size,
         users=unlimited.setting.plan.users,
         think_time_ms=unlimited.run.think_time_ms,
@@ -161,10 +168,8 @@ def _share_by(unlimited: Analysis, pool_size: int, limit_ms: float, usage_ms: fl
     )
 
 
-def _model(unlimited: Analysis, pool_size: int) -> Predictor:
-    network = unlimited.models.network
-    assert network is not None
-    return predictor(unlimited, network, unlimited.setting.plan.users, unlimited.run.think_time_ms, pool_size)
+def _usage_shape(unlimited: Analysis) -> Vector:
+    return usage_shape(unlimited.models.usage_histogram)
 
 
 COLUMNS = (

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from poolsize.analysis.analysis import Analysis
 from poolsize.analysis.models.closed_network import Station, throughputs
-from poolsize.analysis.models.finite_source import finite_source
 from poolsize.present.text.bullets import bullets
 from poolsize.present.text.table import Table
+from poolsize.traffic.finite_source import finite_source
 from poolsize.units import count, milliseconds, per_second
 
 

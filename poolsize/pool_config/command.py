@@ -8,8 +8,7 @@ import click
 
 from poolsize.answer.finding import Code
 from poolsize.answer.fleet_plan import plan_fleet
-from poolsize.commands.encryption import encrypted, encryption_options
-from poolsize.commands.fleet_options import (
+from poolsize.command_line.fleet_options import (
     FLEET_OPTIONS,
     OF_THREADS,
     application,
@@ -21,10 +20,9 @@ from poolsize.commands.fleet_options import (
     thread_options,
     with_measured_fleet,
 )
-from poolsize.commands.inspecting import inspected
-from poolsize.commands.outputs import json_option
-from poolsize.commands.run_file import end_without_pools, measured_answer
-from poolsize.commands.typed import is_typed
+from poolsize.command_line.options import is_typed, json_option
+from poolsize.command_line.run_file import end_without_pools, measured_answer
+from poolsize.command_line.server import encrypted, encryption_options, inspected
 from poolsize.errors import BadInput
 from poolsize.pool_config.as_json import configuration_json, stacks_json
 from poolsize.pool_config.configuration import configuration

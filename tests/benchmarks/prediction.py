@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from poolsize.analysis.models.finite_source import finite_source
+from poolsize.traffic.finite_source import finite_source
 
 BAR = 100
 """A hundred times the users may take a hundred times as long, which is linear."""

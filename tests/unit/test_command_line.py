@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from poolsize.commands.flags import in_flags
+from poolsize.command_line.sweep_options import in_flags
 from poolsize.errors import BadInput
 from poolsize.runs.store import RunWriter
 from poolsize.server import private_server

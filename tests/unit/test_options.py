@@ -14,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from poolsize.commands.flags import in_flags
-from poolsize.commands.predict import predict
+from poolsize.command_line.sweep_options import in_flags
 from poolsize.commands.sweep import sweep
 from poolsize.errors import BadInput
 from poolsize.facts.ssl_mode import SslMode
+from poolsize.predict.command import predict
 from poolsize.runs.plan import PoolKind, Search, SweepPlan
 from poolsize.runs.store import load_run
 from poolsize.sweep.option import Group

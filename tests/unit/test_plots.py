@@ -13,9 +13,10 @@ from matplotlib.figure import Figure
 from matplotlib.testing.compare import compare_images
 
 from poolsize.analysis.analysis import Analysis, analyze
-from poolsize.answer.comparison import Comparison, compare
-from poolsize.answer.prediction import predict
-from poolsize.answer.what_if import WhatIf
+from poolsize.compare.comparison import Comparison, compare
+from poolsize.compare.plots import plot_compared, plot_differences
+from poolsize.predict.plots import plot_prediction
+from poolsize.predict.prediction import WhatIf, predict
 from poolsize.present import plots
 from poolsize.present.plots.server import MOST_POINTS
 from poolsize.present.report.pictures import HEIGHT, WIDTH
@@ -52,9 +53,9 @@ PLOTS: dict[str, Callable[[Axes], Axes]] = {
     "processors": lambda ax: plots.plot_processors(ax, run()),
     "threads": lambda ax: plots.plot_threads(ax, run()),
     "users": lambda ax: plots.plot_users(ax, run()),
-    "prediction": lambda ax: plots.plot_prediction(ax, predict(run(), WhatIf())),
-    "compared": lambda ax: plots.plot_compared(ax, comparison()),
-    "differences": lambda ax: plots.plot_differences(ax, comparison()),
+    "prediction": lambda ax: plot_prediction(ax, predict(run(), WhatIf())),
+    "compared": lambda ax: plot_compared(ax, comparison()),
+    "differences": lambda ax: plot_differences(ax, comparison()),
     "published": lambda ax: plots.plot_published(ax, ["druid_insert_mysql57", "druid_insert_mysql9"]),
     "survey": lambda ax: plots.plot_survey(ax, "select_one"),
 }

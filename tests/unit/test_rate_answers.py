@@ -11,7 +11,7 @@ from poolsize.answer.latency_limit import NO_LIMITS, LatencyLimits
 from poolsize.answer.recommendation import Recommendation, recommend
 from poolsize.errors import BadInput
 from poolsize.load.recorder import histogram
-from poolsize.present.notebook.explorer import what_if_text
+from poolsize.predict.explorer import what_if_text
 from poolsize.present.report.report import report_html, report_markdown
 from poolsize.present.text.analysis import analysis_text
 from poolsize.present.text.ranges import plateau_range_text, range_text

@@ -13,10 +13,9 @@ from poolsize.analysis.analysis import analyze
 from poolsize.analysis.bottleneck import BottleneckName
 from poolsize.analysis.checks import check_step
 from poolsize.answer.finding import Code, Finding
-from poolsize.answer.prediction import predict
 from poolsize.answer.recommendation import recommend
-from poolsize.answer.what_if import WhatIf
 from poolsize.errors import BadInput
+from poolsize.predict.prediction import WhatIf, predict
 from poolsize.present.plots.server import plot_threads
 from poolsize.present.report.report import report_markdown
 from poolsize.runs.check import Check

@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 
 from poolsize.analysis.analysis import analyze
-from poolsize.answer.comparison import compare
 from poolsize.answer.finding import Code
 from poolsize.answer.recommendation import recommend
+from poolsize.compare.comparison import compare
+from poolsize.compare.text import comparison_text
 from poolsize.present.report.report import facts
 from poolsize.present.text.analysis import analysis_text
-from poolsize.present.text.comparison import comparison_text
 from poolsize.present.text.recommendation import recommendation_text
 from poolsize.runs.check import Check
 from poolsize.runs.plan import PlannedStep, Search

@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 
 from poolsize.analysis.analysis import analyze
-from poolsize.answer.prediction import predict
-from poolsize.answer.what_if import WhatIf
 from poolsize.errors import BadInput, WorkFailed
+from poolsize.predict.prediction import WhatIf, predict
 from poolsize.runs.plan import MOST_STEPS
 from poolsize.runs.run import Run
 from poolsize.runs.run_lines import MOST_BYTES, run_lines

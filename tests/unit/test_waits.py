@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from poolsize.analysis.analysis import analyze
-from poolsize.analysis.models.finite_source import finite_source
-from poolsize.analysis.models.waits import Departures, wait_times
 from poolsize.analysis.stats.percentiles import empty_histogram, encoded
 from poolsize.analysis.vector import Vector
-from poolsize.answer.predicted_size import measured_departures
 from poolsize.experiments.exhaustion import timed_out_share
+from poolsize.predict.predicted_size import measured_departures
 from poolsize.runs.store import load_run
+from poolsize.traffic.finite_source import finite_source
+from poolsize.traffic.wait_times import Departures, wait_times
 from tests.conftest import EXAMPLES
 
 SCAN = load_run(EXAMPLES["scan-mariadb"])

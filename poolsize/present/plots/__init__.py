@@ -8,21 +8,16 @@ For a figure of your own::
 """
 
 from poolsize.present.plots.axes import STYLE
-from poolsize.present.plots.comparison import plot_compared, plot_differences
-from poolsize.present.plots.figures import comparison_figure, figure, prediction_figure, save_figure
+from poolsize.present.plots.figures import figure, save_figure
 from poolsize.present.plots.latency import plot_distribution, plot_latency, plot_wait_and_usage
 from poolsize.present.plots.server import plot_processors, plot_seconds, plot_threads, plot_users
-from poolsize.present.plots.throughput import plot_prediction, plot_published, plot_survey, plot_throughput
+from poolsize.present.plots.throughput import plot_published, plot_survey, plot_throughput
 
 __all__ = [
     "STYLE",
-    "comparison_figure",
     "figure",
-    "plot_compared",
-    "plot_differences",
     "plot_distribution",
     "plot_latency",
-    "plot_prediction",
     "plot_processors",
     "plot_published",
     "plot_seconds",
@@ -31,6 +26,5 @@ __all__ = [
     "plot_throughput",
     "plot_users",
     "plot_wait_and_usage",
-    "prediction_figure",
     "save_figure",
 ]

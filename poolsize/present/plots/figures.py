@@ -9,16 +9,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from poolsize.analysis.analysis import Analysis
-from poolsize.answer.comparison import Comparison
-from poolsize.answer.prediction import Prediction
 from poolsize.errors import BadInput
 from poolsize.present.plots.axes import STYLE
-from poolsize.present.plots.comparison import plot_compared, plot_differences
 from poolsize.present.plots.latency import plot_latency, plot_wait_and_usage
-from poolsize.present.plots.throughput import plot_prediction, plot_throughput
+from poolsize.present.plots.throughput import plot_throughput
 from poolsize.present.text.analysis import run_title
-from poolsize.present.text.comparison import comparison_title
-from poolsize.units import count
 
 WIDTH, HEIGHT = 7.2, 3.2
 """Inches of a plot in a figure."""
@@ -34,19 +29,17 @@ def figure(analysis: Analysis) -> Figure:
     draws: list[Draw] = [lambda ax: plot_throughput(ax, analysis), lambda ax: plot_latency(ax, analysis)]
     if analysis.knows_usage:
         draws.append(lambda ax: plot_wait_and_usage(ax, analysis))
-    return _below_each_other(draws, run_title(analysis))
+    return below_each_other(draws, run_title(analysis))
 
 
-def prediction_figure(prediction: Prediction) -> Figure:
-    """Return a figure of a prediction: throughput and latency, below each other. Its title names the users."""
-    draws: list[Draw] = [lambda ax: plot_prediction(ax, prediction), lambda ax: plot_latency(ax, prediction)]
-    return _below_each_other(draws, f"predicted for {count(prediction.users, 'user')}")
-
-
-def comparison_figure(comparison: Comparison) -> Figure:
-    """Return a figure of a comparison: throughput of all runs, and below it the differences from the first run."""
-    draws: list[Draw] = [lambda ax: plot_compared(ax, comparison), lambda ax: plot_differences(ax, comparison)]
-    return _below_each_other(draws, comparison_title(comparison))
+def below_each_other(draws: Sequence[Draw], title: str) -> Figure:
+    """Return a figure of plots below each other, with a title."""
+    with mpl.rc_context(STYLE):
+        plots = Figure(figsize=(WIDTH, HEIGHT * len(draws)), layout="constrained")
+        for ax, draw in zip(plots.subplots(len(draws)), draws, strict=True):
+            draw(ax)
+        plots.suptitle(title)
+    return plots
 
 
 def svg_text(draw: Draw, width: float, height: float) -> str:
@@ -71,12 +64,3 @@ def save_figure(plots: Figure, path: Path) -> None:
             plots.savefig(path, dpi=144)
     except OSError as error:
         raise BadInput(f"--plot {path} can't be written: {error.strerror}") from None
-
-
-def _below_each_other(draws: Sequence[Draw], title: str) -> Figure:
-    with mpl.rc_context(STYLE):
-        plots = Figure(figsize=(WIDTH, HEIGHT * len(draws)), layout="constrained")
-        for ax, draw in zip(plots.subplots(len(draws)), draws, strict=True):
-            draw(ax)
-        plots.suptitle(title)
-    return plots

@@ -1,6 +1,6 @@
 """Plots of latency: percentiles and mean wait and usage time against pool size, and whole distributions."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import cycle
 
 import matplotlib as mpl
@@ -8,8 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from poolsize.analysis.analysis import Analysis
-from poolsize.analysis.stats.percentiles import quantiles
-from poolsize.answer.prediction import Prediction
+from poolsize.analysis.stats.percentiles import Percentiles, quantiles
 from poolsize.present.plots.axes import (
     BLUE,
     GREEN,
@@ -29,14 +28,19 @@ Part = tuple[str, str, Sequence[float]]
 """A part of stacked bars: its name, its colour, and its height at each size."""
 
 
-def plot_latency(ax: Axes, source: Analysis | Prediction) -> Axes:
-    """Draw p50, p95 and p99 of the total time (wait + usage, ms) against pool size. Returns ax.
+def plot_latency(ax: Axes, analysis: Analysis) -> Axes:
+    """Draw p50, p95 and p99 of the total time (wait + usage, ms) against pool size. Returns ax."""
+    return plot_percentiles(ax, {size.pool_size: size.total for size in analysis.sizes})
 
-    source: an analysis (measured) or a prediction. Unknown percentiles have no line.
+
+def plot_percentiles(ax: Axes, by_size: Mapping[int, Percentiles]) -> Axes:
+    """Draw p50, p95 and p99 of the total time against pool size. Returns ax. Unknown percentiles have no line.
+
+    by_size: pool size -> total times in ms.
     """
-    sizes = [size.pool_size for size in source.sizes]
+    sizes = list(by_size)
     for name, colour in QUANTILE_COLOURS.items():
-        times_ms = [getattr(size.total, name) for size in source.sizes]
+        times_ms = [getattr(total, name) for total in by_size.values()]
         if not np.isnan(times_ms).all():
             ax.plot(sizes, times_ms, color=colour, marker="o", label=name)
     milliseconds_axis(ax, "total time (ms)")

@@ -1,4 +1,4 @@
-"""Plots of throughput against pool size: measured with the sizes of all estimators, predicted, and published."""
+"""Plots of throughput against pool size: measured with the sizes of all estimators, and published."""
 
 from collections.abc import Mapping, Sequence
 from itertools import groupby
@@ -8,7 +8,6 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import PercentFormatter
 
 from poolsize.analysis.analysis import Analysis
-from poolsize.answer.prediction import Prediction
 from poolsize.present.plots.alt_text import estimator_sizes
 from poolsize.present.plots.axes import (
     BLUE,
@@ -52,18 +51,6 @@ def plot_throughput(ax: Axes, analysis: Analysis, marks: Mapping[str, int] | Non
         ax.axvspan(plateau.low, plateau.high, color=ORANGE, alpha=0.15, linewidth=0, label="95 % range")
         ax.axvline(plateau.pool_size, color=ORANGE)
         _mark(ax, (sizes[0], sizes[-1]), estimator_sizes(analysis), marks or {})
-    rate_axis(ax)
-    legend_above(ax, 2)
-    return pool_size_axis(ax, sizes)
-
-
-def plot_prediction(ax: Axes, prediction: Prediction) -> Axes:
-    """Draw predicted throughput per second, and measured throughput at the sizes where it is known. Returns ax."""
-    sizes = [size.pool_size for size in prediction.sizes]
-    ax.plot(sizes, [size.throughput for size in prediction.sizes], color=BLUE, marker="o", label="predicted")
-    measured = [(size.pool_size, size.measured) for size in prediction.sizes if size.measured is not None]
-    if measured:
-        ax.plot(*zip(*measured, strict=True), color=ORANGE, linestyle="none", marker="x", label="measured")
     rate_axis(ax)
     legend_above(ax, 2)
     return pool_size_axis(ax, sizes)

@@ -1,11 +1,14 @@
-"""A comparison as text for a terminal."""
+"""A comparison as text for a terminal, and as a JSON object."""
 
+import json
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from poolsize.analysis.stats.paired_differences import Difference
-from poolsize.answer.comparison import ComparedRun, Comparison, RunDifference
 from poolsize.answer.verdict import Verdict
+from poolsize.compare.comparison import ComparedRun, Comparison, RunDifference
 from poolsize.present.text.bullets import bullets
 from poolsize.present.text.table import UNKNOWN, Table
 from poolsize.runs.check import Check
@@ -221,3 +224,53 @@ def run_names(paths: Sequence[str]) -> list[str]:
         if len(set(names)) == len(set(paths)):
             return names
     return list(paths)
+
+
+def comparison_json(comparison: Comparison) -> str:
+    """Return a comparison as a JSON object.
+
+    Keys: field, runs, and differences: of each further run from the first, as shares, in all and at each pool size.
+    """
+    return json.dumps(
+        {
+            "field": comparison.field,
+            "runs": [_run(run) for run in comparison.runs],
+            "differences": [_against(comparison, other) for other in comparison.others],
+        }
+    )
+
+
+def _run(run: ComparedRun) -> dict[str, Any]:
+    return {
+        "run": run.name,
+        "value": run.value,
+        "pool_size": run.answer.pool_size,
+        "range": run.answer.range,
+        "verdict": run.answer.verdict,
+    }
+
+
+def _against(comparison: Comparison, other: RunDifference) -> dict[str, Any]:
+    return {
+        "run": other.run.name,
+        "throughput": _difference(other.throughput),
+        "p95": _difference(other.p95),
+        "sizes": [
+            {
+                "pool_size": size.pool_size,
+                "throughput": _difference(size.throughput),
+                "p95": _difference(size.p95),
+            }
+            for size in other.sizes
+        ],
+        "left_out": other.left_out,
+        "apart_seconds": other.apart_seconds,
+        "in_turn": other.in_turn,
+        "longer_loop": other.longer_loop,
+        "faster_machine": other.faster_machine,
+        "sentences": difference_sentences(comparison, other),
+    }
+
+
+def _difference(difference: Difference | None) -> dict[str, float | bool] | None:
+    return None if difference is None else asdict(difference) | {"real": difference.significant}

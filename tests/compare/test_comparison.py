@@ -9,12 +9,11 @@ import pytest
 from matplotlib.figure import Figure
 
 from poolsize.analysis.analysis import Analysis, analyze
-from poolsize.answer.compared_field import compared_field
-from poolsize.answer.comparison import Comparison, compare
+from poolsize.compare.comparison import Comparison, compare
+from poolsize.compare.plots import plot_differences
+from poolsize.compare.text import comparison_json, comparison_text, difference_sentences
 from poolsize.errors import BadInput, WorkFailed
-from poolsize.present import plots
-from poolsize.present.json.comparison import comparison_json
-from poolsize.present.text.comparison import comparison_text, difference_sentences
+from poolsize.runs.compared_field import compared_field
 from poolsize.runs.plan import PoolKind
 from poolsize.runs.run import QUANTILES, Calibration, Run, Step
 from tests.conftest import Command, a_run, a_setting, a_step
@@ -156,7 +155,7 @@ def test_at_a_fixed_rate_latencies_are_compared() -> None:
     assert difference.throughput is None
     assert [size.pool_size for size in difference.sizes] == [1, 2, 4]
     assert "No significant difference in p95" in " ".join(comparison_text(comparison).split())
-    assert plots.plot_differences(Figure().subplots(), comparison).get_ylabel() == "p95 against the first run"
+    assert plot_differences(Figure().subplots(), comparison).get_ylabel() == "p95 against the first run"
     assert json.loads(comparison_json(comparison))["differences"][0]["throughput"] is None
 
 

@@ -5,10 +5,9 @@ import ipywidgets as widgets
 from poolsize.analysis.analysis import Analysis, analyze
 from poolsize.analysis.plateau import TOLERANCE
 from poolsize.answer.latency_limit import LatencyLimits
-from poolsize.answer.prediction import Prediction, predict
 from poolsize.answer.recommendation import Recommendation, recommend
-from poolsize.answer.what_if import WhatIf
 from poolsize.errors import PoolsizeError
+from poolsize.predict.prediction import Prediction, WhatIf, predict
 from poolsize.present.text.bullets import bullets
 from poolsize.present.text.ranges import range_text
 from poolsize.present.text.sentences.findings import warning_sentences

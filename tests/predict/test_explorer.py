@@ -2,7 +2,7 @@
 
 import re
 
-from poolsize.present.notebook.explorer import explorer, what_if_text
+from poolsize.predict.explorer import explorer, what_if_text
 from poolsize.recordings.published import published_curves
 from poolsize.runs.store import load_run
 from poolsize.sweep.replay_run import recorded_run

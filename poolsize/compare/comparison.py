@@ -12,10 +12,10 @@ from math import hypot, isfinite, log
 from poolsize.analysis.analysis import Analysis
 from poolsize.analysis.observation import Observation
 from poolsize.analysis.stats.paired_differences import Difference, Pair, paired
-from poolsize.answer.compared_field import compared_field, fields
 from poolsize.answer.latency_limit import NO_LIMITS
 from poolsize.answer.recommendation import Recommendation, recommend
 from poolsize.errors import BadInput, WorkFailed
+from poolsize.runs.compared_field import compared_field, fields
 from poolsize.runs.run import Run, Step
 from poolsize.runs.speed import SPEED_TOLERANCE
 from poolsize.runs.usual_speed import UsualSpeed, usual_speed

@@ -4,14 +4,23 @@ from itertools import cycle
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
-from poolsize.answer.comparison import Comparison
+from poolsize.compare.comparison import Comparison
+from poolsize.compare.text import comparison_title
 from poolsize.present.plots.axes import GREY, IN_ORDER, MARKERS, as_label, band, legend_above, pool_size_axis, rate_axis
+from poolsize.present.plots.figures import Draw, below_each_other
 from poolsize.units import count
 
 BESIDE = 1.04
 """Factor between the x positions of two runs' error bars at the same pool size, so that they don't overlap."""
+
+
+def comparison_figure(comparison: Comparison) -> Figure:
+    """Return a figure of a comparison: throughput of all runs, and below it the differences from the first run."""
+    draws: list[Draw] = [lambda ax: plot_compared(ax, comparison), lambda ax: plot_differences(ax, comparison)]
+    return below_each_other(draws, comparison_title(comparison))
 
 
 def plot_compared(ax: Axes, comparison: Comparison) -> Axes:

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from poolsize.analysis.models.waits import Departures, wait_times
 from poolsize.analysis.vector import Vector
+from poolsize.traffic.wait_times import Departures, wait_times
 
 NEGLIGIBLE = 1e-12
 """A probability that counts as 0, as a share of the highest."""

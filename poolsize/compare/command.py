@@ -6,13 +6,12 @@ from pathlib import Path
 
 import click
 
-from poolsize.answer.comparison import Comparison
-from poolsize.answer.comparison import compare as compare_runs
-from poolsize.commands.outputs import json_option, plot_option, save_plot
-from poolsize.commands.run_file import complete_run
+from poolsize.command_line.options import json_option, plot_option, save_plot
+from poolsize.command_line.run_file import complete_run
+from poolsize.compare.comparison import Comparison
+from poolsize.compare.comparison import compare as compare_runs
+from poolsize.compare.text import comparison_json, comparison_text
 from poolsize.errors import BadInput
-from poolsize.present.json.comparison import comparison_json
-from poolsize.present.text.comparison import comparison_text
 from poolsize.units import count
 
 
@@ -33,7 +32,7 @@ def compare(runs: tuple[str, ...], across: str | None, plot: Path | None, as_jso
     comparison = compare_files(runs, across)
     click.echo(comparison_json(comparison) if as_json else comparison_text(comparison))
     if plot:
-        from poolsize.present.plots import comparison_figure
+        from poolsize.compare.plots import comparison_figure
 
         save_plot(comparison_figure(comparison), plot)
 

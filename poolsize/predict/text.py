@@ -4,8 +4,7 @@ import json
 from dataclasses import asdict
 
 from poolsize.analysis.models.fitted_network import FittedNetwork
-from poolsize.answer.prediction import Prediction
-from poolsize.answer.what_if import WhatIf
+from poolsize.predict.prediction import Prediction, WhatIf
 from poolsize.present.text.bullets import bullets
 from poolsize.present.text.sentences.findings import sentence
 from poolsize.present.text.table import UNKNOWN, Table

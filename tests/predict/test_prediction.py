@@ -12,14 +12,13 @@ from scipy.special import gammaln
 
 from poolsize.analysis.analysis import analyze
 from poolsize.analysis.models.closed_network import Station, throughputs
-from poolsize.analysis.models.finite_source import finite_source
-from poolsize.answer.predicted_size import predictor
-from poolsize.answer.prediction import predict
-from poolsize.answer.what_if import WhatIf
 from poolsize.errors import BadInput, WorkFailed
-from poolsize.present.text.prediction import prediction_json, prediction_text
+from poolsize.predict.predicted_size import predictor
+from poolsize.predict.prediction import WhatIf, predict
+from poolsize.predict.text import prediction_json, prediction_text
 from poolsize.present.text.sentences.findings import sentence
 from poolsize.runs.store import load_run
+from poolsize.traffic.finite_source import finite_source
 from tests.conftest import EXAMPLES, ROOT, a_run, example
 
 SCAN = analyze(load_run(ROOT / "data/examples/scan-mariadb.jsonl"))

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from poolsize.answer.compared_field import compared_field
 from poolsize.errors import BadInput
 from poolsize.formula import starting_point
 from poolsize.locust.in_turn import run_in_turn
+from poolsize.runs.compared_field import compared_field
 from poolsize.runs.store import load_run, load_setting, other_path, resume_command
 from poolsize.sweep.options import NAMES_ANOTHER, SweepOptions
 from poolsize.sweep.planning import cores_of, disks_of, plan_for

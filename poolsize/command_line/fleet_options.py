@@ -8,7 +8,7 @@ import click
 
 from poolsize.answer.fleet import ServerLimit, Service
 from poolsize.answer.fleet_plan import MeasuredLosses
-from poolsize.commands.typed import is_typed
+from poolsize.command_line.options import is_typed
 from poolsize.errors import BadInput
 from poolsize.sweep.readers import decimal, read, whole_number
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
     from poolsize.analysis.analysis import Analysis
     from poolsize.answer.recommendation import Recommendation
     from poolsize.facts.server import Server
+
 
 OF_INSTANCES = ("instances", "processes", "max_instances")
 OF_LIMIT = ("surge", "max_connections", "reserve")

@@ -10,12 +10,12 @@ from hdrh.histogram import HdrHistogram
 from poolsize.analysis.analysis import Analysis
 from poolsize.analysis.by_size import BySize
 from poolsize.analysis.models.closed_network import throughputs
-from poolsize.analysis.models.finite_source import finite_source
 from poolsize.analysis.models.fitted_network import FittedNetwork
-from poolsize.analysis.models.waits import CLASSES, Departures
 from poolsize.analysis.stats.percentiles import Percentiles, quantiles
 from poolsize.analysis.vector import Vector
 from poolsize.runs.run import LATENCIES, QUANTILES
+from poolsize.traffic.finite_source import finite_source
+from poolsize.traffic.wait_times import Departures, usage_shape
 
 NEGLIGIBLE = 0.01
 """A measured latency below this share of the total time is too short for an error in percent."""
@@ -156,7 +156,7 @@ def predictor(
         think_time_ms,
         instances,
         analysis.run.timeout_ms,
-        _usage_shape(analysis),
+        usage_shape(analysis.models.usage_histogram),
         None if analysis.run.think_time_ms else measured_departures(analysis.by_size),
     )
 
@@ -183,17 +183,6 @@ def _error(analysis: Analysis, sizes: Sequence[PredictedSize], latency: str, qua
         if measured_ms > NEGLIGIBLE * getattr(measured.total, quantile):
             errors.append(getattr(getattr(size, latency), quantile) / measured_ms - 1)
     return float(np.sqrt(np.mean(np.square(errors)))) if errors else nan
-
-
-def _usage_shape(analysis: Analysis) -> Vector:
-    """Return CLASSES equally likely usage times, as multiples of their mean.
-
-    They are measured at the plateau; without a measurement they are exponential.
-    """
-    levels = (np.arange(CLASSES) + 0.5) / CLASSES
-    usage = analysis.models.usage_histogram
-    shape = -np.log1p(-levels) if usage is None else quantiles(usage, levels.tolist())
-    return np.asarray(shape / shape.mean())
 
 
 def _percentiles(times_ms: Vector, mean_ms: float) -> Percentiles:

@@ -1,4 +1,4 @@
-"""The options --plot and --json, which several commands share, and files that are refused before the work."""
+"""Options that several commands share: --json, --plot, --current and the latency limits."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -12,6 +12,10 @@ if TYPE_CHECKING:  # Matplotlib and pathlib stay out of a command without --plot
     from pathlib import Path
 
     from matplotlib.figure import Figure
+
+
+from poolsize.answer.latency_limit import LatencyLimits
+from poolsize.sweep.readers import positive_milliseconds, read_optional
 
 PLOT_ENDINGS = (".png", ".svg")
 
@@ -56,3 +60,45 @@ def _checked_plot(_: click.Context, parameter: click.Parameter, path: "Path | No
     if path is not None:
         require_writable(parameter.opts[0], path, PLOT_ENDINGS, "a .png or an .svg file")
     return path
+
+
+def is_typed(name: str) -> bool:
+    """Return whether this parameter's option was given on the command line, and not by the environment or a default."""
+    return click.get_current_context().get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
+
+
+LIMITS = ("current", "max_p95_ms", "max_p99_ms")
+"""The options' parameters."""
+
+current_option = click.option(
+    "--current", type=int, help="The pool size that you use today, to compare with the answer."
+)
+
+
+def limit_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Decorate a command that answers from a stored run with the three options."""
+    of_run = "[default: the limit that the sweep had, if any]"
+    for option in (
+        click.option(
+            "--max-p99", "max_p99_ms", help=f"Latency limit: highest p99 of the total time, e.g. 50ms.  {of_run}"
+        ),
+        click.option(
+            "--max-p95", "max_p95_ms", help=f"Latency limit: highest p95 of the total time, e.g. 20ms.  {of_run}"
+        ),
+        current_option,
+    ):
+        command = option(command)
+    return command
+
+
+def limits_of(max_p95: str | None, max_p99: str | None) -> LatencyLimits | None:
+    """Return the latency limits of the options' texts, or None without any: the limits of the run's sweep hold.
+
+    Raises BadInput for no time above 0.
+    """
+    if max_p95 is None and max_p99 is None:
+        return None
+    return LatencyLimits(
+        read_optional("max_p95_ms", max_p95, positive_milliseconds),
+        read_optional("max_p99_ms", max_p99, positive_milliseconds),
+    )

@@ -4,9 +4,11 @@ from dataclasses import dataclass
 from math import ceil, sqrt
 
 import numpy as np
+from hdrh.histogram import HdrHistogram
 from numpy.typing import NDArray
 from scipy.special import gammaincc, gammaln
 
+from poolsize.analysis.stats.percentiles import quantiles
 from poolsize.analysis.vector import Vector
 
 NEGLIGIBLE = 1e-6
@@ -92,3 +94,13 @@ def _thinned(queued: NDArray[np.int64], probabilities: Vector) -> tuple[Vector, 
     weights = np.array([probabilities[group].sum() for group in groups])
     lengths = np.array([probabilities[group] @ queued[group] for group in groups]) / weights
     return lengths, weights
+
+
+def usage_shape(usage: HdrHistogram | None) -> Vector:
+    """Return CLASSES equally likely usage times, as multiples of their mean.
+
+    usage: as measured; None for exponential usage times.
+    """
+    levels = (np.arange(CLASSES) + 0.5) / CLASSES
+    shape = -np.log1p(-levels) if usage is None else quantiles(usage, levels.tolist())
+    return np.asarray(shape / shape.mean())

@@ -6,10 +6,10 @@ from typing import Any
 import click
 
 from poolsize.analysis.analysis import analyze
-from poolsize.answer.prediction import predict as predict_from
-from poolsize.answer.what_if import WhatIf
-from poolsize.commands.outputs import json_option, plot_option, save_plot
-from poolsize.present.text.prediction import prediction_json, prediction_text
+from poolsize.command_line.options import json_option, plot_option, save_plot
+from poolsize.predict.prediction import WhatIf
+from poolsize.predict.prediction import predict as predict_from
+from poolsize.predict.text import prediction_json, prediction_text
 from poolsize.runs.store import load_run
 from poolsize.sweep.readers import milliseconds, pool_sizes, read, read_optional
 
@@ -53,6 +53,6 @@ def predict(run: str, sizes: str | None, plot: Path | None, as_json: bool, **dif
     prediction = predict_from(analyze(load_run(run)), what_if, predicted_sizes)
     click.echo(prediction_json(prediction) if as_json else prediction_text(prediction))
     if plot:
-        from poolsize.present.plots import prediction_figure
+        from poolsize.predict.plots import prediction_figure
 
         save_plot(prediction_figure(prediction), plot)

@@ -1,13 +1,15 @@
-"""The options of a sweep as options of a command."""
+"""The options of a sweep as options of a command, and their flags in errors."""
 
+import os
 import re
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import click
 
 from poolsize.sweep.option import Group
-from poolsize.sweep.options import OPTIONS
+from poolsize.sweep.options import FLAGS, OPTIONS, with_flags
 
 Command = Callable[..., None]
 AFTER_FIRST_SENTENCE = re.compile(r"  \[default: |(?<=\.) (?=[A-Z])")
@@ -88,3 +90,23 @@ def sweep_options(names: Iterable[str], usage: Mapping[str, str] | None = None) 
         return command
 
     return decorated
+
+
+UNREACHED = ("`url`: no server answers", "`url`: the server refuses")
+"""Beginnings of errors that a command without a server would not have."""
+
+
+def in_flags(message: str, command: click.Command | None) -> str:
+    """Return a message in which flags replace the parameters in backticks: a command's own flags, else a sweep's.
+
+    Where an environment variable gave a parameter its value, the variable's name replaces it.
+    """
+    own = {option.name: option.opts[0] for option in command.params if option.name} if command else {}
+    given = {word.split("=", 1)[0] for word in sys.argv[1:]}
+    variables = {
+        name: option.variable
+        for name, option in OPTIONS.items()
+        if option.variable and option.variable in os.environ and option.flag not in given
+    }
+    way_out = "; or unset POOLSIZE_URL" if "url" in variables and message.startswith(UNREACHED) else ""
+    return with_flags(message, {**FLAGS, **own, **variables}) + way_out

@@ -1,0 +1,1 @@
+"""What a rate and usage times need: the queueing models, and nothing else."""
