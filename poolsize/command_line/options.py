@@ -2,24 +2,40 @@
 
 import os
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from functools import wraps
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from poolsize.answer.latency_limit import LatencyLimits
 from poolsize.errors import BadInput
+from poolsize.sweep.readers import positive_milliseconds, read_optional
 
 if TYPE_CHECKING:  # Matplotlib and pathlib stay out of a command without --plot
     from pathlib import Path
 
     from matplotlib.figure import Figure
 
-
-from poolsize.answer.latency_limit import LatencyLimits
-from poolsize.sweep.readers import positive_milliseconds, read_optional
-
 PLOT_ENDINGS = (".png", ".svg")
+LIMITS = ("current", "max_p95_ms", "max_p99_ms")
+"""Parameters of the options of limit_options."""
+
+
+Callback = Callable[[click.Context, click.Parameter, str | None], Any]
+
+
+def read_by(reader: Callable[[str], Any]) -> Callback:
+    """Return the callback of an option whose value a reader of poolsize.sweep.readers makes of its text.
+
+    An option that was not typed and has no default stays None. Raises BadInput for a text that the reader refuses.
+    """
+    return lambda _, parameter, text: read_optional(str(parameter.name), text, reader)
+
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+current_option = click.option(
+    "--current", type=int, help="The pool size that you use today, to compare with the answer."
+)
 
 
 def plot_option(command: Callable[..., None]) -> Callable[..., None]:
@@ -67,38 +83,29 @@ def is_typed(name: str) -> bool:
     return click.get_current_context().get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
 
 
-LIMITS = ("current", "max_p95_ms", "max_p99_ms")
-"""The options' parameters."""
-
-current_option = click.option(
-    "--current", type=int, help="The pool size that you use today, to compare with the answer."
-)
+def flag(name: str) -> str:
+    """Return the flag of a parameter: --max-connections of max_connections."""
+    return f"--{name.replace('_', '-')}"
 
 
 def limit_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Decorate a command that answers from a stored run with the three options."""
-    of_run = "[default: the limit that the sweep had, if any]"
-    for option in (
-        click.option(
-            "--max-p99", "max_p99_ms", help=f"Latency limit: highest p99 of the total time, e.g. 50ms.  {of_run}"
-        ),
-        click.option(
-            "--max-p95", "max_p95_ms", help=f"Latency limit: highest p95 of the total time, e.g. 20ms.  {of_run}"
-        ),
-        current_option,
-    ):
-        command = option(command)
-    return command
+    """Decorate a command with --current, --max-p95 and --max-p99.
 
-
-def limits_of(max_p95: str | None, max_p99: str | None) -> LatencyLimits | None:
-    """Return the latency limits of the options' texts, or None without any: the limits of the run's sweep hold.
-
-    Raises BadInput for no time above 0.
+    The latter give the parameter `limits`: LatencyLimits, or None without any, for the limits that the run's sweep had.
     """
-    if max_p95 is None and max_p99 is None:
-        return None
-    return LatencyLimits(
-        read_optional("max_p95_ms", max_p95, positive_milliseconds),
-        read_optional("max_p99_ms", max_p99, positive_milliseconds),
-    )
+
+    @wraps(command)
+    def with_limits(max_p95_ms: float | None, max_p99_ms: float | None, **others: Any) -> None:
+        given = (max_p95_ms, max_p99_ms) != (None, None)
+        command(limits=LatencyLimits(max_p95_ms, max_p99_ms) if given else None, **others)
+
+    for quantile, example in (("99", "50ms"), ("95", "20ms")):
+        with_limits = click.option(
+            f"--max-p{quantile}",
+            f"max_p{quantile}_ms",
+            metavar="DURATION",
+            callback=read_by(positive_milliseconds),
+            help=f"Latency limit: highest p{quantile} of the total time, e.g. {example}.  "
+            "[default: the limit that the sweep had, if any]",
+        )(with_limits)
+    return current_option(with_limits)

@@ -1,43 +1,49 @@
 """The server that a command reads: the encryption of its connection, and its facts."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from poolsize.command_line.options import read_by
 from poolsize.errors import BadInput
-from poolsize.facts.ssl_mode import CA_DEFAULT, CA_HELP, MODE_DEFAULT, MODE_HELP, read_ssl_mode
-from poolsize.sweep.readers import read_optional
+from poolsize.facts.ssl_mode import CA_DEFAULT, CA_HELP, MODE_DEFAULT, MODE_HELP, SslMode, read_ssl_mode
 
 if TYPE_CHECKING:  # pymysql stays out of `poolsize recommend --cores 8`
     from poolsize.facts.inspection import Inspection
 
 
-OF_ENCRYPTION = ("ssl_mode", "ssl_ca")
-"""The options' parameters, which a sweep declares for itself."""
+@dataclass(frozen=True)
+class Encryption:
+    """The encryption that the options ask for; None for the URL's own. ca: path of an authority's certificate."""
+
+    mode: SslMode | None
+    ca: str | None
+
+    def of(self, url: str | None) -> str | None:
+        """Return the URL with this encryption; None where no server is asked. Raises BadInput."""
+        if self.mode is None and not self.ca:
+            return url
+        if not url:
+            typed = f"`ssl_mode` {self.mode}" if self.mode else f"`ssl_ca` {self.ca}"
+            raise BadInput(f"{typed}: it also needs `url` (or POOLSIZE_URL)")
+        from poolsize.server.connection import encrypted_url  # a formula starts without SQLAlchemy
+
+        return encrypted_url(url, self.mode, self.ca)
 
 
 def encryption_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Decorate a command with the options of encryption."""
-    for flag, name, metavar, text in (
-        ("--ssl-ca", "ssl_ca", "FILE", f"{CA_HELP}  [default: {CA_DEFAULT}]"),
-        ("--ssl-mode", "ssl_mode", "MODE", f"{MODE_HELP}  [default: {MODE_DEFAULT}]"),
-    ):
-        command = click.option(flag, name, metavar=metavar, help=text)(command)
-    return command
+    """Decorate a command with --ssl-mode and --ssl-ca, which give the parameter `encryption`: Encryption."""
 
+    @wraps(command)
+    def with_encryption(ssl_mode: SslMode | None, ssl_ca: str | None, **others: Any) -> None:
+        command(encryption=Encryption(ssl_mode, ssl_ca), **others)
 
-def encrypted(url: str | None, options: dict[str, Any]) -> str | None:
-    """Return the URL with the encryption that the options ask for; None where no server is asked. Raises BadInput."""
-    mode = read_optional("ssl_mode", options["ssl_mode"], read_ssl_mode)
-    if mode is None and not options["ssl_ca"]:
-        return url
-    if not url:
-        name = next(name for name in OF_ENCRYPTION if options[name])
-        raise BadInput(f"`{name}` {options[name]}: it also needs `url` (or POOLSIZE_URL)")
-    from poolsize.server.connection import encrypted_url  # a formula starts without SQLAlchemy
-
-    return encrypted_url(url, mode, options["ssl_ca"])
+    ca, mode = f"{CA_HELP}  [default: {CA_DEFAULT}]", f"{MODE_HELP}  [default: {MODE_DEFAULT}]"
+    with_ca = click.option("--ssl-ca", metavar="FILE", help=ca)(with_encryption)
+    return click.option("--ssl-mode", metavar="MODE", callback=read_by(read_ssl_mode), help=mode)(with_ca)
 
 
 def inspected(url: str) -> "Inspection":

@@ -7,25 +7,17 @@ import click
 
 from poolsize.answer.fleet import Service
 from poolsize.answer.fleet_plan import plan_fleet
-from poolsize.command_line.fleet_options import (
-    OF_INSTANCES,
-    application,
-    fleet_options,
-    has_fleet,
-    losses_of,
-    server_limit,
-    service,
-    thread_options,
-    with_measured_fleet,
-)
-from poolsize.command_line.options import is_typed, json_option
+from poolsize.command_line.fleet_options import FleetOptions, fleet_options, losses_of
+from poolsize.command_line.options import flag, is_typed, json_option
 from poolsize.command_line.run_file import end_without_pools, measured_answer
-from poolsize.command_line.server import encrypted, encryption_options
+from poolsize.command_line.server import Encryption, encryption_options
 from poolsize.errors import BadInput
 from poolsize.present.json.recommendation import fleet_json
 from poolsize.present.text.fleet import fleet_text
+from poolsize.sweep.readers import decimal, whole_number
 from poolsize.toml_file import read_toml, record
 
+PARTS = ("name", "instances", "processes", "weight")
 TABLE = "service"
 MOST_SERVICES = 1_000
 
@@ -53,6 +45,29 @@ def _service(path: Path, place: int, table: Any) -> Service:
     return record(where, Service, table)
 
 
+def _service_of(text: str, fleet: FleetOptions) -> Service:
+    """Return the service of NAME:INSTANCES:PROCESSES:WEIGHT; INSTANCES may be a range up to the autoscaler's maximum.
+
+    fleet: has the threads of each process. Raises BadInput.
+    """
+    parts = dict(zip(PARTS, text.split(":"), strict=False))
+    if len(parts) < len(PARTS) or text.count(":") != len(PARTS) - 1 or not parts["name"].strip():
+        raise BadInput(f"`services` {text}: write NAME:INSTANCES:PROCESSES:WEIGHT, e.g. shop:12:4:3 or shop:12-30:4:3")
+    usual, dash, most = parts["instances"].partition("-")
+    try:
+        return Service(
+            name=parts["name"].strip(),
+            instances=whole_number(usual),
+            processes=whole_number(parts["processes"]),
+            weight=decimal(parts["weight"]),
+            max_instances=whole_number(most) if dash else None,
+            threads=fleet.app_threads,
+            connections_per_thread=fleet.connections_per_thread,
+        )
+    except ValueError as error:
+        raise BadInput(f"`services` {text}: {error}") from None
+
+
 @click.command()
 @click.option("--size", type=int, help="Recommended connections, for all clients together.")
 @click.option(
@@ -63,6 +78,7 @@ def _service(path: Path, place: int, table: Any) -> Service:
 )
 @click.option(
     "--url",
+    metavar="URL",
     envvar="POOLSIZE_URL",
     help="Read the limit from this server, if --max-connections is not given. POOLSIZE_URL sets it too.",
 )
@@ -83,7 +99,6 @@ def _service(path: Path, place: int, table: Any) -> Service:
     type=click.Path(path_type=Path),
     help="A TOML file with a table [[service]] for each service, in place of --service.",
 )
-@thread_options
 @json_option
 def fleet(
     size: int | None,
@@ -91,10 +106,9 @@ def fleet(
     url: str | None,
     services: tuple[str, ...],
     services_file: Path | None,
-    app_threads: int | None,
-    connections_per_thread: int | None,
+    encryption: Encryption,
+    fleet: FleetOptions,
     as_json: bool,
-    **options: Any,
 ) -> None:
     """Divide the database's connections among services, instances and processes.
 
@@ -105,32 +119,22 @@ def fleet(
     """
     if (size is None) == (run_path is None):
         raise BadInput("give the connections to divide: either --size, or a measured --run")
-    if (services or services_file) and has_fleet(options):
-        raise BadInput(f"a service names its instances itself: leave out {_flags(options)}")
+    if (services or services_file) and fleet.of_instances:
+        raise BadInput(f"a service names its instances itself: leave out {', '.join(map(flag, fleet.of_instances))}")
     if services and services_file:
         raise BadInput("give the services either by --service, or by --services FILE")
-    if services_file and (app_threads is not None or connections_per_thread is not None):
+    if services_file and fleet.has_threads:
         raise BadInput("--services FILE names the threads of each service: write threads and connections_per_thread")
-    parts = [service(text, app_threads, connections_per_thread) for text in services]
+    parts = [_service_of(text, fleet) for text in services]
     if services_file:
         parts = services_of(services_file)
     losses = None
     if run_path is not None:
         analysis, answer = measured_answer(run_path)
-        size, losses, options = answer.connections, losses_of(analysis, answer), with_measured_fleet(options, answer)
+        size, losses, fleet = answer.connections, losses_of(analysis, answer), fleet.measured_in(answer)
     assert size is not None
-    parts = parts or [application(options, app_threads, connections_per_thread)]
-    url = encrypted(url if _needs_server(options) else None, options)
-    plan = plan_fleet(size, parts, server_limit(options, url), losses)
+    asks_server = is_typed("url") or fleet.max_connections is None
+    limit = fleet.limit(encryption.of(url if asks_server else None))
+    plan = plan_fleet(size, parts or [fleet.service()], limit, losses)
     click.echo(fleet_json(plan) if as_json else fleet_text(plan))
     end_without_pools(plan)
-
-
-def _needs_server(options: dict[str, Any]) -> bool:
-    """Return whether the server must be asked: --url was typed, or the limit is not given."""
-    return is_typed("url") or options["max_connections"] is None
-
-
-def _flags(options: dict[str, Any]) -> str:
-    named = [name for name in OF_INSTANCES if options[name] is not None]
-    return ", ".join(f"--{name.replace('_', '-')}" for name in named)

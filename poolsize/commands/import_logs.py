@@ -17,7 +17,11 @@ from poolsize.terminal import pasteable
 @click.option("--cores", type=int, help="Physical cores of the database's host, if --output is a run.")
 @click.option("--disks", type=int, help="Disks of the database's host, if --output is a run.")
 @click.option(
-    "--output", required=True, type=click.Path(path_type=Path), help="A recording (.csv, .csv.gz) or a run (.jsonl)."
+    "--output",
+    required=True,
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="A recording (.csv, .csv.gz) or a run (.jsonl).",
 )
 def import_logs(logs: tuple[Path, ...], cores: int | None, disks: int | None, output: Path) -> None:
     """Convert sysbench's logs or a Locust history to a run or to a recording.

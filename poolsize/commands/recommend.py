@@ -6,35 +6,25 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from poolsize.answer.application import ClientTimes
-from poolsize.answer.fleet import ServerLimit, Service
 from poolsize.answer.fleet_plan import FleetPlan, plan_fleet
 from poolsize.answer.latency_limit import LatencyLimits
 from poolsize.answer.recommendation import Recommendation, from_formula
-from poolsize.command_line.fleet_options import (
-    FLEET_OPTIONS,
-    OF_THREADS,
-    application,
-    fleet_options,
-    has_fleet,
-    limit_of,
-    losses_of,
-    require_fleet,
-    server_limit,
-)
-from poolsize.command_line.options import LIMITS, is_typed, json_option, limit_options, limits_of
+from poolsize.command_line.fleet_options import FLEET_OPTIONS, FleetOptions, fleet_options, limit_of, losses_of
+from poolsize.command_line.options import LIMITS, flag, is_typed, json_option, limit_options, read_by
 from poolsize.command_line.run_file import complete_run, end_without_pools, end_without_size
-from poolsize.command_line.server import OF_ENCRYPTION, encrypted, encryption_options
+from poolsize.command_line.server import Encryption, encryption_options
 from poolsize.errors import BadInput
 from poolsize.formula import effective_disks, starting_point
 from poolsize.present.json.recommendation import fleet_values, recommendation_json
 from poolsize.present.text.recommendation import recommendation_text
-from poolsize.sweep.readers import positive_milliseconds, read_optional
+from poolsize.sweep.readers import positive_milliseconds
 
 if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
     from poolsize.analysis.analysis import Analysis
     from poolsize.facts.inspection import Inspection
 
-OF_APPLICATION = ("usage_time_ms", "app_cpu_time_ms", "app_cores")
+OF_THREADS = ("app_threads", "connections_per_thread")
+OF_CLIENT = ("usage_time_ms", "app_cpu_time_ms", "app_cores")
 ASSUMED = (
     "no --cores given: the formula uses this machine's {cores}, as if the database runs here. "
     "Set --cores to the cores of the database's host"
@@ -55,23 +45,20 @@ ASSUMED = (
     show_default=True,
     help="--cores is divided by this number. Give 2 if you counted hyper-threads as cores.",
 )
-@click.option(
-    "--app-threads",
-    type=int,
-    help="Threads of an application process that share a pool. With --connections-per-thread, the answer names the "
-    "smallest pool in which these threads can't deadlock while they wait for connections.",
-)
-@click.option("--connections-per-thread", type=int, help="Connections that a thread holds at once.")
 @click.option("--run", "run_path", metavar="RUN", help="Answer from this measured run.")
 @click.option(
     "--usage-time",
     "usage_time_ms",
+    metavar="DURATION",
+    callback=read_by(positive_milliseconds),
     help="Mean usage time of a transaction in your application when nothing queues, e.g. 3.1ms. The pool size is then "
     "for that application.",
 )
 @click.option(
     "--app-cpu-time",
     "app_cpu_time_ms",
+    metavar="DURATION",
+    callback=read_by(positive_milliseconds),
     help="CPU time of a transaction in your application, under load, e.g. 0.6ms. It is a part of --usage-time.",
 )
 @click.option(
@@ -79,6 +66,7 @@ ASSUMED = (
 )
 @click.option(
     "--url",
+    metavar="URL",
     help="Read the facts of this server: limits, who holds connections, the cache's hit rate. POOLSIZE_URL "
     "sets it too, unless --cores is given.",
 )
@@ -90,8 +78,9 @@ def recommend(
     run_path: str | None,
     url: str | None,
     current: int | None,
-    max_p95_ms: str | None,
-    max_p99_ms: str | None,
+    limits: LatencyLimits | None,
+    encryption: Encryption,
+    fleet: FleetOptions,
     as_json: bool,
     **facts: Any,
 ) -> None:
@@ -99,27 +88,21 @@ def recommend(
 
     The formula, connections = cores * 2 + effective_disks, is a place to start measuring.
     """
-    limits = limits_of(max_p95_ms, max_p99_ms)
-    encryption = {name: facts.pop(name) for name in OF_ENCRYPTION}
-    client_times = _client_times(*(facts.pop(name) for name in OF_APPLICATION))
+    client_times = _client_times(*(facts.pop(name) for name in OF_CLIENT))
     if not run_path and (current is not None or limits is not None or client_times is not None):
         raise BadInput("--usage-time, --current, --max-p95 and --max-p99 need a measured run: name it with --run")
-    require_fleet()
-    fleet = {name: facts.pop(name) for name in FLEET_OPTIONS}
-    threads = [facts[name] for name in OF_THREADS]
-    if has_fleet(fleet):
-        facts |= dict.fromkeys(OF_THREADS)  # the deadlock floor is that of each process, and not of the answer
-    analysis = _analysis(run_path, may_have=OF_THREADS if has_fleet(fleet) else ()) if run_path else None
-    inspection = _inspected(url, facts, encryption) if analysis is None else None
+    fleet.require_instances()
+    if not fleet.of_instances:  # else the deadlock floor is that of each process, and not of the answer
+        facts |= {name: getattr(fleet, name) for name in OF_THREADS}
+    analysis = _analysis(run_path, may_have=OF_THREADS if fleet.of_instances else ()) if run_path else None
+    inspection = None if analysis else _inspected(url, facts, encryption)
     if inspection:
         _use(inspection, facts)
         if facts["cores"] is None:
             click.echo(_per_core(inspection, facts, as_json=as_json))
             return
     answer, note = (_measured(analysis, limits, current, client_times), None) if analysis else _from_formula(facts)
-    plan = (
-        _fleet(answer, analysis, application(fleet, *threads), _limit(fleet, inspection)) if has_fleet(fleet) else None
-    )
+    plan = _plan(answer, analysis, fleet, inspection) if fleet.of_instances else None
     if note:
         click.echo(f"poolsize: {note}", err=True)
     click.echo(_as_json(answer, plan, inspection) if as_json else _as_text(answer, plan, inspection))
@@ -128,10 +111,8 @@ def recommend(
         end_without_pools(plan)
 
 
-def _client_times(usage_time: str | None, cpu_time: str | None, cores: int | None) -> ClientTimes | None:
+def _client_times(usage_ms: float | None, cpu_ms: float | None, cores: int | None) -> ClientTimes | None:
     """Return the times that the options give; None without a usage time. Raises BadInput."""
-    usage_ms = read_optional("usage_time_ms", usage_time, positive_milliseconds)
-    cpu_ms = read_optional("app_cpu_time_ms", cpu_time, positive_milliseconds)
     if usage_ms is None:
         if cpu_ms is not None or cores is not None:
             raise BadInput("--app-cpu-time and --app-cores also need --usage-time")
@@ -144,16 +125,16 @@ def _analysis(run_path: str, may_have: tuple[str, ...]) -> "Analysis":
 
     may_have: parameters of options that the run does not contain.
     """
-    known = {"run_path", *OF_APPLICATION, "as_json", *LIMITS, *FLEET_OPTIONS, *may_have}
+    known = {"run_path", *OF_CLIENT, "as_json", *LIMITS, *FLEET_OPTIONS, *may_have}
     for name in click.get_current_context().params:
         if name not in known and is_typed(name):
-            raise BadInput(f"--{name.replace('_', '-')}: the run contains this value; leave the option out")
+            raise BadInput(f"{flag(name)}: the run contains this value; leave the option out")
     return complete_run(run_path)
 
 
-def _inspected(url: str | None, facts: dict[str, Any], encryption: dict[str, Any]) -> "Inspection | None":
+def _inspected(url: str | None, facts: dict[str, Any], encryption: Encryption) -> "Inspection | None":
     """Return the facts of the server whose URL is given, or that POOLSIZE_URL names where no cores are given."""
-    url = encrypted(url or (os.environ.get("POOLSIZE_URL") if facts["cores"] is None else None), encryption)
+    url = encryption.of(url or (os.environ.get("POOLSIZE_URL") if facts["cores"] is None else None))
     if not url:
         return None
     from poolsize.command_line.server import inspected
@@ -206,21 +187,21 @@ def _measured(
     return recommend_from(analysis, limits, current, client_times)
 
 
-def _fleet(
-    answer: Recommendation, analysis: "Analysis | None", service: Service, limit: ServerLimit
+def _plan(
+    answer: Recommendation, analysis: "Analysis | None", fleet: FleetOptions, inspection: "Inspection | None"
 ) -> FleetPlan | None:
-    """Return the answer's connections divided among the application's processes, or None without a pool size."""
+    """Return the answer's connections divided among the application's processes, or None without a pool size.
+
+    The limit is the options', the inspected server's, or that of the server in POOLSIZE_URL.
+    """
     if answer.connections is None:
         return None
-    losses = losses_of(analysis, answer) if analysis else None
-    return plan_fleet(answer.connections, [service], limit, losses)
-
-
-def _limit(options: dict[str, Any], inspection: "Inspection | None") -> ServerLimit:
-    """Return the server's limit: the options', the inspected server's, or that of the server in POOLSIZE_URL."""
     if inspection:
-        return limit_of(inspection.server, inspection.connection_bytes, server_limit(options))
-    return server_limit(options, os.environ.get("POOLSIZE_URL") if options["max_connections"] is None else None)
+        limit = limit_of(inspection.server, inspection.connection_bytes, fleet.limit())
+    else:
+        limit = fleet.limit(os.environ.get("POOLSIZE_URL") if fleet.max_connections is None else None)
+    losses = losses_of(analysis, answer) if analysis else None
+    return plan_fleet(answer.connections, [fleet.service()], limit, losses)
 
 
 def _from_formula(facts: dict[str, Any]) -> tuple[Recommendation, str | None]:

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import click
 
+from poolsize.answer.latency_limit import LatencyLimits
 from poolsize.answer.recommendation import recommend
-from poolsize.command_line.options import limit_options, limits_of, require_writable
+from poolsize.command_line.options import limit_options, require_writable
 from poolsize.command_line.run_file import complete_run
 from poolsize.errors import BadInput
 
@@ -22,7 +23,7 @@ ENDINGS = (".html", ".md")
     help="A .html page, or a .md file. An existing file is overwritten.",
 )
 @limit_options
-def report(run: str, output: Path, current: int | None, max_p95_ms: str | None, max_p99_ms: str | None) -> None:
+def report(run: str, output: Path, current: int | None, limits: LatencyLimits | None) -> None:
     """Write RUN's answer, reasons, plots and facts as one file that loads no other files.
 
     The .html page fits phones, desktops and paper. For a PDF, print the page from a browser.
@@ -31,7 +32,7 @@ def report(run: str, output: Path, current: int | None, max_p95_ms: str | None, 
         "--output", output, ENDINGS, "a file that ends in .html or .md (for a PDF, print the page from a browser)"
     )
     analysis = complete_run(run)
-    answer = recommend(analysis, limits_of(max_p95_ms, max_p99_ms), current)
+    answer = recommend(analysis, limits, current)
     from poolsize.present.report.report import report_html, report_markdown
 
     text = report_html(analysis, answer, current) if output.suffix == ".html" else report_markdown(analysis, answer)

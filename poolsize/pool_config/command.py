@@ -8,21 +8,10 @@ import click
 
 from poolsize.answer.finding import Code
 from poolsize.answer.fleet_plan import plan_fleet
-from poolsize.command_line.fleet_options import (
-    FLEET_OPTIONS,
-    OF_THREADS,
-    application,
-    fleet_options,
-    has_fleet,
-    limit_of,
-    losses_of,
-    server_limit,
-    thread_options,
-    with_measured_fleet,
-)
-from poolsize.command_line.options import is_typed, json_option
+from poolsize.command_line.fleet_options import FLEET_OPTIONS, FleetOptions, fleet_options, limit_of, losses_of
+from poolsize.command_line.options import flag, is_typed, json_option
 from poolsize.command_line.run_file import end_without_pools, measured_answer
-from poolsize.command_line.server import encrypted, encryption_options, inspected
+from poolsize.command_line.server import Encryption, encryption_options, inspected
 from poolsize.errors import BadInput
 from poolsize.pool_config.as_json import configuration_json, stacks_json
 from poolsize.pool_config.configuration import configuration
@@ -65,15 +54,16 @@ DECIDING = {Code.FLEET_LIMIT, Code.FLEET_FLOOR}
 )
 @encryption_options
 @fleet_options
-@thread_options
 @json_option
-def config(stack: str | None, lists: bool, file: Path | None, as_json: bool, **options: Any) -> None:
+def config(
+    stack: str | None, lists: bool, file: Path | None, encryption: Encryption, as_json: bool, **options: Any
+) -> None:
     """Write the configuration of a connection pool, with the reason of each setting; or check an existing one.
 
     The configuration is for one process. With --instances and --processes, the recommended connections are divided
     among all processes.
     """
-    options["url"] = encrypted(options["url"], options)
+    options["url"] = encryption.of(options["url"])
     if sum((lists, file is not None, stack is not None)) != 1:
         raise BadInput("give exactly one of --for STACK (to write a configuration), --check FILE, and --list")
     if lists:
@@ -141,9 +131,9 @@ def _known_server(settings: PoolSettings | None, options: dict[str, Any]) -> "Kn
 
 def _refuse_fleet() -> None:
     """Raise BadInput for an option of the fleet: without a recommendation there is nothing to divide."""
-    for name in (*FLEET_OPTIONS, *OF_THREADS):
+    for name in FLEET_OPTIONS:
         if is_typed(name):
-            raise BadInput(f"--{name.replace('_', '-')} also needs the recommended connections: --size, or --run")
+            raise BadInput(f"{flag(name)} also needs the recommended connections: --size, or --run")
 
 
 def _recommended(options: dict[str, Any], stack: Stack | None, *, as_json: bool) -> PoolSettings | None:
@@ -152,6 +142,7 @@ def _recommended(options: dict[str, Any], stack: Stack | None, *, as_json: bool)
     Where no pools fit, it prints why and ends the command. stack: to configure, or None.
     """
     size, run_path, url = options["size"], options["run_path"], options["url"]
+    fleet: FleetOptions = options["fleet"]
     if size is not None and run_path is not None:
         raise BadInput("give either --size or --run, not both: the run contains the recommended connections")
     if size is None and run_path is None:
@@ -159,28 +150,27 @@ def _recommended(options: dict[str, Any], stack: Stack | None, *, as_json: bool)
     facts, measured, losses, of_run = ServerFacts(), None, None, None
     if run_path is not None:
         analysis, answer = measured_answer(run_path)
-        size, losses, options = answer.connections, losses_of(analysis, answer), with_measured_fleet(options, answer)
+        size, losses, fleet = answer.connections, losses_of(analysis, answer), fleet.measured_in(answer)
         measured, of_run = measured_times(analysis, answer), SizeOfRun.of(run_path, answer)
         measured_server = analysis.setting.server
         if measured_server and measured_server.thread_pool:
             facts = ServerFacts(thread_pool_cores=analysis.setting.cores)
     assert size is not None
-    limit = server_limit(options)
+    limit = fleet.limit()
     if url:
         inspection = inspected(url)
         limit = limit_of(inspection.server, inspection.connection_bytes, limit)
         facts = replace(facts, wait_timeout_seconds=inspection.wait_timeout_seconds)
     facts = replace(facts, max_connections=limit.max_connections)
-    service = application(options, options["app_threads"], options["connections_per_thread"])
-    if not has_fleet(options) and not is_typed("surge"):
+    if not fleet.of_instances and not is_typed("surge"):
         limit = replace(limit, surge=0.0)
     if stack and stack.shared_by_all:
         limit = limit.without_maximum()  # a proxy, or a larger limit, is the way out where the pools do not fit
-    plan = plan_fleet(size, [service], limit, losses)
+    plan = plan_fleet(size, [fleet.service()], limit, losses)
     if not plan.pools:
         click.echo(fleet_json(plan) if as_json else fleet_text(plan))
         end_without_pools(plan)
-    return pool_settings(plan, measured, facts, fleet_known=has_fleet(options), of_run=of_run)
+    return pool_settings(plan, measured, facts, fleet_known=bool(fleet.of_instances), of_run=of_run)
 
 
 def _caution(settings: PoolSettings) -> None:

@@ -6,19 +6,31 @@ from typing import Any
 import click
 
 from poolsize.analysis.analysis import analyze
-from poolsize.command_line.options import json_option, plot_option, save_plot
+from poolsize.command_line.options import json_option, plot_option, read_by, save_plot
 from poolsize.predict.prediction import WhatIf
 from poolsize.predict.prediction import predict as predict_from
 from poolsize.predict.text import prediction_json, prediction_text
 from poolsize.runs.store import load_run
-from poolsize.sweep.readers import milliseconds, pool_sizes, read, read_optional
+from poolsize.sweep.readers import milliseconds, pool_sizes
 
 
 @click.command()
 @click.argument("run")
 @click.option("--cores", type=int, help="Physical cores of the database's host.")
-@click.option("--round-trip", "round_trip_ms", help="Network round trip of one statement, e.g. 5ms.")
-@click.option("--think-time", "think_time_ms", help="Mean pause of a user between transactions, e.g. 550ms.")
+@click.option(
+    "--round-trip",
+    "round_trip_ms",
+    metavar="DURATION",
+    callback=read_by(milliseconds),
+    help="Network round trip of one statement, e.g. 5ms.",
+)
+@click.option(
+    "--think-time",
+    "think_time_ms",
+    metavar="DURATION",
+    callback=read_by(milliseconds),
+    help="Mean pause of a user between transactions, e.g. 550ms.",
+)
 @click.option("--users", type=int, help="Users of all instances together, up to 1000000.")
 @click.option(
     "--instances",
@@ -30,27 +42,21 @@ from poolsize.sweep.readers import milliseconds, pool_sizes, read, read_optional
 @click.option(
     "--pool-sizes",
     "sizes",
+    metavar="SIZES",
+    callback=read_by(pool_sizes),
     help="Sizes to predict, e.g. 8,16,32.  [default: the measured sizes, and twice and 4 times the "
     "largest, as far as users fill them]",
 )
 @plot_option
 @json_option
-def predict(run: str, sizes: str | None, plot: Path | None, as_json: bool, **different: Any) -> None:
+def predict(run: str, sizes: tuple[int, ...] | None, plot: Path | None, as_json: bool, **different: Any) -> None:
     """Predict throughput and latencies of RUN's workload with other cores, round trips, think times or users.
 
     The prediction uses a queueing model fitted to the run. It has queues for the CPU of the load generator, for the
     CPU of the server, and for the rest of the database, such as locks. Network round trips have no queue.
     Options that you leave out keep the values of the run.
     """
-    what_if = WhatIf(
-        cores=different["cores"],
-        round_trip_ms=read_optional("round_trip_ms", different["round_trip_ms"], milliseconds),
-        think_time_ms=read_optional("think_time_ms", different["think_time_ms"], milliseconds),
-        users=different["users"],
-        instances=different["instances"],
-    )
-    predicted_sizes = read("sizes", sizes, pool_sizes) if sizes else None
-    prediction = predict_from(analyze(load_run(run)), what_if, predicted_sizes)
+    prediction = predict_from(analyze(load_run(run)), WhatIf(**different), sizes)
     click.echo(prediction_json(prediction) if as_json else prediction_text(prediction))
     if plot:
         from poolsize.predict.plots import prediction_figure
