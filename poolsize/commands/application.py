@@ -135,7 +135,7 @@ def _evidence(counters: dict[str, float], described: "Application") -> Iterator[
         if "pool_count" not in counters:
             yield "no metrics and no database: nothing will show that the pool has the measured size"
         return
-    from poolsize.facts.server import account_connections, read_server
+    from poolsize.facts.server import connection_ids, read_server
     from poolsize.server.connection import FACTS_SECONDS, account_of, asking, database_url, naming_url
 
     with naming_url(described.in_error):
@@ -143,5 +143,5 @@ def _evidence(counters: dict[str, float], described: "Application") -> Iterator[
         account = account_of(url, described.file.account)
         with asking(url, FACTS_SECONDS) as (connection, cursor):
             server = read_server(cursor)
-            own = len(account_connections(cursor, account) - {connection.thread_id()})
+            own = len(connection_ids(cursor, account) - {connection.thread_id()})
     yield f"database    {server.title}, {count(own, 'connection')} of {account}"

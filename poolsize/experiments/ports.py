@@ -6,7 +6,7 @@ from datetime import datetime
 from ipaddress import ip_address
 from math import inf, isfinite
 
-from poolsize.facts.sockets import TIME_WAIT_SECONDS
+from poolsize.facts.machine import TIME_WAIT_SECONDS
 from poolsize.present.text.bullets import bullets
 from poolsize.present.text.table import UNKNOWN, Table
 from poolsize.runs.plan import PoolKind

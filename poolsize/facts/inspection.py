@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import groupby
+from operator import itemgetter
 from statistics import median
 from typing import Any
 
@@ -29,9 +30,8 @@ ROUND_TRIPS = 21
 IDLE = {"Sleep", "Daemon"}
 """Commands of connections that are not at work."""
 HOLDERS = ("holders_processlist", "holders_threads", "holders_locking")
-"""Queries for the holders of connections; the first that works and returns a row is used."""
-WITHOUT_SCHEMA = HOLDERS[2:]
-"""The queries that work where performance_schema is off."""
+"""Queries for the holders of connections; the first that works and returns a row is used, and the last needs no
+performance_schema."""
 
 
 class Platform(StrEnum):
@@ -140,8 +140,8 @@ def inspect_server(
     """
     server, variables = read_server(cursor), read_pairs(cursor, "inspection_variables")
     status = read_pairs(cursor, "inspection_status")
-    reader = _Reader(cursor, denied)
-    holders, missing = _holders(reader, own_id, variables, number_of(status, "Threads_connected") or 1)
+    holders, missing = _holders(cursor, denied, own_id, variables, number_of(status, "Threads_connected") or 1)
+    pool = {name: value for name, value in variables.items() if name.startswith("thread_pool_")}
     return Inspection(
         server=server,
         platform=platform_of(variables, handshake),
@@ -155,7 +155,7 @@ def inspect_server(
         uptime_seconds=number_of(status, "Uptime"),
         wait_timeout_seconds=number_of(variables, "wait_timeout"),
         interactive_timeout_seconds=number_of(variables, "interactive_timeout"),
-        thread_pool=_thread_pool(variables) if server.thread_pool else {},
+        thread_pool=pool if server.thread_pool else {},
         binlog_durable=variables.get("sync_binlog") == "1" if variables.get("log_bin") == "ON" else None,
         connection_bytes=connection_bytes(cursor),
         cipher=read_cipher(cursor),
@@ -164,10 +164,6 @@ def inspect_server(
         holders=holders,
         missing=missing,
     )
-
-
-def _thread_pool(variables: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in variables.items() if name.startswith("thread_pool_")}
 
 
 def _round_trip_ms(cursor: Cursor) -> float:
@@ -180,43 +176,29 @@ def _round_trip_ms(cursor: Cursor) -> float:
 
 
 def _cache_hit_rate(cursor: Cursor) -> float | None:
-    before = _reads(cursor)
+    before = read_pairs(cursor, "disk_reads")
     time.sleep(SAMPLE_SECONDS)
-    after = _reads(cursor)
-    if before is None or after is None:
+    after = read_pairs(cursor, "disk_reads")
+    statements, reads = _increase(before, after, "Questions"), _increase(before, after, "Innodb_buffer_pool_reads")
+    if statements is None or reads is None or statements < FEWEST_STATEMENTS:
         return None
-    statements, reads = after[0] - before[0], after[1] - before[1]
-    return None if statements < FEWEST_STATEMENTS else min(1.0, max(0.0, 1 - reads / statements))
+    return min(1.0, max(0.0, 1 - reads / statements))
 
 
-def _reads(cursor: Cursor) -> tuple[int, int] | None:
-    """Return the statements and the pages read so far, or None where the server does not count them."""
-    counters = read_pairs(cursor, "disk_reads")
-    statements, reads = number_of(counters, "Questions"), number_of(counters, "Innodb_buffer_pool_reads")
-    return None if statements is None or reads is None else (statements, reads)
-
-
-@dataclass(frozen=True)
-class _Reader:
-    cursor: Cursor
-    denied: type[Exception]
-
-    def rows(self, name: str, columns: int) -> list[Any] | None:
-        """Return the rows of a query whose first column is a connection's id, or None where it is denied."""
-        try:
-            self.cursor.execute(query(name))
-            return [row for row in self.cursor.fetchall() if len(row) == columns and isinstance(row[0], int)]
-        except self.denied:
-            return None
+def _increase(before: Mapping[str, str], after: Mapping[str, str], name: str) -> int | None:
+    """Return the increase of a counter, or None where the server does not count it."""
+    was, is_now = number_of(before, name), number_of(after, name)
+    return None if was is None or is_now is None else is_now - was
 
 
 def _holders(
-    reader: _Reader, own_id: int, variables: Mapping[str, str], open_connections: int
+    cursor: Cursor, denied: type[Exception], own_id: int, variables: Mapping[str, str], open_connections: int
 ) -> tuple[tuple[Holder, ...], tuple[Missing, ...]]:
     """Return who holds connections, and what the account may not see of them."""
-    queries = HOLDERS if variables.get("performance_schema") == "ON" else WITHOUT_SCHEMA
-    rows = next((rows for name in queries if (rows := reader.rows(name, 5))), [])
-    programs = reader.rows("programs", 2) if variables.get("performance_schema") == "ON" else []
+    with_schema = variables.get("performance_schema") == "ON"
+    queries = HOLDERS if with_schema else HOLDERS[-1:]
+    rows = next((rows for name in queries if (rows := _rows(cursor, denied, name, 5))), [])
+    programs = _rows(cursor, denied, "programs", 2) if with_schema else []
     missing = []
     if len(rows) < open_connections and not any(str(row[1]) != str(rows[0][1]) for row in rows):
         missing.append(Missing.PROCESS)
@@ -224,25 +206,32 @@ def _holders(
         missing.append(Missing.PROGRAMS)
     named = {row[0]: text_of(row[1]) for row in programs or ()}
     seen = [
-        (text_of(user), text_of(host or "").rsplit(":", 1)[0], named.get(number), text_of(command), _seconds(seconds))
+        (
+            (text_of(user), text_of(host or "").rsplit(":", 1)[0], named.get(number, "")),
+            text_of(command),
+            seconds if isinstance(seconds, int) else 0,
+        )
         for number, user, host, command, seconds in rows
         if number != own_id and command != "Daemon" and user != "event_scheduler"
     ]
     return _grouped(seen), tuple(missing)
 
 
-def _seconds(value: Any) -> int:
-    return value if isinstance(value, int) else 0
+def _rows(cursor: Cursor, denied: type[Exception], name: str, columns: int) -> list[Any] | None:
+    """Return the rows of a query whose first column is a connection's id, or None where it is denied."""
+    try:
+        cursor.execute(query(name))
+        return [row for row in cursor.fetchall() if len(row) == columns and isinstance(row[0], int)]
+    except denied:
+        return None
 
 
-def _grouped(seen: Iterable[tuple[str, str, str | None, str, int]]) -> tuple[Holder, ...]:
-    def key(row: tuple[str, str, str | None, str, int]) -> tuple[str, str, str]:
-        return row[0], row[1], row[2] or ""
-
+def _grouped(seen: Iterable[tuple[tuple[str, str, str], str, int]]) -> tuple[Holder, ...]:
+    """Return the holders. seen: account, host and program of each connection, its command, and the seconds in it."""
     holders = []
-    for (account, host, program), group in groupby(sorted(seen, key=key), key):
-        rows = list(group)
-        idle = [seconds for *_, command, seconds in rows if command in IDLE]
-        longest = max(idle, default=None)
-        holders.append(Holder(account, host, program or None, len(rows), len(rows) - len(idle), longest))
+    for (account, host, program), group in groupby(sorted(seen, key=itemgetter(0)), itemgetter(0)):
+        connections = list(group)
+        idle = [seconds for _, command, seconds in connections if command in IDLE]
+        active = len(connections) - len(idle)
+        holders.append(Holder(account, host, program or None, len(connections), active, max(idle, default=None)))
     return tuple(sorted(holders, key=lambda holder: -holder.connections))

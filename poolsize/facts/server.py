@@ -1,10 +1,9 @@
-"""Facts of the database server: its version, its settings, its open connections, and what others do there."""
+"""Facts of the database server: its version, its settings, its open connections, and the work of others."""
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from importlib import resources
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 from poolsize.bounds import LARGEST_NUMBER
 from poolsize.errors import BadInput, WorkFailed
@@ -14,19 +13,10 @@ LONGEST_VALUE = 256
 """Letters that are kept of a server's text; those that poolsize reads are no longer."""
 SAMPLES_SECONDS = (0.2, 1.0)
 """The second sample is taken where the first is busy: a single burst, as of monitoring, is not a load."""
-OWN_STATEMENTS = 1
-"""Of the sample itself, which the server counts."""
 BUSY_PER_SECOND = 10.0
-
-
-class Cursor(Protocol):
-    """The part of a database cursor (PEP 249) that this module uses."""
-
-    def execute(self, query: str, args: Any = None) -> Any:
-        """Run a statement."""
-
-    def fetchall(self) -> Any:
-        """Return every row of the last statement."""
+"""Statements of others from which on a load would disturb them, and be disturbed."""
+Cursor: TypeAlias = Any
+"""A database cursor (PEP 249)."""
 
 
 @record
@@ -184,20 +174,14 @@ def connection_bytes(cursor: Cursor) -> int | None:
     return None if stack is None or buffer is None else stack + 2 * buffer
 
 
-def connection_ids(cursor: Cursor) -> set[int]:
-    """Return the server's ids of the open connections that the account may see."""
-    return {number for number, _ in _connections(cursor)}
+def connection_ids(cursor: Cursor, account: str | None = None) -> set[int]:
+    """Return the server's ids of the open connections that this account may see, or of these an account's.
 
-
-def account_connections(cursor: Cursor, account: str) -> set[int]:
-    """Return the server's ids of an account's open connections; another account's need the privilege PROCESS."""
-    return {number for number, user in _connections(cursor) if user == account}
-
-
-def _connections(cursor: Cursor) -> list[tuple[int, Any]]:
-    """Return the id and the account of each open connection that this account may see."""
+    The connections of another account need the privilege PROCESS.
+    """
     cursor.execute(query("connections"))
-    return [(row[0], row[1]) for row in cursor.fetchall() if len(row) > 1 and isinstance(row[0], int)]
+    rows = [row for row in cursor.fetchall() if len(row) > 1 and isinstance(row[0], int)]
+    return {number for number, user, *_ in rows if account in {None, user}}
 
 
 def _flavor(variables: dict[str, str]) -> str:
@@ -208,34 +192,23 @@ def _flavor(variables: dict[str, str]) -> str:
     return "MySQL"
 
 
-@dataclass(frozen=True)
-class Activity:
-    """The work of other programs on a server. statements_per_second: the least of the samples."""
+def statements_of_others(cursor: Cursor) -> float:
+    """Return the statements per second of others, while the cursor's connection is the only one of poolsize's.
 
-    statements_per_second: float
-
-    @property
-    def busy(self) -> bool:
-        """Whether a load would disturb others, and be disturbed."""
-        return self.statements_per_second >= BUSY_PER_SECOND
-
-
-def read_activity(cursor: Cursor) -> Activity:
-    """Return what others do on the server while the cursor's connection is the only one of poolsize's.
-
+    It is that of a second sample where the first is busy, if that has fewer.
     Raises BadInput where the server does not count statements.
     """
-    activity = Activity(float("inf"))
+    statements = float("inf")
     for seconds in SAMPLES_SECONDS:
-        if activity.busy:
-            activity = Activity(min(activity.statements_per_second, _statements_per_second(cursor, seconds)))
-    return activity
+        if statements >= BUSY_PER_SECOND:
+            statements = min(statements, _statements_per_second(cursor, seconds))
+    return statements
 
 
 def _statements_per_second(cursor: Cursor, seconds: float) -> float:
     before, started = _questions(cursor), time.perf_counter()
     time.sleep(seconds)
-    statements = _questions(cursor) - before - OWN_STATEMENTS
+    statements = _questions(cursor) - before - 1  # of the sample itself
     return max(0.0, statements / (time.perf_counter() - started))
 
 

@@ -11,7 +11,7 @@ from locust.runners import MasterRunner
 from sqlalchemy import URL
 
 from poolsize.errors import BadInput, WorkFailed
-from poolsize.facts.server import Server, account_connections, open_connections, read_server
+from poolsize.facts.server import Server, connection_ids, open_connections, read_server
 from poolsize.locust.conversation import Conversation
 from poolsize.locust.prepare import LIBRARIES, require_same_server
 from poolsize.locust.progress_pipe import ProgressPipe
@@ -102,7 +102,7 @@ def _run(options: SweepOptions, application: Application, url: URL | None) -> tu
     server = None
     if url is not None:
         with asking(url) as (_, cursor):
-            own = account_connections(cursor, account_of(url, application.file.account))
+            own = connection_ids(cursor, account_of(url, application.file.account))
             server, others = read_server(cursor), open_connections(cursor) - 1
         free = server.free_connections(max(0, others - len(own)), OWN_CONNECTIONS) // pools
         plan = _limited_to(plan, options, server, free, pools)
@@ -152,7 +152,7 @@ def _counter(application: Application, url: URL | None, sampler: Sampler) -> Ite
         def count_now() -> int:
             own = sampler.connection_ids | {connection.thread_id()}
             try:
-                return len(account_connections(cursor, account_of(url, application.file.account)) - own)
+                return len(connection_ids(cursor, account_of(url, application.file.account)) - own)
             except pymysql.MySQLError as error:
                 raise WorkFailed(f"the database can't be asked for its connections: {error.args[-1]}") from None
 

@@ -9,13 +9,13 @@ from sqlalchemy import URL
 
 from poolsize.errors import BadInput
 from poolsize.facts.server import (
-    Activity,
+    BUSY_PER_SECOND,
     Server,
     difference_between,
     open_connections,
-    read_activity,
     read_cipher,
     read_server,
+    statements_of_others,
 )
 from poolsize.facts.ssl_mode import SslMode
 from poolsize.locust.wire import wire
@@ -72,8 +72,8 @@ def prepared(options: SweepOptions, workload: Workload, *, own_wait_time: bool) 
     with _server(options, resumed, server_options, plan.largest) as (url, private):
         with asking(url) as (_, cursor):
             server, cipher, others = read_server(cursor), read_cipher(cursor), open_connections(cursor) - 1
-            if options.url and not options.yes and (activity := read_activity(cursor)).busy:
-                raise already_swept() if is_swept(cursor) else _serves_others(url, others, activity)
+            if options.url and not options.yes and (statements := statements_of_others(cursor)) >= BUSY_PER_SECOND:
+                raise already_swept() if is_swept(cursor) else _serves_others(url, others, statements)
         reserve = RESERVE if options.url and not resumed else 0
         free = server.free_connections(others, OWN_CONNECTIONS + reserve)
         if resumed:
@@ -115,10 +115,10 @@ def _server(
             yield with_encryption(database_url(private.url), mode, None), private
 
 
-def _serves_others(url: URL, connections: int, activity: Activity) -> BadInput:
+def _serves_others(url: URL, connections: int, statements_per_second: float) -> BadInput:
     return BadInput(
         f"`url`: {given_host(url) or 'the server'} serves others now: {count(connections, 'connection')}, "
-        f"{per_second(activity.statements_per_second)} statements. A sweep is a real load that would slow them "
+        f"{per_second(statements_per_second)} statements. A sweep is a real load that would slow them "
         "down, and they would disturb it: measure a copy, or add `yes`"
     )
 

@@ -10,7 +10,7 @@ from typing import Any, Self
 import pymysql
 
 from poolsize.errors import WorkFailed
-from poolsize.facts.server import account_connections, number_of, only_row, query, read_pairs, text_of
+from poolsize.facts.server import connection_ids, number_of, only_row, query, read_pairs, text_of
 
 KILLED_SECONDS = 30
 """The longest time that the server may take to roll back the transactions of an interrupted step."""
@@ -53,7 +53,7 @@ def end_connections(cursor: Any, identifiers: Collection[int]) -> None:
     cursor.execute("SELECT SUBSTRING_INDEX(USER(), '@', 1), CONNECTION_ID()")
     account, own = only_row(cursor, 2)
     deadline = monotonic() + KILLED_SECONDS
-    while remaining := account_connections(cursor, account).intersection(identifiers) - {int(own)}:
+    while remaining := connection_ids(cursor, account).intersection(identifiers) - {int(own)}:
         if monotonic() > deadline:
             raise WorkFailed(f"{len(remaining)} of the workers' connections did not end")
         for identifier in remaining:

@@ -13,13 +13,12 @@ from poolsize.errors import BadInput, WorkFailed
 from poolsize.facts import inspection
 from poolsize.facts.inspection import inspect_server
 from poolsize.facts.server import (
-    account_connections,
     connection_bytes,
     connection_ids,
     open_connections,
-    read_activity,
     read_cipher,
     read_server,
+    statements_of_others,
 )
 from poolsize.facts.status import read_status
 from poolsize.present.json.recommendation import per_core_json
@@ -60,7 +59,7 @@ def test_a_counter_that_is_no_number_is_absent(rows: Rows) -> None:
     assert connection_bytes(cursor) is None
     assert read_cipher(cursor) is None
     assert connection_ids(cursor) <= {5}
-    assert account_connections(cursor, "5") == set()
+    assert connection_ids(cursor, "5") == set()
 
 
 def test_numbers_are_read_as_they_are() -> None:
@@ -90,7 +89,7 @@ def test_a_long_value_is_cut() -> None:
 
 def test_a_server_that_counts_no_statements_may_serve_others() -> None:
     with pytest.raises(BadInput, match="add `yes`"):
-        read_activity(Answers())
+        statements_of_others(Answers())
 
 
 @pytest.mark.parametrize("rows", [(), (("a",),), (("a", 1, None),), (("a", 1, 2), ("a", 1, 2))])
