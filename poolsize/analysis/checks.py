@@ -40,7 +40,7 @@ def check_step(step: Step, error_budget: float, pools: int = 1, *, opens_all: bo
         workers(step),
         quiet(step),
         generator(step),
-        pool_can_fill(step, pools),
+        users_limited(step, pools),
         service_threads(step, pools),
     )
     return tuple(result for result in results if result is not None)
@@ -197,7 +197,7 @@ def recorded_users(step: Step) -> CheckResult:
     )
 
 
-def pool_can_fill(step: Step, pools: int = 1) -> CheckResult:
+def users_limited(step: Step, pools: int = 1) -> CheckResult:
     """Check that users who have or wait for a connection outnumber the pool by 10 %.
 
     A pool that never fills says nothing about the database. The number of these users is throughput x mean total time

@@ -13,10 +13,7 @@ import click
 
 from poolsize.command_line.sweep_options import GroupedCommand, in_groups
 from poolsize.commands import COMMANDS, cli
-from poolsize.present.reference.checks import checks_page
-from poolsize.present.reference.markdown import GENERATED, table
-from poolsize.present.reference.options import options_page
-from poolsize.present.reference.run_format import run_format_page
+from poolsize.present.reference import GENERATED, checks_page, options_page, run_format_page, table
 
 INTRODUCTION = """
 # Commands

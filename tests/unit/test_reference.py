@@ -9,8 +9,7 @@ import pytest
 from poolsize.commands.reference import PAGES
 from poolsize.facts.server import query
 from poolsize.facts.status import COUNTERS, GAUGES
-from poolsize.present.reference.options import options_page
-from poolsize.present.reference.run_format import RECORDS, unexplained_fields
+from poolsize.present.reference import RECORDS, options_page, unexplained_fields
 from poolsize.sweep.option import Group
 from poolsize.sweep.options import OPTIONS
 from tests.conftest import ROOT

@@ -1,1 +1,0 @@
-"""The generated pages of docs/reference: each is made from the declarations that it documents."""
