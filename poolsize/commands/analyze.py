@@ -6,8 +6,7 @@ import click
 
 from poolsize.analysis.analysis import analyze as summarize
 from poolsize.command_line.options import json_option, plot_option, save_plot
-from poolsize.present.json.analysis import analysis_json
-from poolsize.present.text.analysis import analysis_text
+from poolsize.present.text.analysis import analysis_json, analysis_text
 from poolsize.runs.store import load_run, resume_command
 from poolsize.sweep.next_step import remaining
 from poolsize.sweep.options import with_flags

@@ -1,6 +1,7 @@
 """`poolsize recommend`: the starting point from the formula, or the measured answer from a run."""
 
 import os
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,8 +16,8 @@ from poolsize.command_line.run_file import complete_run, end_without_pools, end_
 from poolsize.command_line.server import Encryption, encryption_options
 from poolsize.errors import BadInput
 from poolsize.formula import effective_disks, starting_point
-from poolsize.present.json.recommendation import fleet_values, recommendation_json
-from poolsize.present.text.recommendation import recommendation_text
+from poolsize.present.text.fleet import fleet_values
+from poolsize.present.text.recommendation import recommendation_json, recommendation_text
 from poolsize.sweep.readers import positive_milliseconds
 
 if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
@@ -154,8 +155,7 @@ def _use(inspection: "Inspection", facts: dict[str, Any]) -> None:
 
 def _per_core(inspection: "Inspection", facts: dict[str, Any], *, as_json: bool) -> str:
     """Return the answer for a server whose cores are not known."""
-    from poolsize.present.json.recommendation import per_core_json
-    from poolsize.present.text.inspection import per_core_text
+    from poolsize.present.text.inspection import per_core_json, per_core_text
 
     disks = effective_disks(facts["disks"], facts["cache_hit_rate"])
     return per_core_json(inspection, disks) if as_json else per_core_text(inspection, disks)
@@ -164,9 +164,7 @@ def _per_core(inspection: "Inspection", facts: dict[str, Any], *, as_json: bool)
 def _as_json(answer: Recommendation, plan: FleetPlan | None, inspection: "Inspection | None") -> str:
     more: dict[str, Any] = {"fleet": fleet_values(plan)} if plan else {}
     if inspection:
-        from poolsize.present.json.recommendation import inspection_values
-
-        more["facts"] = inspection_values(inspection)
+        more["facts"] = asdict(inspection)
     return recommendation_json(answer, **more)
 
 

@@ -17,8 +17,7 @@ from poolsize.command_line.options import current_option, is_typed, json_option
 from poolsize.command_line.run_file import end_without_size
 from poolsize.command_line.sweep_options import GroupedCommand, sweep_options
 from poolsize.errors import BadInput
-from poolsize.present.json.recommendation import recommendation_json
-from poolsize.present.text.recommendation import recommendation_text
+from poolsize.present.text.recommendation import recommendation_json, recommendation_text
 from poolsize.present.text.replay_progress import ReplayProgress
 from poolsize.recordings.published import published_curves
 from poolsize.runs.run import Setting

@@ -17,8 +17,7 @@ from poolsize.pool_config.as_json import configuration_json, stacks_json
 from poolsize.pool_config.configuration import configuration
 from poolsize.pool_config.settings import PoolSettings, ServerFacts, SizeOfRun, measured_times, pool_settings
 from poolsize.pool_config.stacks import STACKS, Stack, find_stack, fits
-from poolsize.present.json.recommendation import fleet_json
-from poolsize.present.text.fleet import fleet_text
+from poolsize.present.text.fleet import fleet_json, fleet_text
 from poolsize.present.text.sentences.findings import reason_sentences, warning_sentences
 
 if TYPE_CHECKING:  # only --check reads files

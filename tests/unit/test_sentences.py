@@ -8,7 +8,7 @@ from poolsize.analysis.bottleneck import BottleneckName
 from poolsize.answer.finding import Code, Remedy
 from poolsize.answer.recommendation import recommend
 from poolsize.pool_config.words import POOL_CHECKS
-from poolsize.present.json.recommendation import recommendation_json
+from poolsize.present.text.recommendation import recommendation_json
 from poolsize.present.text.sentences import bottlenecks, ways_out
 from poolsize.present.text.sentences.checks import check_detail
 from poolsize.present.text.sentences.findings import PREDICTIONS, reason_sentences, sentence, warning_sentences

@@ -21,8 +21,7 @@ from poolsize.facts.server import (
     statements_of_others,
 )
 from poolsize.facts.status import read_status
-from poolsize.present.json.recommendation import per_core_json
-from poolsize.present.text.inspection import inspection_text, per_core_text
+from poolsize.present.text.inspection import inspection_text, per_core_json, per_core_text
 from poolsize.server.ended_connections import ServerProcess
 from tests.conftest import ROOT
 

@@ -1,7 +1,14 @@
-"""An analysis as text for a terminal."""
+"""An analysis as text for a terminal, and as a JSON object."""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from math import isfinite
+from typing import Any
 
 from poolsize.analysis.analysis import Analysis
 from poolsize.analysis.plateau import CERTAINTY
+from poolsize.analysis.size_summary import KindSummary, SizeSummary, VerifiedStep
 from poolsize.answer.verdict import NOISY_SPAN, Highest, highest, verdict_on_size
 from poolsize.present.text.bullets import paragraph, terminal_width
 from poolsize.present.text.knee import knee_text
@@ -16,8 +23,9 @@ from poolsize.present.text.tables import (
     sizes_table,
     verified_table,
 )
+from poolsize.runs.check_result import CheckResult
 from poolsize.runs.plan import PoolKind
-from poolsize.runs.run import Run, Step
+from poolsize.runs.run import LATENCIES, Run, Step
 from poolsize.runs.usual_speed import has_server_process, usual_speed
 from poolsize.units import count, milliseconds, per_second, percent
 
@@ -139,3 +147,83 @@ def _verified(analysis: Analysis) -> str:
         return ""
     table = verified_table(analysis).as_text()
     return f"Verification in an open loop, at percentages of each pool size's throughput:\n\n{table}"
+
+
+def analysis_json(analysis: Analysis) -> str:
+    """Return an analysis as a JSON object.
+
+    steps: an object for each pool size, with throughput per second and times in ms. estimates: estimator -> pool size.
+    estimators: with ranges and tests. cause: the bottleneck. verified: verification steps. void: excluded steps.
+    calibration: of the load generator. usual_speed: of the machine, as the counter machine_speed. Unknown values: null.
+    """
+    plateau, cause, calibration = analysis.plateau, analysis.bottleneck, analysis.run.calibration
+    estimates = analysis.models.estimates
+    values = {
+        "steps": [_size_values(size) for size in analysis.sizes],
+        "estimates": {name: estimate.pool_size for name, estimate in estimates.items()}
+        or {"plateau": plateau.pool_size if plateau else None},
+        "estimators": {name: asdict(estimate) for name, estimate in estimates.items()},
+        "cause": cause
+        and {
+            "name": cause.name,
+            "evidence": bottleneck_evidence(cause.name, cause.values),
+            "values": cause.values,
+        },
+        "verified": [
+            {"pool_size": step.pool_size, "load": step.load, "rate": step.rate, "throughput": step.throughput}
+            | _latency_values(step)
+            | {"checks": _check_values(step.failed_checks)}
+            for step in analysis.verified
+        ],
+        "void": [
+            {"pool_size": step.pool_size, "checks": _check_values(step.failed_checks)} for step in analysis.excluded
+        ],
+        "calibration": calibration and asdict(calibration),
+        "usual_speed": usual_speed(analysis.run),
+    }
+    return json.dumps(_known(values))
+
+
+def _size_values(size: SizeSummary) -> dict[str, Any]:
+    return {
+        "pool_size": size.pool_size,
+        "repeats": size.repeats,
+        "throughput": size.throughput.mean,
+        "throughput_low": size.throughput.low,
+        "throughput_high": size.throughput.high,
+        **_latency_values(size),
+        "intervals_ms": {
+            name: {quantile: (interval.low, interval.high) for quantile, interval in quantiles.items()}
+            for name, quantiles in size.intervals.items()
+        },
+        "kinds": {
+            name: {"transactions": kind.transactions, "share": kind.share} | _latency_values(kind)
+            for name, kind in size.kinds.items()
+        },
+        "utilisation": size.utilisation,
+        "demands": size.demands and asdict(size.demands),
+        "errors": size.errors,
+        "valid": size.valid,
+        "checks": _check_values(size.failed_checks),
+    }
+
+
+def _latency_values(source: SizeSummary | KindSummary | VerifiedStep) -> dict[str, Any]:
+    """Return the percentiles of the latencies that the source has, by names such as wait_ms."""
+    return {f"{name}_ms": asdict(getattr(source, name)) for name in LATENCIES if hasattr(source, name)}
+
+
+def _check_values(results: Iterable[CheckResult]) -> list[dict[str, Any]]:
+    return [
+        {"name": result.check, "passed": result.passed, "detail": check_sentence(result), "values": result.values}
+        for result in results
+    ]
+
+
+def _known(value: Any) -> Any:
+    """Return the value with None for each NaN and infinity in it, which JSON does not have."""
+    if isinstance(value, float) and not isfinite(value):
+        return None
+    if isinstance(value, Mapping):
+        return {name: _known(item) for name, item in value.items()}
+    return [_known(item) for item in value] if isinstance(value, list | tuple) else value

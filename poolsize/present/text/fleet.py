@@ -1,4 +1,8 @@
-"""A fleet's pools as text for a terminal."""
+"""A fleet's pools as text for a terminal, and as data for JSON."""
+
+import json
+from dataclasses import asdict
+from typing import Any
 
 from poolsize.answer.finding import Severity
 from poolsize.answer.fleet import Service
@@ -66,3 +70,22 @@ def _engines(plan: FleetPlan) -> str:
 def engine_line(pool_size: int) -> str:
     """Return the line. max_overflow is 0, for SQLAlchemy's default adds 10 connections to the pool size."""
     return f"create_engine(url, pool_size={pool_size}, max_overflow=0)"
+
+
+def fleet_json(plan: FleetPlan) -> str:
+    """Return a fleet's plan as a JSON object, with the keys of fleet_values."""
+    return json.dumps(fleet_values(plan))
+
+
+def fleet_values(plan: FleetPlan) -> dict[str, Any]:
+    """Return a fleet's plan as data for JSON.
+
+    Keys: the fields of FleetPlan; connections and connections_in_deploy of all pools, null without pools; reasons and
+    warnings: the findings as sentences.
+    """
+    return asdict(plan) | {
+        "connections": plan.connections or None,
+        "connections_in_deploy": plan.connections_in_deploy or None,
+        "reasons": reason_sentences(plan.findings),
+        "warnings": warning_sentences(plan.findings),
+    }

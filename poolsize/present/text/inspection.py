@@ -1,6 +1,8 @@
-"""The facts of an inspected server as text for a terminal."""
+"""The facts of an inspected server as text for a terminal, and as a JSON object."""
 
+import json
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 
 from poolsize.facts.inspection import SAMPLE_SECONDS, Inspection, Missing, Platform
 from poolsize.formula import CONNECTIONS_PER_CORE
@@ -43,6 +45,24 @@ def per_core_text(inspection: Inspection, disks: float) -> str:
         f"Start with {CONNECTIONS_PER_CORE} connections for each physical core of the database's host{more}.\n\n"
         "The server is on another machine, and does not say how many cores it has. For a number, give --cores.\n\n"
         f"{inspection_text(inspection)}"
+    )
+
+
+def per_core_json(inspection: Inspection, disks: float) -> str:
+    """Return what per_core_text says as a JSON object: a recommendation with null where it needs the cores, and facts.
+
+    disks: effective disks.
+    """
+    return json.dumps(
+        {
+            "basis": "formula",
+            "pool_size": None,
+            "range": None,
+            "connections_per_core": CONNECTIONS_PER_CORE,
+            "formula": {"cores": None, "effective_disks": disks, "connections": None},
+            "verdict": None,
+            "facts": asdict(inspection),
+        }
     )
 
 

@@ -1,4 +1,8 @@
-"""A recommendation as text for a terminal."""
+"""A recommendation as text for a terminal, and as a JSON object."""
+
+import json
+from dataclasses import asdict
+from typing import Any
 
 from poolsize.answer.finding import Code
 from poolsize.answer.fleet_plan import FleetPlan
@@ -14,6 +18,11 @@ BEFORE_THE_ANSWER = {Code.MOSTLY_FAILED, Code.TOO_FEW_VALID, Code.LIMIT_BROKEN, 
 """Findings that put the answer in doubt, are the cause why there is none, or say that it breaks a limit."""
 ON_ALL_CLIENTS = {Code.SERVED_AT_ONCE, Code.TOTAL}
 """Warnings that the answer must be divided among the application's processes."""
+MEASURED_ONLY = (
+    "throughput", "database_size", "database_range", "application", "application_sizes", "limit_probability",
+    "two_pools", "measured_in", "estimates", "regret",
+)  # fmt: skip
+"""Keys of the JSON object that the answer of the formula lacks."""
 APPLICATIONS = "Pool size for an application, depending on the time that its own code adds to a transaction"
 
 
@@ -112,3 +121,20 @@ def _formula_line(answer: Recommendation) -> str:
 def explain(answer: Recommendation) -> str:
     """Return a recommendation as text: the pool size, the reasons, the price table and the warnings."""
     return recommendation_text(answer)
+
+
+def recommendation_json(answer: Recommendation, **more: Any) -> str:
+    """Return a recommendation as a JSON object.
+
+    Keys: the fields of Recommendation, of which prices is "regret", for a formula without the measured fields;
+    connections, of all pools together; reasons and warnings: the findings as sentences. more: further keys and their
+    values.
+    """
+    fields = {"regret" if name == "prices" else name: value for name, value in asdict(answer).items()} | {
+        "connections": answer.connections,
+        "reasons": reason_sentences(answer.findings),
+        "warnings": warning_sentences(answer.findings),
+    }
+    if answer.basis == "formula":
+        fields = {name: value for name, value in fields.items() if name not in MEASURED_ONLY}
+    return json.dumps(fields | more)
