@@ -10,10 +10,9 @@ from poolsize.answer.finding import Code
 from poolsize.answer.recommendation import recommend
 from poolsize.experiments.agreement import Agreement, Verdict
 from poolsize.experiments.scenario import ALL_KINDS, Claim, Direction, Scenario, Side
-from poolsize.present.text.bullets import bullets, paragraph
-from poolsize.present.text.ranges import range_text
+from poolsize.present.text.layout import UNKNOWN, Table, bullets, paragraph
+from poolsize.present.text.recommendation import range_text
 from poolsize.present.text.sentences.findings import sentence
-from poolsize.present.text.table import UNKNOWN, Table
 from poolsize.recordings.published import PublishedCurve
 from poolsize.units import count, milliseconds, minutes, number, per_second, percent
 

@@ -13,8 +13,7 @@ from poolsize.analysis.models.closed_network import throughputs
 from poolsize.analysis.stats.percentiles import mean_ms
 from poolsize.analysis.vector import Vector
 from poolsize.errors import WorkFailed
-from poolsize.present.text.bullets import bullets
-from poolsize.present.text.table import UNKNOWN, Table
+from poolsize.present.text.layout import UNKNOWN, Table, bullets
 from poolsize.runs.check import Check
 from poolsize.runs.run import Run, Step
 from poolsize.traffic.finite_source import finite_source

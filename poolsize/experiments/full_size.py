@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 from poolsize.analysis.analysis import Analysis
 from poolsize.analysis.models.closed_network import Station, throughputs
-from poolsize.present.text.bullets import bullets
-from poolsize.present.text.table import Table
+from poolsize.present.text.layout import Table, bullets
 from poolsize.traffic.finite_source import finite_source
 from poolsize.units import count, milliseconds, per_second
 

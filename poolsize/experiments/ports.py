@@ -7,8 +7,7 @@ from ipaddress import ip_address
 from math import inf, isfinite
 
 from poolsize.facts.machine import TIME_WAIT_SECONDS
-from poolsize.present.text.bullets import bullets
-from poolsize.present.text.table import UNKNOWN, Table
+from poolsize.present.text.layout import UNKNOWN, Table, bullets
 from poolsize.runs.plan import PoolKind
 from poolsize.runs.run import Run, Setting, Step
 from poolsize.units import number, per_second

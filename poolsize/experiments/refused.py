@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 from poolsize.analysis.attempts import curve_steps
 from poolsize.answer.fleet import ServerLimit, Service, share_out
-from poolsize.present.text.bullets import bullets
-from poolsize.present.text.table import Table
+from poolsize.present.text.layout import Table, bullets
 from poolsize.runs.plan import PoolKind
 from poolsize.runs.run import Run, Step
 from poolsize.units import count, percent

@@ -5,9 +5,8 @@ from collections.abc import Sequence
 from poolsize.pool_config.check import CheckedPool, Difference
 from poolsize.pool_config.library import HIKARICP, Value
 from poolsize.pool_config.words import check_sentence
-from poolsize.present.text.bullets import bullets
+from poolsize.present.text.layout import Table, bullets
 from poolsize.present.text.sentences.findings import reason_sentences, warning_sentences
-from poolsize.present.text.table import Table
 from poolsize.terminal import pasteable
 from poolsize.units import count
 

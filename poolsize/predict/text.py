@@ -5,9 +5,8 @@ from dataclasses import asdict
 
 from poolsize.analysis.models.fitted_network import FittedNetwork
 from poolsize.predict.prediction import Prediction, WhatIf
-from poolsize.present.text.bullets import bullets
+from poolsize.present.text.layout import UNKNOWN, Table, bullets
 from poolsize.present.text.sentences.findings import sentence
-from poolsize.present.text.table import UNKNOWN, Table
 from poolsize.units import count, milliseconds, number, per_second
 
 PRINTED = ("p50", "p95", "p99")

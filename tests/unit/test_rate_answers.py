@@ -14,8 +14,7 @@ from poolsize.load.recorder import histogram
 from poolsize.predict.explorer import what_if_text
 from poolsize.present.report.report import report_html, report_markdown
 from poolsize.present.text.analysis import analysis_text
-from poolsize.present.text.ranges import plateau_range_text, range_text
-from poolsize.present.text.recommendation import recommendation_text
+from poolsize.present.text.recommendation import plateau_range_text, range_text, recommendation_text
 from poolsize.present.text.repeat_command import repeat_command
 from poolsize.present.text.sentences.findings import reason_sentences, warning_sentences
 from poolsize.runs.check import Check

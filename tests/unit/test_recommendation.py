@@ -12,8 +12,12 @@ from poolsize.answer.recommendation import recommend
 from poolsize.errors import WorkFailed
 from poolsize.present.plots.alt_text import of_throughput
 from poolsize.present.text.analysis import analysis_json, analysis_text
-from poolsize.present.text.ranges import plateau_range_text, range_text
-from poolsize.present.text.recommendation import recommendation_json, recommendation_text
+from poolsize.present.text.recommendation import (
+    plateau_range_text,
+    range_text,
+    recommendation_json,
+    recommendation_text,
+)
 from poolsize.present.text.sentences.findings import warning_sentences
 from poolsize.runs.check import Check
 from poolsize.runs.check_result import CheckResult

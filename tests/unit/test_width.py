@@ -8,9 +8,8 @@ import pytest
 from poolsize.analysis.analysis import analyze
 from poolsize.answer.recommendation import recommend
 from poolsize.present.text.analysis import analysis_text
-from poolsize.present.text.bullets import terminal_width
+from poolsize.present.text.layout import Table, terminal_width
 from poolsize.present.text.recommendation import recommendation_text
-from poolsize.present.text.table import Table
 from poolsize.present.text.tables import price_table, sizes_table
 from poolsize.recordings.published import published_curves
 from poolsize.sweep.replay_run import recorded_run

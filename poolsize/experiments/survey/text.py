@@ -18,9 +18,8 @@ from poolsize.experiments.survey.timing import (
     Work,
     java_versions,
 )
-from poolsize.present.text.bullets import bullets, paragraph
+from poolsize.present.text.layout import UNKNOWN, Table, bullets, paragraph
 from poolsize.present.text.progress_bar import error_console
-from poolsize.present.text.table import UNKNOWN, Table
 from poolsize.recordings.published import published_pools
 from poolsize.terminal import visible
 from poolsize.units import count, milliseconds, number

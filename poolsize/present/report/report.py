@@ -17,13 +17,12 @@ from poolsize.facts.server import Server
 from poolsize.present.report.pictures import Picture, pictures
 from poolsize.present.text.analysis import excluded_steps, run_title
 from poolsize.present.text.knee import knee_text
-from poolsize.present.text.ranges import range_text
-from poolsize.present.text.recommendation import APPLICATIONS, engine_lines, pool_size_text
+from poolsize.present.text.layout import Table
+from poolsize.present.text.recommendation import APPLICATIONS, engine_lines, pool_size_text, range_text
 from poolsize.present.text.repeat_command import repeat_command
 from poolsize.present.text.sentences.checks import check_sentence
 from poolsize.present.text.sentences.findings import reason_sentences, warning_sentences
 from poolsize.present.text.sentences.reasons import limits_text
-from poolsize.present.text.table import Table
 from poolsize.present.text.tables import (
     application_table,
     estimators_table,
@@ -31,7 +30,7 @@ from poolsize.present.text.tables import (
     latency_table,
     price_table,
     throughput_table,
-    verified_table_in_ms,
+    verified_table,
 )
 from poolsize.runs.measured_application import MeasuredApplication
 from poolsize.runs.plan import PoolKind
@@ -239,7 +238,7 @@ def _report(analysis: Analysis, answer: Recommendation, shown: Sequence[Picture]
         latency=latency_table(analysis) if analysis.knows_p95 else None,
         kinds=kinds_table(analysis),
         estimators=estimators_table(analysis),
-        verified=verified_table_in_ms(analysis),
+        verified=verified_table(analysis, narrow=True),
         facts=facts(analysis),
         configure="poolsize config --for STACK --run RUN",
         repeat=repeat_command(analysis.run),

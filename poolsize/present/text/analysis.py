@@ -10,19 +10,13 @@ from poolsize.analysis.analysis import Analysis
 from poolsize.analysis.plateau import CERTAINTY
 from poolsize.analysis.size_summary import KindSummary, SizeSummary, VerifiedStep
 from poolsize.answer.verdict import NOISY_SPAN, Highest, highest, verdict_on_size
-from poolsize.present.text.bullets import paragraph, terminal_width
 from poolsize.present.text.knee import knee_text
-from poolsize.present.text.ranges import plateau_range_text
+from poolsize.present.text.layout import paragraph, terminal_width
+from poolsize.present.text.recommendation import plateau_range_text
 from poolsize.present.text.sentences.bottlenecks import bottleneck_evidence
 from poolsize.present.text.sentences.checks import check_sentence
 from poolsize.present.text.sentences.reasons import highest_text
-from poolsize.present.text.tables import (
-    application_sizes_table,
-    estimators_table,
-    kinds_table,
-    sizes_table,
-    verified_table,
-)
+from poolsize.present.text.tables import estimators_table, kinds_table, sizes_table, verified_table
 from poolsize.runs.check_result import CheckResult
 from poolsize.runs.plan import PoolKind
 from poolsize.runs.run import LATENCIES, Run, Step
@@ -52,13 +46,13 @@ def analysis_text(analysis: Analysis) -> str:
     title = f"{run_title(analysis)}, {setting.plan.step_seconds} s counted per step, {setting.created[:10]}"
     parts = [
         title,
-        (application_sizes_table if setting.application else sizes_table)(analysis).as_text(),
-        _kinds(analysis),
+        sizes_table(analysis).as_text(),
+        kinds_table(analysis).below("Each kind of transaction; times in milliseconds"),
         knee_text(analysis, terminal_width()),
         _estimates(analysis),
         f"{estimators_table(analysis).as_text()}\n\n{paragraph(ESTIMATOR_TESTS)}" if analysis.models.estimates else "",
         _bottleneck(analysis),
-        _verified(analysis),
+        verified_table(analysis).below("Verification in an open loop, at percentages of each pool size's throughput"),
         "\n".join(excluded_steps(analysis)),
         _speed(analysis.run),
     ]
@@ -92,11 +86,6 @@ def _speed(run: Run) -> str:
     whose = "The machine's usual speed" if beside_server else "The usual speed of the load generator's machine"
     sentence = f"{whose}: it compresses {speed:.1f} MB in a second of CPU time. {SPEED_USE}"
     return sentence if beside_server else f"{sentence}\n{paragraph(UNKNOWN_SPEED)}"
-
-
-def _kinds(analysis: Analysis) -> str:
-    table = kinds_table(analysis)
-    return f"Each kind of transaction; times in milliseconds:\n\n{table.as_text()}" if table.rows else ""
 
 
 def _estimates(analysis: Analysis) -> str:
@@ -140,13 +129,6 @@ def _bottleneck(analysis: Analysis) -> str:
             f"{milliseconds(demands.server_ms)} {place}."
         )
     return text
-
-
-def _verified(analysis: Analysis) -> str:
-    if not analysis.verified:
-        return ""
-    table = verified_table(analysis).as_text()
-    return f"Verification in an open loop, at percentages of each pool size's throughput:\n\n{table}"
 
 
 def analysis_json(analysis: Analysis) -> str:

@@ -7,9 +7,8 @@ from typing import Any
 from poolsize.answer.finding import Severity
 from poolsize.answer.fleet import Service
 from poolsize.answer.fleet_plan import FleetPlan
-from poolsize.present.text.bullets import bullets, paragraph
+from poolsize.present.text.layout import Table, bullets, paragraph
 from poolsize.present.text.sentences.findings import reason_sentences, sentence, warning_sentences
-from poolsize.present.text.table import Table
 from poolsize.units import count
 
 COLUMNS = ("service", "instances", "processes", "pool size", "connections", "in a deploy")

@@ -6,8 +6,7 @@ from dataclasses import asdict
 
 from poolsize.facts.inspection import SAMPLE_SECONDS, Inspection, Missing, Platform
 from poolsize.formula import CONNECTIONS_PER_CORE
-from poolsize.present.text.bullets import bullets
-from poolsize.present.text.table import UNKNOWN, Table
+from poolsize.present.text.layout import UNKNOWN, Table, bullets
 from poolsize.units import count, milliseconds, minutes, percent
 
 MIB = 2**20

@@ -1,23 +1,32 @@
 """A recommendation as text for a terminal, and as a JSON object."""
 
 import json
+from collections.abc import Set
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from poolsize.answer.finding import Code
 from poolsize.answer.fleet_plan import FleetPlan
 from poolsize.answer.recommendation import Recommendation
-from poolsize.present.text.bullets import bullets, paragraph
+from poolsize.answer.verdict import verdict_on_size
 from poolsize.present.text.fleet import engine_line, fleet_text
-from poolsize.present.text.ranges import range_text
+from poolsize.present.text.layout import bullets, paragraph
 from poolsize.present.text.sentences.findings import reason_sentences, sentence, warning_sentences
 from poolsize.present.text.tables import application_table, price_table
-from poolsize.units import count, milliseconds
+from poolsize.units import count, milliseconds, sizes_text
+
+if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
+    from poolsize.analysis.analysis import Analysis
 
 BEFORE_THE_ANSWER = {Code.MOSTLY_FAILED, Code.TOO_FEW_VALID, Code.LIMIT_BROKEN, Code.SIZE_UNCONFIRMED}
 """Findings that put the answer in doubt, are the cause why there is none, or say that it breaks a limit."""
 ON_ALL_CLIENTS = {Code.SERVED_AT_ONCE, Code.TOTAL}
 """Warnings that the answer must be divided among the application's processes."""
+WITHOUT_RANGE = {Code.CARRIES_RATE, Code.LIMIT_DECIDES}
+"""Findings of an answer that is a measured size, or that a limit decides: no 95 % range was estimated.
+
+A broken limit may decide the answer too (`decides`).
+"""
 MEASURED_ONLY = (
     "throughput", "database_size", "database_range", "application", "application_sizes", "limit_probability",
     "two_pools", "measured_in", "estimates", "regret",
@@ -31,33 +40,21 @@ def recommendation_text(answer: Recommendation, fleet: FleetPlan | None = None) 
 
     fleet: the answer divided among the application's processes; it takes the place of the line to configure.
     """
-    doubts = [sentence(finding) for finding in answer.findings if finding.code in BEFORE_THE_ANSWER]
-    parts = [*map(paragraph, doubts), _headline(answer)]
+    of_formula = answer.basis == "formula"
     elsewhere = BEFORE_THE_ANSWER | (ON_ALL_CLIENTS if fleet else set())
     warnings = warning_sentences(finding for finding in answer.findings if finding.code not in elsewhere)
-    if answer.basis == "formula":
-        parts.append(_formula_line(answer))
-    parts.append(bullets(reason_sentences(answer.findings)))
-    if answer.prices:
-        parts.append(price_table(answer).as_text())
-    if answer.application_sizes and answer.application is None:
-        parts.append(f"{APPLICATIONS}:\n\n{application_table(answer).as_text()}")
-    if warnings:
-        parts.append("Caution:\n" + bullets(warnings))
-    if fleet:
-        parts.append(fleet_text(fleet))
-    elif answer.basis == "measured" and answer.pool_size:
-        parts.append(_engines(answer))
-    if answer.basis == "formula":
-        command = f"poolsize sweep --url mysql://USER@HOST/ --cores {answer.formula.cores}{_sizes(answer)}"
-        parts.append(f"To measure the pool size:\n  {command}")
+    parts = [
+        *(paragraph(sentence(finding)) for finding in answer.findings if finding.code in BEFORE_THE_ANSWER),
+        _headline(answer),
+        _formula(answer) if of_formula else "",
+        bullets(reason_sentences(answer.findings)),
+        price_table(answer).as_text() if answer.prices else "",
+        "" if answer.application else application_table(answer).below(APPLICATIONS),
+        f"Caution:\n{bullets(warnings)}" if warnings else "",
+        fleet_text(fleet) if fleet else "" if of_formula else _engines(answer),
+        f"To measure the pool size:\n  {_sweep_command(answer)}" if of_formula else "",
+    ]
     return "\n\n".join(part for part in parts if part)
-
-
-def _sizes(answer: Recommendation) -> str:
-    """Return the option with pool sizes, where a search must not go below the deadlock floor; else empty."""
-    floored = answer.pool_size != answer.formula.connections
-    return f" --pool-sizes {','.join(map(str, answer.sweep_sizes))}" if floored else ""
 
 
 def _headline(answer: Recommendation) -> str:
@@ -80,36 +77,7 @@ def pool_size_text(answer: Recommendation) -> str:
     return f"{count(answer.pool_size, 'connection')}{each}"
 
 
-def engine_lines(answer: Recommendation) -> tuple[str, ...]:
-    """Return the lines for a SQLAlchemy application of one process, one line a pool; empty without a pool size.
-
-    For an application whose own pool was measured, the lines are the variables that hold its pool size.
-    """
-    if answer.measured_in is not None:
-        return tuple(f"{name}={answer.pool_size}" for name in answer.measured_in.variables if answer.pool_size)
-    if answer.two_pools:
-        return tuple(
-            f"{engine_line(pool.pool_size)}  # for {milliseconds(pool.kind.usage_ms)}" for pool in answer.two_pools
-        )
-    return (engine_line(answer.pool_size),) if answer.pool_size else ()
-
-
-def _engines(answer: Recommendation) -> str:
-    if answer.measured_in is not None:
-        variables = " and ".join(engine_lines(answer))
-        return f"In the application, set {variables or f'the pool size to {answer.pool_size}'}."
-    lines = engine_lines(answer)
-    if len(lines) == 1:
-        return f"If a single process uses the database: {lines[0]}"
-    return "\n".join(
-        [
-            "If a single process uses the database, a pool for each length of transaction:",
-            *(f"  {line}" for line in lines),
-        ]
-    )
-
-
-def _formula_line(answer: Recommendation) -> str:
+def _formula(answer: Recommendation) -> str:
     formula = answer.formula
     rounded = "" if formula.effective_disks == int(formula.effective_disks) else ", rounded"
     return (
@@ -118,9 +86,74 @@ def _formula_line(answer: Recommendation) -> str:
     )
 
 
-def explain(answer: Recommendation) -> str:
-    """Return a recommendation as text: the pool size, the reasons, the price table and the warnings."""
-    return recommendation_text(answer)
+def _sweep_command(answer: Recommendation) -> str:
+    """Return the command of a sweep, with pool sizes where a search must not go below the deadlock floor."""
+    command = f"poolsize sweep --url mysql://USER@HOST/ --cores {answer.formula.cores}"
+    if answer.pool_size == answer.formula.connections:
+        return command
+    return f"{command} --pool-sizes {','.join(map(str, answer.sweep_sizes))}"
+
+
+def engine_lines(answer: Recommendation) -> tuple[str, ...]:
+    """Return the lines for a SQLAlchemy application of one process, one line a pool; empty without a pool size.
+
+    For an application whose own pool was measured, the lines are the variables that hold its pool size.
+    """
+    if answer.pool_size is None:
+        return ()
+    if answer.measured_in is not None:
+        return tuple(f"{name}={answer.pool_size}" for name in answer.measured_in.variables)
+    if answer.two_pools:
+        return tuple(
+            f"{engine_line(pool.pool_size)}  # for {milliseconds(pool.kind.usage_ms)}" for pool in answer.two_pools
+        )
+    return (engine_line(answer.pool_size),)
+
+
+def _engines(answer: Recommendation) -> str:
+    """Return the lines with a title; empty without a pool size."""
+    lines = engine_lines(answer)
+    if answer.pool_size is None:
+        return ""
+    if answer.measured_in is not None:
+        return f"In the application, set {' and '.join(lines) or f'the pool size to {answer.pool_size}'}."
+    if len(lines) == 1:
+        return f"If a single process uses the database: {lines[0]}"
+    title = "If a single process uses the database, a pool for each length of transaction:"
+    return "\n  ".join([title, *lines])
+
+
+def range_text(answer: Recommendation) -> str:
+    """Return the 95 % range of an answer, such as "95 % range 2 to 3"; empty where none was estimated.
+
+    An end is open where pools beyond the measured sizes may be the answer: the users could not fill larger pools, the
+    curve still rises, or the answer is the smallest size. Empty, too, for a single measured size.
+    """
+    if answer.range is None or any(
+        finding.code in WITHOUT_RANGE or finding.values.get("decides") for finding in answer.findings
+    ):
+        return ""
+    return _range(answer.range, {finding.code for finding in answer.findings if answer.application is None})
+
+
+def plateau_range_text(analysis: "Analysis") -> str:
+    """Return the 95 % range of the plateau's start, as `range_text` does.
+
+    Empty without a fitted curve, such as at a fixed rate.
+    """
+    plateau = analysis.plateau
+    if plateau is None or analysis.curve is None:
+        return ""
+    _, finding = verdict_on_size(analysis, plateau.pool_size)
+    return _range((plateau.low, plateau.high), {finding.code} if finding else set())
+
+
+def _range(sizes: tuple[int, int], codes: Set[Code]) -> str:
+    if Code.ONE_SIZE in codes:
+        return ""
+    if codes & {Code.USERS_LIMITED, Code.STILL_RISING}:
+        return f"95 % range {sizes[0]} or more"
+    return f"95 % range {f'{sizes[1]} or less' if Code.SMALLEST_SIZE in codes else sizes_text(sizes)}"
 
 
 def recommendation_json(answer: Recommendation, **more: Any) -> str:
@@ -138,3 +171,8 @@ def recommendation_json(answer: Recommendation, **more: Any) -> str:
     if answer.basis == "formula":
         fields = {name: value for name, value in fields.items() if name not in MEASURED_ONLY}
     return json.dumps(fields | more)
+
+
+def explain(answer: Recommendation) -> str:
+    """Return a recommendation as text: the pool size, the reasons, the price table and the warnings."""
+    return recommendation_text(answer)

@@ -1,12 +1,14 @@
-"""A table of text cells, which terminal, HTML page and Markdown file each print in their own way."""
+"""Prose, bullet lists and tables: laid out for a terminal's width, and tables as Markdown."""
 
 import re
+import sys
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from poolsize.present.text.bullets import terminal_width
-
+NARROWEST, WIDEST = 40, 120
+PIPED = 88
+"""Columns of a line of prose that goes to a file or to another program."""
 UNKNOWN = "?"
 """The cell of a figure that is not known; see poolsize.units."""
 GAP = "  "
@@ -15,15 +17,38 @@ Lines = Sequence[Sequence[str]]
 """Lines of cells, one cell a column."""
 
 
+def terminal_width() -> int | None:
+    """Return the columns of the terminal, 40 to 120, or None where standard output is not a terminal.
+
+    The environment variable COLUMNS counts before the terminal's own size.
+    """
+    if not sys.stdout.isatty():
+        return None
+    import shutil  # text that goes to a file or to another program starts without it
+
+    return min(WIDEST, max(NARROWEST, shutil.get_terminal_size().columns))
+
+
+def bullets(lines: Iterable[str]) -> str:
+    """Return a bullet list of the lines, each wrapped at the terminal's width, or at 88 columns without a terminal."""
+    return "\n".join(paragraph(line, "  - ") for line in lines)
+
+
+def paragraph(text: str, mark: str = "") -> str:
+    """Return a text wrapped like the bullets. mark: what its first line begins with; the others are indented by it."""
+    width = terminal_width() or PIPED
+    return textwrap.fill(text, width, initial_indent=mark, subsequent_indent=" " * len(mark))
+
+
 @dataclass(frozen=True)
 class Table:
-    """Text cells in columns.
+    """Text cells in columns, which terminal, HTML page and Markdown file each print in their own way.
 
     columns: names. rows: each with one cell a column, ready to print. chosen: index of the row to point at, or None.
     """
 
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
+    columns: Sequence[str]
+    rows: Lines
     chosen: int | None = None
 
     def as_text(self) -> str:
@@ -33,13 +58,16 @@ class Table:
         fit follow in further tables below, each with the first column. Without a terminal nothing is folded.
         """
         width = terminal_width()
-        rows = self._pointed("->")
-        text = _aligned([self.columns, *rows])
+        lines = [self.columns, *self._pointed("->")]
+        text = _aligned(lines)
         if width is None or _width(text) <= width:
             return text
-        blocks = [[[line[place] for place in places] for line in rows] for places in self._blocks(width)]
-        names = [[self.columns[place] for place in places] for places in self._blocks(width)]
-        return "\n\n".join(_folded(*block) for block in zip(names, blocks, strict=True))
+        columns = list(zip(*lines, strict=True))
+        return "\n\n".join(_folded([columns[place] for place in places]) for places in self._blocks(columns, width))
+
+    def below(self, title: str) -> str:
+        """Return the title, and the table as text below it; empty without rows."""
+        return f"{title}:\n\n{self.as_text()}" if self.rows else ""
 
     def as_markdown(self) -> str:
         """Return the table in Markdown's pipes, right-aligned."""
@@ -53,20 +81,16 @@ class Table:
             for place, _ in enumerate(self.columns)
             if not self.rows or any(row[place] != UNKNOWN for row in self.rows)
         ]
-        return replace(
-            self,
-            columns=tuple(self.columns[place] for place in known),
-            rows=tuple(tuple(row[place] for place in known) for row in self.rows),
-        )
+        columns, *rows = (tuple(line[place] for place in known) for line in (self.columns, *self.rows))
+        return replace(self, columns=columns, rows=tuple(rows))
 
-    def _pointed(self, arrow: str) -> list[tuple[str, ...]]:
+    def _pointed(self, arrow: str) -> list[Sequence[str]]:
         """Return the rows, with an arrow before the chosen row."""
         return [(f"{arrow} {row[0]}", *row[1:]) if index == self.chosen else row for index, row in enumerate(self.rows)]
 
-    def _blocks(self, width: int) -> list[list[int]]:
+    def _blocks(self, columns: Lines, width: int) -> list[list[int]]:
         """Return the columns of each table of a folded table: as many as fit into the width, the first in each."""
-        rows = self._pointed("->")
-        widths = [_width(_folded([name], [[row[place]] for row in rows])) for place, name in enumerate(self.columns)]
+        widths = [_width(_folded([column])) for column in columns]
         blocks = [[0]]
         for group in self._groups():
             used = sum(widths[place] + len(GAP) for place in (*blocks[-1], *group)) - len(GAP)
@@ -98,12 +122,9 @@ def _aligned(lines: Lines) -> str:
     )
 
 
-def _folded(names: Sequence[str], rows: Lines) -> str:
-    """Return a table whose columns are as narrow as their cells and the words of their names allow."""
-    cells = [max((len(row[place]) for row in rows), default=1) for place, _ in enumerate(names)]
-    wrapped = [
-        textwrap.wrap(name, max(width, *map(len, name.split()))) for name, width in zip(names, cells, strict=True)
-    ]
-    height = max(map(len, wrapped))
-    heads = [[""] * (height - len(words)) + words for words in wrapped]
-    return _aligned([*zip(*heads, strict=True), *rows])
+def _folded(columns: Lines) -> str:
+    """Return columns, each a name and its cells, as narrow as their cells and the words of their names allow."""
+    heads = [textwrap.wrap(name, max(map(len, (*name.split(), *cells, " ")))) for name, *cells in columns]
+    height = max(map(len, heads))
+    padded = [[*[""] * (height - len(head)), *head, *cells] for head, (_, *cells) in zip(heads, columns, strict=True)]
+    return _aligned(list(zip(*padded, strict=True)))
