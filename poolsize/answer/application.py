@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from poolsize.answer.finding import Code, Finding, reason, warning
-from poolsize.answer.price import DIGITS, Price
+from poolsize.answer.finding import Caution, Finding, Reason
+from poolsize.answer.price import DIGITS, CurrentSize, Price
 from poolsize.bounds import MOST_CORES
 from poolsize.errors import BadInput
 
@@ -28,6 +28,64 @@ LEAST_SHARE = 0.5
 """A usage time below this share of the database's time is that of another transaction."""
 
 
+class DatabaseSize(Reason, code="database_size"):
+    """The times of a transaction when nothing queues, and the size that the database alone needs, with its 95 % range.
+
+    database_size, range: None where they are not known. pool_size: the answer.
+    """
+
+    database_ms: float
+    client_ms: float
+    pool_size: int
+    database_size: int | None
+    range: tuple[int, int] | None
+
+
+class NoApplicationSizes(Reason, code="no_application_sizes"):
+    """No pool size of an application is known."""
+
+    why: Unknown
+
+
+class ApplicationPool(Reason, code="application_size"):
+    """The pool size of an application with these times. cpu_time_ms: None where it was not given.
+
+    added_ms: its own part of the usage time. probability: that the throughput is within the tolerance of capacity.
+    """
+
+    pool_size: int
+    usage_time_ms: float
+    added_ms: float
+    cpu_time_ms: float | None
+    cores: int
+    throughput: float
+    capacity: float
+    tolerance: float
+    probability: float
+
+
+class LoadGeneratorSize(Reason, code="load_generator_size"):
+    """The pool size of the load generator, with its 95 % range. client_ms: its CPU time of a transaction."""
+
+    pool_size: int
+    range: tuple[int, int]
+    client_ms: float
+
+
+class ShortUsageTime(Caution, code="short_usage_time"):
+    """The application's usage time is shorter than the database's time in the run."""
+
+    usage_time_ms: float
+    database_ms: float
+
+
+class BeyondMeasured(Caution, code="beyond_measured"):
+    """The sweep did not reach the application's capacity. highest: measured throughput."""
+
+    highest: float
+    capacity: float
+
+
 def database_finding(analysis: "Analysis", pool_size: int) -> Finding:
     """Return the limit that the database alone sets, or why no pool size of an application is known.
 
@@ -35,16 +93,9 @@ def database_finding(analysis: "Analysis", pool_size: int) -> Finding:
     """
     sizes, network = analysis.models.application_sizes, analysis.models.network_with_client
     if network is None or not sizes:
-        return reason(Code.NO_APPLICATION_SIZES, why=_why_unknown(analysis))
-    database = sizes[0] if not sizes[0].added_ms else None
-    return reason(
-        Code.DATABASE_SIZE,
-        database_ms=network.database_ms,
-        client_ms=network.client.demand_ms,
-        pool_size=pool_size,
-        database_size=database.pool_size if database else None,
-        range=database.range if database else None,
-    )
+        return NoApplicationSizes(_why_unknown(analysis))
+    size, range_ = (None, None) if sizes[0].added_ms else (sizes[0].pool_size, sizes[0].range)
+    return DatabaseSize(network.database_ms, network.client.demand_ms, pool_size, size, range_)
 
 
 @dataclass(frozen=True)
@@ -124,8 +175,7 @@ def application_findings(
     assert network is not None
     assert plateau is not None
     return (
-        reason(
-            Code.APPLICATION_SIZE,
+        ApplicationPool(
             pool_size=size.pool_size,
             usage_time_ms=size.usage_time_ms,
             added_ms=size.added_ms,
@@ -137,12 +187,7 @@ def application_findings(
             probability=CERTAINTY,
         ),
         None if current is None else _current_size(analysis, size, current),
-        reason(
-            Code.LOAD_GENERATOR_SIZE,
-            pool_size=plateau.pool_size,
-            range=(plateau.low, plateau.high),
-            client_ms=network.client.demand_ms,
-        ),
+        LoadGeneratorSize(plateau.pool_size, (plateau.low, plateau.high), network.client.demand_ms),
     )
 
 
@@ -152,30 +197,21 @@ def short_usage_time(analysis: "Analysis", usage_time_ms: float) -> Finding | No
 
     network = analysis.models.network_with_client
     assert network is not None
-    if usage_time_ms >= shortest_usage_time_ms(network):
-        return None
-    return warning(Code.SHORT_USAGE_TIME, usage_time_ms=usage_time_ms, database_ms=network.database_ms)
+    is_short = usage_time_ms < shortest_usage_time_ms(network)
+    return ShortUsageTime(usage_time_ms, network.database_ms) if is_short else None
 
 
 def _current_size(analysis: "Analysis", size: "ApplicationSize", current: int) -> Finding:
     losses = {price.pool_size: price.throughput_loss for price in application_prices(analysis, size, current)}
-    return reason(
-        Code.CURRENT_SIZE,
-        current=current,
-        pool_size=size.pool_size,
-        throughput_loss=losses[current] - losses[size.pool_size],
-        p95_ms=None,
-        recommended_p95_ms=None,
-    )
+    return CurrentSize(current, size.pool_size, losses[current] - losses[size.pool_size], None, None)
 
 
 def beyond_measured(analysis: "Analysis", size: "ApplicationSize") -> Finding | None:
     """Return the warning that the sweep did not reach the application's capacity, or None."""
     highest = max(measured.throughput.mean for measured in analysis.valid_sizes)
     assert analysis.plateau is not None
-    if size.capacity <= (1 + analysis.plateau.tolerance) * highest:
-        return None
-    return warning(Code.BEYOND_MEASURED, highest=highest, capacity=size.capacity)
+    is_beyond = size.capacity > (1 + analysis.plateau.tolerance) * highest
+    return BeyondMeasured(highest, size.capacity) if is_beyond else None
 
 
 def application_prices(analysis: "Analysis", size: "ApplicationSize", current: int | None) -> tuple[Price, ...]:

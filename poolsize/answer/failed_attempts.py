@@ -2,34 +2,79 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from heapq import nlargest
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from poolsize.answer.finding import Code, Finding, Remedy, WayOut, refusal, warning
+from poolsize.answer.finding import Caution, Figures, Finding, Refusal, WayOut
 from poolsize.runs.check import Check
 
 if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
     from poolsize.analysis.analysis import Analysis
     from poolsize.analysis.size_summary import SizeSummary
-    from poolsize.runs.run import Step
 
 MOST_PROGRAMS, LEAST_CORES = 3, 0.05
 MANY, CAUSE = 0.5, 0.2
 """Shares of the attempts: failed attempts put an answer in doubt, and may be the cause why there is none."""
 
 
-def mostly_failed(analysis: "Analysis", refused: Finding | None = None) -> Finding | None:
+class FailedAttempts(Figures):
+    """Failed attempts, and how often each check failed, the most frequent check first.
+
+    other_cores: mean of the cores that other programs used, of this machine's cores; programs: name -> mean cores of
+    the busiest programs. All three are None where other programs disturbed no attempt.
+    """
+
+    failed: int
+    attempts: int
+    checks: Mapping[str, int]
+    other_cores: float | None = None
+    cores: float | None = None
+    programs: Mapping[str, float] | None = None
+
+
+class MostlyFailed(Caution, code="mostly_failed"):
+    """Many attempts failed a check that may pass another time, so the answer, or its absence, is in doubt."""
+
+    has_size: bool
+    attempts: FailedAttempts
+    way_out: WayOut
+
+
+class TooFewValid(Refusal, code="too_few_valid"):
+    """At most one size is valid, and the other sizes may pass another time."""
+
+    valid: Sequence[int]
+    attempts: FailedAttempts
+    way_out: WayOut
+
+
+class EndPrograms(WayOut, code="end_programs"):
+    """End other programs, or wait for their end. quiet_steps: number of last steps that passed every check."""
+
+    quiet_steps: int
+
+
+class MeasureAgain(WayOut, code="measure_again"):
+    """Measure again. quiet_steps: see EndPrograms."""
+
+    quiet_steps: int
+
+
+class CorrectWorkload(WayOut, code="correct_workload"):
+    """Find out why transactions fail, and correct the workload or the server."""
+
+
+def mostly_failed(analysis: "Analysis", *, has_size: bool, for_noise: bool = False) -> Finding | None:
     """Return the warning that many attempts failed a check that may pass another time, or None.
 
     Many are more than half. A fifth is enough to be the cause of a refusal for noise. The finding stands before the
-    answer, because it puts the answer in doubt. refused: the refusal of a pool size; None where there is a pool size.
+    answer, because it puts the answer in doubt. for_noise: whether there is no pool size because of noise.
     """
-    attempts, failed = analysis.run.steps, analysis.failed_attempts
-    noise = refused is not None and refused.code in {Code.NOISY, Code.NOTHING_VALID}
-    if len(failed) <= (CAUSE if noise else MANY) * len(attempts):
+    if len(analysis.failed_attempts) <= (CAUSE if for_noise else MANY) * len(analysis.run.steps):
         return None
-    return warning(Code.MOSTLY_FAILED, _way_out(analysis), has_size=refused is None, **_values(analysis))
+    return MostlyFailed(has_size, _failed_attempts(analysis), _way_out(analysis))
 
 
 def too_few_valid(analysis: "Analysis") -> Finding | None:
@@ -40,7 +85,7 @@ def too_few_valid(analysis: "Analysis") -> Finding | None:
     if len(analysis.valid_sizes) > 1 or not any(map(_may_pass, analysis.sizes)):
         return None
     valid = [size.pool_size for size in analysis.valid_sizes]
-    return refusal(Code.TOO_FEW_VALID, _way_out(analysis), valid=valid, **_values(analysis))
+    return TooFewValid(valid, _failed_attempts(analysis), _way_out(analysis))
 
 
 def _may_pass(size: "SizeSummary") -> bool:
@@ -48,18 +93,10 @@ def _may_pass(size: "SizeSummary") -> bool:
     return not size.valid and all(result.check.disturbed for result in size.failed_checks if result.check.disqualifies)
 
 
-def _values(analysis: "Analysis") -> dict[str, Any]:
-    """Return the numbers of attempts, and of failures of each check, the most frequent check first.
-
-    Where other programs disturbed attempts, also the mean of the cores that they used, and of the busiest programs.
-    """
+def _failed_attempts(analysis: "Analysis") -> FailedAttempts:
     failed = analysis.failed_attempts
     checks = Counter(str(result.check) for step in failed for result in step.failed_checks if result.check.disturbed)
-    values = {"failed": len(failed), "attempts": len(analysis.run.steps), "checks": dict(checks.most_common())}
-    return values | _others(failed)
-
-
-def _others(failed: "Sequence[Step]") -> dict[str, Any]:
+    counts = FailedAttempts(len(failed), len(analysis.run.steps), dict(checks.most_common()))
     disturbed = [
         (step, result.values)
         for step in failed
@@ -67,13 +104,13 @@ def _others(failed: "Sequence[Step]") -> dict[str, Any]:
         if result.check is Check.QUIET and "other_cores" in result.values
     ]
     if not disturbed:
-        return {}
-    figures = [values for _, values in disturbed]
-    return {
-        "other_cores": sum(_number(values["other_cores"]) for values in figures) / len(figures),
-        "cores": _number(figures[-1]["cores"]),
-        "programs": _busiest([step.programs for step, _ in disturbed]),
-    }
+        return counts
+    return replace(
+        counts,
+        other_cores=sum(_number(values["other_cores"]) for _, values in disturbed) / len(disturbed),
+        cores=_number(disturbed[-1][1]["cores"]),
+        programs=_busiest([step.programs for step, _ in disturbed]),
+    )
 
 
 def _busiest(programs: Sequence[Mapping[str, float]]) -> dict[str, float]:
@@ -92,12 +129,10 @@ def _way_out(analysis: "Analysis") -> WayOut:
     """Return the way out: measure again, now if the end of the run was undisturbed, else after the disturbance.
 
     Where most attempts failed because transactions failed, it is to correct the workload.
-
-    quiet_steps: number of last steps that passed every check that may pass another time.
     """
     steps = analysis.run.steps
     quiet = next((place for place, step in enumerate(reversed(steps)) if step.disturbed), len(steps))
-    if next(iter(_values(analysis)["checks"]), None) == Check.ERRORS:
-        return WayOut(Remedy.CORRECT_WORKLOAD, {})
+    if next(iter(_failed_attempts(analysis).checks), None) == Check.ERRORS:
+        return CorrectWorkload()
     disturbed = any(result.check is Check.QUIET for step in steps for result in step.failed_checks)
-    return WayOut(Remedy.END_PROGRAMS if disturbed else Remedy.MEASURE_AGAIN, {"quiet_steps": quiet})
+    return EndPrograms(quiet) if disturbed else MeasureAgain(quiet)

@@ -1,10 +1,9 @@
 """The answer for a fleet: its pools, which limit decides, and what else would fit."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
-from poolsize.answer.finding import Code, Finding, reason, refusal, warning
+from poolsize.answer.finding import Caution, Figures, Finding, Reason, Refusal, Severity
 from poolsize.answer.fleet import ServerLimit, Service, ServicePool, share_out, smallest_need, with_fewer_processes
 from poolsize.bounds import LARGEST_POOL
 from poolsize.errors import BadInput
@@ -27,6 +26,115 @@ class MeasuredLosses:
 
     up_to: int
     at: Callable[[int], float]
+
+
+class MoreInstances(Figures):
+    """What adds instances: the surge of a deploy, a share; and whether an autoscaler does."""
+
+    surge: float
+    autoscaled: bool
+
+
+class PoolsTogether(Reason):
+    """All pools together: their connections, usually and in a deploy, of the recommended size and the usable ones."""
+
+    size: int
+    connections: int
+    unused: int
+    in_deploy: int
+    usable: int | None
+    instances: MoreInstances
+
+
+class FleetSize(PoolsTogether, code="fleet_size"):
+    """The recommended size keeps the pools from growing."""
+
+
+class FleetLimit(PoolsTogether, code="fleet_limit"):
+    """The server's limit keeps the pools from growing."""
+
+
+class FleetThreads(PoolsTogether, code="fleet_threads"):
+    """The threads of the processes can't use larger pools."""
+
+
+class FleetFloor(Reason, code="fleet_floor"):
+    """Service -> deadlock floor, where it is above 1. services: their number."""
+
+    floors: Mapping[str, int]
+    services: int
+
+
+class BeyondWeight(Reason, code="fleet_beyond_weight"):
+    """A service has more connections than its weight gives, because the others can't use the difference."""
+
+    service: str
+    connections: int
+    by_weight: float
+
+
+class AboveSize(Caution, code="fleet_above_size"):
+    """All pools together, usually or at the autoscaler's maximum, have more connections than recommended.
+
+    pool_sizes: service -> pool size with which they have no more; None where there is none.
+    throughput_loss: share of capacity; None where the run measured up to fewer connections, or without a run.
+    """
+
+    connections: int
+    size: int
+    at_max_instances: bool
+    pool_sizes: Mapping[str, int] | None
+    throughput_loss: float | None
+    measured_up_to: int | None
+
+
+class HardlyAboveSize(AboveSize):
+    """All pools together have more connections than recommended, without a noticeable loss of throughput."""
+
+    severity = Severity.REASON
+
+
+class LimitUnknown(Caution, code="fleet_limit_unknown"):
+    """The server's limit is not known. needed: connections in a deploy."""
+
+    needed: int
+    instances: MoreInstances
+
+
+class ExceedsLimit(Refusal, code="fleet_exceeds_limit"):
+    """The smallest pools need more connections than the server admits. floor: of the pool with the highest."""
+
+    needed: int
+    usable: int
+    excess: int
+    processes: int
+    floor: int
+    instances: MoreInstances
+
+
+class FewerProcesses(Reason, code="fleet_fewer_processes"):
+    """An alternative: fewer processes in each instance. pool_sizes: service -> pool size then."""
+
+    processes: int
+    connections: int
+    pool_sizes: Mapping[str, int]
+
+
+class Proxy(Reason, code="fleet_proxy"):
+    """An alternative: a proxy with so many connections to the database and so many clients."""
+
+    connections: int
+    clients: int
+
+
+class RaiseLimit(Reason, code="fleet_raise_limit"):
+    """An alternative: larger values of the server's variables, which admit more connections and take more memory."""
+
+    variables: Mapping[str, int]
+    pool_sizes: Mapping[str, int]
+    connections: int
+    more: int
+    memory_bytes: int
 
 
 @dataclass(frozen=True)
@@ -75,56 +183,51 @@ def plan_fleet(
         return replace(plan, findings=(_exceeds_limit(plan, services), *_alternatives(plan, services)))
     warnings = [*_above_size(plan, services, losses)]
     if limit.usable is None:
-        warnings.append(
-            warning(Code.FLEET_LIMIT_UNKNOWN, needed=plan.connections_in_deploy, **_deploy(limit, services))
-        )
+        warnings.append(LimitUnknown(plan.connections_in_deploy, _more_instances(limit, services)))
     return replace(plan, findings=(*_reasons(plan, services), *_alternatives(plan, services), *warnings))
 
 
 def _exceeds_limit(plan: FleetPlan, services: Sequence[Service]) -> Finding:
     needed, usable = smallest_need(services, plan.limit), plan.limit.usable
     assert usable is not None
-    return refusal(
-        Code.FLEET_EXCEEDS_LIMIT,
+    return ExceedsLimit(
         needed=needed,
         usable=usable,
         excess=needed - usable,
         processes=sum(service.pools_in_deploy(plan.limit.surge) for service in services),
         floor=max(service.floor for service in services),
-        **_deploy(plan.limit, services),
+        instances=_more_instances(plan.limit, services),
     )
 
 
 def _reasons(plan: FleetPlan, services: Sequence[Service]) -> list[Finding]:
     """Return what keeps the pools from growing, the deadlock floors, and services that got more than their weight."""
     floors = {pool.service.name: pool.service.floor for pool in plan.pools if pool.service.floor > 1}
-    findings = [_decides(plan, services)] if plan.connections <= plan.size else []
+    findings: list[Finding] = [_decides(plan, services)] if plan.connections <= plan.size else []
     if floors:
-        findings.append(reason(Code.FLEET_FLOOR, floors=floors, services=len(plan.pools)))
+        findings.append(FleetFloor(floors, len(plan.pools)))
     weights = sum(pool.service.weight for pool in plan.pools)
     for pool in plan.pools:
         by_weight = plan.size * pool.service.weight / weights
         if pool.pool_size > pool.service.floor and pool.connections > BEYOND_WEIGHT * by_weight:
-            findings.append(
-                reason(
-                    Code.FLEET_BEYOND_WEIGHT, service=pool.service.name, connections=pool.connections,
-                    by_weight=by_weight,
-                )
-            )  # fmt: skip
+            findings.append(BeyondWeight(pool.service.name, pool.connections, by_weight))
     return findings
 
 
 def _decides(plan: FleetPlan, services: Sequence[Service]) -> Finding:
     """Return the reason that names what keeps the pools from growing: the threads, the size, or the server's limit."""
     unused = plan.size - plan.connections
-    values: dict[str, Any] = {
-        "size": plan.size, "connections": plan.connections, "unused": unused,
-        "in_deploy": plan.connections_in_deploy, "usable": plan.limit.usable, **_deploy(plan.limit, services),
-    }  # fmt: skip
-    if all(pool.pool_size == pool.service.most_useful for pool in plan.pools):
-        return reason(Code.FLEET_THREADS, **values)
-    by_size = all(pool.service.pools > unused for pool in plan.pools if pool.pool_size != pool.service.most_useful)
-    return reason(Code.FLEET_SIZE if by_size else Code.FLEET_LIMIT, **values)
+    growing = [pool for pool in plan.pools if pool.pool_size != pool.service.most_useful]
+    by_size = all(pool.service.pools > unused for pool in growing)
+    decides = FleetThreads if not growing else FleetSize if by_size else FleetLimit
+    return decides(
+        size=plan.size,
+        connections=plan.connections,
+        unused=unused,
+        in_deploy=plan.connections_in_deploy,
+        usable=plan.limit.usable,
+        instances=_more_instances(plan.limit, services),
+    )
 
 
 def _above_size(plan: FleetPlan, services: Sequence[Service], losses: MeasuredLosses | None) -> list[Finding]:
@@ -135,20 +238,20 @@ def _above_size(plan: FleetPlan, services: Sequence[Service], losses: MeasuredLo
     connections = plan.connections if usually else most
     if connections <= plan.size:
         return []
-    values: dict[str, Any] = {"throughput_loss": None, "measured_up_to": None}
-    if losses is not None:
-        values["measured_up_to"] = losses.up_to
-        if connections <= losses.up_to:
-            values["throughput_loss"] = losses.at(connections) - losses.at(plan.size)
+    is_known = losses is not None and connections <= losses.up_to
+    loss = losses.at(connections) - losses.at(plan.size) if losses is not None and is_known else None
     within = None if usually else share_out(plan.size, at_maximum, plan.limit)
-    loss = values["throughput_loss"]
-    finding = warning if loss is None or loss >= NOTICEABLE else reason
+    finding = AboveSize if loss is None or loss >= NOTICEABLE else HardlyAboveSize
     return [
         finding(
-            Code.FLEET_ABOVE_SIZE, connections=connections, size=plan.size, at_max_instances=not usually,
-            pool_sizes=_sizes(within) if within and _connections(within) <= plan.size else None, **values,
+            connections,
+            plan.size,
+            at_max_instances=not usually,
+            pool_sizes=_sizes(within) if within and _connections(within) <= plan.size else None,
+            throughput_loss=loss,
+            measured_up_to=losses.up_to if losses else None,
         )
-    ]  # fmt: skip
+    ]
 
 
 def _alternatives(plan: FleetPlan, services: Sequence[Service]) -> list[Finding]:
@@ -156,20 +259,15 @@ def _alternatives(plan: FleetPlan, services: Sequence[Service]) -> list[Finding]
     too_many = not plan.pools or plan.connections > plan.size
     if not too_many and plan.size - plan.connections < UNUSED_SHARE * plan.size:
         return []
-    findings = []
+    findings: list[Finding] = []
     if too_many and (fewer := with_fewer_processes(plan.size, services, plan.limit)):
         processes, pools = fewer
-        connections = _connections(pools)
-        findings.append(
-            reason(
-                Code.FLEET_FEWER_PROCESSES, processes=processes, connections=connections, pool_sizes=_sizes(pools)
-            )
-        )  # fmt: skip
+        findings.append(FewerProcesses(processes, _connections(pools), _sizes(pools)))
     usable = plan.limit.usable
     if usable != 0:
         to_database = plan.size if usable is None else min(plan.size, usable)
         clients = plan.connections_in_deploy or smallest_need(services, plan.limit)
-        findings.append(reason(Code.FLEET_PROXY, connections=to_database, clients=clients))
+        findings.append(Proxy(to_database, clients))
     return [*findings, *_raised_limit(plan, services)]
 
 
@@ -180,18 +278,12 @@ def _raised_limit(plan: FleetPlan, services: Sequence[Service]) -> list[Finding]
     usable, in_deploy = plan.limit.usable, sum(pool.connections_in_deploy for pool in pools)
     if usable is None or in_deploy <= usable:
         return []
-    return [
-        reason(
-            Code.FLEET_RAISE_LIMIT, variables=plan.limit.raised_to(in_deploy), pool_sizes=_sizes(pools),
-            connections=_connections(pools), more=in_deploy - usable,
-            memory_bytes=(in_deploy - usable) * plan.limit.connection_bytes,
-        )
-    ]  # fmt: skip
+    variables, more = plan.limit.raised_to(in_deploy), in_deploy - usable
+    return [RaiseLimit(variables, _sizes(pools), _connections(pools), more, more * plan.limit.connection_bytes)]
 
 
-def _deploy(limit: ServerLimit, services: Sequence[Service]) -> dict[str, Any]:
-    """Return what adds instances: the surge of a deploy, and whether there is an autoscaler."""
-    return {"surge": limit.surge, "autoscaled": any(each.most_instances > each.instances for each in services)}
+def _more_instances(limit: ServerLimit, services: Sequence[Service]) -> MoreInstances:
+    return MoreInstances(limit.surge, any(service.most_instances > service.instances for service in services))
 
 
 def _connections(pools: Sequence[ServicePool]) -> int:

@@ -1,10 +1,11 @@
 """The pool size within the latency limits."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isfinite, isnan
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
-from poolsize.answer.finding import Code, Finding, reason, warning
+from poolsize.answer.finding import Caution, Figures, Finding, Reason, WayOut
 from poolsize.answer.price import price
 from poolsize.answer.way_out import measure_longer, sweep_larger
 from poolsize.errors import BadInput
@@ -56,6 +57,51 @@ def limits_of_run(analysis: "Analysis") -> LatencyLimits:
     return LatencyLimits(**known_ms)
 
 
+class LimitKept(Reason, code="limit_kept"):
+    """The plateau's size keeps the limits, in ms by quantile, with this probability."""
+
+    limits_ms: Mapping[str, float]
+    probability: float
+
+
+class LimitDecides(Reason, code="limit_decides"):
+    """The limits, in ms by quantile, replace the plateau's size. throughput_loss: share of capacity that they cost."""
+
+    limits_ms: Mapping[str, float]
+    probability: float
+    plateau_size: int
+    throughput_loss: float
+
+
+class LowestQuantile(Figures):
+    """The lowest value of the quantile that misses its limit by the largest factor, and the pool size that has it."""
+
+    quantile: str
+    lowest_ms: float
+    pool_size: int
+
+
+class LimitBroken(Caution, code="limit_broken"):
+    """No size keeps the limits, in ms by quantile, with enough certainty.
+
+    likeliest_size: the most probable, with its probability. decides: whether the limits replace the plateau's size.
+    undecided: whether a longer measurement may show that a size keeps them. users, rate: the load; None where unknown
+    and in a closed loop. is_edge: whether a larger size than the measured ones may keep them.
+    """
+
+    limits_ms: Mapping[str, float]
+    likeliest_size: int
+    decides: bool
+    probability: float
+    certainty: float
+    undecided: bool
+    users: int | None
+    rate: float | None
+    is_edge: bool
+    lowest: LowestQuantile
+    way_out: WayOut | None
+
+
 @dataclass(frozen=True)
 class LimitedSize:
     """The pool size within the latency limits.
@@ -94,18 +140,11 @@ def within_limits(analysis: "Analysis", plateau: "Plateau", limits: LatencyLimit
         return _not_kept(analysis, plateau.pool_size, limits_ms, probabilities)
     if plateau.pool_size in within:
         probability = probabilities[plateau.pool_size]
-        finding = reason(Code.LIMIT_KEPT, limits_ms=limits_ms, probability=probability)
-        return LimitedSize(plateau.pool_size, finding, probability)
+        return LimitedSize(plateau.pool_size, LimitKept(limits_ms, probability), probability)
     highest = max(map(analysis.fitted_at, within))
     size = next(size for size in within if analysis.fitted_at(size) >= (1 - plateau.tolerance) * highest)
     loss = price(analysis, size).throughput_loss - price(analysis, plateau.pool_size).throughput_loss
-    finding = reason(
-        Code.LIMIT_DECIDES,
-        limits_ms=limits_ms,
-        probability=probabilities[size],
-        plateau_size=plateau.pool_size,
-        throughput_loss=max(0.0, loss),
-    )
+    finding = LimitDecides(limits_ms, probabilities[size], plateau.pool_size, throughput_loss=max(0.0, loss))
     return LimitedSize(size, finding, probabilities[size])
 
 
@@ -122,21 +161,19 @@ def _not_kept(
 
     likeliest = max(probabilities, key=lambda size: (round(probabilities[size], DIGITS), -size))
     rate = analysis.setting.plan.rate
-    furthest = _furthest(analysis, limits_ms)
+    lowest = _lowest(analysis, limits_ms)
     hardly_less = probabilities[plateau_size] >= probabilities[likeliest] - UNDECIDED
     if probabilities[likeliest] >= 1 / 2 and (rate is not None or not hardly_less):
         size = likeliest
     elif rate is None:
         size = plateau_size
     else:
-        size = _smallest_as_fast(analysis, furthest["quantile"], furthest["pool_size"])
+        size = _smallest_as_fast(analysis, lowest)
     is_edge = rate is not None and size == analysis.valid_sizes[-1].pool_size
     undecided = probabilities[likeliest] >= UNDECIDED
     way_out = sweep_larger(analysis) if is_edge else measure_longer(analysis) if undecided else None
     known_users = rate is None and analysis.setting.recording is None
-    finding = warning(
-        Code.LIMIT_BROKEN,
-        way_out,
+    finding = LimitBroken(
         limits_ms=limits_ms,
         likeliest_size=likeliest,
         decides=size != plateau_size,
@@ -146,13 +183,13 @@ def _not_kept(
         users=analysis.setting.plan.users if known_users else None,
         rate=rate,
         is_edge=is_edge,
-        **furthest,
+        lowest=lowest,
+        way_out=way_out,
     )
     return LimitedSize(size, finding, probabilities[size], is_edge)
 
 
-def _furthest(analysis: "Analysis", limits_ms: dict[str, float]) -> dict[str, Any]:
-    """Return the quantile that misses its limit by the largest factor, its lowest value, and the size that has it."""
+def _lowest(analysis: "Analysis", limits_ms: Mapping[str, float]) -> LowestQuantile:
     lowest_ms = {
         quantile: min(
             (analysis.by_size.latency_ms(quantile, size.pool_size), size.pool_size) for size in analysis.valid_sizes
@@ -160,15 +197,17 @@ def _furthest(analysis: "Analysis", limits_ms: dict[str, float]) -> dict[str, An
         for quantile in limits_ms
     }
     quantile = max(limits_ms, key=lambda quantile: lowest_ms[quantile][0] / limits_ms[quantile])
-    return {"quantile": quantile, "lowest_ms": lowest_ms[quantile][0], "pool_size": lowest_ms[quantile][1]}
+    return LowestQuantile(quantile, *lowest_ms[quantile])
 
 
-def _smallest_as_fast(analysis: "Analysis", quantile: str, fastest: int) -> int:
+def _smallest_as_fast(analysis: "Analysis", lowest: LowestQuantile) -> int:
     """Return the smallest size whose quantile of the total time lies in the interval of the fastest size's quantile.
 
     Where that interval is not known, the fastest size itself.
     """
-    interval = analysis.at(fastest).intervals.get("total", {}).get(quantile)
+    interval = analysis.at(lowest.pool_size).intervals.get("total", {}).get(lowest.quantile)
     if interval is None or not isfinite(interval.high):
-        return fastest
-    return next(size.pool_size for size in analysis.valid_sizes if getattr(size.total, quantile) <= interval.high)
+        return lowest.pool_size
+    return next(
+        size.pool_size for size in analysis.valid_sizes if getattr(size.total, lowest.quantile) <= interval.high
+    )

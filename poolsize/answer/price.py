@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from math import isnan
 from typing import TYPE_CHECKING
 
-from poolsize.answer.finding import Code, Finding, reason
+from poolsize.answer.finding import Finding, Reason
 
 if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
     from poolsize.analysis.analysis import Analysis
@@ -24,6 +24,28 @@ class Price:
     pool_size: int
     throughput_loss: float
     p95_ms: float | None
+
+
+class CurrentSize(Reason, code="current_size"):
+    """The price of the user's current pool size, compared with the recommended one. p95 in ms: None where unknown.
+
+    throughput_loss: share of capacity that the current size loses compared with pool_size; negative for a gain.
+    """
+
+    current: int
+    pool_size: int
+    throughput_loss: float
+    p95_ms: float | None
+    recommended_p95_ms: float | None
+
+
+class CurrentNotMeasured(Reason, code="current_not_measured"):
+    """The user's current pool size lies outside of the measured sizes, from low to high. pool_size: the recommended."""
+
+    current: int
+    pool_size: int
+    low: int
+    high: int
 
 
 def prices(analysis: "Analysis", further_sizes: tuple[int | None, ...]) -> tuple[Price, ...]:
@@ -53,14 +75,7 @@ def current_size(analysis: "Analysis", size: int, current: int) -> Finding:
     """Return the finding that compares the user's current pool size with the recommended size."""
     low, high = analysis.valid_sizes[0].pool_size, analysis.valid_sizes[-1].pool_size
     if not low <= current <= high:
-        return reason(Code.CURRENT_NOT_MEASURED, current=current, pool_size=size, low=low, high=high)
-    recommended_price, current_price = price(analysis, size), price(analysis, current)
-    recommended_ms, current_ms = recommended_price.p95_ms, current_price.p95_ms
-    return reason(
-        Code.CURRENT_SIZE,
-        current=current,
-        pool_size=size,
-        throughput_loss=current_price.throughput_loss - recommended_price.throughput_loss,
-        p95_ms=current_ms,
-        recommended_p95_ms=recommended_ms,
-    )
+        return CurrentNotMeasured(current, size, low, high)
+    recommended, now = price(analysis, size), price(analysis, current)
+    loss = now.throughput_loss - recommended.throughput_loss
+    return CurrentSize(current, size, loss, now.p95_ms, recommended.p95_ms)

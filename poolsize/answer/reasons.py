@@ -1,20 +1,124 @@
-"""The reasons of a measured answer, and the findings of an answer from the formula."""
+"""The reasons of a measured answer: why it is that pool size."""
 
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from poolsize.answer.application import database_finding
-from poolsize.answer.finding import Code, Finding, reason, warning
+from poolsize.answer.finding import Finding, Reason
 from poolsize.answer.verdict import Highest
-from poolsize.formula import StartingPoint
 from poolsize.runs.check import Check
 
 if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
     from poolsize.analysis.analysis import Analysis
+    from poolsize.analysis.bottleneck import BottleneckName
     from poolsize.analysis.plateau import Plateau
+    from poolsize.runs.check_result import Value
 
 QUEUES_INSIDE = 1.2
 """Transactions queue in the database if the usage time at the largest size is longer by more than this factor."""
+
+
+class OnPlateau(Reason, code="plateau"):
+    """The answer is the smallest size within the tolerance of the fitted curve's highest throughput, its capacity.
+
+    highest: its meaning. throughput: measured at pool_size. best_size: where the curve is highest; None where unknown.
+    best_measured: whether that size was measured. among_measured: whether only measured sizes could be the answer.
+    measured_below, measured_above: the measured sizes around the answer; None for a measured answer.
+    """
+
+    pool_size: int
+    throughput: float
+    capacity: float
+    highest: Highest
+    users: int
+    best_size: int | None
+    best_measured: bool
+    tolerance: float
+    probability: float
+    among_measured: bool
+    measured_below: int | None
+    measured_above: int | None
+
+
+class CarriesRate(Reason, code="carries_rate"):
+    """The smallest size that serves the arrival rate. smaller_sizes: that do not. is_answer: whether it is the answer.
+
+    utilisation: share of time that its connections are busy; None where unknown.
+    """
+
+    pool_size: int
+    rate: float
+    utilisation: float | None
+    smaller_sizes: Sequence[int]
+    is_answer: bool
+
+
+class WaitAndUsage(Reason, code="wait_and_usage"):
+    """Mean wait and usage time at the answer. measured_size: the nearest measured size, which has these times."""
+
+    pool_size: int
+    measured_size: int
+    wait_ms: float
+    usage_ms: float
+
+
+class LimitedBy(Reason, code="bottleneck"):
+    """What limits throughput, and the figures that show it."""
+
+    name: "BottleneckName"
+    values: "Mapping[str, Value]"
+
+
+class Verified(Reason, code="verified"):
+    """Times of the answer in an open loop, at a share of its own throughput. rate: that is, in transactions/s."""
+
+    load: float
+    rate: float
+    wait_p95_ms: float
+    total_p95_ms: float
+
+
+class QueueInDatabase(Reason, code="queue_in_database"):
+    """Transactions of the largest size have longer usage times than those of the answer.
+
+    in_database: whether they queue in the database, not in the load generator or the application.
+    """
+
+    largest: int
+    throughput: float
+    usage_ms: float
+    answer_usage_ms: float
+    in_database: bool
+
+
+class BimodalUsage(Reason, code="bimodal"):
+    """Usage times are bimodal: share, mean and kinds of the short and long transactions, and a pool for each."""
+
+    pool_size: int
+    short_share: float
+    short_usage_ms: float
+    short_pool_size: int
+    short_kinds: Sequence[str]
+    long_share: float
+    long_usage_ms: float
+    long_pool_size: int
+    long_kinds: Sequence[str]
+
+
+class JobQueue(Reason, code="job_queue"):
+    """A pool with a connection for each user was measured, as consumers of a job queue have. pool_size: the answer."""
+
+    users: int
+    pool_size: int
+
+
+class FormulaOverridden(Reason, code="formula"):
+    """The formula's connections, for all pools together, which the measurement overrides."""
+
+    cores: int
+    disks: int
+    connections: int
+    pools: int
 
 
 def reasons(analysis: "Analysis", size: int, formula_size: int, highest: Highest) -> tuple[Finding, ...]:
@@ -23,25 +127,20 @@ def reasons(analysis: "Analysis", size: int, formula_size: int, highest: Highest
     size: the answer, a size of the plateau or within the latency limits. formula_size: the formula's connections.
     highest: the meaning of the fitted curve's highest throughput.
     """
-    plateau = analysis.plateau
+    plateau, setting = analysis.plateau, analysis.setting
     assert plateau is not None
-    open_loop = analysis.setting.plan.rate is not None
     findings = [
-        _carries_rate(analysis, plateau, size) if open_loop else _plateau(analysis, plateau, highest),
+        _carries_rate(analysis, plateau, size)
+        if setting.plan.rate is not None
+        else _plateau(analysis, plateau, highest),
         _wait_and_usage(analysis, size),
         None if highest is Highest.OF_FILLED else bottleneck_reason(analysis),
         *_verified(analysis),
         _queue_in_database(analysis, size),
-        None if analysis.setting.application else database_finding(analysis, size),
+        None if setting.application else database_finding(analysis, size),
         _bimodal(analysis, size),
         _job_queue(analysis),
-        reason(
-            Code.FORMULA,
-            cores=analysis.setting.cores,
-            disks=analysis.setting.disks,
-            connections=formula_size,
-            pools=analysis.setting.pools,
-        ),
+        FormulaOverridden(setting.cores, setting.disks, formula_size, setting.pools),
     ]
     return tuple(finding for finding in findings if finding)
 
@@ -51,8 +150,7 @@ def _plateau(analysis: "Analysis", plateau: "Plateau", highest: Highest) -> Find
 
     measured = analysis.by_size.is_measured(plateau.pool_size)
     below, above = (None, None) if measured else analysis.by_size.around(plateau.pool_size)
-    return reason(
-        Code.PLATEAU,
+    return OnPlateau(
         pool_size=plateau.pool_size,
         throughput=analysis.throughput_at(plateau.pool_size),
         capacity=plateau.capacity,
@@ -71,27 +169,14 @@ def _plateau(analysis: "Analysis", plateau: "Plateau", highest: Highest) -> Find
 def _carries_rate(analysis: "Analysis", plateau: "Plateau", size: int) -> Finding:
     failed = [size.pool_size for size in analysis.sizes if size.failed(Check.ARRIVALS)]
     smaller = [size for size in failed if size < plateau.pool_size]
-    return reason(
-        Code.CARRIES_RATE,
-        pool_size=plateau.pool_size,
-        rate=analysis.setting.plan.rate or 0.0,
-        utilisation=analysis.at(plateau.pool_size).utilisation,
-        smaller_sizes=smaller,
-        is_answer=size == plateau.pool_size,
-    )
+    rate, utilisation = analysis.setting.plan.rate or 0.0, analysis.at(plateau.pool_size).utilisation
+    return CarriesRate(plateau.pool_size, rate, utilisation, smaller, is_answer=size == plateau.pool_size)
 
 
 def _wait_and_usage(analysis: "Analysis", size: int) -> Finding | None:
     nearest = analysis.by_size.nearest(size)
-    if not nearest.usage.mean > 0:
-        return None
-    return reason(
-        Code.WAIT_AND_USAGE,
-        pool_size=size,
-        measured_size=nearest.pool_size,
-        wait_ms=nearest.wait.mean,
-        usage_ms=nearest.usage.mean,
-    )
+    is_known = nearest.usage.mean > 0
+    return WaitAndUsage(size, nearest.pool_size, nearest.wait.mean, nearest.usage.mean) if is_known else None
 
 
 def bottleneck_reason(analysis: "Analysis") -> Finding | None:
@@ -100,19 +185,13 @@ def bottleneck_reason(analysis: "Analysis") -> Finding | None:
 
     if analysis.bottleneck is None or analysis.bottleneck.name is BottleneckName.UNKNOWN:
         return None
-    return reason(Code.BOTTLENECK, **asdict(analysis.bottleneck))
+    return LimitedBy(analysis.bottleneck.name, analysis.bottleneck.values)
 
 
 def _verified(analysis: "Analysis") -> list[Finding]:
     assert analysis.plateau is not None
     return [
-        reason(
-            Code.VERIFIED,
-            load=step.load,
-            rate=step.rate,
-            wait_p95_ms=step.wait.p95,
-            total_p95_ms=step.total.p95,
-        )
+        Verified(step.load, step.rate, step.wait.p95, step.total.p95)
         for step in analysis.verified
         if step.pool_size == analysis.plateau.pool_size and not step.failed_checks
     ]
@@ -128,8 +207,7 @@ def _queue_in_database(analysis: "Analysis", size: int) -> Finding | None:
     outside = {BottleneckName.GENERATOR, BottleneckName.APPLICATION_CPU}
     if analysis.setting.application is not None:  # its own threads share the cores with the database
         outside.add(BottleneckName.SHARED_CPU)
-    return reason(
-        Code.QUEUE_IN_DATABASE,
+    return QueueInDatabase(
         largest=largest.pool_size,
         throughput=largest.throughput.mean,
         usage_ms=largest.usage.mean,
@@ -143,8 +221,7 @@ def _bimodal(analysis: "Analysis", size: int) -> Finding | None:
     if pools is None:
         return None
     (short_size, short), (long_size, long) = pools
-    return reason(
-        Code.BIMODAL,
+    return BimodalUsage(
         pool_size=size,
         short_share=short.share,
         short_usage_ms=short.usage_ms,
@@ -163,41 +240,4 @@ def _job_queue(analysis: "Analysis") -> Finding | None:
     if not filled or setting.recording is not None or setting.application is not None:
         return None
     assert analysis.plateau is not None
-    return reason(Code.JOB_QUEUE, users=users, pool_size=analysis.plateau.pool_size)
-
-
-def formula_findings(start: StartingPoint) -> tuple[Finding, ...]:
-    """Return the reasons of a starting point, then its warnings."""
-    return (*_formula_reasons(start), *_formula_warnings(start))
-
-
-def _formula_reasons(start: StartingPoint) -> list[Finding]:
-    findings = [
-        reason(
-            Code.CORES,
-            cores=start.cores,
-            logical_cpus=start.logical_cpus,
-            threads_per_core=start.threads_per_core,
-        )
-    ]
-    if start.disks == 0:
-        findings.append(reason(Code.NO_DISKS))
-    elif start.cache_hit_rate is None:
-        findings.append(reason(Code.DISKS_UNCACHED, disks=start.disks))
-    else:
-        miss_share = 1 - start.cache_hit_rate
-        findings.append(
-            reason(Code.DISKS_CACHED, disks=start.disks, miss_share=miss_share, effective_disks=start.effective_disks)
-        )
-    if start.deadlock_floor is not None:
-        findings.append(reason(Code.DEADLOCK_FLOOR, deadlock_floor=start.deadlock_floor, connections=start.connections))
-    return findings
-
-
-def _formula_warnings(start: StartingPoint) -> list[Finding]:
-    findings = [warning(Code.STARTING_POINT), warning(Code.SERVED_AT_ONCE)]
-    if start.ssd:
-        findings.append(warning(Code.SSD))
-    if start.deadlock_floor is not None and start.deadlock_floor > start.connections:
-        findings.append(warning(Code.FLOOR_ABOVE_FORMULA))
-    return findings
+    return JobQueue(users, analysis.plateau.pool_size)

@@ -12,13 +12,26 @@ from poolsize.answer.application import (
     short_usage_time,
     size_for_application,
 )
-from poolsize.answer.failed_attempts import mostly_failed
-from poolsize.answer.finding import Code, Finding, Severity
-from poolsize.answer.latency_limit import NO_LIMITS, LatencyLimits, limits_of_run, within_limits
+from poolsize.answer.failed_attempts import MostlyFailed, TooFewValid, mostly_failed
+from poolsize.answer.finding import Finding, Severity
+from poolsize.answer.formula_findings import formula_findings
+from poolsize.answer.latency_limit import NO_LIMITS, LatencyLimits, LimitBroken, limits_of_run, within_limits
 from poolsize.answer.price import Price, current_size, prices
-from poolsize.answer.reasons import formula_findings, reasons
-from poolsize.answer.verdict import Verdict, highest, verdict_on_size, verdict_without_size
-from poolsize.answer.warnings import high_utilisation, warnings
+from poolsize.answer.reasons import FormulaOverridden, LimitedBy, reasons
+from poolsize.answer.verdict import (
+    GeneratorLimited,
+    Noisy,
+    NothingValid,
+    OneSize,
+    SmallestSize,
+    StillRising,
+    UsersLimited,
+    Verdict,
+    highest,
+    verdict_on_size,
+    verdict_without_size,
+)
+from poolsize.answer.warnings import BudgetSpent, FewSteps, SizeUnconfirmed, WideRange, high_utilisation, warnings
 from poolsize.answer.way_out import sizes_beyond
 from poolsize.bounds import LARGEST_POOL
 from poolsize.errors import BadInput, WorkFailed
@@ -103,10 +116,18 @@ class Recommendation:
         pools = self.measured_in.pools if self.measured_in else 1
         return None if self.pool_size is None else pools * self.pool_size
 
+    @property
+    def doubts(self) -> tuple[Finding, ...]:
+        """The findings that put the pool size in doubt: whoever uses the size must read them."""
+        return tuple(finding for finding in self.findings if isinstance(finding, DOUBTS))
 
-KEPT_FOR_APPLICATION = {Code.BOTTLENECK, Code.FORMULA}
+
+DOUBTS = (
+    MostlyFailed, GeneratorLimited, UsersLimited, OneSize, StillRising, SmallestSize, LimitBroken, SizeUnconfirmed,
+)  # fmt: skip
+KEPT_FOR_APPLICATION = (LimitedBy, FormulaOverridden)
 """Reasons of the load generator's pool size that also hold for an application."""
-OF_GENERATOR_ALONE = {Code.STILL_RISING, Code.SMALLEST_SIZE, Code.WIDE_RANGE, Code.FEW_STEPS, Code.BUDGET_SPENT}
+OF_GENERATOR_ALONE = (StillRising, SmallestSize, WideRange, FewSteps, BudgetSpent)
 """Warnings about the load generator's pool size and its range, which say nothing of an application's."""
 
 
@@ -154,6 +175,7 @@ def recommend(
     start = starting_point(analysis.setting.cores, disks=analysis.setting.disks)
     if refused := verdict_without_size(analysis):
         verdict, finding = refused
+        failed = mostly_failed(analysis, has_size=False, for_noise=isinstance(finding, Noisy | NothingValid))
         return Recommendation(
             "measured",
             None,
@@ -162,7 +184,7 @@ def recommend(
             verdict,
             _known(
                 (
-                    None if finding.code is Code.TOO_FEW_VALID else mostly_failed(analysis, finding),
+                    None if isinstance(finding, TooFewValid) else failed,
                     finding,
                     *warnings(analysis, has_size=False),
                 )
@@ -211,11 +233,11 @@ def _measured(
     limit_warning = limit_finding if limit_finding and limit_finding.severity == "warning" else None
     current_reason = None if current is None else current_size(analysis, size, current)
     all_reasons = (first_reason, limit_reason, current_reason, *further_reasons)
-    if limit_warning and verdict_warning and verdict_warning.code is Code.STILL_RISING:
-        verdict_warning = replace(verdict_warning, values={**verdict_warning.values, "limit_broken": True})
+    if limit_warning and isinstance(verdict_warning, StillRising):
+        verdict_warning = replace(verdict_warning, limit_broken=True)
     busy_warnings = high_utilisation(analysis, (plateau.pool_size, size)) if at_rate else ()
     all_warnings = (limit_warning, verdict_warning, *busy_warnings, *warnings(analysis, has_size=True))
-    findings = (mostly_failed(analysis), *all_reasons, *all_warnings)
+    findings = (mostly_failed(analysis, has_size=True), *all_reasons, *all_warnings)
     database = next((row for row in analysis.models.application_sizes if not row.added_ms), None)
     return Recommendation(
         basis="measured",
@@ -242,11 +264,11 @@ def _of_application(
 ) -> Recommendation:
     """Return the load generator's recommendation turned into the recommendation for an application."""
     size = size_for_application(analysis, client_times)
-    kept = [finding for finding in of_generator.findings if finding.code in KEPT_FOR_APPLICATION]
+    kept = [finding for finding in of_generator.findings if isinstance(finding, KEPT_FOR_APPLICATION)]
     warnings = [
         finding
         for finding in of_generator.findings
-        if finding.severity is Severity.WARNING and finding.code not in OF_GENERATOR_ALONE
+        if finding.severity is Severity.WARNING and not isinstance(finding, OF_GENERATOR_ALONE)
     ]
     doubts = short_usage_time(analysis, client_times.usage_time_ms), beyond_measured(analysis, size)
     findings = (*application_findings(analysis, size, current), *kept, *warnings, *doubts)

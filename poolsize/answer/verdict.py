@@ -4,8 +4,16 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from poolsize.answer.failed_attempts import too_few_valid
-from poolsize.answer.finding import Code, Finding, Remedy, WayOut, refusal, warning
-from poolsize.answer.way_out import MOST_USERS, measure_longer, more_workers, sweep_beyond, users_for
+from poolsize.answer.finding import Caution, Finding, Refusal, WayOut
+from poolsize.answer.way_out import (
+    MOST_USERS,
+    MoreUsers,
+    MoreWorkers,
+    measure_longer,
+    more_workers,
+    sweep_beyond,
+    users_for,
+)
 from poolsize.runs.check import Check
 
 if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
@@ -15,21 +23,6 @@ RISING, HALF_A_DOUBLING = 0.01, 2**0.5
 """A curve still rises if throughput gains more than this share over half a doubling of the pool size."""
 NOISY_SPAN = 8
 """A measurement is too noisy if the upper end of the 95 % range is more than this multiple of the lower end."""
-
-
-DOUBTS = frozenset(
-    {
-        Code.MOSTLY_FAILED,
-        Code.GENERATOR_LIMITED,
-        Code.USERS_LIMITED,
-        Code.ONE_SIZE,
-        Code.STILL_RISING,
-        Code.SMALLEST_SIZE,
-        Code.LIMIT_BROKEN,
-        Code.SIZE_UNCONFIRMED,
-    }
-)
-"""Findings that put a pool size in doubt: whoever uses the size must read them."""
 
 
 class Verdict(StrEnum):
@@ -58,16 +51,85 @@ class Highest(StrEnum):
     OF_MEASURED = "of measured sizes"
 
 
-_HIGHEST = {
-    Code.USERS_LIMITED: Highest.OF_FILLED,
-    Code.STILL_RISING: Highest.OF_MEASURED,
-    Code.ONE_SIZE: Highest.OF_MEASURED,
-}
+class GeneratorLimited(Caution, code="generator_limited"):
+    """A worker was the bottleneck at the answer, pool_size."""
+
+    pool_size: int
+    way_out: MoreWorkers
+
+
+class UsersLimited(Caution, code="users_limited"):
+    """Pools larger than the largest valid size had too few users to fill them."""
+
+    largest: int
+    users: int
+    way_out: WayOut
+
+
+class OneSize(Caution, code="one_size"):
+    """Only one size is valid, so there is none to compare it with."""
+
+    pool_size: int
+    way_out: WayOut
+
+
+class StillRising(Caution, code="still_rising"):
+    """The curve still rises at the largest valid size. limit_broken: whether no size keeps the latency limit."""
+
+    largest: int
+    way_out: WayOut
+    limit_broken: bool = False
+
+
+class SmallestSize(Caution, code="smallest_size"):
+    """The answer is the smallest valid size."""
+
+    pool_size: int
+    way_out: WayOut
+
+
+class RateNotServed(Refusal, code="rate_not_served"):
+    """No measured size serves the arrival rate, in transactions per second."""
+
+    rate: float
+
+
+class GeneratorEverywhere(Refusal, code="generator_everywhere"):
+    """A worker was the bottleneck at every size."""
+
+    way_out: MoreWorkers
+
+
+class UsersLimitedEverywhere(Refusal, code="users_limited_everywhere"):
+    """The users filled no pool."""
+
+    users: int
+    way_out: MoreUsers
+
+
+class NothingValid(Refusal, code="nothing_valid"):
+    """No step passed its checks."""
+
+
+class Noisy(Refusal, code="noisy"):
+    """The 95 % range, from low to high connections, is too wide for an answer."""
+
+    low: int
+    high: int
+    way_out: WayOut
+
+
+class GeneratorNotSeparable(Refusal, code="generator_not_separable"):
+    """A worker was the bottleneck, and the service demands of load generator and server can't be separated."""
+
+    way_out: MoreWorkers
 
 
 def highest(finding: Finding | None) -> Highest:
     """Return the meaning of the curve's highest throughput. finding: the warning of verdict_on_size."""
-    return _HIGHEST.get(finding.code, Highest.CAPACITY) if finding else Highest.CAPACITY
+    if isinstance(finding, UsersLimited):
+        return Highest.OF_FILLED
+    return Highest.OF_MEASURED if isinstance(finding, StillRising | OneSize) else Highest.CAPACITY
 
 
 def verdict_without_size(analysis: "Analysis") -> tuple[Verdict, Finding] | None:
@@ -80,7 +142,7 @@ def verdict_without_size(analysis: "Analysis") -> tuple[Verdict, Finding] | None
     nearest = analysis.by_size.nearest(plateau.pool_size)
     separable = nearest.demands is not None or analysis.setting.application is not None
     if _is_generator_limited(analysis, plateau.pool_size) and not separable:
-        return Verdict.GENERATOR_LIMITED, refusal(Code.GENERATOR_NOT_SEPARABLE, more_workers(nearest))
+        return Verdict.GENERATOR_LIMITED, GeneratorNotSeparable(more_workers(nearest))
     return None
 
 
@@ -91,7 +153,7 @@ def verdict_on_size(analysis: "Analysis", size: int) -> tuple[Verdict, Finding |
     """
     if _is_generator_limited(analysis, size):
         way_out = more_workers(analysis.by_size.nearest(size))
-        return Verdict.GENERATOR_LIMITED, warning(Code.GENERATOR_LIMITED, way_out, pool_size=size)
+        return Verdict.GENERATOR_LIMITED, GeneratorLimited(size, way_out)
     if analysis.setting.plan.rate is not None and _smaller_is_too_small(analysis, size):
         return Verdict.MEASURED, None
     return _at_an_end(analysis, size) or (Verdict.MEASURED, None)
@@ -110,22 +172,21 @@ def _failed_everywhere(analysis: "Analysis") -> tuple[Verdict, Finding] | None:
         return all(size.failed(check) for size in analysis.sizes)
 
     if plan.rate is not None and everywhere(Check.ARRIVALS):
-        return Verdict.NOISY, refusal(Code.RATE_NOT_SERVED, rate=plan.rate)
+        return Verdict.NOISY, RateNotServed(plan.rate)
     if everywhere(Check.GENERATOR):
-        return Verdict.GENERATOR_LIMITED, refusal(Code.GENERATOR_EVERYWHERE, more_workers(analysis.sizes[-1]))
+        return Verdict.GENERATOR_LIMITED, GeneratorEverywhere(more_workers(analysis.sizes[-1]))
     if everywhere(Check.USERS_LIMITED):
         smaller = analysis.sizes[0].pool_size > 1 or recorded
-        values = {} if recorded else {"users": _enough_users(analysis)}
-        way_out = WayOut(Remedy.MORE_USERS, {**values, "smaller_sizes": smaller})
-        return Verdict.USERS_LIMITED, refusal(Code.USERS_LIMITED_EVERYWHERE, way_out, users=plan.users)
+        way_out = MoreUsers(None if recorded else _enough_users(analysis), smaller_sizes=smaller)
+        return Verdict.USERS_LIMITED, UsersLimitedEverywhere(plan.users, way_out)
     return None
 
 
 def _noisy(analysis: "Analysis") -> Finding:
     plateau = analysis.plateau
     if plateau is None:
-        return refusal(Code.NOTHING_VALID)
-    return refusal(Code.NOISY, measure_longer(analysis), low=plateau.low, high=plateau.high)
+        return NothingValid()
+    return Noisy(plateau.low, plateau.high, measure_longer(analysis))
 
 
 def _at_an_end(analysis: "Analysis", size: int) -> tuple[Verdict, Finding] | None:
@@ -135,15 +196,15 @@ def _at_an_end(analysis: "Analysis", size: int) -> tuple[Verdict, Finding] | Non
     rising = size == largest or (2 * size > largest and _is_still_rising(analysis, largest))
     if rising and any(other.failed(Check.USERS_LIMITED) for other in analysis.sizes):
         enough = _enough_users(analysis)
-        more_users = WayOut(Remedy.MORE_USERS, {"users": enough, "shorter_pauses": enough > MOST_USERS})
+        more_users = MoreUsers(enough, shorter_pauses=enough > MOST_USERS)
         way_out = sweep_beyond(analysis, size) if recorded else more_users
-        return Verdict.USERS_LIMITED, warning(Code.USERS_LIMITED, way_out, largest=largest, users=users)
+        return Verdict.USERS_LIMITED, UsersLimited(largest, users, way_out)
     if smallest == largest:
-        return Verdict.EDGE, warning(Code.ONE_SIZE, sweep_beyond(analysis, size), pool_size=size)
+        return Verdict.EDGE, OneSize(size, sweep_beyond(analysis, size))
     if rising:
-        return Verdict.EDGE, warning(Code.STILL_RISING, sweep_beyond(analysis, size), largest=largest)
+        return Verdict.EDGE, StillRising(largest, sweep_beyond(analysis, size))
     if size == smallest and size > 1:
-        return Verdict.EDGE, warning(Code.SMALLEST_SIZE, sweep_beyond(analysis, size), pool_size=size)
+        return Verdict.EDGE, SmallestSize(size, sweep_beyond(analysis, size))
     return None
 
 

@@ -4,7 +4,7 @@ from itertools import pairwise
 from math import ceil
 from typing import TYPE_CHECKING
 
-from poolsize.answer.finding import Remedy, WayOut
+from poolsize.answer.finding import WayOut
 
 if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
     from poolsize.analysis.analysis import Analysis
@@ -20,14 +20,75 @@ LONGER = 4
 """This multiple of the load makes a range half as wide."""
 
 
+class MeasureLonger(WayOut, code="measure_longer"):
+    """Measure each step for longer, or more often."""
+
+    step_seconds: int
+    repeats: int
+
+
+class SearchLonger(WayOut, code="search_longer"):
+    """Search again with a larger budget."""
+
+    budget_minutes: int
+
+
+class FillGap(WayOut, code="fill_gap"):
+    """Measure sizes between two neighbouring measured sizes."""
+
+    below: int
+    above: int
+
+
+class SweepBeyond(WayOut, code="sweep_beyond"):
+    """Measure pool sizes beyond the measured sizes.
+
+    shorter_pauses: whether more users would be too many, so that shorter pauses must fill the pools.
+    users: that fill the pools; None where the run has enough.
+    """
+
+    pool_sizes: tuple[int, ...]
+    shorter_pauses: bool
+    users: int | None = None
+
+
+class SweepRecordingBeyond(WayOut, code="sweep_recording_beyond"):
+    """Replay other pool sizes of the recording."""
+
+
+class MoreUsers(WayOut, code="more_users"):
+    """Fill the pools with more users, with shorter pauses, or by measuring smaller pools; None for no such way."""
+
+    users: int | None = None
+    smaller_sizes: bool | None = None
+    shorter_pauses: bool | None = None
+
+
+class MoreWorkers(WayOut, code="more_workers"):
+    """Give the load generator more CPU time."""
+
+
+class MoreWorkersByDemands(MoreWorkers):
+    """Give the load generator more CPU time: at a pool size, the service demands show how much.
+
+    workers: so many that the database is the bottleneck; None where the run has that many already.
+    """
+
+    pool_size: int
+    client_ms: float
+    server_ms: float
+    server_cores: int
+    workers: int | None = None
+
+
 def measure_longer(analysis: "Analysis") -> WayOut:
     """Return the way to a narrower range: fill a gap between the measured sizes, or measure longer."""
     plan = analysis.setting.plan
     if gap := _gap(analysis):
-        return WayOut(Remedy.FILL_GAP, {"below": gap[0], "above": gap[1]})
+        return FillGap(*gap)
     if plan.search is not None:
-        return WayOut(Remedy.SEARCH_LONGER, {"budget_minutes": max(1, LONGER * plan.search.budget_seconds // 60)})
-    return WayOut(Remedy.MEASURE_LONGER, {"step_seconds": max(30, LONGER * plan.step_seconds), "repeats": 3})
+        return SearchLonger(max(1, LONGER * plan.search.budget_seconds // 60))
+    return MeasureLonger(step_seconds=max(30, LONGER * plan.step_seconds), repeats=3)
 
 
 def sweep_beyond(analysis: "Analysis", size: int) -> WayOut:
@@ -51,31 +112,29 @@ def sizes_beyond(analysis: "Analysis", size: int) -> tuple[int, ...]:
     return _larger_sizes(analysis)
 
 
-def more_workers(size: "SizeSummary") -> WayOut:
+def more_workers(size: "SizeSummary") -> MoreWorkers:
     """Return the way out of a saturated load generator: more workers.
 
-    size: the summary whose service demands show how many workers make the database the bottleneck. The number is left
-    out where the service demands are not known, or where the run has that many workers already.
+    size: the summary whose service demands show how many workers make the database the bottleneck.
     """
     demands = size.demands
     if demands is None or demands.inferred or not demands.server_ms:
-        return WayOut(Remedy.MORE_WORKERS)
+        return MoreWorkers()
     workers = ceil(ROOM * demands.client_ms * demands.server_cores / demands.server_ms)
-    values = {
-        "pool_size": size.pool_size,
-        "client_ms": demands.client_ms,
-        "server_ms": demands.server_ms,
-        "server_cores": demands.server_cores,
-    }
-    return WayOut(Remedy.MORE_WORKERS, values | ({"workers": workers} if workers > demands.client_processes else {}))
+    return MoreWorkersByDemands(
+        size.pool_size,
+        demands.client_ms,
+        demands.server_ms,
+        demands.server_cores,
+        workers if workers > demands.client_processes else None,
+    )
 
 
 def _sweep(analysis: "Analysis", sizes: tuple[int, ...]) -> WayOut:
     if analysis.setting.recording is not None:
-        return WayOut(Remedy.SWEEP_RECORDING_BEYOND)
+        return SweepRecordingBeyond()
     users = users_for(analysis, sizes[-1])
-    enough = {"users": users} if users > analysis.setting.plan.users else {}
-    return WayOut(Remedy.SWEEP_BEYOND, {"pool_sizes": sizes, **enough, "shorter_pauses": users > MOST_USERS})
+    return SweepBeyond(sizes, users > MOST_USERS, users if users > analysis.setting.plan.users else None)
 
 
 def users_for(analysis: "Analysis", pool_size: int) -> int:

@@ -34,7 +34,7 @@ def measured_answer(path: str) -> "tuple[Analysis, Recommendation]":
     Raises BadInput for a run without a pool size.
     """
     from poolsize.answer.recommendation import recommend
-    from poolsize.answer.verdict import DOUBTS, Verdict
+    from poolsize.answer.verdict import Verdict
     from poolsize.present.text.sentences.findings import sentence
 
     analysis = complete_run(path)
@@ -42,9 +42,8 @@ def measured_answer(path: str) -> "tuple[Analysis, Recommendation]":
     if answer.pool_size is None:
         raise BadInput("`run_path`: no pool size can be recommended from this run; `poolsize recommend --run` says why")
     verdict = "" if answer.verdict is Verdict.MEASURED else f" [{answer.verdict}]"
-    for finding in answer.findings:
-        if finding.code in DOUBTS:
-            click.echo(f"poolsize: the pool size is in doubt{verdict}: {sentence(finding)}", err=True)
+    for finding in answer.doubts:
+        click.echo(f"poolsize: the pool size is in doubt{verdict}: {sentence(finding)}", err=True)
     return analysis, answer
 
 

@@ -6,8 +6,9 @@ from statistics import fmean
 
 from poolsize.analysis.analysis import Analysis
 from poolsize.analysis.size_summary import SizeSummary
-from poolsize.answer.finding import Code
+from poolsize.answer.reasons import BimodalUsage, LimitedBy
 from poolsize.answer.recommendation import recommend
+from poolsize.answer.warnings import CheckFailed, NotDurable, SpeedCorrected, WithThreadPool
 from poolsize.experiments.agreement import Agreement, Verdict
 from poolsize.experiments.scenario import ALL_KINDS, Claim, Direction, Scenario, Side
 from poolsize.present.text.layout import UNKNOWN, Table, bullets, paragraph
@@ -17,9 +18,7 @@ from poolsize.recordings.published import PublishedCurve
 from poolsize.units import count, milliseconds, minutes, number, per_second, percent
 
 SHOWS = {Direction.RISES: "rises", Direction.SAME: "stays the same", Direction.FALLS: "falls"}
-EXPLAINING = (
-    Code.BOTTLENECK, Code.BIMODAL, Code.CHECK_FAILED, Code.SPEED_CORRECTED, Code.THREAD_POOL, Code.NOT_DURABLE,
-)  # fmt: skip
+EXPLAINING = (LimitedBy, BimodalUsage, CheckFailed, SpeedCorrected, WithThreadPool, NotDurable)
 """Findings that explain why this machine agrees with a claim, or does not."""
 
 
@@ -50,7 +49,7 @@ def agreement_text(agreement: Agreement) -> str:
 def _evidence(analysis: Analysis) -> list[str]:
     """Return the pool size by this run, what limits the throughput, and what limits the comparison."""
     answer = recommend(analysis)
-    sentences = [sentence(finding) for finding in answer.findings if finding.code in EXPLAINING]
+    sentences = [sentence(finding) for finding in answer.findings if isinstance(finding, EXPLAINING)]
     if answer.pool_size is not None and answer.range is not None:
         within = ", ".join(filter(None, (range_text(answer), f"verdict `{answer.verdict}`")))
         sentences.insert(0, f"Pool size by this run: {count(answer.pool_size, 'connection')} ({within}).")

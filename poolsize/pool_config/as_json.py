@@ -9,8 +9,7 @@ from poolsize.pool_config.check import CheckedPool
 from poolsize.pool_config.configuration import Configuration
 from poolsize.pool_config.settings import PoolSettings
 from poolsize.pool_config.stacks import Stack
-from poolsize.pool_config.words import check_sentence
-from poolsize.present.text.sentences.findings import reason_sentences, warning_sentences
+from poolsize.present.text.sentences.findings import findings_values, reason_sentences, warning_sentences
 
 
 def stacks_json(stacks: Mapping[str, Stack]) -> str:
@@ -55,8 +54,8 @@ def _values(checked: CheckedPool) -> dict[str, Any]:
         "place": checked.pool.place,
         "settings": values["pool"]["settings"],
         "most_connections": checked.most_connections,
-        "findings": values["findings"],
-        "warnings": warning_sentences(checked.findings, check_sentence),
-        "reasons": reason_sentences(checked.findings, check_sentence),
+        "findings": findings_values(checked.findings),
+        "warnings": warning_sentences(checked.findings),
+        "reasons": reason_sentences(checked.findings),
         "differences": values["differences"],
     }

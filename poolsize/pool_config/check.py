@@ -3,8 +3,32 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from poolsize.answer.finding import Code, Finding, reason, warning
+from poolsize.answer.finding import Finding
 from poolsize.pool_config.files.pool import FilePool
+from poolsize.pool_config.findings import (
+    AboveServer,
+    BelowLeast,
+    BorrowTested,
+    ClosesIdle,
+    DjangoConnects,
+    GoLifetime,
+    KeepaliveByDefault,
+    KeepaliveOverLifetime,
+    NotANumber,
+    NotRead,
+    OldTestQuery,
+    OutlivesServer,
+    QueueUnlimited,
+    RefusedBelowLeast,
+    RemovesAbandoned,
+    ServerTooSmall,
+    ShortWaitTimeout,
+    Shrinks,
+    ThreadCache,
+    TooLarge,
+    Unlimited,
+    WaitsForEver,
+)
 from poolsize.pool_config.library import (
     C3P0,
     CONNECTOR_PYTHON,
@@ -135,9 +159,7 @@ DEFAULTS_OF_ANOTHER = {"minimumIdle": "maximumPoolSize", "maxIdle": "connectionL
 def _above_server(most: int | None, server: KnownServer) -> Finding | None:
     if most is None or most < server.max_connections:
         return None
-    return warning(
-        Code.POOL_ABOVE_SERVER, connections=most, max_connections=server.max_connections, is_default=server.is_default
-    )
+    return AboveServer(most, server.max_connections, server.is_default)
 
 
 def _below_need(pool: FilePool, settings: PoolSettings | None) -> Finding | None:
@@ -146,16 +168,16 @@ def _below_need(pool: FilePool, settings: PoolSettings | None) -> Finding | None
     needed = None if settings is None else settings.needed_connections
     if limit is None or needed is None or limit >= needed:
         return None
-    return warning(Code.SERVER_TOO_SMALL, max_connections=int(limit), needed=needed)
+    return ServerTooSmall(int(limit), needed)
 
 
 def _unread(pool: FilePool) -> list[Finding]:
     """Return a finding for each setting that the library does not read, and for each that is not a number."""
-    findings = [warning(Code.POOL_NOT_READ, library=pool.library.title, name=each.name) for each in pool.unread]
+    findings: list[Finding] = [NotRead(pool.library.title, each.name) for each in pool.unread]
     for setting, in_file in pool.settings.items():
         default = pool.library.defaults[setting]
         if isinstance(in_file.value, str) and isinstance(default, int | float) and not isinstance(default, bool):
-            findings.append(warning(Code.POOL_NO_NUMBER, name=in_file.name, text=in_file.text))
+            findings.append(NotANumber(in_file.name, in_file.text))
     return findings
 
 
@@ -163,14 +185,14 @@ Rule = Callable[[FilePool, int], Finding | None]
 """A rule: a pool and the server's wait_timeout in seconds -> a finding, or None."""
 
 
-def _not_positive(code: Code, setting: str) -> Rule:
+def _not_positive(record: type[WaitsForEver | Unlimited], setting: str) -> Rule:
     """Return the rule that a setting without a positive value sets no limit."""
 
     def rule(pool: FilePool, _: int) -> Finding | None:
         value = pool.number(setting)
         if value is None or value > 0:
             return None
-        return warning(code, setting=setting, value=value, is_default=not pool.has(setting))
+        return record(setting, not pool.has(setting), value)
 
     return rule
 
@@ -181,7 +203,7 @@ def _tests_on_borrow(setting: str, interval: str | None = None) -> Rule:
     def rule(pool: FilePool, _: int) -> Finding | None:
         if pool.value(setting) is not True or (interval and (pool.number(interval) or 0) > 0):
             return None
-        return reason(Code.POOL_TESTS_ON_BORROW, setting=setting, is_default=not pool.has(setting))
+        return BorrowTested(setting, not pool.has(setting))
 
     return rule
 
@@ -195,7 +217,7 @@ def _closes_idle(idle: str, most: str, *, negative_is_all: bool) -> Rule:
             return None
         if kept >= opened > 0 or (opened <= 0 and pool.has(idle)):
             return None
-        return warning(Code.POOL_CLOSES_IDLE, setting=idle, kept=max(0, int(kept)), is_default=not pool.has(idle))
+        return ClosesIdle(idle, not pool.has(idle), max(0, int(kept)))
 
     return rule
 
@@ -216,10 +238,7 @@ def _outlives_server(
         if any(limit is not None and 0 < limit < wait_timeout * per_second for limit in limits.values()):
             return None
         limit = limits[lifetime] or 0.0
-        return warning(
-            Code.POOL_OUTLIVES_SERVER, setting=lifetime, is_default=not pool.has(lifetime),
-            value=limit / per_second if limit > 0 else None, wait_timeout_seconds=wait_timeout,
-        )  # fmt: skip
+        return OutlivesServer(lifetime, not pool.has(lifetime), limit / per_second if limit > 0 else None, wait_timeout)
 
     return rule
 
@@ -266,17 +285,14 @@ def _keepalive_by_default(pool: FilePool, wait_timeout: int) -> Finding | None:
     ends_in_time = lifetime is not None and 0 < lifetime < wait_timeout * 1000
     if ends_in_time or pool.has("keepaliveTime") or not _hikaricp_kept_alive(pool, wait_timeout):
         return None
-    return warning(
-        Code.POOL_KEEPALIVE_DEFAULT, keepalive_ms=pool.number("keepaliveTime"), lifetime_ms=lifetime,
-        wait_timeout_seconds=wait_timeout,
-    )  # fmt: skip
+    return KeepaliveByDefault(pool.number("keepaliveTime") or 0.0, lifetime, wait_timeout)
 
 
 def _keepalive_over_lifetime(pool: FilePool, _: int) -> Finding | None:
     keepalive, lifetime = pool.number("keepaliveTime"), _hikaricp_lifetime_ms(pool)
     if not (pool.has("keepaliveTime") and keepalive and lifetime and keepalive >= lifetime):
         return None
-    return warning(Code.POOL_KEEPALIVE_OVER_LIFETIME, keepalive_ms=keepalive, lifetime_ms=lifetime)
+    return KeepaliveOverLifetime(keepalive, lifetime)
 
 
 def _below_least(setting: str) -> Rule:
@@ -284,7 +300,7 @@ def _below_least(setting: str) -> Rule:
         value, least = pool.number(setting), HIKARICP_LEAST_MS[setting]
         if not (pool.has(setting) and value and value < least):
             return None
-        return warning(Code.POOL_BELOW_LEAST, setting=setting, value=value, least=least)
+        return BelowLeast(setting, value, least)
 
     return rule
 
@@ -294,7 +310,7 @@ def _refused(setting: str) -> Rule:
         value, least = pool.number(setting), HIKARICP_REFUSED_BELOW_MS[setting]
         if value is None or value == 0 or value >= least:
             return None
-        return warning(Code.POOL_REFUSED, setting=setting, value=value, least=least)
+        return RefusedBelowLeast(setting, value, least)
 
     return rule
 
@@ -303,24 +319,23 @@ def _shrinks(pool: FilePool, _: int) -> Finding | None:
     least, most = pool.number("minimumIdle"), pool.number("maximumPoolSize")
     if least is None or most is None or not 0 <= least < most:
         return None
-    return reason(Code.POOL_SHRINKS, least=int(least), most=int(most))
+    return Shrinks(int(least), int(most))
 
 
 def _test_query(pool: FilePool, _: int) -> Finding | None:
-    return reason(Code.POOL_TEST_QUERY) if pool.has("connectionTestQuery") else None
+    return OldTestQuery() if pool.has("connectionTestQuery") else None
 
 
 def _removes_abandoned(pool: FilePool, _: int) -> Finding | None:
-    if pool.value("removeAbandoned") is not True:
-        return None
-    return warning(Code.POOL_REMOVES_ABANDONED, seconds=pool.number("removeAbandonedTimeout"))
+    removes = pool.value("removeAbandoned") is True
+    return RemovesAbandoned(pool.number("removeAbandonedTimeout")) if removes else None
 
 
 def _connector_python_maximum(pool: FilePool, _: int) -> Finding | None:
     size = pool.number("pool_size")
     if size is None or size <= CONNECTOR_PYTHON_LARGEST:
         return None
-    return warning(Code.POOL_TOO_LARGE, size=int(size), largest=CONNECTOR_PYTHON_LARGEST)
+    return TooLarge(int(size), CONNECTOR_PYTHON_LARGEST)
 
 
 def _unlimited_overflow(size: str, overflow: str) -> Rule:
@@ -329,14 +344,14 @@ def _unlimited_overflow(size: str, overflow: str) -> Rule:
     def rule(pool: FilePool, _: int) -> Finding | None:
         for setting, unlimited in ((size, pool.number(size) == 0), (overflow, (pool.number(overflow) or 0) < 0)):
             if unlimited:
-                return warning(Code.POOL_UNLIMITED, setting=setting, value=pool.number(setting), is_default=False)
+                return Unlimited(setting, is_default=False, value=pool.number(setting) or 0.0)
         return None
 
     return rule
 
 
 def _django_connects(pool: FilePool, _: int) -> Finding | None:
-    return warning(Code.DJANGO_CONNECTS) if pool.number("CONN_MAX_AGE") == 0 else None
+    return DjangoConnects() if pool.number("CONN_MAX_AGE") == 0 else None
 
 
 def _django_keeps(pool: FilePool, wait_timeout: int) -> Finding | None:
@@ -345,40 +360,35 @@ def _django_keeps(pool: FilePool, wait_timeout: int) -> Finding | None:
     for_ever = pool.has("CONN_MAX_AGE") and pool.settings["CONN_MAX_AGE"].text == "None"
     if pool.value("CONN_HEALTH_CHECKS") is True or not (for_ever or (age is not None and age >= wait_timeout)):
         return None
-    return warning(
-        Code.POOL_OUTLIVES_SERVER, setting="CONN_MAX_AGE", is_default=False, value=age,
-        wait_timeout_seconds=wait_timeout,
-    )  # fmt: skip
+    return OutlivesServer("CONN_MAX_AGE", False, age, wait_timeout)
 
 
 def _go_lifetime(pool: FilePool, _: int) -> Finding | None:
     lifetime = pool.number("SetConnMaxLifetime")
     if lifetime is None or 0 < lifetime <= GO_LONGEST_LIFETIME_SECONDS:
         return None
-    return warning(Code.GO_LIFETIME, value=lifetime or None, most=GO_LONGEST_LIFETIME_SECONDS)
+    return GoLifetime(lifetime or None, GO_LONGEST_LIFETIME_SECONDS)
 
 
 def _unbounded_queue(pool: FilePool, _: int) -> Finding | None:
     longest = pool.number("queueLimit")
     if pool.value("waitForConnections") is False or longest is None or longest > 0:
         return None
-    return warning(
-        Code.POOL_QUEUE_UNLIMITED, setting="queueLimit", value=longest, is_default=not pool.has("queueLimit")
-    )  # fmt: skip
+    return QueueUnlimited("queueLimit", not pool.has("queueLimit"), longest)
 
 
 def _thread_cache(pool: FilePool, _: int) -> Finding | None:
     cached, most = pool.number("thread_cache_size"), pool.number("max_connections")
     if cached is None or most is None or cached <= most:
         return None
-    return reason(Code.SERVER_THREAD_CACHE, cached=int(cached), max_connections=int(most))
+    return ThreadCache(int(cached), int(most))
 
 
 def _short_wait_timeout(pool: FilePool, _: int) -> Finding | None:
     value = pool.number("wait_timeout")
     if value is None or value >= LIFETIME_SECONDS:
         return None
-    return warning(Code.SERVER_WAIT_TIMEOUT, value=int(value))
+    return ShortWaitTimeout(int(value))
 
 
 def _pinged(pool: FilePool, _: float) -> bool:
@@ -394,27 +404,27 @@ _SQLALCHEMY: tuple[Rule, ...] = (
 )  # fmt: skip
 RULES: Mapping[str, tuple[Rule, ...]] = {
     HIKARICP.title: (
-        _not_positive(Code.POOL_WAITS, "connectionTimeout"), _refused("connectionTimeout"),
+        _not_positive(WaitsForEver, "connectionTimeout"), _refused("connectionTimeout"),
         _refused("validationTimeout"), _keepalive_over_lifetime, _keepalive_by_default,
         _below_least("keepaliveTime"),
         _below_least("maxLifetime"), _shrinks, _test_query,
         _outlives_server("maxLifetime", 1000, _hikaricp_kept_alive),
     ),
     DRUID.title: (
-        _not_positive(Code.POOL_WAITS, "maxWait"), _tests_on_borrow("testOnBorrow"), _removes_abandoned,
+        _not_positive(WaitsForEver, "maxWait"), _tests_on_borrow("testOnBorrow"), _removes_abandoned,
         _outlives_server("maxEvictableIdleTimeMillis", 1000, _tested),
     ),
     DBCP2.title: (
-        _not_positive(Code.POOL_UNLIMITED, "maxTotal"), _not_positive(Code.POOL_WAITS, "maxWaitMillis"),
+        _not_positive(Unlimited, "maxTotal"), _not_positive(WaitsForEver, "maxWaitMillis"),
         _tests_on_borrow("testOnBorrow"), _closes_idle("maxIdle", "maxTotal", negative_is_all=True),
         _outlives_server("maxConnLifetimeMillis", 1000, _tested),
     ),
     C3P0.title: (
-        _not_positive(Code.POOL_WAITS, "checkoutTimeout"), _tests_on_borrow("testConnectionOnCheckout"),
+        _not_positive(WaitsForEver, "checkoutTimeout"), _tests_on_borrow("testConnectionOnCheckout"),
         _outlives_server("maxIdleTime", 1, _c3p0_tested, also=("maxConnectionAge",)),
     ),
     TOMCAT_JDBC.title: (
-        _not_positive(Code.POOL_WAITS, "maxWait"), _tests_on_borrow("testOnBorrow", "validationInterval"),
+        _not_positive(WaitsForEver, "maxWait"), _tests_on_borrow("testOnBorrow", "validationInterval"),
         _outlives_server("maxAge", 1000, _tested),
     ),
     SQLALCHEMY.title: _SQLALCHEMY,
@@ -425,10 +435,10 @@ RULES: Mapping[str, tuple[Rule, ...]] = {
     ),
     CONNECTOR_PYTHON.title: (_connector_python_maximum,),
     GO.title: (
-        _not_positive(Code.POOL_UNLIMITED, "SetMaxOpenConns"),
+        _not_positive(Unlimited, "SetMaxOpenConns"),
         _closes_idle("SetMaxIdleConns", "SetMaxOpenConns", negative_is_all=False), _go_lifetime,
     ),
-    NODE_MYSQL2.title: (_not_positive(Code.POOL_UNLIMITED, "connectionLimit"), _unbounded_queue),
+    NODE_MYSQL2.title: (_not_positive(Unlimited, "connectionLimit"), _unbounded_queue),
     SERVER.title: (_thread_cache, _short_wait_timeout),
 }  # fmt: skip
 """Library -> the rules for its settings."""

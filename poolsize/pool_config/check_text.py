@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from poolsize.pool_config.check import CheckedPool, Difference
 from poolsize.pool_config.library import HIKARICP, Value
-from poolsize.pool_config.words import check_sentence
 from poolsize.present.text.layout import Table, bullets
 from poolsize.present.text.sentences.findings import reason_sentences, warning_sentences
 from poolsize.terminal import pasteable
@@ -35,9 +34,9 @@ def _pool_text(file: str, checked: CheckedPool) -> str:
     )
     if rows:
         parts.append(Table(("setting", "value", "line"), rows).as_text())
-    if warnings := warning_sentences(checked.findings, check_sentence):
+    if warnings := warning_sentences(checked.findings):
         parts.append("Caution:\n" + bullets(warnings))
-    if reasons := reason_sentences(checked.findings, check_sentence):
+    if reasons := reason_sentences(checked.findings):
         parts.append("Departures from advice:\n" + bullets(reasons))
     if not checked.findings:
         parts.append("No known problem.")

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from poolsize.answer.finding import Code
-from poolsize.answer.fleet_plan import plan_fleet
+from poolsize.answer.fleet_plan import FleetFloor, FleetLimit, LimitUnknown, plan_fleet
 from poolsize.command_line.fleet_options import FLEET_OPTIONS, FleetOptions, fleet_options, limit_of, losses_of
 from poolsize.command_line.options import flag, is_typed, json_option
 from poolsize.command_line.run_file import end_without_pools, measured_answer
@@ -26,8 +25,6 @@ if TYPE_CHECKING:  # only --check reads files
 
 
 SIZE_OR_RUN = "give the recommended connections: either --size, or a measured --run"
-DECIDING = {Code.FLEET_LIMIT, Code.FLEET_FLOOR}
-"""Findings on what makes the pools smaller or larger than recommended."""
 
 
 @click.command()
@@ -175,10 +172,10 @@ def _recommended(options: dict[str, Any], stack: Stack | None, *, as_json: bool)
 def _caution(settings: PoolSettings) -> None:
     """Print to standard error why the pools are not what was recommended, and what the fleet must heed."""
     known = settings.server.max_connections is not None or not settings.fleet_known
-    unknown = {Code.FLEET_LIMIT_UNKNOWN} if known else set()
-    findings = [finding for finding in settings.plan.findings if finding.code not in unknown]
+    findings = [finding for finding in settings.plan.findings if not (known and isinstance(finding, LimitUnknown))]
+    deciding = [finding for finding in findings if isinstance(finding, FleetLimit | FleetFloor)]
     for sentence in [
-        *(reason_sentences(each for each in findings if each.code in DECIDING) if settings.is_reduced else ()),
+        *(reason_sentences(deciding) if settings.is_reduced else ()),
         *warning_sentences(findings),
     ]:
         click.echo(f"poolsize: {sentence}", err=True)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Self
 
 from poolsize.answer.fleet import Service
 from poolsize.answer.fleet_plan import FleetPlan
-from poolsize.answer.verdict import DOUBTS, Verdict
+from poolsize.answer.verdict import Verdict
 from poolsize.errors import BadInput
 
 if TYPE_CHECKING:  # numpy stays out of `poolsize config --size 33`
@@ -58,7 +58,7 @@ class MeasuredTimes:
 class SizeOfRun:
     """Where a measured pool size comes from. path: of the run's file. verdict: on the size.
 
-    in_doubt: whether a finding puts the size in doubt (verdict.DOUBTS).
+    in_doubt: whether a finding puts the size in doubt.
     """
 
     path: str
@@ -69,7 +69,7 @@ class SizeOfRun:
     def of(cls, path: str, answer: "Recommendation") -> Self:
         """Return the origin of a measured answer's pool size."""
         assert answer.verdict
-        return cls(path, answer.verdict, any(finding.code in DOUBTS for finding in answer.findings))
+        return cls(path, answer.verdict, bool(answer.doubts))
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from poolsize.answer.finding import Code
+from poolsize.answer.fleet_plan import FleetThreads
 from poolsize.answer.verdict import Verdict
 from poolsize.pool_config.settings import ASSUMED_USAGE_MS, DEFAULT_WAIT_TIMEOUT_SECONDS, PoolSettings
 from poolsize.units import count, milliseconds
@@ -89,7 +89,7 @@ def _size(settings: PoolSettings) -> str:
 def _why_other(settings: PoolSettings) -> str:
     """Return why all pools together have more or fewer connections than recommended."""
     if settings.plan.connections <= settings.plan.size:
-        by_threads = any(finding.code is Code.FLEET_THREADS for finding in settings.plan.findings)
+        by_threads = any(isinstance(finding, FleetThreads) for finding in settings.plan.findings)
         return "The threads of the processes use fewer." if by_threads else "The server's limit allows fewer."
     floor = settings.service.floor
     return f"The deadlock floor is {floor:,}." if floor > 1 else "But each process needs at least 1."

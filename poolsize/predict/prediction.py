@@ -14,7 +14,7 @@ from poolsize.analysis.bottleneck import BottleneckName
 from poolsize.analysis.models.closed_network import Station
 from poolsize.analysis.models.fitted_network import FittedNetwork
 from poolsize.analysis.models.network_fit import MOST_CONNECTIONS
-from poolsize.answer.finding import Code, Finding, reason, warning
+from poolsize.answer.finding import Caution, Finding, Reason
 from poolsize.errors import BadInput, WorkFailed
 from poolsize.formula import require_cores
 from poolsize.predict.predicted_size import PredictedSize, Predictor, latency_errors, predictor
@@ -68,6 +68,48 @@ class WhatIf:
                 )
             if size > LARGEST:
                 raise BadInput(f"`sizes` {size}: give {LARGEST:,} connections at most")
+
+
+class UsageAsMeasured(Reason, code="usage_as_measured"):
+    """Usage times vary around their mean as at the plateau of the run."""
+
+
+class UsageExponential(Reason, code="usage_exponential"):
+    """Usage times are taken as exponentially distributed, because the run has none."""
+
+
+class CoresScaleCpu(Reason, code="cores_scale_cpu"):
+    """Other cores do not change the server's CPU time of a transaction."""
+
+    cpu_ms: float
+
+
+class CoresMayNotHelp(Caution, code="cores_may_not_help"):
+    """The run's bottleneck is not the server's CPU."""
+
+    bottleneck: BottleneckName
+
+
+class UsersRoundedUp(Reason, code="users_rounded_up"):
+    """Every instance has the same number of users, so that there are more than these users."""
+
+    users: int
+    users_per_instance: int
+
+
+class Extrapolated(Caution, code="extrapolated"):
+    """A predicted size is above the largest measured size."""
+
+    largest_measured: int
+
+
+class UsersTimeOut(Caution, code="users_time_out"):
+    """Requests for a connection time out at these sizes: a share of least to most of them."""
+
+    timeout_seconds: float
+    sizes: Sequence[int]
+    least: float
+    most: float
 
 
 @dataclass(frozen=True)
@@ -155,17 +197,17 @@ def _findings(
 ) -> tuple[Finding, ...]:
     """Return the basis of the figures and the limits of their use. largest: the largest predicted size."""
     as_measured = analysis.models.usage_histogram is not None
-    findings = [reason(Code.USAGE_AS_MEASURED if as_measured else Code.USAGE_EXPONENTIAL)]
+    findings: list[Finding] = [UsageAsMeasured() if as_measured else UsageExponential()]
     if what_if.cores is not None:
-        findings.append(reason(Code.CORES_SCALE_CPU, cpu_ms=network.cpu.demand_ms))
+        findings.append(CoresScaleCpu(network.cpu.demand_ms))
     limit = analysis.bottleneck.name if analysis.bottleneck else BottleneckName.UNKNOWN
     if what_if.cores is not None and limit not in {BottleneckName.SERVER_CPU, BottleneckName.SHARED_CPU}:
-        findings.append(warning(Code.CORES_MAY_NOT_HELP, bottleneck=limit))
+        findings.append(CoresMayNotHelp(limit))
     if users % what_if.instances:
-        findings.append(reason(Code.USERS_ROUNDED_UP, users=users, users_per_instance=ceil(users / what_if.instances)))
+        findings.append(UsersRoundedUp(users, ceil(users / what_if.instances)))
     largest_measured = analysis.valid_sizes[-1].pool_size
     if largest > largest_measured:
-        findings.append(warning(Code.EXTRAPOLATED, largest_measured=largest_measured))
+        findings.append(Extrapolated(largest_measured))
     return tuple(findings)
 
 
@@ -175,9 +217,7 @@ def _timeouts(model: Predictor, sizes: Sequence[PredictedSize]) -> tuple[Finding
     late = {size: share for size, share in shares.items() if share > FEW_TIMEOUTS}
     if not late:
         return ()
-    least, most = min(late.values()), max(late.values())
-    seconds = model.timeout_ms / 1000
-    return (warning(Code.USERS_TIME_OUT, timeout_seconds=seconds, sizes=tuple(late), least=least, most=most),)
+    return (UsersTimeOut(model.timeout_ms / 1000, tuple(late), min(late.values()), max(late.values())),)
 
 
 def _sizes(analysis: Analysis, users: int, instances: int) -> tuple[int, ...]:

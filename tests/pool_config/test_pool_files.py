@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from poolsize.answer.finding import Code, Severity
+from poolsize.answer.finding import Severity
 from poolsize.errors import BadInput
 from poolsize.pool_config.check import check_pools
 from poolsize.pool_config.files.reading import read_pools
@@ -29,8 +29,8 @@ class RealFile:
     source: str
     pools: int
     settings: dict[str, Value]
-    traps: set[Code]
-    departures: set[Code]
+    traps: set[str]
+    departures: set[str]
 
 
 REAL_FILES = (
@@ -55,7 +55,7 @@ REAL_FILES = (
         "github.com/zhangzhang-bit/r0rpc: config/database.py",
         1,
         {"POOL_SIZE": 256, "MAX_OVERFLOW": 64, "RECYCLE": 600},
-        {Code.POOL_ABOVE_SERVER},
+        {"pool_above_server"},
         set(),
     ),
     RealFile(
@@ -83,7 +83,7 @@ REAL_FILES = (
         "github.com/macrozheng/mall: mall-admin/src/main/resources/application-dev.yml",
         1,
         {"initialSize": 5, "minIdle": 10, "maxActive": 20},
-        {Code.POOL_WAITS},
+        {"pool_waits"},
         set(),
     ),
     RealFile(
@@ -99,7 +99,7 @@ REAL_FILES = (
             "removeAbandoned": True,
             "removeAbandonedTimeout": 600,
         },
-        {Code.POOL_REMOVES_ABANDONED},
+        {"pool_removes_abandoned"},
         set(),
     ),
     RealFile(
@@ -107,7 +107,7 @@ REAL_FILES = (
         "github.com/cloudreve/Cloudreve: inventory/client.go",
         1,
         {"SetMaxIdleConns": 50, "SetMaxOpenConns": 100, "SetConnMaxLifetime": 30},
-        {Code.POOL_CLOSES_IDLE},
+        {"pool_closes_idle"},
         set(),
     ),
     RealFile(
@@ -115,7 +115,7 @@ REAL_FILES = (
         "github.com/QuantumNous/new-api: model/main.go",
         2,
         {"SetMaxIdleConns": 100, "SetMaxOpenConns": 1000, "SetConnMaxLifetime": 60},
-        {Code.POOL_CLOSES_IDLE, Code.POOL_ABOVE_SERVER},
+        {"pool_closes_idle", "pool_above_server"},
         set(),
     ),
     RealFile(
@@ -132,7 +132,7 @@ REAL_FILES = (
         1,
         {"connectionTimeout": 30000, "validationTimeout": 10000, "maximumPoolSize": 20, "minimumIdle": 2},
         set(),
-        {Code.POOL_SHRINKS},
+        {"pool_shrinks"},
     ),
     RealFile(
         "hikari-plain.properties",
@@ -146,7 +146,7 @@ REAL_FILES = (
             "maxLifetime": 1800000,
         },
         set(),
-        {Code.POOL_SHRINKS},
+        {"pool_shrinks"},
     ),
     RealFile(
         "mycnf-dashes.cnf",
@@ -161,8 +161,8 @@ REAL_FILES = (
         "github.com/linuxserver/docker-mariadb: root/defaults/custom.cnf",
         1,
         {"max_connections": 100, "wait_timeout": 600, "thread_cache_size": 128},
-        {Code.SERVER_WAIT_TIMEOUT},
-        {Code.SERVER_THREAD_CACHE},
+        {"server_wait_timeout"},
+        {"server_thread_cache"},
     ),
     RealFile(
         "spring-properties-kebab.properties",
@@ -178,7 +178,7 @@ REAL_FILES = (
             "validationTimeout": 1000,
         },
         set(),
-        {Code.POOL_SHRINKS, Code.POOL_TEST_QUERY},
+        {"pool_shrinks", "pool_test_query"},
     ),
     RealFile(
         "spring-properties-placeholders.properties",
@@ -192,7 +192,7 @@ REAL_FILES = (
             "connectionTestQuery": "SELECT 1",
         },
         set(),
-        {Code.POOL_SHRINKS, Code.POOL_TEST_QUERY},
+        {"pool_shrinks", "pool_test_query"},
     ),
     RealFile(
         "spring-yml-dotted-mixed-keys.yml",
@@ -222,7 +222,7 @@ REAL_FILES = (
             "keepaliveTime": 30000,
         },
         set(),
-        {Code.POOL_SHRINKS},
+        {"pool_shrinks"},
     ),
     RealFile(
         "spring-yml-multidoc-profile.yaml",
@@ -238,7 +238,7 @@ REAL_FILES = (
             "leakDetectionThreshold": 0,
         },
         set(),
-        {Code.POOL_SHRINKS, Code.POOL_TEST_QUERY},
+        {"pool_shrinks", "pool_test_query"},
     ),
     RealFile(
         "spring-yml-two-pools.yml",
@@ -253,7 +253,7 @@ REAL_FILES = (
             "connectionTimeout": 30000,
         },
         set(),
-        {Code.POOL_SHRINKS, Code.POOL_TEST_QUERY},
+        {"pool_shrinks", "pool_test_query"},
     ),
     RealFile(
         "sqlalchemy-async-kwargs.py",
@@ -283,7 +283,7 @@ REAL_FILES = (
         "github.com/spideruci/spidersense-worker: src/sqlsession.py",
         1,
         {"max_overflow": 50, "pool_size": 1000, "pool_timeout": 30, "pool_recycle": -1},
-        {Code.POOL_OUTLIVES_SERVER, Code.POOL_ABOVE_SERVER},
+        {"pool_outlives_server", "pool_above_server"},
         set(),
     ),
     RealFile(
@@ -463,7 +463,7 @@ def test_a_pool_of_go_without_limits(tmp_path: Path) -> None:
     (tmp_path / "a.go").write_text('package a\nfunc f() { db, err := sql.Open("mysql", dsn) }')
     (checked,) = check_pools(read_pools(tmp_path / "a.go").pools)
     assert {finding.code for finding in checked.findings} == {
-        Code.POOL_UNLIMITED, Code.POOL_CLOSES_IDLE, Code.GO_LIFETIME
+        "pool_unlimited", "pool_closes_idle", "go_lifetime"
     }  # fmt: skip
     (tmp_path / "b.go").write_text('package a\nfunc f() { db, err := sql.Open("sqlite3", dsn) }')
     with pytest.raises(BadInput, match="no settings of a pool"):

@@ -9,8 +9,7 @@ import pytest
 
 from poolsize.analysis.analysis import Analysis, analyze
 from poolsize.analysis.plateau import CERTAINTY
-from poolsize.answer.finding import Code
-from poolsize.answer.latency_limit import LatencyLimits, within_limits
+from poolsize.answer.latency_limit import LatencyLimits, LimitBroken, within_limits
 from poolsize.answer.recommendation import recommend
 from poolsize.present.text.sentences.findings import reason_sentences, warning_sentences
 from tests.closed_loop_simulation import Network, simulated_run
@@ -57,7 +56,7 @@ def share_kept(network: Network) -> tuple[float, int]:
             assert analysis.plateau is not None
             limited = within_limits(analysis, analysis.plateau, LatencyLimits(max_p95_ms=limit_ms))
             assert limited.finding is not None
-            if limited.finding.code is not Code.LIMIT_BROKEN:
+            if not isinstance(limited.finding, LimitBroken):
                 kept.append(TRUE_P95_MS[network][limited.pool_size] <= limit_ms)
     return float(np.mean(kept)), len(kept)
 
@@ -104,10 +103,10 @@ def test_where_a_measurement_can_not_tell_the_answer_is_the_likeliest_size_with_
         for step in run.steps
     )
     answer = recommend(analyze(replace(run, steps=steps)), LatencyLimits(max_p95_ms=650))
-    (finding,) = [finding for finding in answer.findings if finding.code is Code.LIMIT_BROKEN]
-    assert answer.pool_size == finding.values["likeliest_size"]
-    assert answer.limit_probability == finding.values["probability"]
-    assert 0.5 <= finding.values["probability"] < CERTAINTY
+    (finding,) = [finding for finding in answer.findings if isinstance(finding, LimitBroken)]
+    assert answer.pool_size == finding.likeliest_size
+    assert answer.limit_probability == finding.probability
+    assert 0.5 <= finding.probability < CERTAINTY
     warning = warning_sentences(answer.findings)[0]
     assert (
         "With 256 users, no pool size keeps the latency limit (p95 within 650 ms) with a probability of 80 %" in warning

@@ -1,29 +1,45 @@
 """Findings, checks and bottlenecks are data; each has a sentence."""
 
 import json
+from typing import Any
 
 import pytest
 
+import poolsize.predict.text  # noqa: F401  # registers its sentences
 from poolsize.analysis.bottleneck import BottleneckName
-from poolsize.answer.finding import Code, Remedy
+from poolsize.answer.finding import Figures, Finding, WayOut
 from poolsize.answer.recommendation import recommend
-from poolsize.pool_config.words import POOL_CHECKS
+from poolsize.pool_config import findings
+from poolsize.predict import prediction
 from poolsize.present.text.recommendation import recommendation_json
-from poolsize.present.text.sentences import bottlenecks, ways_out
+from poolsize.present.text.sentences import bottlenecks
 from poolsize.present.text.sentences.checks import check_detail
-from poolsize.present.text.sentences.findings import PREDICTIONS, reason_sentences, sentence, warning_sentences
-from poolsize.present.text.sentences.fleet import FLEET
-from poolsize.present.text.sentences.formula import FORMULA
-from poolsize.present.text.sentences.reasons import REASONS
-from poolsize.present.text.sentences.warnings import WARNINGS
+from poolsize.present.text.sentences.findings import reason_sentences, sentence, warning_sentences
+from poolsize.present.text.sentences.ways_out import way_out_text
 from tests.conftest import EXAMPLES, example
+from tests.golden import assert_golden
 
 
-def test_every_code_has_exactly_one_sentence() -> None:
-    tables = (FORMULA, FLEET, POOL_CHECKS, REASONS, WARNINGS, PREDICTIONS)
-    assert sorted(code for table in tables for code in table) == sorted(Code)
+def records_of(kind: type[Figures]) -> list[type[Figures]]:
+    """All records of a kind that have a code, from the modules that are imported."""
+    below = [record for subclass in kind.__subclasses__() for record in records_of(subclass)]
+    return [*([kind] if kind.code else []), *dict.fromkeys(below)]
+
+
+@pytest.mark.parametrize(("kind", "words"), [(Finding, sentence), (WayOut, way_out_text)])
+def test_every_record_has_a_sentence(kind: type[Figures], words: Any) -> None:
+    assert {record.code for record in records_of(kind) if words.dispatch(record) is words.dispatch(kind)} == set()
+
+
+def test_every_code_of_findings_for_scripts_is_known() -> None:
+    """A renamed code breaks the scripts of users: the changelog must say so."""
+    records = records_of(Figures)
+    assert {findings.__name__, prediction.__name__} < {record.__module__ for record in records}, "the wings' too"
+    assert_golden("codes.txt", "\n".join(sorted({record.code for record in records})) + "\n")
+
+
+def test_every_bottleneck_has_its_evidence() -> None:
     assert set(bottlenecks.EVIDENCE) == set(BottleneckName)
-    assert set(ways_out.SENTENCES) == set(Remedy)
 
 
 def test_every_check_of_the_examples_has_a_sentence_with_its_figures() -> None:

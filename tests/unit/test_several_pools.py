@@ -1,7 +1,7 @@
 """An application with several pools: a pool size is that of each, and the database has them all."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,8 +12,9 @@ import pytest
 from poolsize.analysis.analysis import analyze
 from poolsize.analysis.bottleneck import BottleneckName
 from poolsize.analysis.checks import check_step
-from poolsize.answer.finding import Code, Finding
 from poolsize.answer.recommendation import recommend
+from poolsize.answer.verdict import StillRising
+from poolsize.answer.way_out import SweepBeyond
 from poolsize.errors import BadInput
 from poolsize.predict.prediction import WhatIf, predict
 from poolsize.present.plots.server import plot_threads
@@ -45,11 +46,6 @@ def _of_application(step: Step, pools: int, counters: Mapping[str, float]) -> St
         server_connections=pools * step.pool_size,
     )
     return replace(step, checks=check_step(step, 0.01, pools))
-
-
-def finding_of(findings: Sequence[Finding], code: Code) -> Finding:
-    (finding,) = [finding for finding in findings if finding.code is code]
-    return finding
 
 
 @pytest.fixture
@@ -125,15 +121,15 @@ def test_the_cpus_part_is_that_of_all_connections() -> None:
 def test_the_users_that_an_answer_asks_for_fill_all_pools() -> None:
     """At the edge of the measured sizes, 4 pools of 8 times the largest size need two users for each connection."""
     answer = recommend(of_pools(a_run({1: 100, 2: 195, 4: 380, 8: 700}, users=128), 2, 2))
-    way_out = finding_of(answer.findings, Code.STILL_RISING).way_out
-    assert way_out is not None
-    assert way_out.values["users"] == 2 * 4 * 64
+    (way_out,) = [finding.way_out for finding in answer.findings if isinstance(finding, StillRising)]
+    assert isinstance(way_out, SweepBeyond)
+    assert way_out.users == 2 * 4 * 64
 
 
 def test_users_of_an_application_are_no_consumers_of_a_job_queue() -> None:
     """Each of the 64 users is a request, which uses a connection for a part of its time."""
     answer = recommend(of_pools(a_run({2: 700, 4: 800, 8: 801, 64: 800}, users=64), 2, 2))
-    assert not [finding for finding in answer.findings if finding.code is Code.JOB_QUEUE]
+    assert not [finding for finding in answer.findings if finding.code == "job_queue"]
 
 
 def test_running_threads_are_drawn_against_all_connections() -> None:

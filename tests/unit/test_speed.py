@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from poolsize.analysis.analysis import analyze
-from poolsize.answer.finding import Code
 from poolsize.answer.recommendation import recommend
+from poolsize.answer.warnings import CheckFailed
 from poolsize.compare.comparison import compare
 from poolsize.compare.text import comparison_text
 from poolsize.present.report.report import facts
@@ -119,7 +119,7 @@ def test_a_machine_that_stays_slow_is_named_and_the_run_ends(tmp_path: Path) -> 
     answer = recommend(run)
     assert answer.range is not None
     assert answer.range[0] <= 2 <= answer.range[1]
-    assert "speed" in {finding.values.get("check") for finding in answer.findings}
+    assert "speed" in {finding.check for finding in answer.findings if isinstance(finding, CheckFailed)}
 
 
 def speeds(*figures: float, busy: float | None = None, ripple: float = 0.0) -> list[bool]:
@@ -373,8 +373,8 @@ def test_a_correction_is_named_in_the_answer() -> None:
     run = with_speed_checks(replace(run, steps=tuple(
         at_speed(step, USUAL * (0.9 if step.pool_size == 8 else 1), busy=2.0) for step in run.steps
     )))  # fmt: skip
-    (finding,) = [finding for finding in recommend(run).findings if finding.code is Code.SPEED_CORRECTED]
-    assert finding.values == {"steps": 1, "low": pytest.approx(1 / 9), "high": pytest.approx(1 / 9)}
+    (finding,) = [finding for finding in recommend(run).findings if finding.code == "speed_corrected"]
+    assert dict(finding.items()) == {"steps": 1, "low": pytest.approx(1 / 9), "high": pytest.approx(1 / 9)}
     text = " ".join(recommendation_text(recommend(run)).split())
     assert "The throughput of 1 step is corrected to the usual speed of the machine, by +11.1 %" in text
     assert analyze(run).at(8).throughput.mean == pytest.approx(81 / 0.9)

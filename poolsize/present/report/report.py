@@ -11,8 +11,9 @@ import jinja2
 from markupsafe import Markup, escape
 
 from poolsize.analysis.analysis import Analysis
-from poolsize.answer.finding import Code
+from poolsize.answer.latency_limit import LimitBroken, LimitDecides, LimitKept
 from poolsize.answer.recommendation import Recommendation
+from poolsize.answer.warnings import CheckFailed, Retried, VerificationFailed
 from poolsize.facts.server import Server
 from poolsize.present.report.pictures import Picture, pictures
 from poolsize.present.text.analysis import excluded_steps, run_title
@@ -47,14 +48,7 @@ CODE = re.compile(r"`([^`]+)`")
 TAG = re.compile(r"<(?=[a-zA-Z/!?])")
 """The beginning of an HTML tag."""
 
-LIMIT_OUTCOMES = {
-    Code.LIMIT_KEPT: "kept",
-    Code.LIMIT_DECIDES: "kept, and it decides the pool size",
-    Code.LIMIT_BROKEN: "not kept by any pool size",
-}
-"""Finding of a latency limit -> its outcome in words."""
-
-UNDER_CHECKS = {Code.CHECK_FAILED, Code.VERIFICATION_FAILED, Code.RETRIED}
+UNDER_CHECKS = (CheckFailed, VerificationFailed, Retried)
 """Warnings whose steps and figures stand under Checks, so that the page has them once."""
 Facts = list[tuple[str, str]]
 """Name and value of each fact."""
@@ -221,7 +215,7 @@ def _report(analysis: Analysis, answer: Recommendation, shown: Sequence[Picture]
         range=range_text(answer),
         limit=_limit_sentence(answer),
         verdict=answer.verdict or "",
-        warnings=warning_sentences(finding for finding in answer.findings if finding.code not in UNDER_CHECKS),
+        warnings=warning_sentences(each for each in answer.findings if not isinstance(each, UNDER_CHECKS)),
         failed=_failed(analysis),
         excluded=excluded_steps(analysis),
         reasons=reason_sentences(answer.findings),
@@ -263,10 +257,13 @@ def _failed(analysis: Analysis) -> tuple[str, ...]:
 
 def _limit_sentence(answer: Recommendation) -> str:
     """Return the latency limit with its outcome; empty without a limit."""
-    finding = next((each for each in answer.findings if each.code in LIMIT_OUTCOMES), None)
-    if finding is None:
-        return ""
-    at_best = "at best " if finding.code is Code.LIMIT_BROKEN else ""
-    probability = probability_text(finding.values["probability"])
-    outcome = f"{LIMIT_OUTCOMES[finding.code]} ({at_best}{probability} probability)"
-    return f"Latency limit {limits_text(finding.values['limits_ms'])}: {outcome}"
+    for finding in answer.findings:
+        if isinstance(finding, LimitKept | LimitDecides | LimitBroken):
+            outcome = {
+                LimitKept: "kept (",
+                LimitDecides: "kept, and it decides the pool size (",
+                LimitBroken: "not kept by any pool size (at best ",
+            }[type(finding)]
+            probability = f"{probability_text(finding.probability)} probability"
+            return f"Latency limit {limits_text(finding.limits_ms)}: {outcome}{probability})"
+    return ""

@@ -8,7 +8,12 @@ from poolsize.answer.finding import Severity
 from poolsize.answer.fleet import Service
 from poolsize.answer.fleet_plan import FleetPlan
 from poolsize.present.text.layout import Table, bullets, paragraph
-from poolsize.present.text.sentences.findings import reason_sentences, sentence, warning_sentences
+from poolsize.present.text.sentences.findings import (
+    findings_values,
+    reason_sentences,
+    sentence,
+    warning_sentences,
+)
 from poolsize.units import count
 
 COLUMNS = ("service", "instances", "processes", "pool size", "connections", "in a deploy")
@@ -85,6 +90,7 @@ def fleet_values(plan: FleetPlan) -> dict[str, Any]:
     return asdict(plan) | {
         "connections": plan.connections or None,
         "connections_in_deploy": plan.connections_in_deploy or None,
+        "findings": findings_values(plan.findings),
         "reasons": reason_sentences(plan.findings),
         "warnings": warning_sentences(plan.findings),
     }

@@ -1,32 +1,37 @@
 """A recommendation as text for a terminal, and as a JSON object."""
 
 import json
-from collections.abc import Set
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from poolsize.answer.finding import Code
+from poolsize.answer.failed_attempts import MostlyFailed, TooFewValid
+from poolsize.answer.finding import Finding
 from poolsize.answer.fleet_plan import FleetPlan
+from poolsize.answer.formula_findings import ServedAtOnce
+from poolsize.answer.latency_limit import LimitBroken, LimitDecides
+from poolsize.answer.reasons import CarriesRate
 from poolsize.answer.recommendation import Recommendation
-from poolsize.answer.verdict import verdict_on_size
+from poolsize.answer.verdict import OneSize, SmallestSize, StillRising, UsersLimited, verdict_on_size
+from poolsize.answer.warnings import ForAllClients, SizeUnconfirmed
 from poolsize.present.text.fleet import engine_line, fleet_text
 from poolsize.present.text.layout import bullets, paragraph
-from poolsize.present.text.sentences.findings import reason_sentences, sentence, warning_sentences
+from poolsize.present.text.sentences.findings import (
+    findings_values,
+    reason_sentences,
+    sentence,
+    warning_sentences,
+)
 from poolsize.present.text.tables import application_table, price_table
 from poolsize.units import count, milliseconds, sizes_text
 
 if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
     from poolsize.analysis.analysis import Analysis
 
-BEFORE_THE_ANSWER = {Code.MOSTLY_FAILED, Code.TOO_FEW_VALID, Code.LIMIT_BROKEN, Code.SIZE_UNCONFIRMED}
+BEFORE_THE_ANSWER = (MostlyFailed, TooFewValid, LimitBroken, SizeUnconfirmed)
 """Findings that put the answer in doubt, are the cause why there is none, or say that it breaks a limit."""
-ON_ALL_CLIENTS = {Code.SERVED_AT_ONCE, Code.TOTAL}
+ON_ALL_CLIENTS = (ServedAtOnce, ForAllClients)
 """Warnings that the answer must be divided among the application's processes."""
-WITHOUT_RANGE = {Code.CARRIES_RATE, Code.LIMIT_DECIDES}
-"""Findings of an answer that is a measured size, or that a limit decides: no 95 % range was estimated.
-
-A broken limit may decide the answer too (`decides`).
-"""
 MEASURED_ONLY = (
     "throughput", "database_size", "database_range", "application", "application_sizes", "limit_probability",
     "two_pools", "measured_in", "estimates", "regret",
@@ -41,10 +46,10 @@ def recommendation_text(answer: Recommendation, fleet: FleetPlan | None = None) 
     fleet: the answer divided among the application's processes; it takes the place of the line to configure.
     """
     of_formula = answer.basis == "formula"
-    elsewhere = BEFORE_THE_ANSWER | (ON_ALL_CLIENTS if fleet else set())
-    warnings = warning_sentences(finding for finding in answer.findings if finding.code not in elsewhere)
+    elsewhere = (*BEFORE_THE_ANSWER, *(ON_ALL_CLIENTS if fleet else ()))
+    warnings = warning_sentences(finding for finding in answer.findings if not isinstance(finding, elsewhere))
     parts = [
-        *(paragraph(sentence(finding)) for finding in answer.findings if finding.code in BEFORE_THE_ANSWER),
+        *(paragraph(sentence(finding)) for finding in answer.findings if isinstance(finding, BEFORE_THE_ANSWER)),
         _headline(answer),
         _formula(answer) if of_formula else "",
         bullets(reason_sentences(answer.findings)),
@@ -129,11 +134,9 @@ def range_text(answer: Recommendation) -> str:
     An end is open where pools beyond the measured sizes may be the answer: the users could not fill larger pools, the
     curve still rises, or the answer is the smallest size. Empty, too, for a single measured size.
     """
-    if answer.range is None or any(
-        finding.code in WITHOUT_RANGE or finding.values.get("decides") for finding in answer.findings
-    ):
+    if answer.range is None or any(map(_excludes_range, answer.findings)):
         return ""
-    return _range(answer.range, {finding.code for finding in answer.findings if answer.application is None})
+    return _range(answer.range, answer.findings if answer.application is None else ())
 
 
 def plateau_range_text(analysis: "Analysis") -> str:
@@ -145,15 +148,23 @@ def plateau_range_text(analysis: "Analysis") -> str:
     if plateau is None or analysis.curve is None:
         return ""
     _, finding = verdict_on_size(analysis, plateau.pool_size)
-    return _range((plateau.low, plateau.high), {finding.code} if finding else set())
+    return _range((plateau.low, plateau.high), (finding,) if finding else ())
 
 
-def _range(sizes: tuple[int, int], codes: Set[Code]) -> str:
-    if Code.ONE_SIZE in codes:
-        return ""
-    if codes & {Code.USERS_LIMITED, Code.STILL_RISING}:
-        return f"95 % range {sizes[0]} or more"
-    return f"95 % range {f'{sizes[1]} or less' if Code.SMALLEST_SIZE in codes else sizes_text(sizes)}"
+def _excludes_range(finding: Finding) -> bool:
+    """Return whether the answer is a measured size, or a limit decides it: no 95 % range was estimated."""
+    return isinstance(finding, CarriesRate | LimitDecides) or (isinstance(finding, LimitBroken) and finding.decides)
+
+
+def _range(sizes: tuple[int, int], findings: Sequence[Finding]) -> str:
+    for finding in findings:
+        if isinstance(finding, OneSize):
+            return ""
+        if isinstance(finding, UsersLimited | StillRising):
+            return f"95 % range {sizes[0]} or more"
+        if isinstance(finding, SmallestSize):
+            return f"95 % range {sizes[1]} or less"
+    return f"95 % range {sizes_text(sizes)}"
 
 
 def recommendation_json(answer: Recommendation, **more: Any) -> str:
@@ -164,6 +175,7 @@ def recommendation_json(answer: Recommendation, **more: Any) -> str:
     values.
     """
     fields = {"regret" if name == "prices" else name: value for name, value in asdict(answer).items()} | {
+        "findings": findings_values(answer.findings),
         "connections": answer.connections,
         "reasons": reason_sentences(answer.findings),
         "warnings": warning_sentences(answer.findings),

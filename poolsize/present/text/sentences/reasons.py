@@ -1,59 +1,70 @@
 """The reasons of a measured answer as sentences."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
-from poolsize.answer.application import EXPLANATIONS
-from poolsize.answer.finding import Code, Finding
+from poolsize.answer.application import (
+    EXPLANATIONS,
+    ApplicationPool,
+    DatabaseSize,
+    LoadGeneratorSize,
+    NoApplicationSizes,
+)
+from poolsize.answer.latency_limit import LimitDecides, LimitKept
+from poolsize.answer.price import CurrentNotMeasured, CurrentSize
+from poolsize.answer.reasons import (
+    BimodalUsage,
+    CarriesRate,
+    FormulaOverridden,
+    JobQueue,
+    LimitedBy,
+    OnPlateau,
+    QueueInDatabase,
+    Verified,
+    WaitAndUsage,
+)
 from poolsize.answer.verdict import Highest
-from poolsize.present.text.sentences.bottlenecks import bottleneck_evidence
+from poolsize.present.text.sentences.findings import sentence
 from poolsize.units import count, loss_text, milliseconds, per_second, percent, probability_text, sizes_text
 
 
-def _database_size(finding: Finding) -> str:
-    values = finding.values
+@sentence.register
+def _(finding: DatabaseSize) -> str:
     text = (
-        f"When nothing queues, a transaction takes {milliseconds(values['database_ms'])} in the database, and "
-        f"{milliseconds(values['client_ms'])} of CPU time in the load generator."
+        f"When nothing queues, a transaction takes {milliseconds(finding.database_ms)} in the database, and "
+        f"{milliseconds(finding.client_ms)} of CPU time in the load generator."
     )
-    if values["database_size"] is None or values["database_size"] > values["pool_size"]:
+    if finding.database_size is None or finding.database_size > finding.pool_size:
         return text
-    needed = count(values["database_size"], "connection")
+    needed = count(finding.database_size, "connection")
     return f"{text} For an application whose own code took no time in a transaction, {needed} would be enough."
 
 
-def _no_application_sizes(finding: Finding) -> str:
-    return f"The table of pool sizes for applications is missing: {EXPLANATIONS[finding.values['why']]}."
+@sentence.register
+def _(finding: NoApplicationSizes) -> str:
+    return f"The table of pool sizes for applications is missing: {EXPLANATIONS[finding.why]}."
 
 
-def _application_size(finding: Finding) -> str:
-    values = finding.values
-    size, share = values["pool_size"], values["throughput"] / values["capacity"]
+@sentence.register
+def _(finding: ApplicationPool) -> str:
+    size, share = finding.pool_size, finding.throughput / finding.capacity
     cpu = ""
-    if values["cpu_time_ms"] is not None:
-        cpu = f", and {milliseconds(values['cpu_time_ms'])} is its CPU time on {count(values['cores'], 'core')}"
-    reached = f"{count(size, 'connection')} reach{'es' if size == 1 else ''} {per_second(values['throughput'])}"
+    if finding.cpu_time_ms is not None:
+        cpu = f", and {milliseconds(finding.cpu_time_ms)} is its CPU time on {count(finding.cores, 'core')}"
+    reached = f"{count(size, 'connection')} reach{'es' if size == 1 else ''} {per_second(finding.throughput)}"
     return (
-        f"Of the usage time of {milliseconds(values['usage_time_ms'])}, {milliseconds(values['added_ms'])} is your "
+        f"Of the usage time of {milliseconds(finding.usage_time_ms)}, {milliseconds(finding.added_ms)} is your "
         f"application's own time{cpu}. By the closed network fitted to the run, {reached}, {100 * share:.0f} % of "
-        f"capacity. {size} is the smallest pool size within {percent(values['tolerance'])} of "
-        f"capacity with at least {percent(values['probability'])} probability."
+        f"capacity. {size} is the smallest pool size within {percent(finding.tolerance)} of "
+        f"capacity with at least {percent(finding.probability)} probability."
     )
 
 
-def _load_generator_size(finding: Finding) -> str:
-    values = finding.values
+@sentence.register
+def _(finding: LoadGeneratorSize) -> str:
     return (
-        f"The load generator, which takes {milliseconds(values['client_ms'])} of CPU time for a transaction, needs "
-        f"{count(values['pool_size'], 'connection')} (95 % range {sizes_text(values['range'])})."
+        f"The load generator, which takes {milliseconds(finding.client_ms)} of CPU time for a transaction, needs "
+        f"{count(finding.pool_size, 'connection')} (95 % range {sizes_text(finding.range)})."
     )
-
-
-APPLICATION: Mapping[Code, Callable[[Finding], str]] = {
-    Code.DATABASE_SIZE: _database_size,
-    Code.NO_APPLICATION_SIZES: _no_application_sizes,
-    Code.APPLICATION_SIZE: _application_size,
-    Code.LOAD_GENERATOR_SIZE: _load_generator_size,
-}
 
 
 def highest_text(highest: Highest, users: int) -> str:
@@ -63,16 +74,17 @@ def highest_text(highest: Highest, users: int) -> str:
     return "capacity" if highest == Highest.CAPACITY else "the highest throughput of the measured pool sizes"
 
 
-def _plateau(finding: Finding) -> str:
-    values = finding.values
-    size, capacity = values["pool_size"], values["capacity"]
-    reached = f"{count(size, 'connection')} reach{'es' if size == 1 else ''} {per_second(values['throughput'])}"
-    highest = highest_text(values["highest"], values["users"])
-    if size == values["best_size"]:
+@sentence.register
+def _(finding: OnPlateau) -> str:
+    size, capacity = finding.pool_size, finding.capacity
+    reached = f"{count(size, 'connection')} reach{'es' if size == 1 else ''} {per_second(finding.throughput)}"
+    highest = highest_text(finding.highest, finding.users)
+    if size == finding.best_size:
         reached += f", {'the ' if highest == 'capacity' else ''}{highest}."
     else:
-        share = values["throughput"] / capacity
-        at_best = f" at {count(values['best_size'], 'connection')}" if values["best_measured"] else ""
+        share = finding.throughput / capacity
+        best = finding.best_size if finding.best_measured else None
+        at_best = "" if best is None else f" at {count(best, 'connection')}"
         by_curve = f"{per_second(capacity)}{at_best} by the fitted curve"
         reached += (
             f", {100 * share:.0f} % of {highest} ({by_curve})."
@@ -80,36 +92,30 @@ def _plateau(finding: Finding) -> str:
             else f" in the measurement. {highest[0].upper()}{highest[1:]} is lower, {by_curve}: the difference is "
             "probably noise."
         )
-        if share < 1 - values["tolerance"]:
+        if share < 1 - finding.tolerance:
             reached += f" The fitted curve, which also follows the other sizes, is higher at {size} than measured."
-    among = "measured pool size" if values["among_measured"] else "pool size"
+    among = "measured pool size" if finding.among_measured else "pool size"
     smallest = (
-        f"{size} is the smallest {among} that the fitted curve puts within {percent(values['tolerance'])} of "
+        f"{size} is the smallest {among} that the fitted curve puts within {percent(finding.tolerance)} of "
         f"{highest if highest == 'capacity' else 'that highest throughput,'} "
-        f"with at least {percent(values['probability'])} probability."
+        f"with at least {percent(finding.probability)} probability."
     )
-    if values["measured_below"] is None:
+    if finding.measured_below is None:
         return f"{reached} {smallest}"
-    nearest = f"{values['measured_below']} and {values['measured_above']}"
+    nearest = f"{finding.measured_below} and {finding.measured_above}"
     between = f"{size} itself was not measured: its figures lie between those of {nearest}."
     return f"{reached} {smallest} {between}"
 
 
-def _carries_rate(finding: Finding) -> str:
-    values, smaller = finding.values, finding.values["smaller_sizes"]
-    others = (
-        f"smaller pools ({', '.join(map(str, smaller))}) do not"
-        if smaller
-        else "no smaller measured pool is known to fail"
-    )
-    size, utilisation = values["pool_size"], values["utilisation"]
-    rate = f"the arrival rate {per_second(values['rate'])}"
-    busy = "" if utilisation is None else f"{100 * utilisation:.0f} % busy"
-    if not values["is_answer"]:
-        has = f"The smallest measured pool that serves {rate} has {count(size, 'connection')}"
-        return f"{has}{f' ({busy})' if busy else ''}; {others}."
-    serves = f"{count(size, 'connection')} serve{'s' if size == 1 else ''} {rate}"
-    return f"{serves}{f' ({busy})' if busy else ''}; {others}."
+@sentence.register
+def _(finding: CarriesRate) -> str:
+    smaller = ", ".join(map(str, finding.smaller_sizes))
+    others = f"smaller pools ({smaller}) do not" if smaller else "no smaller measured pool is known to fail"
+    connections, rate = count(finding.pool_size, "connection"), f"the arrival rate {per_second(finding.rate)}"
+    busy = "" if finding.utilisation is None else f" ({100 * finding.utilisation:.0f} % busy)"
+    if not finding.is_answer:
+        return f"The smallest measured pool that serves {rate} has {connections}{busy}; {others}."
+    return f"{connections} serve{'s' if finding.pool_size == 1 else ''} {rate}{busy}; {others}."
 
 
 def limits_text(limits_ms: Mapping[str, float]) -> str:
@@ -117,89 +123,89 @@ def limits_text(limits_ms: Mapping[str, float]) -> str:
     return " and ".join(f"{quantile} within {milliseconds(limit_ms)}" for quantile, limit_ms in limits_ms.items())
 
 
-def _limit_kept(finding: Finding) -> str:
+@sentence.register
+def _(finding: LimitKept) -> str:
     return f"{_within_limit(finding)}."
 
 
-def _limit_decides(finding: Finding) -> str:
-    values = finding.values
-    loss = f" The limit loses {loss_text(values['throughput_loss'])}." if values["throughput_loss"] > 0 else ""
-    return f"{_within_limit(finding)}. Without the limit the pool size would be {values['plateau_size']}.{loss}"
+@sentence.register
+def _(finding: LimitDecides) -> str:
+    loss = f" The limit loses {loss_text(finding.throughput_loss)}." if finding.throughput_loss > 0 else ""
+    return f"{_within_limit(finding)}. Without the limit the pool size would be {finding.plateau_size}.{loss}"
 
 
-def _within_limit(finding: Finding) -> str:
-    values = finding.values
+def _within_limit(finding: LimitKept | LimitDecides) -> str:
     return (
-        f"This pool size is within the latency limit: {limits_text(values['limits_ms'])} with "
-        f"{probability_text(values['probability'])} probability"
+        f"This pool size is within the latency limit: {limits_text(finding.limits_ms)} with "
+        f"{probability_text(finding.probability)} probability"
     )
 
 
-def _current_size(finding: Finding) -> str:
-    values = finding.values
-    current, size, loss = (values[key] for key in ("current", "pool_size", "throughput_loss"))
-    if current == size:
+@sentence.register
+def _(finding: CurrentSize) -> str:
+    current, loss = finding.current, finding.throughput_loss
+    if current == finding.pool_size:
         return f"Your current pool size, {current}, is the recommended size."
-    begin = f"Your current pool size, {current},"
     throughput = f"{'loses' if loss >= 0 else 'gains'} {loss_text(abs(loss))}"
-    compared = f"compared with {count(size, 'connection')}"
-    if values["p95_ms"] is None or values["recommended_p95_ms"] is None:
-        return f"{begin} {throughput} {compared}."
-    latencies = f"{milliseconds(values['p95_ms'])} instead of {milliseconds(values['recommended_p95_ms'])}"
-    return f"{begin} {throughput} {compared}, and has a p95 of {latencies}."
+    compared = f"Your current pool size, {current}, {throughput} compared with {count(finding.pool_size, 'connection')}"
+    if finding.p95_ms is None or finding.recommended_p95_ms is None:
+        return f"{compared}."
+    latencies = f"{milliseconds(finding.p95_ms)} instead of {milliseconds(finding.recommended_p95_ms)}"
+    return f"{compared}, and has a p95 of {latencies}."
 
 
-def _current_not_measured(finding: Finding) -> str:
-    values = finding.values
+@sentence.register
+def _(finding: CurrentNotMeasured) -> str:
     return (
-        f"Your current pool size, {values['current']}, is outside of the measured sizes ({values['low']} to "
-        f"{values['high']}), so its price is not known. To measure it, use --pool-sizes "
-        f"{values['pool_size']},{values['current']}."
+        f"Your current pool size, {finding.current}, is outside of the measured sizes ({finding.low} to "
+        f"{finding.high}), so its price is not known. To measure it, use --pool-sizes "
+        f"{finding.pool_size},{finding.current}."
     )
 
 
-def _wait_and_usage(finding: Finding) -> str:
-    values, measured = finding.values, finding.values["measured_size"]
-    place = "" if measured == values["pool_size"] else f" (both at {measured}, the nearest measured size)"
+@sentence.register
+def _(finding: WaitAndUsage) -> str:
+    nearest = f" (both at {finding.measured_size}, the nearest measured size)"
+    place = "" if finding.measured_size == finding.pool_size else nearest
+    return f"Mean wait time {milliseconds(finding.wait_ms)}, mean usage time {milliseconds(finding.usage_ms)}{place}."
+
+
+@sentence.register
+def _(finding: LimitedBy) -> str:
+    from poolsize.present.text.sentences.bottlenecks import bottleneck_evidence  # numpy stays out of a formula's answer
+
+    return f"Bottleneck: {finding.name} ({bottleneck_evidence(finding.name, finding.values)})."
+
+
+@sentence.register
+def _(finding: Verified) -> str:
     return (
-        f"Mean wait time {milliseconds(values['wait_ms'])}, mean usage time {milliseconds(values['usage_ms'])}{place}."
+        f"At {percent(finding.load)} of the throughput of this pool size ({per_second(finding.rate)}, open loop), "
+        f"the p95 wait time is {milliseconds(finding.wait_p95_ms)} and the p95 total time "
+        f"{milliseconds(finding.total_p95_ms)}."
     )
 
 
-def _bottleneck(finding: Finding) -> str:
-    name = finding.values["name"]
-    return f"Bottleneck: {name} ({bottleneck_evidence(name, finding.values['values'])})."
-
-
-def _verified(finding: Finding) -> str:
-    values = finding.values
-    return (
-        f"At {percent(values['load'])} of the throughput of this pool size ({per_second(values['rate'])}, open loop), "
-        f"the p95 wait time is {milliseconds(values['wait_p95_ms'])} and the p95 total time "
-        f"{milliseconds(values['total_p95_ms'])}."
-    )
-
-
-def _queue_in_database(finding: Finding) -> str:
-    values = finding.values
-    usage = f"from {milliseconds(values['answer_usage_ms'])} to {milliseconds(values['usage_ms'])}"
+@sentence.register
+def _(finding: QueueInDatabase) -> str:
+    usage = f"from {milliseconds(finding.answer_usage_ms)} to {milliseconds(finding.usage_ms)}"
     in_database = "transactions also queue in the database, not only in the pool"
     holding = "transactions wait while they hold a connection, instead of waiting for one in the pool"
     return (
-        f"With {count(values['largest'], 'connection')}, measured throughput is {per_second(values['throughput'])} and "
-        f"usage time rises {usage}: {in_database if values['in_database'] else holding}."
+        f"With {count(finding.largest, 'connection')}, measured throughput is {per_second(finding.throughput)} and "
+        f"usage time rises {usage}: {in_database if finding.in_database else holding}."
     )
 
 
-def _bimodal(finding: Finding) -> str:
-    values = finding.values
-    short = f"{percent(values['short_share'])} of the transactions{_names(values['short_kinds'])}"
-    long = f"{percent(values['long_share'])}{_names(values['long_kinds'])}"
-    more = values["short_pool_size"] + values["long_pool_size"] - values["pool_size"]
+@sentence.register
+def _(finding: BimodalUsage) -> str:
+    short = f"{percent(finding.short_share)} of the transactions{_names(finding.short_kinds)}"
+    long = f"{percent(finding.long_share)}{_names(finding.long_kinds)}"
+    more = finding.short_pool_size + finding.long_pool_size - finding.pool_size
     return (
-        f"Usage times are bimodal: {short} take {milliseconds(values['short_usage_ms'])}, {long} take "
-        f"{milliseconds(values['long_usage_ms'])}. Use two pools, {count(values['short_pool_size'], 'connection')} for "
-        f"the short transactions and {values['long_pool_size']} for the long ones, so that short transactions never "
+        f"Usage times are bimodal: {short} take {milliseconds(finding.short_usage_ms)}, {long} take "
+        f"{milliseconds(finding.long_usage_ms)}. Use two pools, {count(finding.short_pool_size, 'connection')} for "
+        f"the short transactions and {finding.long_pool_size} for the long ones, so that short transactions never "
         f"wait for long ones. Together they have {count(more, 'connection')} more than one pool, because neither can "
         "use the other's."
     )
@@ -209,37 +215,19 @@ def _names(kinds: Sequence[str]) -> str:
     return f" ({', '.join(kinds)})" if kinds else ""
 
 
-def _job_queue(finding: Finding) -> str:
-    values = finding.values
+@sentence.register
+def _(finding: JobQueue) -> str:
     return (
-        f"With as many users as connections ({values['users']}) no user waits. If your users are the consumers of a "
-        f"job queue, run {count(values['pool_size'], 'consumer')}, as many as the pool has connections, and let the "
+        f"With as many users as connections ({finding.users}) no user waits. If your users are the consumers of a "
+        f"job queue, run {count(finding.pool_size, 'consumer')}, as many as the pool has connections, and let the "
         "jobs wait in the queue."
     )
 
 
-def _formula(finding: Finding) -> str:
-    values = finding.values
-    together = f" for all {values['pools']} pools together" if values["pools"] > 1 else ""
+@sentence.register
+def _(finding: FormulaOverridden) -> str:
+    together = f" for all {finding.pools} pools together" if finding.pools > 1 else ""
     return (
-        f"The formula suggests {values['connections']}{together} ({count(values['cores'], 'core')} x 2 + "
-        f"{count(values['disks'], 'disk')}). The measurement overrides it."
+        f"The formula suggests {finding.connections}{together} ({count(finding.cores, 'core')} x 2 + "
+        f"{count(finding.disks, 'disk')}). The measurement overrides it."
     )
-
-
-REASONS: Mapping[Code, Callable[[Finding], str]] = {
-    Code.PLATEAU: _plateau,
-    Code.CARRIES_RATE: _carries_rate,
-    Code.LIMIT_KEPT: _limit_kept,
-    Code.LIMIT_DECIDES: _limit_decides,
-    Code.CURRENT_SIZE: _current_size,
-    Code.CURRENT_NOT_MEASURED: _current_not_measured,
-    Code.WAIT_AND_USAGE: _wait_and_usage,
-    Code.BOTTLENECK: _bottleneck,
-    Code.VERIFIED: _verified,
-    Code.QUEUE_IN_DATABASE: _queue_in_database,
-    **APPLICATION,
-    Code.BIMODAL: _bimodal,
-    Code.JOB_QUEUE: _job_queue,
-    Code.FORMULA: _formula,
-}
