@@ -17,8 +17,7 @@ from poolsize.analysis.service_demand import service_demands_at
 from poolsize.analysis.size_summary import RunNoise, SizeSummary, VerifiedStep, size_summary, verified_step
 from poolsize.errors import WorkFailed
 from poolsize.runs.check import Check
-from poolsize.runs.check_result import CheckResult
-from poolsize.runs.run import Run, Setting, Step
+from poolsize.runs.run import CheckResult, Run, Setting, Step
 from poolsize.runs.speed import SPEED_TOLERANCE
 
 

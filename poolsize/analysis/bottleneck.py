@@ -9,8 +9,7 @@ from poolsize.analysis.by_size import mean_counter
 from poolsize.analysis.service_demand import SATURATED
 from poolsize.analysis.stats.percentiles import mean_ms
 from poolsize.runs.check import Check
-from poolsize.runs.check_result import Value
-from poolsize.runs.run import Calibration, Setting, Step
+from poolsize.runs.run import Calibration, Setting, Step, Value
 
 MISSES = 0.01
 """Disk reads are a bottleneck from this share of page requests that miss the buffer pool on."""

@@ -7,8 +7,7 @@ from poolsize.analysis.rate_evidence import rate_evidence
 from poolsize.analysis.stats.percentiles import mean_ms
 from poolsize.analysis.stats.steady_state import drift
 from poolsize.runs.check import Check
-from poolsize.runs.check_result import CheckResult, Value
-from poolsize.runs.run import Step
+from poolsize.runs.run import CheckResult, Step, Value
 
 LITTLE_TOLERANCE, RATE_TOLERANCE = 0.05, 0.05
 """Shares by which the users that Little's law accounts for, or an open loop's throughput, may deviate."""

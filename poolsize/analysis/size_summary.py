@@ -22,8 +22,7 @@ from poolsize.analysis.stats.percentiles import (
     total_percentiles,
 )
 from poolsize.runs.check import Check
-from poolsize.runs.check_result import CheckResult
-from poolsize.runs.run import LATENCIES, QUANTILES, Step
+from poolsize.runs.run import LATENCIES, QUANTILES, CheckResult, Step
 
 TWO_SIDED_95 = 1.96
 """Standard errors in half a 95 % interval of a normal variable."""

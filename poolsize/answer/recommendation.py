@@ -42,7 +42,7 @@ if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
     from poolsize.analysis.application_size import ApplicationSize
     from poolsize.analysis.bimodal import Mode
     from poolsize.analysis.plateau import Plateau
-    from poolsize.runs.measured_application import MeasuredApplication
+    from poolsize.runs.plan import MeasuredApplication
     from poolsize.runs.run import Run
 
 

@@ -11,8 +11,7 @@ from poolsize.load.step_seconds import StepSecond
 from poolsize.load.stopping import Ending
 from poolsize.load.worker_report import RECORDED, WorkerReport
 from poolsize.runs.plan import PlannedStep
-from poolsize.runs.run import LATENCIES, QUANTILES, Kind, Latencies, Step, Worker
-from poolsize.runs.stopped import StopReason
+from poolsize.runs.run import LATENCIES, QUANTILES, Kind, Latencies, Step, StopReason, Worker
 from poolsize.server.connection import is_denied
 
 

@@ -9,7 +9,7 @@ from poolsize.analysis.stats.confidence import mean_interval
 from poolsize.analysis.stats.steady_state import drift, warm_up_seconds
 from poolsize.load.step_seconds import StepSecond
 from poolsize.runs.plan import PlannedStep, SweepPlan
-from poolsize.runs.stopped import Stopped, StopReason
+from poolsize.runs.run import Stopped, StopReason
 
 FEWEST_FAILURES = 20
 """With fewer failed transactions a step goes on, whatever its error budget is."""

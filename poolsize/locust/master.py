@@ -18,8 +18,7 @@ from poolsize.locust.messages import Calibrate, Calibrated, Finish, Finished, Op
 from poolsize.locust.patience import Patience
 from poolsize.locust.workers import Workers, split, worker_shares
 from poolsize.runs.plan import PlannedStep
-from poolsize.runs.run import Calibration, Setting, Step
-from poolsize.runs.stopped import Stopped, StopReason
+from poolsize.runs.run import Calibration, Setting, Step, Stopped, StopReason
 from poolsize.server.bounded import OWN
 from poolsize.server.connection import ServerGone, connect, naming_failures
 from poolsize.server.ended_connections import ServerProcess, end_abandoned

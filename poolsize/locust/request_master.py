@@ -11,8 +11,7 @@ from poolsize.locust.conversation import Conversation
 from poolsize.locust.messages import Finish, Finished, Start
 from poolsize.locust.workers import Workers, split
 from poolsize.runs.plan import PlannedStep, SweepPlan
-from poolsize.runs.run import Calibration, Step
-from poolsize.runs.stopped import Stopped, StopReason
+from poolsize.runs.run import Calibration, Step, Stopped, StopReason
 from poolsize.server.application.service import Service
 from poolsize.server.sampler import Sampler
 from poolsize.server.speed_probe import present_speed

@@ -16,12 +16,9 @@ from poolsize.facts.machine import Machine
 from poolsize.facts.server import Server
 from poolsize.facts.status import COUNTERS, GAUGES
 from poolsize.runs.check import Check
-from poolsize.runs.check_result import CheckResult
-from poolsize.runs.measured_application import MeasuredApplication
-from poolsize.runs.plan import MOST_STEPS, Search, SearchEnd, SweepPlan
-from poolsize.runs.run import Calibration, Latencies, Setting, Step, Worker
+from poolsize.runs.plan import MOST_STEPS, MeasuredApplication, Search, SearchEnd, SweepPlan
+from poolsize.runs.run import Calibration, CheckResult, Latencies, Setting, Step, Stopped, Worker
 from poolsize.runs.speed import speed_check
-from poolsize.runs.stopped import Stopped
 from poolsize.runs.store import FORMAT
 from poolsize.sweep.option import Group, Option
 from poolsize.sweep.options import OPTIONS

@@ -1,4 +1,4 @@
-"""SweepPlan: which steps a sweep measures, and how."""
+"""SweepPlan: which steps a sweep measures, and how; MeasuredApplication: the application whose pool it measures."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -8,7 +8,7 @@ from pydantic import Field
 
 from poolsize.bounds import LARGEST_NUMBER
 from poolsize.errors import BadInput
-from poolsize.record import Name, PoolSize, Series, Share, record
+from poolsize.record import Name, PoolSize, Positive, Series, Share, record
 
 SEARCH_STEP_SECONDS, SEARCH_WARM_UP_SECONDS = 8, 2
 """Defaults of a search, in seconds. Between-step noise exceeds within-step noise, so many short steps tell more."""
@@ -177,3 +177,27 @@ class SweepPlan:
         A step whose users wait or pause for longer at first takes that time and the planned length.
         """
         return self.warm_up_seconds + LONGEST * self.step_seconds
+
+
+@record
+class MeasuredApplication:
+    """The application whose pool a run measured.
+
+    file: path of its file, as typed. sha256: hash of the file's text. host: the service's URL.
+    started: whether the sweep starts the application for a step; else a command changes the pool of a running one.
+    variables: names of the environment's variables that hold the pool size.
+    instances: of the application. processes: of each instance. Each process has a pool of its own.
+    """
+
+    file: Name
+    sha256: Name
+    host: Name
+    started: bool
+    variables: Series[Name] = ()
+    instances: Positive = 1
+    processes: Positive = 1
+
+    @property
+    def pools(self) -> int:
+        """The number of pools, each of the swept size."""
+        return self.instances * self.processes

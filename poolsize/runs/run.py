@@ -2,17 +2,28 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from poolsize.errors import BadInput
 from poolsize.facts.machine import Machine
 from poolsize.facts.server import Server
 from poolsize.facts.ssl_mode import SslMode
-from poolsize.record import Amount, Cores, Count, Disks, Figure, Moment, Name, PoolSize, Series, Transactions, record
+from poolsize.record import (
+    Amount,
+    Cores,
+    Count,
+    Disks,
+    Figure,
+    Moment,
+    Name,
+    PoolSize,
+    Series,
+    Transactions,
+    Whole,
+    record,
+)
 from poolsize.runs.check import Check
-from poolsize.runs.check_result import CheckResult
-from poolsize.runs.measured_application import MeasuredApplication
-from poolsize.runs.plan import SearchEnd, SweepPlan
-from poolsize.runs.stopped import Stopped
+from poolsize.runs.plan import MeasuredApplication, SearchEnd, SweepPlan
 
 LATENCIES = ("wait", "usage", "total")
 """The times of a successful transaction, fields of Latencies."""
@@ -86,6 +97,44 @@ class Calibration:
     loop_us: Amount
     round_trip_us: Amount
     speed: Amount | None = None
+
+
+Value = Whole | Figure | Name | None | Mapping[Name, Whole]
+"""A figure of a check; its unit is in its name."""
+
+
+@record
+class CheckResult:
+    """The result of one check on one step.
+
+    check: name of the check. passed: whether the step passed the check.
+    values: the figures that the check compared, by names with units (`loop_lag_ms`).
+    """
+
+    check: Check
+    passed: bool
+    values: Mapping[Name, Value]
+
+
+class StopReason(StrEnum):
+    """Why a step ended before its planned length."""
+
+    TOO_MANY_ERRORS = "too_many_errors"
+    BACKLOG = "backlog"
+    WORKER_LOST = "worker_lost"
+
+
+@record
+class Stopped:
+    """An early end of a step.
+
+    reason: why the step ended early.
+    values: the figures of the reason. `too_many_errors`: `failed` of all `transactions`. `backlog`: `backlog`,
+    transactions that were due and had no connection. `worker_lost`: `lost` of all `workers`.
+    """
+
+    reason: StopReason
+    values: Mapping[Name, Count]
 
 
 @record

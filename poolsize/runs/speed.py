@@ -10,8 +10,7 @@ from dataclasses import replace
 from math import log
 
 from poolsize.runs.check import Check
-from poolsize.runs.check_result import CheckResult
-from poolsize.runs.run import Run, Step
+from poolsize.runs.run import CheckResult, Run, Step
 from poolsize.runs.step_speed import cpu_share, is_corrected, known_speed, step_speed
 from poolsize.runs.usual_speed import UsualSpeed
 

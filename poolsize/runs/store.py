@@ -11,10 +11,9 @@ from pydantic import TypeAdapter
 
 from poolsize.bounds import shown
 from poolsize.errors import BadInput, WorkFailed
-from poolsize.runs.line_file import LineFile
+from poolsize.runs.line_file import LineFile, RunLine, naming_line, record_of, run_lines
 from poolsize.runs.plan import MOST_STEPS, SearchEnd
 from poolsize.runs.run import Calibration, Run, Setting, Step
-from poolsize.runs.run_lines import RunLine, naming_line, record_of, run_lines
 from poolsize.runs.speed import with_speed_checks
 from poolsize.terminal import pasteable
 

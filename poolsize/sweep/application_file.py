@@ -9,7 +9,7 @@ from pathlib import Path
 from poolsize.bounds import MOST_PROCESSES
 from poolsize.errors import BadInput
 from poolsize.files import why_missing
-from poolsize.runs.measured_application import MeasuredApplication
+from poolsize.runs.plan import MeasuredApplication
 from poolsize.sweep.options import OPTIONS, SweepOptions
 from poolsize.sweep.page_address import PageAddress, page_address
 from poolsize.sweep.workload import Workload, workload_of

@@ -14,9 +14,8 @@ from poolsize.analysis.curve import FittedCurve, candidates, fit_curve
 from poolsize.analysis.observation import Observation
 from poolsize.analysis.plateau import TOLERANCE, Plateau, begun, plateau
 from poolsize.runs.check import Check
-from poolsize.runs.check_result import CheckResult
 from poolsize.runs.plan import Search, SweepPlan
-from poolsize.runs.run import Step
+from poolsize.runs.run import CheckResult, Step
 
 CONFIRMED = 2
 """Valid steps that confirm a size on which the answer hangs."""

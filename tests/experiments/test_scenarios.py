@@ -21,9 +21,8 @@ from poolsize.experiments.refused import refusals, refused_text
 from poolsize.experiments.scenario import Direction, Side, read_scenario, scenario_names
 from poolsize.recordings.published import published_curves
 from poolsize.runs.check import Check
-from poolsize.runs.check_result import CheckResult
 from poolsize.runs.plan import PoolKind
-from poolsize.runs.run import Kind, Latencies, Run
+from poolsize.runs.run import CheckResult, Kind, Latencies, Run
 from poolsize.runs.store import RunWriter
 from poolsize.sweep.planning import plan_for
 from poolsize.units import per_second

@@ -7,8 +7,7 @@ import pytest
 
 from poolsize import load_run, recommend
 from poolsize.runs.check import Check
-from poolsize.runs.check_result import CheckResult
-from poolsize.runs.run import Step
+from poolsize.runs.run import CheckResult, Step
 from poolsize.server.private_server import PrivateServer
 from tests.conftest import Command, measured_again, on_mariadb
 

@@ -20,7 +20,7 @@ from poolsize.experiments.survey.store import StoredSurvey, SurveySetting, Surve
 from poolsize.experiments.survey.timing import TIMING_SECONDS
 from poolsize.locust.checked_text import LOCUSTFILE_SHA256
 from poolsize.present.text.repeat_command import repeat_command
-from poolsize.runs.measured_application import MeasuredApplication
+from poolsize.runs.plan import MeasuredApplication
 from poolsize.runs.store import RunWriter, load_run, other_path, resume_command
 from poolsize.server.application.guarded import Guarded
 from poolsize.server.private_server import _settings, private_server

@@ -18,8 +18,7 @@ from poolsize import analyze, load_run, recommend
 from poolsize.analysis.stats.percentiles import merged, percentiles
 from poolsize.answer.way_out import MoreWorkers
 from poolsize.present.text.sentences.findings import warning_sentences
-from poolsize.runs.run import Run, Step
-from poolsize.runs.stopped import StopReason
+from poolsize.runs.run import Run, Step, StopReason
 from poolsize.server.private_server import PrivateServer
 from tests.conftest import curve_of, in_ci, locust, may_run_on, measured_again
 from tests.servers import administered_server

@@ -7,9 +7,8 @@ import pytest
 from poolsize.analysis.analysis import analyze
 from poolsize.analysis.attempts import retried_places
 from poolsize.runs.check import Check
-from poolsize.runs.check_result import CheckResult
 from poolsize.runs.plan import MOST_STEPS, PlannedStep, Search, SearchEnd
-from poolsize.runs.run import Run, Step
+from poolsize.runs.run import CheckResult, Run, Step
 from poolsize.sweep.grid import grid_steps
 from poolsize.sweep.next_step import Remaining, missing_steps, next_step, remaining, steps_to_verify
 from tests.conftest import a_run, a_step, curve_of

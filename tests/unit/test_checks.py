@@ -6,8 +6,7 @@ import pytest
 
 from poolsize.analysis.checks import check_step
 from poolsize.runs.check import Check
-from poolsize.runs.run import Step, Worker
-from poolsize.runs.stopped import Stopped, StopReason
+from poolsize.runs.run import Step, Stopped, StopReason, Worker
 from tests.conftest import a_step
 
 GOOD = a_step(4, [100] * 10)

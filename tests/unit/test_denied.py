@@ -6,8 +6,7 @@ import pytest
 
 from poolsize.errors import WorkFailed
 from poolsize.load.assemble import raise_denied
-from poolsize.runs.run import Step
-from poolsize.runs.stopped import Stopped, StopReason
+from poolsize.runs.run import Step, Stopped, StopReason
 from tests.conftest import a_step
 
 TOO_MANY_ERRORS = Stopped(StopReason.TOO_MANY_ERRORS, {"failed": 30, "transactions": 40})

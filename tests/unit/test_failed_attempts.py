@@ -15,8 +15,7 @@ from poolsize.analysis.analysis import analyze
 from poolsize.answer.recommendation import recommend
 from poolsize.present.text.recommendation import recommendation_text
 from poolsize.runs.check import Check
-from poolsize.runs.check_result import CheckResult
-from poolsize.runs.run import Run, Step
+from poolsize.runs.run import CheckResult, Run, Step
 from poolsize.server.other_programs import OtherPrograms
 from tests.conftest import a_run
 

@@ -14,10 +14,9 @@ from poolsize.bounds import is_counter
 from poolsize.present.text.analysis import analysis_text
 from poolsize.present.text.recommendation import recommendation_text
 from poolsize.runs.check import Check
-from poolsize.runs.check_result import CheckResult
 from poolsize.runs.compared_field import compared_field
-from poolsize.runs.measured_application import MeasuredApplication
-from poolsize.runs.run import Run, Step
+from poolsize.runs.plan import MeasuredApplication
+from poolsize.runs.run import CheckResult, Run, Step
 from poolsize.server.application.pool_metrics import DRUID_FIELDS, NAMES, pool_metrics
 from tests.conftest import a_run, a_step
 

@@ -18,8 +18,7 @@ from poolsize.present.text.recommendation import plateau_range_text, range_text,
 from poolsize.present.text.repeat_command import repeat_command
 from poolsize.present.text.sentences.findings import reason_sentences, warning_sentences
 from poolsize.runs.check import Check
-from poolsize.runs.check_result import CheckResult
-from poolsize.runs.run import QUANTILES, Latencies, Run, Step
+from poolsize.runs.run import QUANTILES, CheckResult, Latencies, Run, Step
 from tests.conftest import a_run, a_step
 
 RATE = 300.0

@@ -10,9 +10,8 @@ from poolsize.analysis.checks import arrivals
 from poolsize.analysis.rate_evidence import RateEvidence, is_growing
 from poolsize.load.step_seconds import StepSecond
 from poolsize.load.stopping import Ending, ending
-from poolsize.runs.check_result import CheckResult
 from poolsize.runs.plan import PlannedStep, SweepPlan
-from poolsize.runs.stopped import StopReason
+from poolsize.runs.run import CheckResult, StopReason
 from tests.conftest import a_step
 from tests.open_loop_simulation import Service, exponential, nearly_constant, open_loop
 

@@ -22,8 +22,7 @@ from poolsize.present.text.recommendation import (
 )
 from poolsize.present.text.sentences.findings import warning_sentences
 from poolsize.runs.check import Check
-from poolsize.runs.check_result import CheckResult
-from poolsize.runs.run import Run
+from poolsize.runs.run import CheckResult, Run
 from tests.conftest import EXAMPLES, a_run, example
 
 QUEUE_GREW = {"due_per_second": 500.0, "throughput": 420.0}

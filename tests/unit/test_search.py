@@ -10,9 +10,8 @@ from poolsize.analysis.analysis import analyze
 from poolsize.analysis.plateau import Plateau
 from poolsize.errors import BadInput
 from poolsize.runs.check import Check
-from poolsize.runs.check_result import CheckResult
 from poolsize.runs.plan import PlannedStep, Search, SearchEnd, SweepPlan
-from poolsize.runs.run import Run, Step
+from poolsize.runs.run import CheckResult, Run, Step
 from poolsize.sweep.search import next_of_search
 from tests.conftest import a_setting, a_step
 

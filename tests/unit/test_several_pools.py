@@ -20,7 +20,7 @@ from poolsize.predict.prediction import WhatIf, predict
 from poolsize.present.plots.server import plot_threads
 from poolsize.present.report.report import report_markdown
 from poolsize.runs.check import Check
-from poolsize.runs.measured_application import MeasuredApplication
+from poolsize.runs.plan import MeasuredApplication
 from poolsize.runs.run import Run, Step
 from poolsize.runs.speed import with_speed_checks
 from poolsize.runs.store import RunWriter

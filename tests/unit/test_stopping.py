@@ -14,7 +14,7 @@ from poolsize.analysis.stats.confidence import mean_interval
 from poolsize.load.step_seconds import ReportedSecond, StepSecond, StepSeconds
 from poolsize.load.stopping import Ending, ending
 from poolsize.runs.plan import PlannedStep, SweepPlan
-from poolsize.runs.stopped import Stopped, StopReason
+from poolsize.runs.run import Stopped, StopReason
 
 PLAN = SweepPlan((4,), 16, "scan", warm_up_seconds=2, step_seconds=10)
 

@@ -13,9 +13,9 @@ import pytest
 from poolsize.analysis.analysis import analyze
 from poolsize.errors import BadInput, WorkFailed
 from poolsize.predict.prediction import WhatIf, predict
+from poolsize.runs.line_file import MOST_BYTES, run_lines
 from poolsize.runs.plan import MOST_STEPS
 from poolsize.runs.run import Run
-from poolsize.runs.run_lines import MOST_BYTES, run_lines
 from poolsize.runs.store import FORMAT, RunWriter, load_run
 from poolsize.sweep.next_step import missing_steps
 from tests.conftest import ROOT, a_run

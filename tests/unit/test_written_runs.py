@@ -18,10 +18,8 @@ from poolsize.commands import cli
 from poolsize.errors import BadInput, PoolsizeError, WorkFailed
 from poolsize.facts.status import increases_per_second
 from poolsize.runs.check import Check
-from poolsize.runs.check_result import CheckResult
-from poolsize.runs.measured_application import MeasuredApplication
-from poolsize.runs.plan import Search, SweepPlan
-from poolsize.runs.run import Calibration, Setting
+from poolsize.runs.plan import MeasuredApplication, Search, SweepPlan
+from poolsize.runs.run import Calibration, CheckResult, Setting
 from poolsize.runs.store import RunWriter, load_run
 from poolsize.sweep import replay_run
 from poolsize.sweep.loop import sweep

@@ -9,8 +9,7 @@ from pydantic import TypeAdapter
 from poolsize.errors import BadInput
 from poolsize.experiments.survey.timing import Timing
 from poolsize.record import Amount, Name, Series, record
-from poolsize.runs.line_file import LineFile
-from poolsize.runs.run_lines import RunLine, naming_line, record_of, run_lines
+from poolsize.runs.line_file import LineFile, RunLine, naming_line, record_of, run_lines
 
 FORMAT = 1
 """The format's version."""

@@ -33,8 +33,7 @@ from poolsize.present.text.tables import (
     throughput_table,
     verified_table,
 )
-from poolsize.runs.measured_application import MeasuredApplication
-from poolsize.runs.plan import PoolKind
+from poolsize.runs.plan import MeasuredApplication, PoolKind
 from poolsize.runs.run import Run, Setting
 from poolsize.runs.usual_speed import has_server_process, usual_speed
 from poolsize.units import count, minutes, number, percent, pool_sizes, probability_text

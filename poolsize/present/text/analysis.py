@@ -17,9 +17,8 @@ from poolsize.present.text.sentences.bottlenecks import bottleneck_evidence
 from poolsize.present.text.sentences.checks import check_sentence
 from poolsize.present.text.sentences.reasons import highest_text
 from poolsize.present.text.tables import estimators_table, kinds_table, sizes_table, verified_table
-from poolsize.runs.check_result import CheckResult
 from poolsize.runs.plan import PoolKind
-from poolsize.runs.run import LATENCIES, Run, Step
+from poolsize.runs.run import LATENCIES, CheckResult, Run, Step
 from poolsize.runs.usual_speed import has_server_process, usual_speed
 from poolsize.units import count, milliseconds, per_second, percent
 

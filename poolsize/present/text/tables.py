@@ -12,7 +12,7 @@ if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
 
     from poolsize.analysis.analysis import Analysis
     from poolsize.analysis.size_summary import KindSummary, SizeSummary, VerifiedStep
-    from poolsize.runs.check_result import CheckResult
+    from poolsize.runs.run import CheckResult
 
 
 def sizes_table(analysis: "Analysis") -> Table:

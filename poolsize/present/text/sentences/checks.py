@@ -7,7 +7,7 @@ from poolsize.runs.check import Check
 from poolsize.units import count, milliseconds, number, percent, signed_percent
 
 if TYPE_CHECKING:  # pydantic stays out of `poolsize recommend --cores 8`
-    from poolsize.runs.check_result import CheckResult
+    from poolsize.runs.run import CheckResult
 
 Values = Mapping[str, Any]
 SHOWN_STEAL = 0.01
@@ -42,7 +42,7 @@ def check_detail(check: Check, values: Values) -> str:
 
 def stop_sentence(values: Values) -> str:
     """Return why a step ended early. values: "stopped", which is the StopReason, and the figures of the reason."""
-    from poolsize.runs.stopped import StopReason
+    from poolsize.runs.run import StopReason
 
     match values["stopped"]:
         case StopReason.TOO_MANY_ERRORS:
