@@ -3,6 +3,7 @@
 import hashlib
 import json
 import tomllib
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,8 +16,6 @@ from poolsize.parser_process import parsed
 
 R = TypeVar("R")
 MOST_BYTES = 2**20
-SECRET = {"environment", "database", "host", "ready", "metrics", "start", "resize", "settled", "restore"}
-"""Keys whose values may hold a password, so that no error shows them."""
 
 
 def read_toml(name: str, path: Path) -> tuple[dict[str, Any], str]:
@@ -41,10 +40,11 @@ def toml_table(text: str) -> dict[str, Any]:
     return tomllib.loads(text)
 
 
-def record(where: str, kind: type[R], table: dict[str, Any]) -> R:
+def record(where: str, kind: type[R], table: dict[str, Any], secret: Collection[str] = ()) -> R:
     """Return the record, a dataclass, of a table whose keys are the record's fields.
 
-    where: begins the error. Raises BadInput for an unknown key, a missing key, and a wrong value.
+    where: begins the error. secret: keys whose values may hold a password, so that no error shows them.
+    Raises BadInput for an unknown key, a missing key, and a wrong value.
     """
     known = TypeAdapter(kind)
     keys = tuple(getattr(kind, "__dataclass_fields__", ()))
@@ -57,7 +57,7 @@ def record(where: str, kind: type[R], table: dict[str, Any]) -> R:
     except ValidationError as error:
         first = error.errors()[0]
         key = shortened(".".join(map(str, first["loc"])), LONGEST_NAME_SHOWN) or kind.__name__
-        is_secret = key.partition(".")[0] in SECRET
+        is_secret = key.partition(".")[0] in secret
         if first["type"] == "missing":
             raise BadInput(f"{where}: {key} is missing") from None
         given = "" if is_secret else f" {shown(first['input'])}"

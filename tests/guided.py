@@ -37,7 +37,7 @@ with atheris.instrument_imports(
     from poolsize.recordings.importers import read_logs
     from poolsize.recordings.recording import read_recording
     from poolsize.runs.store import load_run
-    from poolsize.sweep.application_file import read_application
+    from poolsize.service_under_test.description import read_description
     from poolsize.terminal import visible
 
 from tests.hostile_files import as_lines, run_lines, valid_files
@@ -69,7 +69,7 @@ def _run(path: Path) -> None:
 
 
 def _application(path: Path) -> None:
-    _ = read_application(path).database_url
+    _ = read_description(path).database_url
 
 
 def _pools(path: Path) -> None:

@@ -34,6 +34,7 @@ MODULES = {
     "import": "poolsize.commands.import_logs",
     "predict": "poolsize.predict.command",
     "scenario": "poolsize.experiments.command",
+    "application": "poolsize.service_under_test.command",
 }
 """Command -> its module, where that is a wing's, or has another name than the command."""
 FUNCTIONS = {"import": "import_logs"}

@@ -23,15 +23,9 @@ from poolsize.recordings.published import published_curves
 from poolsize.runs.run import Setting
 from poolsize.runs.store import load_run, load_setting, other_path
 from poolsize.shipped import workloads
-from poolsize.sweep.application_file import FROM_ENVIRONMENT, of_application, read_application
 from poolsize.sweep.dry_run import DryRun
 from poolsize.sweep.events import Event
-from poolsize.sweep.opening import (
-    require_given_again,
-    require_same_application,
-    require_same_text,
-    require_server_options,
-)
+from poolsize.sweep.opening import require_given_again, require_same_text, require_server_options
 from poolsize.sweep.options import NAMES_ANOTHER, OPTIONS, SweepOptions
 from poolsize.sweep.planning import plan_for
 from poolsize.sweep.replay_run import replay
@@ -144,21 +138,27 @@ def _replay(options: SweepOptions) -> Path:
 
 def _measure(options: SweepOptions, resumed: Setting | None) -> Path:
     """Sweep a server, and return the path of the run's file. resumed: the setting of the run to resume, or None."""
-    from poolsize.locust.launch import require_processes, run_locust  # a replay starts without them
+    from poolsize.locust import launch  # a replay starts without it
     from poolsize.present.text.progress_bar import ProgressBar
 
-    application = read_application(options.application) if options.application else None
-    if application and resumed:
-        require_same_application(options, resumed, application)
-    locustfile = application.locustfile if application else _locustfile(options, resumed)
-    require_processes(options)
+    module, pools = launch.MODULE, None
+    if options.application:
+        from poolsize.service_under_test import MODULE
+        from poolsize.service_under_test.description import read_description, require_same_application
+
+        described = read_description(options.application)
+        if resumed:
+            require_same_application(options, resumed, described)
+        module, locustfile, pools = MODULE, described.locustfile, described.measured.pools
+    else:
+        locustfile = _locustfile(options, resumed)
+    launch.require_processes(options)
     if options.expect_workers:
-        _show_workers(options.expect_workers, locustfile, options.application)
+        _show_workers(options.expect_workers, module, locustfile, options.application)
     if resumed is None:
-        pools = application.measured.pools if application else None
         plan_for(options, locustfile.stem, pools=pools)  # refuses bad input before anything is started
     with ProgressBar() as bar:
-        return run_locust(locustfile, options, bar.show)
+        return launch.run_locust(locustfile, options, bar.show, module)
 
 
 def _locustfile(options: SweepOptions, resumed: Setting | None) -> Path:
@@ -178,16 +178,19 @@ def _locustfile(options: SweepOptions, resumed: Setting | None) -> Path:
 
 def _of_application(options: SweepOptions) -> SweepOptions:
     """Return the options of an application's sweep. Raises BadInput for an option that it does not support."""
+    from poolsize.service_under_test.description import FROM_ENVIRONMENT, of_application
+
     for name in FROM_ENVIRONMENT:
         if is_typed(name):
             raise BadInput(f"{OPTIONS[name].flag}: leave it out; the file of --application names the database")
     return of_application(options)
 
 
-def _show_workers(number: int, locustfile: Path, application: Path | None) -> None:
+def _show_workers(number: int, module: str, locustfile: Path, application: Path | None) -> None:
     """Print how to start the workers on other machines, and the secret that they need unless the user has set it.
 
-    number: of workers. application: path of the file that describes an application, or None.
+    number: of workers. module: what Python runs for such a sweep.
+    application: path of the file that describes an application, or None.
     """
     secret = SweepSecret.of_this_process()
     os.environ[VARIABLE] = secret.text  # the process of Locust takes it from there
@@ -195,7 +198,7 @@ def _show_workers(number: int, locustfile: Path, application: Path | None) -> No
     program, of_application = ["locust"], []
     sets, files = f"POOLSIZE_URL to the database's URL and {secret_set}", "path of the same locustfile"
     if application is not None:
-        program, of_application = ["python", "-m", "poolsize.locust"], ["--application", application]
+        program, of_application = ["python", "-m", module], ["--application", application]
         sets, files = secret_set, "paths of the same files"
     locust = [*program, "-f", Path(os.path.relpath(locustfile)), *of_application]
     click.echo(

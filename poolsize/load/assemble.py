@@ -1,7 +1,7 @@
 """Reports of the workers, seconds and server counters -> Step."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from hdrh.histogram import HdrHistogram
 
@@ -74,21 +74,6 @@ def assemble(
         stopped=ending.stopped,
         checks=(),
     )
-
-
-def of_requests(step: Step) -> Step:
-    """Return an assembled step as that of an application: its total times are response times, its others unknown."""
-    assert step.latencies is not None
-    return replace(
-        step,
-        latencies=_of_requests(step.latencies),
-        sections={"total": step.sections["total"]},
-        kinds={name: replace(kind, latencies=_of_requests(kind.latencies)) for name, kind in step.kinds.items()},
-    )
-
-
-def _of_requests(latencies: Latencies) -> Latencies:
-    return replace(latencies, wait=None, usage=None)
 
 
 def _workers(shares: Mapping[str, int], reports: Mapping[str, WorkerReport]) -> tuple[Worker, ...]:

@@ -15,9 +15,9 @@ def __getattr__(name: str) -> Any:
     """
     if name != "PoolUser":
         raise AttributeError(f"module 'poolsize.locust' has no attribute {name!r}")
-    from poolsize.locust.session import register
+    from poolsize.locust.session import OF_DATABASE, register
     from poolsize.locust.user import PoolUser
 
-    register()
+    register(OF_DATABASE)
     globals()[name] = PoolUser  # so that Python asks, and Locust registers, only once
     return PoolUser

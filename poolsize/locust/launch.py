@@ -33,6 +33,8 @@ from poolsize.sweep.workload import workload_of
 
 END_SECONDS, INTERRUPTED_SECONDS = 8, 4
 """The longest time that a sweep may take to end after SIGTERM, and after a second Ctrl-C; then it is killed."""
+MODULE = "poolsize.locust"
+"""What Python runs for a sweep of poolsize's own pool."""
 MOST_WORKERS = 1_000
 """A larger number of workers is a typing error."""
 
@@ -155,14 +157,14 @@ class LocustSweep:
             raise WorkFailed(self.with_hint(f"Locust ended with exit code {code}: {reason}"))
 
 
-def run_locust(locustfile: Path, options: SweepOptions, show: Callable[[Event], None]) -> Path:
+def run_locust(locustfile: Path, options: SweepOptions, show: Callable[[Event], None], module: str = MODULE) -> Path:
     """Run the sweep in a Locust process, and return the path of the run's file.
 
-    show: called with each event of the sweep. Raises BadInput for options or a locustfile that the sweep refuses,
-    WorkFailed when the sweep fails, and Interrupted when a signal ends it: Ctrl-C after the step under way, a second
-    Ctrl-C at once.
+    show: called with each event of the sweep. module: as in `started`.
+    Raises BadInput for options or a locustfile that the sweep refuses, WorkFailed when the sweep fails, and Interrupted
+    when a signal ends it: Ctrl-C after the step under way, a second Ctrl-C at once.
     """
-    with started(locustfile, options, show) as sweep, first_interrupt(sweep.end_after_step):
+    with started(locustfile, options, show, module) as sweep, first_interrupt(sweep.end_after_step):
         try:
             sweep.follow()
         except KeyboardInterrupt as error:
@@ -220,25 +222,31 @@ def _stopped(sweep: LocustSweep, seconds: int) -> str:
 
 @contextmanager
 def started(
-    locustfile: Path, options: SweepOptions, show: Callable[[Event], None], *, in_turn: bool = False
+    locustfile: Path,
+    options: SweepOptions,
+    show: Callable[[Event], None],
+    module: str = MODULE,
+    *,
+    in_turn: bool = False,
 ) -> Iterator[LocustSweep]:
     """Start a sweep in a Locust process, and yield the sweep; leaving ends it.
 
-    show: called with each event of the sweep. in_turn: whether the sweep awaits a turn before each step.
+    show: called with each event of the sweep. module: what Python runs, of the kind of sweep.
+    in_turn: whether the sweep awaits a turn before each step.
     """
     environment = _environment(options) | {LOCUSTFILE_SHA256: _sha256(locustfile, options)}
-    with _child(_command(locustfile, options), environment, in_turn=in_turn) as child:
+    with _child(_command(module, locustfile, options), environment, in_turn=in_turn) as child:
         named = f"`application` {options.application}" if options.application else f"`workload` {locustfile}"
         yield LocustSweep(named, show, child)
 
 
-def _command(locustfile: Path, options: SweepOptions) -> list[str]:
+def _command(module: str, locustfile: Path, options: SweepOptions) -> list[str]:
     """Return Locust's command line, without the options that the environment carries.
 
-    poolsize.locust imports what a sweep needs before Locust puts the current folder on the module path: a file there,
+    The module imports what a sweep needs before Locust puts the current folder on the module path: a file there,
     such as secrets.py, must not replace a module of Python's in a process that knows the database's password.
     """
-    command = [sys.executable, "-P", "-m", "poolsize.locust", "-f", str(locustfile), "--headless", "--only-summary"]
+    command = [sys.executable, "-P", "-m", module, "-f", str(locustfile), "--headless", "--only-summary"]
     for name in options.chosen:
         option = OPTIONS[name]
         if option.in_locust and option.variable is None:

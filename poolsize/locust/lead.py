@@ -105,7 +105,7 @@ class Lead:
             run = sweep(ready.run, ready.notes, generator, ready.writer, self._on_event, self._await_turn)
             self._ended = True
             self._runner.stop()
-            generator.raise_failed_users()
+            ready.conversation.raise_failed_users()
             self._environment.process_exit_code = 0  # the sweep is complete, whether or not its steps are an answer
             answer = "Answer" if analyze(run).plateau else "No pool size is valid. The reason"
             logger.info("%s: %s", answer, pasteable("poolsize", "recommend", "--run", ready.writer.path))
@@ -182,8 +182,12 @@ class Lead:
         """Return the command of Locust that resumes the run, with the user classes and tags that were chosen."""
         parsed: Any = self._environment.parsed_options
         named = named_by(self._ready.run.setting)
-        locust = ["python", "-m", "poolsize.locust"] if "application" in named else ["locust"]
-        words: list[object] = [*locust, "-f", *map(Path, self._environment.parsed_locustfiles or []), "--headless"]
+        words: list[object] = [
+            *self._ready.program,
+            "-f",
+            *map(Path, self._environment.parsed_locustfiles or []),
+            "--headless",
+        ]
         words += ["--resume", self._ready.writer.path]
         words += words_of({name: value for name, value in named.items() if name not in {"workload", "replay"}})
         for option in ("tags", "exclude_tags"):

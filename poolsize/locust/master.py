@@ -158,10 +158,6 @@ class LocustGenerator:
             self._monitor.close()
         self._monitor, self._process = monitor, process
 
-    def raise_failed_users(self) -> None:
-        """Raise WorkFailed when a user failed as it stopped."""
-        self._conversation.raise_failed_users()
-
     def close(self) -> None:
         """Close the connections that watch the server."""
         self._sampler.close()

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from locust import User
@@ -14,7 +13,6 @@ from poolsize.locust.tasks import sets_wait_time
 from poolsize.locust.user import PoolUser
 from poolsize.runs.plan import SweepPlan
 from poolsize.server.connection import database_url, encrypted_url, schema_in
-from poolsize.sweep.application_file import Application
 from poolsize.sweep.options import SweepOptions
 
 
@@ -65,21 +63,6 @@ def refuse_ignored(environment: Environment) -> None:
     if environment.shape_class:
         name = type(environment.shape_class).__name__
         raise BadInput(f"{name} is a LoadTestShape, and a sweep keeps its users: remove it, and give `users`")
-
-
-def refuse_pool_users(environment: Environment, application: Application) -> None:
-    """Raise BadInput for user classes of poolsize, and for a host of Locust's own, in the sweep of an application."""
-    for user_class in environment.user_classes:
-        if issubclass(user_class, PoolUser):
-            raise BadInput(
-                f"{user_class.__name__} is a PoolUser, which measures the database without the application: name a "
-                "locustfile that sends requests, with an HttpUser for example"
-            )
-    if environment.host not in {None, application.file.host}:
-        raise BadInput("`host`: the `application` names its host; leave it out")
-    locustfiles = [Path(name).resolve() for name in environment.parsed_locustfiles or []]
-    if locustfiles != [application.locustfile.resolve()]:
-        raise BadInput(f"-f: the `application` names its locustfile, {application.locustfile}: name that one")
 
 
 def refuse_two_pauses(options: SweepOptions, user_classes: Iterable[type[PoolUser]]) -> None:

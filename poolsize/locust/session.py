@@ -4,8 +4,10 @@ import logging
 import os
 import signal
 import sys
+from collections.abc import Callable
 from contextlib import ExitStack, nullcontext
-from functools import cache, partial
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, NoReturn
 
 import gevent
@@ -16,20 +18,18 @@ from locust.runners import MasterRunner, WorkerRunner
 
 from poolsize.errors import BadInput, Interrupted, PoolsizeError, WorkFailed
 from poolsize.load.fair_queue import FairQueuePool
-from poolsize.locust.application_set_up import set_up_application
+from poolsize.locust.checked_text import checked
 from poolsize.locust.lead import Lead, report_failure
 from poolsize.locust.progress_pipe import ProgressPipe
-from poolsize.locust.refusals import encrypted, refuse_ignored, refuse_pool_users, refuse_two_pauses, with_host
-from poolsize.locust.request_worker import RequestWorker
-from poolsize.locust.set_up import Rehearsed, set_up
-from poolsize.locust.tasks import tasks_of
+from poolsize.locust.refusals import encrypted, refuse_ignored, refuse_two_pauses, with_host
+from poolsize.locust.set_up import ReadySweep, Rehearsed, set_up
+from poolsize.locust.tasks import Tasks, tasks_of
 from poolsize.locust.user import PoolUser
 from poolsize.locust.wire import wire
 from poolsize.locust.worker import LocustWorker
 from poolsize.locust.workers import end_forked_workers
 from poolsize.server.bounded import LAST_CALL, LAST_SECONDS
 from poolsize.server.connection import naming_url
-from poolsize.sweep.application_file import of_application, read_application
 from poolsize.sweep.option import Option
 from poolsize.sweep.options import OPTIONS, WITH_PASSWORD, SweepOptions
 from poolsize.sweep.secret import VARIABLE
@@ -45,18 +45,47 @@ logger = logging.getLogger("poolsize")
 logging.getLogger(FairQueuePool.__module__).setLevel(logging.WARNING)  # a pool ends with every step; no news
 
 
-@cache
-def register() -> None:
-    """Give Locust the sweep's options, and start the sweep with Locust's run.
+@dataclass(frozen=True)
+class SweepKind:
+    """A kind of sweep: what its workers and its master do when their Locust process has the options.
 
-    Importing PoolUser calls this, and `python -m poolsize.locust` does; only the first call has an effect.
+    work: sets a worker up. lead: sets the master up, which may be the only worker too, and returns a sweep that may
+    begin; what ends the sweep goes on the stack. Both raise BadInput for what a sweep of this kind can't honour.
+    master_gone_seconds: a worker that hears nothing of the master for so long ends.
     """
+
+    work: Callable[[Environment, SweepOptions], None]
+    lead: Callable[[Environment, SweepOptions, ProgressPipe, ExitStack], ReadySweep]
+    master_gone_seconds: int
+
+
+def main(kind: SweepKind) -> None:
+    """Run Locust's command line with the options of a sweep; a Locust file needs nothing of poolsize for it."""
+    from locust import main as locust_main
+
+    register(kind)
+    # Locust has no option for this, and would execute whatever text the file has by then.
+    locust_main.load_locustfile = checked(locust_main.load_locustfile)  # type: ignore[attr-defined,assignment]  # not for others
+    locust_main.main()
+
+
+_registered: list[SweepKind] = []
+
+
+def register(kind: SweepKind) -> None:
+    """Give Locust the sweep's options, and start the sweep with Locust's run; only the first call has an effect.
+
+    Importing PoolUser calls this, also where a process of another kind has loaded the Locust file.
+    """
+    if _registered:
+        return
+    _registered.append(kind)
     for name in (None, "locust.main", "locust.runners"):
         logging.getLogger(name).addFilter(_is_true)
     _encrypt_wire()
     let_workers_end_with_this_process()
     events.init_command_line_parser.add_listener(_add_options)
-    events.init.add_listener(_on_init)
+    events.init.add_listener(partial(_on_init, kind))
 
 
 def _encrypt_wire() -> None:
@@ -68,10 +97,6 @@ def _encrypt_wire() -> None:
 
 
 ENDING = (signal.SIGTERM, signal.SIGINT)
-MASTER_GONE_SECONDS = 20
-"""A worker that hears nothing of the master for so long ends."""
-APPLICATION_MASTER_GONE_SECONDS = 60
-"""The same in an application's sweep, whose master is silent while the application starts."""
 UNTRUE = ("No run time limit set", "Your selected spawn rate is very high", "Starting web interface")
 """Beginnings of lines that Locust logs of a headless run, and that are not true of a sweep."""
 
@@ -103,7 +128,7 @@ def _taken(option: Option) -> dict[str, Any]:
     return {"action": "append"} if option.repeatable else {"type": option.kind}
 
 
-def _on_init(environment: Environment, **_: Any) -> None:
+def _on_init(kind: SweepKind, environment: Environment, **_: Any) -> None:
     """Set this process up as a worker, as the master that leads the sweep, or as both."""
     progress = ProgressPipe.from_environment()
     closing_stack = ExitStack()
@@ -112,7 +137,7 @@ def _on_init(environment: Environment, **_: Any) -> None:
     if not isinstance(environment.runner, WorkerRunner):
         progress.watch()
     try:
-        _set_up(environment, progress, closing_stack)
+        _set_up(kind, environment, progress, closing_stack)
     except BaseException as error:
         closing_stack.close()
         end_forked_workers()
@@ -134,66 +159,51 @@ def _stop_setting_up(progress: ProgressPipe, number: int, _: object) -> NoReturn
     sys.exit(Interrupted.exit_code if number == signal.SIGINT else WorkFailed.exit_code)
 
 
-def _set_up(environment: Environment, progress: ProgressPipe, closing_stack: ExitStack) -> None:
-    typed = _options(environment)
+def _set_up(kind: SweepKind, environment: Environment, progress: ProgressPipe, closing_stack: ExitStack) -> None:
+    options = _options(environment)
     _forget_passwords(environment)
     _show_secret(environment)
-    if typed.application is not None:
-        _set_up_application(environment, typed, progress, closing_stack)
-        return
-    tasks, host = tasks_of(environment), environment.host
-    options, workload = encrypted(with_host(typed, environment)), _workload(environment)
     if isinstance(environment.runner, WorkerRunner):
-        watch_master(environment.runner, MASTER_GONE_SECONDS)
-        PoolUser.load_worker = LocustWorker(environment, tasks, workload.sha256, options.url)
+        watch_master(environment.runner, kind.master_gone_seconds)
+        kind.work(environment, options)
         gevent.signal_handler(signal.SIGINT, environment.runner.quit)  # without a traceback from a transaction
         return
+    ready = kind.lead(environment, options, progress, closing_stack)
+    Lead(environment, ready, progress, closing_stack).start()
+
+
+def _work(environment: Environment, typed: SweepOptions) -> None:
+    tasks, options, workload = _of_database(environment, typed)
+    PoolUser.load_worker = LocustWorker(environment, tasks, workload.sha256, options.url)
+
+
+def _lead(
+    environment: Environment, typed: SweepOptions, progress: ProgressPipe, closing_stack: ExitStack
+) -> ReadySweep:
+    host = environment.host
+    tasks, options, workload = _of_database(environment, typed)
     refuse_ignored(environment)
     if options.dry_run and not progress.is_heard:
         raise BadInput("`dry_run` is for the command poolsize sweep, which prints the result: use that")
     refuse_two_pauses(options, tasks)
     with naming_url("`host`") if host else nullcontext():
-        ready = closing_stack.enter_context(
+        return closing_stack.enter_context(
             set_up(
                 environment, options, workload, tasks, progress, lambda why: report_failure(progress, WorkFailed(why))
             )
         )
-    Lead(environment, ready, progress, closing_stack).start()
 
 
-def _set_up_application(
-    environment: Environment, options: SweepOptions, progress: ProgressPipe, closing_stack: ExitStack
-) -> None:
-    assert options.application is not None
-    application = read_application(options.application)
-    options = of_application(options)
-    refuse_pool_users(environment, application)
-    _set_host(environment, application.file.host)
-    if isinstance(environment.runner, WorkerRunner):
-        watch_master(environment.runner, APPLICATION_MASTER_GONE_SECONDS)
-        RequestWorker(environment)
-        gevent.signal_handler(signal.SIGINT, environment.runner.quit)
-        return
-    refuse_ignored(environment)
-
-    def fail(reason: str) -> None:
-        environment.process_exit_code = WorkFailed.exit_code
-        report_failure(progress, WorkFailed(reason))
-
-    ready = closing_stack.enter_context(set_up_application(environment, options, application, progress, fail))
-    Lead(environment, ready, progress, closing_stack).start()
+def _of_database(environment: Environment, typed: SweepOptions) -> tuple[Tasks, SweepOptions, Workload]:
+    if typed.application is not None:
+        raise BadInput(f"{typed.named('application')}: use poolsize sweep, or python -m poolsize.service_under_test")
+    tasks = tasks_of(environment)
+    (locustfile, *_) = environment.parsed_locustfiles or [""]
+    return tasks, encrypted(with_host(typed, environment)), typed_workload(locustfile)
 
 
-def _set_host(environment: Environment, host: str) -> None:
-    """Let the users of this process send their requests to the host.
-
-    Locust's own option for the host, which may hold a password, would be sent to each worker.
-    """
-    environment.host = None
-    if environment.parsed_options:
-        environment.parsed_options.host = None
-    for user_class in environment.user_classes:
-        user_class.host = host
+OF_DATABASE = SweepKind(_work, _lead, master_gone_seconds=20)
+"""The sweep of poolsize's own pool, with a PoolUser."""
 
 
 def _options(environment: Environment) -> SweepOptions:
@@ -217,12 +227,6 @@ def _show_secret(environment: Environment) -> None:
     elsewhere = isinstance(environment.runner, MasterRunner) and not parsed.processes
     if elsewhere and not wire().secret.is_given:
         sys.stderr.write(f"poolsize: start each worker with {VARIABLE}={wire().secret.text}\n")
-
-
-def _workload(environment: Environment) -> Workload:
-    """Return the workload of Locust's option -f."""
-    (typed, *_) = environment.parsed_locustfiles or [""]
-    return typed_workload(typed)
 
 
 def let_workers_end_with_this_process() -> None:

@@ -7,7 +7,6 @@ from typing import Any
 
 import pymysql
 from locust.env import Environment
-from locust.runners import MasterRunner
 
 from poolsize.errors import BadInput, PoolsizeError
 from poolsize.load.source_line import located
@@ -18,7 +17,6 @@ from poolsize.locust.prepare import Prepared, prepared
 from poolsize.locust.progress_pipe import ProgressPipe
 from poolsize.locust.refusals import refuse_too_few_users, refuse_undivided
 from poolsize.locust.rehearsal import rehearse
-from poolsize.locust.request_master import RequestGenerator
 from poolsize.locust.tasks import Tasks, kinds_of, pool_shares_of, sets_wait_time
 from poolsize.locust.user import PoolUser
 from poolsize.locust.worker import LocustWorker
@@ -30,6 +28,7 @@ from poolsize.server.existing_schema import ExistingSchema
 from poolsize.server.private_server import PrivateServer
 from poolsize.server.schema import SweepSchema
 from poolsize.sweep.dry_run import Occasion
+from poolsize.sweep.loop import LoadGenerator
 from poolsize.sweep.options import SweepOptions
 from poolsize.sweep.readers import OWN_SCHEMA
 from poolsize.sweep.workload import Workload
@@ -64,14 +63,17 @@ class ReadySweep:
 
     run: so far, without a step if it is new. notes: sentences for the user. writer: of the run's file.
     starts_users: whether the generator starts the users for each step; else Locust starts them once.
+    program: the words with which the command of such a sweep begins.
     """
 
     run: Run
     notes: tuple[str, ...]
     workers: Workers
-    generator: LocustGenerator | RequestGenerator
+    conversation: Conversation
+    generator: LoadGenerator
     writer: RunWriter
     starts_users: bool = False
+    program: tuple[str, ...] = ("locust",)
 
 
 @contextmanager
@@ -111,20 +113,21 @@ def set_up(
             raise Rehearsed
         workspace = workspace_of(ready, restore, load_connections, on_failure)
         stack.enter_context(workspace)
-        if not isinstance(runner, MasterRunner):
+        workers = Workers(runner, ready.run.plan.users)
+        if workers.are_this_process:
             stack.enter_context(closing(_own_worker(environment, tasks, workload, options)))
         elif ready.run.setting.schema:
             stack.callback(runner.quit)  # the workers end before the tables are restored
         _make_tables(environment, tasks, workspace, restore)
-        workers = Workers(runner, ready.run.plan.users)
+        conversation = Conversation(runner, workers, progress)
         generator = LocustGenerator(
-            workers, ready.url, ready.run.setting, Conversation(runner, workers, progress), kinds_of(tasks),
+            workers, ready.url, ready.run.setting, conversation, kinds_of(tasks),
             lambda: workspace.work(restore), load_connections, _patience(options, ready.private, progress),
         )  # fmt: skip
         stack.enter_context(closing(generator))
         writer = RunWriter(ready.path, ready.run.setting, resume=options.resume is not None)
         notes = (*ready.notes, *_unrestored(ready.run.setting.schema, tasks))
-        yield ReadySweep(ready.run, notes, workers, generator, stack.enter_context(writer))
+        yield ReadySweep(ready.run, notes, workers, conversation, generator, stack.enter_context(writer))
 
 
 def _patience(options: SweepOptions, private: PrivateServer | None, progress: ProgressPipe) -> Patience:

@@ -61,6 +61,11 @@ class Workers:
         self._users = users
         self._ready = 0
 
+    @property
+    def are_this_process(self) -> bool:
+        """Whether the master is the only worker."""
+        return not isinstance(self._runner, MasterRunner)
+
     def names(self) -> list[str]:
         """Return the names of the workers that have users, ascending. Raises WorkFailed when no worker is left."""
         if not isinstance(self._runner, MasterRunner):

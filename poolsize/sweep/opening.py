@@ -14,7 +14,6 @@ from poolsize.facts.server import Server
 from poolsize.runs.plan import SweepPlan
 from poolsize.runs.run import Run, Setting
 from poolsize.runs.store import load_run, parameter_words
-from poolsize.sweep.application_file import Application
 from poolsize.sweep.options import OPTIONS, SweepOptions
 from poolsize.sweep.planning import cores_of, disks_of
 from poolsize.sweep.server_variables import HARMLESS
@@ -102,17 +101,6 @@ def require_same_text(options: SweepOptions, setting: Setting, workload: Workloa
         else f"{options.named('resume')}: the locustfile is not the {setting.plan.workload} that the run began with, "
         "or its text has changed: give the run's own with `workload`, or start a new run"
     )
-
-
-def require_same_application(options: SweepOptions, setting: Setting, application: Application) -> None:
-    """Raise BadInput for another application, or another Locust file of it, than that of the run to resume."""
-    if setting.application is None:
-        raise BadInput(f"{options.named('resume')}: the run began without an `application`: leave it out")
-    if setting.application.sha256 != application.sha256:
-        raise BadInput(
-            f"{options.named('resume')}: {application.typed} has changed since the run began: start a new run"
-        )
-    require_same_text(options, setting, application.workload)
 
 
 def require_server_options(options: SweepOptions, began: Mapping[str, str]) -> None:

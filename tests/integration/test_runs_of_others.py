@@ -22,8 +22,8 @@ from poolsize.locust.checked_text import LOCUSTFILE_SHA256
 from poolsize.present.text.repeat_command import repeat_command
 from poolsize.runs.plan import MeasuredApplication
 from poolsize.runs.store import RunWriter, load_run, other_path, resume_command
-from poolsize.server.application.guarded import Guarded
 from poolsize.server.private_server import _settings, private_server
+from poolsize.service_under_test.guard import Guarded
 from poolsize.sweep.next_step import remaining
 from poolsize.sweep.options import with_flags
 from poolsize.sweep.server_variables import HARMLESS, RESERVED
@@ -152,7 +152,7 @@ def test_the_output_of_an_application_follows_no_link(tmp_path: Path) -> None:
     log.unlink()
     guarded = Guarded(tmp_path, log)
     log.symlink_to(tmp_path / "precious")
-    assert guarded.run((["echo", "harm"], {}), 9.0) == 0
+    assert guarded.run((["echo", "harm"], {}), 9.0, None) == 0
     guarded.close()
     assert (tmp_path / "precious").read_text() == "kept"
 

@@ -1,25 +1,88 @@
-"""A page of the application under test: whether it answers, and its text. No proxy stands between.
+"""A page of the application under test: its address, whether it answers, and its text. No proxy stands between.
 
 The application is not trusted: a page has a deadline as a whole, a largest length, and no way to another server.
 """
 
 import io
+import re
 import socket
 import ssl
 import threading
 import time
+from base64 import b64encode
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cache
 from http.client import HTTPConnection, HTTPResponse
 from typing import Any
+from urllib.parse import quote, unquote, urljoin, urlsplit
 
-from poolsize.sweep.page_address import PORTS, PageAddress
+from poolsize.bounds import LONGEST_NAME_SHOWN
 
 MOST_BYTES = 2_000_000
 """The longest answer that is read, its headers included."""
-MOST_REDIRECTS = 5
-REDIRECTS = {301, 302, 303, 307, 308}
+MOST_REDIRECTS, REDIRECTS = 5, {301, 302, 303, 307, 308}
+PORTS = {"http": 80, "https": 443}
+"""Scheme of a page -> its default port."""
+HOST = re.compile(r"[^\x00-\x20\x7f-\x9f/\\<>\"%]+(%[\w.-]+)?")
+"""A name or an address; an IPv6 address may name a network interface after %."""
+
+
+@dataclass(frozen=True)
+class PageAddress:
+    """The address of a page. port: given, or the scheme's. target: path and query, as a request has them.
+
+    authorization: the value of the header for the URL's user and password, or None. shown: the address for people,
+    without user, password and query.
+    """
+
+    scheme: str
+    host: str
+    port: int
+    target: str
+    shown: str
+    authorization: str | None = field(default=None, repr=False)
+
+    def leads_to(self, location: str) -> "PageAddress":
+        """Return the address that a redirect names, with the user and password of this address.
+
+        Raises ValueError for another server, and for what is not the address of a page. The error holds no secret.
+        """
+        try:
+            other = page_address(urljoin(self.shown, location))
+        except ValueError:
+            raise ValueError("the page redirects to an address that poolsize does not read") from None
+        if (other.scheme, other.host, other.port) != (self.scheme, self.host, self.port):
+            raise ValueError(
+                f"the page redirects to another server, {other.shown[:LONGEST_NAME_SHOWN]}: name the page itself"
+            )
+        return replace(other, authorization=self.authorization)
+
+
+def page_address(url: str) -> PageAddress:
+    """Return the address in a URL of http or https. Raises ValueError otherwise; the error does not show the URL."""
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port
+        host.encode("idna")
+    except ValueError:  # UnicodeError, too: a label that is empty or too long
+        parts, host, port = urlsplit(""), "", None
+    if parts.scheme not in PORTS or not HOST.fullmatch(host) or port == 0:
+        raise ValueError("this is not the URL of a page; write a URL such as http://127.0.0.1:8080")
+    if "@" in parts.path + parts.query + parts.fragment:  # or a part of the password would count as the host
+        raise ValueError("the URL has an @ after the host; write @ as %40, and a / of a password as %2F")
+    userinfo, at, server = parts.netloc.rpartition("@")
+    user, _, password = userinfo.partition(":")
+    basic = b64encode(f"{unquote(user)}:{unquote(password)}".encode()).decode()
+    path = quote(parts.path, safe="/%:@!$&'()*+,;=~")
+    return PageAddress(
+        scheme=parts.scheme,
+        host=host,
+        port=port or PORTS[parts.scheme],
+        target=(path or "/") + (f"?{quote(parts.query, safe='/%:@!$&()*+,;=~?')}" if parts.query else ""),
+        shown=f"{parts.scheme}://{server}{path}",
+        authorization=f"Basic {basic}" if at else None,
+    )
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,9 @@
 import gevent
 
 from poolsize.load.recorder import histogram
-from poolsize.load.request_step import MOST_NAMES, OTHER_NAMES, RequestRecorder
 from poolsize.load.worker_cost import Cost
 from poolsize.load.worker_report import WorkerReport
+from poolsize.service_under_test.worker import MOST_NAMES, OTHER_NAMES, RequestRecorder
 
 MS = 1_000_000
 NO_COST = Cost(0.0, 0.0, 0.0)

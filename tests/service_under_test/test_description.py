@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from poolsize.errors import BadInput
-from poolsize.sweep.application_file import read_application
+from poolsize.service_under_test.description import read_description
 from poolsize.sweep.options import SweepOptions
 from poolsize.sweep.planning import plan_for
 from tests.conftest import Command
@@ -29,10 +29,10 @@ def write(folder: Path, text: str) -> Path:
 
 
 def test_the_pool_size_stands_in_words_and_in_variables(tmp_path: Path) -> None:
-    application = read_application(write(tmp_path, GOOD))
-    assert application.file.start is not None
-    assert application.words(application.file.start, 8) == ["java", "-jar", "my shop.jar", "--pool=8"]
-    assert application.environment(8) == {"POOL": "8", "MODE": "test"}
+    application = read_description(write(tmp_path, GOOD))
+    words, variables = application.command("start", 8)
+    assert words == ["java", "-jar", "my shop.jar", "--pool=8"]
+    assert variables == {"POOL": "8", "MODE": "test"}
     assert application.locustfile == tmp_path / "shop.py"
     assert application.directory.resolve() == tmp_path.resolve()
     assert application.measured.started
@@ -45,11 +45,11 @@ PAGE = "docs/how-to/application-pool.md"
 @pytest.mark.parametrize("block", [block for block in blocks(PAGE) if block.file], ids=lambda block: str(block.file))
 def test_the_examples_of_the_page_are_files_that_a_sweep_can_use(tmp_path: Path, block: Block) -> None:
     (tmp_path / "shop_locustfile.py").write_text("")
-    assert read_application(write(tmp_path, block.text)).measured.started == (block.file == "shop.toml")
+    assert read_description(write(tmp_path, block.text)).measured.started == (block.file == "shop.toml")
 
 
 def test_a_running_application_is_resized(tmp_path: Path) -> None:
-    application = read_application(write(tmp_path, RESIZED + "instances = 3\nprocesses = 4\n"))
+    application = read_description(write(tmp_path, RESIZED + "instances = 3\nprocesses = 4\n"))
     assert not application.measured.started
     assert application.measured.pools == 12
 
@@ -82,7 +82,7 @@ def test_a_running_application_is_resized(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_a_file_that_no_sweep_can_use_is_refused(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(BadInput) as refused:
-        read_application(write(tmp_path, text))
+        read_description(write(tmp_path, text))
     assert message in str(refused.value)
     assert str(tmp_path / "shop.toml") in str(refused.value)
 
@@ -107,22 +107,22 @@ def test_no_error_shows_a_secret_of_the_file(tmp_path: Path, poolsize_here: Comm
 
 def test_a_run_has_the_host_without_user_password_and_query(tmp_path: Path) -> None:
     text = GOOD.replace('"http://127.0.0.1:8080"', '"http://u:hunter2@shop:8080/a?token=hunter2"')
-    assert read_application(write(tmp_path, text)).measured.host == "http://shop:8080/a"
+    assert read_description(write(tmp_path, text)).measured.host == "http://shop:8080/a"
 
 
 def test_the_database_s_url_may_stand_in_a_variable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    application = read_application(write(tmp_path, GOOD + 'database = "SHOP_URL"'))
+    application = read_description(write(tmp_path, GOOD + 'database = "SHOP_URL"'))
     monkeypatch.delenv("SHOP_URL", raising=False)
     with pytest.raises(BadInput, match="database SHOP_URL: no environment variable"):
         _ = application.database_url
     monkeypatch.setenv("SHOP_URL", "mysql://shop@db/")
     assert application.database_url == "mysql://shop@db/"
-    assert read_application(write(tmp_path, GOOD)).database_url is None
+    assert read_description(write(tmp_path, GOOD)).database_url is None
 
 
 @pytest.mark.parametrize("database", ["u:Secret9@x/db", "Secret9@db", "mysql:u:Secret9@x", "Secret 9", "", "Secret9/x"])
 def test_a_database_that_is_no_url_and_no_name_is_not_shown(tmp_path: Path, database: str) -> None:
-    application = read_application(write(tmp_path, GOOD + f'database = "{database}"'))
+    application = read_description(write(tmp_path, GOOD + f'database = "{database}"'))
     with pytest.raises(BadInput, match="neither a URL, such as mysql://") as refused:
         _ = application.database_url
     assert "Secret" not in str(refused.value)
@@ -142,7 +142,7 @@ def test_a_database_that_is_no_url_and_no_name_is_not_shown(tmp_path: Path, data
 )
 def test_an_error_of_a_wrong_value_shows_no_secret(tmp_path: Path, text: str) -> None:
     with pytest.raises(BadInput) as refused:
-        read_application(write(tmp_path, GOOD + text))
+        read_description(write(tmp_path, GOOD + text))
     assert "Secret9" not in str(refused.value)
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from poolsize.server.application.guarded import Guarded
-from poolsize.server.application.process_family import ProcessFamily
+from poolsize.service_under_test.counters import ProcessFamily
+from poolsize.service_under_test.guard import Guarded
 
 BUSY_SECONDS = 0.3
 SERVICE = f"""\

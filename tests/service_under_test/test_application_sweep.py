@@ -160,8 +160,9 @@ def test_each_part_of_the_file_is_tried(service: TaskService, tmp_path: Path, po
 def test_plain_locust_and_two_workers_do_the_same(service: TaskService, tmp_path: Path) -> None:
     file, port = service.file(tmp_path), free_port()  # other tests have a master on Locust's own port
     done = subprocess.run(
-        [sys.executable, "-m", "poolsize.locust", "-f", str(ROOT / "tests/applications/tasks_locustfile.py"),
-         "--headless", "--only-summary", f"--application={file}", "--processes=2",
+        [sys.executable, "-m", "poolsize.service_under_test",
+         "-f", str(ROOT / "tests/applications/tasks_locustfile.py"), "--headless", "--only-summary",
+         f"--application={file}", "--processes=2",
          f"--master-bind-port={port}", f"--master-port={port}", *QUICKLY],
         cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120,
     )  # fmt: skip

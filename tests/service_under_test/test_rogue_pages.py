@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from poolsize.server.application.pool_metrics import pool_metrics
-from poolsize.server.application.web_page import WebPage, read_page
-from poolsize.sweep.page_address import PageAddress, page_address
+from poolsize.service_under_test.counters import pool_metrics
+from poolsize.service_under_test.web_page import PageAddress, WebPage, page_address, read_page
 from tests.conftest import ROOT
 from tests.rogue_page import BAD, PAGES, STALLS, UNUSABLE, RoguePage, redirect, rogue_page
 
@@ -22,8 +21,8 @@ from gevent import monkey
 monkey.patch_all()
 import sys, time
 import gevent
-from poolsize.sweep.page_address import page_address
-from poolsize.server.application.web_page import read_page
+from poolsize.service_under_test.web_page import page_address
+from poolsize.service_under_test.web_page import read_page
 ticks = []
 def tick():
     while True:
@@ -104,14 +103,15 @@ def test_a_page_without_an_answer_says_why(rogue: RoguePage, name: str, failure:
 
 @pytest.mark.parametrize("name", BAD)
 def test_a_page_that_is_no_metrics_page_has_no_pool(rogue: RoguePage, name: str) -> None:
-    assert pool_metrics(page(rogue.url(name)).text) in ({}, {"pool_active": 1.0, "pool_count": 1.0})
+    counters, _ = pool_metrics(page(rogue.url(name)).text)
+    assert counters in ({}, {"pool_active": 1.0, "pool_count": 1.0})
 
 
 @pytest.mark.parametrize("name", UNUSABLE)
 def test_a_value_that_no_pool_can_have_is_absent_and_named(rogue: RoguePage, name: str) -> None:
-    named: list[str] = []
-    assert pool_metrics(page(rogue.url(name)).text, named.append) == {"pool_waiting": 0.0, "pool_count": 1.0}
-    (unusable,) = named
+    counters, unusable = pool_metrics(page(rogue.url(name)).text)
+    assert counters == {"pool_waiting": 0.0, "pool_count": 1.0}
+    assert unusable is not None
     assert unusable.startswith("hikaricp_connections_active is ")
 
 
@@ -124,9 +124,7 @@ def test_a_value_that_no_pool_can_have_is_absent_and_named(rogue: RoguePage, nam
     ],
 )
 def test_the_same_holds_for_druid(text: str, value: str) -> None:
-    named: list[str] = []
-    assert pool_metrics(text, named.append) == {"pool_max": 4.0, "pool_count": 1.0}
-    assert named == [value]
+    assert pool_metrics(text) == ({"pool_max": 4.0, "pool_count": 1.0}, value)
 
 
 def test_a_user_and_a_password_are_sent_and_not_shown(rogue: RoguePage) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from poolsize.server.application.guarded import Guarded
+from poolsize.service_under_test.guard import Guarded
 
 LEADERLESS = """\
 import ctypes, pathlib, threading, time

@@ -10,18 +10,26 @@ from poolsize.bounds import MOST_PROCESSES
 from poolsize.errors import BadInput
 from poolsize.files import why_missing
 from poolsize.runs.plan import MeasuredApplication
+from poolsize.runs.run import Setting
+from poolsize.service_under_test.guard import Command
+from poolsize.service_under_test.web_page import PageAddress, page_address
+from poolsize.sweep.opening import require_same_text
 from poolsize.sweep.options import OPTIONS, SweepOptions
-from poolsize.sweep.page_address import PageAddress, page_address
 from poolsize.sweep.workload import Workload, workload_of
 from poolsize.toml_file import read_toml, record
 
 PLACEHOLDER = "{pool_size}"
 """Stands for the pool size of a step, in a command and in a variable of the environment."""
+COMMANDS, PAGES = ("start", "resize", "settled", "restore"), ("host", "ready", "metrics")
+"""The keys of the file that are commands, and those that are URLs of pages."""
+MOST = {"instances": MOST_PROCESSES, "processes": MOST_PROCESSES, "ready_seconds": 86_400}
+FROM_ENVIRONMENT = ("url", "against_url")
+"""Options that the environment may set for other sweeps."""
 
 
 @dataclass(frozen=True)
-class ApplicationFile:
-    """An application, with the keys of its TOML file as fields.
+class ServiceFile:
+    """The file of an application: its keys are the fields.
 
     locustfile: path of the Locust file that drives the service, from the file's folder. host: the service's URL.
     start: command that starts the application, for each step; it ends after the step. It runs without a shell.
@@ -64,19 +72,18 @@ class ApplicationFile:
                 raise BadInput(f"{name} belongs to `resize`; an application with `start` ends after each step")
         if self.start is not None and self.ready is None:
             raise BadInput('an application with `start` needs ready = "http://...", a page that answers when it is up')
-        for name in ("host", "ready", "metrics"):
+        for name in PAGES:
             try:
                 _page(getattr(self, name))
             except ValueError as error:
                 raise BadInput(f"{name}: {error}") from None
-        for name, most in (("instances", MOST_PROCESSES), ("processes", MOST_PROCESSES), ("ready_seconds", 86_400)):
+        for name, most in MOST.items():
             if not 0 < getattr(self, name) <= most:
                 raise BadInput(f"{name} {getattr(self, name)}: give more than 0 and at most {most:,}")
 
     def _require_pool_size(self) -> None:
-        command = self.start or self.resize or ""
-        if not any(PLACEHOLDER in place for place in (command, *self.environment.values())):
-            name = "start" if self.start is not None else "resize"
+        name = "start" if self.start is not None else "resize"
+        if not any(PLACEHOLDER in place for place in (getattr(self, name), *self.environment.values())):
             raise BadInput(
                 f"{PLACEHOLDER} is nowhere in `{name}` and in `environment`: write it where the application takes its "
                 "pool size"
@@ -86,12 +93,12 @@ class ApplicationFile:
 
 
 @dataclass(frozen=True)
-class Application:
-    """An application's file with what its place adds. typed: its path as typed. sha256: hash of its text."""
+class DescribedService:
+    """An application as its file describes it. typed: the file's path as typed. sha256: hash of the file's text."""
 
     typed: Path
     sha256: str
-    file: ApplicationFile
+    file: ServiceFile
 
     @property
     def locustfile(self) -> Path:
@@ -145,7 +152,7 @@ class Application:
             )
         if text not in os.environ:
             raise BadInput(
-                f"`application` {self.typed}: database {text}: no environment variable of that name is set: set it to "
+                f"{self.in_error} {text}: no environment variable of that name is set: set it to "
                 "mysql://USER:PASSWORD@HOST:3306/, or write that URL here"
             )
         return os.environ[text]
@@ -155,52 +162,39 @@ class Application:
         """The database of the file, as an error names it."""
         return f"`application` {self.typed}: database"
 
-    def words(self, command: str, pool_size: int) -> list[str]:
-        """Return the words of a command for a pool size."""
-        return shlex.split(command.replace(PLACEHOLDER, str(pool_size)))
-
-    def environment(self, pool_size: int) -> dict[str, str]:
-        """Return the variables of the file for a pool size."""
-        return {name: value.replace(PLACEHOLDER, str(pool_size)) for name, value in self.file.environment.items()}
-
-    @property
-    def environment_to_restore(self) -> dict[str, str]:
-        """The variables of the file that do not hold the pool size."""
-        return {name: value for name, value in self.file.environment.items() if PLACEHOLDER not in value}
+    def command(self, name: str, pool_size: int) -> Command:
+        """Return a command of the file for a pool size, with its variables; for `restore`, those without a size."""
+        variables = {
+            variable: value.replace(PLACEHOLDER, str(pool_size))
+            for variable, value in self.file.environment.items()
+            if name != "restore" or PLACEHOLDER not in value
+        }
+        return shlex.split(getattr(self.file, name).replace(PLACEHOLDER, str(pool_size))), variables
 
 
-def read_application(path: Path) -> Application:
+def read_description(path: Path) -> DescribedService:
     """Return the application of a file. Raises BadInput for a file that no sweep can use."""
     table, sha256 = read_toml("application", path)
-    application = Application(path, sha256, record(f"`application` {path}", ApplicationFile, table))
-    file = application.file
-    if why := why_missing(application.locustfile):
+    secret = ("environment", "database", *PAGES, *COMMANDS)
+    described = DescribedService(path, sha256, record(f"`application` {path}", ServiceFile, table, secret))
+    file = described.file
+    if why := why_missing(described.locustfile):
         raise BadInput(f"`application` {path}: locustfile {file.locustfile}: {why}")
-    if not os.path.isdir(application.directory):  # noqa: PTH112 (Path.is_dir raises OSError for a long name)
+    if not os.path.isdir(described.directory):  # noqa: PTH112 (Path.is_dir raises OSError for a long name)
         raise BadInput(f"`application` {path}: directory {file.directory}: there is no such folder")
-    for name in ("start", "resize", "settled", "restore"):
-        _require_words(path, name, getattr(file, name))
-    return application
+    for name in COMMANDS:
+        command = getattr(file, name)
+        try:
+            is_empty = command is not None and not shlex.split(command)
+        except ValueError as error:  # a quote that does not end
+            raise BadInput(f"`application` {path}: {name}: {error}") from None
+        if is_empty:
+            raise BadInput(f"`application` {path}: {name} is empty")
+    return described
 
 
 def _page(url: str | None) -> PageAddress | None:
     return None if url is None else page_address(url)
-
-
-def _require_words(path: Path, name: str, command: str | None) -> None:
-    """Raise BadInput for a command without a word, or with a quote that does not end."""
-    if command is None:
-        return
-    try:
-        words = shlex.split(command)
-    except ValueError as error:
-        raise BadInput(f"`application` {path}: {name}: {error}") from None
-    if not words:
-        raise BadInput(f"`application` {path}: {name} is empty")
-
-
-FROM_ENVIRONMENT = ("url", "against_url")
-"""Options that the environment may set for other sweeps."""
 
 
 def of_application(options: SweepOptions) -> SweepOptions:
@@ -213,3 +207,12 @@ def of_application(options: SweepOptions) -> SweepOptions:
         if OPTIONS[name].of_pool:
             raise BadInput(f"{options.named(name)}: `application` does not support this option; leave it out")
     return options
+
+
+def require_same_application(options: SweepOptions, setting: Setting, described: DescribedService) -> None:
+    """Raise BadInput for another application, or another Locust file of it, than that of the run to resume."""
+    if setting.application is None:
+        raise BadInput(f"{options.named('resume')}: the run began without an `application`: leave it out")
+    if setting.application.sha256 != described.sha256:
+        raise BadInput(f"{options.named('resume')}: {described.typed} has changed since the run began: start a new run")
+    require_same_text(options, setting, described.workload)

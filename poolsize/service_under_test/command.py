@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 import click
 
 from poolsize.errors import BadInput, Interrupted, PoolsizeError
+from poolsize.service_under_test import MODULE
 from poolsize.terminal import pasteable
 from poolsize.units import count
 
 if TYPE_CHECKING:
-    from poolsize.sweep.application_file import Application
+    from poolsize.service_under_test.description import DescribedService
 
-TEMPLATE = "templates/application.toml"
 INTERRUPTED_SECONDS = 3.0
 """The longest wait for the end of the application after a signal; its guard goes on by itself."""
 LISTING_SECONDS = 60
@@ -51,7 +51,7 @@ def application(action: str, file: Path, pool_size: int) -> None:
 
 def _write(file: Path) -> None:
     """Write the template. Raises BadInput for a file that exists, or can't be written."""
-    text = resources.files("poolsize.commands").joinpath(TEMPLATE).read_text("utf-8")
+    text = resources.files(MODULE).joinpath("application.toml").read_text("utf-8")
     try:
         with file.open("x", encoding="utf-8") as new:
             new.write(text)
@@ -67,15 +67,15 @@ def _write(file: Path) -> None:
 
 def _check(file: Path, pool_size: int) -> None:
     """Try each part of the file once, and print what it shows. Raises BadInput or WorkFailed at the first failure."""
-    from poolsize.server.application.service import Service
-    from poolsize.sweep.application_file import read_application
+    from poolsize.service_under_test.description import read_description
+    from poolsize.service_under_test.service import RunningService
 
-    described = read_application(file)
+    described = read_description(file)
     _ = described.database_url  # a variable that is missing shows before anything starts
     click.echo(f"locustfile  {', '.join(_user_classes(described.locustfile))}")
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / f"{file.name}.log"
-        service = Service(described, log)
+        service = RunningService(described, log)
         seconds_to_close = None
         try:
             seconds = service.set_pool_size(pool_size)
@@ -114,7 +114,7 @@ def _naming_kept(message: str, log: Path, file: Path) -> str:
 
 def _user_classes(locustfile: Path) -> list[str]:
     """Return the names of the user classes that Locust finds. Raises BadInput for a file that Locust can't load."""
-    command = [sys.executable, "-P", "-m", "poolsize.locust", "-f", str(locustfile), "--list"]
+    command = [sys.executable, "-P", "-m", MODULE, "-f", str(locustfile), "--list"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=LISTING_SECONDS, check=False)
     except subprocess.TimeoutExpired:
@@ -126,7 +126,7 @@ def _user_classes(locustfile: Path) -> list[str]:
     return names
 
 
-def _evidence(counters: dict[str, float], described: "Application") -> Iterator[str]:
+def _evidence(counters: dict[str, float], described: "DescribedService") -> Iterator[str]:
     """Yield a line for the metrics and for the database. Raises BadInput where the database can't be read."""
     if "pool_count" in counters:
         most = f", at most {counters['pool_max']:g} connections" if "pool_max" in counters else ""

@@ -1,15 +1,14 @@
-"""The service under test: given a pool size, ready, alive, and put back at the end."""
+"""The application under test: given a pool size, ready, alive, and put back at the end."""
 
 import time
 from pathlib import Path
 
 from poolsize.errors import BadInput, WorkFailed
 from poolsize.files import opened
-from poolsize.server.application.guarded import Guarded
-from poolsize.server.application.pool_metrics import pool_metrics
-from poolsize.server.application.process_family import ProcessFamily
-from poolsize.server.application.web_page import read_page
-from poolsize.sweep.application_file import PLACEHOLDER, Application
+from poolsize.service_under_test.counters import ProcessFamily, pool_metrics
+from poolsize.service_under_test.description import PLACEHOLDER, DescribedService
+from poolsize.service_under_test.guard import Guarded
+from poolsize.service_under_test.web_page import read_page
 
 COMMAND_SECONDS = 300.0
 """The longest time that `resize` and `settled` may take."""
@@ -23,14 +22,14 @@ SHOWN_LINES, SHOWN_BYTES = 3, 8_192
 """Last lines of the application's output in an error, and how much of the output is read for them."""
 
 
-class Service:
+class RunningService:
     """The application of a sweep. `close` ends an application that was started, or restores the size of before."""
 
-    def __init__(self, application: Application, log: Path) -> None:
+    def __init__(self, described: DescribedService, log: Path) -> None:
         """Start the guard. log: file for the output of the application and of its commands."""
-        self._application = application
+        self._described = described
         self._log = log
-        self._guarded = Guarded(application.directory, log)
+        self._guarded = Guarded(described.directory, log)
         self._pool_size: int | None = None
         self._is_started = False
         self._family = ProcessFamily(None)
@@ -39,7 +38,7 @@ class Service:
     @property
     def notes(self) -> tuple[str, ...]:
         """A sentence that names the metrics page, once it had a value that no pool can have; else nothing."""
-        metrics = self._application.metrics
+        metrics = self._described.metrics
         if metrics is None or self._unusable is None:
             return ()
         return (f"metrics {metrics.shown}: {self._unusable}: values that no pool can have are not recorded",)
@@ -54,10 +53,11 @@ class Service:
             self.require_alive()
             return 0.0
         self._pool_size = None
-        if self._application.file.start is not None:
+        if self._described.file.start is not None:
             self._start(pool_size)
         else:
-            self._resize(pool_size)
+            self._run("resize", pool_size)
+            self._run("settled", pool_size)
         self._await_ready()
         self._require_metrics(pool_size)
         self._pool_size = pool_size
@@ -84,38 +84,29 @@ class Service:
             raise WorkFailed(f"restore failed, so the application may have another pool size now{self._last_lines()}")
 
     def _start(self, pool_size: int) -> None:
-        application = self._application
-        assert application.file.start is not None
+        described = self._described
         self._is_started = False
         self._family = ProcessFamily(None)
         self._guarded.end()
-        if application.ready is not None and read_page(application.ready, ANSWER_SECONDS).failure is None:
+        if described.ready is not None and read_page(described.ready, ANSWER_SECONDS).failure is None:
             raise BadInput(
-                f"`application` {application.typed}: {application.ready.shown} answers before the application was "
+                f"`application` {described.typed}: {described.ready.shown} answers before the application was "
                 "started: end the program that answers there"
             )
-        words, environment = application.words(application.file.start, pool_size), application.environment(pool_size)
         try:
-            self._guarded.start((words, environment))
+            self._guarded.start(described.command("start", pool_size))
         except WorkFailed as error:
             raise WorkFailed(f"start {error}") from None
         self._is_started = True
 
-    def _resize(self, pool_size: int) -> None:
-        file = self._application.file
-        assert file.resize is not None
-        self._run("resize", file.resize, pool_size)
-        if file.settled is not None:
-            self._run("settled", file.settled, pool_size)
-
-    def _run(self, name: str, command: str, pool_size: int) -> None:
-        """Run a command of the file; from now on `restore` is due. Raises WorkFailed for a command that fails."""
-        application = self._application
-        restore = application.file.restore
-        due = (application.words(restore, pool_size), application.environment_to_restore) if restore else None
-        words, environment = application.words(command, pool_size), application.environment(pool_size)
+    def _run(self, name: str, pool_size: int) -> None:
+        """Run a command of the file, if it has that; from now on `restore` is due. Raises WorkFailed if it fails."""
+        described = self._described
+        if getattr(described.file, name) is None:
+            return
+        restore = described.command("restore", pool_size) if described.file.restore else None
         try:
-            code = self._guarded.run((words, environment), COMMAND_SECONDS, due)
+            code = self._guarded.run(described.command(name, pool_size), COMMAND_SECONDS, restore)
         except WorkFailed as error:
             raise WorkFailed(f"{name} {error}") from None
         if code is None:
@@ -124,7 +115,7 @@ class Service:
             raise WorkFailed(f"{name} failed with exit code {code}{self._last_lines()}")
 
     def _await_ready(self) -> None:
-        ready, seconds = self._application.ready, self._application.file.ready_seconds
+        ready, seconds = self._described.ready, self._described.file.ready_seconds
         deadline = time.monotonic() + seconds
         while ready is not None and (failure := read_page(ready, ANSWER_SECONDS).failure) is not None:
             self.require_alive()
@@ -136,17 +127,16 @@ class Service:
 
     def _pool_metrics(self, seconds: float) -> dict[str, float]:
         """Return the counters of the metrics page; empty without a page, and where it takes longer than the seconds."""
-        metrics = self._application.metrics
+        metrics = self._described.metrics
         if metrics is None:
             return {}
-        return pool_metrics(read_page(metrics, seconds).text, self._note)
-
-    def _note(self, unusable: str) -> None:
+        counters, unusable = pool_metrics(read_page(metrics, seconds).text)
         self._unusable = self._unusable or unusable
+        return counters
 
     def _require_metrics(self, pool_size: int) -> None:
         """Raise WorkFailed for a metrics page without a pool, and for a pool that does not have the size."""
-        metrics = self._application.metrics
+        metrics = self._described.metrics
         if metrics is None:
             return
         deadline = time.monotonic() + LATE_SECONDS

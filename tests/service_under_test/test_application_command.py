@@ -4,7 +4,7 @@ import tomllib
 from dataclasses import fields
 from pathlib import Path
 
-from poolsize.sweep.application_file import ApplicationFile, read_application
+from poolsize.service_under_test.description import ServiceFile, read_description
 from tests.conftest import Command
 
 
@@ -13,14 +13,14 @@ def test_the_template_can_be_read_and_explains_every_key(tmp_path: Path, poolsiz
     assert done.returncode == 0
     assert "poolsize application check shop.toml" in done.stderr
     (tmp_path / "locustfile.py").write_text("")
-    assert read_application(tmp_path / "shop.toml").measured.variables == (
+    assert read_description(tmp_path / "shop.toml").measured.variables == (
         "SPRING_DATASOURCE_HIKARI_MAXIMUM_POOL_SIZE",
     )
     text = (tmp_path / "shop.toml").read_text()
-    for key in fields(ApplicationFile):
+    for key in fields(ServiceFile):
         assert f"{key.name} = " in text
     every_key = "\n".join(line.removeprefix("# ") for line in text.splitlines() if " = " in line)
-    assert set(tomllib.loads(every_key)) == {key.name for key in fields(ApplicationFile)}
+    assert set(tomllib.loads(every_key)) == {key.name for key in fields(ServiceFile)}
 
 
 def test_a_file_that_exists_is_kept(tmp_path: Path, poolsize_here: Command) -> None:

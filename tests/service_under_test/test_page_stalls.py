@@ -18,6 +18,7 @@ from poolsize.server.private_server import free_port
 from tests.conftest import ENDINGS, ROOT, Command, end_at_once, in_ci
 from tests.rogue_page import RoguePage, rogue_page
 
+pytestmark = pytest.mark.long
 POOLSIZE = str(Path(sys.executable).with_name("poolsize"))
 UNSHARE = shutil.which("unshare")
 BEGUN_SECONDS, GONE_SECONDS = 60, 30
@@ -122,7 +123,8 @@ def ended_by(
 
 
 def assert_ended(done: "subprocess.CompletedProcess[str]", ending: str, port: int) -> None:
-    assert done.returncode == 128 + ENDINGS[ending], done.stderr
+    number = ENDINGS[ending]
+    assert done.returncode in {128 + number, -number}, done.stderr  # a command at its end dies of the second Ctrl-C
     assert "poolsize: error: " in done.stderr
     assert "Traceback" not in done.stderr
     deadline = time.monotonic() + GONE_SECONDS

@@ -1,1 +1,0 @@
-"""An application under test: its process, its pool size, its readiness."""
