@@ -12,7 +12,7 @@ if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
     from poolsize.analysis.analysis import Analysis
     from poolsize.analysis.bottleneck import BottleneckName
     from poolsize.analysis.plateau import Plateau
-    from poolsize.runs.check_result import Value
+    from poolsize.runs.run import Value
 
 QUEUES_INSIDE = 1.2
 """Transactions queue in the database if the usage time at the largest size is longer by more than this factor."""
