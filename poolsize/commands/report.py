@@ -33,7 +33,7 @@ def report(run: str, output: Path, current: int | None, limits: LatencyLimits | 
     )
     analysis = complete_run(run)
     answer = recommend(analysis, limits, current)
-    from poolsize.present.report.report import report_html, report_markdown
+    from poolsize.present.report import report_html, report_markdown
 
     text = report_html(analysis, answer, current) if output.suffix == ".html" else report_markdown(analysis, answer)
     try:

@@ -10,7 +10,7 @@ import numpy as np
 
 from poolsize.analysis.analysis import analyze
 from poolsize.answer.recommendation import recommend
-from poolsize.present.report.report import report_html
+from poolsize.present.report import report_html
 from poolsize.runs.run import Run, Step
 from poolsize.runs.store import RunWriter, load_run
 from poolsize.shipped import shipped

@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from poolsize.analysis.analysis import analyze
 from poolsize.analysis.checks import check_step
 from poolsize.answer.recommendation import Recommendation, recommend
-from poolsize.present.report.report import UNDER_CHECKS, report_html
+from poolsize.present.report import UNDER_CHECKS, report_html
 from poolsize.present.text.recommendation import range_text
 from poolsize.present.text.sentences.findings import warning_sentences
 from poolsize.recordings.published import published_curves

@@ -19,7 +19,7 @@ from poolsize.errors import BadInput
 from poolsize.experiments.survey.store import StoredSurvey, SurveySetting, SurveyWriter
 from poolsize.experiments.survey.timing import TIMING_SECONDS
 from poolsize.locust.checked_text import LOCUSTFILE_SHA256
-from poolsize.present.text.repeat_command import repeat_command
+from poolsize.present.text.setting import repeat_command
 from poolsize.runs.plan import MeasuredApplication
 from poolsize.runs.store import RunWriter, load_run, other_path, resume_command
 from poolsize.server.private_server import _settings, private_server

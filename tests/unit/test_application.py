@@ -19,7 +19,7 @@ from poolsize.analysis.service_demand import ServiceDemands, saturated_server_ms
 from poolsize.answer.application import ClientTimes
 from poolsize.answer.latency_limit import LatencyLimits
 from poolsize.errors import BadInput
-from poolsize.present.report.report import report_markdown
+from poolsize.present.report import report_markdown
 from poolsize.present.text.recommendation import recommendation_json, recommendation_text
 from poolsize.present.text.sentences.findings import warning_sentences
 from tests.conftest import EXAMPLES, Command, a_run, example

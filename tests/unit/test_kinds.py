@@ -9,7 +9,7 @@ import pytest
 from poolsize.analysis.analysis import Analysis, analyze
 from poolsize.answer.recommendation import recommend
 from poolsize.load.recorder import histogram
-from poolsize.present.report.report import report_html, report_markdown
+from poolsize.present.report import report_html, report_markdown
 from poolsize.present.text.analysis import analysis_json, analysis_text
 from poolsize.runs.run import Kind, Latencies, Run
 from poolsize.runs.store import RunWriter, load_run

@@ -19,7 +19,7 @@ from poolsize.predict.plots import plot_prediction
 from poolsize.predict.prediction import WhatIf, predict
 from poolsize.present import plots
 from poolsize.present.plots.server import MOST_POINTS
-from poolsize.present.report.pictures import HEIGHT, WIDTH
+from poolsize.present.report import HEIGHT, WIDTH
 from poolsize.recordings.published import published_curves
 from poolsize.sweep.replay_run import recorded_run
 from tests.conftest import a_run, a_step, example

@@ -12,11 +12,11 @@ from poolsize.answer.recommendation import Recommendation, recommend
 from poolsize.errors import BadInput
 from poolsize.load.recorder import histogram
 from poolsize.predict.explorer import what_if_text
-from poolsize.present.report.report import report_html, report_markdown
+from poolsize.present.report import report_html, report_markdown
 from poolsize.present.text.analysis import analysis_text
 from poolsize.present.text.recommendation import plateau_range_text, range_text, recommendation_text
-from poolsize.present.text.repeat_command import repeat_command
 from poolsize.present.text.sentences.findings import reason_sentences, warning_sentences
+from poolsize.present.text.setting import repeat_command
 from poolsize.runs.check import Check
 from poolsize.runs.run import QUANTILES, CheckResult, Latencies, Run, Step
 from tests.conftest import a_run, a_step

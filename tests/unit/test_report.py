@@ -14,10 +14,10 @@ from poolsize.analysis.checks import check_step
 from poolsize.answer.latency_limit import LatencyLimits
 from poolsize.answer.recommendation import recommend
 from poolsize.commands.sweep import sweep
-from poolsize.present.report.report import report_html, report_markdown
+from poolsize.present.report import report_html, report_markdown
 from poolsize.present.text.analysis import analysis_text
 from poolsize.present.text.recommendation import recommendation_text
-from poolsize.present.text.repeat_command import repeat_command
+from poolsize.present.text.setting import repeat_command
 from poolsize.recordings.published import published_curves
 from poolsize.runs.plan import PoolKind
 from poolsize.runs.run import Run

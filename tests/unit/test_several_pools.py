@@ -18,7 +18,7 @@ from poolsize.answer.way_out import SweepBeyond
 from poolsize.errors import BadInput
 from poolsize.predict.prediction import WhatIf, predict
 from poolsize.present.plots.server import plot_threads
-from poolsize.present.report.report import report_markdown
+from poolsize.present.report import report_markdown
 from poolsize.runs.check import Check
 from poolsize.runs.plan import MeasuredApplication
 from poolsize.runs.run import Run, Step

@@ -18,9 +18,9 @@ from poolsize.answer.recommendation import recommend
 from poolsize.answer.warnings import CheckFailed
 from poolsize.compare.comparison import compare
 from poolsize.compare.text import comparison_text
-from poolsize.present.report.report import facts
 from poolsize.present.text.analysis import analysis_text
 from poolsize.present.text.recommendation import recommendation_text
+from poolsize.present.text.setting import facts
 from poolsize.runs.check import Check
 from poolsize.runs.plan import PlannedStep, Search
 from poolsize.runs.run import Calibration, Run, Step
@@ -363,7 +363,7 @@ def test_only_beside_the_server_is_the_speed_that_of_its_machine() -> None:
     assert "is unknown" not in here
     assert "The usual speed of the load generator's machine: it compresses 48.0 MB" in far
     assert "the speed of the server's machine is unknown" in far
-    assert [dict(facts(analyze(of))).get("Speed of the server's machine") for of in (run, elsewhere)] == [
+    assert [dict(facts(of)).get("Speed of the server's machine") for of in (run, elsewhere)] == [
         None, "unknown",
     ]  # fmt: skip
 

@@ -6,7 +6,8 @@ from poolsize.analysis.analysis import Analysis
 from poolsize.analysis.size_summary import SizeSummary
 from poolsize.formula import starting_point
 from poolsize.present.text.recommendation import plateau_range_text
-from poolsize.recordings.published import PublishedCurve, known_curves, timings_of
+from poolsize.recordings.published import known_curves, timings_of
+from poolsize.runs.run import Run
 from poolsize.units import count, milliseconds, number, per_second
 
 
@@ -24,7 +25,8 @@ def of_throughput(analysis: Analysis, marks: Mapping[str, int]) -> str:
     marks: name -> pool size marked beside the estimators' sizes.
     """
     best = max(analysis.sizes, key=lambda size: size.throughput.mean)
-    text = f"Throughput against pool size: {_course(analysis)}; the highest is {per_second(best.throughput.mean)} at "
+    course = ", ".join(f"{per_second(size.throughput.mean)} at {size.pool_size}" for size in _landmarks(analysis))
+    text = f"Throughput against pool size: {course}; the highest is {per_second(best.throughput.mean)} at "
     text += f"{best.pool_size}."
     if plateau := analysis.plateau:
         between = f", {known}" if (known := plateau_range_text(analysis)) else ""
@@ -36,21 +38,20 @@ def of_throughput(analysis: Analysis, marks: Mapping[str, int]) -> str:
 def of_latency(analysis: Analysis) -> str:
     """Return the alternative text of the latency plot: percentiles of the total time at the ends and the plateau."""
     levels = ("p50", "p95", "p99") if analysis.knows_percentiles else ("p95",)
-
-    def describe(size: SizeSummary) -> str:
-        return ", ".join(f"{level} {milliseconds(getattr(size.total, level))}" for level in levels)
-
-    return f"Percentiles of the total time against pool size: {_at_landmarks(analysis, describe)}."
+    return _at_landmarks(
+        "Percentiles of the total time against pool size",
+        analysis,
+        lambda size: ", ".join(f"{level} {milliseconds(getattr(size.total, level))}" for level in levels),
+    )
 
 
 def of_wait_and_usage(analysis: Analysis) -> str:
     """Return the alternative text of the plot of mean wait and usage time."""
-
-    def describe(size: SizeSummary) -> str:
-        return f"{milliseconds(size.wait.mean)} wait time and {milliseconds(size.usage.mean)} usage time"
-
-    figures = _at_landmarks(analysis, describe)
-    return f"Mean wait time and mean usage time, stacked, one bar for each pool size: {figures}."
+    return _at_landmarks(
+        "Mean wait time and mean usage time, stacked, one bar for each pool size",
+        analysis,
+        lambda size: f"{milliseconds(size.wait.mean)} wait time and {milliseconds(size.usage.mean)} usage time",
+    )
 
 
 def of_distribution(analysis: Analysis, latency: str = "total") -> str:
@@ -61,8 +62,7 @@ def of_distribution(analysis: Analysis, latency: str = "total") -> str:
         longest = f"p99.9 {milliseconds(times.p99_9)} and the longest {milliseconds(times.max)}"
         return f"p50 is {milliseconds(times.p50)}, {longest}"
 
-    figures = _at_landmarks(analysis, describe)
-    return f"The distribution of the {latency} time, one line for each pool size: {figures}."
+    return _at_landmarks(f"The distribution of the {latency} time, one line for each pool size", analysis, describe)
 
 
 def of_users(analysis: Analysis) -> str:
@@ -72,7 +72,7 @@ def of_users(analysis: Analysis) -> str:
         holding, waiting = (size.throughput.mean * time.mean / 1000 for time in (size.usage, size.wait))
         return f"{number(holding)} users hold a connection and {number(waiting)} users wait for a connection"
 
-    return f"Where the users are on average, one bar for each pool size: {_at_landmarks(analysis, describe)}."
+    return _at_landmarks("Where the users are on average, one bar for each pool size", analysis, describe)
 
 
 def of_processors(analysis: Analysis) -> str:
@@ -83,7 +83,7 @@ def of_processors(analysis: Analysis) -> str:
         server = "" if busy is None else f"the server {number(busy)} and "
         return f"{server}the load generator {number(analysis.by_size.worker_cores(size.pool_size))}"
 
-    return f"Busy cores, one bar for each pool size: {_at_landmarks(analysis, describe)}."
+    return _at_landmarks("Busy cores, one bar for each pool size", analysis, describe)
 
 
 def of_threads(analysis: Analysis) -> str:
@@ -93,19 +93,17 @@ def of_threads(analysis: Analysis) -> str:
         running = analysis.by_size.counter("Threads_running", size.pool_size)
         return "not known" if running is None else number(running)
 
-    return f"Statements that the server ran at the same time, by pool size: {_at_landmarks(analysis, describe)}."
+    return _at_landmarks("Statements that the server ran at the same time, by pool size", analysis, describe)
 
 
 def of_published(names: Sequence[str]) -> str:
     """Return the alternative text of the plot of published curves. names: keys of known_curves()."""
-
-    def describe(curve: PublishedCurve) -> str:
+    curves, highest = known_curves(), []
+    for curve in map(curves.__getitem__, names):
         by_size = {size: seconds.throughput[0] for size, seconds in curve.recording.by_size.items()}
         best = max(by_size, key=by_size.__getitem__)
-        return f"{curve.name} is highest at {best} ({by_size[best]:,.0f} {curve.unit})"
-
-    curves = known_curves()
-    return f"Throughput against connections: {'; '.join(describe(curves[name]) for name in names)}."
+        highest.append(f"{curve.name} is highest at {best} ({by_size[best]:,.0f} {curve.unit})")
+    return f"Throughput against connections: {'; '.join(highest)}."
 
 
 def of_survey(test: str, pools: Sequence[str] | None = None) -> str:
@@ -116,22 +114,19 @@ def of_survey(test: str, pools: Sequence[str] | None = None) -> str:
     return f"Elapsed time of each pool against the number of threads; with {most} threads: {figures}."
 
 
-def of_seconds(analysis: Analysis) -> str:
+def of_seconds(run: Run) -> str:
     """Return the alternative text of the plot of every second: seconds of load, and of dropped warm-up."""
-    steps = analysis.run.steps
-    warm = sum(step.warm_up_seconds for step in steps)
+    warm = sum(step.warm_up_seconds for step in run.steps)
     return (
-        f"Transactions in every second of {count(len(steps), 'step')} in the order they were measured: "
-        f"{count(analysis.run.load_seconds, 'second')} in all, {warm:,} of them dropped as warm-up."
+        f"Transactions in every second of {count(len(run.steps), 'step')} in the order they were measured: "
+        f"{count(run.load_seconds, 'second')} in all, {warm:,} of them dropped as warm-up."
     )
 
 
-def _course(analysis: Analysis) -> str:
-    return ", ".join(f"{per_second(size.throughput.mean)} at {size.pool_size}" for size in _landmarks(analysis))
-
-
-def _at_landmarks(analysis: Analysis, describe: Callable[[SizeSummary], str]) -> str:
-    return "; ".join(f"with {count(size.pool_size, 'connection')} {describe(size)}" for size in _landmarks(analysis))
+def _at_landmarks(title: str, analysis: Analysis, describe: Callable[[SizeSummary], str]) -> str:
+    """Return the title with the figures of the landmarks."""
+    figures = (f"with {count(size.pool_size, 'connection')} {describe(size)}" for size in _landmarks(analysis))
+    return f"{title}: {'; '.join(figures)}."
 
 
 def _landmarks(analysis: Analysis) -> list[SizeSummary]:

@@ -1,0 +1,231 @@
+"""The report of a run: the answer, its reasons, the measurements, and the command that repeats them.
+
+The report is a single file, HTML or Markdown; the HTML page contains its pictures.
+"""
+
+import re
+from base64 import b64encode
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import jinja2
+from markupsafe import Markup, escape
+
+from poolsize.analysis.analysis import Analysis
+from poolsize.answer.latency_limit import LimitBroken, LimitDecides, LimitKept
+from poolsize.answer.recommendation import Recommendation
+from poolsize.answer.warnings import CheckFailed, Retried, VerificationFailed
+from poolsize.present.plots import alt_text
+from poolsize.present.plots.figures import svg_text
+from poolsize.present.plots.latency import MOST_LINES, plot_distribution, plot_latency, plot_wait_and_usage
+from poolsize.present.plots.server import plot_processors, plot_seconds, plot_users
+from poolsize.present.plots.throughput import plot_throughput
+from poolsize.present.text.analysis import excluded_steps, run_title
+from poolsize.present.text.knee import knee_text
+from poolsize.present.text.recommendation import APPLICATIONS, engine_lines, pool_size_text, range_text
+from poolsize.present.text.sentences.checks import check_sentence
+from poolsize.present.text.sentences.findings import reason_sentences, warning_sentences
+from poolsize.present.text.sentences.reasons import limits_text
+from poolsize.present.text.setting import facts, repeat_command
+from poolsize.present.text.tables import (
+    application_table,
+    estimators_table,
+    kinds_table,
+    latency_table,
+    price_table,
+    throughput_table,
+    verified_table,
+)
+from poolsize.units import percent, pool_sizes, probability_text
+
+WIDTH, HEIGHT = 4.2, 3.1
+"""Inches of a plot: as wide as a phone, where its letters are about as large as small print."""
+OPTION = re.compile(r"--[a-z][a-z-]*")
+"""A long option of a command line, which the page keeps on one line."""
+CODE = re.compile(r"`([^`]+)`")
+"""A command or a name in a sentence."""
+TAG = re.compile(r"<(?=[a-zA-Z/!?])")
+"""The beginning of an HTML tag."""
+UNDER_CHECKS = (CheckFailed, VerificationFailed, Retried)
+"""Warnings whose steps and figures stand under Checks, so that the page has them once."""
+
+
+def report_html(analysis: Analysis, answer: Recommendation, current: int | None = None) -> str:
+    """Return the report as an HTML page for a phone, a desk and paper.
+
+    current: the user's pool size today, to mark in the throughput plot; None for no mark.
+    """
+    contents = _contents(analysis, answer) | {"pictures": _pictures(analysis, answer, current)}
+    return _templates().get_template("report.html.j2").render(report=contents)
+
+
+def report_markdown(analysis: Analysis, answer: Recommendation) -> str:
+    """Return the report as Markdown, with the curve in letters instead of plots."""
+    return _templates(_without_tags).get_template("report.md.j2").render(report=_contents(analysis, answer))
+
+
+def _without_tags(value: object) -> object:
+    """Return a text in which no HTML tag begins: Markdown would pass it on to a browser."""
+    return TAG.sub("&lt;", value) if isinstance(value, str) else value
+
+
+def _templates(finalize: Callable[[object], object] | None = None) -> jinja2.Environment:
+    """Return the templates. finalize: changes each value that a template prints."""
+    templates = jinja2.Environment(
+        loader=jinja2.PackageLoader("poolsize.present"),
+        autoescape=jinja2.select_autoescape(("html.j2",)),
+        finalize=finalize,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    templates.filters |= {"unbroken": _unbroken, "sentence": _sentence}
+    return templates
+
+
+def _unbroken(text: str) -> Markup:
+    """Return the text as HTML in which no line ends within an option or its dashes."""
+    return Markup(OPTION.sub(r'<span class="no-break">\g<0></span>', str(escape(text))))  # noqa: S704 (escaped first)
+
+
+def _sentence(text: str) -> Markup:
+    """Return a sentence as HTML: what stands in backticks is code."""
+    return Markup(CODE.sub(r"<code>\1</code>", str(_unbroken(text))))  # noqa: S704 (escaped by _unbroken)
+
+
+def _contents(analysis: Analysis, answer: Recommendation) -> dict[str, Any]:
+    """Return the contents of the page, in their order: plain texts, "" for none, and tables, without rows for none."""
+    subject, size = run_title(analysis), pool_size_text(answer) if answer.pool_size else "No answer"
+    alone = "If a single process uses the database"
+    return {
+        "title": f"{size}: {subject}",
+        "subject": subject,
+        "size": size,
+        "range": range_text(answer),
+        "limit": _limit_sentence(answer),
+        "verdict": answer.verdict or "",
+        "warnings": warning_sentences(each for each in answer.findings if not isinstance(each, UNDER_CHECKS)),
+        "failed": _failed(analysis),
+        "excluded": excluded_steps(analysis),
+        "reasons": reason_sentences(answer.findings),
+        "prices": price_table(answer),
+        "applications_title": APPLICATIONS,
+        "applications": application_table(answer),
+        "engines_title": alone if answer.measured_in is None else "In the application, set",
+        "engines": engine_lines(answer),
+        "curve": knee_text(analysis),
+        "throughput": throughput_table(analysis),
+        "latency": latency_table(analysis) if analysis.knows_p95 else None,
+        "kinds": kinds_table(analysis),
+        "estimators": estimators_table(analysis),
+        "verified": verified_table(analysis, narrow=True),
+        "facts": facts(analysis.run),
+        "configure": "poolsize config --for STACK --run RUN",
+        "repeat": repeat_command(analysis.run),
+    }
+
+
+def _failed(analysis: Analysis) -> tuple[str, ...]:
+    """Return each failed check with its pool sizes, and with the check's figures at the largest of them."""
+    at_capacity = [
+        f"{check}, at {pool_sizes(list(results))}{f'. At {max(results)}' if len(results) > 1 else ''}: "
+        f"{check_sentence(results[max(results)])}"
+        for check, results in analysis.failures.items()
+    ]
+    verified = [
+        f"{result.check}, with {step.pool_size} connections at {percent(step.load)} of their throughput: "
+        f"{check_sentence(result)}"
+        for step in analysis.verified
+        for result in step.failed_checks
+    ]
+    return (*at_capacity, *verified)
+
+
+def _limit_sentence(answer: Recommendation) -> str:
+    """Return the latency limit with its outcome; empty without a limit."""
+    for finding in answer.findings:
+        if isinstance(finding, LimitKept | LimitDecides | LimitBroken):
+            outcome = {
+                LimitKept: "kept (",
+                LimitDecides: "kept, and it decides the pool size (",
+                LimitBroken: "not kept by any pool size (at best ",
+            }[type(finding)]
+            probability = f"{probability_text(finding.probability)} probability"
+            return f"Latency limit {limits_text(finding.limits_ms)}: {outcome}{probability})"
+    return ""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A plot of a report.
+
+    caption: what to look for. alt: alternative text, the plot's main figures in words. source: data URI of an SVG file.
+    """
+
+    title: str
+    caption: str
+    alt: str
+    source: str
+
+
+def _pictures(analysis: Analysis, answer: Recommendation, current: int | None) -> Iterator[Picture]:
+    """Yield the pictures for which the run has the data: wait and usage times are not known of a replay.
+
+    current: the user's pool size today, to mark in the throughput plot; None for no mark.
+    """
+    yield _throughput_picture(analysis, answer, current)
+    if analysis.knows_p95:
+        caption = (
+            "Percentiles of the total time. With too few connections users wait for a connection; with too many, "
+            "transactions wait inside the database."
+        )
+        yield _picture("Latency", caption, alt_text.of_latency, plot_latency, analysis)
+    if analysis.knows_usage:
+        caption = "A larger pool moves time from the queue of the pool (wait) into the database (usage)."
+        yield _picture("Wait and usage time", caption, alt_text.of_wait_and_usage, plot_wait_and_usage, analysis)
+    if analysis.knows_percentiles:
+        caption = (
+            "90 %, 99 % and 99.9 % have equal distances on the axis, so that the slowest transactions are visible."
+        )
+        caption += " Eight of the pool sizes are drawn." if len(analysis.sizes) > MOST_LINES else ""
+        yield _picture("The slowest transactions", caption, alt_text.of_distribution, plot_distribution, analysis)
+    if analysis.knows_usage and analysis.setting.plan.rate is None:
+        caption = "When the database is saturated, a larger pool only moves the queue into the database."
+        yield _picture("Where the users queue", caption, alt_text.of_users, plot_users, analysis)
+    if any(step.workers for step in analysis.steps):
+        caption = "Where the bars reach the number of cores, more connections can't help."
+        if analysis.by_size.counter("process_cpu", analysis.sizes[-1].pool_size) is None:
+            caption = "The server's own CPU time is not known."
+        yield _picture("CPU", caption, alt_text.of_processors, plot_processors, analysis)
+    caption = "In a steady state, the line of a step is level."
+    yield _picture("Every second", caption, alt_text.of_seconds, plot_seconds, analysis.run)
+
+
+def _throughput_picture(analysis: Analysis, answer: Recommendation, current: int | None) -> Picture:
+    plateau = analysis.plateau
+    of_limit = plateau is not None and answer.pool_size != plateau.pool_size
+    marks = {"answer": answer.pool_size if of_limit else None, "current": current}
+    others = "The marks below the curve are the pool sizes of the estimators and of the formula."
+    if plateau is None:
+        caption = "No pool size passed the checks that an answer needs."
+    elif analysis.curve is None:
+        caption = (
+            "Transactions arrive at a fixed rate. The answer is the smallest measured pool size that serves the rate."
+        )
+    elif of_limit:
+        caption = f"The line is the answer without the latency limit. {others}"
+    else:
+        caption = (
+            f"The line is the smallest pool size that probably reaches {percent(1 - plateau.tolerance)} of capacity "
+            f"(dotted). The shaded sizes are its 95 % range. {others}"
+        )
+    known = {name: size for name, size in marks.items() if size}
+    return _picture("The throughput knee", caption, alt_text.of_throughput, plot_throughput, analysis, known)
+
+
+def _picture(title: str, caption: str, alt: Callable[..., str], plot: Callable[..., Any], *subject: Any) -> Picture:
+    """Return a picture. subject: what alt puts into words, and plot draws on its axes."""
+    svg = b64encode(svg_text(lambda ax: plot(ax, *subject), WIDTH, HEIGHT).encode()).decode()
+    return Picture(title, caption, alt(*subject), f"data:image/svg+xml;base64,{svg}")

@@ -1,1 +1,0 @@
-"""A run and its answer as one page, HTML or Markdown."""

@@ -1,0 +1,131 @@
+"""Where and how a run was measured: its facts, and the command that measures it again."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from poolsize.facts.ssl_mode import SslMode
+from poolsize.runs.plan import PoolKind
+from poolsize.runs.run import Run, Setting
+from poolsize.runs.usual_speed import has_server_process, usual_speed
+from poolsize.sweep.options import OPTIONS, words_of
+from poolsize.sweep.planning import options_of
+from poolsize.sweep.server_variables import HARMLESS
+from poolsize.terminal import pasteable
+from poolsize.units import count, minutes, number
+
+HOST = re.compile(r"[\w.\-:\[\]]+")
+"""A host with its port. Whatever else a run has in its place is not a host, and would change the URL's meaning."""
+POOLS = {
+    PoolKind.SQLALCHEMY: "SQLAlchemy's own QueuePool; users let other users run between transactions",
+    PoolKind.NONE: "none: each transaction opens and closes a connection, at most the pool size at a time",
+    PoolKind.LAZY: "lazy: a connection is opened when a user needs it, and the server may refuse it",
+}
+Facts = Iterator[tuple[str, str]]
+"""Name and value of each fact."""
+
+
+def facts(run: Run) -> list[tuple[str, str]]:
+    """Return name and value of each fact, in the order of the report."""
+    setting, plan = run.setting, run.plan
+    return [
+        ("Workload", plan.workload),
+        *_facts_of_application(setting),
+        *_facts_of_server(setting),
+        *(_facts_of_load(run) if setting.recording is None else [("Recording", setting.recording)]),
+        ("Steps", f"{len(run.steps)}, each with {plan.step_seconds} s or more of counted time"),
+        ("Warm-up", f"{plan.warm_up_seconds} s or more before the counted time of each step"),
+        ("Replayed load" if setting.recording else "Load", minutes(run.load_seconds)),
+        ("Measured", setting.created.replace("T", " ").replace("+00:00", " UTC")),
+        ("Versions", ", ".join(f"{name} {version}" for name, version in setting.versions.items())),
+    ]
+
+
+def _facts_of_application(setting: Setting) -> Facts:
+    if application := setting.application:
+        how = "started for each pool size" if application.started else "running, its pool resized by a command"
+        processes = count(application.processes, "process", "processes")
+        yield "Application", f"{application.host}, {how}"
+        yield "Instances", f"{application.instances:,}, with {processes} each"
+
+
+def _facts_of_server(setting: Setting) -> Facts:
+    server = setting.server
+    if server is None:
+        return
+    started = ", started for this run" if setting.private else ""
+    options = "".join(f", {name}={value}" for name, value in setting.server_options.items())
+    yield "Server", f"{server.flavor} {server.version}{started}{options}"
+    yield "Database host", f"{count(setting.cores, 'core')} ({setting.cores_from}), {count(setting.disks, 'disk')}"
+    yield "Thread handling", server.thread_handling
+    yield "Buffer pool", f"{number(server.buffer_pool_bytes / 2**20)} MiB"
+    yield "Commits wait for the disk", "yes" if server.durable else "no"
+    if setting.ssl_mode:
+        yield "Encryption", f"{setting.cipher or 'none'} (ssl-mode {setting.ssl_mode})"
+    if setting.schema:
+        yield "Schema", f"{setting.schema}, your own"
+    if setting.plan.pool in POOLS:
+        yield "Pool", POOLS[setting.plan.pool]
+
+
+def _facts_of_load(run: Run) -> Facts:
+    plan, client, speed = run.plan, run.setting.client, usual_speed(run)
+    yield "Load generator", f"{count(run.workers, 'worker')}, {client.usable_cpus:g} CPUs, {client.system}"
+    if speed:
+        yield "Usual speed of its machine", f"{number(round(speed, 1))} MB compressed in a second of CPU time"
+    if speed and not has_server_process(run):
+        yield "Speed of the server's machine", "unknown"
+    if plan.rate is None:
+        yield "Users", f"{plan.users:,}, mean think time {number(run.think_time_ms)} ms"
+    else:
+        yield "Arrival rate", f"{number(plan.rate)}/s (open loop), at most {plan.users:,} transactions at once"
+
+
+def repeat_command(run: Run) -> str:
+    """Return the command that measures the run again; empty for an imported run, which no sweep made.
+
+    The command has the server's address, but no account. For a private server it has a placeholder for the program,
+    unless the server is a MariaDB, which a sweep chooses by itself. It is also empty for a private server with a
+    variable that may do harm: the run may be somebody else's, and a reader may paste the command.
+    """
+    setting, plan = run.setting, run.plan
+    if (setting.recording is not None and plan.search is None) or setting.server_options.keys() - HARMLESS:
+        return ""
+    values = _subject(run) | options_of(plan)
+    if run.workers > 1:
+        values["processes"] = run.workers
+    values["cores"] = setting.cores
+    if setting.disks != 1:
+        values["disks"] = setting.disks
+    if setting.recording is not None:
+        values = {name: value for name, value in values.items() if OPTIONS[name].replayed}
+    elif setting.application is None:
+        values |= _server(setting)
+    return pasteable("poolsize", "sweep", *words_of(values))
+
+
+def _subject(run: Run) -> dict[str, Any]:
+    """Return the options that name what is measured: an application, a workload, or a recording's replay."""
+    setting = run.setting
+    if setting.application is not None:
+        return {"application": setting.application.file}
+    recording = {"replay": setting.recording} if setting.recording else {}
+    return recording | {"workload": setting.own_workload or run.plan.workload}
+
+
+def _server(setting: Setting) -> dict[str, Any]:
+    """Return the options that name the server."""
+    values: dict[str, Any] = {}
+    if setting.private:
+        if setting.server and setting.server.flavor != "MariaDB":
+            values["mysqld"] = Path("PATH/TO/mysqld")
+        values["server_options"] = setting.server_options
+    elif setting.server:
+        host = setting.given_host or setting.server.address
+        values["url"] = f"mysql://USER@{host if HOST.fullmatch(host) else 'HOST'}/"
+        if setting.ssl_mode == SslMode.OFF or (setting.ssl_mode and setting.ssl_mode.verifies):
+            values["ssl_mode"] = setting.ssl_mode
+        if setting.schema:
+            values["schema"] = setting.schema
+    return values
