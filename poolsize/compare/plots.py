@@ -9,8 +9,18 @@ from matplotlib.ticker import PercentFormatter
 
 from poolsize.compare.comparison import Comparison
 from poolsize.compare.text import comparison_title
-from poolsize.present.plots.axes import GREY, IN_ORDER, MARKERS, as_label, band, legend_above, pool_size_axis, rate_axis
-from poolsize.present.plots.figures import Draw, below_each_other
+from poolsize.present.plots.axes import (
+    GREY,
+    IN_ORDER,
+    MARKERS,
+    Draw,
+    as_label,
+    band,
+    below_each_other,
+    legend_above,
+    pool_size_axis,
+    rate_axis,
+)
 from poolsize.units import count
 
 BESIDE = 1.04

@@ -4,9 +4,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from poolsize.predict.prediction import Prediction
-from poolsize.present.plots.axes import BLUE, ORANGE, legend_above, pool_size_axis, rate_axis
-from poolsize.present.plots.figures import Draw, below_each_other
-from poolsize.present.plots.latency import plot_percentiles
+from poolsize.present.plots.axes import BLUE, ORANGE, Draw, below_each_other, legend_above, pool_size_axis, rate_axis
+from poolsize.present.plots.curves import plot_percentiles
 from poolsize.units import count
 
 

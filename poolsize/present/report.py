@@ -17,10 +17,15 @@ from poolsize.answer.latency_limit import LimitBroken, LimitDecides, LimitKept
 from poolsize.answer.recommendation import Recommendation
 from poolsize.answer.warnings import CheckFailed, Retried, VerificationFailed
 from poolsize.present.plots import alt_text
-from poolsize.present.plots.figures import svg_text
-from poolsize.present.plots.latency import MOST_LINES, plot_distribution, plot_latency, plot_wait_and_usage
+from poolsize.present.plots.axes import svg_text
+from poolsize.present.plots.curves import (
+    MOST_LINES,
+    plot_distribution,
+    plot_latency,
+    plot_throughput,
+    plot_wait_and_usage,
+)
 from poolsize.present.plots.server import plot_processors, plot_seconds, plot_users
-from poolsize.present.plots.throughput import plot_throughput
 from poolsize.present.text.analysis import excluded_steps, run_title
 from poolsize.present.text.knee import knee_text
 from poolsize.present.text.recommendation import APPLICATIONS, engine_lines, pool_size_text, range_text

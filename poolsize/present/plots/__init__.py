@@ -1,4 +1,4 @@
-"""Plots: each function draws on a Matplotlib Axes, and returns the Axes. Nothing else imports Matplotlib.
+"""Plots: each function draws on a Matplotlib Axes, and returns the Axes.
 
 For a figure of your own::
 
@@ -7,11 +7,17 @@ For a figure of your own::
         plot_throughput(ax, analysis)
 """
 
-from poolsize.present.plots.axes import STYLE
-from poolsize.present.plots.figures import figure, save_figure
-from poolsize.present.plots.latency import plot_distribution, plot_latency, plot_wait_and_usage
+from poolsize.present.plots.axes import STYLE, save_figure
+from poolsize.present.plots.curves import (
+    figure,
+    plot_distribution,
+    plot_latency,
+    plot_published,
+    plot_survey,
+    plot_throughput,
+    plot_wait_and_usage,
+)
 from poolsize.present.plots.server import plot_processors, plot_seconds, plot_threads, plot_users
-from poolsize.present.plots.throughput import plot_published, plot_survey, plot_throughput
 
 __all__ = [
     "STYLE",

@@ -1,14 +1,20 @@
-"""Colours, style, axes and legend of all plots."""
+"""Colours, style, axes and legend of all plots, and the figures and image files that hold them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from io import StringIO
 from math import log
+from pathlib import Path
 from typing import Any
 
+import matplotlib as mpl
+import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator, StrMethodFormatter
 
 from poolsize.analysis.curve import FittedCurve
 from poolsize.analysis.stats.confidence import CONFIDENCE
+from poolsize.errors import BadInput
 from poolsize.terminal import visible
 from poolsize.units import number
 
@@ -23,6 +29,13 @@ ROOM = 1.03
 """Upper end of a throughput axis, as a multiple of the highest value."""
 LETTER, GAP = 0.022, 0.02
 """Width of a label's letter and of the space beside a label, as shares of the axis."""
+WIDTH, HEIGHT = 7.2, 3.2
+"""Inches of a plot in a figure."""
+MOST_BARS = 12
+"""Bars that have a label, at most."""
+Part = tuple[str, str, Sequence[float]]
+"""A part of stacked bars: its name, its colour, and its height at each size."""
+Draw = Callable[[Axes], Axes]
 STYLE: dict[Any, Any] = {
     "axes.spines.right": False,
     "axes.spines.top": False,
@@ -103,3 +116,58 @@ def legend_above(ax: Axes, columns: int, height: float = 1.0) -> None:
         loc="lower left", bbox_to_anchor=(-0.02, height), ncols=columns, borderpad=0, handlelength=1.4,
         columnspacing=0.9,
     )  # fmt: skip
+
+
+def stacked_bars(ax: Axes, sizes: Sequence[int], parts: Sequence[Part], label: str, columns: int = 2) -> Axes:
+    """Draw stacked bars, one bar a pool size, at equal distances. Returns ax.
+
+    parts: from the bottom up, each with one value a size; NaN for unknown. label: of the y axis. columns: of the
+    legend. Of more than twelve sizes, at most twelve have a label.
+    """
+    positions = np.arange(len(sizes))
+    bottoms = np.zeros(len(sizes))
+    for name, colour, values in parts:
+        ax.bar(positions, values, bottom=bottoms, color=colour, label=name)
+        bottoms += np.nan_to_num(values)
+    labelled = range(0, len(sizes), max(1, -(-len(sizes) // MOST_BARS)))
+    ax.set_xticks(labelled, [f"{sizes[position]:,}" for position in labelled])
+    ax.set_xlabel("pool size (connections)")
+    ax.set_ylabel(label)
+    ax.grid(visible=False, axis="x")
+    if len(sizes):
+        legend_above(ax, columns)
+    return ax
+
+
+def svg_text(draw: Draw, width: float, height: float) -> str:
+    """Return a plot as the text of an SVG file, which is the same each time. width, height: in inches."""
+    with mpl.rc_context(STYLE):
+        plot = Figure(figsize=(width, height), layout="constrained")
+        draw(plot.subplots())
+        text = StringIO()
+        plot.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
+    return text.getvalue()
+
+
+def save_figure(plots: Figure, path: Path) -> None:
+    """Write a figure to a file in the format of its ending, .png or .svg.
+
+    Raises BadInput for another ending, and where the file can't be written.
+    """
+    if path.suffix not in {".png", ".svg"}:
+        raise BadInput(f"--plot {path}: name a .png or an .svg file")
+    try:
+        with mpl.rc_context(STYLE):
+            plots.savefig(path, dpi=144)
+    except OSError as error:
+        raise BadInput(f"--plot {path} can't be written: {error.strerror}") from None
+
+
+def below_each_other(draws: Sequence[Draw], title: str) -> Figure:
+    """Return a figure of plots below each other, with a title."""
+    with mpl.rc_context(STYLE):
+        plots = Figure(figsize=(WIDTH, HEIGHT * len(draws)), layout="constrained")
+        for ax, draw in zip(plots.subplots(len(draws)), draws, strict=True):
+            draw(ax)
+        plots.suptitle(title)
+    return plots

@@ -10,8 +10,17 @@ from matplotlib.ticker import StrMethodFormatter
 from poolsize.analysis.analysis import Analysis
 from poolsize.analysis.attempts import retried_places
 from poolsize.analysis.vector import Matrix
-from poolsize.present.plots.axes import BLUE, GREY, LIGHT, ORANGE, legend_above, pool_size_axis, rate_axis
-from poolsize.present.plots.latency import Part, stacked_bars
+from poolsize.present.plots.axes import (
+    BLUE,
+    GREY,
+    LIGHT,
+    ORANGE,
+    Part,
+    legend_above,
+    pool_size_axis,
+    rate_axis,
+    stacked_bars,
+)
 from poolsize.runs.run import Run, Step
 from poolsize.units import count
 

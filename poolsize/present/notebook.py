@@ -1,10 +1,18 @@
-"""An analysis as pandas tables, for notebooks."""
+"""What notebooks show: an analysis as pandas tables, and plots with alternative texts."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import matplotlib.pyplot as plt
 import pandas as pd
+from IPython.display import display
+from matplotlib.axes import Axes
 
 from poolsize.analysis.analysis import Analysis
 from poolsize.present.text.tables import failed_names
 
+WIDTH, HEIGHT = 7.2, 3.8
+"""Inches of a plot in a notebook."""
 QUANTILES = ("p50", "p95", "p99")
 COUNTERS = {
     "Threads_running": "threads running",
@@ -61,3 +69,12 @@ def counters_frame(analysis: Analysis) -> pd.DataFrame:
         for size in analysis.sizes
     ]
     return pd.DataFrame(rows).set_index("pool_size").dropna(axis=1, how="all").round(2)
+
+
+@contextmanager
+def picture(alt: str) -> Iterator[Axes]:
+    """Yield the axes of a new plot; at the end of the context, show the plot. alt: its alternative text."""
+    figure, ax = plt.subplots(figsize=(WIDTH, HEIGHT), layout="constrained")
+    yield ax
+    plt.close(figure)  # or the notebook shows the plot a second time
+    display(figure, metadata={"image/png": {"alt": alt}})  # type: ignore[no-untyped-call]  # IPython has no types

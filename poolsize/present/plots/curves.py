@@ -1,13 +1,17 @@
-"""Plots of throughput against pool size: measured with the sizes of all estimators, and published."""
+"""Plots against the pool size: measured throughput with the sizes of all estimators, latency, and published curves."""
 
 from collections.abc import Mapping, Sequence
-from itertools import groupby
+from functools import partial
+from itertools import cycle, groupby
 
+import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
 from poolsize.analysis.analysis import Analysis
+from poolsize.analysis.stats.percentiles import Percentiles, quantiles
 from poolsize.present.plots.alt_text import estimator_sizes
 from poolsize.present.plots.axes import (
     BLUE,
@@ -17,16 +21,35 @@ from poolsize.present.plots.axes import (
     INK_OF,
     ORANGE,
     band,
+    below_each_other,
     legend_above,
     milliseconds_axis,
     pool_size_axis,
     rate_axis,
+    stacked_bars,
 )
+from poolsize.present.text.analysis import run_title
 from poolsize.recordings.published import known_curves, timings_of
 from poolsize.units import number, percent
 
 ROW = 0.065
 """Height of a mark's row, as a share of the axes."""
+QUANTILE_COLOURS = {"p50": BLUE, "p95": ORANGE, "p99": GREEN}
+NINES = {"50": 0.5, "90": 0.9, "99": 0.99, "99.9": 0.999, "99.99": 0.9999, "99.999": 0.99999}
+"""Percentile -> the share of transactions that are at most as slow."""
+MOST_LINES = 8
+POINTS = 100
+"""Points of a distribution's line."""
+
+
+def figure(analysis: Analysis) -> Figure:
+    """Return a figure of an analysis: throughput, latency, and wait and usage time, below each other.
+
+    Its title names workload, server and users. Where wait and usage times are not known,
+    the figure lacks the last plot.
+    """
+    plots = (plot_throughput, plot_latency, *([plot_wait_and_usage] if analysis.knows_usage else []))
+    return below_each_other([partial(plot, analysis=analysis) for plot in plots], run_title(analysis))
 
 
 def plot_throughput(ax: Axes, analysis: Analysis, marks: Mapping[str, int] | None = None) -> Axes:
@@ -73,6 +96,65 @@ def _mark(ax: Axes, ends: tuple[int, int], estimates: Mapping[str, int], marks: 
             color=INK_OF.get(colour, colour),
             bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.5},
         )  # fmt: skip
+
+
+def plot_latency(ax: Axes, analysis: Analysis) -> Axes:
+    """Draw p50, p95 and p99 of the total time (wait + usage, ms) against pool size. Returns ax."""
+    return plot_percentiles(ax, {size.pool_size: size.total for size in analysis.sizes})
+
+
+def plot_percentiles(ax: Axes, by_size: Mapping[int, Percentiles]) -> Axes:
+    """Draw p50, p95 and p99 of the total time against pool size. Returns ax. Unknown percentiles have no line.
+
+    by_size: pool size -> total times in ms.
+    """
+    sizes = list(by_size)
+    for name, colour in QUANTILE_COLOURS.items():
+        times_ms = [getattr(total, name) for total in by_size.values()]
+        if not np.isnan(times_ms).all():
+            ax.plot(sizes, times_ms, color=colour, marker="o", label=name)
+    milliseconds_axis(ax, "total time (ms)")
+    legend_above(ax, 3)
+    return pool_size_axis(ax, sizes)
+
+
+def plot_wait_and_usage(ax: Axes, analysis: Analysis) -> Axes:
+    """Draw mean wait time and mean usage time (ms) as stacked bars, one bar a pool size. Returns ax."""
+    sizes = analysis.sizes
+    parts = [
+        ("usage time", BLUE, [size.usage.mean for size in sizes]),
+        ("wait time", ORANGE, [size.wait.mean for size in sizes]),
+    ]
+    return stacked_bars(ax, [size.pool_size for size in sizes], parts, "mean (ms)", columns=1)
+
+
+def plot_distribution(ax: Axes, analysis: Analysis, latency: str = "total") -> Axes:
+    """Draw the distribution of a latency (ms, logarithmic), one line a pool size. Returns ax.
+
+    latency: "wait", "usage" or "total". The percentiles 90, 99, 99.9 and so on have equal distances on the x axis.
+    Of more than eight sizes, eight are drawn, with the first and the last among them.
+    """
+    sizes = [size.pool_size for size in analysis.sizes]
+    shown = [sizes[round(index)] for index in np.linspace(0, len(sizes) - 1, min(len(sizes), MOST_LINES))]
+    colours = mpl.colormaps["viridis"](np.linspace(0, 0.65, len(shown)))
+    most_nines = 1.0
+    for size, colour, line_style in zip(shown, colours, cycle(("-", "--")), strict=False):
+        histogram = analysis.by_size.histogram(latency, size)
+        if histogram is None:
+            continue
+        nines = np.linspace(0, np.log10(histogram.get_total_count()), POINTS)
+        times_ms = quantiles(histogram, (1 - 10**-nines).tolist()) / 1000
+        ax.plot(nines, times_ms, color=colour, linestyle=line_style, label=str(size))
+        most_nines = max(most_nines, nines[-1])
+    ticks = {label: -np.log10(1 - share) for label, share in NINES.items()}
+    ticks = {label: nines for label, nines in ticks.items() if nines <= most_nines}
+    ax.set_xticks(list(ticks.values()), list(ticks))
+    ax.set_xlabel("percentile")
+    milliseconds_axis(ax, f"{latency} time (ms)")
+    if not ax.lines:
+        return ax
+    ax.legend(title="pool size", loc="center left", bbox_to_anchor=(1, 0.5), borderpad=0)
+    return ax
 
 
 def plot_published(ax: Axes, names: Sequence[str]) -> Axes:

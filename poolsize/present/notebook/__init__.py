@@ -1,1 +1,0 @@
-"""Tables and sliders of the notebooks."""
