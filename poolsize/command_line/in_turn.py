@@ -6,6 +6,7 @@ from pathlib import Path
 from poolsize.errors import BadInput
 from poolsize.formula import starting_point
 from poolsize.locust.in_turn import run_in_turn
+from poolsize.present.text.progress import ProgressBar
 from poolsize.runs.compared_field import compared_field
 from poolsize.runs.store import load_run, load_setting, other_path, resume_command
 from poolsize.sweep.options import NAMES_ANOTHER, SweepOptions
@@ -18,8 +19,6 @@ def measure_in_turn(locustfile: Path, options: SweepOptions, not_for_two: Sequen
     not_for_two: parameters of the command that were given and that only the answer of one run can heed.
     Raises BadInput for options that contradict each other, and for runs that compare would refuse.
     """
-    from poolsize.present.text.progress_bar import ProgressBar  # a replay starts without rich
-
     _refuse_mixture(options, not_for_two)
     sides = _resumed(options, options.resume) if options.resume else _new(options)
     if options.resume is None:

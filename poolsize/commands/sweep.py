@@ -17,8 +17,8 @@ from poolsize.command_line.options import current_option, is_typed, json_option
 from poolsize.command_line.run_file import end_without_size
 from poolsize.command_line.sweep_options import GroupedCommand, sweep_options
 from poolsize.errors import BadInput
+from poolsize.present.text.progress import ProgressBar, ReplayProgress
 from poolsize.present.text.recommendation import recommendation_json, recommendation_text
-from poolsize.present.text.replay_progress import ReplayProgress
 from poolsize.recordings.published import published_curves
 from poolsize.runs.run import Setting
 from poolsize.runs.store import load_run, load_setting, other_path
@@ -139,7 +139,6 @@ def _replay(options: SweepOptions) -> Path:
 def _measure(options: SweepOptions, resumed: Setting | None) -> Path:
     """Sweep a server, and return the path of the run's file. resumed: the setting of the run to resume, or None."""
     from poolsize.locust import launch  # a replay starts without it
-    from poolsize.present.text.progress_bar import ProgressBar
 
     module, pools = launch.MODULE, None
     if options.application:

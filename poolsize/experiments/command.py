@@ -146,7 +146,7 @@ def _measure(name: str, known: Scenario, typed: SweepOptions) -> tuple[Path, ...
     """
     from poolsize.command_line.in_turn import measure_in_turn
     from poolsize.locust.launch import require_processes, run_locust
-    from poolsize.present.text.progress_bar import ProgressBar
+    from poolsize.present.text.progress import ProgressBar
 
     require_processes(typed)
     options = _with_typed(known.sweep_options, typed)
@@ -177,7 +177,7 @@ def _measure_limit(known: Scenario, limit_ms: int, typed: SweepOptions, run: Pat
 def _measure_beside(options: SweepOptions, typed: SweepOptions, path: Path) -> Path:
     """Measure, or finish, a run beside the scenario's first, and return its path."""
     from poolsize.locust.launch import run_locust
-    from poolsize.present.text.progress_bar import ProgressBar
+    from poolsize.present.text.progress import ProgressBar
 
     locustfile = find_locustfile(str(options.workload))
     if typed.resume and path.exists():

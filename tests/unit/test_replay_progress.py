@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from poolsize.present.text.replay_progress import ReplayProgress
+from poolsize.present.text.progress import ReplayProgress
 from poolsize.sweep.events import StepDone, SweepDone, SweepStarted
 from tests.conftest import a_step
 

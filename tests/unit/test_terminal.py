@@ -15,7 +15,7 @@ import pytest
 
 from poolsize.experiments.survey.text import SurveyProgress
 from poolsize.experiments.survey.timing import Concurrency, Timing, Work
-from poolsize.present.text.progress_bar import ProgressBar
+from poolsize.present.text.progress import ProgressBar
 from poolsize.runs.store import load_run
 from poolsize.sweep.events import Noted, StepStarted, SweepStarted
 from poolsize.terminal import Output, guarded_output, visible

@@ -19,7 +19,7 @@ from poolsize.experiments.survey.timing import (
     java_versions,
 )
 from poolsize.present.text.layout import UNKNOWN, Table, bullets, paragraph
-from poolsize.present.text.progress_bar import error_console
+from poolsize.present.text.progress import error_console
 from poolsize.recordings.published import published_pools
 from poolsize.terminal import visible
 from poolsize.units import count, milliseconds, number

@@ -16,14 +16,6 @@ def bottleneck_evidence(name: BottleneckName, values: Values) -> str:
     return EVIDENCE[name](values)
 
 
-def _generator(values: Values) -> str:
-    return f"with {count(values['pool_size'], 'connection')}, {check_detail(Check.GENERATOR, values)}"
-
-
-def _server_cpu(values: Values) -> str:
-    return f"{number(values['busy_cores'])} of {values['cores']:g} cores used"
-
-
 def _application_cpu(values: Values) -> str:
     cores = "the only core" if values["cores"] == 1 else f"the {values['cores']:g} cores"
     busy = number(values["busy_cores"])
@@ -38,57 +30,35 @@ def _shared_cpu(values: Values) -> str:
     )
 
 
-def _row_locks(values: Values) -> str:
-    return (
+EVIDENCE: Mapping[BottleneckName, Callable[[Values], str]] = {
+    BottleneckName.GENERATOR: lambda values: (
+        f"with {count(values['pool_size'], 'connection')}, {check_detail(Check.GENERATOR, values)}"
+    ),
+    BottleneckName.SERVER_CPU: lambda values: f"{number(values['busy_cores'])} of {values['cores']:g} cores used",
+    BottleneckName.APPLICATION_CPU: _application_cpu,
+    BottleneckName.SHARED_CPU: _shared_cpu,
+    BottleneckName.ROW_LOCKS: lambda values: (
         f"connections spent {percent(values['share'])} of their time in row lock waits "
         f"({number(values['waits_per_second'])} lock waits per second)"
-    )
-
-
-def _disk_reads(values: Values) -> str:
-    missed, disks = values["missed_share"], values["disks"]
-    return (
-        f"{percent(missed)} of the page requests missed the buffer pool, {number(values['reads_per_second'])} disk "
-        f"reads per second; for the formula, --cache-hit-rate {1 - missed:.3f} gives effective_disks = "
-        f"{number(disks * missed)}"
-    )
-
-
-def _thread_pool(values: Values) -> str:
-    running = number(values["running_threads"])
-    return f"the server ran {running} of {values['connections']} connections at a time"
-
-
-def _redo_log(values: Values) -> str:
-    throughput, syncs = values["throughput"], values["syncs_per_second"]
-    return (
-        f"the server used only {number(values['server_cores'])} cores; {number(throughput)} transactions per second "
-        f"wrote {number(values['written_bytes_per_second'] / 1e6)} MB/s of redo log with {number(syncs)} fsyncs per "
-        f"second, {number(throughput / syncs)} transactions per fsync"
-    )
-
-
-def _round_trip(values: Values) -> str:
-    return (
+    ),
+    BottleneckName.DISK_READS: lambda values: (
+        f"{percent(values['missed_share'])} of the page requests missed the buffer pool, "
+        f"{number(values['reads_per_second'])} disk reads per second; for the formula, --cache-hit-rate "
+        f"{1 - values['missed_share']:.3f} gives effective_disks = {number(values['disks'] * values['missed_share'])}"
+    ),
+    BottleneckName.REDO_LOG: lambda values: (
+        f"the server used only {number(values['server_cores'])} cores; {number(values['throughput'])} transactions per "
+        f"second wrote {number(values['written_bytes_per_second'] / 1e6)} MB/s of redo log with "
+        f"{number(values['syncs_per_second'])} fsyncs per second, "
+        f"{number(values['throughput'] / values['syncs_per_second'])} transactions per fsync"
+    ),
+    BottleneckName.THREAD_POOL: lambda values: (
+        f"the server ran {number(values['running_threads'])} of {values['connections']} connections at a time"
+    ),
+    BottleneckName.ROUND_TRIP: lambda values: (
         f"{milliseconds(values['travelling_ms'])} of the {milliseconds(values['usage_ms'])} usage time is spent on "
         f"round trips between load generator and server: {number(values['statements'])} statements, "
         f"{number(values['round_trip_us'])} us each"
-    )
-
-
-def _unknown(_: Values) -> str:
-    return "no recorded resource is saturated"
-
-
-EVIDENCE: Mapping[BottleneckName, Callable[[Values], str]] = {
-    BottleneckName.GENERATOR: _generator,
-    BottleneckName.SERVER_CPU: _server_cpu,
-    BottleneckName.APPLICATION_CPU: _application_cpu,
-    BottleneckName.SHARED_CPU: _shared_cpu,
-    BottleneckName.ROW_LOCKS: _row_locks,
-    BottleneckName.DISK_READS: _disk_reads,
-    BottleneckName.REDO_LOG: _redo_log,
-    BottleneckName.THREAD_POOL: _thread_pool,
-    BottleneckName.ROUND_TRIP: _round_trip,
-    BottleneckName.UNKNOWN: _unknown,
+    ),
+    BottleneckName.UNKNOWN: lambda _: "no recorded resource is saturated",
 }

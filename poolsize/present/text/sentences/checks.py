@@ -12,8 +12,6 @@ if TYPE_CHECKING:  # pydantic stays out of `poolsize recommend --cores 8`
 Values = Mapping[str, Any]
 SHOWN_STEAL = 0.01
 """Cores; a smaller steal rounds to nothing."""
-
-
 BRIEFLY: Mapping[Check, str] = {
     Check.LITTLES_LAW: "users starved",
     Check.ARRIVALS: "the pool did not serve the rate",
@@ -55,13 +53,6 @@ def stop_sentence(values: Values) -> str:
             return f"{values['lost']} of {values['workers']} workers left before the end of the step"
 
 
-def _littles_law(values: Values) -> str:
-    return (
-        f"by Little's law, the measured times account for {values['accounted_users']:.1f} of {values['users']} users "
-        f"({signed_percent(values['deviation'])})"
-    )
-
-
 def _arrivals(values: Values) -> str:
     ended = (
         f"{values['due_per_second']:.1f} transactions per second were due, and {values['throughput']:.1f} per second "
@@ -73,15 +64,16 @@ def _arrivals(values: Values) -> str:
         return ended
     interval = f"{percent(values['utilisation_low'])} to {percent(values['utilisation_high'])}"
     need = f"this rate needs {percent(values['utilisation'])} of the connections (95 % interval {interval})"
+    growth = ""
     if "last_outstanding" in values:
         grew = f"{values['first_outstanding']:.0f} to {values['last_outstanding']:.0f}"
-        return f"{ended}; {need}, and the transactions that were due and had not ended grew from {grew}"
-    if "last_p95_ms" in values:
+        growth = f", and the transactions that were due and had not ended grew from {grew}"
+    elif "last_p95_ms" in values:
         grew = f"{milliseconds(values['first_p95_ms'])} to {milliseconds(values['last_p95_ms'])}"
-        return f"{ended}; {need}, and the p95 of a second grew from {grew}"
-    if values["utilisation_low"] <= 1 <= values["utilisation_high"]:
-        return f"{ended}; {need}, so it is not certain that the pool serves the rate"
-    return f"{ended}; {need}"
+        growth = f", and the p95 of a second grew from {grew}"
+    elif values["utilisation_low"] <= 1 <= values["utilisation_high"]:
+        growth = ", so it is not certain that the pool serves the rate"
+    return f"{ended}; {need}{growth}"
 
 
 def _connections(values: Values) -> str:
@@ -90,28 +82,8 @@ def _connections(values: Values) -> str:
     return f"the server counted {counted}, and {pools.format(values['pool_size'])}"
 
 
-def _service_threads(values: Values) -> str:
-    return (
-        f"{number(values['waiting_users'])} users waited for a response, but on average only "
-        f"{number(values['wanting_requests'])} requests used or wanted one of the {values['pool_size']} connections: "
-        "the service's worker threads, or its CPU, keep it from using more"
-    )
-
-
-def _errors(values: Values) -> str:
-    kinds = ", ".join(f"{number} {kind}" for kind, number in sorted(values.get("failed", {}).items())) or "none"
-    return f"failed transactions: {kinds} ({100 * values['share']:.2f} %)"
-
-
-def _steady_state(values: Values) -> str:
-    return f"throughput changed by {signed_percent(values['change'])} from the first half of the step to the second"
-
-
-def _workers(values: Values) -> str:
-    return (
-        f"the workers that stayed to the end of the step had {values['connections']} of the {values['pool_size']} "
-        "connections"
-    )
+def _kinds(failed: Mapping[str, int]) -> str:
+    return ", ".join(f"{quantity} {kind}" for kind, quantity in sorted(failed.items())) or "none"
 
 
 def _quiet(values: Values) -> str:
@@ -124,11 +96,10 @@ def _quiet(values: Values) -> str:
 
 
 def _generator(values: Values) -> str:
-    lasting = {"usage_ms": "usage", "response_ms": "response"}
     usage = "".join(
-        f", with a mean {word} time of {milliseconds(values[name])}"
-        for name, word in lasting.items()
-        if values.get(name)
+        f", with a mean {name} time of {milliseconds(values[f'{name}_ms'])}"
+        for name in ("usage", "response")
+        if values.get(f"{name}_ms")
     )
     return (
         f"the busiest worker needed {100 * values['worker_cores']:.0f} % of a core; a worker's event loop was up to "
@@ -152,13 +123,27 @@ def _speed(values: Values) -> str:
 
 
 _SENTENCES: Mapping[Check, Callable[[Values], str]] = {
-    Check.LITTLES_LAW: _littles_law,
+    Check.LITTLES_LAW: lambda values: (
+        f"by Little's law, the measured times account for {values['accounted_users']:.1f} of {values['users']} users "
+        f"({signed_percent(values['deviation'])})"
+    ),
     Check.ARRIVALS: _arrivals,
     Check.CONNECTIONS: _connections,
-    Check.SERVICE_THREADS: _service_threads,
-    Check.ERRORS: _errors,
-    Check.STEADY_STATE: _steady_state,
-    Check.WORKERS: _workers,
+    Check.SERVICE_THREADS: lambda values: (
+        f"{number(values['waiting_users'])} users waited for a response, but on average only "
+        f"{number(values['wanting_requests'])} requests used or wanted one of the {values['pool_size']} connections: "
+        "the service's worker threads, or its CPU, keep it from using more"
+    ),
+    Check.ERRORS: lambda values: (
+        f"failed transactions: {_kinds(values.get('failed', {}))} ({100 * values['share']:.2f} %)"
+    ),
+    Check.STEADY_STATE: lambda values: (
+        f"throughput changed by {signed_percent(values['change'])} from the first half of the step to the second"
+    ),
+    Check.WORKERS: lambda values: (
+        f"the workers that stayed to the end of the step had {values['connections']} of the {values['pool_size']} "
+        "connections"
+    ),
     Check.QUIET: _quiet,
     Check.GENERATOR: _generator,
     Check.USERS_LIMITED: _users_limited,

@@ -1,13 +1,9 @@
-"""The progress of a sweep on standard error: step, pool size, throughput, p95 and time left."""
+"""The progress of a sweep on standard error: step, pool size, throughput, p95 and time left; and of a long replay."""
 
 import sys
 from collections.abc import Callable
 from time import monotonic
-from types import TracebackType
-from typing import Self
-
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn
+from typing import TYPE_CHECKING, Self
 
 from poolsize.present.text.sentences.checks import BRIEFLY
 from poolsize.sweep.events import (
@@ -20,16 +16,23 @@ from poolsize.sweep.events import (
     SpeedAwaited,
     StepDone,
     StepStarted,
+    SweepDone,
     SweepStarted,
 )
 from poolsize.sweep.options import with_flags
 from poolsize.terminal import drawn_on, visible
 from poolsize.units import count, milliseconds, minutes, per_second, percent
 
+if TYPE_CHECKING:  # a replay starts without rich
+    from rich.console import Console
+    from rich.progress import TaskID
+
 LATER = 1.3
 """A sweep that ends later than announced by this factor has its time announced again."""
 MOST_ATTEMPTS = 2.0
 """Mean attempts at a step in the estimate, at most: what disturbs a machine passes."""
+REPLAY_SECONDS = 10.0
+"""Time between two lines of a replay; most replays are over before the first."""
 
 
 class TimeLeft:
@@ -90,15 +93,19 @@ class TimeLeft:
         return max(0.0, self._sweep.budget_seconds - self._load_seconds) * clock_per_load + verification
 
 
-def error_console() -> Console:
+def error_console() -> "Console":
     """Return a console on standard error, which takes its texts as they are; others' texts must be `visible`."""
+    from rich.console import Console
+
     return Console(file=drawn_on(sys.stderr), highlight=False, markup=False, emoji=False)
 
 
 class ProgressBar:
     """Shows the events of a sweep: a live line in a terminal, and a line for each finished step everywhere."""
 
-    def __init__(self, console: Console | None = None) -> None:
+    def __init__(self, console: "Console | None" = None) -> None:
+        from rich.progress import BarColumn, Progress, TextColumn
+
         self._console = console or error_console()
         self._bar = Progress(
             TextColumn("{task.description}", markup=False),
@@ -120,9 +127,7 @@ class ProgressBar:
         self._bar.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._bar.stop()
 
     def show(self, event: Event, side: str = "") -> None:
@@ -230,3 +235,37 @@ def _length(sweep: SweepStarted) -> str:
     """Return the length of a step, and the part of it that counts where a warm-up is left out."""
     counted = f" ({sweep.counted_seconds:g} s counted)" if 0 < sweep.counted_seconds < sweep.step_seconds else ""
     return f"{sweep.step_seconds:g} s{counted}"
+
+
+class ReplayProgress:
+    """Prints how many steps a replay has replayed, every ten seconds."""
+
+    def __init__(self, print_line: Callable[[str], None], clock: Callable[[], float] = monotonic) -> None:
+        """clock: seconds, from any beginning."""
+        self._print_line = print_line
+        self._clock = clock
+        self._printed = clock()
+        self._steps = self._steps_done = 0
+        self._is_long = False
+
+    def show(self, event: Event) -> None:
+        """Count a step, and print a line where it is time; events of other kinds change nothing."""
+        match event:
+            case SweepStarted(steps=steps, steps_done=steps_done, budget_seconds=budget):
+                self._steps, self._steps_done = steps if budget is None else 0, steps_done
+            case StepDone():
+                self._steps_done += not event.again
+                if self._clock() - self._printed >= REPLAY_SECONDS:
+                    self._printed, self._is_long = self._clock(), True
+                    self._print_line(self._words)
+            case SweepDone() if self._is_long:
+                self._print_line(f"{count(self._steps_done, 'step')} replayed; analyzing them")
+            case _:
+                pass
+
+    @property
+    def _words(self) -> str:
+        """How far the replay is. A search plans no steps, and a grid no confirmations."""
+        if not self._steps or self._steps_done > self._steps:
+            return f"{count(self._steps_done, 'step')} replayed"
+        return f"{self._steps_done:,} of {count(self._steps, 'step')} replayed"
