@@ -30,9 +30,7 @@ with atheris.instrument_imports(
     from poolsize.commands.fleet import services_of
     from poolsize.errors import BadInput, PoolsizeError
     from poolsize.parser_process import CPU_SECONDS
-    from poolsize.pool_config.as_json import pool_checks_json
-    from poolsize.pool_config.check import check_pools
-    from poolsize.pool_config.check_text import pool_checks_text
+    from poolsize.pool_config.check import check_pools, pool_checks_json, pool_checks_text
     from poolsize.pool_config.files import reading
     from poolsize.recordings.importers import read_logs
     from poolsize.recordings.recording import read_recording

@@ -1,8 +1,9 @@
 """`poolsize config`: the configuration of a pool, a proxy or the server; and the check of an existing one."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -12,19 +13,10 @@ from poolsize.command_line.options import flag, is_typed, json_option
 from poolsize.command_line.run_file import end_without_pools, measured_answer
 from poolsize.command_line.server import Encryption, encryption_options, inspected
 from poolsize.errors import BadInput
-from poolsize.pool_config.as_json import configuration_json, stacks_json
-from poolsize.pool_config.configuration import configuration
 from poolsize.pool_config.settings import PoolSettings, ServerFacts, SizeOfRun, measured_times, pool_settings
-from poolsize.pool_config.stacks import STACKS, Stack, find_stack, fits
+from poolsize.pool_config.stacks import STACKS, Stack, configuration, configuration_json, find_stack
 from poolsize.present.text.fleet import fleet_json, fleet_text
 from poolsize.present.text.sentences.findings import reason_sentences, warning_sentences
-
-if TYPE_CHECKING:  # only --check reads files
-    from poolsize.pool_config.check import KnownServer
-    from poolsize.pool_config.library import Value
-
-
-SIZE_OR_RUN = "give the recommended connections: either --size, or a measured --run"
 
 
 @click.command()
@@ -63,8 +55,9 @@ def config(
     if sum((lists, file is not None, stack is not None)) != 1:
         raise BadInput("give exactly one of --for STACK (to write a configuration), --check FILE, and --list")
     if lists:
-        text = "\n".join(f"{name:<24}{each.title}" for name, each in STACKS.items())
-        click.echo(stacks_json(STACKS) if as_json else text)
+        titles = [{"name": name, "title": each.title} for name, each in STACKS.items()]
+        text = "\n".join("{name:<24}{title}".format_map(each) for each in titles)
+        click.echo(json.dumps(titles) if as_json else text)
     elif file is not None:
         _check(file, options, as_json=as_json)
     else:
@@ -72,64 +65,39 @@ def config(
         _write(stack, options, as_json=as_json)
 
 
-def _write(stack: str, options: dict[str, Any], *, as_json: bool) -> None:
+def _write(name: str, options: dict[str, Any], *, as_json: bool) -> None:
     """Print the configuration of a stack."""
-    chosen = find_stack(stack)
-    settings = _recommended(options, chosen, as_json=as_json)
+    stack = find_stack(name)
+    settings = _recommended(options, stack, as_json=as_json)
     if settings is None:
-        raise BadInput(SIZE_OR_RUN)
-    configured = configuration(chosen, settings)
+        raise BadInput("give the recommended connections: either --size, or a measured --run")
+    configured = configuration(stack, settings)
     _caution(settings)
-    click.echo(configuration_json(stack, configured, settings) if as_json else configured.text, nl=as_json)
+    click.echo(configuration_json(configured, settings) if as_json else configured.text, nl=as_json)
 
 
 def _check(file: Path, options: dict[str, Any], *, as_json: bool) -> None:
     """Print the pools that a file configures, with their findings."""
-    from poolsize.pool_config.as_json import pool_checks_json
-    from poolsize.pool_config.check import check_pools
-    from poolsize.pool_config.check_text import pool_checks_text
+    from poolsize.pool_config.check import check_pools, pool_checks_json, pool_checks_text
     from poolsize.pool_config.files.reading import read_pools
 
     read = read_pools(file)
     settings = _recommended(options, None, as_json=as_json)
-    intended = None
+    server = settings.server if settings else ServerFacts()
     if settings is None:
-        _refuse_fleet()
-    else:
-        stacks = {pool.library.stack for pool in read.pools if pool.library.stack}
-        intended = {stack: _settings_of(stack, settings) for stack in stacks if fits(STACKS[stack], settings)}
+        for name in FLEET_OPTIONS:
+            if is_typed(name):  # without a recommendation there is nothing to divide
+                raise BadInput(f"{flag(name)} also needs the recommended connections: --size, or --run")
+        if options["url"]:
+            inspection = inspected(options["url"])
+            server = ServerFacts(inspection.server.max_connections, inspection.wait_timeout_seconds)
+    checked = check_pools(read.pools, server, settings)
+    if settings:
         _caution(settings)
-    checked = check_pools(read.pools, _known_server(settings, options), settings, intended)
-    show = pool_checks_json if as_json else pool_checks_text
-    click.echo(show(str(file) if as_json else file.name, checked, read.more))
-
-
-def _settings_of(stack: str, settings: PoolSettings) -> "list[tuple[str, Value, str | None]]":
-    """Return name, value and unit of each setting of a stack's configuration."""
-    return [(each.name, each.value, each.unit) for each in configuration(STACKS[stack], settings).settings]
-
-
-def _known_server(settings: PoolSettings | None, options: dict[str, Any]) -> "KnownServer":
-    """Return what the options say of the server that the pools connect to."""
-    from poolsize.pool_config.check import KnownServer
-
-    known = KnownServer()
-    if settings is None and options["url"]:
-        inspection = inspected(options["url"])
-        wait_timeout_seconds = inspection.wait_timeout_seconds or known.wait_timeout_seconds
-        return KnownServer(wait_timeout_seconds, inspection.server.max_connections, is_default=False)
-    if settings is None:
-        return known
-    if settings.server.max_connections is None:
-        return replace(known, wait_timeout_seconds=settings.wait_timeout_seconds)
-    return KnownServer(settings.wait_timeout_seconds, settings.server.max_connections, is_default=False)
-
-
-def _refuse_fleet() -> None:
-    """Raise BadInput for an option of the fleet: without a recommendation there is nothing to divide."""
-    for name in FLEET_OPTIONS:
-        if is_typed(name):
-            raise BadInput(f"{flag(name)} also needs the recommended connections: --size, or --run")
+    if as_json:
+        click.echo(pool_checks_json(str(file), checked, read.more))
+    else:
+        click.echo(pool_checks_text(file.name, checked, read.more))
 
 
 def _recommended(options: dict[str, Any], stack: Stack | None, *, as_json: bool) -> PoolSettings | None:
@@ -143,21 +111,21 @@ def _recommended(options: dict[str, Any], stack: Stack | None, *, as_json: bool)
         raise BadInput("give either --size or --run, not both: the run contains the recommended connections")
     if size is None and run_path is None:
         return None
-    facts, measured, losses, of_run = ServerFacts(), None, None, None
+    measured = losses = of_run = wait_timeout_seconds = thread_pool_cores = None
     if run_path is not None:
         analysis, answer = measured_answer(run_path)
         size, losses, fleet = answer.connections, losses_of(analysis, answer), fleet.measured_in(answer)
         measured, of_run = measured_times(analysis, answer), SizeOfRun.of(run_path, answer)
         measured_server = analysis.setting.server
         if measured_server and measured_server.thread_pool:
-            facts = ServerFacts(thread_pool_cores=analysis.setting.cores)
+            thread_pool_cores = analysis.setting.cores
     assert size is not None
     limit = fleet.limit()
     if url:
         inspection = inspected(url)
         limit = limit_of(inspection.server, inspection.connection_bytes, limit)
-        facts = replace(facts, wait_timeout_seconds=inspection.wait_timeout_seconds)
-    facts = replace(facts, max_connections=limit.max_connections)
+        wait_timeout_seconds = inspection.wait_timeout_seconds
+    facts = ServerFacts(limit.max_connections, wait_timeout_seconds, thread_pool_cores)
     if not fleet.of_instances and not is_typed("surge"):
         limit = replace(limit, surge=0.0)
     if stack and stack.shared_by_all:

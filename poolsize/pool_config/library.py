@@ -1,43 +1,10 @@
-"""The libraries whose settings are recognised, with their default values."""
+"""The table of libraries: the names, defaults and limits of their settings, and the rules for them."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import replace
 
-Value = int | float | bool | str | None
-
-
-@dataclass(frozen=True)
-class Library:
-    """A library with a pool, or the server.
-
-    stack: its configuration in `templates`, or "" where there is none.
-    defaults: setting -> default value in the setting's own unit; None where another setting decides or it is not set.
-    in_spring: other names by which Spring Boot binds a setting. ignored: names that people write and the library does
-    not read.
-    """
-
-    title: str
-    stack: str
-    defaults: Mapping[str, Value]
-    in_spring: Mapping[str, str] = field(default_factory=dict)
-    ignored: frozenset[str] = frozenset()
-
-    def setting(self, name: str, *, relaxed: bool = False) -> str | None:
-        """Return the setting that a name in a file means; None for another name.
-
-        relaxed: whether hyphens, underscores and capitals make no difference, and names of in_spring count.
-        """
-        if not relaxed:
-            return name if name in self.defaults else None
-        names = {normalized(each): each for each in self.defaults}
-        names |= {normalized(other): setting for other, setting in self.in_spring.items()}
-        return names.get(normalized(name))
-
-
-def normalized(name: str) -> str:
-    """Return a name without hyphens, underscores and capitals: relaxed binding, as Spring Boot calls it."""
-    return name.replace("-", "").replace("_", "").lower()
-
+from poolsize.pool_config import rules
+from poolsize.pool_config.pool import Library
+from poolsize.pool_config.settings import DEFAULT_MAX_CONNECTIONS, DEFAULT_WAIT_TIMEOUT_SECONDS
 
 HIKARICP = Library(
     "HikariCP",
@@ -47,6 +14,10 @@ HIKARICP = Library(
         "maxLifetime": 1_800_000, "keepaliveTime": 120_000, "validationTimeout": 5_000, "connectionTestQuery": None,
         "leakDetectionThreshold": 0,
     },
+    same_as={"minimumIdle": "maximumPoolSize"},
+    sizes=("maximumPoolSize",),
+    least={"keepaliveTime": 30_000, "maxLifetime": 30_000, "connectionTimeout": 250, "validationTimeout": 250},
+    find=rules.hikaricp,
 )  # fmt: skip
 DRUID = Library(
     "Druid",
@@ -57,7 +28,9 @@ DRUID = Library(
         "maxEvictableIdleTimeMillis": 25_200_000, "removeAbandoned": False,
         "removeAbandonedTimeout": 300, "validationQuery": None,
     },
+    sizes=("maxActive",),
     ignored=frozenset({"keepAlive", "keepAliveBetweenTimeMillis", "maxWaitThreadCount"}),
+    find=rules.druid,
 )  # fmt: skip
 DBCP2 = Library(
     "DBCP 2",
@@ -71,7 +44,9 @@ DBCP2 = Library(
         "maxWait": "maxWaitMillis", "durationBetweenEvictionRuns": "timeBetweenEvictionRunsMillis",
         "minEvictableIdle": "minEvictableIdleTimeMillis", "maxConn": "maxConnLifetimeMillis",
     },
+    sizes=("maxTotal",),
     ignored=frozenset({"maxActive", "maxWait"}),
+    find=rules.dbcp2,
 )  # fmt: skip
 C3P0 = Library(
     "c3p0",
@@ -81,6 +56,8 @@ C3P0 = Library(
         "idleConnectionTestPeriod": 0, "maxIdleTime": 0, "maxConnectionAge": 0, "testConnectionOnCheckout": False,
         "testConnectionOnCheckin": False, "numHelperThreads": 3,
     },
+    sizes=("maxPoolSize",),
+    find=rules.c3p0,
 )  # fmt: skip
 TOMCAT_JDBC = Library(
     "Tomcat JDBC Pool",
@@ -90,6 +67,8 @@ TOMCAT_JDBC = Library(
         "testOnReturn": False, "testWhileIdle": False, "timeBetweenEvictionRunsMillis": 5_000,
         "minEvictableIdleTimeMillis": 60_000, "maxAge": 0, "validationInterval": 3_000,
     },
+    sizes=("maxActive",),
+    find=rules.tomcat_jdbc,
 )  # fmt: skip
 SQLALCHEMY = Library(
     "SQLAlchemy",
@@ -98,29 +77,42 @@ SQLALCHEMY = Library(
         "pool_size": 5, "max_overflow": 10, "pool_timeout": 30, "pool_recycle": -1, "pool_pre_ping": False,
         "pool_use_lifo": False,
     },
+    sizes=("pool_size", "max_overflow"),
+    find=rules.sqlalchemy,
 )  # fmt: skip
-FLASK_SQLALCHEMY = Library(
-    "Flask-SQLAlchemy",
-    "flask-sqlalchemy",
-    {**SQLALCHEMY.defaults, "pool_recycle": 7_200},
+FLASK_SQLALCHEMY = replace(
+    SQLALCHEMY,
+    title="Flask-SQLAlchemy",
+    stack="flask-sqlalchemy",
+    defaults={**SQLALCHEMY.defaults, "pool_recycle": 7_200},
 )
 DJANGO = Library(
     "Django",
     "django",
     {"CONN_MAX_AGE": 0, "CONN_HEALTH_CHECKS": False},
+    find=rules.django,
 )
 DJANGO_POOL = Library(
     "django-db-connection-pool",
     "",
     {"POOL_SIZE": 10, "MAX_OVERFLOW": 10, "RECYCLE": 900, "TIMEOUT": 30, "PRE_PING": True},
+    sizes=("POOL_SIZE", "MAX_OVERFLOW"),
+    find=rules.django_pool,
 )
 CONNECTOR_PYTHON = Library(
-    "MySQL Connector/Python", "mysql-connector-python", {"pool_size": 5, "pool_reset_session": True}
+    "MySQL Connector/Python",
+    "mysql-connector-python",
+    {"pool_size": 5, "pool_reset_session": True},
+    sizes=("pool_size",),
+    largest={"pool_size": 32},
+    find=rules.connector_python,
 )
 GO = Library(
     "Go's database/sql",
     "go",
     {"SetMaxOpenConns": 0, "SetMaxIdleConns": 2, "SetConnMaxLifetime": 0, "SetConnMaxIdleTime": 0},
+    sizes=("SetMaxOpenConns",),
+    find=rules.go,
 )
 NODE_MYSQL2 = Library(
     "mysql2",
@@ -129,16 +121,21 @@ NODE_MYSQL2 = Library(
         "connectionLimit": 10, "maxIdle": None, "idleTimeout": 60_000, "queueLimit": 0, "waitForConnections": True,
         "enableKeepAlive": True, "keepAliveInitialDelay": None,
     },
+    same_as={"maxIdle": "connectionLimit"},
+    sizes=("connectionLimit",),
     ignored=frozenset({"acquireTimeout"}),
+    find=rules.mysql2,
 )  # fmt: skip
 SERVER = Library(
     "the server",
     "my.cnf",
     {
-        "max_connections": 151, "max_user_connections": 0, "thread_cache_size": None, "back_log": None,
-        "wait_timeout": 28_800, "interactive_timeout": 28_800, "thread_handling": "one-thread-per-connection",
+        "max_connections": DEFAULT_MAX_CONNECTIONS, "max_user_connections": 0, "thread_cache_size": None,
+        "back_log": None, "wait_timeout": DEFAULT_WAIT_TIMEOUT_SECONDS,
+        "interactive_timeout": DEFAULT_WAIT_TIMEOUT_SECONDS, "thread_handling": "one-thread-per-connection",
         "thread_pool_size": None,
     },
+    find=rules.server,
 )  # fmt: skip
 LIBRARIES = {
     library.title: library

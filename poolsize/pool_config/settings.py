@@ -13,8 +13,9 @@ if TYPE_CHECKING:  # numpy stays out of `poolsize config --size 33`
     from poolsize.analysis.analysis import Analysis
     from poolsize.answer.recommendation import Recommendation, TransactionPool
 
+SURVEY = 'the survey "Connection pool survey: dbcp, druid, c3p0, tomcat-jdbc, HikariCP"'
 PUBLISHED_WAIT_LIMIT_SECONDS = 5
-"""Source: "Connection pool survey: dbcp, druid, c3p0, tomcat-jdbc, HikariCP" (data/published), as the next three."""
+"""Source: the survey (data/published), as the next three."""
 PUBLISHED_IDLE_CHECK_SECONDS = 90
 PUBLISHED_IDLE_LIMIT_SECONDS = 1800
 PUBLISHED_MINIMUM = 3

@@ -1,77 +1,53 @@
 """Why each setting has its value, and where the value comes from, as sentences for the comments of a configuration."""
 
-from dataclasses import dataclass
-
 from poolsize.answer.fleet_plan import FleetThreads
 from poolsize.answer.verdict import Verdict
-from poolsize.pool_config.settings import ASSUMED_USAGE_MS, DEFAULT_WAIT_TIMEOUT_SECONDS, PoolSettings
+from poolsize.pool_config.settings import ASSUMED_USAGE_MS, DEFAULT_WAIT_TIMEOUT_SECONDS, SURVEY, PoolSettings
 from poolsize.units import count, milliseconds
 
-SURVEY = 'the survey "Connection pool survey: dbcp, druid, c3p0, tomcat-jdbc, HikariCP"'
 
-
-@dataclass(frozen=True)
-class Sources:
-    """The sentences, one for each setting.
+def sources(settings: PoolSettings) -> dict[str, str]:
+    """Return the sentences that the templates use: name -> sentence.
 
     size, minimum, wait_limit, lifetime, idle_limit, idle_check, longest_queue: as the fields of PoolSettings.
     lifetime_unchecked: of a pool that checks no idle connection. lifetime_text: the lifetime itself, e.g. "30 min".
     total: of what all processes share. no_borrow_check: why borrowed connections are not tested.
     server_connections, wait_timeout: of the server's own settings. server_ends_idle: what is known of its wait_timeout.
     """
-
-    size: str
-    total: str
-    minimum: str
-    wait_limit: str
-    lifetime: str
-    lifetime_unchecked: str
-    lifetime_text: str
-    idle_limit: str
-    idle_check: str
-    no_borrow_check: str
-    longest_queue: str
-    server_connections: str
-    wait_timeout: str
-    server_ends_idle: str
-
-
-def sources(settings: PoolSettings) -> Sources:
-    """Return the sentences for the settings of a pool."""
     lifetime, idle_limit = seconds_text(settings.lifetime_seconds), seconds_text(settings.idle_limit_seconds)
-    replaced = f"A connection is replaced after {lifetime}. {_server_ends_idle(settings)}"
-    return Sources(
-        size=_size(settings),
-        total=f"{_recommended(settings)}, for all clients of the database together.",
-        minimum=f"Connections that the pool keeps open without load. Source: {SURVEY}.",
-        wait_limit=_wait_limit(settings),
-        lifetime=replaced,
-        lifetime_unchecked=(
+    server_ends_idle = _server_ends_idle(settings)
+    replaced = f"A connection is replaced after {lifetime}. {server_ends_idle}"
+    return {
+        "size": _size(settings),
+        "total": _recommended(settings),
+        "minimum": f"Connections that the pool keeps open without load. Source: {SURVEY}.",
+        "wait_limit": _wait_limit(settings),
+        "lifetime": replaced,
+        "lifetime_unchecked": (
             f"{replaced} Choose less if a firewall or a load balancer between ends idle connections sooner: nothing "
             "checks them."
         ),
-        lifetime_text=lifetime,
-        idle_limit=f"A connection ends when it was not used for {idle_limit}. Source: {SURVEY}.",
-        idle_check=(
+        "lifetime_text": lifetime,
+        "idle_limit": f"A connection ends when it was not used for {idle_limit}. Source: {SURVEY}.",
+        "idle_check": (
             f"Idle connections are pinged every {seconds_text(settings.idle_check_seconds)}, in the background: "
             "neither the server nor a firewall then ends them unnoticed."
         ),
-        no_borrow_check=(
+        "no_borrow_check": (
             "A check of every borrowed connection costs a round trip to the database for every transaction."
         ),
-        longest_queue=_longest_queue(settings),
-        server_connections=_server_connections(settings),
-        wait_timeout=(
+        "longest_queue": _longest_queue(settings),
+        "server_connections": _server_connections(settings),
+        "wait_timeout": (
             f"The server ends a connection that is idle for {seconds_text(settings.wait_timeout_seconds)}. The pools "
             f"replace a connection sooner, after {lifetime}."
         ),
-        server_ends_idle=_server_ends_idle(settings),
-    )
+        "server_ends_idle": server_ends_idle,
+    }
 
 
 def _size(settings: PoolSettings) -> str:
-    together = ", for all clients of the database together."
-    recommended = f"{_recommended(settings)}{together}"
+    recommended = _recommended(settings)
     if settings.is_reduced:
         recommended = f"{recommended} {_why_other(settings)}"
     if settings.size == 1:
@@ -96,13 +72,12 @@ def _why_other(settings: PoolSettings) -> str:
 
 
 def _recommended(settings: PoolSettings) -> str:
-    size = count(settings.plan.size, "connection")
-    run = settings.of_run
-    if run is None:
-        return f"Recommended (--size): {size}"
-    verdict = "" if run.verdict is Verdict.MEASURED else f", verdict {run.verdict}"
-    doubt = f" (in doubt{verdict})" if run.in_doubt else ""
-    return f"Recommended by the measurement in {run.path}{doubt}: {size}"
+    source, run = "(--size)", settings.of_run
+    if run:
+        verdict = "" if run.verdict is Verdict.MEASURED else f", verdict {run.verdict}"
+        doubt = f" (in doubt{verdict})" if run.in_doubt else ""
+        source = f"by the measurement in {run.path}{doubt}"
+    return f"Recommended {source}: {count(settings.plan.size, 'connection')}, for all clients of the database together."
 
 
 def _wait_limit(settings: PoolSettings) -> str:

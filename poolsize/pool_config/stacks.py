@@ -1,26 +1,44 @@
-"""The stacks that poolsize writes a configuration for."""
+"""The stacks that poolsize writes a configuration for: PoolSettings -> text to paste, and data."""
 
-from dataclasses import dataclass
+import json
+import re
+import textwrap
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from functools import cache
 from typing import Any
 
+import jinja2
+
 from poolsize.errors import BadInput, did_you_mean
-from poolsize.pool_config.check import CONNECTOR_PYTHON_LARGEST, HIKARICP_LEAST_MS
-from poolsize.pool_config.settings import PoolSettings
+from poolsize.pool_config.library import CONNECTOR_PYTHON, HIKARICP
+from poolsize.pool_config.settings import SURVEY, PoolSettings
+from poolsize.pool_config.sources import seconds_text, sources
+from poolsize.units import count, milliseconds, percent
+
+COMMENTS = {"go": "//", "js": "//", "conf": ";", "sql": "--"}
+"""Ending of a file's name -> what begins a comment; elsewhere "#"."""
+WIDTH = 100
+"""Columns; longer comments are wrapped."""
+EPHEMERAL_PORTS = 60_999 - 32_768 + 1
+"""Linux's default, net.ipv4.ip_local_port_range (the kernel's ip-sysctl documentation)."""
+TIME_WAIT_SECONDS = 60
+"""Of Linux, include/net/tcp.h: TCP_TIMEWAIT_LEN."""
 
 
 @dataclass(frozen=True)
 class Stack:
     """A library, framework, proxy or server that is configured.
 
-    title: for people. file: usual name of its configuration file; its template is templates/`template`.j2.
+    name: its template is templates/`name`.j2. title: for people. file: usual name of its configuration file.
     largest_pool: that the library accepts; None for any. shared_by_all: whether all processes share what it configures.
     has_wait_limit: whether a borrower gets an error after a time. workers_are_processes: whether each connection has a
     process of its own. least_check_seconds: shortest interval at which idle connections are pinged.
     """
 
+    name: str
     title: str
     file: str
-    template: str
     largest_pool: int | None = None
     shared_by_all: bool = False
     has_wait_limit: bool = True
@@ -38,54 +56,69 @@ class Stack:
             return str(value).lower()
         return str(value)
 
+    def accepts(self, pool_size: int) -> bool:
+        """Return whether the library accepts a pool of this size."""
+        return self.largest_pool is None or pool_size <= self.largest_pool
 
-HIKARICP_LEAST_SECONDS = HIKARICP_LEAST_MS["keepaliveTime"] // 1000
-COMMENTS = {"go": "//", "js": "//", "conf": ";", "sql": "--"}
-"""Ending of a file's name -> what begins a comment; elsewhere "#"."""
 
+_HIKARICP_CHECKS = HIKARICP.least["keepaliveTime"] // 1000
 STACKS = {
-    "sqlalchemy": Stack("SQLAlchemy", "database.py", "sqlalchemy.py"),
-    "sqlalchemy-async": Stack("SQLAlchemy with asyncio (asyncmy)", "database.py", "sqlalchemy-async.py"),
-    "flask-sqlalchemy": Stack("Flask-SQLAlchemy", "config.py", "flask-sqlalchemy.py"),
-    "django": Stack("Django, and the threads of its server", "settings.py", "django.py", has_wait_limit=False),
-    "asyncmy": Stack("asyncmy", "database.py", "asyncmy.py"),
-    "aiomysql": Stack("aiomysql", "database.py", "aiomysql.py"),
-    "mysql-connector-python": Stack(
-        "MySQL Connector/Python",
-        "database.py",
-        "mysql-connector-python.py",
-        largest_pool=CONNECTOR_PYTHON_LARGEST,
-        has_wait_limit=False,
-    ),
-    "peewee": Stack("peewee", "database.py", "peewee.py"),
-    "dbutils": Stack("DBUtils PooledDB", "database.py", "dbutils.py", has_wait_limit=False),
-    "hikaricp": Stack(
-        "HikariCP, properties", "hikari.properties", "hikaricp.properties", least_check_seconds=HIKARICP_LEAST_SECONDS
-    ),
-    "spring-boot": Stack(
-        "Spring Boot with HikariCP, YAML",
-        "application.yml",
-        "spring-boot.yml",
-        least_check_seconds=HIKARICP_LEAST_SECONDS,
-    ),
-    "druid": Stack("Druid", "druid.properties", "druid.properties"),
-    "dbcp2": Stack("Apache Commons DBCP 2", "dbcp2.properties", "dbcp2.properties"),
-    "c3p0": Stack("c3p0", "c3p0.properties", "c3p0.properties"),
-    "tomcat-jdbc": Stack("Tomcat JDBC Pool", "tomcat-jdbc.properties", "tomcat-jdbc.properties"),
-    "go": Stack("Go, database/sql with go-sql-driver/mysql", "database.go", "database.go"),
-    "node-mysql2": Stack("Node.js, mysql2", "database.js", "database.js"),
-    "php-fpm": Stack(
-        "PHP-FPM with persistent connections",
-        "www.conf",
-        "php-fpm.conf",
-        has_wait_limit=False,
-        workers_are_processes=True,
-    ),
-    "proxysql": Stack("ProxySQL, by its admin interface", "proxysql.sql", "proxysql.sql", shared_by_all=True),
-    "maxscale": Stack("MaxScale", "maxscale.cnf", "maxscale.cnf", shared_by_all=True),
-    "my.cnf": Stack("The MySQL or MariaDB server itself", "poolsize.cnf", "my.cnf", shared_by_all=True),
-}
-"""Name -> stack."""
+    stack.name: stack
+    for stack in (
+        Stack("sqlalchemy", "SQLAlchemy", "database.py"),
+        Stack("sqlalchemy-async", "SQLAlchemy with asyncio (asyncmy)", "database.py"),
+        Stack("flask-sqlalchemy", "Flask-SQLAlchemy", "config.py"),
+        Stack("django", "Django, and the threads of its server", "settings.py", has_wait_limit=False),
+        Stack("asyncmy", "asyncmy", "database.py"),
+        Stack("aiomysql", "aiomysql", "database.py"),
+        Stack(
+            "mysql-connector-python", "MySQL Connector/Python", "database.py",
+            largest_pool=CONNECTOR_PYTHON.largest["pool_size"], has_wait_limit=False,
+        ),
+        Stack("peewee", "peewee", "database.py"),
+        Stack("dbutils", "DBUtils PooledDB", "database.py", has_wait_limit=False),
+        Stack("hikaricp", "HikariCP, properties", "hikari.properties", least_check_seconds=_HIKARICP_CHECKS),
+        Stack(
+            "spring-boot", "Spring Boot with HikariCP, YAML", "application.yml", least_check_seconds=_HIKARICP_CHECKS
+        ),
+        Stack("druid", "Druid", "druid.properties"),
+        Stack("dbcp2", "Apache Commons DBCP 2", "dbcp2.properties"),
+        Stack("c3p0", "c3p0", "c3p0.properties"),
+        Stack("tomcat-jdbc", "Tomcat JDBC Pool", "tomcat-jdbc.properties"),
+        Stack("go", "Go, database/sql with go-sql-driver/mysql", "database.go"),
+        Stack("node-mysql2", "Node.js, mysql2", "database.js"),
+        Stack(
+            "php-fpm", "PHP-FPM with persistent connections", "www.conf", has_wait_limit=False,
+            workers_are_processes=True,
+        ),
+        Stack("proxysql", "ProxySQL, by its admin interface", "proxysql.sql", shared_by_all=True),
+        Stack("maxscale", "MaxScale", "maxscale.cnf", shared_by_all=True),
+        Stack("my.cnf", "The MySQL or MariaDB server itself", "poolsize.cnf", shared_by_all=True),
+    )
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A setting of a configuration.
+
+    unit: of a number, e.g. "ms"; None where it is not a number with a unit. why: its reason and its source.
+    """
+
+    name: str
+    value: int | float | str | bool
+    unit: str | None
+    why: str
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """The configuration of a stack. text: to paste into a file. advice: what no setting can do."""
+
+    stack: Stack
+    text: str
+    settings: tuple[Setting, ...]
+    advice: tuple[str, ...]
 
 
 def find_stack(name: str) -> Stack:
@@ -96,25 +129,130 @@ def find_stack(name: str) -> Stack:
     return STACKS[name]
 
 
-def fits(stack: Stack, settings: PoolSettings) -> bool:
-    """Return whether the library accepts a pool of this size."""
-    return stack.largest_pool is None or settings.size <= stack.largest_pool
+def configuration(stack: Stack, pool: PoolSettings) -> Configuration:
+    """Return the configuration of a stack. Raises BadInput for settings that the library does not accept."""
+    if not stack.shared_by_all:
+        _require_fits(stack, pool)
+    settings: list[Setting] = []
+    reason = ""
+
+    def why(text: str) -> str:
+        """Return the reason of the settings below as a comment."""
+        nonlocal reason
+        reason = " ".join(text.split())
+        return f"{stack.comment} {reason}"
+
+    def value(name: str, recommended: Any, unit: str | None = None) -> str:
+        """Return a value as the file writes it, and note the setting."""
+        settings.append(Setting(name, recommended, unit, reason))
+        return stack.literal(recommended)
+
+    template = _templates().get_template(f"{stack.name}.j2")
+    lines = template.render(pool=pool, sources=sources(pool), why=why, value=value).splitlines()
+    advice = () if stack.shared_by_all else tuple(_advice(stack, pool))
+    if advice:
+        lines += ["", *(f"{stack.comment} {line}" for line in ("Beyond these settings:", *advice))]
+    text = "".join(f"{_wrapped(line, stack.comment)}\n" for line in lines)
+    return Configuration(stack, text, tuple(settings), advice)
 
 
-def require_fits(stack: Stack, settings: PoolSettings) -> None:
+def configuration_json(configured: Configuration, pool: PoolSettings) -> str:
+    """Return a configuration as a JSON object.
+
+    Keys: stack; file: its usual name; pool_size: of a process; verdict: on the pool size of a run, or null without a
+    run; connections and connections_in_deploy: of all pools, and in a rolling deploy; settings: name, value, unit and
+    why of each; advice: sentences; text: to paste.
+    """
+    values: dict[str, Any] = {
+        "stack": configured.stack.name,
+        "file": configured.stack.file,
+        "pool_size": pool.size,
+        "verdict": pool.of_run and pool.of_run.verdict,
+        "connections": pool.plan.connections,
+        "connections_in_deploy": pool.plan.connections_in_deploy,
+        "settings": [asdict(setting) for setting in configured.settings],
+        "advice": configured.advice,
+        "text": configured.text,
+    }
+    return json.dumps(values)
+
+
+def _require_fits(stack: Stack, pool: PoolSettings) -> None:
     """Raise BadInput for settings that the library does not accept, and for processes that share no pool."""
-    if not fits(stack, settings):
+    if not stack.accepts(pool.size):
         raise BadInput(
-            f"{stack.title} accepts pools of up to {stack.largest_pool} connections, and {settings.size} are "
+            f"{stack.title} accepts pools of up to {stack.largest_pool} connections, and {pool.size} are "
             "recommended: use more processes (`instances`, `processes`), or another pool"
         )
-    if settings.idle_check_seconds < stack.least_check_seconds:
+    if pool.idle_check_seconds < stack.least_check_seconds:
         raise BadInput(
-            f"the server's wait_timeout is {settings.wait_timeout_seconds} s, and HikariCP checks idle connections "
+            f"the server's wait_timeout is {pool.wait_timeout_seconds} s, and HikariCP checks idle connections "
             f"every {stack.least_check_seconds} s at the most often: set wait_timeout to 60 s or more"
         )
-    if stack.workers_are_processes and settings.service.processes > 1:
+    if stack.workers_are_processes and pool.service.processes > 1:
         raise BadInput(
-            f"`processes` {settings.service.processes}: the workers of PHP-FPM are its processes, and their number is "
+            f"`processes` {pool.service.processes}: the workers of PHP-FPM are its processes, and their number is "
             "the answer: give `instances` only"
         )
+
+
+@cache
+def _templates() -> jinja2.Environment:
+    return jinja2.Environment(  # noqa: S701 (no HTML: these are configuration files)
+        loader=jinja2.PackageLoader("poolsize.pool_config"),
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        undefined=jinja2.StrictUndefined,
+    )
+
+
+def _wrapped(line: str, comment: str) -> str:
+    """Return a line; of a long comment, several lines with its indentation."""
+    match = re.match(rf"(\s*){re.escape(comment)} (.+)$", line)
+    if match is None or len(line) <= WIDTH:
+        return line
+    start = f"{match[1]}{comment} "
+    return textwrap.fill(
+        match[2], WIDTH, initial_indent=start, subsequent_indent=start, break_on_hyphens=False, break_long_words=False
+    )
+
+
+def _advice(stack: Stack, pool: PoolSettings) -> Iterator[str]:
+    """Yield the advice for an application with this pool."""
+    if stack.has_wait_limit:
+        yield _callers_timeout(pool)
+    if pool.measured and pool.measured.two_pools:
+        short, long = pool.measured.two_pools
+        yield (
+            f"Two pools: {percent(short.kind.share)} of transactions take {milliseconds(short.kind.usage_ms)}, the "
+            f"others {milliseconds(long.kind.usage_ms)}. With {short.pool_size} connections for the short and "
+            f"{long.pool_size} for the long ones, short transactions don't wait behind long ones."
+        )
+    if not stack.workers_are_processes:
+        yield (
+            f"Workers that take jobs from a queue: at most {pool.size} in a process with this pool. Each holds a "
+            "connection while it works; further workers only wait for a connection."
+        )
+    yield (
+        f"Keep connections open. A connection that the client closes holds its port for {TIME_WAIT_SECONDS} s "
+        f"(TIME_WAIT): with Linux's {count(EPHEMERAL_PORTS, 'port')}, at most {EPHEMERAL_PORTS // TIME_WAIT_SECONDS} "
+        "connections a second are possible from one address to one server."
+    )
+    if stack.file.endswith((".properties", ".yml")):
+        yield (
+            "Prepared statements: cachePrepStmts=true and useServerPrepStmts=true in the JDBC URL. About 20 % more "
+            f"throughput was measured with such a cache, says {SURVEY}; measure it with your own statements."
+        )
+
+
+def _callers_timeout(pool: PoolSettings) -> str:
+    limit = seconds_text(pool.wait_limit_seconds)
+    if pool.measured is None:
+        return f"Timeout of the application's callers: longer than the wait limit of {limit}."
+    usage_ms = pool.measured.usage_p99_ms
+    return (
+        f"Timeout of the application's callers: longer than "
+        f"{milliseconds(1000 * pool.wait_limit_seconds + usage_ms)}, the wait limit of {limit} and the p99 usage time "
+        f"of {milliseconds(usage_ms)}. With a shorter one, callers give up while their transaction still runs."
+    )

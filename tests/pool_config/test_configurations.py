@@ -21,9 +21,8 @@ from sqlalchemy import make_url
 
 from poolsize.answer.fleet import ServerLimit, Service
 from poolsize.answer.fleet_plan import plan_fleet
-from poolsize.pool_config.configuration import configuration
 from poolsize.pool_config.settings import MeasuredTimes, PoolSettings, ServerFacts, pool_settings
-from poolsize.pool_config.stacks import STACKS
+from poolsize.pool_config.stacks import STACKS, configuration
 from poolsize.server.connection import connect, database_url
 from poolsize.server.private_server import PrivateServer
 from tests.conftest import FLAVORS, MARIADB_IN_CI, mysqld

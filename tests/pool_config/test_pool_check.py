@@ -7,8 +7,9 @@ import pytest
 
 from poolsize.answer.finding import Finding
 from poolsize.pool_config import findings
-from poolsize.pool_config.check import RULES, SIZES, KnownServer, check_pools
+from poolsize.pool_config.check import check_pools
 from poolsize.pool_config.files.reading import read_pools
+from poolsize.pool_config.settings import ServerFacts
 from tests.conftest import Command
 from tests.unit.test_sentences import records_of
 
@@ -94,13 +95,12 @@ def test_a_rule_has_its_border(tmp_path: Path, name: str, bad: str, good: str, c
 def test_every_rule_is_tested() -> None:
     of_a_pool = {record.code for record in records_of(Finding) if record.__module__ == findings.__name__}
     assert of_a_pool - {code for *_, code in BORDERS} == {"server_too_small"}
-    assert set(SIZES) <= set(RULES)
 
 
 def test_the_servers_wait_timeout_decides(tmp_path: Path) -> None:
     (tmp_path / "db.py").write_text("create_engine(u, pool_recycle=600)")
     for wait_timeout, warned in ((600, True), (601, False)):
-        (checked,) = check_pools(read_pools(tmp_path / "db.py").pools, KnownServer(wait_timeout))
+        (checked,) = check_pools(read_pools(tmp_path / "db.py").pools, ServerFacts(wait_timeout_seconds=wait_timeout))
         assert ("pool_outlives_server" in {finding.code for finding in checked.findings}) == warned
 
 
@@ -115,7 +115,7 @@ def test_the_servers_wait_timeout_decides(tmp_path: Path) -> None:
 def test_a_check_of_idle_connections_must_be_in_time(tmp_path: Path, name: str, text: str, period: int) -> None:
     (tmp_path / name).write_text(text)
     for wait_timeout, warned in ((period, True), (period + 1, False)):
-        (checked,) = check_pools(read_pools(tmp_path / name).pools, KnownServer(wait_timeout))
+        (checked,) = check_pools(read_pools(tmp_path / name).pools, ServerFacts(wait_timeout_seconds=wait_timeout))
         assert ("pool_outlives_server" in {finding.code for finding in checked.findings}) == warned
 
 

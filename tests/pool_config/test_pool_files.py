@@ -11,7 +11,7 @@ from poolsize.answer.finding import Severity
 from poolsize.errors import BadInput
 from poolsize.pool_config.check import check_pools
 from poolsize.pool_config.files.reading import read_pools
-from poolsize.pool_config.library import Value
+from poolsize.pool_config.pool import Value
 from tests.conftest import ROOT, Command
 
 FILES = ROOT / "tests/data/pool_files"

@@ -16,7 +16,6 @@ from poolsize.answer.fleet_plan import plan_fleet
 from poolsize.answer.recommendation import recommend
 from poolsize.answer.verdict import Verdict
 from poolsize.errors import BadInput
-from poolsize.pool_config.configuration import WIDTH, configuration
 from poolsize.pool_config.settings import (
     MeasuredTimes,
     PoolSettings,
@@ -26,7 +25,7 @@ from poolsize.pool_config.settings import (
     pool_settings,
     wait_limit_seconds,
 )
-from poolsize.pool_config.stacks import STACKS
+from poolsize.pool_config.stacks import STACKS, WIDTH, configuration
 from poolsize.shipped import shipped
 from tests.conftest import EXAMPLES, Command, example
 
@@ -183,7 +182,7 @@ def test_pools_that_do_not_fit_are_explained(poolsize_here: Command) -> None:
 
 def test_every_template_belongs_to_a_stack() -> None:
     folder = shipped("poolsize/pool_config/templates")
-    assert {path.name for path in folder.iterdir()} == {f"{stack.template}.j2" for stack in STACKS.values()}
+    assert {path.name for path in folder.iterdir()} == {f"{name}.j2" for name in STACKS}
 
 
 def test_a_limit_or_a_floor_that_changes_the_size_is_named(poolsize_here: Command) -> None:

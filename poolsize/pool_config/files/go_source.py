@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from pygments.lexers.go import GoLexer
 
-from poolsize.pool_config.files.pool import FilePool, FileSetting
 from poolsize.pool_config.files.tokens import Source, Token, product
-from poolsize.pool_config.library import GO, Value
+from poolsize.pool_config.library import GO
+from poolsize.pool_config.pool import FilePool, FileSetting, Value
 
 SECONDS = {"Nanosecond": 1e-9, "Microsecond": 1e-6, "Millisecond": 1e-3, "Second": 1.0, "Minute": 60.0, "Hour": 3600.0}
 DURATIONS = {"SetConnMaxLifetime", "SetConnMaxIdleTime"}

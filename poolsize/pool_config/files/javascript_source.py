@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 from pygments.lexers.javascript import JavascriptLexer
 
-from poolsize.pool_config.files.pool import FilePool, FileSetting
 from poolsize.pool_config.files.tokens import CLOSING, OPENING, Source, Token, product
-from poolsize.pool_config.library import NODE_MYSQL2, Value
+from poolsize.pool_config.library import NODE_MYSQL2
+from poolsize.pool_config.pool import FilePool, FileSetting, Value
 
 CREATE = "createPool"
 WORDS: dict[str, Value] = {"true": True, "false": False, "null": 0}

@@ -6,16 +6,14 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from poolsize.errors import BadInput
-from poolsize.pool_config.files.pool import FilePool, FileSetting
 from poolsize.pool_config.library import (
     CONNECTOR_PYTHON,
     DJANGO,
     DJANGO_POOL,
     FLASK_SQLALCHEMY,
     SQLALCHEMY,
-    Library,
-    Value,
 )
+from poolsize.pool_config.pool import FilePool, FileSetting, Library, Value
 
 CALLS = {
     "create_engine": SQLALCHEMY,

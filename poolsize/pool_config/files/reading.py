@@ -11,11 +11,10 @@ from poolsize.files import content
 from poolsize.parser_process import parsed
 from poolsize.pool_config.files.go_source import go_pools
 from poolsize.pool_config.files.javascript_source import javascript_pools
-from poolsize.pool_config.files.keys import properties_pools, yaml_pools
-from poolsize.pool_config.files.pool import FilePool, FileSetting
+from poolsize.pool_config.files.keys import properties_pools, server_pools, yaml_pools
 from poolsize.pool_config.files.python_source import python_pools
-from poolsize.pool_config.files.server_options import server_pools
 from poolsize.pool_config.library import LIBRARIES
+from poolsize.pool_config.pool import FilePool, FileSetting
 
 MOST_BYTES = 2**21
 MOST_POOLS, MOST_UNREAD = 100, 20

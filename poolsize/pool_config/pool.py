@@ -1,0 +1,96 @@
+"""A library with a pool, and a pool of it that a file configures."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from math import nan
+
+from poolsize.answer.finding import Finding
+
+Value = int | float | bool | str | None
+
+
+@dataclass(frozen=True)
+class Library:
+    """A library with a pool, or the server.
+
+    stack: its configuration in `templates`, or "" where there is none.
+    defaults: setting -> default value in the setting's own unit; None where another setting decides or it is not set.
+    same_as: setting -> the setting whose value is its default.
+    sizes: the settings whose sum is the most connections that a pool opens.
+    least, largest: setting -> the least and the largest value that the library uses.
+    in_spring: other names by which Spring Boot binds a setting. ignored: names that people write and the library does
+    not read.
+    find: what is wrong with a pool, given the server's wait_timeout in seconds.
+    """
+
+    title: str
+    stack: str
+    defaults: Mapping[str, Value]
+    same_as: Mapping[str, str] = field(default_factory=dict)
+    sizes: tuple[str, ...] = ()
+    least: Mapping[str, int] = field(default_factory=dict)
+    largest: Mapping[str, int] = field(default_factory=dict)
+    in_spring: Mapping[str, str] = field(default_factory=dict)
+    ignored: frozenset[str] = frozenset()
+    find: Callable[["FilePool", int], Iterator[Finding]] = lambda _, __: iter(())
+
+    def setting(self, name: str, *, relaxed: bool = False) -> str | None:
+        """Return the setting that a name in a file means; None for another name.
+
+        relaxed: whether hyphens, underscores and capitals make no difference, and names of in_spring count.
+        """
+        if not relaxed:
+            return name if name in self.defaults else None
+        names = {normalized(each): each for each in self.defaults}
+        names |= {normalized(other): setting for other, setting in self.in_spring.items()}
+        return names.get(normalized(name))
+
+
+def normalized(name: str) -> str:
+    """Return a name without hyphens, underscores and capitals: relaxed binding, as Spring Boot calls it."""
+    return name.replace("-", "").replace("_", "").lower()
+
+
+@dataclass(frozen=True)
+class FileSetting:
+    """A setting in a file.
+
+    name: as the file spells it. text: its value as the file writes it. value: the value, or the default that holds
+    where the environment gives no other; None where the file alone does not contain it. line: in the file, from 1.
+    """
+
+    name: str
+    text: str
+    value: Value
+    line: int
+
+
+@dataclass(frozen=True)
+class FilePool:
+    """A pool that a file configures.
+
+    place: where in the file, for people. settings: by the library's own names. unread: settings that the library does
+    not read, because it has another name for them or none. complete: whether the settings that the file does not have
+    are at their defaults; else they are unknown.
+    """
+
+    library: Library
+    place: str
+    settings: Mapping[str, FileSetting]
+    unread: tuple[FileSetting, ...] = ()
+    complete: bool = True
+
+    def value(self, setting: str) -> Value:
+        """Return the value of a setting of the library: the file's, or the default; None where it is not known."""
+        if setting in self.settings:
+            return self.settings[setting].value
+        return self.library.defaults[setting] if self.complete else None
+
+    def number(self, setting: str) -> float:
+        """Return a setting's value as a number; NaN, for which no comparison holds, where it is none or not known."""
+        value = self.value(setting)
+        return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else nan
+
+    def has(self, setting: str) -> bool:
+        """Return whether the file has the setting."""
+        return setting in self.settings
