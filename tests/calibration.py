@@ -21,7 +21,7 @@ from poolsize.analysis.prior import PRIOR, Prior, bends
 from poolsize.analysis.vector import Vector
 from poolsize.recordings.published import published_curves
 from poolsize.recordings.recording import Recording
-from poolsize.sweep.replay_run import recording_of
+from poolsize.sweep.replay import recording_of
 from tests.recorded_noise import noise_table
 from tests.simulation import SIZES, Case, cases, knee, retrograde, saturating, usual
 

@@ -26,8 +26,7 @@ from poolsize.runs.store import RunWriter
 from poolsize.sweep.loop import sweep
 from poolsize.sweep.options import SweepOptions
 from poolsize.sweep.planning import plan_for
-from poolsize.sweep.replay import ReplayGenerator
-from poolsize.sweep.replay_run import recording_of
+from poolsize.sweep.replay import ReplayGenerator, recording_of
 
 HERE = Path(__file__).parent
 RECORDINGS = HERE.parents[1] / "shared" / "curves" / "percona"

@@ -8,7 +8,7 @@ from poolsize.errors import BadInput
 from poolsize.recordings.importers import read_logs
 from poolsize.recordings.recording import write_recording
 from poolsize.runs.store import RunWriter
-from poolsize.sweep.replay_run import recorded_run
+from poolsize.sweep.replay import recorded_run
 from poolsize.terminal import pasteable
 
 

@@ -23,12 +23,11 @@ from poolsize.recordings.published import published_curves
 from poolsize.runs.run import Setting
 from poolsize.runs.store import load_run, load_setting, other_path
 from poolsize.shipped import workloads
-from poolsize.sweep.dry_run import DryRun
-from poolsize.sweep.events import Event
+from poolsize.sweep.events import DryRun, Event
 from poolsize.sweep.opening import require_given_again, require_same_text, require_server_options
 from poolsize.sweep.options import NAMES_ANOTHER, OPTIONS, SweepOptions
 from poolsize.sweep.planning import plan_for
-from poolsize.sweep.replay_run import replay
+from poolsize.sweep.replay import replay
 from poolsize.sweep.secret import VARIABLE, SweepSecret
 from poolsize.sweep.workload import DEFAULT_WORKLOAD, find_locustfile, typed_workload
 from poolsize.terminal import pasteable

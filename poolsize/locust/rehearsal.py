@@ -15,7 +15,7 @@ from poolsize.locust.prepare import OWN_CONNECTIONS, RESERVE, Prepared
 from poolsize.server import schema as own
 from poolsize.server.connection import asking
 from poolsize.server.existing_schema import use_schema
-from poolsize.sweep.dry_run import DryRun, Occasion, StatementGroup
+from poolsize.sweep.events import DryRun, Occasion, StatementGroup
 
 MOST_STATEMENTS = 100_000
 MISTAKES = (NameError, AttributeError, ImportError, SyntaxError)

@@ -27,7 +27,7 @@ from poolsize.server.connection import ServerGone, is_server_gone
 from poolsize.server.existing_schema import ExistingSchema
 from poolsize.server.private_server import PrivateServer
 from poolsize.server.schema import SweepSchema
-from poolsize.sweep.dry_run import Occasion
+from poolsize.sweep.events import Occasion
 from poolsize.sweep.loop import LoadGenerator
 from poolsize.sweep.options import SweepOptions
 from poolsize.sweep.readers import OWN_SCHEMA

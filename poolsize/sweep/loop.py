@@ -20,7 +20,7 @@ from poolsize.sweep.events import (
     SweepStarted,
     TurnAwaited,
 )
-from poolsize.sweep.next_step import VERIFIED_SIZES, is_retried, latest_attempt, next_step, remaining
+from poolsize.sweep.next_step import VERIFIED_SIZES, is_retried, latest_attempt, missing_steps, next_step
 from poolsize.sweep.search import seconds_left
 
 MOST_SPEED_READINGS = 60
@@ -46,17 +46,13 @@ class LoadGenerator(Protocol):
         """Measure one pool size once, and return the step, without checks. Raises WorkFailed when that fails."""
 
 
-def _at_once(_: TurnAwaited) -> None:
-    """Wait for nothing: the sweep measures alone."""
-
-
 def sweep(
     run: Run,
     notes: tuple[str, ...],
     generator: LoadGenerator,
     writer: RunWriter,
     on_event: Callable[[Event], None],
-    await_turn: Callable[[TurnAwaited], None] = _at_once,
+    await_turn: Callable[[TurnAwaited], None] = lambda _: None,
 ) -> Run:
     """Measure the missing steps of a run, and return the complete run. Each step is on disk before the next begins.
 
@@ -80,7 +76,9 @@ def sweep(
             if (latest := latest_attempt(run, decision)) and latest.had_other_speed:
                 _wait_while_slow(run, decision, generator, on_event)
             on_event(StepStarted(decision.pool_size, decision.rate))
-            run = with_step(run, _measured(decision, generator, run))
+            step, opens_all = generator.measure(decision), run.plan.pool.opens_all
+            checks = check_step(step, run.plan.error_budget, run.setting.pools, opens_all=opens_all)
+            run = with_step(run, replace(step, checks=checks))
             writer.append(run.steps[-1])
             decision = next_step(run)
             for note in generator.notes:
@@ -105,17 +103,10 @@ def _wait_while_slow(
         on_event(SpeedAwaited(planned.pool_size, speed / before))
 
 
-def _measured(planned: PlannedStep, generator: LoadGenerator, run: Run) -> Step:
-    step = generator.measure(planned)
-    opens_all = run.plan.pool.opens_all
-    return replace(step, checks=check_step(step, run.plan.error_budget, run.setting.pools, opens_all=opens_all))
-
-
 def _started(run: Run, path: str, notes: tuple[str, ...], *, complete: bool) -> SweepStarted:
     plan = run.plan
-    left = remaining(run)
     planned = 0 if plan.search else len(plan.sizes) * plan.repeats
-    done = len(curve_places(plan, run.steps)) if plan.search else planned - ((left and left.missing) or 0)
+    done = len(curve_places(plan, run.steps)) if plan.search else planned - len(missing_steps(run))
     to_verify, verified = VERIFIED_SIZES * len(plan.verify), len(verification_steps(run))
     return SweepStarted(
         run=path,

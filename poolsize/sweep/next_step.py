@@ -1,8 +1,9 @@
 """Decides the next step of a sweep: of a grid, a search, a confirmation and a verification."""
 
+import random
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from poolsize.analysis.analysis import analyze
 from poolsize.analysis.attempts import (
@@ -18,9 +19,7 @@ from poolsize.analysis.observation import Observation, group_neighbouring_sizes
 from poolsize.analysis.plateau import plateau
 from poolsize.runs.plan import MOST_STEPS, PlannedStep, SearchEnd, SweepPlan
 from poolsize.runs.run import Run, Step
-from poolsize.sweep.grid import grid_steps
-from poolsize.sweep.progress import CONFIRMED
-from poolsize.sweep.search import next_of_search
+from poolsize.sweep.search import CONFIRMED, next_of_search
 
 VERIFIED_SIZES = 3
 """Sizes that a verification measures at most: the answer, the size below, and the size above."""
@@ -55,8 +54,29 @@ def _next_of_curve(run: Run) -> PlannedStep | None:
     return next(iter(missing_steps(run)), None) or step_to_confirm(run.plan, run.steps)
 
 
+def grid_steps(plan: SweepPlan) -> Iterator[PlannedStep]:
+    """Yield every step of a grid, in the order to measure them: each repeat has all sizes in a random order.
+
+    The plan's seed fixes the order. A random order keeps a drift of the machine (heat, another load) from looking like
+    an effect of the pool size.
+    """
+    shuffle = random.Random(plan.seed)
+    order = 0
+    for repeat in range(plan.repeats):
+        sizes = [*dict.fromkeys(plan.sizes)]
+        shuffle.shuffle(sizes)
+        for size in sizes:
+            yield PlannedStep(order, size, repeat, plan.rate)
+            order += 1
+
+
 def missing_steps(run: Run) -> list[PlannedStep]:
-    """Return the planned steps of a grid without a successful attempt that may have another, the least tried first."""
+    """Return the planned steps of a grid without a successful attempt that may have another, the least tried first.
+
+    A run of MOST_STEPS steps misses none.
+    """
+    if len(run.steps) >= MOST_STEPS:
+        return []
     planned = tuple(grid_steps(run.plan))
     counts = attempt_counts(planned, run.steps)
     needed = needed_steps(run.plan, planned, run.steps, curve_steps(run.plan, run.steps))
@@ -81,29 +101,12 @@ def is_retried(run: Run, decision: PlannedStep | SearchEnd | None) -> bool:
     return may_be_retried(run.plan, step, attempt_counts([step], run.steps)[step_key(step)])
 
 
-@dataclass(frozen=True)
-class Remaining:
-    """The part of an incomplete run that is not measured.
-
-    missing, planned: numbers of steps of a grid; None for a search, whose number of steps is not known before its end.
-    """
-
-    missing: int | None = None
-    planned: int | None = None
-
-    def __str__(self) -> str:
-        """Return the missing part in words: "2 of 5 steps are missing"."""
-        if self.missing is None:
-            return "the search for the pool size was cut off"
-        return f"{self.missing} of {self.planned} steps are missing"
-
-
-def remaining(run: Run) -> Remaining | None:
-    """Return the part of the throughput curve that is not measured, or None where it is complete."""
+def remaining(run: Run) -> str | None:
+    """Return what the throughput curve of a run misses: "2 of 5 steps are missing"; None where it is complete."""
     if run.plan.search is not None:
-        return None if run.ended else Remaining()
-    missing = len(missing_steps(run)) if len(run.steps) < MOST_STEPS else 0
-    return Remaining(missing, len({*run.plan.sizes}) * run.plan.repeats) if missing else None
+        return None if run.ended else "the search for the pool size was cut off"
+    missing = len(missing_steps(run))
+    return f"{missing} of {len({*run.plan.sizes}) * run.plan.repeats} steps are missing" if missing else None
 
 
 def steps_to_verify(run: Run) -> tuple[PlannedStep, ...]:

@@ -52,17 +52,13 @@ def options_of(plan: SweepPlan) -> dict[str, Any]:
 
     Defaults are left out, except the sizes or the search, and the users.
     """
-    values: dict[str, Any] = {}
     defaults = {field.name: field.default for field in fields(plan)} | {"workload": plan.workload}
+    search: dict[str, Any] = {}
     if plan.search is not None:
-        values = {
-            field.name: getattr(plan.search, field.name) for field in fields(plan.search) if field.name in OPTIONS
-        }
+        search = {field.name: getattr(plan.search, field.name) for field in fields(plan.search)}
         defaults |= {"sizes": (), **SEARCH_DEFAULTS}
-    for name, default in defaults.items():
-        if name in OPTIONS and getattr(plan, name) != default:
-            values[name] = getattr(plan, name)
-    return values
+    changed = {name: getattr(plan, name) for name, default in defaults.items() if getattr(plan, name) != default}
+    return {name: value for name, value in (search | changed).items() if name in OPTIONS}
 
 
 def enough_users(options: SweepOptions, largest: int) -> int:
@@ -103,15 +99,13 @@ def _search(options: SweepOptions, connections: int, recorded: tuple[int, int] |
 
 def _refuse_mixture(options: SweepOptions, search: Search | None) -> None:
     """Raise BadInput for repeats of a search, and for the budget or the interval of a grid."""
-    if search is not None and options.repeats is not None:
-        raise BadInput(
-            f"{options.named('repeats')}: a search chooses its repeats itself: leave it out, or name `sizes`"
-        )
-    for name in ("budget_seconds", "interval"):
-        if search is None and getattr(options, name) is not None:
-            raise BadInput(
-                f"{options.named(name)}: it is for a search, and `sizes` or `rate` make a grid: leave one out"
-            )
+    refused, why = ["repeats"], "a search chooses its repeats itself: leave it out, or name `sizes`"
+    if search is None:
+        refused = ["budget_seconds", "interval"]
+        why = "it is for a search, and `sizes` or `rate` make a grid: leave one out"
+    for name in refused:
+        if getattr(options, name) is not None:
+            raise BadInput(f"{options.named(name)}: {why}")
 
 
 def _require_room_for_a_step(options: SweepOptions, plan: SweepPlan) -> None:

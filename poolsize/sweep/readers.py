@@ -4,12 +4,12 @@ A reader returns the value of a text and raises ValueError with the way out; `re
 A writer is the inverse of a reader: `seconds(write_seconds(value)) == value`.
 """
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, TypeVar
 
 from poolsize.bounds import LARGEST_POOL
 from poolsize.errors import BadInput
-from poolsize.sweep.server_variables import is_name, reserved_by
 
 if TYPE_CHECKING:  # pathlib and pydantic stay out of `poolsize recommend --cores 8`
     from pathlib import Path
@@ -29,6 +29,16 @@ OWN_SCHEMA = "poolsize"
 """The schema that a sweep makes and drops, where it uses no schema of the user's."""
 RESERVED_SCHEMAS = {"information_schema", "mysql", "performance_schema", "sys"}
 LONGEST_SCHEMA = 64
+RESERVED = frozenset({
+    "admin_address", "admin_port", "basedir", "bind_address", "bootstrap", "chroot", "daemonize", "datadir",
+    "defaults_extra_file", "defaults_file", "defaults_group_suffix", "help", "init_file", "initialize",
+    "initialize_insecure", "local_infile", "login_path", "mysqlx", "mysqlx_bind_address", "mysqlx_port",
+    "mysqlx_socket", "no_defaults", "pid_file", "port", "print_defaults", "secure_file_priv", "skip_grant_tables",
+    "skip_name_resolve", "skip_networking", "socket", "user", "version",
+})  # fmt: skip
+"""Variables of a private server that are poolsize's own: its files, where it listens, who may log in, its life."""
+_VARIABLE = re.compile(r"[a-z][a-z0-9_.]*")
+_PREFIX = re.compile(r"(?:loose|skip|disable|enable|maximum)_")
 
 
 def read(name: str, text: str, reader: Callable[[str], T]) -> T:
@@ -122,11 +132,22 @@ def server_variable(text: str) -> tuple[str, str]:
     """Return "NAME=VALUE" as a server variable's name, with underscores, and value. Raises ValueError."""
     name, equals, value = text.partition("=")
     name = name.strip("-").replace("-", "_")
-    if not equals or not is_name(name):
+    if not equals or not _VARIABLE.fullmatch(name):
         raise ValueError("write NAME=VALUE, for example thread_handling=pool-of-threads")
     if own := reserved_by(name):
         raise ValueError(f"{own} is poolsize's own to set; leave it out")
     return name, value
+
+
+def reserved_by(name: str) -> str | None:
+    """Return the variable of poolsize's own that a name would set; None where it sets none of them.
+
+    Servers also take the beginning of a name for the whole, and prefixes such as `loose_` and `skip_`.
+    """
+    names = [name]
+    while prefix := _PREFIX.match(names[-1]):
+        names.append(names[-1][prefix.end() :])
+    return next((own for own in sorted(RESERVED) for each in names if each and own.startswith(each)), None)
 
 
 def pool_kind(text: str) -> "PoolKind":

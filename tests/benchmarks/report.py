@@ -14,7 +14,7 @@ from poolsize.present.report import report_html
 from poolsize.runs.run import Run, Step
 from poolsize.runs.store import RunWriter, load_run
 from poolsize.shipped import shipped
-from poolsize.sweep.grid import grid_steps
+from poolsize.sweep.next_step import grid_steps
 from tests.conftest import curve_of
 
 SECONDS = 600

@@ -10,7 +10,7 @@ import pytest
 from poolsize.analysis.stats.confidence import standard_error
 from poolsize.analysis.stats.paired_differences import Pair, paired
 from poolsize.recordings.recording import Recording
-from poolsize.sweep.replay_run import recording_of
+from poolsize.sweep.replay import recording_of
 from tests.scorecard import RECORDINGS
 
 STEP_SECONDS, WARM_UP_SECONDS = 15, 3

@@ -20,7 +20,7 @@ from poolsize.recordings.published import published_curves
 from poolsize.runs.run import Run
 from poolsize.runs.store import load_run
 from poolsize.shipped import shipped
-from poolsize.sweep.replay_run import recorded_run
+from poolsize.sweep.replay import recorded_run
 from tests.conftest import ROOT, a_run, a_step
 
 SCREENSHOTS = ROOT / "build/screenshots"

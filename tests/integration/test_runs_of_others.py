@@ -25,8 +25,9 @@ from poolsize.runs.store import RunWriter, load_run, other_path, resume_command
 from poolsize.server.private_server import _settings, private_server
 from poolsize.service_under_test.guard import Guarded
 from poolsize.sweep.next_step import remaining
+from poolsize.sweep.opening import HARMLESS
 from poolsize.sweep.options import with_flags
-from poolsize.sweep.server_variables import HARMLESS, RESERVED
+from poolsize.sweep.readers import RESERVED
 from tests.conftest import ROOT, Command, a_run
 
 RUN = a_run({1: 100, 2: 200})

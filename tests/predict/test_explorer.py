@@ -5,7 +5,7 @@ import re
 from poolsize.predict.explorer import explorer, what_if_text
 from poolsize.recordings.published import published_curves
 from poolsize.runs.store import load_run
-from poolsize.sweep.replay_run import recorded_run
+from poolsize.sweep.replay import recorded_run
 from tests.conftest import EXAMPLES, a_run, curve_of
 
 SCAN = load_run(EXAMPLES["scan-mariadb"])

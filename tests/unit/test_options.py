@@ -24,8 +24,7 @@ from poolsize.runs.store import load_run
 from poolsize.sweep.option import Group
 from poolsize.sweep.options import OPTIONS, SweepOptions, with_flags, words_of
 from poolsize.sweep.planning import options_of, plan_for
-from poolsize.sweep.readers import OWN_SCHEMA, RESERVED_SCHEMAS
-from poolsize.sweep.server_variables import reserved_by
+from poolsize.sweep.readers import OWN_SCHEMA, RESERVED_SCHEMAS, reserved_by
 from tests.conftest import ROOT, Command
 
 PATHS = st.from_regex(r"[a-z][a-z0-9./]{0,9}", fullmatch=True).map(Path)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from poolsize.errors import BadInput
 from poolsize.runs.plan import Search, SweepPlan
-from poolsize.sweep.grid import grid_steps
+from poolsize.sweep.next_step import grid_steps
 from poolsize.sweep.readers import pool_sizes, read, seconds
 
 

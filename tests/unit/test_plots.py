@@ -21,7 +21,7 @@ from poolsize.present import plots
 from poolsize.present.plots.server import MOST_POINTS
 from poolsize.present.report import HEIGHT, WIDTH
 from poolsize.recordings.published import published_curves
-from poolsize.sweep.replay_run import recorded_run
+from poolsize.sweep.replay import recorded_run
 from tests.conftest import a_run, a_step, example
 from tests.golden import GOLDEN, PIXELS, assert_golden_image
 

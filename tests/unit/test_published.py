@@ -11,7 +11,7 @@ from poolsize.experiments.survey.timing import USERS
 from poolsize.present.plots import alt_text
 from poolsize.present.text.recommendation import recommendation_text
 from poolsize.recordings.published import published_curves, timings_of
-from poolsize.sweep.replay_run import recorded_run
+from poolsize.sweep.replay import recorded_run
 from tests.conftest import ROOT
 from tests.golden import assert_golden
 

@@ -13,7 +13,7 @@ from poolsize.present.text.recommendation import recommendation_text
 from poolsize.runs.store import RunWriter
 from poolsize.server import connection
 from poolsize.server.connection import connect, database_url
-from poolsize.sweep import replay_run
+from poolsize.sweep import replay
 from tests.conftest import EXAMPLES, Command, a_run
 
 SCAN = str(EXAMPLES["scan-mariadb"])
@@ -146,7 +146,7 @@ def test_an_interrupted_replay_says_how_to_resume(poolsize_here: Command, monkey
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(replay_run, "sweep", interrupt)
+        patched.setattr(replay, "sweep", interrupt)
         done = poolsize_here("sweep", "--replay", "cisco", "--output", "a.jsonl")
     assert done.returncode == 130
     assert done.stderr == (

@@ -24,7 +24,7 @@ from poolsize.runs.run import Run
 from poolsize.runs.store import load_run
 from poolsize.sweep.options import SweepOptions
 from poolsize.sweep.planning import plan_for
-from poolsize.sweep.replay_run import recorded_run
+from poolsize.sweep.replay import recorded_run
 from tests.conftest import EXAMPLES, Command, a_run, a_step, example
 from tests.golden import assert_golden
 

@@ -12,7 +12,7 @@ from poolsize.present.text.layout import Table, terminal_width
 from poolsize.present.text.recommendation import recommendation_text
 from poolsize.present.text.tables import price_table, sizes_table
 from poolsize.recordings.published import published_curves
-from poolsize.sweep.replay_run import recorded_run
+from poolsize.sweep.replay import recorded_run
 from tests.conftest import EXAMPLES, example
 
 

@@ -21,12 +21,11 @@ from poolsize.runs.check import Check
 from poolsize.runs.plan import MeasuredApplication, Search, SweepPlan
 from poolsize.runs.run import Calibration, CheckResult, Setting
 from poolsize.runs.store import RunWriter, load_run
-from poolsize.sweep import replay_run
+from poolsize.sweep import replay
 from poolsize.sweep.loop import sweep
-from poolsize.sweep.opening import new_setting
+from poolsize.sweep.opening import HARMLESS, new_setting
 from poolsize.sweep.options import OPTIONS, SweepOptions, words_of
 from poolsize.sweep.planning import plan_for
-from poolsize.sweep.server_variables import HARMLESS
 from poolsize.sweep.workload import Workload
 from tests.conftest import a_run
 from tests.unit.test_options import limits, limits_of, values_of
@@ -62,7 +61,7 @@ def cut_off() -> Iterator[None]:
         return sweep(run, notes, generator, writer, on_event)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(replay_run, "sweep", limited)
+        patch.setattr(replay, "sweep", limited)
         yield
 
 

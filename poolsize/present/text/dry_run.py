@@ -4,7 +4,7 @@ import json
 from dataclasses import asdict
 
 from poolsize.present.text.layout import bullets, paragraph
-from poolsize.sweep.dry_run import DryRun, Occasion
+from poolsize.sweep.events import DryRun, Occasion
 from poolsize.units import count, minutes, per_second, pool_sizes
 
 HEADINGS = {
