@@ -24,12 +24,17 @@ from poolsize.runs.run import Setting
 from poolsize.runs.store import load_run, load_setting, other_path
 from poolsize.shipped import workloads
 from poolsize.sweep.events import DryRun, Event
-from poolsize.sweep.opening import require_given_again, require_same_text, require_server_options
-from poolsize.sweep.options import NAMES_ANOTHER, OPTIONS, SweepOptions
+from poolsize.sweep.opening import (
+    find_locustfile,
+    require_given_again,
+    require_same_text,
+    require_server_options,
+    typed_workload,
+)
+from poolsize.sweep.options import DEFAULT_WORKLOAD, NAMES_ANOTHER, OPTIONS, SweepOptions
 from poolsize.sweep.planning import plan_for
 from poolsize.sweep.replay import replay
 from poolsize.sweep.secret import VARIABLE, SweepSecret
-from poolsize.sweep.workload import DEFAULT_WORKLOAD, find_locustfile, typed_workload
 from poolsize.terminal import pasteable
 from poolsize.units import count
 

@@ -24,9 +24,9 @@ from poolsize.experiments.survey.command import survey_of_pools
 from poolsize.experiments.survey.text import survey_text
 from poolsize.experiments.survey.timing import FULL_SECONDS, LENGTH_SECONDS, TIMING_SECONDS
 from poolsize.runs.store import load_run, load_setting, other_path
+from poolsize.sweep.opening import find_locustfile
 from poolsize.sweep.options import NAMES_ANOTHER, OPTIONS, SweepOptions
 from poolsize.sweep.planning import plan_for
-from poolsize.sweep.workload import find_locustfile
 from poolsize.terminal import pasteable
 
 OWN_FIELDS = ("workload", "users", "sizes", "pool", "pool_timeout_seconds", "think_time_ms")

@@ -28,8 +28,8 @@ from poolsize.sweep.events import (
     TurnAwaited,
     read_event,
 )
+from poolsize.sweep.opening import workload_of
 from poolsize.sweep.options import OPTIONS, SweepOptions
-from poolsize.sweep.workload import workload_of
 
 END_SECONDS, INTERRUPTED_SECONDS = 8, 4
 """The longest time that a sweep may take to end after SIGTERM, and after a second Ctrl-C; then it is killed."""

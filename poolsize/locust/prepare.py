@@ -26,10 +26,9 @@ from poolsize.server.encryption import is_local, ssl_mode, with_encryption
 from poolsize.server.existing_schema import chosen_schema
 from poolsize.server.private_server import PrivateServer, private_server
 from poolsize.server.schema import already_swept, is_swept
-from poolsize.sweep.opening import new_file, new_setting, resumed_run
+from poolsize.sweep.opening import Workload, new_file, new_setting, resumed_run
 from poolsize.sweep.options import SweepOptions
 from poolsize.sweep.planning import enough_users, plan_for
-from poolsize.sweep.workload import Workload
 from poolsize.units import count, per_second
 
 LIBRARIES = ("sqlalchemy", "pymysql", "locust", "gevent", "hdrhistogram")

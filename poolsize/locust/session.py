@@ -30,10 +30,10 @@ from poolsize.locust.worker import LocustWorker
 from poolsize.locust.workers import end_forked_workers
 from poolsize.server.bounded import LAST_CALL, LAST_SECONDS
 from poolsize.server.connection import naming_url
+from poolsize.sweep.opening import Workload, typed_workload
 from poolsize.sweep.option import Option
 from poolsize.sweep.options import OPTIONS, WITH_PASSWORD, SweepOptions
 from poolsize.sweep.secret import VARIABLE
-from poolsize.sweep.workload import Workload, typed_workload
 
 LOOK_SECONDS = 1
 """Seconds between two checks that the master lives."""

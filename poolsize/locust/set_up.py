@@ -29,9 +29,9 @@ from poolsize.server.private_server import PrivateServer
 from poolsize.server.schema import SweepSchema
 from poolsize.sweep.events import Occasion
 from poolsize.sweep.loop import LoadGenerator
+from poolsize.sweep.opening import Workload
 from poolsize.sweep.options import SweepOptions
 from poolsize.sweep.readers import OWN_SCHEMA
-from poolsize.sweep.workload import Workload
 
 NO_SUCH_TABLE = 1146
 """The server's error number."""

@@ -14,10 +14,9 @@ from poolsize.runs.run import Run
 from poolsize.server.connection import connect, schema_in, way_to_privilege
 from poolsize.server.ended_connections import ServerProcess, end_abandoned
 from poolsize.server.held_locks import HeldLocks
-from poolsize.sweep.opening import require_given_again
+from poolsize.sweep.opening import Workload, require_given_again
 from poolsize.sweep.options import SweepOptions
 from poolsize.sweep.readers import OWN_SCHEMA, read, schema_name
-from poolsize.sweep.workload import Workload
 
 MISSING = 1049
 NOT_ALLOWED = {1044, 1045}

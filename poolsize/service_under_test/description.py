@@ -13,9 +13,8 @@ from poolsize.runs.plan import MeasuredApplication
 from poolsize.runs.run import Setting
 from poolsize.service_under_test.guard import Command
 from poolsize.service_under_test.web_page import PageAddress, page_address
-from poolsize.sweep.opening import require_same_text
+from poolsize.sweep.opening import Workload, require_same_text, workload_of
 from poolsize.sweep.options import OPTIONS, SweepOptions
-from poolsize.sweep.workload import Workload, workload_of
 from poolsize.toml_file import read_toml, record
 
 PLACEHOLDER = "{pool_size}"

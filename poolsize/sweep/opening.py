@@ -1,22 +1,25 @@
-"""The beginning of a run: the setting and the file of a new run, or an interrupted run to resume."""
+"""The beginning of a run: its workload, the setting and the file of a new run, or an interrupted run to resume."""
 
+import hashlib
 import importlib.metadata
+import os
 import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import chain, count
 from pathlib import Path
 
-from poolsize.errors import BadInput
+from poolsize.errors import BadInput, did_you_mean
 from poolsize.facts.machine import this_machine
 from poolsize.facts.server import Server
+from poolsize.files import content, why_missing
 from poolsize.runs.plan import SweepPlan
 from poolsize.runs.run import Run, Setting
 from poolsize.runs.store import load_run, parameter_words
+from poolsize.shipped import workloads
 from poolsize.sweep.options import OPTIONS, SweepOptions
 from poolsize.sweep.planning import cores_of, disks_of
-from poolsize.sweep.workload import Workload
 
 HARMLESS = frozenset({
     "autocommit", "back_log", "big_tables", "binlog_cache_size", "binlog_commit_wait_count",
@@ -58,6 +61,52 @@ HARMLESS = frozenset({
 
 Only these of a run may be given again to resume it.
 """
+
+MOST_BYTES = 2**24
+"""The largest locustfile, and the largest recording."""
+
+
+@dataclass(frozen=True)
+class Workload:
+    """The workload of a sweep.
+
+    name: the locustfile's name without its folder and ending. own_path: the path as typed, or None for a workload that
+    comes with poolsize. sha256: of the locustfile's text, or of its name where there is no such file, as for a
+    published curve.
+    """
+
+    name: str
+    own_path: str | None
+    sha256: str
+
+
+def workload_of(locustfile: Path, own_path: str | None = None) -> Workload:
+    """Return the workload of a locustfile or of a recording. locustfile: its path, or a published curve's name."""
+    text = content(locustfile, MOST_BYTES) if locustfile.is_file() else os.fsencode(locustfile.name)
+    return Workload(locustfile.stem, own_path, hashlib.sha256(text).hexdigest())
+
+
+def typed_workload(typed: str) -> Workload:
+    """Return the workload of a path as typed. The path may be that of a locustfile that comes with poolsize."""
+    locustfile = Path(typed)
+    shipped = workloads().get(locustfile.stem)
+    return workload_of(locustfile, None if shipped and shipped.samefile(locustfile) else typed)
+
+
+def find_locustfile(workload: str) -> Path:
+    """Return the locustfile of a shipped workload's name, or of a path. Raises BadInput for neither."""
+    known = workloads()
+    if workload in known:
+        return known[workload]
+    if Path(workload).is_file() and Path(workload).suffix == ".py":
+        return Path(workload)
+    if Path(workload).is_file():
+        raise BadInput(f"`workload` {workload}: the name of a locustfile ends in .py")
+    if Path(workload).suffix == ".py" or Path(workload).parent != Path():
+        raise BadInput(f"`workload` {workload}: {why_missing(Path(workload))}")
+    raise BadInput(
+        f"`workload` {workload}: neither a locustfile nor one of {', '.join(known)}{did_you_mean(workload, known)}"
+    )
 
 
 def new_setting(

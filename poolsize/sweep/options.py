@@ -18,7 +18,8 @@ from poolsize.record import Cores, Disks
 from poolsize.runs.plan import PoolKind, Search, SweepPlan
 from poolsize.sweep import readers
 from poolsize.sweep.option import Group, Option
-from poolsize.sweep.workload import DEFAULT_WORKLOAD
+
+DEFAULT_WORKLOAD = "oltp_read_write"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,10 +21,9 @@ from poolsize.runs.store import RunWriter, resume_command
 from poolsize.sweep.events import Event
 from poolsize.sweep.loop import sweep
 from poolsize.sweep.next_step import grid_steps
-from poolsize.sweep.opening import new_file, new_setting, resumed_run
+from poolsize.sweep.opening import new_file, new_setting, resumed_run, workload_of
 from poolsize.sweep.options import OPTIONS, SweepOptions
 from poolsize.sweep.planning import plan_for
-from poolsize.sweep.workload import workload_of
 from poolsize.units import count
 
 

@@ -8,8 +8,8 @@ import pytest
 from poolsize.errors import BadInput
 from poolsize.runs.run import Run
 from poolsize.server.existing_schema import chosen_schema
+from poolsize.sweep.opening import Workload
 from poolsize.sweep.options import SweepOptions
-from poolsize.sweep.workload import Workload
 from tests.conftest import a_run
 
 OWN, SHIPPED = Workload("shop", "shop.py", "0"), Workload("scan", None, "0")

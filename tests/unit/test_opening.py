@@ -8,9 +8,8 @@ import pytest
 from poolsize.errors import BadInput
 from poolsize.runs.run import Run
 from poolsize.runs.store import RunWriter
-from poolsize.sweep.opening import resumed_run
+from poolsize.sweep.opening import Workload, resumed_run
 from poolsize.sweep.options import SweepOptions
-from poolsize.sweep.workload import Workload
 from tests.conftest import a_run
 
 RUN = a_run({1: 100, 2: 200})

@@ -23,10 +23,9 @@ from poolsize.runs.run import Calibration, CheckResult, Setting
 from poolsize.runs.store import RunWriter, load_run
 from poolsize.sweep import replay
 from poolsize.sweep.loop import sweep
-from poolsize.sweep.opening import HARMLESS, new_setting
+from poolsize.sweep.opening import HARMLESS, Workload, new_setting
 from poolsize.sweep.options import OPTIONS, SweepOptions, words_of
 from poolsize.sweep.planning import plan_for
-from poolsize.sweep.workload import Workload
 from tests.conftest import a_run
 from tests.unit.test_options import limits, limits_of, values_of
 

@@ -9,9 +9,9 @@ from poolsize.facts.ssl_mode import SslMode
 from poolsize.runs.plan import PoolKind
 from poolsize.runs.run import Run, Setting
 from poolsize.runs.usual_speed import has_server_process, usual_speed
+from poolsize.sweep.opening import HARMLESS
 from poolsize.sweep.options import OPTIONS, words_of
 from poolsize.sweep.planning import options_of
-from poolsize.sweep.server_variables import HARMLESS
 from poolsize.terminal import pasteable
 from poolsize.units import count, minutes, number
 
