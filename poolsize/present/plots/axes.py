@@ -14,6 +14,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLoca
 
 from poolsize.analysis.curve import FittedCurve
 from poolsize.analysis.stats.confidence import CONFIDENCE
+from poolsize.analysis.vector import Vector
 from poolsize.errors import BadInput
 from poolsize.terminal import visible
 from poolsize.units import number
@@ -33,7 +34,7 @@ WIDTH, HEIGHT = 7.2, 3.2
 """Inches of a plot in a figure."""
 MOST_BARS = 12
 """Bars that have a label, at most."""
-Part = tuple[str, str, Sequence[float]]
+Part = tuple[str, str, Vector]
 """A part of stacked bars: its name, its colour, and its height at each size."""
 Draw = Callable[[Axes], Axes]
 STYLE: dict[Any, Any] = {
@@ -60,7 +61,7 @@ def pool_size_axis(ax: Axes, sizes: Sequence[int], label: str = "pool size (conn
     """Make the x axis logarithmic, with labels at pool sizes. sizes: ascending, at least one. Returns ax."""
     ax.set_xscale("log", base=2)
     ax.xaxis.set_minor_locator(NullLocator())
-    labelled = sizes_to_label(sizes)
+    labelled = _sizes_to_label(sizes)
     ax.set_xticks(labelled, [f"{size:,}" for size in labelled])
     ax.set_xlabel(label)
     return ax
@@ -97,7 +98,7 @@ def rate_axis(ax: Axes, label: str = "throughput (transactions/s)") -> Axes:
     return ax
 
 
-def sizes_to_label(sizes: Sequence[int]) -> list[int]:
+def _sizes_to_label(sizes: Sequence[int]) -> list[int]:
     """Return the sizes whose labels don't touch on a logarithmic axis from the first size to the last.
 
     sizes: ascending, at least one.

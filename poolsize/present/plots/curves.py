@@ -122,8 +122,8 @@ def plot_wait_and_usage(ax: Axes, analysis: Analysis) -> Axes:
     """Draw mean wait time and mean usage time (ms) as stacked bars, one bar a pool size. Returns ax."""
     sizes = analysis.sizes
     parts = [
-        ("usage time", BLUE, [size.usage.mean for size in sizes]),
-        ("wait time", ORANGE, [size.wait.mean for size in sizes]),
+        ("usage time", BLUE, np.array([size.usage.mean for size in sizes])),
+        ("wait time", ORANGE, np.array([size.wait.mean for size in sizes])),
     ]
     return stacked_bars(ax, [size.pool_size for size in sizes], parts, "mean (ms)", columns=1)
 

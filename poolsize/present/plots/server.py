@@ -9,7 +9,7 @@ from matplotlib.ticker import StrMethodFormatter
 
 from poolsize.analysis.analysis import Analysis
 from poolsize.analysis.attempts import retried_places
-from poolsize.analysis.vector import Matrix
+from poolsize.analysis.vector import Matrix, Vector
 from poolsize.present.plots.axes import (
     BLUE,
     GREY,
@@ -89,16 +89,14 @@ def plot_processors(ax: Axes, analysis: Analysis) -> Axes:
     The server and the other programs are drawn only where the run knows them.
     """
     sizes = [size.pool_size for size in analysis.sizes]
-    load = [analysis.by_size.worker_cores(size) for size in sizes]
-    server = [analysis.by_size.counter("process_cpu", size) for size in sizes]
-    machine = [analysis.by_size.counter("machine_cpu", size) for size in sizes]
-    parts: list[Part] = [("load generator", ORANGE, load)]
-    if None not in server:
-        parts.insert(0, ("server", BLUE, _known(server)))
-    if None not in machine and None not in server:
-        other = np.maximum(0.0, np.subtract(_known(machine), _known(server)) - load)
-        parts.append(("other programs", LIGHT, other.tolist()))
-    stacked_bars(ax, sizes, parts, "cores busy")
+    load = np.array([analysis.by_size.worker_cores(size) for size in sizes])
+    server = _counter(analysis, "process_cpu")
+    parts = (
+        ("server", BLUE, server),
+        ("load generator", ORANGE, load),
+        ("other programs", LIGHT, np.maximum(0.0, _counter(analysis, "machine_cpu") - server - load)),
+    )
+    stacked_bars(ax, sizes, [part for part in parts if not np.isnan(part[2]).any()], "cores busy")
     if cores := analysis.by_size.counter("machine_cores", sizes[-1]):
         ax.axhline(cores, color=GREY, linestyle=":", label=f"the machine's {cores:g}")
         legend_above(ax, 2)
@@ -110,8 +108,7 @@ def plot_threads(ax: Axes, analysis: Analysis) -> Axes:
     sizes = [size.pool_size for size in analysis.sizes]
     connections = [analysis.setting.connections(size) for size in sizes]
     ax.plot(sizes, connections, color=GREY, linestyle=":", label="as many as connections")
-    running = [analysis.by_size.counter("Threads_running", size) for size in sizes]
-    ax.plot(sizes, _known(running), color=BLUE, marker="o", label="running")
+    ax.plot(sizes, _counter(analysis, "Threads_running"), color=BLUE, marker="o", label="running")
     ax.set_yscale("log", base=2)
     ax.yaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
     ax.set_ylabel("threads running")
@@ -128,16 +125,14 @@ def plot_users(ax: Axes, analysis: Analysis) -> Axes:
     sizes = analysis.sizes if analysis.knows_usage else ()
     holding = np.array([size.throughput.mean * size.usage.mean / 1000 for size in sizes])
     waiting = np.array([size.throughput.mean * size.wait.mean / 1000 for size in sizes])
-    parts: list[Part] = [
-        ("holding a connection", BLUE, holding.tolist()),
-        ("waiting for a connection", ORANGE, waiting.tolist()),
-    ]
+    parts: list[Part] = [("holding a connection", BLUE, holding), ("waiting for a connection", ORANGE, waiting)]
     if analysis.setting.plan.rate is None:
         pausing = np.maximum(0, analysis.setting.plan.users - holding - waiting)
         if pausing.max(initial=0) > VISIBLE * analysis.setting.plan.users:
-            parts.append(("between transactions", LIGHT, pausing.tolist()))
+            parts.append(("between transactions", LIGHT, pausing))
     return stacked_bars(ax, [size.pool_size for size in sizes], parts, "users")
 
 
-def _known(values: list[float | None]) -> list[float]:
-    return [np.nan if value is None else value for value in values]
+def _counter(analysis: Analysis, name: str) -> Vector:
+    """Return the mean of a server counter at each pool size; NaN where it is not known."""
+    return np.array([analysis.by_size.counter(name, size.pool_size) for size in analysis.sizes], float)
