@@ -16,8 +16,7 @@ from poolsize.command_line.run_file import complete_run, end_without_pools, end_
 from poolsize.command_line.server import Encryption, encryption_options
 from poolsize.errors import BadInput
 from poolsize.formula import effective_disks, starting_point
-from poolsize.present.text.fleet import fleet_values
-from poolsize.present.text.recommendation import recommendation_json, recommendation_text
+from poolsize.present.text.recommendation import fleet_values, recommendation_json, recommendation_text
 from poolsize.sweep.readers import positive_milliseconds
 
 if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`

@@ -32,19 +32,13 @@ POOL_IN_TITLE = {
     PoolKind.NONE: ", without a pool",
     PoolKind.LAZY: ", a lazy pool",
 }
-SPEED_USE = "The check `speed` compares each step with it."
-UNKNOWN_SPEED = (
-    "The server's process is not on this machine, or can't be identified, so the speed of the server's machine is "
-    "unknown."
-)
 
 
 def analysis_text(analysis: Analysis) -> str:
     """Return a table with one row a pool size, the curve in letters, the estimates and the bottleneck."""
     setting = analysis.setting
-    title = f"{run_title(analysis)}, {setting.plan.step_seconds} s counted per step, {setting.created[:10]}"
     parts = [
-        title,
+        f"{run_title(analysis)}, {setting.plan.step_seconds} s counted per step, {setting.created[:10]}",
         sizes_table(analysis).as_text(),
         kinds_table(analysis).below("Each kind of transaction; times in milliseconds"),
         knee_text(analysis, terminal_width()),
@@ -55,7 +49,7 @@ def analysis_text(analysis: Analysis) -> str:
         "\n".join(excluded_steps(analysis)),
         _speed(analysis.run),
     ]
-    return "\n\n".join(part for part in parts if part)
+    return "\n\n".join(filter(None, parts))
 
 
 def run_title(analysis: Analysis) -> str:
@@ -81,10 +75,14 @@ def _speed(run: Run) -> str:
     speed = usual_speed(run)
     if speed is None:
         return ""
-    beside_server = has_server_process(run)
-    whose = "The machine's usual speed" if beside_server else "The usual speed of the load generator's machine"
-    sentence = f"{whose}: it compresses {speed:.1f} MB in a second of CPU time. {SPEED_USE}"
-    return sentence if beside_server else f"{sentence}\n{paragraph(UNKNOWN_SPEED)}"
+    figures = f"it compresses {speed:.1f} MB in a second of CPU time. The check `speed` compares each step with it."
+    if has_server_process(run):
+        return f"The machine's usual speed: {figures}"
+    unknown = paragraph(
+        "The server's process is not on this machine, or can't be identified, so the speed of the server's machine is "
+        "unknown."
+    )
+    return f"The usual speed of the load generator's machine: {figures}\n{unknown}"
 
 
 def _estimates(analysis: Analysis) -> str:
@@ -119,8 +117,7 @@ def _bottleneck(analysis: Analysis) -> str:
     name, values = analysis.bottleneck.name, analysis.bottleneck.values
     text = f"Bottleneck: {name} ({bottleneck_evidence(name, values)})."
     nearest = analysis.by_size.nearest(analysis.plateau.pool_size)
-    demands = nearest.demands
-    if demands is not None:
+    if demands := nearest.demands:
         place = "outside of it" if demands.inferred else "of CPU time on the server"
         text += (
             f"\nAt {count(nearest.pool_size, 'connection')}, a transaction takes "

@@ -9,8 +9,6 @@ from poolsize.formula import CONNECTIONS_PER_CORE
 from poolsize.present.text.layout import UNKNOWN, Table, bullets
 from poolsize.units import count, milliseconds, minutes, percent
 
-MIB = 2**20
-HOLDERS = ("account", "host", "program", "connections", "active", "longest idle")
 MANAGED = "Its cores are vCPUs, which are mostly hyper-threads: give --cores with --threads-per-core 2."
 PLATFORMS: Mapping[Platform, str] = {
     Platform.AURORA: f"Amazon Aurora: max_connections follows the instance's memory. {MANAGED}",
@@ -67,15 +65,9 @@ def per_core_json(inspection: Inspection, disks: float) -> str:
 
 def inspection_text(inspection: Inspection) -> str:
     """Return the facts, and a table of who holds connections."""
-    parts = [f"{_title(inspection)}\n{bullets(_facts(inspection))}"]
-    if inspection.holders:
-        parts.append(f"Who holds connections:\n\n{_holders(inspection).as_text()}")
-    return "\n\n".join(parts)
-
-
-def _title(inspection: Inspection) -> str:
-    place = "this machine" if inspection.is_here else "another machine"
-    return f"The server: {inspection.server.title} on {place}"
+    title = f"The server: {inspection.server.title} on {'this' if inspection.is_here else 'another'} machine"
+    parts = (f"{title}\n{bullets(_facts(inspection))}", _holders(inspection).below("Who holds connections"))
+    return "\n\n".join(filter(None, parts))
 
 
 def _facts(inspection: Inspection) -> Iterator[str]:
@@ -119,7 +111,7 @@ def _connections(inspection: Inspection) -> Iterator[str]:
 
 
 def _cache(inspection: Inspection) -> str:
-    size = f"The buffer pool has {inspection.server.buffer_pool_bytes / MIB:,.0f} MiB."
+    size = f"The buffer pool has {inspection.server.buffer_pool_bytes / 2**20:,.0f} MiB."
     if inspection.cache_hit_rate is None:
         return f"{size} In {SAMPLE_SECONDS:g} s there were too few statements to know how many of them read from disk."
     return (
@@ -129,24 +121,15 @@ def _cache(inspection: Inspection) -> str:
 
 
 def _durability(inspection: Inspection) -> str:
-    waits = [name for name, durable in _logs(inspection) if durable]
-    lost = [name for name, durable in _logs(inspection) if not durable]
-    text = (
-        f"A commit waits until the {' and the '.join(waits)} is on the disk."
-        if waits
-        else "A commit waits for no disk."
-    )
-    return f"{text} It does not wait for the {' and the '.join(lost)}." if waits and lost else text
-
-
-def _logs(inspection: Inspection) -> Iterator[tuple[str, bool]]:
-    yield "redo log", inspection.server.durable
-    if inspection.binlog_durable is not None:
-        yield "binary log", inspection.binlog_durable
+    logs = {"redo log": inspection.server.durable, "binary log": inspection.binlog_durable}
+    waits, lost = (" and the ".join(name for name in logs if logs[name] is durable) for durable in (True, False))
+    if not waits:
+        return "A commit waits for no disk."
+    return f"A commit waits until the {waits} is on the disk." + (f" It does not wait for the {lost}." if lost else "")
 
 
 def _holders(inspection: Inspection) -> Table:
-    rows = tuple(
+    rows = [
         (
             holder.account,
             holder.host or UNKNOWN,
@@ -156,5 +139,5 @@ def _holders(inspection: Inspection) -> Table:
             "-" if holder.longest_idle_seconds is None else minutes(holder.longest_idle_seconds),
         )
         for holder in inspection.holders
-    )
-    return Table(HOLDERS, rows).without_unknown()
+    ]
+    return Table(("account", "host", "program", "connections", "active", "longest idle"), rows).without_unknown()

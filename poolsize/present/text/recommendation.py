@@ -1,12 +1,12 @@
-"""A recommendation as text for a terminal, and as a JSON object."""
+"""A recommendation, and a fleet's pools, as text for a terminal, and as a JSON object."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from poolsize.answer.failed_attempts import MostlyFailed, TooFewValid
-from poolsize.answer.finding import Finding
+from poolsize.answer.finding import Finding, Severity
 from poolsize.answer.fleet_plan import FleetPlan
 from poolsize.answer.formula_findings import ServedAtOnce
 from poolsize.answer.latency_limit import LimitBroken, LimitDecides
@@ -14,8 +14,7 @@ from poolsize.answer.reasons import CarriesRate
 from poolsize.answer.recommendation import Recommendation
 from poolsize.answer.verdict import OneSize, SmallestSize, StillRising, UsersLimited, verdict_on_size
 from poolsize.answer.warnings import ForAllClients, SizeUnconfirmed
-from poolsize.present.text.fleet import engine_line, fleet_text
-from poolsize.present.text.layout import bullets, paragraph
+from poolsize.present.text.layout import Table, bullets, paragraph
 from poolsize.present.text.sentences.findings import (
     findings_values,
     reason_sentences,
@@ -47,7 +46,6 @@ def recommendation_text(answer: Recommendation, fleet: FleetPlan | None = None) 
     """
     of_formula = answer.basis == "formula"
     elsewhere = (*BEFORE_THE_ANSWER, *(ON_ALL_CLIENTS if fleet else ()))
-    warnings = warning_sentences(finding for finding in answer.findings if not isinstance(finding, elsewhere))
     parts = [
         *(paragraph(sentence(finding)) for finding in answer.findings if isinstance(finding, BEFORE_THE_ANSWER)),
         _headline(answer),
@@ -55,11 +53,11 @@ def recommendation_text(answer: Recommendation, fleet: FleetPlan | None = None) 
         bullets(reason_sentences(answer.findings)),
         price_table(answer).as_text() if answer.prices else "",
         "" if answer.application else application_table(answer).below(APPLICATIONS),
-        f"Caution:\n{bullets(warnings)}" if warnings else "",
+        _caution(finding for finding in answer.findings if not isinstance(finding, elsewhere)),
         fleet_text(fleet) if fleet else "" if of_formula else _engines(answer),
         f"To measure the pool size:\n  {_sweep_command(answer)}" if of_formula else "",
     ]
-    return "\n\n".join(part for part in parts if part)
+    return "\n\n".join(filter(None, parts))
 
 
 def _headline(answer: Recommendation) -> str:
@@ -128,6 +126,64 @@ def _engines(answer: Recommendation) -> str:
     return "\n  ".join([title, *lines])
 
 
+def fleet_text(plan: FleetPlan) -> str:
+    """Return the answer, a table with a row for each service, the reasons, the warnings, and the lines to configure.
+
+    Without an answer: the cause, and what else would fit.
+    """
+    reasons = bullets(reason_sentences(plan.findings))
+    if not plan.pools:
+        causes = [sentence(finding) for finding in plan.findings if finding.severity is Severity.REFUSAL]
+        return "\n\n".join([*map(paragraph, causes), f"What fits:\n{reasons}"])
+    parts = (
+        _fleet_headline(plan),
+        _fleet_table(plan).as_text(),
+        reasons,
+        _caution(plan.findings),
+        _fleet_engines(plan),
+    )
+    return "\n\n".join(filter(None, parts))
+
+
+def _fleet_headline(plan: FleetPlan) -> str:
+    if len(plan.pools) > 1:
+        return f"Pool sizes for each process, of {count(plan.size, 'connection')} in all:"
+    (pool,) = plan.pools
+    processes = pool.service.pools
+    each = f" in each of {processes:,} processes" if processes > 1 else ""
+    return f"Pool size: {count(pool.pool_size, 'connection')}{each}."
+
+
+def _fleet_table(plan: FleetPlan) -> Table:
+    rows = []
+    for pool in plan.pools:
+        service, low, high = pool.service, pool.service.instances, pool.service.most_instances
+        counts = (service.processes, pool.pool_size, pool.connections, pool.connections_in_deploy)
+        instances = f"{low:,}" if low == high else f"{low:,}-{high:,}"
+        rows.append((service.name, instances, *(f"{value:,}" for value in counts)))
+    if len(plan.pools) > 1:
+        rows.append(("together", "", "", "", f"{plan.connections:,}", f"{plan.connections_in_deploy:,}"))
+    return Table(("service", "instances", "processes", "pool size", "connections", "in a deploy"), rows)
+
+
+def _fleet_engines(plan: FleetPlan) -> str:
+    if len(plan.pools) == 1:
+        return f"For each process: {engine_line(plan.pools[0].pool_size)}"
+    lines = (f"  {engine_line(pool.pool_size)}  # {pool.service.name}" for pool in plan.pools)
+    return "\n".join(["For each process:", *lines])
+
+
+def engine_line(pool_size: int) -> str:
+    """Return the line. max_overflow is 0, for SQLAlchemy's default adds 10 connections to the pool size."""
+    return f"create_engine(url, pool_size={pool_size}, max_overflow=0)"
+
+
+def _caution(findings: Iterable[Finding]) -> str:
+    """Return the warnings under a title; empty without one."""
+    warnings = warning_sentences(findings)
+    return f"Caution:\n{bullets(warnings)}" if warnings else ""
+
+
 def range_text(answer: Recommendation) -> str:
     """Return the 95 % range of an answer, such as "95 % range 2 to 3"; empty where none was estimated.
 
@@ -183,6 +239,26 @@ def recommendation_json(answer: Recommendation, **more: Any) -> str:
     if answer.basis == "formula":
         fields = {name: value for name, value in fields.items() if name not in MEASURED_ONLY}
     return json.dumps(fields | more)
+
+
+def fleet_json(plan: FleetPlan) -> str:
+    """Return a fleet's plan as a JSON object, with the keys of fleet_values."""
+    return json.dumps(fleet_values(plan))
+
+
+def fleet_values(plan: FleetPlan) -> dict[str, Any]:
+    """Return a fleet's plan as data for JSON.
+
+    Keys: the fields of FleetPlan; connections and connections_in_deploy of all pools, null without pools; reasons and
+    warnings: the findings as sentences.
+    """
+    return asdict(plan) | {
+        "connections": plan.connections or None,
+        "connections_in_deploy": plan.connections_in_deploy or None,
+        "findings": findings_values(plan.findings),
+        "reasons": reason_sentences(plan.findings),
+        "warnings": warning_sentences(plan.findings),
+    }
 
 
 def explain(answer: Recommendation) -> str:
