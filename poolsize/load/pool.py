@@ -20,7 +20,6 @@ from poolsize.runs.plan import PoolKind
 from poolsize.server.connection import ServerGone, error_kind, is_server_gone
 from poolsize.server.encryption import connect_arguments
 from poolsize.server.guarded import HANDSHAKE_BYTES, HANDSHAKE_SECONDS, MALFORMED, GuardedConnection
-from poolsize.server.vanished_peer import notice_vanishing
 
 READABLE = 1
 CLOSING_SECONDS = 1
@@ -62,7 +61,6 @@ class WorkerConnection(GuardedConnection):
                 super().connect(sock)
         finally:
             del self._read_bytes
-        notice_vanishing(self)
 
     def close(self) -> None:
         """Say goodbye, for which a frozen server may have no room, and close the socket."""

@@ -45,12 +45,11 @@ LAST_SECONDS = 2
 """For all that a signal leaves to do on the server: to drop or restore tables, to close connections."""
 
 
+@dataclass
 class LastCall:
-    """The moment at which every exchange of this process has to end, because the process has to."""
+    """The moment at which every exchange of this process has to end, because the process has to; else infinite."""
 
-    def __init__(self) -> None:
-        """No such moment is known yet."""
-        self.at = inf
+    at: float = inf
 
     def within(self, seconds: float) -> None:
         """End every exchange within so many seconds; a later call does not extend that."""
@@ -68,12 +67,12 @@ class BoundedConnection(GuardedConnection):
     is raised. It works with sockets of gevent's as with Python's own.
     """
 
+    _all_end_at = inf
+    _ended: pymysql.err.OperationalError | None = None
+
     def __init__(self, *, bounds: Bounds, **arguments: Any) -> None:
         """Connect. bounds: of each statement. arguments: PyMySQL's. Raises pymysql.MySQLError."""
         self._of_statement = bounds
-        self._all_end_at = inf
-        self._is_connecting = False
-        self._ended: pymysql.err.OperationalError | None = None
         super().__init__(**arguments)
 
     def end_within(self, seconds: float) -> None:
@@ -85,16 +84,15 @@ class BoundedConnection(GuardedConnection):
         self._begin(HANDSHAKE)
         self._ended = None  # of the connection before
         self._read_timeout = self._write_timeout = 0.0  # to PyMySQL, a socket that does not block
-        self._is_connecting = True
-        tls = getattr(self, "ctx", None)
         try:
-            if tls is not None:
-                self.ctx = _Handshake(tls, self._until)
-            super().connect(sock if sock or self.unix_socket else self._reached())
-        finally:
-            self._is_connecting = False
-            if tls is not None:
-                self.ctx = tls
+            reached = sock if sock or self.unix_socket else self._reached()
+        except OSError as error:
+            raise pymysql.err.OperationalError(
+                CR.CR_CONN_HOST_ERROR, f"Can't connect to MySQL server on {self.host!r} ({error})"
+            ) from error
+        self._is_connecting = True
+        super().connect(reached)
+        self._is_connecting = False
 
     def close(self) -> None:
         """Say goodbye, and close the socket."""
@@ -107,25 +105,20 @@ class BoundedConnection(GuardedConnection):
         self._bytes_left, self._packets_left = bounds.received_bytes, bounds.packets
 
     def _reached(self) -> Any:
-        """Return a socket that is connected to the first address of the host that answers."""
-        failure: OSError = OSError("the name has no address")
-        try:
-            for host, port in self._addresses():
-                try:
-                    reached = socket.create_connection((host, port), min(self.connect_timeout, self._seconds_left()))
-                except OSError as error:
-                    failure = error
-                else:
-                    reached.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                    return reached
-        except OSError as error:  # the name can't be looked up
-            failure = error
-        raise pymysql.err.OperationalError(
-            CR.CR_CONN_HOST_ERROR, f"Can't connect to MySQL server on {self.host!r} ({failure})"
-        ) from failure
+        """Return a socket that is connected to the first address of the host that answers. Raises OSError."""
+        failure = OSError("the name has no address")
+        for address in self._addresses():
+            try:
+                reached = socket.create_connection(address, min(self.connect_timeout, self._seconds_left()))
+            except OSError as error:
+                failure = error
+            else:
+                reached.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                return reached
+        raise failure
 
     def _addresses(self) -> list[tuple[str, int]]:
-        """Return the addresses of the host's name. Raises OSError, and TimeoutError for a look-up that takes too long.
+        """Return the addresses of the host's name. Raises OSError, also for a look-up that takes too long.
 
         The system's look-up has a deadline of its own, and hears no signal: it goes on in a thread.
         """
@@ -142,12 +135,13 @@ class BoundedConnection(GuardedConnection):
         deadline = monotonic() + min(self.connect_timeout, self._seconds_left())
         while thread.is_alive() and monotonic() < deadline:
             thread.join(min(LOOK_SECONDS, self._seconds_left()))
-        if not looked_up:
-            raise TimeoutError("its name is not looked up in time")
-        (addresses,) = looked_up
+        (addresses,) = looked_up or [TimeoutError("its name is not looked up in time")]
         if isinstance(addresses, OSError):
             raise addresses
-        return [(str(host), port) for *_, (host, port, *_) in addresses]
+        return [address[:2] for *_, address in addresses]
+
+    def _create_ssl_ctx(self, sslp: Any) -> Any:
+        return _Handshake(super()._create_ssl_ctx(sslp), self._until)
 
     def _execute_command(self, command: int, sql: str | bytes) -> None:
         if self._ended is not None:
@@ -240,10 +234,7 @@ class BoundedConnection(GuardedConnection):
 
 @dataclass(frozen=True)
 class _Handshake:
-    """A TLS context as PyMySQL uses it, whose handshake has the exchange's time.
-
-    until: BoundedConnection's function.
-    """
+    """A TLS context as PyMySQL uses it, whose handshake has the exchange's time, by `until` of BoundedConnection."""
 
     context: ssl.SSLContext
     until: Callable[[Callable[[], object], int, Any], object]

@@ -19,7 +19,6 @@ from poolsize.facts.ssl_mode import SslMode
 from poolsize.server.bounded import OWN, WORKLOAD, BoundedConnection, Bounds
 from poolsize.server.encryption import connect_arguments, with_encryption, with_known_keys
 from poolsize.server.guarded import MALFORMED
-from poolsize.server.vanished_peer import notice_vanishing
 
 DRIVER = "mysql+pymysql"
 ACCEPTED = ("mysql", "mariadb", "mysql+pymysql", "mariadb+pymysql")
@@ -148,15 +147,13 @@ def connect(url: URL, schema: str | None = None, bounds: Bounds = WORKLOAD) -> A
     bare, encryption = connect_arguments(url)
     _, arguments = bare.get_dialect()().create_connect_args(bare.set(database=schema))
     try:
-        connection = BoundedConnection(
+        return BoundedConnection(
             bounds=bounds, **arguments, **encryption, autocommit=True, init_command=SESSION_SETTINGS
         )
     except pymysql.MySQLError as error:
         raise _refused(url, error) from None
     except (TypeError, ValueError, OSError) as error:
         raise BadInput(f"`url`: PyMySQL refuses a part of the URL ({error}): correct it, or leave it out") from None
-    notice_vanishing(connection)
-    return connection
 
 
 @contextmanager

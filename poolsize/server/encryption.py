@@ -43,21 +43,26 @@ def with_known_keys(url: URL) -> URL:
     Raises BadInput for a key that no URL has, for keys that contradict each other, and for an unknown character set.
     """
     query: dict[str, str] = {}
-    for key, value in url.query.items():
+    for key, value in _query(url).items():
         known = key.replace("_", "-") if key.startswith("ssl") else key
         if known.startswith("ssl") and known not in KEYS:
             raise BadInput(f"`url`: {key} is not among the keys of encryption: write {', '.join(KEYS)}")
         if known not in (*KEYS, *OTHER_KEYS):
             known_keys = ", ".join((*OTHER_KEYS, *KEYS))
             raise BadInput(f"`url`: a URL has no option {key[:64]}: leave it out, or write {known_keys}")
-        query[known] = value if isinstance(value, str) else value[-1]
-    url = url.set(query=query)
+        query[known] = value
     if "charset" in query and not _is_charset(query["charset"]):
         raise BadInput(f"`url`: charset={query['charset']}: PyMySQL has no such character set: write utf8mb4")
     if "ssl-key" in query and "ssl-cert" not in query:
         raise BadInput("`url`: ssl-key belongs to a certificate: name its file by ssl-cert")
+    url = url.set(query=query)
     ssl_mode(url)
     return url
+
+
+def _query(url: URL) -> dict[str, str]:
+    """Return the URL's keys and values; of a key that it has twice, the last value."""
+    return {key: values[-1] for key, values in url.normalized_query.items()}
 
 
 def _is_charset(name: str) -> bool:
@@ -73,22 +78,19 @@ def ssl_mode(url: URL) -> SslMode:
     With a certificate of the client's own it is at least required. Raises BadInput for a mode that does not exist, and
     for files of certificates that the mode does not use.
     """
-    files = [key for key in KEYS[1:] if _text(url, key)]
-    if text := _text(url, "ssl-mode"):
-        mode = _read(text)
+    query = _query(url)
+    files = [key for key in KEYS[1:] if query.get(key)]
+    if text := query.get("ssl-mode"):
+        try:
+            mode = read_ssl_mode(text)
+        except ValueError as error:
+            raise BadInput(f"`url`: ssl-mode={text}: {error}") from None
         if mode in {SslMode.OFF, SslMode.PREFERRED} and files:
             raise BadInput(f"`url`: ssl-mode {mode} uses no {files[0]}: write required, or leave {files[0]} out")
         return mode
     if "ssl-ca" in files:
         return SslMode.VERIFY_CA
     return SslMode.PREFERRED if is_local(url) and not files else SslMode.REQUIRED
-
-
-def _read(text: str) -> SslMode:
-    try:
-        return read_ssl_mode(text)
-    except ValueError as error:
-        raise BadInput(f"`url`: ssl-mode={text}: {error}") from None
 
 
 def connect_arguments(url: URL) -> tuple[URL, Mapping[str, Any]]:
@@ -101,41 +103,28 @@ def connect_arguments(url: URL) -> tuple[URL, Mapping[str, Any]]:
         return bare, {"ssl_disabled": True}
     if mode is SslMode.PREFERRED:
         return bare, {}  # PyMySQL's own default
-    return bare, {"ssl": _context(mode, _text(url, "ssl-ca"), _text(url, "ssl-cert"), _text(url, "ssl-key"))}
-
-
-def _context(mode: SslMode, ca: str | None, cert: str | None, key: str | None) -> ssl.SSLContext:
+    query = _query(url)
+    ca, cert, key = query.get("ssl-ca"), query.get("ssl-cert"), query.get("ssl-key")
     with _reading("`ssl_ca`", ca):
-        _require_regular(ca)
         context = ssl.create_default_context(cafile=ca)
     context.verify_flags &= ~ssl.VERIFY_X509_STRICT  # certificates that servers make for themselves lack extensions
     context.check_hostname = mode is SslMode.VERIFY_IDENTITY
     context.verify_mode = ssl.CERT_REQUIRED if mode.verifies else ssl.CERT_NONE
     if cert:
-        with _reading("`url`: ssl-cert", cert if key is None else f"{cert} with ssl-key {key}"):
-            _require_regular(cert, key)
+        with _reading("`url`: ssl-cert", cert, key):
             context.load_cert_chain(cert, key)
-    return context
-
-
-def _require_regular(*files: str | None) -> None:
-    """Raise OSError for a file that OpenSSL would wait for, such as a FIFO."""
-    for file in files:
-        if file:
-            opened(Path(file)).close()
+    return bare, {"ssl": context}
 
 
 @contextmanager
-def _reading(named: str, file: str | None) -> Iterator[None]:
-    """Turn the errors of a file of certificates into BadInput."""
+def _reading(named: str, file: str | None, key: str | None = None) -> Iterator[None]:
+    """Turn the errors of a file of certificates, and of its key, into BadInput."""
     try:
+        for path in (file, key):
+            if path:
+                opened(Path(path)).close()  # OpenSSL would wait for a file such as a FIFO
         yield
-    except ssl.SSLError:
-        raise BadInput(f"{named} {file}: it holds no certificate or key in PEM format") from None
     except OSError as error:
-        raise BadInput(f"{named} {file}: {error.strerror}") from None
-
-
-def _text(url: URL, key: str) -> str | None:
-    value = url.query.get(key)
-    return value if value is None or isinstance(value, str) else value[-1]
+        no_pem = isinstance(error, ssl.SSLError)
+        reason = "it holds no certificate or key in PEM format" if no_pem else error.strerror
+        raise BadInput(f"{named} {file}{f' with ssl-key {key}' if key else ''}: {reason}") from None

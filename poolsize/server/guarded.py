@@ -1,5 +1,9 @@
-"""PyMySQL's connection, whose password no server gets in clear that has not proved who it is."""
+"""PyMySQL's connection, whose password no server gets in clear that has not proved who it is.
 
+It also ends when the server's machine vanished: no packet says so, and a reader would wait for minutes or hours.
+"""
+
+import socket
 import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,23 +13,6 @@ from typing import Any
 import pymysql
 from pymysql.connections import Connection
 from pymysql.constants import CR
-
-
-class SharedTlsConnection(Connection):  # type: ignore[misc]  # PyMySQL has no types
-    """A PyMySQL connection that shares PyMySQL's own TLS context with all others of its process.
-
-    PyMySQL 1.2 makes a context for each connection that names no other, on servers without TLS too. Each time it reads
-    the system's certificate authorities, 50 ms of CPU time, and then verifies no certificate.
-    """
-
-    def _create_ssl_ctx(self, sslp: Any) -> Any:
-        return super()._create_ssl_ctx(sslp) if sslp else _own_context()
-
-
-@cache
-def _own_context() -> Any:
-    return Connection._create_ssl_ctx(None, {})
-
 
 MALFORMED = CR.CR_MALFORMED_PACKET
 HANDSHAKE_SECONDS = 20
@@ -38,9 +25,21 @@ HASHED = (b"mysql_native_password", b"client_ed25519", b"caching_sha2_password",
 """Methods in which the password is not sent, or only over TLS or a Unix socket, as PyMySQL ensures."""
 LONGEST_ERROR = 500
 """Letters of a server's error that are kept; MySQL's and MariaDB's own errors are no longer."""
+VANISHED_SECONDS = 20
+"""Time without an answer to any packet after which the other machine counts as gone."""
+PROBE_SECONDS = 5
+"""Time between packets that ask whether the other machine is there, while the connection is idle."""
+SOCKET_OPTIONS = {
+    "TCP_KEEPIDLE": PROBE_SECONDS,
+    "TCP_KEEPALIVE": PROBE_SECONDS,  # macOS's name for the same
+    "TCP_KEEPINTVL": PROBE_SECONDS,
+    "TCP_KEEPCNT": VANISHED_SECONDS // PROBE_SECONDS,
+    "TCP_USER_TIMEOUT": 1000 * VANISHED_SECONDS,
+}
+"""Option of a socket -> value. A system that lacks an option keeps its own times, which are minutes to hours."""
 
 
-class GuardedConnection(SharedTlsConnection):
+class GuardedConnection(Connection):  # type: ignore[misc]  # PyMySQL has no types
     """A PyMySQL connection that obeys a server less than PyMySQL's own.
 
     The server's key (RSA) is never used, which would encrypt the password for whoever sent the key: MySQL's client
@@ -54,6 +53,7 @@ class GuardedConnection(SharedTlsConnection):
         self._secure = False  # PyMySQL keeps it from the connection before
         with naming_malformed(self):
             super().connect(sock)
+        notice_vanishing(self._sock)
 
     @property
     def server_public_key(self) -> None:
@@ -65,6 +65,9 @@ class GuardedConnection(SharedTlsConnection):
         """Refuse a key, which PyMySQL sets just before it uses the key. Raises OperationalError."""
         if key is not None:
             raise _unsafe("under its own RSA key, which proves nothing: the connection must have TLS")
+
+    def _create_ssl_ctx(self, sslp: Any) -> Any:
+        return super()._create_ssl_ctx(sslp) if sslp else _own_context()
 
     def _process_auth(self, plugin_name: bytes, auth_packet: Any, handler: Any = None) -> Any:
         method = plugin_name[:64].decode("ascii", "replace")
@@ -82,6 +85,16 @@ class GuardedConnection(SharedTlsConnection):
         return bool(self._secure and (self.unix_socket or self.ctx.verify_mode == ssl.CERT_REQUIRED))
 
 
+@cache
+def _own_context() -> Any:
+    """Return PyMySQL's own TLS context, which all connections of this process share that name no other.
+
+    PyMySQL 1.2 makes one for each of them, on servers without TLS too. Each time it reads the system's certificate
+    authorities, 50 ms of CPU time, and then verifies no certificate.
+    """
+    return Connection._create_ssl_ctx(None, {})
+
+
 def _unsafe(how: str) -> pymysql.err.OperationalError:
     return pymysql.err.OperationalError(
         CR.CR_AUTH_PLUGIN_ERR, f"the server asks for the password {how} (`ssl_mode`, `ssl_ca`)"
@@ -92,6 +105,16 @@ def _unknown(reason: str) -> pymysql.err.OperationalError:
     return pymysql.err.OperationalError(
         CR.CR_AUTH_PLUGIN_CANNOT_LOAD, f"the account's method of authentication can't be used: {reason}"
     )
+
+
+def notice_vanishing(sock: socket.socket) -> None:
+    """Let a connection fail with "server_gone" soon after its server's machine vanished."""
+    if sock.family == socket.AF_UNIX:
+        return
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in SOCKET_OPTIONS.items():
+        if option := getattr(socket, name, None):
+            sock.setsockopt(socket.IPPROTO_TCP, option, value)
 
 
 @contextmanager

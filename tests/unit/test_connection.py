@@ -15,7 +15,7 @@ from poolsize.load.pool import WorkerConnection
 from poolsize.server.bounded import BoundedConnection
 from poolsize.server.connection import NoAnswer, connect, database_url, encrypted_url, error_kind, schema_in
 from poolsize.server.encryption import ssl_mode
-from poolsize.server.guarded import SharedTlsConnection
+from poolsize.server.guarded import GuardedConnection
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_options_of_encryption_replace_those_of_the_url() -> None:
 
 def test_connections_share_pymysqls_tls_context_but_not_a_context_of_the_urls() -> None:
     """PyMySQL reads the system's authorities for each context, 50 ms of CPU time."""
-    first, second = SharedTlsConnection(defer_connect=True), WorkerConnection(defer_connect=True)
+    first, second = GuardedConnection(defer_connect=True), WorkerConnection(defer_connect=True)
     assert first.ctx is second.ctx
     assert first.ctx.verify_mode == Connection(defer_connect=True).ctx.verify_mode
     own = ssl.create_default_context()

@@ -2,11 +2,10 @@
 
 import socket
 import sys
-from types import SimpleNamespace
 
 import pytest
 
-from poolsize.server.vanished_peer import PROBE_SECONDS, VANISHED_SECONDS, notice_vanishing
+from poolsize.server.guarded import PROBE_SECONDS, VANISHED_SECONDS, notice_vanishing
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads the options back by Linux's names")
@@ -16,7 +15,7 @@ def test_the_first_probe_is_soon_on_linux_and_by_the_name_of_macos(name: str, mo
     monkeypatch.delattr(socket, "TCP_KEEPIDLE")
     monkeypatch.setattr(socket, name, idle, raising=False)
     with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()) as client:
-        notice_vanishing(SimpleNamespace(_sock=client))
+        notice_vanishing(client)
         assert client.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
         times = [client.getsockopt(socket.IPPROTO_TCP, option) for option in (idle, socket.TCP_KEEPINTVL)]
         probes = client.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT)
