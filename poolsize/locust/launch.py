@@ -17,7 +17,7 @@ from poolsize.load.source_line import located_in
 from poolsize.locust.checked_text import LOCUSTFILE_SHA256
 from poolsize.locust.progress_pipe import DESCRIPTOR, TURNS_DESCRIPTOR
 from poolsize.runs.store import load_setting, resume_command
-from poolsize.server.killed import killed_by, oom_kills
+from poolsize.server.processes import killed_by, oom_kills
 from poolsize.sweep.events import (
     EndAsked,
     Event,

@@ -24,7 +24,7 @@ from poolsize.errors import BadInput, WorkFailed
 from poolsize.server.abandoned import clear, clear_abandoned
 from poolsize.server.bounded import HANDSHAKE, BoundedConnection
 from poolsize.server.data_files import archive_of
-from poolsize.server.killed import killed_by, oom_kills
+from poolsize.server.processes import SERVER_PROGRAMS, killed_by, oom_kills
 from poolsize.server.watchdog import TEMPORARY
 from poolsize.sweep.readers import OWN_SCHEMA, read, server_variable
 
@@ -34,7 +34,6 @@ START_SECONDS = 120
 DIRECTORY_BEGINS = "poolsize-"
 PORTS = range(20_000, 32_768)
 """Where a free port is looked for: Linux and macOS give clients' connections only higher ports, by default."""
-SERVER_PROGRAMS = ("mariadbd", "mysqld")
 USUAL_PLACES = ("/usr/sbin", "/usr/local/sbin", "/usr/libexec", "/opt/homebrew/bin", "/usr/local/mysql/bin")
 ACCOUNT = "poolsize"
 

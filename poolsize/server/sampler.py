@@ -1,9 +1,8 @@
 """Samples counters once a second: of the database server, and of the processes on this machine that are measured."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from math import floor
-from pathlib import Path
 from time import monotonic
 from typing import Any
 
@@ -19,15 +18,11 @@ from poolsize.facts.status import increases_per_second, read_status
 from poolsize.server.bounded import OWN
 from poolsize.server.connection import NoAnswer, connect, error_kind
 from poolsize.server.encryption import is_local
-from poolsize.server.other_programs import OtherPrograms
-from poolsize.server.private_server import SERVER_PROGRAMS
+from poolsize.server.processes import OtherPrograms, server_process
 from poolsize.server.speed_probe import SpeedProbe, usable_cores
 
-LEADING_WORDS = 4
-"""The server's program is among so many leading words of the process's command line, even if a loader started it."""
 MOST_THREADS = 30
 """Context switches are read thread by thread, 50 us each; reading more threads would delay the load."""
-
 BUSY = ("user", "nice", "system", "irq", "softirq", "steal")
 """Kinds of CPU time that no other work can use; time spent waiting for the disk is free for others."""
 
@@ -46,19 +41,20 @@ class Sampler:
         read_application: returns the counters of the application that is measured, or None without one.
         """
         self._url = url
+        self._read_application = read_application
         self._connection: Any = None
         self._process: psutil.Process | None = None
-        if url is not None:
-            self._connection, self._process = _connected(url)
         self._connecting: Any = None
         self._lost: str | None = None
-        self._read_application = read_application
         self._probe = SpeedProbe()
         self._before = OtherPrograms.now()
         self._samples: list[dict[str, float]] = []
         self._stopping = Event()
         self._sampling = gevent.Greenlet(self._sample)
-        self._unrecorded = self._notes(local=is_local(url)) if url is not None else ()
+        self._unrecorded: tuple[str, ...] = ()
+        if url is not None:
+            self._connection, self._process = _connected(url)
+            self._unrecorded = self._notes(local=is_local(url))
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -136,12 +132,11 @@ class Sampler:
 
     def _read(self) -> dict[str, float]:
         counters = self._read_status()
-        for name, read in self._process_counters():
+        for name, read in self._machine_counters().items():
             with suppress(psutil.Error, AttributeError, OSError):
                 if (value := read()) is not None:
-                    counters[name] = value
-        of_application = self._read_application() if self._read_application else {}
-        return counters | of_application | self._machine_counters()
+                    counters[name] = float(value)
+        return counters | (self._read_application() if self._read_application else {})
 
     def _read_status(self) -> dict[str, float]:
         """Return the server's own counters; empty without a connection, and then connect in the background."""
@@ -173,112 +168,56 @@ class Sampler:
                 return
         self._connecting = None
 
-    def _machine_counters(self) -> dict[str, float]:
-        """Return the speed of this machine's cores since the last call, the steal and the ports, where known."""
-        speed, steal = self._probe.take(), getattr(psutil.cpu_times(), "steal", None)
-        counters = {
-            "machine_speed": speed,
-            "machine_steal": steal,
-            "machine_ports": outgoing_ports(),
-            "machine_time_wait": time_wait_sockets(),
-            "machine_time_wait_limit": most_time_wait_sockets(),
-        }
-        return {name: float(value) for name, value in counters.items() if value is not None}
-
-    def _process_counters(self) -> Iterable[tuple[str, Callable[[], float | None]]]:
-        """Return each counter of a process on this machine: its name, and the function that reads it."""
+    def _machine_counters(self) -> dict[str, Callable[[], float | None]]:
+        """Return each counter of this machine and of its processes, and the function that reads it."""
         process = self._process
-        machine = (
-            ("machine_cpu", _machine_cpu_seconds),
-            ("machine_interrupts", _interrupts_seconds),
-            ("machine_context_switches", lambda: float(psutil.cpu_stats().ctx_switches)),
-            ("machine_cores", _machine_cores),
-        )
-        if process is None and self._read_application is None:
-            return
-        yield from machine
-        if process is None:
-            return
-        yield from (
-            ("process_cpu", lambda: float(sum(process.cpu_times()[:2]))),
-            ("process_cores", lambda: float(len(process.cpu_affinity()))),
-            ("process_memory_bytes", lambda: float(process.memory_info().rss)),
-            ("process_context_switches", lambda: _context_switches(process)),
-            ("process_written_bytes", lambda: float(process.io_counters().write_bytes)),
-        )
+        counters: dict[str, Callable[[], float | None]] = {
+            "machine_speed": self._probe.take,
+            "machine_steal": lambda: getattr(psutil.cpu_times(), "steal", None),
+            "machine_ports": outgoing_ports,
+            "machine_time_wait": time_wait_sockets,
+            "machine_time_wait_limit": most_time_wait_sockets,
+        }
+        if process is not None or self._read_application is not None:
+            counters |= {
+                "machine_cpu": lambda: _cpu_seconds(*BUSY),
+                "machine_interrupts": lambda: _cpu_seconds("irq", "softirq"),
+                "machine_context_switches": lambda: psutil.cpu_stats().ctx_switches,
+                "machine_cores": lambda: psutil.cpu_count() or 1,
+            }
+        if process is not None:
+            counters |= {
+                "process_cpu": lambda: sum(process.cpu_times()[:2]),
+                "process_cores": lambda: len(process.cpu_affinity()),
+                "process_memory_bytes": lambda: process.memory_info().rss,
+                "process_context_switches": lambda: _context_switches(process),
+                "process_written_bytes": lambda: process.io_counters().write_bytes,
+            }
+        return counters
 
     def _notes(self, *, local: bool) -> tuple[str, ...]:
         if self._process is None:
             reason = "its process could not be identified from this account" if local else "it runs on another machine"
             figures = "CPU time is" if local else "CPU time and speed are"
             return (f"the server's {figures} not recorded: {reason}",)
-        refused = [name for name, read in self._process_counters() if _is_refused(read)]
+        refused = []
+        for name, read in self._machine_counters().items():
+            with suppress(psutil.NoSuchProcess, AttributeError, OSError):
+                try:
+                    read()
+                except psutil.AccessDenied:
+                    refused.append(name)
         if not refused:
             return ()
         return (f"not recorded, because this operating system account may not read them: {', '.join(refused)}",)
 
 
-def _connected(url: URL) -> tuple[Any, "psutil.Process | None"]:
-    """Return a connection to the server at a URL, and the server's process. Raises BadInput as connect does."""
-    return connect(url, bounds=OWN), server_process(url)
+def _connected(url: URL) -> tuple[Any, psutil.Process | None]:
+    """Return a connection to the server at a URL, and the server's process where it runs on this machine."""
+    return connect(url, bounds=OWN), server_process(url) if is_local(url) else None
 
 
-def server_process(url: URL) -> "psutil.Process | None":
-    """Return the process of the server at a URL, if the server runs on this machine.
-
-    For a URL with a port it is the server process that listens on the port; for a URL with a socket, the only server
-    process. None for a server on another machine, for a process that this account can't see, and in case of doubt.
-    """
-    if not is_local(url):
-        return None
-    processes = list(psutil.process_iter())
-    by_name = [process for process in processes if _name(process) in SERVER_PROGRAMS]
-    by_words = [process for process in processes if _leading_words(process).intersection(SERVER_PROGRAMS)]
-    if "unix_socket" in url.query:
-        servers = by_name or by_words
-    else:
-        servers = _listening(by_name, url.port or 3306) or _listening(by_words, url.port or 3306)
-    return servers[0] if len(servers) == 1 else None
-
-
-def _listening(processes: Sequence[psutil.Process], port: int) -> list[psutil.Process]:
-    return [process for process in processes if port in _ports(process)]
-
-
-def _name(process: psutil.Process) -> str:
-    try:
-        return str(process.name())
-    except psutil.Error:
-        return ""
-
-
-def _leading_words(process: psutil.Process) -> set[str]:
-    """Return the leading words of the process's command line, each without its folder."""
-    try:
-        return {Path(word).name for word in process.cmdline()[:LEADING_WORDS]}
-    except psutil.Error:
-        return set()
-
-
-def _ports(process: psutil.Process) -> set[int]:
-    try:
-        connections: list[Any] = process.net_connections("tcp")
-    except psutil.Error:
-        return set()
-    return {connection.laddr.port for connection in connections if connection.status == psutil.CONN_LISTEN}
-
-
-def _is_refused(read: Callable[[], float | None]) -> bool:
-    """Return whether this program may not read a counter, which other accounts of the operating system may."""
-    with suppress(psutil.NoSuchProcess, AttributeError, OSError):
-        try:
-            read()
-        except psutil.AccessDenied:
-            return True
-    return False
-
-
-def _context_switches(process: psutil.Process) -> float | None:
+def _context_switches(process: psutil.Process) -> int | None:
     """Return the context switches of all threads, or None for too many threads.
 
     The process's own figure counts its main thread only.
@@ -289,21 +228,13 @@ def _context_switches(process: psutil.Process) -> float | None:
     for thread in process.threads():
         with suppress(psutil.Error):
             switches += sum(psutil.Process(thread.id).num_ctx_switches())
-    return float(switches)
+    return switches
 
 
-def _machine_cores() -> float:
-    return float(psutil.cpu_count() or 1)
-
-
-def _machine_cpu_seconds() -> float:
+def _cpu_seconds(*kinds: str) -> float:
+    """Return the CPU time of these kinds that the whole machine has used, as far as the system counts it."""
     times = psutil.cpu_times()
-    return float(sum(getattr(times, kind, 0.0) for kind in BUSY))
-
-
-def _interrupts_seconds() -> float:
-    times = psutil.cpu_times()
-    return float(getattr(times, "irq", 0.0) + getattr(times, "softirq", 0.0))
+    return sum(getattr(times, kind, 0.0) for kind in kinds)
 
 
 def _rounded(value: float | None) -> float | None:

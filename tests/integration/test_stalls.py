@@ -13,7 +13,8 @@ import psutil
 import pytest
 
 from poolsize.server.connection import connect, database_url
-from poolsize.server.private_server import SERVER_PROGRAMS, PrivateServer, private_server
+from poolsize.server.private_server import PrivateServer, private_server
+from poolsize.server.processes import SERVER_PROGRAMS
 from tests.conftest import ENDINGS, end_at_once, in_ci
 from tests.rogue_server import PASSWORD, USER, Phase, rogue_server
 

@@ -16,7 +16,7 @@ from poolsize.answer.recommendation import recommend
 from poolsize.present.text.recommendation import recommendation_text
 from poolsize.runs.check import Check
 from poolsize.runs.run import CheckResult, Run, Step
-from poolsize.server.other_programs import OtherPrograms
+from poolsize.server.processes import OtherPrograms
 from tests.conftest import a_run
 
 WHOLE = a_run({1: 100, 2: 200, 4: 390, 8: 400})

@@ -13,8 +13,8 @@ from poolsize.errors import Interrupted, WorkFailed
 from poolsize.experiments.survey.java_pools import JavaLeftOut, compiled, java_commands, java_environment
 from poolsize.experiments.survey.store import StoredSurvey, SurveyPart
 from poolsize.experiments.survey.timing import Concurrency, Survey, Timing, Work
-from poolsize.server.killed import killed_by
 from poolsize.server.private_server import PrivateServer, private_server
+from poolsize.server.processes import killed_by
 
 MOST_CONNECTIONS = 400
 """Connections that the server must admit: of 100 users without a pool, and as many times those that are ending."""
