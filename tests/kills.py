@@ -20,8 +20,8 @@ from pathlib import Path
 import psutil
 
 from poolsize import load_run
-from poolsize.server.abandoned import clear_abandoned
 from poolsize.server.private_server import DIRECTORY_BEGINS, ON_DISK
+from poolsize.server.watchdog import clear_abandoned
 from poolsize.sweep.next_step import remaining
 
 POOLSIZE = str(Path(sys.executable).with_name("poolsize"))

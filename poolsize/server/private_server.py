@@ -21,11 +21,10 @@ from pathlib import Path
 import pymysql
 
 from poolsize.errors import BadInput, WorkFailed
-from poolsize.server.abandoned import clear, clear_abandoned
 from poolsize.server.bounded import HANDSHAKE, BoundedConnection
 from poolsize.server.data_files import archive_of
 from poolsize.server.processes import SERVER_PROGRAMS, killed_by, oom_kills
-from poolsize.server.watchdog import TEMPORARY
+from poolsize.server.watchdog import TEMPORARY, clear, clear_abandoned
 from poolsize.sweep.readers import OWN_SCHEMA, read, server_variable
 
 ON_DISK = Path("/var/tmp")  # noqa: S108 (on a disk, unlike /tmp at times; the directory made in it is private)
@@ -51,14 +50,14 @@ class PrivateServer:
     url: str
     pid: int
     directory: Path
-    oom_kills: int = 0
+    oom_kills: int
 
     def reason_of_end(self) -> str | None:
         """Return why the server ended by itself: by a signal, or as its log says; None while it runs."""
         code = _exit_code(self.directory)
-        if code is None:
-            return None
-        return killed_by(code, self.oom_kills) if code == -signal.SIGKILL else _last_error(self.directory / "log")
+        if code == -signal.SIGKILL:
+            return killed_by(code, self.oom_kills)
+        return None if code is None else _error_in(self.directory, last=True)
 
 
 @contextmanager
@@ -77,12 +76,10 @@ def private_server(
     options = dict(read("server_options", "=".join(each), server_variable) for each in options.items())
     program = mysqld or find_mysqld()
     version = _version(program)
-    mariadb = "MariaDB" in version
-    installer = _installer(program) if mariadb else None
     clear_abandoned(ON_DISK, DIRECTORY_BEGINS)
     directory = ON_DISK / f"{DIRECTORY_BEGINS}{secrets.token_hex(8)}"
     password, port = password or secrets.token_urlsafe(24), free_port()
-    settings = _settings(directory, port, max_connections, mariadb=mariadb) | options
+    settings = _settings(directory, port, max_connections, mariadb="MariaDB" in version) | options
     accounts = (
         f"CREATE USER '{ACCOUNT}'@'127.0.0.1' IDENTIFIED BY '{password}';\n"
         f"GRANT PROCESS ON *.* TO '{ACCOUNT}'@'127.0.0.1';\n"
@@ -92,21 +89,19 @@ def private_server(
     watchdog = _start_watchdog(
         directory=str(directory),
         files={"accounts.sql": accounts},
-        commands=[_data_command(program, version, installer, directory), _command(program, settings)],
+        commands=[_data_command(program, version, directory), _command(program, settings)],
     )
-    ending = threading.Event()
-    threading.Thread(target=_clear_after, args=(watchdog, directory, ending), daemon=True).start()
+    clearing = threading.Thread(target=_clear_after, args=(watchdog, directory), daemon=True)
+    clearing.start()
     try:
-        pid = _wait_until_up(directory, port, password, watchdog)
+        pid = _wait_until_up(directory, port, password, watchdog, kills)
         url = f"mysql+pymysql://{ACCOUNT}:{password}@127.0.0.1:{port}/"
         yield PrivateServer(url, pid, directory, kills)
     finally:
-        ending.set()
         assert watchdog.stdin is not None
         with suppress(BrokenPipeError):
             watchdog.stdin.close()
-        if watchdog.wait():
-            clear(directory)
+        clearing.join()
 
 
 def find_mysqld() -> Path:
@@ -163,29 +158,24 @@ def _installer(program: Path) -> str:
     raise BadInput(f"{program} has no mariadb-install-db beside it or on the PATH: install the whole MariaDB server")
 
 
-def _data_command(program: Path, version: str, installer: str | None, directory: Path) -> list[str]:
-    """Return the command that fills the data directory: from a copy, or with the installer if there is none."""
-    path = Path(shutil.which(program) or program).resolve()
-    changed_ns = path.stat().st_mtime_ns if path.exists() else None
-    archive = archive_of(f"{path}\0{changed_ns}\0{version}", ON_DISK)
-    install = _install_command(program, installer, directory)
-    return [sys.executable, "-P", "-m", "poolsize.server.data_files", str(directory / "data"), str(archive), *install]
-
-
-def _install_command(program: Path, installer: str | None, directory: Path) -> list[str]:
-    """Return the command that makes the data directory: MariaDB's installer, or MySQL's server itself.
+def _data_command(program: Path, version: str, directory: Path) -> list[str]:
+    """Return the command that fills the data directory: from a copy; without one, by MariaDB's installer or by MySQL.
 
     No other account can connect as root. MariaDB's root may use only the socket, whose directory is closed to others.
     MySQL's root may connect only from localhost, which matches no address with skip_name_resolve.
     The installer needs its option force on a host whose own name can't be looked up; this server never looks it up.
+    Raises BadInput without an installer.
     """
-    data = f"--datadir={directory / 'data'}"
-    if installer is None:
-        return [str(program), "--no-defaults", "--initialize-insecure", data, *_as_root()]
-    return [
-        installer, "--no-defaults", data, "--force", "--skip-test-db", "--auth-root-authentication-method=socket",
-        *_as_root(),
-    ]  # fmt: skip
+    path = Path(shutil.which(program) or program).resolve()
+    archive = archive_of(f"{path}\0{path.stat().st_mtime_ns}\0{version}", ON_DISK)
+    data = directory / "data"
+    if "MariaDB" in version:
+        without_others = ("--force", "--skip-test-db", "--auth-root-authentication-method=socket")
+        install = [_installer(program), "--no-defaults", *without_others]
+    else:
+        install = [str(program), "--no-defaults", "--initialize-insecure"]
+    copying = [sys.executable, "-P", "-m", "poolsize.server.data_files", str(data), str(archive)]
+    return [*copying, *install, f"--datadir={data}", *_as_root()]
 
 
 def _command(program: Path, settings: Mapping[str, str]) -> list[str]:
@@ -211,39 +201,40 @@ def _start_watchdog(**request: object) -> "subprocess.Popen[bytes]":
     return watchdog
 
 
-def _clear_after(watchdog: "subprocess.Popen[bytes]", directory: Path, ending: threading.Event) -> None:
-    """End the server if its watchdog ends before the parent wants it to."""
-    watchdog.wait()
-    if not ending.is_set():
+def _clear_after(watchdog: "subprocess.Popen[bytes]", directory: Path) -> None:
+    """End the server if its watchdog was killed."""
+    if watchdog.wait():
         logger.warning("the process that watches the private server was killed: the server ends, too")
         clear(directory)
 
 
-def _wait_until_up(directory: Path, port: int, password: str, watchdog: "subprocess.Popen[bytes]") -> int:
+def _wait_until_up(
+    directory: Path, port: int, password: str, watchdog: "subprocess.Popen[bytes]", oom_kills_before: int
+) -> int:
     """Wait until the server answers, and return its process id.
 
     Raises BadInput when the server ends by itself, WorkFailed when it is killed, or does not answer within
     START_SECONDS.
     """
-    deadline, before = time.monotonic() + START_SECONDS, oom_kills()
+    deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline:
         if (code := watchdog.poll()) is not None:
-            cause = killed_by(code, before)
+            cause = killed_by(code, oom_kills_before)
             raise WorkFailed(
                 f"the process that watches the private server was {cause}"
                 if cause
                 else f"the private server's files can't be made in {ON_DISK}"
             )
         if (code := _exit_code(directory)) is not None:
-            if cause := killed_by(code, before):
+            if cause := killed_by(code, oom_kills_before):
                 raise WorkFailed(f"the private server was {cause} as it started")
-            raise BadInput(f"the private server did not start: {_first_error(directory / 'log')}")
+            raise BadInput(f"the private server did not start: {_error_in(directory)}")
         with suppress(pymysql.MySQLError, OSError, ValueError):
             pid = int((directory / "pid").read_text())  # first: another program may have taken the port
             BoundedConnection(bounds=HANDSHAKE, host="127.0.0.1", port=port, user=ACCOUNT, password=password).close()
             return pid
         time.sleep(0.05)
-    raise WorkFailed(f"the private server did not answer within {START_SECONDS} s: {_first_error(directory / 'log')}")
+    raise WorkFailed(f"the private server did not answer within {START_SECONDS} s: {_error_in(directory)}")
 
 
 def _exit_code(directory: Path) -> int | None:
@@ -253,32 +244,19 @@ def _exit_code(directory: Path) -> int | None:
     return None
 
 
-def _first_error(log: Path) -> str:
-    """Return the first error in the server's log, or the log's last line.
+def _error_in(directory: Path, *, last: bool = False) -> str:
+    """Return the first error in the server's log, or the log's last line; with words for the number of a full disk.
 
     MariaDB's last line, "Aborting", is left out, because it names no cause. The line before it does, but is not always
-    marked as an error.
+    marked as an error. last: take the last error, as of a server that ran, whose earlier errors may have other causes.
     """
-    errors, lines = _errors(log)
-    return _with_words((errors or lines[-1:] or ["its log is empty"])[0])
-
-
-def _last_error(log: Path) -> str:
-    """Return the last error in the log of a server that ran: earlier errors may have other causes."""
-    errors, lines = _errors(log)
-    causes = [line for line in errors if "got signal" not in line]
-    return _with_words((causes or errors or lines[-1:] or ["its log is empty"])[-1])
-
-
-def _errors(log: Path) -> tuple[list[str], list[str]]:
-    """Return the lines of a log that are errors, and all its lines; both without empty lines and "Aborting"."""
+    log = directory / "log"
     lines = log.read_text(errors="replace").splitlines() if log.exists() else []
     lines = [line.strip() for line in lines if line.strip() and not line.endswith("[ERROR] Aborting")]
-    return [line for line in lines if re.search(r"\[ERROR\]|FATAL ERROR|\bERROR:", line)], lines
-
-
-def _with_words(error: str) -> str:
-    """Return an error of the server; with its meaning in words where it has only the number of a full disk."""
+    errors = [line for line in lines if re.search(r"\[ERROR\]|FATAL ERROR|\bERROR:", line)]
+    if last:
+        errors = [line for line in errors if "got signal" not in line][-1:] or errors[-1:]
+    error = (errors or lines[-1:] or ["its log is empty"])[0]
     is_full = re.search(rf"\berr(or|no|code)\W*{ENOSPC}\b", error, re.IGNORECASE) and "space" not in error
     return f"{error} ({os.strerror(ENOSPC)})" if is_full else error
 

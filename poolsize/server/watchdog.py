@@ -13,18 +13,22 @@ The watchdog itself may be killed. On Linux, the server is killed then, too; the
 is gone as well, the next parent does: the directory is abandoned if nothing holds the lock on DIRECTORY/watched.
 """
 
+import fcntl
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+from stat import S_ISDIR
 from typing import IO
 
-from poolsize.server.abandoned import remove, watch
+import psutil
 
 DIE_WITH_PARENT = "import ctypes, os, sys; ctypes.CDLL(None).prctl(1, 9); os.execv(sys.argv[1], sys.argv[1:])"
 WATCHED_BY_SYSTEM = [sys.executable, "-SsEP", "-c", DIE_WITH_PARENT] if sys.platform == "linux" else []
@@ -34,6 +38,49 @@ TEMPORARY = "tmp"
 
 When MariaDB starts, it removes all temporary tables in its folder, also the tables of other servers.
 """
+WATCHED = "watched"
+"""The file in a server's directory that its watchdog holds locked; the system gives the lock up when it dies."""
+REMOVAL_SECONDS = 30
+
+
+def clear_abandoned(parent: Path, beginning: str) -> None:
+    """End the servers of this account that nobody watches, and remove their directories.
+
+    The directories are those in parent whose names begin so.
+    """
+    for directory in parent.glob(f"{beginning}*"):
+        with suppress(OSError):
+            status = directory.lstat()
+            if S_ISDIR(status.st_mode) and status.st_uid == os.geteuid() and not _is_watched(directory):
+                clear(directory)
+
+
+def clear(directory: Path) -> None:
+    """End what runs in the directory, and remove it."""
+    data = f"--datadir={directory / 'data'}"
+    for process in psutil.process_iter():
+        with suppress(psutil.Error, OSError):  # psutil lets a vanished file of /proc pass as it is
+            if data in process.cmdline():
+                process.kill()
+    _remove(directory)
+
+
+def _remove(directory: Path) -> None:
+    """Remove a directory, repeatedly while killed processes still write to it."""
+    deadline = time.monotonic() + REMOVAL_SECONDS
+    while directory.exists() and time.monotonic() < deadline:
+        shutil.rmtree(directory, ignore_errors=True)
+        time.sleep(0.05)
+
+
+def _is_watched(directory: Path) -> bool:
+    """Return whether a watchdog holds the directory's file. Raises OSError where there is no such file."""
+    with (directory / WATCHED).open() as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
 
 
 def outlive_signals() -> None:
@@ -64,7 +111,7 @@ def main() -> None:
                 with suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
-        remove(directory)
+        _remove(directory)
         watched.close()
         os._exit(0)
 
@@ -75,7 +122,10 @@ def _make(directory: Path, files: Mapping[str, str]) -> IO[str]:
     Return the open file that shows that the directory has a watchdog.
     """
     directory.mkdir(mode=0o700)
-    watched = watch(directory)
+    making = directory / "watching"  # so that nobody sees the file before it is locked
+    watched = making.open("w")
+    fcntl.flock(watched, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    making.rename(directory / WATCHED)
     (directory / "data").mkdir(mode=0o700)
     (directory / TEMPORARY).mkdir(mode=0o700)
     for name, text in files.items():

@@ -97,10 +97,9 @@ def restarted_server(request: pytest.FixtureRequest) -> Iterator[RestartedServer
             "CREATE USER IF NOT EXISTS loader@'127.0.0.1' IDENTIFIED BY 'not-a-secret';\n"
             "GRANT ALL ON poolsize.* TO loader@'127.0.0.1';\n"
         )
-        installer = servers._installer(program) if mariadb else None
         # MariaDB removes temporary tables from its temporary folder as it starts, also those of another running server.
         environment = os.environ | {"TMPDIR": name}
-        install = servers._data_command(program, version, installer, folder)
+        install = servers._data_command(program, version, folder)
         subprocess.run(install, env=environment, check=True, capture_output=True)
         command = servers._command(program, servers._settings(folder, port, 100, mariadb=mariadb))
         server = RestartedServer(command, environment, f"mysql://loader:not-a-secret@127.0.0.1:{port}/")

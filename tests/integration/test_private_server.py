@@ -15,9 +15,9 @@ import pymysql
 import pytest
 
 from poolsize.errors import BadInput, WorkFailed
-from poolsize.server.abandoned import WATCHED, clear_abandoned
 from poolsize.server.connection import connect, database_url
 from poolsize.server.private_server import DIRECTORY_BEGINS, ON_DISK, private_server
+from poolsize.server.watchdog import WATCHED, clear_abandoned
 from tests.conftest import FLAVORS, mysqld
 
 pytestmark = pytest.mark.server
