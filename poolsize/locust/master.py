@@ -21,8 +21,8 @@ from poolsize.runs.plan import PlannedStep
 from poolsize.runs.run import Calibration, Setting, Step, Stopped, StopReason
 from poolsize.server.bounded import OWN
 from poolsize.server.connection import ServerGone, connect, naming_failures
-from poolsize.server.ended_connections import ServerProcess, end_abandoned
 from poolsize.server.sampler import Sampler
+from poolsize.server.sessions import ServerProcess, end_abandoned
 from poolsize.server.speed_probe import present_speed
 from poolsize.sweep.readers import OWN_SCHEMA
 

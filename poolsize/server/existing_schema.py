@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Collection
 from contextlib import ExitStack, closing
-from types import TracebackType
 from typing import Any, Self
 
 import pymysql
@@ -12,8 +11,7 @@ from poolsize.errors import BadInput, WorkFailed
 from poolsize.facts.server import quoted
 from poolsize.runs.run import Run
 from poolsize.server.connection import connect, schema_in, way_to_privilege
-from poolsize.server.ended_connections import ServerProcess, end_abandoned
-from poolsize.server.held_locks import HeldLocks
+from poolsize.server.sessions import HeldLocks, ServerProcess, end_abandoned
 from poolsize.sweep.opening import Workload, require_given_again
 from poolsize.sweep.options import SweepOptions
 from poolsize.sweep.readers import OWN_SCHEMA, read, schema_name
@@ -30,38 +28,33 @@ def chosen_schema(options: SweepOptions, workload: Workload, resumed: Run | None
     """
     in_url = schema_in(options.url) if options.url else None
     schema = resumed.setting.schema if resumed else options.schema
-    if resumed is None and schema is None and in_url != OWN_SCHEMA:
-        schema = read("url", in_url, schema_name) if in_url else None
+    if resumed is None and schema is None and in_url and in_url != OWN_SCHEMA:
+        schema = read("url", in_url, schema_name)
+    named = f"{options.named('resume')}: the run began" if resumed else f"`schema` {schema}:"
     if in_url and in_url != (schema or OWN_SCHEMA):
-        raise BadInput(_contradiction(options, schema, in_url))
+        if resumed:
+            raise BadInput(
+                f"{named} in the schema {schema or OWN_SCHEMA}, and `url` names the schema {in_url}: leave it out"
+            )
+        raise BadInput(f"{named} `url` names another schema, {in_url}: leave one of them out")
     if schema is None:
         return None
-    if resumed is not None and in_url is None:
+    if resumed and in_url is None:
         require_given_again(options, "schema", schema)
-    if resumed is not None and options.schema not in {None, schema}:
+    if resumed and options.schema not in {None, schema}:
         raise BadInput(
-            f"{options.named('resume')}: the run began in the schema {schema}, and `schema` is {options.schema}: give "
-            "that, or start a new run"
+            f"{named} in the schema {schema}, and `schema` is {options.schema}: give that, or start a new run"
         )
-    if not options.url and resumed is not None:
-        raise BadInput(f"{options.named('resume')}: the run began on a server given by its URL: give its `url` again")
     if not options.url:
-        raise BadInput(f"`schema` {schema}: a private server holds no data of yours: give your server's `url`")
+        if resumed:
+            raise BadInput(f"{named} on a server given by its URL: give its `url` again")
+        raise BadInput(f"{named} a private server holds no data of yours: give your server's `url`")
     if workload.own_path is None:
         raise BadInput(
             f"`schema` {schema}: {workload.name} makes tables, which belong in poolsize's own schema: "
             "leave the schema out, or name your own locustfile with `workload`"
         )
     return schema
-
-
-def _contradiction(options: SweepOptions, schema: str | None, in_url: str) -> str:
-    if options.resume:
-        return (
-            f"{options.named('resume')}: the run began in the schema {schema or OWN_SCHEMA}, "
-            f"and `url` names the schema {in_url}: leave it out"
-        )
-    return f"`schema` {schema}: `url` names another schema, {in_url}: leave one of them out"
 
 
 class ExistingSchema:
@@ -108,9 +101,7 @@ class ExistingSchema:
             self._held = stack.pop_all()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Restore the tables, and let other sweeps use the schema."""
         with self._held:
             if not self._changed:

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from secrets import token_hex
 from time import sleep
-from types import TracebackType
 from typing import Any, Self
 
 import pymysql
@@ -15,7 +14,7 @@ from sqlalchemy import URL
 from poolsize.errors import BadInput, PoolsizeError, WorkFailed
 from poolsize.facts.server import quoted
 from poolsize.server.connection import connect, way_to_privilege
-from poolsize.server.held_locks import HeldLocks, get_lock
+from poolsize.server.sessions import HeldLocks, get_lock
 from poolsize.sweep.readers import OWN_SCHEMA
 from poolsize.terminal import visible
 
@@ -27,18 +26,9 @@ LOCK = "poolsize"
 """The lock that admits a sweep. A sweep also holds a lock of its own as long as it lives: its owner's entry."""
 WATCH_SECONDS = 6
 """An owner without its lock for so long is dead: a living one takes the lock again within BEAT_SECONDS."""
-READ_MARK = f"SELECT name FROM {OWN_SCHEMA}.{MARK}"
-DROP_MARK = f"DROP TABLE IF EXISTS {OWN_SCHEMA}.{MARK}"
-LOOK_FOR_SCHEMA = f"SHOW DATABASES LIKE '{OWN_SCHEMA}'"
 CREATE_SCHEMA = f"CREATE DATABASE {OWN_SCHEMA} CHARACTER SET utf8mb4"
 CREATE_MARK = f"CREATE TABLE {OWN_SCHEMA}.{MARK} (name VARCHAR(64) COLLATE utf8mb4_bin PRIMARY KEY)"
-MARK_OWNER = f"INSERT INTO {OWN_SCHEMA}.{MARK} VALUES (%s)"
-LIST_TABLES = f"SHOW TABLES FROM {OWN_SCHEMA}"
-MARK_TABLE = f"INSERT IGNORE INTO {OWN_SCHEMA}.{MARK} VALUES (%s)"
-IGNORE_FOREIGN_KEYS = "SET SESSION foreign_key_checks = 0"
-DROP_TABLE = f"DROP TABLE IF EXISTS {OWN_SCHEMA}.{{table}}"
-DROP_VIEW = f"DROP VIEW IF EXISTS {OWN_SCHEMA}.{{table}}"
-DROP_MADE_MARK = f"DROP TABLE {OWN_SCHEMA}.{MARK}"
+DROP_MARK = f"DROP TABLE IF EXISTS {OWN_SCHEMA}.{MARK}"
 DROP_SCHEMA = f"DROP DATABASE {OWN_SCHEMA}"
 NOT_THERE = {1049, 1146}
 NOT_ALLOWED = {1044, 1045, 1142, 1227}
@@ -78,9 +68,7 @@ class SweepSchema:
             self._held = stack.pop_all()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Drop poolsize's tables and schema. When the server is gone, the next sweep drops them."""
         with self._held:
             try:
@@ -95,7 +83,8 @@ class SweepSchema:
         """Call a workload's function that makes its tables, and list these tables as poolsize's own."""
         with self._own() as cursor:
             before = _tables(cursor)
-        with closing(connect(self.url, OWN_SCHEMA)) as connection, _listing(connection, before) as cursor:
+        with closing(connect(self.url, OWN_SCHEMA)) as connection, _ListingCursor(connection) as cursor:
+            cursor.before = before
             prepare(cursor)
             cursor.list_tables()
 
@@ -117,8 +106,12 @@ class SweepSchema:
         """
         _refuse_living_owner(cursor, self._owner)
         _clear(cursor)
-        _require_drop(cursor)
-        missing = not cursor.execute(LOOK_FOR_SCHEMA)
+        try:
+            cursor.execute(DROP_MARK)  # refused before there is a table that the account can't drop
+        except pymysql.MySQLError as error:
+            if error.args[0] not in NOT_THERE:
+                raise
+        missing = not cursor.execute(f"SHOW DATABASES LIKE '{OWN_SCHEMA}'")
         self._creates = self._creates or missing
         if missing:
             cursor.execute(CREATE_SCHEMA)
@@ -129,9 +122,9 @@ class SweepSchema:
             )
         cursor.execute(CREATE_MARK)
         try:
-            cursor.executemany(MARK_OWNER, [(THE_SCHEMA,), (self._owner,)] if self._creates else [(self._owner,)])
+            _mark(cursor, [THE_SCHEMA, self._owner] if self._creates else [self._owner])
         except pymysql.MySQLError:
-            cursor.execute(DROP_SCHEMA if self._creates else DROP_MADE_MARK)
+            cursor.execute(DROP_SCHEMA if self._creates else DROP_MARK)
             raise
 
     @contextmanager
@@ -166,14 +159,7 @@ class _ListingCursor(Cursor):  # type: ignore[misc]  # PyMySQL has no types
     def list_tables(self) -> None:
         """List the tables that were not there before."""
         with self.connection.cursor(Cursor) as cursor:
-            made = [(name,) for name in _tables(cursor) if name not in self.before]
-            cursor.executemany(MARK_TABLE, made)
-
-
-def _listing(connection: Any, before: Sequence[str]) -> _ListingCursor:
-    cursor: _ListingCursor = connection.cursor(_ListingCursor)
-    cursor.before = before
-    return cursor
+            _mark(cursor, [name for name in _tables(cursor) if name not in self.before])
 
 
 def is_swept(cursor: Any) -> bool:
@@ -203,30 +189,21 @@ def _refuse_living_owner(cursor: Any, own: str) -> None:
         raise already_swept()
 
 
-def _require_drop(cursor: Any) -> None:
-    """Raise the server's error where the account may not drop tables, before there is one that it can't drop."""
-    try:
-        cursor.execute(DROP_MARK)
-    except pymysql.MySQLError as error:
-        if error.args[0] not in NOT_THERE:
-            raise
-
-
 def _clear(cursor: Any) -> None:
     """Drop the tables that the mark lists, the mark, and the schema if poolsize made it and it is empty then."""
     marked = _marked(cursor)
     if marked is None:
         return
-    cursor.execute(IGNORE_FOREIGN_KEYS)
+    cursor.execute("SET SESSION foreign_key_checks = 0")
     for table in _tables(cursor):
         if table in marked:
-            cursor.execute(DROP_TABLE.format(table=quoted(table)))
-            cursor.execute(DROP_VIEW.format(table=quoted(table)))
+            for kind in ("TABLE", "VIEW"):
+                cursor.execute(f"DROP {kind} IF EXISTS {OWN_SCHEMA}.{quoted(table)}")
     foreign = [table for table in _tables(cursor) if table != MARK]
     if THE_SCHEMA in marked and not foreign:
         cursor.execute(DROP_SCHEMA)  # and the mark with it: a schema without its mark would stay for good
         return
-    cursor.execute(DROP_MADE_MARK)
+    cursor.execute(DROP_MARK)
     if THE_SCHEMA in marked:
         names = visible(", ".join(foreign))
         logger.warning("the schema %s is kept: it holds tables that poolsize did not make (%s)", OWN_SCHEMA, names)
@@ -235,7 +212,7 @@ def _clear(cursor: Any) -> None:
 def _marked(cursor: Any) -> set[str] | None:
     """Return the entries of the mark; None where there is no mark."""
     try:
-        cursor.execute(READ_MARK)
+        cursor.execute(f"SELECT name FROM {OWN_SCHEMA}.{MARK}")
     except pymysql.MySQLError as error:
         if error.args[0] in NOT_THERE:
             return None
@@ -243,8 +220,12 @@ def _marked(cursor: Any) -> set[str] | None:
     return {name for (name,) in cursor.fetchall()}
 
 
+def _mark(cursor: Any, names: Sequence[str]) -> None:
+    cursor.executemany(f"INSERT IGNORE INTO {OWN_SCHEMA}.{MARK} VALUES (%s)", [(name,) for name in names])
+
+
 def _tables(cursor: Any) -> list[str]:
-    cursor.execute(LIST_TABLES)
+    cursor.execute(f"SHOW TABLES FROM {OWN_SCHEMA}")
     return [name for (name,) in cursor.fetchall()]
 
 

@@ -22,7 +22,7 @@ from poolsize.facts.server import (
 )
 from poolsize.facts.status import read_status
 from poolsize.present.text.inspection import inspection_text, per_core_json, per_core_text
-from poolsize.server.ended_connections import ServerProcess
+from poolsize.server.sessions import ServerProcess
 from tests.conftest import ROOT
 
 Rows = Sequence[tuple[Any, ...]]

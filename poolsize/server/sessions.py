@@ -1,27 +1,31 @@
-"""Named locks on the server that a sweep holds to its end, also when it loses the session that holds them."""
+"""Sessions on the server: locks that a sweep holds to its end, and the end of connections whose client has gone."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
+from math import nan
 from threading import Event, RLock, Thread
+from time import monotonic, sleep
 from typing import Any, Self
 
 import pymysql
 from sqlalchemy import URL
 
 from poolsize.errors import BadInput, PoolsizeError, WorkFailed
-from poolsize.facts.server import only_row
+from poolsize.facts.server import connection_ids, number_of, only_row, query, read_pairs, text_of
 from poolsize.server.bounded import OWN
-from poolsize.server.connection import NoAnswer, ServerGone, connect
-from poolsize.server.ended_connections import ServerProcess, end_abandoned
+from poolsize.server.connection import connect, naming_failures
 
-GET_LOCK = "SELECT GET_LOCK(%s, %s)"
 LONGEST_NAME = 64
-"""Longest name that MySQL accepts."""
+"""Longest name of a lock that MySQL accepts."""
 BEAT_SECONDS = 1.0
 """How often a thread uses the session, so that no proxy ends it for idleness, and replaces a session that was lost."""
 RETAKE_SECONDS = 10
 """The longest time to wait for a lock that the lost session held."""
+KILLED_SECONDS = 30
+"""The longest time that the server may take to roll back the transactions of an interrupted step."""
+SAME_START_SECONDS = 2
+"""Two readings of a server's start differ by less: time of day and uptime are whole seconds."""
 
 
 class HeldLocks:
@@ -36,7 +40,7 @@ class HeldLocks:
         self._names: list[str] = []
         self._session = connect(url, bounds=OWN)
         with self._session.cursor() as cursor:
-            self._held_by = _Holder.of(cursor)
+            self._connection_id, self._server = _own_id(cursor), ServerProcess.of(cursor)
         self._in_use = RLock()
         self._ended = Event()
         self._beating = Thread(target=self._beat, daemon=True)
@@ -80,7 +84,7 @@ class HeldLocks:
                 with self.cursor() as cursor:
                     task(cursor)
             except pymysql.MySQLError:
-                if _answers(self._session):
+                if self._answers():
                     raise
                 with self.cursor() as cursor:
                     task(cursor)
@@ -90,30 +94,36 @@ class HeldLocks:
 
         The server may still have the lost session with the locks, because nothing told it that the network was cut.
         """
-        if _answers(self._session):
+        if self._answers():
             return
         with suppress(pymysql.MySQLError):
             self._session.close()
         with ExitStack() as stack:
             session = stack.enter_context(closing(self._connected()))
             with session.cursor() as cursor:
-                held_by = _Holder.of(cursor)
-                end_abandoned(cursor, {self._held_by.connection_id}, self._held_by.server)
+                connection_id, server = _own_id(cursor), ServerProcess.of(cursor)
+                end_abandoned(cursor, {self._connection_id}, self._server)
                 if not all(get_lock(cursor, name, RETAKE_SECONDS) for name in self._names):
                     raise WorkFailed(
                         "the server ended the session that held this sweep's lock, and another sweep began"
                     )
             stack.pop_all()
-        self._session, self._held_by = session, held_by
+        self._session, self._connection_id, self._server = session, connection_id, server
 
     def _connected(self) -> Any:
         """Return a new session. Raises ServerGone when no server answers, WorkFailed when it refuses the account."""
         try:
-            return connect(self._url, bounds=OWN)
-        except NoAnswer as error:
-            raise ServerGone(f"the server went away ({error.reason})") from None
+            with naming_failures():
+                return connect(self._url, bounds=OWN)
         except BadInput as error:
             raise WorkFailed(f"the server refuses a connection that it accepted before: {error}") from None
+
+    def _answers(self) -> bool:
+        try:
+            self._session.ping(reconnect=False)
+        except pymysql.MySQLError:
+            return False
+        return True
 
     def _beat(self) -> None:
         while not self._ended.wait(BEAT_SECONDS):
@@ -121,28 +131,61 @@ class HeldLocks:
                 self._renew()
 
 
-@dataclass(frozen=True)
-class _Holder:
-    """The session that holds the locks: its id, and the server."""
-
-    connection_id: int
-    server: ServerProcess
-
-    @classmethod
-    def of(cls, cursor: Any) -> Self:
-        cursor.execute("SELECT CONNECTION_ID()")
-        return cls(int(only_row(cursor, 1)[0]), ServerProcess.of(cursor))
-
-
 def get_lock(cursor: Any, name: str, seconds: float) -> bool:
     """Take a lock in a cursor's session, and return whether it was free within so many seconds."""
-    cursor.execute(GET_LOCK, (name[:LONGEST_NAME], seconds))
+    cursor.execute("SELECT GET_LOCK(%s, %s)", (name[:LONGEST_NAME], seconds))
     return bool(cursor.fetchone() == (1,))
 
 
-def _answers(session: Any) -> bool:
-    try:
-        session.ping(reconnect=False)
-    except pymysql.MySQLError:
-        return False
-    return True
+@dataclass(frozen=True)
+class ServerProcess:
+    """A running server: where it runs, and when it started by its own clock, in seconds; NaN where it does not say.
+
+    Numbers of connections are unique within it. Behind a proxy or after a failover, another server may answer.
+    """
+
+    address: str
+    started: float
+
+    @classmethod
+    def of(cls, cursor: Any) -> Self:
+        """Return the server that answers a cursor."""
+        cursor.execute(query("process"))
+        hostname, port, now = map(text_of, only_row(cursor, 3))
+        uptime = number_of(read_pairs(cursor, "uptime"), "Uptime")
+        try:
+            started = float(now) - (nan if uptime is None else uptime)
+        except ValueError:
+            started = nan
+        return cls(f"{hostname}:{port}", started)
+
+    def is_same(self, other: "ServerProcess") -> bool:
+        """Return whether both are one process: the same address, and the same start."""
+        return self.address == other.address and abs(self.started - other.started) < SAME_START_SECONDS
+
+
+def end_abandoned(cursor: Any, identifiers: Collection[int], opened_on: ServerProcess) -> None:
+    """End connections of the cursor's account that this process has lost and the server still has.
+
+    They are those of a step that was interrupted, or of before the network was cut; their transactions are rolled back
+    when this returns. opened_on: the server to which they were open; another server has given their ids to others.
+    Raises WorkFailed when they do not end.
+    """
+    if not identifiers or not ServerProcess.of(cursor).is_same(opened_on):
+        return
+    cursor.execute("SELECT SUBSTRING_INDEX(USER(), '@', 1)")
+    (account,), own = only_row(cursor, 1), _own_id(cursor)
+    deadline = monotonic() + KILLED_SECONDS
+    while remaining := connection_ids(cursor, account).intersection(identifiers) - {own}:
+        if monotonic() > deadline:
+            raise WorkFailed(f"{len(remaining)} of the workers' connections did not end")
+        for identifier in remaining:
+            with suppress(pymysql.MySQLError):  # it has ended meanwhile
+                cursor.execute(f"KILL {identifier}")
+        sleep(0.05)
+
+
+def _own_id(cursor: Any) -> int:
+    """Return the server's id of a cursor's connection; behind a proxy, the id of the handshake is the proxy's."""
+    cursor.execute("SELECT CONNECTION_ID()")
+    return int(only_row(cursor, 1)[0])
