@@ -20,13 +20,10 @@ from poolsize.server.bounded import OWN, WORKLOAD, BoundedConnection, Bounds
 from poolsize.server.encryption import connect_arguments, with_encryption, with_known_keys
 from poolsize.server.guarded import MALFORMED
 
-DRIVER = "mysql+pymysql"
 ACCEPTED = ("mysql", "mariadb", "mysql+pymysql", "mariadb+pymysql")
 SESSION_SETTINGS = "SET SESSION wait_timeout = 604800, lock_wait_timeout = 30"
 """poolsize's own connections are idle during steps, and must not wait long for locks of another transaction."""
 ACCESS_DENIED = {1044, 1045, 1698}
-TOO_MANY = {1040, 1203}
-MOST_PORT = 65_535
 FACTS_SECONDS = 60
 """The longest time that a command other than a sweep takes to read a server's facts."""
 ERROR_KINDS = {
@@ -40,20 +37,8 @@ ERROR_KINDS = {
     2013: "server_gone",
     MALFORMED: "malformed_answer",
 }
-ANONYMOUS = "''@'"
-"""The beginning of an anonymous account's name in an error. Its host may be the client's, not the account's."""
-CANNOT_CONNECT = {CR.CR_CONNECTION_ERROR} | {number for number, kind in ERROR_KINDS.items() if kind == "server_gone"}
-DENIED = (
-    ER.DBACCESS_DENIED_ERROR,
-    ER.ACCESS_DENIED_ERROR,
-    ER.TABLEACCESS_DENIED_ERROR,
-    ER.COLUMNACCESS_DENIED_ERROR,
-    ER.SPECIFIC_ACCESS_DENIED_ERROR,
-    ER.PROCACCESS_DENIED_ERROR,
-    ER.OPTION_PREVENTS_STATEMENT,
-    1792,  # of a read-only transaction
-    1836,  # of a read-only server
-)
+DENIED = {1044, 1045, 1142, 1143, 1227, 1370, 1290, 1792, 1836}
+"""Errors of a missing privilege; the last three of a server or a transaction that is read-only."""
 
 
 class NoAnswer(BadInput):
@@ -75,7 +60,7 @@ def database_url(text: str) -> URL:
     does not have; the error does not show the password.
     """
     url = _parsed(text)
-    return with_known_keys(URL.create(DRIVER, url.username, url.password, url.host, url.port, None, url.query))
+    return with_known_keys(URL.create("mysql+pymysql", url.username, url.password, url.host, url.port, None, url.query))
 
 
 def encrypted_url(text: str, mode: SslMode | None, ca: str | Path | None) -> str:
@@ -115,9 +100,9 @@ def _parsed(text: str) -> URL:
             "`url` (or POOLSIZE_URL) is not a URL: write mysql://USER:PASSWORD@HOST:3306/, "
             "with %40 for @, %3A for :, %2F for / and %3F for ? in the password"
         )
-    if url.port is not None and not 1 <= url.port <= MOST_PORT:
+    if url.port is not None and not 1 <= url.port <= 65_535:
         shown = f" {url.port}" if at else ""  # without an account, the number may be a password
-        raise BadInput(f"`url`: port{shown}: give 1 to {MOST_PORT}")
+        raise BadInput(f"`url`: port{shown}: give 1 to 65535")
     if url.drivername not in ACCEPTED:
         place = host_and_port(url.host, url.port) if url.host and url.port else url.host or ""
         raise BadInput(
@@ -199,7 +184,7 @@ def error_kind(error: BaseException) -> str:
 
 def way_to_privilege(error: pymysql.MySQLError, grant: str) -> str:
     """Return the way out of a missing privilege: `grant`, unless the server took the user for its anonymous account."""
-    if ANONYMOUS not in str(error.args[-1]):
+    if "''@'" not in str(error.args[-1]):  # its host may be the client's, not the account's
         return grant
     return "this is the server's anonymous account: drop it (SELECT CURRENT_USER() shows its name), or correct the user"
 
@@ -212,23 +197,24 @@ def is_denied(kind: str) -> bool:
 
 def _refused(url: URL, error: pymysql.MySQLError) -> BadInput:
     """Return the error that names why the server refused the connection, and the way out, without the password."""
-    account = f"{url.username or 'nobody'}@{host_and_port(url.host or 'localhost', url.port or 3306)}"
+    place = host_and_port(url.host or "localhost", url.port or 3306)
+    account = f"{url.username or 'nobody'}@{place}"
     number, text = (*error.args, "", "")[:2]
     if unencrypted := _unencrypted(url, number, getattr(error, "original_exception", None)):
         return unencrypted
     if number in ACCESS_DENIED:
-        anonymous = (
+        hidden = (
             "; or an anonymous account hides yours: DROP USER ''@'localhost'" if "@'localhost'" in str(text) else ""
         )
-        return BadInput(f"`url`: the server refuses {account} ({text}): check the user and the password{anonymous}")
-    if number == MALFORMED:
-        place = account.partition("@")[2]
+        return BadInput(f"`url`: the server refuses {account} ({text}): check the user and the password{hidden}")
+    kind = error_kind(error)
+    if kind == "malformed_answer":
         return BadInput(f"`url`: {place} answers, but not as MySQL or MariaDB do ({text}): check host and port")
-    if number in CANNOT_CONNECT:
+    if kind == "server_gone" or number == CR.CR_CONNECTION_ERROR:
         message = f"`url`: no server answers at {account} ({text}): check host and port, and that it runs"
         return NoAnswer(message, str(text))
     message = f"`url`: connecting as {account} failed: {text or error}"
-    return NoAnswer(message, str(text)) if number in TOO_MANY else BadInput(message)
+    return NoAnswer(message, str(text)) if kind == "too_many_connections" else BadInput(message)
 
 
 def _unencrypted(url: URL, number: object, cause: Exception | None) -> BadInput | None:

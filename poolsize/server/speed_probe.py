@@ -25,8 +25,6 @@ SHARE = 0.01
 """The probe uses this share of one core at most, however many cores it probes."""
 WORK = bytes(value & 31 for value in Random(1).randbytes(12_000))
 """Data that is compressed in about a quarter of a millisecond."""
-LEVEL, WINDOW_BITS, MEMORY_LEVEL = 1, 12, 4
-"""Of the compression: its state, 24 KB, fits into the core's own caches."""
 
 _start_thread: Callable[[Callable[..., None], tuple[Any, ...]], int] = get_original("_thread", "start_new_thread")
 _sleep: Callable[[float], None] = get_original("time", "sleep")
@@ -90,7 +88,7 @@ def speed_of_this_core() -> float:
 
 def _work() -> None:
     """Compress the data; the interpreter's lock is free meanwhile."""
-    zlib.compressobj(LEVEL, zlib.DEFLATED, WINDOW_BITS, MEMORY_LEVEL).compress(WORK)
+    zlib.compressobj(level=1, wbits=12, memLevel=4).compress(WORK)  # its state, 24 KB, fits into the core's own caches
 
 
 def _probe(cores: tuple[int, ...], speeds: "deque[float]", running: list[bool]) -> None:
