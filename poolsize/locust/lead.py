@@ -23,7 +23,7 @@ from poolsize.locust.stats import wait_for_csv
 from poolsize.locust.wire import wire
 from poolsize.locust.workers import forked_workers, kill_late_workers
 from poolsize.runs.store import named_by
-from poolsize.server.bounded import LAST_CALL, LAST_SECONDS
+from poolsize.server.bounded import BoundedConnection
 from poolsize.sweep.events import Event, Noted, StepDone, SweepFailed, TurnAwaited
 from poolsize.sweep.loop import sweep
 from poolsize.sweep.options import with_flags, words_of
@@ -156,7 +156,7 @@ class Lead:
 
     def _terminate(self) -> None:
         """End before the users start; afterwards Locust has a handler of its own. A server gets little time for it."""
-        LAST_CALL.within(LAST_SECONDS)
+        BoundedConnection.last_call()
         if not self._users_started.is_set():
             self._end_before_users()
             os._exit(WorkFailed.exit_code)

@@ -28,7 +28,7 @@ from poolsize.locust.user import PoolUser
 from poolsize.locust.wire import wire
 from poolsize.locust.worker import LocustWorker
 from poolsize.locust.workers import end_forked_workers
-from poolsize.server.bounded import LAST_CALL, LAST_SECONDS
+from poolsize.server.bounded import BoundedConnection
 from poolsize.server.connection import naming_url
 from poolsize.sweep.opening import Workload, typed_workload
 from poolsize.sweep.option import Option
@@ -154,7 +154,7 @@ def _on_init(kind: SweepKind, environment: Environment, **_: Any) -> None:
 def _stop_setting_up(progress: ProgressPipe, number: int, _: object) -> NoReturn:
     for ending in ENDING:
         signal.signal(ending, signal.SIG_IGN)  # a second signal must not end the clean-up
-    LAST_CALL.within(LAST_SECONDS)
+    BoundedConnection.last_call()
     progress.stop_watching()
     sys.exit(Interrupted.exit_code if number == signal.SIGINT else WorkFailed.exit_code)
 

@@ -45,20 +45,6 @@ LAST_SECONDS = 2
 """For all that a signal leaves to do on the server: to drop or restore tables, to close connections."""
 
 
-@dataclass
-class LastCall:
-    """The moment at which every exchange of this process has to end, because the process has to; else infinite."""
-
-    at: float = inf
-
-    def within(self, seconds: float) -> None:
-        """End every exchange within so many seconds; a later call does not extend that."""
-        self.at = min(self.at, monotonic() + seconds)
-
-
-LAST_CALL = LastCall()
-
-
 class BoundedConnection(GuardedConnection):
     """A PyMySQL connection whose exchanges have bounds; set-up and close, too.
 
@@ -67,6 +53,7 @@ class BoundedConnection(GuardedConnection):
     is raised. It works with sockets of gevent's as with Python's own.
     """
 
+    _process_ends_at = inf
     _all_end_at = inf
     _ended: pymysql.err.OperationalError | None = None
 
@@ -74,6 +61,11 @@ class BoundedConnection(GuardedConnection):
         """Connect. bounds: of each statement. arguments: PyMySQL's. Raises pymysql.MySQLError."""
         self._of_statement = bounds
         super().__init__(**arguments)
+
+    @classmethod
+    def last_call(cls) -> None:
+        """Let every exchange of this process end within LAST_SECONDS; a later call does not extend that."""
+        cls._process_ends_at = min(cls._process_ends_at, monotonic() + LAST_SECONDS)
 
     def end_within(self, seconds: float) -> None:
         """Let this and all further exchanges end within so many seconds altogether."""
@@ -219,9 +211,9 @@ class BoundedConnection(GuardedConnection):
     def _seconds_left(self) -> float:
         """Return the seconds until the exchange has to end. Raises OperationalError where none is left."""
         end = min(self._began_at + self._bounds.seconds, self._all_end_at)
-        left = min(end, LAST_CALL.at) - monotonic()
+        left = min(end, self._process_ends_at) - monotonic()
         if left <= 0:
-            limit = f"{end - self._began_at:.0f} s" if end < LAST_CALL.at else "the time that a signal leaves"
+            limit = f"{end - self._began_at:.0f} s" if end < self._process_ends_at else "the time that a signal leaves"
             self._end(CR.CR_SERVER_LOST, f"no complete answer within {limit}")
         return left
 

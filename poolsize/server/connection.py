@@ -203,10 +203,9 @@ def _refused(url: URL, error: pymysql.MySQLError) -> BadInput:
     if unencrypted := _unencrypted(url, number, getattr(error, "original_exception", None)):
         return unencrypted
     if number in ACCESS_DENIED:
-        hidden = (
-            "; or an anonymous account hides yours: DROP USER ''@'localhost'" if "@'localhost'" in str(text) else ""
-        )
-        return BadInput(f"`url`: the server refuses {account} ({text}): check the user and the password{hidden}")
+        message = f"`url`: the server refuses {account} ({text}): check the user and the password"
+        hidden = "; or an anonymous account hides yours: DROP USER ''@'localhost'"
+        return BadInput(message + hidden if "@'localhost'" in str(text) else message)
     kind = error_kind(error)
     if kind == "malformed_answer":
         return BadInput(f"`url`: {place} answers, but not as MySQL or MariaDB do ({text}): check host and port")

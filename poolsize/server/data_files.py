@@ -18,9 +18,6 @@ from pathlib import Path
 from stat import S_IMODE, S_ISREG
 from typing import IO
 
-OF_ONE_SERVER = ("auto.cnf", "*.pem")
-"""Files of MySQL's that no two servers may share: the server's identity and its keys. A server makes them anew."""
-
 
 def archive_of(version: str, parent: Path) -> Path:
     """Return the file that holds the data files of a server program, in parent; another file for each account.
@@ -37,15 +34,14 @@ def install(data: Path, archive: Path, installer: Sequence[str]) -> int:
     They come from the archive, or else from the installer; the archive then gets them, too. Raises OSError where they
     can't be written.
     """
-    try:
-        with _opened(archive) as file, tarfile.open(fileobj=file) as files:
-            files.extractall(data, filter="data")
-        return 0
-    except (tarfile.TarError, gzip.BadGzipFile, zlib.error, EOFError):  # a disk that failed has damaged it
-        shutil.rmtree(data)
-        data.mkdir(mode=0o700)
-    except (FileNotFoundError, PermissionError):
-        pass
+    if file := _opened(archive):
+        try:
+            with file, tarfile.open(fileobj=file) as files:
+                files.extractall(data, filter="data")
+            return 0
+        except (tarfile.TarError, gzip.BadGzipFile, zlib.error, EOFError):  # a disk that failed has damaged it
+            shutil.rmtree(data)
+            data.mkdir(mode=0o700)
     code = subprocess.run(installer, check=False).returncode
     if code == 0:
         with suppress(OSError):  # the next private server tries again
@@ -53,17 +49,17 @@ def install(data: Path, archive: Path, installer: Sequence[str]) -> int:
     return code if code >= 0 else 128 - code  # as a shell reports a signal
 
 
-def _opened(archive: Path) -> IO[bytes]:
-    """Open the archive. Raises FileNotFoundError without it, PermissionError where others may have written it."""
+def _opened(archive: Path) -> IO[bytes] | None:
+    """Open the archive; return None where there is none, or others may have written it."""
     try:
         file = os.fdopen(os.open(archive, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb")
-    except OSError as error:
-        raise FileNotFoundError(f"{archive} can't be opened: {error.strerror}") from None
+    except OSError:
+        return None
     status = os.fstat(file.fileno())
     if S_ISREG(status.st_mode) and status.st_uid == os.geteuid() and not S_IMODE(status.st_mode) & 0o077:
         return file
     file.close()
-    raise PermissionError(f"{archive} may have been written by another account")
+    return None
 
 
 def _store(data: Path, archive: Path) -> None:
@@ -73,12 +69,13 @@ def _store(data: Path, archive: Path) -> None:
         os.fdopen(os.open(making, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file,
         tarfile.open(fileobj=file, mode="w:gz", compresslevel=1) as files,
     ):
-        files.add(data, ".", filter=_shared)
+        files.add(data, ".", filter=lambda each: None if _is_of_one_server(each.name) else each)
     making.replace(archive)
 
 
-def _shared(file: tarfile.TarInfo) -> tarfile.TarInfo | None:
-    return None if any(Path(file.name).match(pattern) for pattern in OF_ONE_SERVER) else file
+def _is_of_one_server(name: str) -> bool:
+    """Return whether no two of MySQL's servers may share a file: its identity or keys, which a server makes anew."""
+    return any(Path(name).match(pattern) for pattern in ("auto.cnf", "*.pem"))
 
 
 if __name__ == "__main__":

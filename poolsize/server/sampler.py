@@ -84,7 +84,8 @@ class Sampler:
         """
         names = sorted({name for sample in self._samples for name in sample})
         samples = [*self._samples, *[{}] * seconds][:seconds]
-        return {name: tuple(_rounded(sample.get(name)) for sample in samples) for name in names}
+        values = {name: [sample.get(name) for sample in samples] for name in names}
+        return {name: tuple(value and round(value, 3) for value in values[name]) for name in names}
 
     def programs(self) -> dict[str, float]:
         """Return name of another program on this machine -> cores that it used since start, the busiest first."""
@@ -235,7 +236,3 @@ def _cpu_seconds(*kinds: str) -> float:
     """Return the CPU time of these kinds that the whole machine has used, as far as the system counts it."""
     times = psutil.cpu_times()
     return sum(getattr(times, kind, 0.0) for kind in kinds)
-
-
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 3)

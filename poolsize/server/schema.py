@@ -179,10 +179,6 @@ def _refuse_living_owner(cursor: Any, own: str) -> None:
     own: this sweep's entry. A session that is lost gives its locks up, and its owner needs a moment to take them again.
     """
     owners = [name for name in _marked(cursor) or () if name.startswith(OWNER) and name != own]
-    for owner in owners:
-        cursor.execute("SELECT IS_FREE_LOCK(%s)", (owner,))
-        if cursor.fetchone() != (1,):
-            raise already_swept()
     if owners:
         sleep(WATCH_SECONDS)
     if not all(get_lock(cursor, owner, 0) for owner in owners):

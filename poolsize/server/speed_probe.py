@@ -39,11 +39,11 @@ class SpeedProbe:
         self._speeds: deque[float] = deque()
 
     def start(self, cores: Iterable[int]) -> None:
-        """Begin to probe these cores; do nothing without cores, or where a thread has no CPU clock."""
+        """Begin to probe these cores; do nothing without cores."""
         self.stop()
         self._speeds.clear()
         cores = tuple(cores)
-        if cores and hasattr(time, "thread_time_ns"):
+        if cores:
             running = self._running = [True]
             _start_thread(_probe, (cores, self._speeds, running))
 
