@@ -137,12 +137,11 @@ def _settings(directory: Path, port: int, max_connections: int, *, mariadb: bool
         "skip_name_resolve": "ON",
         "max_connections": str(max_connections),
         "innodb_flush_log_at_trx_commit": "1",
-        "secure_file_priv": "NULL" if not mariadb else str(directory / TEMPORARY),
         "local_infile": "OFF",
     }
-    if not mariadb:
-        settings["mysqlx"] = "OFF"
-    return settings
+    if mariadb:
+        return settings | {"secure_file_priv": str(directory / TEMPORARY)}
+    return settings | {"secure_file_priv": "NULL", "mysqlx": "OFF"}
 
 
 def _installer(program: Path) -> str:
@@ -219,12 +218,9 @@ def _wait_until_up(
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline:
         if (code := watchdog.poll()) is not None:
-            cause = killed_by(code, oom_kills_before)
-            raise WorkFailed(
-                f"the process that watches the private server was {cause}"
-                if cause
-                else f"the private server's files can't be made in {ON_DISK}"
-            )
+            if cause := killed_by(code, oom_kills_before):
+                raise WorkFailed(f"the process that watches the private server was {cause}")
+            raise WorkFailed(f"the private server's files can't be made in {ON_DISK}")
         if (code := _exit_code(directory)) is not None:
             if cause := killed_by(code, oom_kills_before):
                 raise WorkFailed(f"the private server was {cause} as it started")

@@ -143,21 +143,15 @@ def _run(
     with (directory / "log").open("ab", buffering=0) as log:
         for command in commands:
             with lock:
-                try:
-                    process = subprocess.Popen(
-                        [*WATCHED_BY_SYSTEM, *command], env=environment,
-                        stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
-                    )  # fmt: skip
-                except OSError as error:
-                    log.write(f"[ERROR] {command[0]}: {error.strerror}\n".encode())
-                    (directory / "exited").write_text("127")
-                    return
+                process = subprocess.Popen(
+                    [*WATCHED_BY_SYSTEM, *command], env=environment,
+                    stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
+                )  # fmt: skip
                 running[:] = [process]
-            code = process.wait()
-            if code or command is commands[-1]:
-                with lock:  # not while the directory is being removed
-                    (directory / "exited").write_text(str(code))
-                return
+            if code := process.wait():
+                break
+    with lock:  # not while the directory is being removed
+        (directory / "exited").write_text(str(code))
 
 
 if __name__ == "__main__":
