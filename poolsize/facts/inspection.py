@@ -21,6 +21,7 @@ from poolsize.facts.server import (
     read_server,
     text_of,
 )
+from poolsize.facts.status import increases_per_second, read_status
 
 SAMPLE_SECONDS = 1.0
 """The buffer pool's hit rate is that of so many seconds."""
@@ -176,19 +177,13 @@ def _round_trip_ms(cursor: Cursor) -> float:
 
 
 def _cache_hit_rate(cursor: Cursor) -> float | None:
-    before = read_pairs(cursor, "disk_reads")
+    before = read_status(cursor)
     time.sleep(SAMPLE_SECONDS)
-    after = read_pairs(cursor, "disk_reads")
-    statements, reads = _increase(before, after, "Questions"), _increase(before, after, "Innodb_buffer_pool_reads")
+    increases = increases_per_second(before, read_status(cursor), 1.0)
+    statements, reads = increases.get("Questions"), increases.get("Innodb_buffer_pool_reads")
     if statements is None or reads is None or statements < FEWEST_STATEMENTS:
         return None
-    return min(1.0, max(0.0, 1 - reads / statements))
-
-
-def _increase(before: Mapping[str, str], after: Mapping[str, str], name: str) -> int | None:
-    """Return the increase of a counter, or None where the server does not count it."""
-    was, is_now = number_of(before, name), number_of(after, name)
-    return None if was is None or is_now is None else is_now - was
+    return max(0.0, 1 - reads / statements)
 
 
 def _holders(

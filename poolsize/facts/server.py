@@ -1,6 +1,5 @@
-"""Facts of the database server: its version, its settings, its open connections, and the work of others."""
+"""Facts of the database server: its version, its settings, and its open connections."""
 
-import time
 from collections.abc import Mapping
 from importlib import resources
 from typing import Any, TypeAlias
@@ -11,10 +10,6 @@ from poolsize.record import Name, Whole, record
 
 LONGEST_VALUE = 256
 """Letters that are kept of a server's text; those that poolsize reads are no longer."""
-SAMPLES_SECONDS = (0.2, 1.0)
-"""The second sample is taken where the first is busy: a single burst, as of monitoring, is not a load."""
-BUSY_PER_SECOND = 10.0
-"""Statements of others from which on a load would disturb them, and be disturbed."""
 Cursor: TypeAlias = Any
 """A database cursor (PEP 249)."""
 
@@ -190,30 +185,3 @@ def _flavor(variables: dict[str, str]) -> str:
         if flavor.split(maxsplit=1)[0].lower() in description.lower():
             return flavor
     return "MySQL"
-
-
-def statements_of_others(cursor: Cursor) -> float:
-    """Return the statements per second of others, while the cursor's connection is the only one of poolsize's.
-
-    It is that of a second sample where the first is busy, if that has fewer.
-    Raises BadInput where the server does not count statements.
-    """
-    statements = float("inf")
-    for seconds in SAMPLES_SECONDS:
-        if statements >= BUSY_PER_SECOND:
-            statements = min(statements, _statements_per_second(cursor, seconds))
-    return statements
-
-
-def _statements_per_second(cursor: Cursor, seconds: float) -> float:
-    before, started = _questions(cursor), time.perf_counter()
-    time.sleep(seconds)
-    statements = _questions(cursor) - before - 1  # of the sample itself
-    return max(0.0, statements / (time.perf_counter() - started))
-
-
-def _questions(cursor: Cursor) -> int:
-    questions = number_of(read_pairs(cursor, "questions"), "Questions")
-    if questions is None:
-        raise BadInput("`url`: the server does not count its statements, so it may be serving others: add `yes`")
-    return questions

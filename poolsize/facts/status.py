@@ -1,11 +1,17 @@
-"""The server's counters that explain a throughput curve, and which of these counters are gauges."""
+"""The server's counters that explain a throughput curve, which of them are gauges, and the statements of others."""
 
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 
 from poolsize.bounds import is_counter
+from poolsize.errors import BadInput
 from poolsize.facts.server import Cursor, read_pairs
 
+SAMPLES_SECONDS = (0.2, 1.0)
+"""The second sample is taken where the first is busy: a single burst, as of monitoring, is not a load."""
+BUSY_PER_SECOND = 10.0
+"""Statements of others from which on a load would disturb them, and be disturbed."""
 GAUGES = frozenset(
     {
         "Threads_running",
@@ -103,3 +109,24 @@ def increases_per_second(before: Mapping[str, float], after: Mapping[str, float]
         elif name in before and value >= before[name]:
             rates[name] = (value - before[name]) / seconds
     return {name: rate for name, rate in rates.items() if is_counter(rate)}
+
+
+def statements_of_others(cursor: Cursor) -> float:
+    """Return the statements per second of others, while the cursor's connection is the only one of poolsize's.
+
+    They are those of the quieter of two samples, or of the first where it is not busy.
+    Raises BadInput where the server does not count statements.
+    """
+    statements = float("inf")
+    for seconds in SAMPLES_SECONDS:
+        if statements >= BUSY_PER_SECOND:
+            before, started = read_status(cursor), time.perf_counter()
+            time.sleep(seconds)
+            after, passed = read_status(cursor), time.perf_counter() - started
+            if "Questions" not in before or "Questions" not in after:
+                raise BadInput(
+                    "`url`: the server does not count its statements, so it may be serving others: add `yes`"
+                )
+            sampled = after["Questions"] - before["Questions"] - 1  # the sample's own
+            statements = min(statements, max(0.0, sampled / passed))
+    return statements

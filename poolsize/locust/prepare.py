@@ -8,16 +8,9 @@ from pathlib import Path
 from sqlalchemy import URL
 
 from poolsize.errors import BadInput
-from poolsize.facts.server import (
-    BUSY_PER_SECOND,
-    Server,
-    difference_between,
-    open_connections,
-    read_cipher,
-    read_server,
-    statements_of_others,
-)
+from poolsize.facts.server import Server, difference_between, open_connections, read_cipher, read_server
 from poolsize.facts.ssl_mode import SslMode
+from poolsize.facts.status import BUSY_PER_SECOND, statements_of_others
 from poolsize.locust.wire import wire
 from poolsize.runs.plan import PoolKind, SweepPlan
 from poolsize.runs.run import Run, Setting

@@ -18,9 +18,8 @@ from poolsize.facts.server import (
     open_connections,
     read_cipher,
     read_server,
-    statements_of_others,
 )
-from poolsize.facts.status import read_status
+from poolsize.facts.status import read_status, statements_of_others
 from poolsize.present.text.inspection import inspection_text, per_core_json, per_core_text
 from poolsize.server.sessions import ServerProcess
 from tests.conftest import ROOT
