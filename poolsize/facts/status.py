@@ -12,30 +12,30 @@ SAMPLES_SECONDS = (0.2, 1.0)
 """The second sample is taken where the first is busy: a single burst, as of monitoring, is not a load."""
 BUSY_PER_SECOND = 10.0
 """Statements of others from which on a load would disturb them, and be disturbed."""
-GAUGES = frozenset(
-    {
-        "Threads_running",
-        "Threadpool_threads",
-        "Threadpool_idle_threads",
-        "process_cores",
-        "process_memory_bytes",
-        "application_cores",
-        "application_memory_bytes",
-        "pool_active",
-        "pool_waiting",
-        "pool_max",
-        "pool_count",
-        "machine_cores",
-        "machine_ports",
-        "machine_time_wait",
-        "machine_time_wait_limit",
-        "machine_speed",
-    }
-)
-"""Counters whose value is a level. Every other counter is stored as its increase per second."""
-
-COUNTERS: Mapping[str, str] = {
+GAUGES: Mapping[str, str] = {
     "Threads_running": "Threads that execute a statement.",
+    "Threadpool_threads": "Threads of the thread pool (MariaDB).",
+    "Threadpool_idle_threads": "Idle threads of the thread pool (MariaDB).",
+    "process_cores": "Cores that the server's process may run on.",
+    "process_memory_bytes": "Memory that the server's process has resident.",
+    "application_cores": "Cores that the application's processes may use; a process of Python, Node.js, Ruby or PHP "
+    "uses a single core.",
+    "application_memory_bytes": "Memory that the application's processes have resident; memory that they share counts "
+    "for each of them.",
+    "pool_active": "Connections in use, by the application's metrics; this and the further counters of pools are sums "
+    "over the pools of the metrics page.",
+    "pool_waiting": "Requests that wait for a connection, by the application's metrics.",
+    "pool_max": "Connections that the pools may open, by the application's metrics.",
+    "pool_count": "Pools on the metrics page.",
+    "machine_cores": "Cores of the whole machine.",
+    "machine_ports": "Ports that the system gives to outgoing connections, on the master's machine.",
+    "machine_time_wait": "Closed connections whose port is not free yet (TCP's TIME_WAIT), on the master's machine.",
+    "machine_time_wait_limit": "Connections that the system keeps in TIME_WAIT, at most.",
+    "machine_speed": "Speed of the cores that load and local server may use: MB that a small fixed piece of work "
+    "compresses per second of its own CPU time, measured on the master's machine.",
+}
+"""Counter whose value is a level -> its meaning."""
+COUNTERS: Mapping[str, str] = {
     "Questions": "Statements that clients sent.",
     "Connections": "Attempts to connect.",
     "Connection_errors_max_connections": "Connections that max_connections refused.",
@@ -46,40 +46,24 @@ COUNTERS: Mapping[str, str] = {
     "Innodb_os_log_written": "Redo log written, bytes.",
     "Innodb_os_log_fsyncs": "Fsyncs of the redo log.",
     "Innodb_data_fsyncs": "Fsyncs of data files.",
-    "Threadpool_threads": "Threads of the thread pool (MariaDB).",
-    "Threadpool_idle_threads": "Idle threads of the thread pool (MariaDB).",
     "process_cpu": "CPU time of the server's process, in seconds: the number of cores that it kept busy.",
-    "process_cores": "Cores that the server's process may run on.",
-    "process_memory_bytes": "Memory that the server's process has resident.",
     "process_context_switches": "Context switches of the server's threads; not read for more than 30 threads.",
     "process_written_bytes": "Bytes that the server's process caused to be written to disk.",
     "application_cpu": "CPU time of the application's processes, in seconds: the number of cores that they kept busy. "
     "Only of an application that the sweep started.",
-    "application_cores": "Cores that the application's processes may use; a process of Python, Node.js, Ruby or PHP "
-    "uses a single core.",
-    "application_memory_bytes": "Memory that the application's processes have resident; memory that they share counts "
-    "for each of them.",
-    "pool_active": "Connections in use, by the application's metrics; this and the further counters of pools are sums "
-    "over the pools of the metrics page.",
-    "pool_waiting": "Requests that wait for a connection, by the application's metrics.",
-    "pool_max": "Connections that the pools may open, by the application's metrics.",
-    "pool_count": "Pools on the metrics page.",
     "pool_wait_seconds": "Time that requests waited for a connection, in seconds, by the application's metrics.",
     "pool_usage_seconds": "Time that connections were in use, in seconds, by the application's metrics.",
     "pool_timeouts": "Requests for a connection that timed out, by the application's metrics.",
     "machine_cpu": "CPU time of the whole machine, in seconds: the number of busy cores.",
-    "machine_cores": "Cores of the whole machine.",
     "machine_interrupts": "CPU time of interrupts, in seconds, on the whole machine: work for network and disks.",
     "machine_context_switches": "Context switches on the whole machine.",
-    "machine_ports": "Ports that the system gives to outgoing connections, on the master's machine.",
-    "machine_time_wait": "Closed connections whose port is not free yet (TCP's TIME_WAIT), on the master's machine.",
-    "machine_time_wait_limit": "Connections that the system keeps in TIME_WAIT, at most.",
     "machine_steal": "CPU time that the hypervisor gave to other machines, in seconds, on the master's machine.",
-    "machine_speed": "Speed of the cores that load and local server may use: MB that a small fixed piece of work "
-    "compresses per second of its own CPU time, measured on the master's machine.",
+    **GAUGES,
 }
-"""Counter -> its meaning. Names with a capital letter are status variables of the server (queries/status.sql); the
-others come from the operating system, where the server runs on this machine.
+"""Counter -> its meaning; of all but gauges, the increase per second is stored.
+
+Names with a capital letter are status variables of the server (queries/status.sql); the others come from the operating
+system, where the server runs on this machine.
 """
 
 
