@@ -23,7 +23,6 @@ from poolsize.server.bounded import OWN
 from poolsize.server.connection import ServerGone, connect, naming_failures
 from poolsize.server.sampler import Sampler
 from poolsize.server.sessions import ServerProcess, end_abandoned
-from poolsize.server.speed_probe import present_speed
 from poolsize.sweep.readers import OWN_SCHEMA
 
 
@@ -89,7 +88,7 @@ class LocustGenerator:
 
     def speed(self) -> float | None:
         """Return the present speed of this machine's cores, or None where it can't be measured."""
-        return present_speed(self._sampler.cores)
+        return self._sampler.speed()
 
     def measure(self, planned: PlannedStep) -> Step:
         """Measure one pool size once, with all workers, and return the step, without checks.

@@ -64,7 +64,7 @@ class Sampler:
     def start(self) -> None:
         """Drop earlier samples, and read the counters now and then once a second."""
         self.stop()
-        self._probe.start(self.cores)
+        self._probe.start(usable_cores(self._process))
         self._before = OtherPrograms.now()
         self._samples = []
         self._stopping.clear()
@@ -91,10 +91,17 @@ class Sampler:
         """Return name of another program on this machine -> cores that it used since start, the busiest first."""
         return self._before.cores_since(self._process)
 
-    @property
-    def cores(self) -> tuple[int, ...]:
-        """The cores of this machine that the load or a local server may use; empty where the system does not say."""
-        return usable_cores(self._process)
+    def speed(self) -> float | None:
+        """Return the mean speed of this machine's cores in the next second; None where it can't be measured.
+
+        They are those that the load or a local server may use. Not while it samples.
+        """
+        if not (cores := usable_cores(self._process)):
+            return None
+        self._probe.start(cores)
+        gevent.sleep(1)
+        self._probe.stop()
+        return self._probe.take()
 
     @property
     def connection_ids(self) -> set[int]:

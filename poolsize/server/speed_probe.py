@@ -15,7 +15,6 @@ from random import Random
 from statistics import fmean
 from typing import Any
 
-import gevent
 import psutil
 from gevent.monkey import get_original
 
@@ -63,19 +62,6 @@ def usable_cores(server: "psutil.Process | None") -> tuple[int, ...]:
         own = os.sched_getaffinity(0)
         return tuple(sorted(own.union(server.cpu_affinity() if server else ())))
     return ()
-
-
-def present_speed(cores: tuple[int, ...]) -> float | None:
-    """Return the mean speed of these cores in the next second, or None where it can't be measured."""
-    if not cores:
-        return None
-    probe = SpeedProbe()
-    probe.start(cores)
-    try:
-        gevent.sleep(1)
-    finally:
-        probe.stop()
-    return probe.take()
 
 
 def speed_of_this_core() -> float:

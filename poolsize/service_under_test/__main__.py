@@ -36,7 +36,6 @@ from poolsize.server.bounded import OWN
 from poolsize.server.connection import account_of, asking, connect, database_url, given_host, naming_url
 from poolsize.server.encryption import is_local
 from poolsize.server.sampler import Sampler
-from poolsize.server.speed_probe import present_speed
 from poolsize.service_under_test import MODULE
 from poolsize.service_under_test.description import (
     DescribedService,
@@ -215,7 +214,7 @@ class RequestGenerator:
 
     def speed(self) -> float | None:
         """Return the present speed of this machine's cores, or None where it can't be measured."""
-        return present_speed(self.sampler.cores)
+        return self.sampler.speed()
 
     def measure(self, planned: PlannedStep) -> Step:
         """Give the application this pool size, measure it once with all users, and return the step, without checks.
