@@ -1,6 +1,8 @@
-"""The names of database errors, what a refused URL shows, and the encryption that a URL asks for."""
+"""The names of database errors, what a refused URL shows, its encryption, and how soon a lost machine is noticed."""
 
+import socket
 import ssl
+import sys
 from pathlib import Path
 from typing import NoReturn
 
@@ -15,7 +17,7 @@ from poolsize.load.pool import WorkerConnection
 from poolsize.server.bounded import BoundedConnection
 from poolsize.server.connection import NoAnswer, connect, database_url, encrypted_url, error_kind, schema_in
 from poolsize.server.encryption import ssl_mode
-from poolsize.server.guarded import GuardedConnection
+from poolsize.server.guarded import PROBE_SECONDS, VANISHED_SECONDS, GuardedConnection, notice_vanishing
 
 
 @pytest.mark.parametrize(
@@ -147,3 +149,17 @@ def test_connections_share_pymysqls_tls_context_but_not_a_context_of_the_urls() 
     assert first.ctx.verify_mode == Connection(defer_connect=True).ctx.verify_mode
     own = ssl.create_default_context()
     assert WorkerConnection(defer_connect=True, ssl=own).ctx is own
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads the options back by Linux's names")
+@pytest.mark.parametrize("name", ["TCP_KEEPIDLE", "TCP_KEEPALIVE"])
+def test_the_first_probe_is_soon_on_linux_and_by_the_name_of_macos(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    idle = socket.TCP_KEEPIDLE
+    monkeypatch.delattr(socket, "TCP_KEEPIDLE")
+    monkeypatch.setattr(socket, name, idle, raising=False)
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()) as client:
+        notice_vanishing(client)
+        assert client.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+        times = [client.getsockopt(socket.IPPROTO_TCP, option) for option in (idle, socket.TCP_KEEPINTVL)]
+        probes = client.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT)
+    assert (times, probes * PROBE_SECONDS) == ([PROBE_SECONDS, PROBE_SECONDS], VANISHED_SECONDS)
