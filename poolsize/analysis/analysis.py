@@ -15,10 +15,10 @@ from poolsize.analysis.observation import Observation, group_neighbouring_sizes
 from poolsize.analysis.plateau import TOLERANCE, Plateau, open_loop_plateau, plateau
 from poolsize.analysis.service_demand import service_demands_at
 from poolsize.analysis.size_summary import RunNoise, SizeSummary, VerifiedStep, size_summary, verified_step
+from poolsize.analysis.speed import SPEED_TOLERANCE, speed_correction, with_speed_checks
 from poolsize.errors import WorkFailed
 from poolsize.runs.check import Check
 from poolsize.runs.run import CheckResult, Run, Setting, Step
-from poolsize.runs.speed import SPEED_TOLERANCE
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Analysis:
     @property
     def speed_corrections(self) -> tuple[float, ...]:
         """Shares by which the throughput of valid steps is corrected to the usual speed, those of 3 % and more."""
-        changes = [step.speed_correction - 1 for step in self.steps if step.valid]
+        changes = [speed_correction(step)[0] - 1 for step in self.steps if step.valid]
         return tuple(change for change in changes if abs(change) >= SPEED_TOLERANCE)
 
     @property
@@ -162,6 +162,7 @@ def analyze(run: Run, tolerance: float = TOLERANCE) -> Analysis:
     """
     if not run.steps:
         raise WorkFailed("the run has no complete step, so there is nothing to analyze")
+    run = with_speed_checks(run)
     steps = curve_steps(run.plan, run.steps)
     sizes = _summaries(run, [group for _, group in steps_by_size(steps)])
     observed = observations(steps)

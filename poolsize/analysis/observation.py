@@ -6,6 +6,7 @@ from functools import lru_cache
 from math import ceil, hypot, sqrt
 from statistics import fmean
 
+from poolsize.analysis.speed import corrected, speed_correction
 from poolsize.analysis.stats.confidence import standard_error
 from poolsize.runs.run import Step
 
@@ -36,8 +37,8 @@ class Observation:
         correction: factor of its throughput, and the factor's standard error, a share; None for the correction to the
         machine's usual speed in the run.
         """
-        factor, noise = correction or (step.speed_correction, step.speed_correction_noise)
-        mean, error = _mean_and_error(step.corrected(factor))
+        factor, noise = correction or speed_correction(step)
+        mean, error = _mean_and_error(corrected(step, factor))
         return cls(step.pool_size, mean, hypot(error, noise * mean) if noise else error)
 
     @classmethod

@@ -10,6 +10,7 @@ from poolsize.analysis.attempts import valid_steps
 from poolsize.analysis.pool_counters import mean_times_ms
 from poolsize.analysis.rate_evidence import utilisation
 from poolsize.analysis.service_demand import ServiceDemands
+from poolsize.analysis.speed import corrected, speed_correction
 from poolsize.analysis.stats.confidence import Interval, mean_interval
 from poolsize.analysis.stats.noise import Noise
 from poolsize.analysis.stats.percentiles import (
@@ -49,7 +50,7 @@ class RunNoise:
         counted = valid if any(map(len, valid)) else sizes
         sections = [[step.sections for step in steps if step.sections] for steps in counted]
         return cls(
-            Noise.of([[step.corrected() for step in steps] for steps in counted]),
+            Noise.of([[corrected(step) for step in steps] for steps in counted]),
             {
                 latency: {quantile: Noise.of(_log_series(sections, latency, quantile)) for quantile in QUANTILES}
                 for latency in LATENCIES
@@ -161,8 +162,8 @@ def size_summary(
 
 def _throughput(steps: Sequence[Step], noise: RunNoise) -> Interval:
     """Return the mean throughput with its interval, to which the error of the speed's correction adds."""
-    interval = mean_interval([step.corrected() for step in steps], noise.throughput)
-    error = sqrt(sum(step.speed_correction_noise**2 for step in steps)) / len(steps)
+    interval = mean_interval([corrected(step) for step in steps], noise.throughput)
+    error = sqrt(sum(speed_correction(step)[1] ** 2 for step in steps)) / len(steps)
     if not error:
         return interval
     half = hypot(interval.high - interval.mean, TWO_SIDED_95 * error * interval.mean)

@@ -19,10 +19,11 @@ def complete_run(path: str) -> "Analysis":
     Raises WorkFailed for an incomplete run, with the command that finishes it; BadInput for a file that is not a run.
     """
     from poolsize.analysis.analysis import analyze
+    from poolsize.analysis.speed import with_speed_checks
     from poolsize.runs.store import load_run, resume_command
     from poolsize.sweep.next_step import remaining
 
-    run = load_run(path)
+    run = with_speed_checks(load_run(path))
     if left := remaining(run):
         raise WorkFailed(f"{path} is incomplete: {left}; finish it with: {resume_command(path)}")
     return analyze(run)

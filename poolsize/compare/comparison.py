@@ -11,14 +11,13 @@ from math import hypot, isfinite, log
 
 from poolsize.analysis.analysis import Analysis
 from poolsize.analysis.observation import Observation
+from poolsize.analysis.speed import SPEED_TOLERANCE, UsualSpeed, usual_speed
 from poolsize.analysis.stats.paired_differences import Difference, Pair, paired
 from poolsize.answer.latency_limit import NO_LIMITS
 from poolsize.answer.recommendation import Recommendation, recommend
 from poolsize.errors import BadInput, WorkFailed
 from poolsize.runs.compared_field import compared_field, fields
 from poolsize.runs.run import Run, Step
-from poolsize.runs.speed import SPEED_TOLERANCE
-from poolsize.runs.usual_speed import UsualSpeed, usual_speed
 from poolsize.sweep.next_step import remaining
 from poolsize.units import count
 

@@ -6,13 +6,13 @@ from math import hypot, log
 
 from poolsize.analysis.analysis import Analysis
 from poolsize.analysis.observation import Observation
+from poolsize.analysis.speed import UsualSpeed
 from poolsize.analysis.stats.confidence import Interval
 from poolsize.analysis.stats.paired_differences import Pair, paired
 from poolsize.analysis.stats.percentiles import total_percentiles
 from poolsize.experiments.scenario import ALL_KINDS, Claim, Direction, Scenario, Side
 from poolsize.runs.check import Check
 from poolsize.runs.run import Latencies, Step
-from poolsize.runs.usual_speed import UsualSpeed
 
 EQUAL = 0.05
 """Ratios within this share of 1 are not a change: poolsize's tolerance of a plateau."""

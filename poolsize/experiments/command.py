@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from poolsize.analysis.analysis import Analysis, analyze
+from poolsize.analysis.speed import with_speed_checks
 from poolsize.command_line.options import is_typed, json_option
 from poolsize.command_line.sweep_options import sweep_options
 from poolsize.errors import BadInput, PoolsizeError
@@ -79,7 +80,7 @@ def scenario(name: str | None, lists: bool, full: bool, as_json: bool, **texts: 
     result = agreement(known, analyses)
     first_analysis, last_analysis = result.analyses[0], result.analyses[-1]
     more = More(
-        exhaustions(first_analysis, [load_run(path) for path in limited]),
+        exhaustions(first_analysis, [with_speed_checks(load_run(path)) for path in limited]),
         port_uses(last_analysis.run),
         refusals(first_analysis.run),
         _at_full_size(known, first_analysis),

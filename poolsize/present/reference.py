@@ -12,13 +12,13 @@ from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from poolsize.analysis import checks
+from poolsize.analysis.speed import speed_check
 from poolsize.facts.machine import Machine
 from poolsize.facts.server import Server
 from poolsize.facts.status import COUNTERS, GAUGES
 from poolsize.runs.check import Check
 from poolsize.runs.plan import MOST_STEPS, MeasuredApplication, Search, SearchEnd, SweepPlan
 from poolsize.runs.run import Calibration, CheckResult, Latencies, Setting, Step, Stopped, Worker
-from poolsize.runs.speed import speed_check
 from poolsize.runs.store import FORMAT
 from poolsize.sweep.option import Group, Option
 from poolsize.sweep.options import OPTIONS

@@ -222,23 +222,6 @@ class Step:
         return sum(self.counted) / len(self.counted) if self.counted else 0.0
 
     @property
-    def speed_correction(self) -> float:
-        """Factor from the measured throughput to that at the run's usual speed of the machine; 1 if it is unknown."""
-        factors = [result.values.get("correction") for result in self.checks if result.check is Check.SPEED]
-        return next((factor for factor in factors if isinstance(factor, float)), 1.0)
-
-    @property
-    def speed_correction_noise(self) -> float:
-        """Standard error of speed_correction, a share."""
-        errors = [result.values.get("correction_noise") for result in self.checks if result.check is Check.SPEED]
-        return next((error for error in errors if isinstance(error, float)), 0.0)
-
-    def corrected(self, factor: float | None = None) -> tuple[int | float, ...]:
-        """Return the transactions in each counted second times a factor; None for the step's own speed_correction."""
-        factor = self.speed_correction if factor is None else factor
-        return self.counted if factor == 1 else tuple(factor * transactions for transactions in self.counted)
-
-    @property
     def error_count(self) -> int:
         """Failed transactions in the counted seconds."""
         return sum(sum(series[self.warm_up_seconds :]) for series in self.errors.values())

@@ -14,7 +14,6 @@ from poolsize.errors import BadInput, WorkFailed
 from poolsize.runs.line_file import LineFile, RunLine, naming_line, record_of, run_lines
 from poolsize.runs.plan import MOST_STEPS, SearchEnd
 from poolsize.runs.run import Calibration, Run, Setting, Step
-from poolsize.runs.speed import with_speed_checks
 from poolsize.terminal import pasteable
 
 FORMAT = 8
@@ -51,7 +50,7 @@ class RunWriter(LineFile):
 
 
 def load_run(path: str | os.PathLike[str], *, torn_end: bool = False) -> Run:
-    """Return the run in a file; the speed checks hold for all of its steps.
+    """Return the run in a file. The check `speed` of a step is by the steps before it; `analyze` judges by all steps.
 
     torn_end: whether to accept a last line that was cut off while it was written; the run is then without it.
     Raises BadInput for a file that is not a run, is damaged, or has another format. Raises WorkFailed for a
@@ -80,7 +79,7 @@ def load_run(path: str | os.PathLike[str], *, torn_end: bool = False) -> Run:
                     steps.append(step)
         if len(steps) > MOST_STEPS:
             raise BadInput(f"{path} has more than {MOST_STEPS:,} steps: it is not poolsize's, or was changed by hand")
-    return with_speed_checks(replace(run, steps=tuple(steps)))
+    return replace(run, steps=tuple(steps))
 
 
 def _run_without_steps(path: Path, first: RunLine | None) -> Run:

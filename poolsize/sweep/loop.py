@@ -6,9 +6,9 @@ from typing import Protocol
 
 from poolsize.analysis.attempts import curve_places, verification_steps
 from poolsize.analysis.checks import check_step
+from poolsize.analysis.speed import with_step
 from poolsize.runs.plan import PlannedStep, SearchEnd
 from poolsize.runs.run import Calibration, Run, Step
-from poolsize.runs.speed import with_step
 from poolsize.runs.store import RunWriter
 from poolsize.sweep.events import (
     Event,

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from itertools import chain, count
 from pathlib import Path
 
+from poolsize.analysis.speed import with_speed_checks
 from poolsize.errors import BadInput, did_you_mean
 from poolsize.facts.machine import this_machine
 from poolsize.facts.server import Server
@@ -155,7 +156,7 @@ def resumed_run(options: SweepOptions, workload: Workload) -> Run | None:
     for name in options.chosen:
         if OPTIONS[name].settled:
             raise BadInput(f"{options.named(name)}: a resumed run keeps its plan; leave `{name}` out")
-    run = load_run(options.resume, torn_end=True)
+    run = with_speed_checks(load_run(options.resume, torn_end=True))
     require_server_options(options, run.setting.server_options)
     require_same_text(options, run.setting, workload)
     # Another version of poolsize may have other words in the file of a workload that comes with it.

@@ -12,6 +12,7 @@ import pytest
 from poolsize.analysis.analysis import analyze
 from poolsize.analysis.bottleneck import BottleneckName
 from poolsize.analysis.checks import check_step
+from poolsize.analysis.speed import with_speed_checks
 from poolsize.answer.recommendation import recommend
 from poolsize.answer.verdict import StillRising
 from poolsize.answer.way_out import SweepBeyond
@@ -22,7 +23,6 @@ from poolsize.present.report import report_markdown
 from poolsize.runs.check import Check
 from poolsize.runs.plan import MeasuredApplication
 from poolsize.runs.run import Run, Step
-from poolsize.runs.speed import with_speed_checks
 from poolsize.runs.store import RunWriter
 from tests.conftest import Command, a_run, at_speed
 

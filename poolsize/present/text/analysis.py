@@ -9,6 +9,7 @@ from typing import Any
 from poolsize.analysis.analysis import Analysis
 from poolsize.analysis.plateau import CERTAINTY
 from poolsize.analysis.size_summary import KindSummary, SizeSummary, VerifiedStep
+from poolsize.analysis.speed import has_server_process, usual_speed
 from poolsize.answer.verdict import NOISY_SPAN, Highest, highest, verdict_on_size
 from poolsize.present.text.knee import knee_text
 from poolsize.present.text.layout import paragraph, terminal_width
@@ -19,7 +20,6 @@ from poolsize.present.text.sentences.reasons import highest_text
 from poolsize.present.text.tables import estimators_table, kinds_table, sizes_table, verified_table
 from poolsize.runs.plan import PoolKind
 from poolsize.runs.run import LATENCIES, CheckResult, Run, Step
-from poolsize.runs.usual_speed import has_server_process, usual_speed
 from poolsize.units import count, milliseconds, per_second, percent
 
 ESTIMATOR_TESTS = (

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from poolsize.analysis.speed import has_server_process, usual_speed
 from poolsize.facts.ssl_mode import SslMode
 from poolsize.runs.plan import PoolKind
 from poolsize.runs.run import Run, Setting
-from poolsize.runs.usual_speed import has_server_process, usual_speed
 from poolsize.sweep.opening import HARMLESS
 from poolsize.sweep.options import OPTIONS, words_of
 from poolsize.sweep.planning import options_of
