@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from poolsize.answer.fleet import ServerLimit, Service, ServicePool
     from poolsize.answer.fleet_plan import FleetPlan, plan_fleet
     from poolsize.answer.recommendation import Recommendation, recommend
-    from poolsize.compare.comparison import Comparison, compare
+    from poolsize.comparison.comparison import Comparison, compare
     from poolsize.formula import StartingPoint, starting_point
     from poolsize.present.text.recommendation import explain
     from poolsize.runs.run import Run, Step
@@ -55,7 +55,7 @@ __all__ = [
 _HOMES = {
     "Analysis": "poolsize.analysis.analysis",
     "ClientTimes": "poolsize.answer.application",
-    "Comparison": "poolsize.compare.comparison",
+    "Comparison": "poolsize.comparison.comparison",
     "FleetPlan": "poolsize.answer.fleet_plan",
     "Recommendation": "poolsize.answer.recommendation",
     "Run": "poolsize.runs.run",
@@ -65,7 +65,7 @@ _HOMES = {
     "StartingPoint": "poolsize.formula",
     "Step": "poolsize.runs.run",
     "analyze": "poolsize.analysis.analysis",
-    "compare": "poolsize.compare.comparison",
+    "compare": "poolsize.comparison.comparison",
     "explain": "poolsize.present.text.recommendation",
     "load_run": "poolsize.runs.store",
     "plan_fleet": "poolsize.answer.fleet_plan",

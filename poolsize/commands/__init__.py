@@ -29,7 +29,7 @@ COMMANDS = {
 
 
 MODULES = {
-    "compare": "poolsize.compare.command",
+    "compare": "poolsize.comparison.command",
     "config": "poolsize.pool_config.command",
     "import": "poolsize.commands.import_logs",
     "predict": "poolsize.predict.command",

@@ -11,8 +11,8 @@ from pathlib import Path
 import click
 
 from poolsize.command_line.run_file import complete_run
-from poolsize.compare.command import compare_files
-from poolsize.compare.text import run_names
+from poolsize.comparison.command import compare_files
+from poolsize.comparison.text import run_names
 from poolsize.errors import BadInput
 from poolsize.shipped import shipped
 from poolsize.sweep.opening import free_path

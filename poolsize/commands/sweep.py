@@ -117,8 +117,8 @@ def _compare_in_turn(
 ) -> None:
     """Measure two servers in turn, and print the comparison of their runs."""
     from poolsize.command_line.in_turn import measure_in_turn  # a replay starts without what only two servers need
-    from poolsize.compare.command import compare_files
-    from poolsize.compare.text import comparison_json, comparison_text
+    from poolsize.comparison.command import compare_files
+    from poolsize.comparison.text import comparison_json, comparison_text
     from poolsize.locust.launch import require_processes
 
     require_processes(options)

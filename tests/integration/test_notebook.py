@@ -20,8 +20,8 @@ import pytest
 from nbclient.exceptions import CellTimeoutError
 from traitlets.config import Config
 
-from poolsize.compare.comparison import compare
-from poolsize.compare.text import difference_sentences
+from poolsize.comparison.comparison import compare
+from poolsize.comparison.text import difference_sentences
 from tests.conftest import EXAMPLES, ROOT, Command, assert_swept, example, measured_again
 from tests.golden import PIXELS
 

@@ -13,8 +13,8 @@ from matplotlib.figure import Figure
 from matplotlib.testing.compare import compare_images
 
 from poolsize.analysis.analysis import Analysis, analyze
-from poolsize.compare.comparison import Comparison, compare
-from poolsize.compare.plots import plot_compared, plot_differences
+from poolsize.comparison.comparison import Comparison, compare
+from poolsize.comparison.plots import plot_compared, plot_differences
 from poolsize.predict.plots import plot_prediction
 from poolsize.predict.prediction import WhatIf, predict
 from poolsize.present import plots

@@ -17,8 +17,8 @@ from poolsize.analysis.analysis import analyze
 from poolsize.analysis.speed import UsualSpeed, speed_correction, usual_speed, with_speed_checks
 from poolsize.answer.recommendation import recommend
 from poolsize.answer.warnings import CheckFailed
-from poolsize.compare.comparison import compare
-from poolsize.compare.text import comparison_text
+from poolsize.comparison.comparison import compare
+from poolsize.comparison.text import comparison_text
 from poolsize.present.text.analysis import analysis_text
 from poolsize.present.text.recommendation import recommendation_text
 from poolsize.present.text.setting import facts

@@ -23,7 +23,7 @@ WEIGHT = 3
 """Pairs of steps as which the usual noise counts in the variance at a size.
 
 With fewer, a throughput that is lower by a quarter would not be found with one step a size. With more, the recorded
-noise of read-write loads is found significant too often (tests/compare/test_recorded_pairs.py).
+noise of read-write loads is found significant too often (tests/comparison/test_recorded_pairs.py).
 """
 WEIGHT_OF_AVERAGE = 1
 """Sizes as which the sizes' own variances count in the scatter of the sizes around the average."""

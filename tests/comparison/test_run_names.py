@@ -1,6 +1,6 @@
 """Short names of files."""
 
-from poolsize.compare.text import run_names
+from poolsize.comparison.text import run_names
 
 
 def test_names_are_as_short_as_tells_them_apart() -> None:

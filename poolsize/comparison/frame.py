@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from poolsize.compare.comparison import Comparison, RunDifference
+from poolsize.comparison.comparison import Comparison, RunDifference
 
 
 def differences_frame(comparison: Comparison, other: RunDifference) -> pd.DataFrame:

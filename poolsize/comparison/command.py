@@ -8,9 +8,9 @@ import click
 
 from poolsize.command_line.options import json_option, plot_option, save_plot
 from poolsize.command_line.run_file import complete_run
-from poolsize.compare.comparison import Comparison
-from poolsize.compare.comparison import compare as compare_runs
-from poolsize.compare.text import comparison_json, comparison_text
+from poolsize.comparison.comparison import Comparison
+from poolsize.comparison.comparison import compare as compare_runs
+from poolsize.comparison.text import comparison_json, comparison_text
 from poolsize.errors import BadInput
 from poolsize.units import count
 
@@ -32,7 +32,7 @@ def compare(runs: tuple[str, ...], across: str | None, plot: Path | None, as_jso
     comparison = compare_files(runs, across)
     click.echo(comparison_json(comparison) if as_json else comparison_text(comparison))
     if plot:
-        from poolsize.compare.plots import comparison_figure
+        from poolsize.comparison.plots import comparison_figure
 
         save_plot(comparison_figure(comparison), plot)
 

@@ -7,8 +7,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
-from poolsize.compare.comparison import Comparison
-from poolsize.compare.text import comparison_title
+from poolsize.comparison.comparison import Comparison
+from poolsize.comparison.text import comparison_title
 from poolsize.present.plots.axes import (
     GREY,
     IN_ORDER,

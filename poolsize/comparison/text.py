@@ -8,7 +8,7 @@ from typing import Any
 
 from poolsize.analysis.stats.paired_differences import Difference
 from poolsize.answer.verdict import Verdict
-from poolsize.compare.comparison import ComparedRun, Comparison, RunDifference
+from poolsize.comparison.comparison import ComparedRun, Comparison, RunDifference
 from poolsize.present.text.layout import UNKNOWN, Table, bullets
 from poolsize.runs.check import Check
 from poolsize.units import count, milliseconds, minutes, per_second, percent, pool_sizes, signed_percent

@@ -9,9 +9,9 @@ import pytest
 from matplotlib.figure import Figure
 
 from poolsize.analysis.analysis import Analysis, analyze
-from poolsize.compare.comparison import Comparison, compare
-from poolsize.compare.plots import plot_differences
-from poolsize.compare.text import comparison_json, comparison_text, difference_sentences
+from poolsize.comparison.comparison import Comparison, compare
+from poolsize.comparison.plots import plot_differences
+from poolsize.comparison.text import comparison_json, comparison_text, difference_sentences
 from poolsize.errors import BadInput, WorkFailed
 from poolsize.runs.compared_field import compared_field
 from poolsize.runs.plan import PoolKind
