@@ -1,6 +1,6 @@
 """The master's side of the conversation with the workers, through Locust's messages."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from time import monotonic
 from typing import Any, TypeVar
 
@@ -10,10 +10,12 @@ from locust.runners import Runner
 from poolsize.errors import WorkFailed
 from poolsize.load.step_seconds import StepSeconds
 from poolsize.load.stopping import Ending, ending, ending_now
+from poolsize.load.worker_report import WorkerReport
 from poolsize.locust.messages import (
     REPLIES,
     Calibrated,
     Failed,
+    Finish,
     Finished,
     Message,
     Opened,
@@ -26,6 +28,7 @@ from poolsize.locust.messages import (
 from poolsize.locust.progress_pipe import ProgressPipe
 from poolsize.locust.workers import Workers
 from poolsize.runs.plan import PlannedStep, SweepPlan
+from poolsize.runs.run import Stopped, StopReason
 from poolsize.server.connection import ServerGone
 from poolsize.sweep.events import SecondPassed
 
@@ -103,6 +106,21 @@ class Conversation:
                 return end
             if monotonic() > progressed_at + GRACE_SECONDS:
                 raise WorkFailed(f"no worker has reported for {GRACE_SECONDS} s")
+
+    def finish(
+        self, seconds: StepSeconds, shares: Collection[str], end: Ending
+    ) -> tuple[dict[str, WorkerReport], Ending]:
+        """End the step, and return worker -> its report, and the ending, which tells of workers that were lost.
+
+        shares: the workers that began the step.
+        """
+        self.send(Finish(end.first, end.last))
+        replies = self.collect(Finished, set(seconds.workers))
+        reports = {worker: reply.report for worker, reply in replies.items()}
+        if lost := set(shares) - set(reports):
+            stopped = Stopped(StopReason.WORKER_LOST, {"lost": len(lost), "workers": len(shares)})
+            end = Ending(end.first, end.last, stopped)
+        return reports, end
 
     def raise_failed_users(self) -> None:
         """Raise WorkFailed when a user failed as it stopped."""

@@ -12,13 +12,12 @@ from poolsize.errors import WorkFailed
 from poolsize.facts.server import connection_ids, difference_between, read_server
 from poolsize.load.assemble import ServerRecord, assemble, raise_denied
 from poolsize.load.step_seconds import StepSeconds
-from poolsize.load.stopping import Ending
 from poolsize.locust.conversation import Conversation, UserGone
-from poolsize.locust.messages import Calibrate, Calibrated, Finish, Finished, Open, Opened, Start
+from poolsize.locust.messages import Calibrate, Calibrated, Finish, Open, Opened, Start
 from poolsize.locust.patience import Patience
 from poolsize.locust.workers import Workers, split, worker_shares
 from poolsize.runs.plan import PlannedStep
-from poolsize.runs.run import Calibration, Setting, Step, Stopped, StopReason
+from poolsize.runs.run import Calibration, Setting, Step
 from poolsize.server.bounded import OWN
 from poolsize.server.connection import ServerGone, connect, naming_failures
 from poolsize.server.sampler import Sampler
@@ -119,17 +118,13 @@ class LocustGenerator:
                 end = self._conversation.follow(seconds, self._plan, planned)
                 with self._monitor.cursor() as cursor:
                     open_connections = connection_ids(cursor)
-                self._conversation.send(Finish(end.first, end.last))
-                replies = self._conversation.collect(Finished, set(seconds.workers))
+                reports, end = self._conversation.finish(seconds, shares, end)
                 self._load_connections.clear()
             finally:
                 self._sampler.stop()
-        reports = {worker: reply.report for worker, reply in replies.items()}
         # Other clients may work in the same schema, so the workers' own connections are counted, by the server's ids.
         own = {identifier for report in reports.values() for identifier in report.connection_ids}
-        if lost := set(shares) - set(reports):
-            stopped = Stopped(StopReason.WORKER_LOST, {"lost": len(lost), "workers": len(shares)})
-            end = Ending(end.first, end.last, stopped)
+        if len(reports) < len(shares):
             self._workers.redistribute_users()
         server = ServerRecord(self._sampler.series(end.last), len(own & open_connections))
         timeout_ms = 1000 * self._plan.pool_timeout_seconds

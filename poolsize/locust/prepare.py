@@ -74,7 +74,7 @@ def prepared(options: SweepOptions, workload: Workload, *, own_wait_time: bool) 
             _require_room(plan, server, free)
             yield Prepared(url, resumed, path, (), private)
             return
-        plan, notes = (plan, ()) if options.sizes else _limited_to(plan, options, server, free)
+        plan, notes = (plan, ()) if options.sizes else limited_to(plan, options, server, free)
         _require_room(plan, server, free)
         setting = new_setting(
             options, plan, workload, server=server, server_options=server_options, local=is_local(url),
@@ -123,10 +123,13 @@ def _refuse_private_options(options: SweepOptions) -> None:
             )
 
 
-def _limited_to(plan: SweepPlan, options: SweepOptions, server: Server, free: int) -> tuple[SweepPlan, tuple[str, ...]]:
+def limited_to(
+    plan: SweepPlan, options: SweepOptions, server: Server, free: int, pools: int = 1
+) -> tuple[SweepPlan, tuple[str, ...]]:
     """Return the plan without the sizes that the server does not admit, and a note of that.
 
-    The sizes are poolsize's own; if every size is too large, the plan stays as it is. free: connections for a pool.
+    The sizes are poolsize's own; if every size is too large, the plan stays as it is. free: connections for each of
+    the pools.
     """
     if plan.largest <= free or free < 1:
         return plan, ()
@@ -135,7 +138,7 @@ def _limited_to(plan: SweepPlan, options: SweepOptions, server: Server, free: in
     sizes = tuple(size for size in plan.sizes if size <= free)
     if search is None and not sizes:
         return plan, ()
-    users = options.users or enough_users(options, free if search else max(sizes))
+    users = options.users or enough_users(options, (free if search else max(sizes)) * pools)
     return replace(plan, sizes=sizes, search=search, users=users), (note,)
 
 

@@ -14,14 +14,13 @@ import pymysql
 from sqlalchemy import URL
 
 from poolsize.errors import BadInput, WorkFailed
-from poolsize.facts.server import Server, connection_ids, open_connections, read_server
+from poolsize.facts.server import connection_ids, open_connections, read_server
 from poolsize.load.assemble import ServerRecord, assemble
 from poolsize.load.step_seconds import StepSeconds
-from poolsize.load.stopping import Ending
 from poolsize.locust.conversation import Conversation
 from poolsize.locust.lead import report_failure
-from poolsize.locust.messages import Finish, Finished, Start
-from poolsize.locust.prepare import LIBRARIES, require_same_server
+from poolsize.locust.messages import Start
+from poolsize.locust.prepare import LIBRARIES, limited_to, require_same_server
 from poolsize.locust.progress_pipe import ProgressPipe
 from poolsize.locust.refusals import refuse_ignored
 from poolsize.locust.session import SweepKind, main
@@ -30,7 +29,7 @@ from poolsize.locust.user import PoolUser
 from poolsize.locust.worker import worker_name
 from poolsize.locust.workers import Workers, split
 from poolsize.runs.plan import PlannedStep, SweepPlan
-from poolsize.runs.run import Latencies, Run, Step, Stopped, StopReason
+from poolsize.runs.run import Latencies, Run, Step
 from poolsize.runs.store import RunWriter
 from poolsize.server.bounded import OWN
 from poolsize.server.connection import account_of, asking, connect, database_url, given_host, naming_url
@@ -47,7 +46,7 @@ from poolsize.service_under_test.service import RunningService
 from poolsize.service_under_test.worker import RequestWorker
 from poolsize.sweep.opening import new_file, new_setting, resumed_run
 from poolsize.sweep.options import SweepOptions
-from poolsize.sweep.planning import enough_users, plan_for
+from poolsize.sweep.planning import plan_for
 from poolsize.units import count
 
 if TYPE_CHECKING:
@@ -147,28 +146,17 @@ def _run(options: SweepOptions, described: DescribedService, url: URL | None) ->
             own = connection_ids(cursor, account_of(url, described.file.account))
             server, others = read_server(cursor), open_connections(cursor) - 1
         free = server.free_connections(max(0, others - len(own)), OWN_CONNECTIONS) // pools
-        plan = _limited_to(plan, options, server, free, pools)
+        if plan.largest > free and (plan.search is None or free < 1):
+            (variable, limit), which = server.limit, "each of the pools" if pools > 1 else "the pool"
+            raise BadInput(
+                f"`sizes` {plan.largest}: the server admits {count(limit, 'connection')} ({variable}), which leaves "
+                f"{free} for {which}: raise the limit, or name smaller `sizes`"
+            )
+        plan, _ = limited_to(plan, options, server, free, pools)
     local, host = (is_local(url), given_host(url)) if url is not None else (False, None)
     setting = new_setting(options, plan, workload, server=server, local=local, libraries=LIBRARIES)
     setting = replace(setting, private=False, own_wait_time=True, given_host=host, application=described.measured)
     return Run(setting, ()), new_file(options.output, workload.name)
-
-
-def _limited_to(plan: SweepPlan, options: SweepOptions, server: Server, free: int, pools: int) -> SweepPlan:
-    """Return the plan within the server's limit: of a search, with a smaller largest size.
-
-    free: connections that the server admits for each of the pools. Raises BadInput for the user's own sizes above it.
-    """
-    if plan.largest <= free:
-        return plan
-    variable, limit = server.limit
-    if plan.search is None or free < 1:
-        raise BadInput(
-            f"`sizes` {plan.largest}: the server admits {count(limit, 'connection')} ({variable}), which leaves {free} "
-            f"for {'each of the pools' if pools > 1 else 'the pool'}: raise the limit, or name smaller `sizes`"
-        )
-    search = replace(plan.search, start=min(plan.search.start, free), largest=free)
-    return replace(plan, search=search, users=options.users or enough_users(options, free * pools))
 
 
 def _counter(described: DescribedService, url: URL, sampler: Sampler, stack: ExitStack) -> Callable[[], int]:
@@ -240,12 +228,7 @@ class RequestGenerator:
         seconds = StepSeconds(shares)
         end = self.conversation.follow(seconds, self.plan, planned, self.service.require_alive)
         connections = self.count_connections()
-        self.conversation.send(Finish(end.first, end.last))
-        replies = self.conversation.collect(Finished, set(seconds.workers))
-        reports = {worker: reply.report for worker, reply in replies.items()}
-        if lost := set(shares) - set(reports):
-            stopped = Stopped(StopReason.WORKER_LOST, {"lost": len(lost), "workers": len(shares)})
-            end = Ending(end.first, end.last, stopped)
+        reports, end = self.conversation.finish(seconds, shares, end)
         server = ServerRecord(self.sampler.series(end.last), connections)
         # No pool timeout is known, so a failed request counts with its own time.
         step = assemble(planned, started, seconds.complete, end, shares, reports, server, timeout_ms=0.0)

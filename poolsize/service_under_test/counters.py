@@ -15,49 +15,32 @@ from poolsize.bounds import is_counter, shown
 
 METRICS: dict[str, tuple[str, ...]] = {
     "pool_active": (
-        "hikaricp_connections_active",
-        "hikaricp_active_connections",
-        "commons_pool2_num_active",
-        "go_sql_in_use_connections",
-        "db_client_connection_count",
-        "db_client_connections_usage",
+        "hikaricp_connections_active", "hikaricp_active_connections", "commons_pool2_num_active",
+        "go_sql_in_use_connections", "db_client_connection_count", "db_client_connections_usage",
         "jdbc_connections_active",
     ),
     "pool_waiting": (
-        "hikaricp_connections_pending",
-        "hikaricp_pending_threads",
-        "commons_pool2_num_waiters",
-        "db_client_connection_pending_requests",
-        "db_client_connections_pending_requests",
+        "hikaricp_connections_pending", "hikaricp_pending_threads", "commons_pool2_num_waiters",
+        "db_client_connection_pending_requests", "db_client_connections_pending_requests",
     ),
     "pool_max": (
-        "hikaricp_connections_max",
-        "hikaricp_max_connections",
-        "go_sql_max_open_connections",
-        "db_client_connection_max",
-        "db_client_connections_max",
-        "jdbc_connections_max",
+        "hikaricp_connections_max", "hikaricp_max_connections", "go_sql_max_open_connections",
+        "db_client_connection_max", "db_client_connections_max", "jdbc_connections_max",
     ),
     "pool_wait_seconds": (
-        "hikaricp_connections_acquire_seconds_sum",
-        "hikaricp_connection_acquired_nanos_sum",
-        "go_sql_wait_duration_seconds_total",
-        "db_client_connection_wait_time_seconds_sum",
+        "hikaricp_connections_acquire_seconds_sum", "hikaricp_connection_acquired_nanos_sum",
+        "go_sql_wait_duration_seconds_total", "db_client_connection_wait_time_seconds_sum",
         "db_client_connections_wait_time_milliseconds_sum",
     ),
     "pool_usage_seconds": (
-        "hikaricp_connections_usage_seconds_sum",
-        "hikaricp_connection_usage_millis_sum",
-        "db_client_connection_use_time_seconds_sum",
-        "db_client_connections_use_time_milliseconds_sum",
+        "hikaricp_connections_usage_seconds_sum", "hikaricp_connection_usage_millis_sum",
+        "db_client_connection_use_time_seconds_sum", "db_client_connections_use_time_milliseconds_sum",
     ),
     "pool_timeouts": (
-        "hikaricp_connections_timeout_total",
-        "hikaricp_connection_timeout_total",
-        "db_client_connection_timeouts_total",
-        "db_client_connections_timeouts_total",
+        "hikaricp_connections_timeout_total", "hikaricp_connection_timeout_total",
+        "db_client_connection_timeouts_total", "db_client_connections_timeouts_total",
     ),
-}
+}  # fmt: skip
 """Counter of a step -> the metrics of a Prometheus page that have it; the first that a page has counts."""
 DRUID_FIELDS = {
     "pool_active": "ActiveCount",
@@ -161,48 +144,41 @@ class ProcessFamily:
     def __init__(self, guard_pid: int | None) -> None:
         """Read the CPU times of now. guard_pid: of the guard's process; None for a family without processes."""
         self._guard = None if guard_pid is None else psutil.Process(guard_pid)
-        self._begun = _cpu_seconds(self._members())
+        self._begun = {process: seconds for process, seconds, _ in self._members()}
 
     def counters(self) -> dict[str, float]:
         """Return the CPU time so far in seconds, the cores and the memory now; empty without processes."""
         members = self._members()
-        seconds = _cpu_seconds(members)
-        if self._guard is None or not seconds:
+        if self._guard is None or not members:
             return {}
-        busy = [process for process, used in seconds.items() if used - self._begun.get(process, 0.0) > IDLE_SECONDS]
-        ended = _cpu_seconds([self._guard, *members], of_ended=True)
+        busy = [process for process, seconds, _ in members if seconds - self._begun.get(process, 0.0) > IDLE_SECONDS]
+        of_ended = sum(map(_seconds_of_ended, [self._guard, *(process for process, _, _ in members)]))
         counters = {
-            "application_cpu": sum(seconds.values()) + sum(ended.values()),
-            "application_memory_bytes": _memory_bytes(members),
+            "application_cpu": sum(seconds for _, seconds, _ in members) + of_ended,
+            "application_memory_bytes": float(sum(memory for _, _, memory in members)),
         }
         return counters | ({"application_cores": float(_cores(busy))} if busy else {})
 
-    def _members(self) -> list[psutil.Process]:
+    def _members(self) -> list[tuple[psutil.Process, float, int]]:
+        """Return each process, its CPU time in seconds and its memory in bytes."""
+        members = []
         with suppress(psutil.Error):
-            return self._guard.children(recursive=True) if self._guard is not None else []
-        return []
+            for process in self._guard.children(recursive=True) if self._guard is not None else []:
+                with suppress(psutil.Error):
+                    times = process.cpu_times()
+                    members.append((process, float(times.user + times.system), process.memory_info().rss))
+        return members
 
 
-def _memory_bytes(processes: Sequence[psutil.Process]) -> float:
-    memory = 0.0
-    for process in processes:
-        with suppress(psutil.Error):
-            memory += process.memory_info().rss
-    return memory
+def _seconds_of_ended(process: psutil.Process) -> float:
+    """Return the CPU time of the descendants of a process that have ended and that it waited for."""
+    with suppress(psutil.Error):
+        times = process.cpu_times()
+        return float(times.children_user + times.children_system)
+    return 0.0
 
 
-def _cpu_seconds(processes: Sequence[psutil.Process], *, of_ended: bool = False) -> dict[psutil.Process, float]:
-    """Return the CPU time of each process, or that of its descendants that have ended and that it waited for."""
-    seconds = {}
-    for process in processes:
-        with suppress(psutil.Error):
-            times = process.cpu_times()
-            used = times.children_user + times.children_system if of_ended else times.user + times.system
-            seconds[process] = float(used)
-    return seconds
-
-
-def _cores(processes: list[psutil.Process]) -> int:
+def _cores(processes: Sequence[psutil.Process]) -> int:
     """Return the cores that processes may use together; one of an interpreter with one running thread uses one."""
     cores, alone = 0, 0
     for process in processes:

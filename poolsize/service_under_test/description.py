@@ -73,12 +73,17 @@ class ServiceFile:
             raise BadInput('an application with `start` needs ready = "http://...", a page that answers when it is up')
         for name in PAGES:
             try:
-                _page(getattr(self, name))
+                self.page(name)
             except ValueError as error:
                 raise BadInput(f"{name}: {error}") from None
         for name, most in MOST.items():
             if not 0 < getattr(self, name) <= most:
                 raise BadInput(f"{name} {getattr(self, name)}: give more than 0 and at most {most:,}")
+
+    def page(self, name: str) -> PageAddress | None:
+        """Return the address of one of PAGES, or None. Raises ValueError for a file that is not valid yet."""
+        url = getattr(self, name)
+        return None if url is None else page_address(url)
 
     def _require_pool_size(self) -> None:
         name = "start" if self.start is not None else "resize"
@@ -127,16 +132,6 @@ class DescribedService:
             instances=file.instances,
             processes=file.processes,
         )
-
-    @property
-    def ready(self) -> PageAddress | None:
-        """The address of the page `ready`, or None."""
-        return _page(self.file.ready)
-
-    @property
-    def metrics(self) -> PageAddress | None:
-        """The address of the page `metrics`, or None."""
-        return _page(self.file.metrics)
 
     @property
     def database_url(self) -> str | None:
@@ -190,10 +185,6 @@ def read_description(path: Path) -> DescribedService:
         if is_empty:
             raise BadInput(f"`application` {path}: {name} is empty")
     return described
-
-
-def _page(url: str | None) -> PageAddress | None:
-    return None if url is None else page_address(url)
 
 
 def of_application(options: SweepOptions) -> SweepOptions:

@@ -24,7 +24,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from queue import SimpleQueue
@@ -149,12 +149,9 @@ class Guard:
         _end_children()
         if self._restore is None:
             return True
-        try:
-            code = _wait(self._popen(self._restore), RESTORE_SECONDS, lambda: False)
-        except OSError:
-            return False
-        _end_children()
-        return code == 0
+        with suppress(OSError):
+            return self._run(self._restore, RESTORE_SECONDS, is_last=True) == 0
+        return False
 
     def _read(self) -> None:
         """Put every request into the queue, and an empty one at the parent's end."""
@@ -179,10 +176,16 @@ class Guard:
             return {}
         return {"code": self._application.poll() if self._application else None}
 
-    def _run(self, command: Command, seconds: float) -> int | None:
-        """Return the exit code of a command; None where it takes longer, or the parent ends meanwhile."""
-        code = _wait(self._popen(command), seconds, lambda: self._parent_is_gone)
-        if code is None:
+    def _run(self, command: Command, seconds: float, *, is_last: bool = False) -> int | None:
+        """Return the exit code of a command; None where it takes longer, or the parent ends meanwhile.
+
+        is_last: whether the parent is gone, and every process of the command ends with it.
+        """
+        process, deadline = self._popen(command), time.monotonic() + seconds
+        while process.poll() is None and time.monotonic() <= deadline and (is_last or not self._parent_is_gone):
+            time.sleep(LOOK_SECONDS)
+        code = process.returncode
+        if is_last or code is None:
             _end_children()
         return code
 
@@ -200,16 +203,6 @@ class Guard:
             return open(self._log, "ab", opener=lambda path, flags: os.open(path, flags | WITHOUT_LINKS, 0o600))
         except OSError:
             return Path(os.devnull).open("ab")
-
-
-def _wait(process: Process, seconds: float, is_over: Callable[[], bool]) -> int | None:
-    """Return the exit code of a process; None if it takes longer, or if is_over() becomes true meanwhile."""
-    deadline = time.monotonic() + seconds
-    while process.poll() is None:
-        if time.monotonic() > deadline or is_over():
-            return None
-        time.sleep(LOOK_SECONDS)
-    return process.returncode
 
 
 def _end_children() -> None:

@@ -28,6 +28,7 @@ class RunningService:
     def __init__(self, described: DescribedService, log: Path) -> None:
         """Start the guard. log: file for the output of the application and of its commands."""
         self._described = described
+        self._ready, self._metrics = described.file.page("ready"), described.file.page("metrics")
         self._log = log
         self._guarded = Guarded(described.directory, log)
         self._pool_size: int | None = None
@@ -38,10 +39,9 @@ class RunningService:
     @property
     def notes(self) -> tuple[str, ...]:
         """A sentence that names the metrics page, once it had a value that no pool can have; else nothing."""
-        metrics = self._described.metrics
-        if metrics is None or self._unusable is None:
+        if self._metrics is None or self._unusable is None:
             return ()
-        return (f"metrics {metrics.shown}: {self._unusable}: values that no pool can have are not recorded",)
+        return (f"metrics {self._metrics.shown}: {self._unusable}: values that no pool can have are not recorded",)
 
     def set_pool_size(self, pool_size: int) -> float:
         """Let the application run with this pool size, wait until it is ready, and return the seconds that took.
@@ -88,9 +88,9 @@ class RunningService:
         self._is_started = False
         self._family = ProcessFamily(None)
         self._guarded.end()
-        if described.ready is not None and read_page(described.ready, ANSWER_SECONDS).failure is None:
+        if self._ready is not None and read_page(self._ready, ANSWER_SECONDS).failure is None:
             raise BadInput(
-                f"`application` {described.typed}: {described.ready.shown} answers before the application was "
+                f"`application` {described.typed}: {self._ready.shown} answers before the application was "
                 "started: end the program that answers there"
             )
         try:
@@ -115,7 +115,7 @@ class RunningService:
             raise WorkFailed(f"{name} failed with exit code {code}{self._last_lines()}")
 
     def _await_ready(self) -> None:
-        ready, seconds = self._described.ready, self._described.file.ready_seconds
+        ready, seconds = self._ready, self._described.file.ready_seconds
         deadline = time.monotonic() + seconds
         while ready is not None and (failure := read_page(ready, ANSWER_SECONDS).failure) is not None:
             self.require_alive()
@@ -127,26 +127,24 @@ class RunningService:
 
     def _pool_metrics(self, seconds: float) -> dict[str, float]:
         """Return the counters of the metrics page; empty without a page, and where it takes longer than the seconds."""
-        metrics = self._described.metrics
-        if metrics is None:
+        if self._metrics is None:
             return {}
-        counters, unusable = pool_metrics(read_page(metrics, seconds).text)
+        counters, unusable = pool_metrics(read_page(self._metrics, seconds).text)
         self._unusable = self._unusable or unusable
         return counters
 
     def _require_metrics(self, pool_size: int) -> None:
         """Raise WorkFailed for a metrics page without a pool, and for a pool that does not have the size."""
-        metrics = self._described.metrics
-        if metrics is None:
+        if self._metrics is None:
             return
         deadline = time.monotonic() + LATE_SECONDS
         while not (counters := self._pool_metrics(ANSWER_SECONDS)) and time.monotonic() < deadline:
             self.require_alive()
             time.sleep(LOOK_SECONDS)
         if not counters:
-            failure = read_page(metrics, ANSWER_SECONDS).failure
+            failure = read_page(self._metrics, ANSWER_SECONDS).failure
             problem = failure or self._unusable or "the page has no metrics of a pool that poolsize knows"
-            raise WorkFailed(f"metrics {metrics.shown}: {problem}")
+            raise WorkFailed(f"metrics {self._metrics.shown}: {problem}")
         size = counters.get("pool_max", 0.0) / counters["pool_count"]
         if size > 0 and size != pool_size:
             raise WorkFailed(

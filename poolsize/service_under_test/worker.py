@@ -24,17 +24,26 @@ MOST_NAMES, OTHER_NAMES = 40, "other requests"
 """Names of requests that are recorded apart, and the name of the rest. A Locust file groups URLs by `name`."""
 
 
-class RequestRecorder:
-    """Records the requests of a worker in a step. seconds: the seconds that ended.
+class RequestStep:
+    """Counts the requests of one worker's users, second by second, while Locust runs the users.
 
-    served: user, a greenlet -> when its last response came, in ns of perf_counter.
+    seconds: the seconds that ended. served: user, a greenlet -> when its last response came, in ns of perf_counter.
     """
 
-    def __init__(self) -> None:
-        """Record nothing yet."""
+    def __init__(self, users: int, on_second: Callable[[ReportedSecond], None]) -> None:
+        """Count nothing yet. users: of this worker. on_second: called at the end of each second."""
         self.seconds: list[WorkerSecond] = []
         self.served: dict[Any, int] = {}
+        self._users = users
+        self._on_second = on_second
         self._recorders: dict[str, Recorder] = {}
+        self._cost = WorkerCost()
+        self._clock = gevent.Greenlet(self._tick)
+
+    def begin(self) -> None:
+        """Begin the first second now."""
+        self._cost.begin()
+        self._clock.start()
 
     def record(self, name: str, response_ns: int, error_kind: str | None) -> None:
         """Record a request of the current greenlet, which is a user, that has ended now.
@@ -60,23 +69,10 @@ class RequestRecorder:
         self.seconds.append(second)
         return second
 
-
-class RequestStep:
-    """Counts the requests of one worker's users, second by second, while Locust runs the users."""
-
-    def __init__(self, users: int, on_second: Callable[[ReportedSecond], None]) -> None:
-        """Begin the first second now. users: of this worker. on_second: called at the end of each second."""
-        self._users = users
-        self._on_second = on_second
-        self.recorder = RequestRecorder()
-        self._cost = WorkerCost()
-        self._cost.begin()
-        self._clock = gevent.spawn(self._tick)
-
     def finish(self, first: int, last: int) -> WorkerReport:
         """Stop counting, and return the report of the seconds from first to before last."""
         self.close()
-        return WorkerReport.of(self._users, [], self.recorder.seconds[first:last], self._cost.over(first, last))
+        return WorkerReport.of(self._users, [], self.seconds[first:last], self._cost.over(first, last))
 
     def close(self) -> None:
         """Stop counting."""
@@ -86,11 +82,10 @@ class RequestStep:
     def _tick(self) -> None:
         started = monotonic()
         while True:
-            index = len(self.recorder.seconds)
+            index = len(self.seconds)
             gevent.sleep(max(0.0, started + index + 1 - monotonic()))
             self._cost.end_second()
-            second = self.recorder.end_second()
-            unserved = max(0, self._users - len(self.recorder.served))
+            second, unserved = self.end_second(), max(0, self._users - len(self.served))
             self._on_second(ReportedSecond.of(index, second, NOTHING_OUTSTANDING, unserved))
 
 
@@ -122,6 +117,7 @@ class RequestWorker:
             case Start():
                 self.close()
                 self._step = RequestStep(self._runner.user_count, lambda second: self._reply(Second(second)))
+                self._step.begin()
             case Finish(first, last) if self._step is not None:
                 step, self._step = self._step, None
                 self._reply(Finished(step.finish(first, last)))
@@ -134,7 +130,7 @@ class RequestWorker:
             return
         try:
             error = None if exception is None else error_kind(exception)
-            self._step.recorder.record(f"{request_type} {name}", round(1e6 * (response_time or 0)), error)
+            self._step.record(f"{request_type} {name}", round(1e6 * (response_time or 0)), error)
         except Exception as failure:
             self._reply(Failed(f"a request could not be recorded: {located(failure)}"))
 
@@ -143,7 +139,7 @@ class RequestWorker:
         if any(frame.name == "on_start" for frame in traceback.extract_tb(exception.__traceback__)):
             self._reply(UserFailed(f"a user failed as it started: {located(exception)}"))
         elif self._step is not None:
-            self._step.recorder.record("task", 0, type(exception).__name__)
+            self._step.record("task", 0, type(exception).__name__)
 
     def _reply(self, content: messages.Reply) -> None:
         self._runner.send_message(*messages.encode(Message(self._number, self._name, content)))

@@ -5,7 +5,7 @@ import gevent
 from poolsize.load.recorder import histogram
 from poolsize.load.worker_cost import Cost
 from poolsize.load.worker_report import WorkerReport
-from poolsize.service_under_test.worker import MOST_NAMES, OTHER_NAMES, RequestRecorder
+from poolsize.service_under_test.worker import MOST_NAMES, OTHER_NAMES, RequestStep
 
 MS = 1_000_000
 NO_COST = Cost(0.0, 0.0, 0.0)
@@ -13,27 +13,27 @@ NO_COST = Cost(0.0, 0.0, 0.0)
 
 def test_each_user_has_gaps_of_its_own() -> None:
     """Two users, each with two requests and 30 ms between them: no gap before the first, one of 30 ms or more after."""
-    recorder = RequestRecorder()
+    step = RequestStep(2, lambda _: None)
 
     def user() -> None:
-        recorder.record("GET /", 5 * MS, None)
+        step.record("GET /", 5 * MS, None)
         gevent.sleep(0.03)
-        recorder.record("GET /", 0, None)
+        step.record("GET /", 0, None)
 
     gevent.joinall([gevent.spawn(user), gevent.spawn(user)], raise_error=True)
-    second = recorder.end_second()
+    second = step.end_second()
     assert second.transactions == 4
     assert 0.06 <= second.gap_seconds < 10
-    assert len(recorder.served) == 2
+    assert len(step.served) == 2
 
 
 def test_a_failed_request_is_a_part_of_the_next_gap() -> None:
-    recorder = RequestRecorder()
-    recorder.record("GET /", 1 * MS, None)
+    step = RequestStep(2, lambda _: None)
+    step.record("GET /", 1 * MS, None)
     gevent.sleep(0.02)
-    recorder.record("GET /", 20 * MS, "status_503")
-    recorder.record("GET /", 0, None)
-    second = recorder.end_second()
+    step.record("GET /", 20 * MS, "status_503")
+    step.record("GET /", 0, None)
+    second = step.end_second()
     assert second.errors == {"status_503": 1}
     assert second.transactions == 2
     assert second.gap_seconds >= 0.02
@@ -41,23 +41,23 @@ def test_a_failed_request_is_a_part_of_the_next_gap() -> None:
 
 
 def test_names_that_come_later_are_counted_too() -> None:
-    recorder = RequestRecorder()
-    assert recorder.end_second().transactions == 0
-    recorder.record("GET /", MS, None)
-    recorder.end_second()
-    recorder.record("POST /tasks", 2 * MS, None)
-    recorder.record("GET /", MS, None)
-    recorder.end_second()
-    report = WorkerReport.of(2, [], recorder.seconds, NO_COST)
+    step = RequestStep(2, lambda _: None)
+    assert step.end_second().transactions == 0
+    step.record("GET /", MS, None)
+    step.end_second()
+    step.record("POST /tasks", 2 * MS, None)
+    step.record("GET /", MS, None)
+    step.end_second()
+    report = WorkerReport.of(2, [], step.seconds, NO_COST)
     assert {name: kind.transactions for name, kind in report.kinds.items()} == {"GET /": 2, "POST /tasks": 1}
 
 
 def test_many_names_share_a_recorder() -> None:
     """A Locust file that puts ids into its URLs must not slow the load generator down."""
-    recorder = RequestRecorder()
+    step = RequestStep(2, lambda _: None)
     for number in range(1000):
-        recorder.record(f"GET /tasks/{number}", MS, None)
-    second = recorder.end_second()
+        step.record(f"GET /tasks/{number}", MS, None)
+    second = step.end_second()
     assert second.transactions == 1000
     assert len(second.kinds) == MOST_NAMES + 1
     assert second.kinds[OTHER_NAMES].transactions == 1000 - MOST_NAMES

@@ -219,6 +219,7 @@ FLAGS_MAY_STAND_IN = (
     "experiments/",
     "pool_config/",
     "present/",
+    "service_under_test/command.py",
     "locust/launch.py",
     "locust/lead.py",
     "sweep/options.py",
