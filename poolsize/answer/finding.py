@@ -1,13 +1,28 @@
-"""Finding: a reason, a warning or a refusal, as a record of its figures; `present.text.sentences` words it.
+"""Finding: a reason, a warning or a refusal, as a record of its figures; and the ways to a better answer.
 
 The module in which a finding arises defines its record: a subclass of Reason, Caution or Refusal. Shares are fractions.
-A field `way_out` holds the action that improves the answer, or None.
+A field `way_out` holds the action that improves the answer, or None. `present.text.sentences` words both.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, ClassVar, dataclass_transform
+from itertools import pairwise
+from math import ceil
+from typing import TYPE_CHECKING, Any, ClassVar, dataclass_transform
+
+if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
+    from poolsize.analysis.analysis import Analysis
+    from poolsize.analysis.size_summary import SizeSummary
+
+ROOM = 1.25
+"""The load generator's throughput must exceed the server's by this factor, so that the server is the bottleneck."""
+MOST_USERS = 10_000
+"""With more users, the load generator's own cost disturbs the measurement; shorter pauses make as much load."""
+FAR_APART = 3
+"""Neighbouring sizes with this ratio or more leave a gap in which the plateau may start anywhere."""
+LONGER = 4
+"""This multiple of the load makes a range half as wide."""
 
 
 class Severity(StrEnum):
@@ -41,10 +56,6 @@ class Figures:
                 yield name, value
 
 
-class WayOut(Figures):
-    """An action that improves an answer; `present.text.sentences.ways_out` adds the options for it."""
-
-
 class Finding(Figures):
     """A reason, a warning or a refusal."""
 
@@ -67,3 +78,154 @@ class Refusal(Finding):
     """A finding that explains why there is no answer."""
 
     severity = Severity.REFUSAL
+
+
+class WayOut(Figures):
+    """An action that improves an answer; `present.text.sentences` adds the options for it."""
+
+
+class MeasureLonger(WayOut, code="measure_longer"):
+    """Measure each step for longer, or more often."""
+
+    step_seconds: int
+    repeats: int
+
+
+class SearchLonger(WayOut, code="search_longer"):
+    """Search again with a larger budget."""
+
+    budget_minutes: int
+
+
+class FillGap(WayOut, code="fill_gap"):
+    """Measure sizes between two neighbouring measured sizes."""
+
+    below: int
+    above: int
+
+
+class SweepBeyond(WayOut, code="sweep_beyond"):
+    """Measure pool sizes beyond the measured sizes.
+
+    shorter_pauses: whether more users would be too many, so that shorter pauses must fill the pools.
+    users: that fill the pools; None where the run has enough.
+    """
+
+    pool_sizes: tuple[int, ...]
+    shorter_pauses: bool
+    users: int | None = None
+
+
+class SweepRecordingBeyond(WayOut, code="sweep_recording_beyond"):
+    """Replay other pool sizes of the recording."""
+
+
+class MoreUsers(WayOut, code="more_users"):
+    """Fill the pools with more users, with shorter pauses, or by measuring smaller pools; None for no such way."""
+
+    users: int | None = None
+    smaller_sizes: bool | None = None
+    shorter_pauses: bool | None = None
+
+
+class MoreWorkers(WayOut, code="more_workers"):
+    """Give the load generator more CPU time."""
+
+
+class MoreWorkersByDemands(MoreWorkers):
+    """Give the load generator more CPU time: at a pool size, the service demands show how much.
+
+    workers: so many that the database is the bottleneck; None where the run has that many already.
+    """
+
+    pool_size: int
+    client_ms: float
+    server_ms: float
+    server_cores: int
+    workers: int | None = None
+
+
+def measure_longer(analysis: "Analysis") -> WayOut:
+    """Return the way to a narrower range: fill a gap between the measured sizes, or measure longer."""
+    plan = analysis.setting.plan
+    if gap := _gap(analysis):
+        return FillGap(*gap)
+    if plan.search is not None:
+        return SearchLonger(max(1, LONGER * plan.search.budget_seconds // 60))
+    return MeasureLonger(step_seconds=max(30, LONGER * plan.step_seconds), repeats=3)
+
+
+def sweep_beyond(analysis: "Analysis", size: int) -> WayOut:
+    """Return the way to measure beyond the end of the measured sizes at which the answer lies. size: the answer."""
+    return _sweep(analysis, sizes_beyond(analysis, size))
+
+
+def sweep_larger(analysis: "Analysis") -> WayOut:
+    """Return the way to measure larger sizes than the largest valid size."""
+    return _sweep(analysis, _larger_sizes(analysis))
+
+
+def sizes_beyond(analysis: "Analysis", size: int) -> tuple[int, ...]:
+    """Return the sizes worth measuring next, ascending, where the answer lies at an end of the measured sizes.
+
+    size: the answer.
+    """
+    sizes = [summary.pool_size for summary in analysis.valid_sizes]
+    if size == sizes[0] and len(sizes) > 1:
+        return tuple(sorted({max(1, size // 8), max(1, size // 4), max(1, size // 2), size}))
+    return _larger_sizes(analysis)
+
+
+def more_workers(size: "SizeSummary") -> MoreWorkers:
+    """Return the way out of a saturated load generator: more workers.
+
+    size: the summary whose service demands show how many workers make the database the bottleneck.
+    """
+    demands = size.demands
+    if demands is None or demands.inferred or not demands.server_ms:
+        return MoreWorkers()
+    workers = ceil(ROOM * demands.client_ms * demands.server_cores / demands.server_ms)
+    return MoreWorkersByDemands(
+        size.pool_size,
+        demands.client_ms,
+        demands.server_ms,
+        demands.server_cores,
+        workers if workers > demands.client_processes else None,
+    )
+
+
+def _sweep(analysis: "Analysis", sizes: tuple[int, ...]) -> WayOut:
+    if analysis.setting.recording is not None:
+        return SweepRecordingBeyond()
+    users = users_for(analysis, sizes[-1])
+    return SweepBeyond(sizes, users > MOST_USERS, users if users > analysis.setting.plan.users else None)
+
+
+def users_for(analysis: "Analysis", pool_size: int) -> int:
+    """Return a number of users that fills all pools of a size: twice their connections, and those who pause meanwhile.
+
+    At most, connections / usage time transactions end in a unit of time, each followed by a pause (Little's law). The
+    usage time is that of the largest valid size, for it hardly falls at larger ones.
+    """
+    usage_ms = (analysis.valid_sizes or analysis.sizes)[-1].usage.mean
+    connections = analysis.setting.connections(pool_size)
+    pausing = connections * analysis.run.think_time_ms / usage_ms if usage_ms > 0 else 0.0
+    return ceil(2 * connections + pausing)
+
+
+def _larger_sizes(analysis: "Analysis") -> tuple[int, ...]:
+    return tuple(analysis.valid_sizes[-1].pool_size * times for times in (1, 2, 4, 8))
+
+
+def _gap(analysis: "Analysis") -> tuple[int, int] | None:
+    """Return the sizes on both sides of the widest gap in the answer's range; None where no gap is wide."""
+    assert analysis.plateau is not None
+    sizes, plateau = [size.pool_size for size in analysis.valid_sizes], analysis.plateau
+    inside = [
+        (above / below, below, above)
+        for below, above in pairwise(sizes)
+        if plateau.low < above and below < plateau.high
+    ]
+    if not inside or max(inside)[0] < FAR_APART:
+        return None
+    return max(inside)[1:]

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from math import isfinite, isnan
 from typing import TYPE_CHECKING, Self
 
-from poolsize.answer.finding import Caution, Figures, Finding, Reason, WayOut
+from poolsize.answer.finding import Caution, Figures, Finding, Reason, WayOut, measure_longer, sweep_larger
 from poolsize.answer.price import price
-from poolsize.answer.way_out import measure_longer, sweep_larger
 from poolsize.errors import BadInput
 
 if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`

@@ -1,17 +1,19 @@
-"""The reasons of a measured answer: why it is that pool size."""
+"""The reasons of a measured answer, and the findings of an answer from the formula."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from poolsize.answer.application import database_finding
-from poolsize.answer.finding import Finding, Reason
+from poolsize.answer.finding import Caution, Finding, Reason
 from poolsize.answer.verdict import Highest
+from poolsize.formula import StartingPoint
 from poolsize.runs.check import Check
 
 if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
     from poolsize.analysis.analysis import Analysis
     from poolsize.analysis.bottleneck import BottleneckName
     from poolsize.analysis.plateau import Plateau
+    from poolsize.analysis.size_summary import SizeSummary
     from poolsize.runs.run import Value
 
 QUEUES_INSIDE = 1.2
@@ -129,17 +131,21 @@ def reasons(analysis: "Analysis", size: int, formula_size: int, highest: Highest
     """
     plateau, setting = analysis.plateau, analysis.setting
     assert plateau is not None
+    nearest, closed_loop = analysis.by_size.nearest(size), setting.plan.rate is None
+    wait_and_usage = WaitAndUsage(size, nearest.pool_size, nearest.wait.mean, nearest.usage.mean)
     findings = [
-        _carries_rate(analysis, plateau, size)
-        if setting.plan.rate is not None
-        else _plateau(analysis, plateau, highest),
-        _wait_and_usage(analysis, size),
-        None if highest is Highest.OF_FILLED else bottleneck_reason(analysis),
-        *_verified(analysis),
-        _queue_in_database(analysis, size),
+        _plateau(analysis, plateau, highest) if closed_loop else _carries_rate(analysis, plateau, size),
+        wait_and_usage if nearest.usage.mean > 0 else None,
+        None if highest is Highest.OF_FILLED else _limited_by(analysis),
+        *(
+            Verified(step.load, step.rate, step.wait.p95, step.total.p95)
+            for step in analysis.verified
+            if step.pool_size == plateau.pool_size and not step.failed_checks
+        ),
+        _queue_in_database(analysis, nearest) if closed_loop else None,  # arrivals below capacity need no queue
         None if setting.application else database_finding(analysis, size),
         _bimodal(analysis, size),
-        _job_queue(analysis),
+        _job_queue(analysis, plateau),
         FormulaOverridden(setting.cores, setting.disks, formula_size, setting.pools),
     ]
     return tuple(finding for finding in findings if finding)
@@ -173,14 +179,7 @@ def _carries_rate(analysis: "Analysis", plateau: "Plateau", size: int) -> Findin
     return CarriesRate(plateau.pool_size, rate, utilisation, smaller, is_answer=size == plateau.pool_size)
 
 
-def _wait_and_usage(analysis: "Analysis", size: int) -> Finding | None:
-    nearest = analysis.by_size.nearest(size)
-    is_known = nearest.usage.mean > 0
-    return WaitAndUsage(size, nearest.pool_size, nearest.wait.mean, nearest.usage.mean) if is_known else None
-
-
-def bottleneck_reason(analysis: "Analysis") -> Finding | None:
-    """Return what limits throughput, or None where it is not known."""
+def _limited_by(analysis: "Analysis") -> Finding | None:
     from poolsize.analysis.bottleneck import BottleneckName
 
     if analysis.bottleneck is None or analysis.bottleneck.name is BottleneckName.UNKNOWN:
@@ -188,21 +187,12 @@ def bottleneck_reason(analysis: "Analysis") -> Finding | None:
     return LimitedBy(analysis.bottleneck.name, analysis.bottleneck.values)
 
 
-def _verified(analysis: "Analysis") -> list[Finding]:
-    assert analysis.plateau is not None
-    return [
-        Verified(step.load, step.rate, step.wait.p95, step.total.p95)
-        for step in analysis.verified
-        if step.pool_size == analysis.plateau.pool_size and not step.failed_checks
-    ]
-
-
-def _queue_in_database(analysis: "Analysis", size: int) -> Finding | None:
+def _queue_in_database(analysis: "Analysis", nearest: "SizeSummary") -> Finding | None:
+    """Return the reason that usage times rise above those of the measured size that is nearest to the answer."""
     from poolsize.analysis.bottleneck import BottleneckName
 
-    nearest, largest = analysis.by_size.nearest(size), analysis.valid_sizes[-1]
-    open_loop = analysis.setting.plan.rate is not None  # arrivals below capacity need no queue
-    if open_loop or not largest.usage.mean > QUEUES_INSIDE * nearest.usage.mean > 0:
+    largest = analysis.valid_sizes[-1]
+    if not largest.usage.mean > QUEUES_INSIDE * nearest.usage.mean > 0:
         return None
     outside = {BottleneckName.GENERATOR, BottleneckName.APPLICATION_CPU}
     if analysis.setting.application is not None:  # its own threads share the cores with the database
@@ -234,10 +224,80 @@ def _bimodal(analysis: "Analysis", size: int) -> Finding | None:
     )
 
 
-def _job_queue(analysis: "Analysis") -> Finding | None:
+def _job_queue(analysis: "Analysis", plateau: "Plateau") -> Finding | None:
     users, setting = analysis.setting.plan.users, analysis.setting
     filled = any(size.pool_size == users for size in analysis.sizes)
-    if not filled or setting.recording is not None or setting.application is not None:
-        return None
-    assert analysis.plateau is not None
-    return JobQueue(users, analysis.plateau.pool_size)
+    own_pool = setting.recording is None and setting.application is None
+    return JobQueue(users, plateau.pool_size) if filled and own_pool else None
+
+
+class PhysicalCores(Reason, code="cores"):
+    """The formula's cores: logical CPUs / threads per core."""
+
+    cores: int
+    logical_cpus: int
+    threads_per_core: int
+
+
+class NoDisks(Reason, code="no_disks"):
+    """The data needs no disk."""
+
+
+class DisksUncached(Reason, code="disks_uncached"):
+    """All disks count, because the share of reads that miss the cache is not known."""
+
+    disks: int
+
+
+class DisksCached(Reason, code="disks_cached"):
+    """Disks count by the share of reads that miss the cache."""
+
+    disks: int
+    miss_share: float
+    effective_disks: float
+
+
+class DeadlockFloor(Reason, code="deadlock_floor"):
+    """The fewest connections of a process without deadlock. connections: the formula's."""
+
+    deadlock_floor: int
+    connections: int
+
+
+class OnlyStartingPoint(Caution, code="starting_point"):
+    """The formula is a place to start measuring."""
+
+
+class ServedAtOnce(Caution, code="served_at_once"):
+    """The formula's connections are those of all clients together."""
+
+
+class OnSsd(Caution, code="ssd"):
+    """The formula was never analysed for SSDs."""
+
+
+class FloorAboveFormula(Caution, code="floor_above_formula"):
+    """The deadlock floor is above the formula's connections."""
+
+
+def formula_findings(start: StartingPoint) -> tuple[Finding, ...]:
+    """Return the reasons of a starting point, then its warnings."""
+    floor = start.deadlock_floor
+    findings = (
+        PhysicalCores(start.cores, start.logical_cpus, start.threads_per_core),
+        _disks(start),
+        None if floor is None else DeadlockFloor(floor, start.connections),
+        OnlyStartingPoint(),
+        ServedAtOnce(),
+        OnSsd() if start.ssd else None,
+        FloorAboveFormula() if floor is not None and floor > start.connections else None,
+    )
+    return tuple(finding for finding in findings if finding)
+
+
+def _disks(start: StartingPoint) -> Finding:
+    if start.disks == 0:
+        return NoDisks()
+    if start.cache_hit_rate is None:
+        return DisksUncached(start.disks)
+    return DisksCached(start.disks, 1 - start.cache_hit_rate, start.effective_disks)

@@ -13,11 +13,10 @@ from poolsize.answer.application import (
     size_for_application,
 )
 from poolsize.answer.failed_attempts import MostlyFailed, TooFewValid, mostly_failed
-from poolsize.answer.finding import Finding, Severity
-from poolsize.answer.formula_findings import formula_findings
+from poolsize.answer.finding import Finding, Severity, sizes_beyond
 from poolsize.answer.latency_limit import NO_LIMITS, LatencyLimits, LimitBroken, limits_of_run, within_limits
 from poolsize.answer.price import Price, current_size, prices
-from poolsize.answer.reasons import FormulaOverridden, LimitedBy, reasons
+from poolsize.answer.reasons import FormulaOverridden, LimitedBy, formula_findings, reasons
 from poolsize.answer.verdict import (
     GeneratorLimited,
     Noisy,
@@ -32,7 +31,6 @@ from poolsize.answer.verdict import (
     verdict_without_size,
 )
 from poolsize.answer.warnings import BudgetSpent, FewSteps, SizeUnconfirmed, WideRange, high_utilisation, warnings
-from poolsize.answer.way_out import sizes_beyond
 from poolsize.bounds import LARGEST_POOL
 from poolsize.errors import BadInput, WorkFailed
 from poolsize.formula import StartingPoint, starting_point

@@ -4,11 +4,14 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from poolsize.answer.failed_attempts import too_few_valid
-from poolsize.answer.finding import Caution, Finding, Refusal, WayOut
-from poolsize.answer.way_out import (
+from poolsize.answer.finding import (
     MOST_USERS,
+    Caution,
+    Finding,
     MoreUsers,
     MoreWorkers,
+    Refusal,
+    WayOut,
     measure_longer,
     more_workers,
     sweep_beyond,

@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from poolsize.answer.finding import Caution, Finding, WayOut
-from poolsize.answer.way_out import measure_longer, sweep_larger
+from poolsize.answer.finding import Caution, Finding, WayOut, measure_longer, sweep_larger
 from poolsize.runs.check import Check
 
 if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
@@ -130,16 +129,17 @@ class HighUtilisation(Caution, code="high_utilisation"):
 
 def warnings(analysis: "Analysis", *, has_size: bool) -> tuple[Finding, ...]:
     """Return the warnings of a run's answer, the most serious first. has_size: whether the answer has a pool size."""
+    changes = analysis.speed_corrections
+    limited = [size.pool_size for size in analysis.sizes if size.failed(Check.USERS_LIMITED)]
     findings = [
         _size_unconfirmed(analysis) if has_size else None,
         _retried(analysis),
-        _speed_corrected(analysis),
+        SpeedCorrected(len(changes), min(changes), max(changes)) if changes else None,
         *_failed_checks(analysis),
-        _wide_range(analysis) if has_size else None,
-        _few_steps(analysis) if has_size else None,
+        *((_wide_range(analysis), _few_steps(analysis)) if has_size else ()),
         _budget_spent(analysis),
         *_verification(analysis),
-        _left_out(analysis),
+        LeftOut(limited, analysis.setting.plan.users) if limited else None,
         *_of_the_setting(analysis),
         _clients(analysis) if has_size else None,
     ]
@@ -211,16 +211,6 @@ def _retried(analysis: "Analysis") -> Finding | None:
     overloaded = {size.pool_size for size in analysis.sizes if size.failed(Check.ARRIVALS)}
     sizes = [step.pool_size for step in analysis.excluded if step.pool_size not in overloaded]
     return Retried(sizes) if sizes else None
-
-
-def _speed_corrected(analysis: "Analysis") -> Finding | None:
-    changes = analysis.speed_corrections
-    return SpeedCorrected(len(changes), min(changes), max(changes)) if changes else None
-
-
-def _left_out(analysis: "Analysis") -> Finding | None:
-    limited = [size.pool_size for size in analysis.sizes if size.failed(Check.USERS_LIMITED)]
-    return LeftOut(limited, analysis.setting.plan.users) if limited else None
 
 
 def _size_unconfirmed(analysis: "Analysis") -> Finding | None:

@@ -16,7 +16,7 @@ import pytest
 
 from poolsize import analyze, load_run, recommend
 from poolsize.analysis.stats.percentiles import merged, percentiles
-from poolsize.answer.way_out import MoreWorkers
+from poolsize.answer.finding import MoreWorkers
 from poolsize.present.text.sentences.findings import warning_sentences
 from poolsize.runs.run import Run, Step, StopReason
 from poolsize.server.private_server import PrivateServer

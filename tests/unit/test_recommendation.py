@@ -7,10 +7,10 @@ import pytest
 
 from poolsize.analysis.analysis import analyze
 from poolsize.analysis.plateau import CERTAINTY
+from poolsize.answer.finding import SweepBeyond
 from poolsize.answer.reasons import OnPlateau
 from poolsize.answer.recommendation import recommend
 from poolsize.answer.verdict import StillRising
-from poolsize.answer.way_out import SweepBeyond
 from poolsize.errors import WorkFailed
 from poolsize.present.plots.alt_text import of_throughput
 from poolsize.present.text.analysis import analysis_json, analysis_text

@@ -14,8 +14,7 @@ from poolsize.predict import prediction
 from poolsize.present.text.recommendation import recommendation_json
 from poolsize.present.text.sentences import bottlenecks
 from poolsize.present.text.sentences.checks import check_detail
-from poolsize.present.text.sentences.findings import reason_sentences, sentence, warning_sentences
-from poolsize.present.text.sentences.ways_out import way_out_text
+from poolsize.present.text.sentences.findings import reason_sentences, sentence, warning_sentences, way_out_text
 from tests.conftest import EXAMPLES, example
 from tests.golden import assert_golden
 

@@ -13,9 +13,9 @@ from poolsize.analysis.analysis import analyze
 from poolsize.analysis.bottleneck import BottleneckName
 from poolsize.analysis.checks import check_step
 from poolsize.analysis.speed import with_speed_checks
+from poolsize.answer.finding import SweepBeyond
 from poolsize.answer.recommendation import recommend
 from poolsize.answer.verdict import StillRising
-from poolsize.answer.way_out import SweepBeyond
 from poolsize.errors import BadInput
 from poolsize.predict.prediction import WhatIf, predict
 from poolsize.present.plots.server import plot_threads

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 from poolsize.answer.failed_attempts import MostlyFailed, TooFewValid
 from poolsize.answer.finding import Finding, Severity
 from poolsize.answer.fleet_plan import FleetPlan
-from poolsize.answer.formula_findings import ServedAtOnce
 from poolsize.answer.latency_limit import LimitBroken, LimitDecides
-from poolsize.answer.reasons import CarriesRate
+from poolsize.answer.reasons import CarriesRate, ServedAtOnce
 from poolsize.answer.recommendation import Recommendation
 from poolsize.answer.verdict import OneSize, SmallestSize, StillRising, UsersLimited, verdict_on_size
 from poolsize.answer.warnings import ForAllClients, SizeUnconfirmed

@@ -2,20 +2,7 @@
 
 from collections.abc import Mapping
 
-from poolsize.answer.fleet_plan import (
-    AboveSize,
-    BeyondWeight,
-    ExceedsLimit,
-    FewerProcesses,
-    FleetFloor,
-    FleetLimit,
-    FleetSize,
-    FleetThreads,
-    LimitUnknown,
-    MoreInstances,
-    Proxy,
-    RaiseLimit,
-)
+from poolsize.answer import fleet_plan
 from poolsize.present.text.sentences.findings import sentence
 from poolsize.units import count, loss_text
 
@@ -23,7 +10,7 @@ MIB = 2**20
 
 
 @sentence.register
-def _(finding: FleetSize) -> str:
+def _(finding: fleet_plan.FleetSize) -> str:
     size = f"the recommended {count(finding.size, 'connection')}"
     if not finding.unused:
         return f"All pools together have {size}."
@@ -34,7 +21,7 @@ def _(finding: FleetSize) -> str:
 
 
 @sentence.register
-def _(finding: FleetLimit) -> str:
+def _(finding: fleet_plan.FleetLimit) -> str:
     return (
         f"The server's limit keeps the pools small. {_in_deploy(finding.instances)}, they open "
         f"{finding.in_deploy:,} of the {finding.usable:,} connections that the fleet may use. Usually they have "
@@ -43,7 +30,7 @@ def _(finding: FleetLimit) -> str:
 
 
 @sentence.register
-def _(finding: FleetThreads) -> str:
+def _(finding: fleet_plan.FleetThreads) -> str:
     return (
         "The threads of the processes can't use larger pools. All pools together have "
         f"{finding.connections:,} of the recommended {count(finding.size, 'connection')}."
@@ -51,7 +38,7 @@ def _(finding: FleetThreads) -> str:
 
 
 @sentence.register
-def _(finding: FleetFloor) -> str:
+def _(finding: fleet_plan.FleetFloor) -> str:
     floors = _sizes(finding.floors) if finding.services == 1 else _listed(finding.floors)
     return (
         f"Deadlock floor of each process: {floors}. With fewer connections in its pool, the threads of a "
@@ -60,7 +47,7 @@ def _(finding: FleetFloor) -> str:
 
 
 @sentence.register
-def _(finding: BeyondWeight) -> str:
+def _(finding: fleet_plan.BeyondWeight) -> str:
     return (
         f"{finding.service} has {finding.connections:,} connections; its weight alone would give it "
         f"{finding.by_weight:.0f}. The other services can't use the difference: 1 connection more in each of their "
@@ -69,7 +56,7 @@ def _(finding: BeyondWeight) -> str:
 
 
 @sentence.register
-def _(finding: AboveSize) -> str:
+def _(finding: fleet_plan.AboveSize) -> str:
     when = "At the autoscaler's maximum, all" if finding.at_max_instances else "All"
     parts = [f"{when} pools together have {finding.connections:,} connections; {finding.size:,} are recommended."]
     if finding.throughput_loss is not None:
@@ -84,7 +71,7 @@ def _(finding: AboveSize) -> str:
 
 
 @sentence.register
-def _(finding: LimitUnknown) -> str:
+def _(finding: fleet_plan.LimitUnknown) -> str:
     return (
         f"The server's max_connections is not known. {_in_deploy(finding.instances)}, the fleet opens "
         f"{count(finding.needed, 'connection')}. To stay within the server's limit, give --max-connections."
@@ -92,7 +79,7 @@ def _(finding: LimitUnknown) -> str:
 
 
 @sentence.register
-def _(finding: ExceedsLimit) -> str:
+def _(finding: fleet_plan.ExceedsLimit) -> str:
     floor = f", at least {finding.floor:,} in each pool (the deadlock floor)" if finding.floor > 1 else ""
     return (
         f"No pool size fits. {_in_deploy(finding.instances)}, "
@@ -102,7 +89,7 @@ def _(finding: ExceedsLimit) -> str:
 
 
 @sentence.register
-def _(finding: FewerProcesses) -> str:
+def _(finding: fleet_plan.FewerProcesses) -> str:
     return (
         "Alternative: more threads and fewer processes. With "
         f"{count(finding.processes, 'process', 'processes')} in each instance, the fleet has "
@@ -111,7 +98,7 @@ def _(finding: FewerProcesses) -> str:
 
 
 @sentence.register
-def _(finding: Proxy) -> str:
+def _(finding: fleet_plan.Proxy) -> str:
     return (
         "Alternative: a proxy, such as ProxySQL or MaxScale. All processes would share "
         f"{count(finding.connections, 'connection')} to the database. "
@@ -120,7 +107,7 @@ def _(finding: Proxy) -> str:
 
 
 @sentence.register
-def _(finding: RaiseLimit) -> str:
+def _(finding: fleet_plan.RaiseLimit) -> str:
     variables = " and ".join(f"{name} to {value:,}" for name, value in finding.variables.items())
     return (
         f"Alternative: a larger limit. Set {variables}. The pools then have {finding.connections:,} connections "
@@ -129,7 +116,7 @@ def _(finding: RaiseLimit) -> str:
     )
 
 
-def _in_deploy(instances: MoreInstances) -> str:
+def _in_deploy(instances: fleet_plan.MoreInstances) -> str:
     """Return when the fleet has the most connections."""
     deploy = f"In a rolling deploy with {100 * instances.surge:.0f} % more instances" if instances.surge else ""
     if not instances.autoscaled:

@@ -1,34 +1,15 @@
-"""The reasons of a measured answer as sentences."""
+"""The reasons of an answer, and the warnings of the formula, as sentences."""
 
 from collections.abc import Mapping, Sequence
 
-from poolsize.answer.application import (
-    EXPLANATIONS,
-    ApplicationPool,
-    DatabaseSize,
-    LoadGeneratorSize,
-    NoApplicationSizes,
-)
-from poolsize.answer.latency_limit import LimitDecides, LimitKept
-from poolsize.answer.price import CurrentNotMeasured, CurrentSize
-from poolsize.answer.reasons import (
-    BimodalUsage,
-    CarriesRate,
-    FormulaOverridden,
-    JobQueue,
-    LimitedBy,
-    OnPlateau,
-    QueueInDatabase,
-    Verified,
-    WaitAndUsage,
-)
+from poolsize.answer import application, latency_limit, price, reasons
 from poolsize.answer.verdict import Highest
-from poolsize.present.text.sentences.findings import sentence
+from poolsize.present.text.sentences.findings import register_fixed, sentence
 from poolsize.units import count, loss_text, milliseconds, per_second, percent, probability_text, sizes_text
 
 
 @sentence.register
-def _(finding: DatabaseSize) -> str:
+def _(finding: application.DatabaseSize) -> str:
     text = (
         f"When nothing queues, a transaction takes {milliseconds(finding.database_ms)} in the database, and "
         f"{milliseconds(finding.client_ms)} of CPU time in the load generator."
@@ -40,12 +21,12 @@ def _(finding: DatabaseSize) -> str:
 
 
 @sentence.register
-def _(finding: NoApplicationSizes) -> str:
-    return f"The table of pool sizes for applications is missing: {EXPLANATIONS[finding.why]}."
+def _(finding: application.NoApplicationSizes) -> str:
+    return f"The table of pool sizes for applications is missing: {application.EXPLANATIONS[finding.why]}."
 
 
 @sentence.register
-def _(finding: ApplicationPool) -> str:
+def _(finding: application.ApplicationPool) -> str:
     size, share = finding.pool_size, finding.throughput / finding.capacity
     cpu = ""
     if finding.cpu_time_ms is not None:
@@ -60,7 +41,7 @@ def _(finding: ApplicationPool) -> str:
 
 
 @sentence.register
-def _(finding: LoadGeneratorSize) -> str:
+def _(finding: application.LoadGeneratorSize) -> str:
     return (
         f"The load generator, which takes {milliseconds(finding.client_ms)} of CPU time for a transaction, needs "
         f"{count(finding.pool_size, 'connection')} (95 % range {sizes_text(finding.range)})."
@@ -75,7 +56,7 @@ def highest_text(highest: Highest, users: int) -> str:
 
 
 @sentence.register
-def _(finding: OnPlateau) -> str:
+def _(finding: reasons.OnPlateau) -> str:
     size, capacity = finding.pool_size, finding.capacity
     reached = f"{count(size, 'connection')} reach{'es' if size == 1 else ''} {per_second(finding.throughput)}"
     highest = highest_text(finding.highest, finding.users)
@@ -108,7 +89,7 @@ def _(finding: OnPlateau) -> str:
 
 
 @sentence.register
-def _(finding: CarriesRate) -> str:
+def _(finding: reasons.CarriesRate) -> str:
     smaller = ", ".join(map(str, finding.smaller_sizes))
     others = f"smaller pools ({smaller}) do not" if smaller else "no smaller measured pool is known to fail"
     connections, rate = count(finding.pool_size, "connection"), f"the arrival rate {per_second(finding.rate)}"
@@ -124,17 +105,17 @@ def limits_text(limits_ms: Mapping[str, float]) -> str:
 
 
 @sentence.register
-def _(finding: LimitKept) -> str:
+def _(finding: latency_limit.LimitKept) -> str:
     return f"{_within_limit(finding)}."
 
 
 @sentence.register
-def _(finding: LimitDecides) -> str:
+def _(finding: latency_limit.LimitDecides) -> str:
     loss = f" The limit loses {loss_text(finding.throughput_loss)}." if finding.throughput_loss > 0 else ""
     return f"{_within_limit(finding)}. Without the limit the pool size would be {finding.plateau_size}.{loss}"
 
 
-def _within_limit(finding: LimitKept | LimitDecides) -> str:
+def _within_limit(finding: latency_limit.LimitKept | latency_limit.LimitDecides) -> str:
     return (
         f"This pool size is within the latency limit: {limits_text(finding.limits_ms)} with "
         f"{probability_text(finding.probability)} probability"
@@ -142,7 +123,7 @@ def _within_limit(finding: LimitKept | LimitDecides) -> str:
 
 
 @sentence.register
-def _(finding: CurrentSize) -> str:
+def _(finding: price.CurrentSize) -> str:
     current, loss = finding.current, finding.throughput_loss
     if current == finding.pool_size:
         return f"Your current pool size, {current}, is the recommended size."
@@ -155,7 +136,7 @@ def _(finding: CurrentSize) -> str:
 
 
 @sentence.register
-def _(finding: CurrentNotMeasured) -> str:
+def _(finding: price.CurrentNotMeasured) -> str:
     return (
         f"Your current pool size, {finding.current}, is outside of the measured sizes ({finding.low} to "
         f"{finding.high}), so its price is not known. To measure it, use --pool-sizes "
@@ -164,21 +145,21 @@ def _(finding: CurrentNotMeasured) -> str:
 
 
 @sentence.register
-def _(finding: WaitAndUsage) -> str:
+def _(finding: reasons.WaitAndUsage) -> str:
     nearest = f" (both at {finding.measured_size}, the nearest measured size)"
     place = "" if finding.measured_size == finding.pool_size else nearest
     return f"Mean wait time {milliseconds(finding.wait_ms)}, mean usage time {milliseconds(finding.usage_ms)}{place}."
 
 
 @sentence.register
-def _(finding: LimitedBy) -> str:
+def _(finding: reasons.LimitedBy) -> str:
     from poolsize.present.text.sentences.bottlenecks import bottleneck_evidence  # numpy stays out of a formula's answer
 
     return f"Bottleneck: {finding.name} ({bottleneck_evidence(finding.name, finding.values)})."
 
 
 @sentence.register
-def _(finding: Verified) -> str:
+def _(finding: reasons.Verified) -> str:
     return (
         f"At {percent(finding.load)} of the throughput of this pool size ({per_second(finding.rate)}, open loop), "
         f"the p95 wait time is {milliseconds(finding.wait_p95_ms)} and the p95 total time "
@@ -187,7 +168,7 @@ def _(finding: Verified) -> str:
 
 
 @sentence.register
-def _(finding: QueueInDatabase) -> str:
+def _(finding: reasons.QueueInDatabase) -> str:
     usage = f"from {milliseconds(finding.answer_usage_ms)} to {milliseconds(finding.usage_ms)}"
     in_database = "transactions also queue in the database, not only in the pool"
     holding = "transactions wait while they hold a connection, instead of waiting for one in the pool"
@@ -198,7 +179,7 @@ def _(finding: QueueInDatabase) -> str:
 
 
 @sentence.register
-def _(finding: BimodalUsage) -> str:
+def _(finding: reasons.BimodalUsage) -> str:
     short = f"{percent(finding.short_share)} of the transactions{_names(finding.short_kinds)}"
     long = f"{percent(finding.long_share)}{_names(finding.long_kinds)}"
     more = finding.short_pool_size + finding.long_pool_size - finding.pool_size
@@ -216,7 +197,7 @@ def _names(kinds: Sequence[str]) -> str:
 
 
 @sentence.register
-def _(finding: JobQueue) -> str:
+def _(finding: reasons.JobQueue) -> str:
     return (
         f"With as many users as connections ({finding.users}) no user waits. If your users are the consumers of a "
         f"job queue, run {count(finding.pool_size, 'consumer')}, as many as the pool has connections, and let the "
@@ -225,9 +206,58 @@ def _(finding: JobQueue) -> str:
 
 
 @sentence.register
-def _(finding: FormulaOverridden) -> str:
+def _(finding: reasons.FormulaOverridden) -> str:
     together = f" for all {finding.pools} pools together" if finding.pools > 1 else ""
     return (
         f"The formula suggests {finding.connections}{together} ({count(finding.cores, 'core')} x 2 + "
         f"{count(finding.disks, 'disk')}). The measurement overrides it."
     )
+
+
+@sentence.register
+def _(finding: reasons.PhysicalCores) -> str:
+    divided = f" ({finding.logical_cpus} logical CPUs / {finding.threads_per_core})"
+    return (
+        f"cores = {finding.cores}: physical cores of the database's host; hyper-threads don't count"
+        f"{divided if finding.threads_per_core > 1 else ''}"
+    )
+
+
+@sentence.register
+def _(finding: reasons.DisksUncached) -> str:
+    return (
+        f"effective_disks = {finding.disks}: the number of disks, assuming that every read misses "
+        "the cache; --cache-hit-rate makes it smaller"
+    )
+
+
+@sentence.register
+def _(finding: reasons.DisksCached) -> str:
+    return (
+        f"effective_disks = {finding.effective_disks:g}: {finding.disks} x the {finding.miss_share:.0%} "
+        "of reads that miss the cache"
+    )
+
+
+@sentence.register
+def _(finding: reasons.DeadlockFloor) -> str:
+    is_above = finding.deadlock_floor > finding.connections
+    above = f"; it is above the formula's {finding.connections}" if is_above else ""
+    return (
+        f"deadlock floor = {finding.deadlock_floor}: with fewer connections in the pool of one process, its threads "
+        f"can deadlock, because each thread holds several. It is a minimum, not an optimum{above}"
+    )
+
+
+register_fixed(
+    {
+        reasons.NoDisks: "effective_disks = 0: the data needs no disk",
+        reasons.OnlyStartingPoint: "This is a starting point, not an answer: measure pool sizes around it.",
+        reasons.ServedAtOnce: "The number is the total for all clients of the database. `poolsize fleet` divides it "
+        "among your application's instances and processes.",
+        reasons.OnSsd: "The formula was never analysed for SSDs. On SSDs, connections wait less for the disk, so "
+        "fewer connections are enough: measure smaller sizes first.",
+        reasons.FloorAboveFormula: "The deadlock floor is above the formula's size: let each thread hold fewer "
+        "connections at once.",
+    }
+)

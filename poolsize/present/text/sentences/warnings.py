@@ -1,44 +1,9 @@
 """The warnings of an answer, and the refusals of a pool size, as sentences."""
 
-from poolsize.answer.application import BeyondMeasured, ShortUsageTime
-from poolsize.answer.failed_attempts import FailedAttempts, MostlyFailed, TooFewValid
-from poolsize.answer.latency_limit import LimitBroken
-from poolsize.answer.verdict import (
-    GeneratorEverywhere,
-    GeneratorLimited,
-    GeneratorNotSeparable,
-    Noisy,
-    NothingValid,
-    OneSize,
-    RateNotServed,
-    SmallestSize,
-    StillRising,
-    UsersLimited,
-    UsersLimitedEverywhere,
-)
-from poolsize.answer.warnings import (
-    BudgetSpent,
-    CheckFailed,
-    CoresAssumed,
-    FewSteps,
-    ForAllClients,
-    ForEachPool,
-    HighUtilisation,
-    LeftOut,
-    NotDurable,
-    NothingVerified,
-    OfRecording,
-    Retried,
-    SizeUnconfirmed,
-    SpeedCorrected,
-    VerificationFailed,
-    WideRange,
-    WithThreadPool,
-)
+from poolsize.answer import application, failed_attempts, latency_limit, verdict, warnings
 from poolsize.present.text.sentences.checks import check_detail
-from poolsize.present.text.sentences.findings import register_fixed, sentence
+from poolsize.present.text.sentences.findings import register_fixed, sentence, way_out_text
 from poolsize.present.text.sentences.reasons import limits_text
-from poolsize.present.text.sentences.ways_out import way_out_text
 from poolsize.runs.check import Check
 from poolsize.units import (
     count,
@@ -58,7 +23,7 @@ UNLIKELY = 0.01
 
 
 @sentence.register
-def _(finding: LimitBroken) -> str:
+def _(finding: latency_limit.LimitBroken) -> str:
     enough = f" with a probability of {percent(finding.certainty)} or more" if finding.undecided else ""
     unchanged = "" if finding.decides else ", so the limit does not change the recommended size"
     broken = (
@@ -80,7 +45,7 @@ def _(finding: LimitBroken) -> str:
     return f"{broken} To be more certain, {way_out}."
 
 
-def _no_pool_size(finding: LimitBroken) -> str:
+def _no_pool_size(finding: latency_limit.LimitBroken) -> str:
     """Return the beginning of a sentence, with the users or the rate of the run where they are known."""
     if finding.users is not None:
         return f"With {count(finding.users, 'user')}, no pool size"
@@ -88,7 +53,7 @@ def _no_pool_size(finding: LimitBroken) -> str:
 
 
 @sentence.register
-def _(finding: HighUtilisation) -> str:
+def _(finding: warnings.HighUtilisation) -> str:
     busy = f"At {per_second(finding.rate)}, {_are_busy(finding.pool_size, finding.utilisation)}"
     risk = "A slightly higher rate, or slower transactions for a while, would overload the pool"
     if finding.larger_size is None or finding.larger_utilisation is None:
@@ -102,7 +67,7 @@ def _are_busy(size: int, utilisation: float) -> str:
 
 
 @sentence.register
-def _(finding: GeneratorLimited) -> str:
+def _(finding: verdict.GeneratorLimited) -> str:
     size = count(finding.pool_size, "connection")
     return (
         f"A worker (a process that generates load) was saturated, or its event loop was late. So {size} is the answer "
@@ -111,7 +76,7 @@ def _(finding: GeneratorLimited) -> str:
 
 
 @sentence.register
-def _(finding: UsersLimited) -> str:
+def _(finding: verdict.UsersLimited) -> str:
     return (
         f"With {count(finding.users, 'user')}, pools of more than {count(finding.largest, 'connection')} were "
         f"never full, so they show nothing of the database: {way_out_text(finding.way_out)}."
@@ -119,26 +84,26 @@ def _(finding: UsersLimited) -> str:
 
 
 @sentence.register
-def _(finding: OneSize) -> str:
+def _(finding: verdict.OneSize) -> str:
     only = f"Only one pool size, {finding.pool_size}, is valid, so there is none to compare it with"
     return f"{only}: {way_out_text(finding.way_out)}."
 
 
 @sentence.register
-def _(finding: StillRising) -> str:
+def _(finding: verdict.StillRising) -> str:
     throughput = "For a higher throughput, whatever the latency: it" if finding.limit_broken else "Throughput"
     rises = f"{throughput} still rises at {finding.largest}, the largest measured size"
     return f"{rises}: {way_out_text(finding.way_out)}."
 
 
 @sentence.register
-def _(finding: SmallestSize) -> str:
+def _(finding: verdict.SmallestSize) -> str:
     smallest = f"The smallest valid size, {finding.pool_size}, is on the plateau, so a smaller size may be too"
     return f"{smallest}: {way_out_text(finding.way_out)}."
 
 
 @sentence.register
-def _(finding: CheckFailed) -> str:
+def _(finding: warnings.CheckFailed) -> str:
     check, sizes = finding.check, pool_sizes(finding.sizes)
     failed = f"For want of better steps, the figures at {sizes} come from steps that failed the check `{check}`"
     if check.disqualifies:
@@ -148,12 +113,12 @@ def _(finding: CheckFailed) -> str:
 
 
 @sentence.register
-def _(finding: WideRange) -> str:
+def _(finding: warnings.WideRange) -> str:
     return f"The range is wide, from {finding.low} to {finding.high}. To narrow it, {way_out_text(finding.way_out)}."
 
 
 @sentence.register
-def _(finding: BudgetSpent) -> str:
+def _(finding: warnings.BudgetSpent) -> str:
     loss = f"{percent(finding.loss_low)} and {percent(finding.loss_high)}"
     return (
         f"The search spent its budget of {number(finding.budget_seconds)} s before its answer was certain: the "
@@ -162,7 +127,7 @@ def _(finding: BudgetSpent) -> str:
 
 
 @sentence.register
-def _(finding: VerificationFailed) -> str:
+def _(finding: warnings.VerificationFailed) -> str:
     return (
         f"{count(finding.pool_size, 'connection')} at {percent(finding.load)} of its own throughput failed checks "
         f"({', '.join(finding.checks)}): {check_detail(finding.checks[0], finding.values)}."
@@ -170,7 +135,7 @@ def _(finding: VerificationFailed) -> str:
 
 
 @sentence.register
-def _(finding: Retried) -> str:
+def _(finding: warnings.Retried) -> str:
     steps, sizes = count(len(finding.sizes), "step"), pool_sizes(sorted({*finding.sizes}))
     replaced = "is excluded, and another step was measured in its place"
     if len(finding.sizes) > 1:
@@ -179,7 +144,7 @@ def _(finding: Retried) -> str:
 
 
 @sentence.register
-def _(finding: SpeedCorrected) -> str:
+def _(finding: warnings.SpeedCorrected) -> str:
     changes = " to ".join(dict.fromkeys(map(signed_percent, (finding.low, finding.high))))
     return (
         f"The machine's speed changed. The throughput of {count(finding.steps, 'step')} is corrected to the usual "
@@ -188,13 +153,13 @@ def _(finding: SpeedCorrected) -> str:
 
 
 @sentence.register
-def _(finding: LeftOut) -> str:
+def _(finding: warnings.LeftOut) -> str:
     users = count(finding.users, "user")
     return f"Not used for the answer: {pool_sizes(finding.sizes)}, because {users} never filled the pool."
 
 
 @sentence.register
-def _(finding: CoresAssumed) -> str:
+def _(finding: warnings.CoresAssumed) -> str:
     return (
         f"The formula assumes that the database's host has {count(finding.cores, 'core')}, as many as "
         "the machine of the sweep. Set --cores to the host's number."
@@ -202,7 +167,7 @@ def _(finding: CoresAssumed) -> str:
 
 
 @sentence.register
-def _(finding: ForEachPool) -> str:
+def _(finding: warnings.ForEachPool) -> str:
     instances, processes = finding.instances, finding.processes
     return (
         f"The pool size is that of each pool. The application has {count(instances, 'instance')} with "
@@ -211,7 +176,7 @@ def _(finding: ForEachPool) -> str:
 
 
 @sentence.register
-def _(finding: RateNotServed) -> str:
+def _(finding: verdict.RateNotServed) -> str:
     return (
         f"No measured pool size serves {per_second(finding.rate)}: measure larger --pool-sizes, or leave "
         "--rate out to measure the capacity."
@@ -219,23 +184,23 @@ def _(finding: RateNotServed) -> str:
 
 
 @sentence.register
-def _(finding: GeneratorEverywhere) -> str:
+def _(finding: verdict.GeneratorEverywhere) -> str:
     return f"A worker was saturated or late at every pool size. {way_out_text(finding.way_out)}"
 
 
 @sentence.register
-def _(finding: UsersLimitedEverywhere) -> str:
+def _(finding: verdict.UsersLimitedEverywhere) -> str:
     return f"With {count(finding.users, 'user')}, no pool was ever full: {way_out_text(finding.way_out)}."
 
 
 @sentence.register
-def _(finding: Noisy) -> str:
+def _(finding: verdict.Noisy) -> str:
     wide = f"The range is too wide for an answer, {finding.low} to {finding.high} connections"
     return f"{wide}: {way_out_text(finding.way_out)}."
 
 
 @sentence.register
-def _(finding: GeneratorNotSeparable) -> str:
+def _(finding: verdict.GeneratorNotSeparable) -> str:
     return (
         "A worker was saturated or late, and the service demands of load generator and server can't be separated. "
         f"{way_out_text(finding.way_out)}"
@@ -243,19 +208,19 @@ def _(finding: GeneratorNotSeparable) -> str:
 
 
 @sentence.register
-def _(finding: MostlyFailed) -> str:
+def _(finding: failed_attempts.MostlyFailed) -> str:
     doubt = " The answer is in doubt." if finding.has_size else ""
     return f"{_failed_attempts(finding.attempts)}{doubt} {way_out_text(finding.way_out)}."
 
 
 @sentence.register
-def _(finding: TooFewValid) -> str:
+def _(finding: failed_attempts.TooFewValid) -> str:
     valid = finding.valid
     left = f"Only the pool size {valid[0]} is valid, and one size has none to compare it with." if valid else ""
     return f"{_failed_attempts(finding.attempts)} {left or 'No pool size is valid.'} {way_out_text(finding.way_out)}."
 
 
-def _failed_attempts(attempts: FailedAttempts) -> str:
+def _failed_attempts(attempts: failed_attempts.FailedAttempts) -> str:
     """Return the cause first: what other programs used, or the checks that failed."""
     checks = ", ".join(f"{check} {count(number, 'time')}" for check, number in attempts.checks.items())
     failed = f"{attempts.failed} of {count(attempts.attempts, 'measured step')} failed a check ({checks})."
@@ -269,7 +234,7 @@ def _failed_attempts(attempts: FailedAttempts) -> str:
 
 
 @sentence.register
-def _(finding: BeyondMeasured) -> str:
+def _(finding: application.BeyondMeasured) -> str:
     return (
         f"The sweep measured {per_second(finding.highest)} at most. That your application can reach "
         f"{per_second(finding.capacity)} follows from the fitted network alone."
@@ -277,7 +242,7 @@ def _(finding: BeyondMeasured) -> str:
 
 
 @sentence.register
-def _(finding: ShortUsageTime) -> str:
+def _(finding: application.ShortUsageTime) -> str:
     return (
         f"The usage time of {milliseconds(finding.usage_time_ms)} is shorter than the "
         f"{milliseconds(finding.database_ms)} that a transaction of this run takes in the database alone, so the "
@@ -286,7 +251,7 @@ def _(finding: ShortUsageTime) -> str:
 
 
 @sentence.register
-def _(finding: FewSteps) -> str:
+def _(finding: warnings.FewSteps) -> str:
     more = "search with a larger --budget" if finding.search else "add --repeats 3"
     return (
         f"{count(finding.steps, 'step')} at different pool sizes do not show how much a repeated step would differ. "
@@ -296,16 +261,17 @@ def _(finding: FewSteps) -> str:
 
 register_fixed(
     {
-        NothingVerified: "--verify measured nothing, because no step is valid.",
-        OfRecording: "The run replays a recording. If the recording is not of your own server, measure your server "
-        "before you rely on the answer.",
-        NotDurable: "Commits do not wait for the disk (innodb_flush_log_at_trx_commit is not 1). The answer holds only "
-        "for this setting.",
-        WithThreadPool: "The server's thread pool is active: throughput falls less at pool sizes that are too large.",
-        ForAllClients: "The pool size is the total for all clients of the database. `poolsize fleet` divides it among "
-        "your application's instances and processes.",
-        SizeUnconfirmed: "Nothing shows that the application's pool had the measured sizes. Give `database` or "
-        "`metrics` in the application's file: then each step is checked.",
-        NothingValid: "No step passed its checks. See them with `poolsize analyze`, and measure again.",
+        warnings.NothingVerified: "--verify measured nothing, because no step is valid.",
+        warnings.OfRecording: "The run replays a recording. If the recording is not of your own server, measure your "
+        "server before you rely on the answer.",
+        warnings.NotDurable: "Commits do not wait for the disk (innodb_flush_log_at_trx_commit is not 1). The answer "
+        "holds only for this setting.",
+        warnings.WithThreadPool: "The server's thread pool is active: throughput falls less at pool sizes that are "
+        "too large.",
+        warnings.ForAllClients: "The pool size is the total for all clients of the database. `poolsize fleet` divides "
+        "it among your application's instances and processes.",
+        warnings.SizeUnconfirmed: "Nothing shows that the application's pool had the measured sizes. Give `database` "
+        "or `metrics` in the application's file: then each step is checked.",
+        verdict.NothingValid: "No step passed its checks. See them with `poolsize analyze`, and measure again.",
     }
 )
