@@ -4,27 +4,7 @@ from collections.abc import Iterator
 from math import isnan
 
 from poolsize.answer.finding import Finding
-from poolsize.pool_config.findings import (
-    BelowLeast,
-    BorrowTested,
-    ClosesIdle,
-    DjangoConnects,
-    GoLifetime,
-    KeepaliveByDefault,
-    KeepaliveOverLifetime,
-    NoLimit,
-    OldTestQuery,
-    OutlivesServer,
-    QueueUnlimited,
-    RefusedBelowLeast,
-    RemovesAbandoned,
-    ShortWaitTimeout,
-    Shrinks,
-    ThreadCache,
-    TooLarge,
-    Unlimited,
-    WaitsForEver,
-)
+from poolsize.pool_config import findings
 from poolsize.pool_config.pool import FilePool
 from poolsize.pool_config.settings import LIFETIME_SECONDS
 
@@ -42,37 +22,37 @@ def hikaricp(pool: FilePool, wait_timeout: int) -> Iterator[Finding]:
         and not (lifetime and keepalive >= lifetime)
         and _in_time(pool, "keepaliveTime", 1000, wait_timeout)
     )
-    yield from _no_limit(pool, "connectionTimeout", WaitsForEver)
-    yield from _below_least(pool, "connectionTimeout", RefusedBelowLeast)
-    yield from _below_least(pool, "validationTimeout", RefusedBelowLeast)
+    yield from _no_limit(pool, "connectionTimeout", findings.WaitsForEver)
+    yield from _below_least(pool, "connectionTimeout", findings.RefusedBelowLeast)
+    yield from _below_least(pool, "validationTimeout", findings.RefusedBelowLeast)
     if pool.has("keepaliveTime") and keepalive and lifetime and keepalive >= lifetime:
-        yield KeepaliveOverLifetime(keepalive, lifetime)
+        yield findings.KeepaliveOverLifetime(keepalive, lifetime)
     ends_in_time = 0 < lifetime < wait_timeout * 1000
     if is_kept_alive and not ends_in_time and not pool.has("keepaliveTime"):
-        yield KeepaliveByDefault(keepalive, _known(lifetime), wait_timeout)
-    yield from _below_least(pool, "keepaliveTime", BelowLeast)
-    yield from _below_least(pool, "maxLifetime", BelowLeast)
+        yield findings.KeepaliveByDefault(keepalive, _known(lifetime), wait_timeout)
+    yield from _below_least(pool, "keepaliveTime", findings.BelowLeast)
+    yield from _below_least(pool, "maxLifetime", findings.BelowLeast)
     if 0 <= least_idle < most:
-        yield Shrinks(int(least_idle), int(most))
+        yield findings.Shrinks(int(least_idle), int(most))
     if pool.has("connectionTestQuery"):
-        yield OldTestQuery()
+        yield findings.OldTestQuery()
     yield from _outlives_server(pool, "maxLifetime", 1000, wait_timeout, is_checked=is_kept_alive)
 
 
 def druid(pool: FilePool, wait_timeout: int) -> Iterator[Finding]:
     """Find what is wrong with a pool of Druid."""
-    yield from _no_limit(pool, "maxWait", WaitsForEver)
+    yield from _no_limit(pool, "maxWait", findings.WaitsForEver)
     yield from _tested_on_borrow(pool, "testOnBorrow")
     if pool.value("removeAbandoned") is True:
-        yield RemovesAbandoned(_known(pool.number("removeAbandonedTimeout")))
+        yield findings.RemovesAbandoned(_known(pool.number("removeAbandonedTimeout")))
     is_checked = _is_tested(pool, wait_timeout, ends_idle=False)
     yield from _outlives_server(pool, "maxEvictableIdleTimeMillis", 1000, wait_timeout, is_checked=is_checked)
 
 
 def dbcp2(pool: FilePool, wait_timeout: int) -> Iterator[Finding]:
     """Find what is wrong with a pool of DBCP 2."""
-    yield from _no_limit(pool, "maxTotal", Unlimited)
-    yield from _no_limit(pool, "maxWaitMillis", WaitsForEver)
+    yield from _no_limit(pool, "maxTotal", findings.Unlimited)
+    yield from _no_limit(pool, "maxWaitMillis", findings.WaitsForEver)
     yield from _tested_on_borrow(pool, "testOnBorrow")
     if not pool.number("maxIdle") < 0:
         yield from _closes_idle(pool, "maxIdle", "maxTotal")
@@ -82,7 +62,7 @@ def dbcp2(pool: FilePool, wait_timeout: int) -> Iterator[Finding]:
 
 def c3p0(pool: FilePool, wait_timeout: int) -> Iterator[Finding]:
     """Find what is wrong with a pool of c3p0."""
-    yield from _no_limit(pool, "checkoutTimeout", WaitsForEver)
+    yield from _no_limit(pool, "checkoutTimeout", findings.WaitsForEver)
     yield from _tested_on_borrow(pool, "testConnectionOnCheckout")
     is_checked = (
         pool.value("testConnectionOnCheckout") is True
@@ -94,7 +74,7 @@ def c3p0(pool: FilePool, wait_timeout: int) -> Iterator[Finding]:
 
 def tomcat_jdbc(pool: FilePool, wait_timeout: int) -> Iterator[Finding]:
     """Find what is wrong with a pool of Tomcat JDBC, whose validationInterval makes tests of borrowed ones rare."""
-    yield from _no_limit(pool, "maxWait", WaitsForEver)
+    yield from _no_limit(pool, "maxWait", findings.WaitsForEver)
     if not pool.number("validationInterval") > 0:
         yield from _tested_on_borrow(pool, "testOnBorrow")
     is_checked = _is_tested(pool, wait_timeout, ends_idle=pool.number("minIdle") == 0)
@@ -119,44 +99,44 @@ def django(pool: FilePool, wait_timeout: int) -> Iterator[Finding]:
     age = pool.number("CONN_MAX_AGE")
     for_ever = pool.has("CONN_MAX_AGE") and pool.settings["CONN_MAX_AGE"].text == "None"
     if age == 0:
-        yield DjangoConnects()
+        yield findings.DjangoConnects()
     if pool.value("CONN_HEALTH_CHECKS") is not True and (for_ever or age >= wait_timeout):
-        yield OutlivesServer("CONN_MAX_AGE", False, _known(age), wait_timeout)
+        yield findings.OutlivesServer("CONN_MAX_AGE", False, _known(age), wait_timeout)
 
 
 def connector_python(pool: FilePool, _: int) -> Iterator[Finding]:
     """Find what is wrong with a pool of MySQL Connector/Python."""
     size, largest = pool.number("pool_size"), pool.library.largest["pool_size"]
     if size > largest:
-        yield TooLarge(int(size), largest)
+        yield findings.TooLarge(int(size), largest)
 
 
 def go(pool: FilePool, _: int) -> Iterator[Finding]:
     """Find what is wrong with a pool of Go's database/sql."""
-    yield from _no_limit(pool, "SetMaxOpenConns", Unlimited)
+    yield from _no_limit(pool, "SetMaxOpenConns", findings.Unlimited)
     yield from _closes_idle(pool, "SetMaxIdleConns", "SetMaxOpenConns")
     lifetime = pool.number("SetConnMaxLifetime")
     if lifetime <= 0 or lifetime > GO_LONGEST_LIFETIME_SECONDS:
-        yield GoLifetime(lifetime or None, GO_LONGEST_LIFETIME_SECONDS)
+        yield findings.GoLifetime(lifetime or None, GO_LONGEST_LIFETIME_SECONDS)
 
 
 def mysql2(pool: FilePool, _: int) -> Iterator[Finding]:
     """Find what is wrong with a pool of mysql2."""
-    yield from _no_limit(pool, "connectionLimit", Unlimited)
+    yield from _no_limit(pool, "connectionLimit", findings.Unlimited)
     if pool.value("waitForConnections") is not False:
-        yield from _no_limit(pool, "queueLimit", QueueUnlimited)
+        yield from _no_limit(pool, "queueLimit", findings.QueueUnlimited)
 
 
 def server(pool: FilePool, _: int) -> Iterator[Finding]:
     """Find what is wrong with the server's own settings."""
     cached, most, wait_timeout = map(pool.number, ("thread_cache_size", "max_connections", "wait_timeout"))
     if cached > most:
-        yield ThreadCache(int(cached), int(most))
+        yield findings.ThreadCache(int(cached), int(most))
     if wait_timeout < LIFETIME_SECONDS:
-        yield ShortWaitTimeout(int(wait_timeout))
+        yield findings.ShortWaitTimeout(int(wait_timeout))
 
 
-def _no_limit(pool: FilePool, setting: str, record: type[NoLimit]) -> Iterator[Finding]:
+def _no_limit(pool: FilePool, setting: str, record: type[findings.NoLimit]) -> Iterator[Finding]:
     if (value := pool.number(setting)) <= 0:
         yield record(setting, not pool.has(setting), value)
 
@@ -167,10 +147,10 @@ def _unlimited_overflow(pool: FilePool) -> Iterator[Finding]:
     setting = size if pool.number(size) == 0 else overflow
     value = pool.number(setting)
     if setting == size or value < 0:
-        yield Unlimited(setting, is_default=False, value=value)
+        yield findings.Unlimited(setting, is_default=False, value=value)
 
 
-def _below_least(pool: FilePool, setting: str, record: type[BelowLeast]) -> Iterator[Finding]:
+def _below_least(pool: FilePool, setting: str, record: type[findings.BelowLeast]) -> Iterator[Finding]:
     value, least = pool.number(setting), pool.library.least[setting]
     if value and value < least:
         yield record(setting, value, least)
@@ -178,14 +158,14 @@ def _below_least(pool: FilePool, setting: str, record: type[BelowLeast]) -> Iter
 
 def _tested_on_borrow(pool: FilePool, setting: str) -> Iterator[Finding]:
     if pool.value(setting) is True:
-        yield BorrowTested(setting, not pool.has(setting))
+        yield findings.BorrowTested(setting, not pool.has(setting))
 
 
 def _closes_idle(pool: FilePool, idle: str, most: str) -> Iterator[Finding]:
     """Find a pool that keeps fewer idle connections than it opens."""
     kept, opened = pool.number(idle), pool.number(most)
     if kept < opened > 0 or (opened <= 0 and not pool.has(idle)):
-        yield ClosesIdle(idle, not pool.has(idle), max(0, int(kept)))
+        yield findings.ClosesIdle(idle, not pool.has(idle), max(0, int(kept)))
 
 
 def _outlives_server(
@@ -198,7 +178,7 @@ def _outlives_server(
     limit = pool.number(lifetime)
     if not is_checked and (limit <= 0 or limit >= wait_timeout * per_second):
         seconds = limit / per_second if limit > 0 else None
-        yield OutlivesServer(lifetime, not pool.has(lifetime), seconds, wait_timeout)
+        yield findings.OutlivesServer(lifetime, not pool.has(lifetime), seconds, wait_timeout)
 
 
 def _in_time(pool: FilePool, setting: str, per_second: int, wait_timeout: int) -> bool:

@@ -1,13 +1,14 @@
-"""The settings of a pool that every library has under a name of its own: size, wait limit, lifetimes, checks."""
+"""The settings of a pool that every library has under a name of its own, and why each has its value, as sentences."""
 
 from dataclasses import dataclass
 from math import ceil
 from typing import TYPE_CHECKING, Self
 
 from poolsize.answer.fleet import Service
-from poolsize.answer.fleet_plan import FleetPlan
+from poolsize.answer.fleet_plan import FleetPlan, FleetThreads
 from poolsize.answer.verdict import Verdict
 from poolsize.errors import BadInput
+from poolsize.units import count, milliseconds
 
 if TYPE_CHECKING:  # numpy stays out of `poolsize config --size 33`
     from poolsize.analysis.analysis import Analysis
@@ -19,25 +20,13 @@ PUBLISHED_WAIT_LIMIT_SECONDS = 5
 PUBLISHED_IDLE_CHECK_SECONDS = 90
 PUBLISHED_IDLE_LIMIT_SECONDS = 1800
 PUBLISHED_MINIMUM = 3
-IDLE_CHECK_SHARE = 0.75
-"""Of the server's wait_timeout. The survey advises 90 s for a wait_timeout of 120 s."""
 LIFETIME_SECONDS = 1800
 """HikariCP's default. It ends a connection before a network device or a failover makes it useless unnoticed."""
-LARGEST_MARGIN_SECONDS = 30
-"""A connection ends so long before the server's wait_timeout, or a tenth of it if that is less."""
-WAIT_LIMIT_OVER_P99 = 2
-SHORTEST_WAIT_LIMIT_SECONDS = 1
-"""A pause of the server or the network that is shorter than this should not fail a transaction.
-
-A wait limit has whole seconds, because Flask-SQLAlchemy cuts off a fraction.
-"""
 ASSUMED_USAGE_MS = 50.0
 """Mean usage time without a measurement, for the longest queue."""
 DEFAULT_WAIT_TIMEOUT_SECONDS = 28_800
 """Of MySQL and MariaDB."""
 DEFAULT_MAX_CONNECTIONS = 151
-SHORTEST_WAIT_TIMEOUT_SECONDS = 4
-"""With less, no pool can check or replace its connections in time."""
 
 
 @dataclass(frozen=True)
@@ -152,14 +141,14 @@ def pool_settings(
     """
     (pool,) = plan.pools
     wait_timeout = server.wait_timeout_seconds or DEFAULT_WAIT_TIMEOUT_SECONDS
-    if wait_timeout < SHORTEST_WAIT_TIMEOUT_SECONDS:
+    if wait_timeout < 4:
         raise BadInput(
             f"the server's wait_timeout is {wait_timeout} s: no pool can replace its connections that often; set it to "
             "60 s or more"
         )
     wait_limit = wait_limit_seconds(measured)
     usage_ms = measured.usage_mean_ms if measured else ASSUMED_USAGE_MS
-    lifetime = min(LIFETIME_SECONDS, wait_timeout - min(LARGEST_MARGIN_SECONDS, ceil(wait_timeout / 10)))
+    lifetime = min(LIFETIME_SECONDS, wait_timeout - min(30, ceil(wait_timeout / 10)))
     return PoolSettings(
         size=pool.pool_size,
         minimum=min(PUBLISHED_MINIMUM, pool.pool_size),
@@ -167,7 +156,7 @@ def pool_settings(
         longest_queue=ceil(pool.pool_size * 1000 * wait_limit / usage_ms),
         lifetime_seconds=lifetime,
         idle_limit_seconds=min(PUBLISHED_IDLE_LIMIT_SECONDS, lifetime),
-        idle_check_seconds=min(PUBLISHED_IDLE_CHECK_SECONDS, int(IDLE_CHECK_SHARE * wait_timeout)),
+        idle_check_seconds=min(PUBLISHED_IDLE_CHECK_SECONDS, int(0.75 * wait_timeout)),  # as 90 s of 120 s
         wait_timeout_seconds=wait_timeout,
         plan=plan,
         fleet_known=fleet_known,
@@ -178,10 +167,11 @@ def pool_settings(
 
 
 def wait_limit_seconds(measured: MeasuredTimes | None) -> int:
-    """Return the wait limit: twice the measured p99 wait time, at least 1 s; 5 s without a measurement."""
-    if measured is None:
-        return PUBLISHED_WAIT_LIMIT_SECONDS
-    return max(SHORTEST_WAIT_LIMIT_SECONDS, ceil(WAIT_LIMIT_OVER_P99 * measured.wait_p99_ms / 1000))
+    """Return the wait limit: twice the measured p99 wait time, at least 1 s; 5 s without a measurement.
+
+    A shorter pause of the server or the network should not fail a transaction. Flask-SQLAlchemy cuts off fractions.
+    """
+    return PUBLISHED_WAIT_LIMIT_SECONDS if measured is None else max(1, ceil(2 * measured.wait_p99_ms / 1000))
 
 
 def measured_times(analysis: "Analysis", answer: "Recommendation") -> MeasuredTimes | None:
@@ -194,3 +184,127 @@ def measured_times(analysis: "Analysis", answer: "Recommendation") -> MeasuredTi
     if not (nearest.usage.mean > 0 and nearest.wait.p99 >= 0):
         return None
     return MeasuredTimes(nearest.pool_size, nearest.wait.p99, nearest.usage.p99, nearest.usage.mean, answer.two_pools)
+
+
+def sources(settings: PoolSettings) -> dict[str, str]:
+    """Return the sentences that the templates use: name -> sentence.
+
+    size, minimum, wait_limit, lifetime, idle_limit, idle_check, longest_queue: as the fields of PoolSettings.
+    lifetime_unchecked: of a pool that checks no idle connection. lifetime_text: the lifetime itself, e.g. "30 min".
+    total: of what all processes share. no_borrow_check: why borrowed connections are not tested.
+    server_connections, wait_timeout: of the server's own settings. server_ends_idle: what is known of its wait_timeout.
+    """
+    lifetime, idle_limit = seconds_text(settings.lifetime_seconds), seconds_text(settings.idle_limit_seconds)
+    server_ends_idle = _server_ends_idle(settings)
+    replaced = f"A connection is replaced after {lifetime}. {server_ends_idle}"
+    return {
+        "size": _size(settings),
+        "total": _recommended(settings),
+        "minimum": f"Connections that the pool keeps open without load. Source: {SURVEY}.",
+        "wait_limit": _wait_limit(settings),
+        "lifetime": replaced,
+        "lifetime_unchecked": (
+            f"{replaced} Choose less if a firewall or a load balancer between ends idle connections sooner: nothing "
+            "checks them."
+        ),
+        "lifetime_text": lifetime,
+        "idle_limit": f"A connection ends when it was not used for {idle_limit}. Source: {SURVEY}.",
+        "idle_check": (
+            f"Idle connections are pinged every {seconds_text(settings.idle_check_seconds)}, in the background: "
+            "neither the server nor a firewall then ends them unnoticed."
+        ),
+        "no_borrow_check": (
+            "A check of every borrowed connection costs a round trip to the database for every transaction."
+        ),
+        "longest_queue": _longest_queue(settings),
+        "server_connections": _server_connections(settings),
+        "wait_timeout": (
+            f"The server ends a connection that is idle for {seconds_text(settings.wait_timeout_seconds)}. The pools "
+            f"replace a connection sooner, after {lifetime}."
+        ),
+        "server_ends_idle": server_ends_idle,
+    }
+
+
+def _size(settings: PoolSettings) -> str:
+    recommended = _recommended(settings)
+    if settings.is_reduced:
+        recommended = f"{recommended} {_why_other(settings)}"
+    if settings.size == 1:
+        recommended += " With 1 connection, a thread that needs a second one at the same time never gets it."
+    if not settings.fleet_known:
+        size = f"{count(settings.size, 'connection')}. " if settings.is_reduced else ""
+        return (
+            f"{size}{recommended} If more than one process has such a pool, divide the connections: give --instances "
+            "and --processes."
+        )
+    each = f"{count(settings.size, 'connection')} in each of {count(settings.service.pools, 'process', 'processes')}"
+    return f"{each}: together {settings.plan.connections:,}. {recommended}"
+
+
+def _why_other(settings: PoolSettings) -> str:
+    """Return why all pools together have more or fewer connections than recommended."""
+    if settings.plan.connections <= settings.plan.size:
+        by_threads = any(isinstance(finding, FleetThreads) for finding in settings.plan.findings)
+        return "The threads of the processes use fewer." if by_threads else "The server's limit allows fewer."
+    floor = settings.service.floor
+    return f"The deadlock floor is {floor:,}." if floor > 1 else "But each process needs at least 1."
+
+
+def _recommended(settings: PoolSettings) -> str:
+    source, run = "(--size)", settings.of_run
+    if run:
+        verdict = "" if run.verdict is Verdict.MEASURED else f", verdict {run.verdict}"
+        doubt = f" (in doubt{verdict})" if run.in_doubt else ""
+        source = f"by the measurement in {run.path}{doubt}"
+    return f"Recommended {source}: {count(settings.plan.size, 'connection')}, for all clients of the database together."
+
+
+def _wait_limit(settings: PoolSettings) -> str:
+    limit = seconds_text(settings.wait_limit_seconds)
+    measured = settings.measured
+    if measured is None:
+        return (
+            f"A borrower gets an error after {limit}. Source: {SURVEY}. With a measured --run, the limit follows from "
+            "the measured wait times."
+        )
+    return (
+        f"A borrower gets an error after {limit}: twice the p99 wait time, rounded up to whole seconds. The p99 "
+        f"wait time was {milliseconds(measured.wait_p99_ms)} with {count(measured.measured_size, 'connection')}."
+    )
+
+
+def _longest_queue(settings: PoolSettings) -> str:
+    usage = milliseconds(settings.measured.usage_mean_ms if settings.measured else ASSUMED_USAGE_MS)
+    return (
+        f"Borrowers that may wait: as many as {count(settings.size, 'connection')} serve within the wait limit of "
+        f"{seconds_text(settings.wait_limit_seconds)}, with a usage time of {usage}. The next gets an error at once."
+    )
+
+
+def _server_connections(settings: PoolSettings) -> str:
+    limit, needed = settings.plan.limit, settings.plan.connections_in_deploy
+    text = (
+        f"All pools open up to {count(needed, 'connection')} in a rolling deploy; {limit.reserve:,} more are for "
+        "administrators, monitoring and other programs."
+    )
+    if settings.server_connections > settings.needed_connections:
+        present = "The server's limit" if settings.server.max_connections else "The server's default"
+        return f"{text} {present} is enough."
+    return f"{text} The server lowers max_connections if its open_files_limit is too small."
+
+
+def _server_ends_idle(settings: PoolSettings) -> str:
+    value = seconds_text(settings.wait_timeout_seconds)
+    if settings.server.wait_timeout_seconds is not None:
+        return f"The server ends a connection that is idle for {value} (its wait_timeout)."
+    assert settings.wait_timeout_seconds == DEFAULT_WAIT_TIMEOUT_SECONDS
+    return f"The server's wait_timeout is taken as the default, {value}; --url reads it."
+
+
+def seconds_text(value: float) -> str:
+    """Return a duration in its largest whole unit: 8 h, 30 min, 90 s, 1.5 s."""
+    for seconds, unit in ((3600, "h"), (60, "min")):
+        if value > seconds and value % seconds == 0:
+            return f"{value / seconds:g} {unit}"
+    return f"{value:g} s"

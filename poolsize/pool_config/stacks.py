@@ -12,8 +12,7 @@ import jinja2
 
 from poolsize.errors import BadInput, did_you_mean
 from poolsize.pool_config.library import CONNECTOR_PYTHON, HIKARICP
-from poolsize.pool_config.settings import SURVEY, PoolSettings
-from poolsize.pool_config.sources import seconds_text, sources
+from poolsize.pool_config.settings import SURVEY, PoolSettings, seconds_text, sources
 from poolsize.units import count, milliseconds, percent
 
 COMMENTS = {"go": "//", "js": "//", "conf": ";", "sql": "--"}

@@ -3,7 +3,6 @@
 import ast
 import operator
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 
 from poolsize.errors import BadInput
 from poolsize.pool_config.library import (
@@ -36,21 +35,8 @@ LARGEST = 10**15
 """Larger numbers are not settings of a pool."""
 
 
-@dataclass
-class _Pairs:
-    """The keywords of a call, or the keys of a dictionary. complete: whether all of them are known."""
-
-    pairs: list[tuple[str, ast.expr]] = field(default_factory=list)
-    complete: bool = True
-
-    def get(self, name: str) -> ast.expr | None:
-        """Return the last value of a name."""
-        return dict(self.pairs).get(name)
-
-    def add(self, other: "_Pairs") -> None:
-        """Append the pairs after a spread."""
-        self.pairs += other.pairs
-        self.complete = self.complete and other.complete
+_Pairs = list[tuple[str | None, ast.expr]]
+"""The keywords of a call, or the keys of a dictionary; None for the unknown ones of a spread dictionary."""
 
 
 def python_pools(text: str) -> list[FilePool]:
@@ -91,49 +77,48 @@ class _Source:
                 yield from self._pool(FLASK_SQLALCHEMY, FLASK_OPTIONS, self._spread(node.value))
         elif isinstance(node, ast.Dict) and id(node) not in self._spread_dicts:
             pairs = self._of_dict(node)
-            if pairs.get("CONN_MAX_AGE") is not None or pairs.get("CONN_HEALTH_CHECKS") is not None:
+            if {"CONN_MAX_AGE", "CONN_HEALTH_CHECKS"} & dict(pairs).keys():
                 yield from self._pool(DJANGO, f"line {node.lineno}", pairs)
-            if (options := pairs.get(POOL_OPTIONS)) is not None:
-                yield from self._pool(DJANGO_POOL, POOL_OPTIONS, self._spread(options))
+            if POOL_OPTIONS in dict(pairs):
+                yield from self._pool(DJANGO_POOL, POOL_OPTIONS, self._spread(dict(pairs)[POOL_OPTIONS]))
 
     def _of_call(self, node: ast.Call) -> Iterable[FilePool]:
         name, pairs = _name(node.func), self._keywords(node)
         if name in CALLS:
             url = self._value(node.args[0]) if node.args else None
             other_database = isinstance(url, str) and "://" in url and not url.startswith(("mysql", "mariadb"))
-            if not other_database and _name(pairs.get("poolclass")) not in OTHER_POOLS:
+            if not other_database and _name(dict(pairs).get("poolclass")) not in OTHER_POOLS:
                 yield from self._pool(CALLS[name], f"{name}, line {node.lineno}", pairs, always=True)
-        elif (options := pairs.get(FLASK_OPTIONS)) is not None:
-            yield from self._pool(FLASK_SQLALCHEMY, FLASK_OPTIONS, self._spread(options))
+        elif FLASK_OPTIONS in dict(pairs):
+            yield from self._pool(FLASK_SQLALCHEMY, FLASK_OPTIONS, self._spread(dict(pairs)[FLASK_OPTIONS]))
 
     def _pool(self, library: Library, place: str, pairs: _Pairs, *, always: bool = False) -> Iterable[FilePool]:
         """Yield the pool of some settings; without a setting of the library only if it is always one."""
         settings, unread = {}, []
-        for name, node in pairs.pairs:
+        for name, node in pairs:
+            if name is None:
+                continue
             found = FileSetting(name, ast.unparse(node), self._value(node), node.lineno)
             if setting := library.setting(name):
                 settings[setting] = found
             elif library.setting(name, relaxed=True):
                 unread.append(found)
         if settings or unread or always:
-            yield FilePool(library, place, settings, tuple(unread), pairs.complete)
+            yield FilePool(library, place, settings, tuple(unread), complete=None not in dict(pairs))
 
     def _keywords(self, call: ast.Call) -> _Pairs:
-        pairs = _Pairs()
+        pairs: _Pairs = []
         for keyword in call.keywords:
-            if keyword.arg is not None:
-                pairs.pairs.append((keyword.arg, keyword.value))
-            else:
-                pairs.add(self._spread(keyword.value))
+            pairs += self._spread(keyword.value) if keyword.arg is None else [(keyword.arg, keyword.value)]
         return pairs
 
     def _of_dict(self, node: ast.Dict) -> _Pairs:
-        pairs = _Pairs()
+        pairs: _Pairs = []
         for key, value in zip(node.keys, node.values, strict=True):
             if key is None:
-                pairs.add(self._spread(value))
+                pairs += self._spread(value)
             elif isinstance(key, ast.Constant) and isinstance(key.value, str):
-                pairs.pairs.append((key.value, value))
+                pairs.append((key.value, value))
         return pairs
 
     def _spread(self, node: ast.expr) -> _Pairs:
@@ -145,7 +130,7 @@ class _Source:
         elif isinstance(node, ast.Name | ast.Attribute):
             node = self.constants.get(_name(node), node)
         if not isinstance(node, ast.Dict):
-            return _Pairs(complete=False)
+            return [(None, node)]
         self._spread_dicts.add(id(node))  # it is part of another dictionary, and no pool of its own
         return self._of_dict(node)
 

@@ -9,10 +9,9 @@ from poolsize.bounds import shortened
 from poolsize.errors import BadInput
 from poolsize.files import content
 from poolsize.parser_process import parsed
-from poolsize.pool_config.files.go_source import go_pools
-from poolsize.pool_config.files.javascript_source import javascript_pools
 from poolsize.pool_config.files.keys import properties_pools, server_pools, yaml_pools
 from poolsize.pool_config.files.python_source import python_pools
+from poolsize.pool_config.files.source_tokens import go_pools, javascript_pools
 from poolsize.pool_config.library import LIBRARIES
 from poolsize.pool_config.pool import FilePool, FileSetting
 
@@ -48,20 +47,18 @@ class PoolFile:
 
 def read_pools(path: Path) -> PoolFile:
     """Return the pools that a file configures. Raises BadInput for a file without any, and for an unknown kind."""
-    ending = path.suffix.lower()
     raw = content(path, MOST_BYTES)
-    if ending not in READERS and ending != ".properties":
+    if path.suffix.lower() not in {*READERS, ".properties"}:
         raise BadInput(f"{path}: poolsize reads {KINDS}; this file is none of them")
-    number, pools = parsed(lambda: _first(pools_in(raw, path.name)), tuple[int, tuple[_Pool, ...]], str(path))
+    number, pools = parsed(lambda: _first(_pools_in(raw, path.name)), tuple[int, tuple[_Pool, ...]], str(path))
     if not pools:
         raise BadInput(f"{path} has no settings of a pool that poolsize knows: name the file that has them")
     return PoolFile(tuple(FilePool(LIBRARIES[pool[0]], *pool[1:]) for pool in pools), number - len(pools))
 
 
-def pools_in(raw: bytes, file_name: str) -> list[FilePool]:
-    """Return the pools in the bytes of a file, whose name has a known ending. Raises BadInput as its reader does."""
-    ending = Path(file_name).suffix.lower()
+def _pools_in(raw: bytes, file_name: str) -> list[FilePool]:
     text = raw.decode("utf-8-sig", errors="replace").replace("\r\n", "\n").replace("\r", "\n")
+    ending = Path(file_name).suffix.lower()
     return properties_pools(text, file_name) if ending == ".properties" else READERS[ending](text)
 
 
