@@ -1,23 +1,37 @@
-"""Whether a scenario's runs agree with its source: two throughputs or two latencies, claim by claim."""
+"""Whether the runs of a scenario agree with its source, claim by claim, as records, text and JSON."""
 
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from math import hypot, log
+from dataclasses import asdict, dataclass, replace
+from math import hypot, isfinite, isinf, log
+from typing import Any
 
 from poolsize.analysis.analysis import Analysis
 from poolsize.analysis.observation import Observation
+from poolsize.analysis.size_summary import SizeSummary
 from poolsize.analysis.speed import UsualSpeed
 from poolsize.analysis.stats.confidence import Interval
 from poolsize.analysis.stats.paired_differences import Pair, paired
 from poolsize.analysis.stats.percentiles import total_percentiles
+from poolsize.answer.reasons import BimodalUsage, LimitedBy
+from poolsize.answer.recommendation import recommend
+from poolsize.answer.warnings import CheckFailed, NotDurable, SpeedCorrected, WithThreadPool
 from poolsize.experiments.scenario import ALL_KINDS, Claim, Direction, Scenario, Side
+from poolsize.present.text.layout import UNKNOWN, Table, bullets, paragraph
+from poolsize.present.text.recommendation import range_text
+from poolsize.present.text.sentences.findings import sentence
 from poolsize.runs.check import Check
-from poolsize.runs.run import Latencies, Step
+from poolsize.runs.run import Step
+from poolsize.units import count, milliseconds, number, per_second, percent
 
 EQUAL = 0.05
 """Ratios within this share of 1 are not a change: poolsize's tolerance of a plateau."""
 P95_ERROR = 0.1
 """Usual standard error of the logarithm of a p95 of a step; the scatter of the repeats counts beside it."""
+EXPLAINING = (LimitedBy, BimodalUsage, CheckFailed, SpeedCorrected, WithThreadPool, NotDurable)
+"""Findings that explain why this machine agrees with a claim, or does not."""
+Column = tuple[str, dict[int, str]]
+"""The title of a column, and pool size -> its cell."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +64,15 @@ class Verdict:
         return self.direction in {_direction(Interval(ratio, ratio, ratio)) for ratio in self.published.values()}
 
 
+def _direction(ratio: Interval) -> Direction:
+    """Return the direction of a ratio: a change is larger than EQUAL, and its interval excludes 1."""
+    if abs(ratio.mean - 1) <= EQUAL:
+        return Direction.SAME if ratio.low > 1 - 2 * EQUAL and ratio.high < 1 + 2 * EQUAL else Direction.UNCLEAR
+    if ratio.low <= 1 <= ratio.high:
+        return Direction.UNCLEAR
+    return Direction.RISES if ratio.mean > 1 else Direction.FALLS
+
+
 @dataclass(frozen=True)
 class Agreement:
     """A scenario's runs beside the source. analyses: of each sweep. verdicts: of each claim, in order."""
@@ -60,70 +83,43 @@ class Agreement:
 
 
 def agreement(scenario: Scenario, analyses: Sequence[Analysis]) -> Agreement:
-    """Return how the runs of a scenario agree with its source. analyses: of the first sweep, then of the other."""
+    """Return how the runs of a scenario agree with its source. analyses: of the first sweep, then of the other.
+
+    The sides of the scenario get the servers' names and versions, where these differ.
+    """
     by_side = dict(zip(Side, analyses, strict=False))
     usual = UsualSpeed.of(*(analysis.run for analysis in analyses)) if len(analyses) > 1 else None
     verdicts = tuple(
-        Verdict(claim, _ratio(by_side, claim, usual), _published(scenario, claim)) for claim in scenario.claims
+        Verdict(claim, _ratio(claim, by_side, usual), _published(scenario, claim)) for claim in scenario.claims
     )
-    return Agreement(_naming_servers(scenario, analyses), tuple(analyses), verdicts)
+    servers = tuple(analysis.setting.subject for analysis in analyses)
+    if scenario.sides and len({*servers}) == len(scenario.sides):
+        scenario = replace(scenario, sides=servers)
+    return Agreement(scenario, tuple(analyses), verdicts)
 
 
-def _naming_servers(scenario: Scenario, analyses: Sequence[Analysis]) -> Scenario:
-    """Return the scenario with the servers' names and versions for its sides, where these differ."""
-    servers = tuple(analysis.run.setting.subject for analysis in analyses)
-    return replace(scenario, sides=servers) if scenario.sides and len({*servers}) == len(scenario.sides) else scenario
-
-
-def _ratio(by_side: Mapping[Side, Analysis], claim: Claim, usual: UsualSpeed | None) -> Interval | None:
+def _ratio(claim: Claim, by_side: Mapping[Side, Analysis], usual: UsualSpeed | None) -> Interval | None:
     """Return the ratio with its interval, the usual noise between steps included; None where figures are missing.
 
     usual: speed of the machine over both runs of a comparison.
     """
+    first, second = (by_side[side] for side in claim.sides)
+    before, after = _steps(first, claim.sizes[0]), _steps(second, claim.sizes[1])
+    pairs: list[Pair] = []
     if claim.p95_of is not None:
-        return _p95_ratio(by_side, claim, claim.p95_of)
-    before, after = (_observed(by_side[side], size, usual) for side, size in zip(claim.sides, claim.sizes, strict=True))
-    if before is None or after is None:
-        return None
-    error = hypot(*(size.standard_error / size.throughput for size in (before, after)))
-    return _interval([Pair(after.pool_size, log(after.throughput / before.throughput), error)])
-
-
-def _p95_ratio(by_side: Mapping[Side, Analysis], claim: Claim, kind: str) -> Interval | None:
-    """Return the ratio of the p95 total times of a kind, repeat by repeat; None where figures are missing."""
-    before, after = (
-        [
-            log(total_percentiles([latencies], by_side[side].run.timeout_ms).p95)
-            for step in _steps(by_side[side], size)
-            if (latencies := _latencies(step, kind))
+        logs = zip(_log_p95s(first, before, claim.p95_of), _log_p95s(second, after, claim.p95_of), strict=False)
+        pairs = [Pair(claim.sizes[1], later - earlier, hypot(P95_ERROR, P95_ERROR)) for earlier, later in logs]
+    elif before and after:
+        means = [
+            Observation.mean([Observation.of(step, usual.correction(step) if usual else None) for step in steps])
+            for steps in (before, after)
         ]
-        for side, size in zip(claim.sides, claim.sizes, strict=True)
-    )
-    pairs = [
-        Pair(claim.sizes[1], second - first, hypot(P95_ERROR, P95_ERROR))
-        for first, second in zip(before, after, strict=False)
-    ]
-    return _interval(pairs) if pairs else None
-
-
-def _latencies(step: Step, kind: str) -> Latencies | None:
-    """Return the latencies of a kind of transaction, or of all kinds; None without a transaction."""
-    if kind == ALL_KINDS:
-        return step.latencies if sum(step.counted) else None
-    return step.kinds[kind].latencies if step.kinds[kind].transactions else None
-
-
-def _interval(pairs: Sequence[Pair]) -> Interval:
+        error = hypot(*(mean.standard_error / mean.throughput for mean in means))
+        pairs = [Pair(claim.sizes[1], log(means[1].throughput / means[0].throughput), error)]
+    if not pairs:
+        return None
     ratio, _ = paired(pairs)
     return Interval(1 + ratio.mean, 1 + ratio.low, 1 + ratio.high)
-
-
-def _observed(analysis: Analysis, pool_size: int, usual: UsualSpeed | None) -> Observation | None:
-    """Return the throughput at a size; None where it has no valid figures."""
-    steps = _steps(analysis, pool_size)
-    if not steps:
-        return None
-    return Observation.mean([Observation.of(step, usual.correction(step) if usual else None) for step in steps])
 
 
 def _steps(analysis: Analysis, pool_size: int) -> Sequence[Step]:
@@ -131,30 +127,188 @@ def _steps(analysis: Analysis, pool_size: int) -> Sequence[Step]:
 
     Users that can't fill a pool are part of the experiments.
     """
-    summaries = {size.pool_size: size for size in analysis.sizes}
-    summary = summaries.get(pool_size)
-    if summary is None or summary.throughput.mean <= 0:
-        return ()
-    if any(result.check.disqualifies and result.check is not Check.USERS_LIMITED for result in summary.failed_checks):
+    size = next((size for size in analysis.sizes if size.pool_size == pool_size and size.throughput.mean > 0), None)
+    if size is None or any(
+        result.check.disqualifies and result.check is not Check.USERS_LIMITED for result in size.failed_checks
+    ):
         return ()
     return analysis.by_size.steps[pool_size]
 
 
+def _log_p95s(analysis: Analysis, steps: Sequence[Step], kind: str) -> list[float]:
+    """Return the logarithm of the p95 total time of a kind of transaction, in each step with such a transaction."""
+    of_kind = [
+        (step.latencies, sum(step.counted))
+        if kind == ALL_KINDS
+        else (step.kinds[kind].latencies, step.kinds[kind].transactions)
+        for step in steps
+    ]
+    return [
+        log(total_percentiles([latencies], analysis.run.timeout_ms).p95)
+        for latencies, transactions in of_kind
+        if latencies and transactions
+    ]
+
+
 def _published(scenario: Scenario, claim: Claim) -> dict[str, float]:
     """Return name of a published curve with both sizes -> the ratio of its throughputs."""
-    ratios = {}
-    for curve in scenario.curves_of(claim):
-        by_size = curve.recording.by_size
-        if claim.expects is None and all(size in by_size for size in claim.sizes):
-            before, after = (by_size[size].throughput[0] for size in claim.sizes)
-            ratios[curve.name] = after / before
-    return ratios
+    if claim.expects is not None:
+        return {}
+    by_sizes = {curve.name: curve.recording.by_size for curve in scenario.curves_of(claim)}
+    before, after = claim.sizes
+    return {
+        name: by_size[after].throughput[0] / by_size[before].throughput[0]
+        for name, by_size in by_sizes.items()
+        if by_size.keys() >= {before, after}
+    }
 
 
-def _direction(ratio: Interval) -> Direction:
-    """Return the direction of a ratio: a change is larger than EQUAL, and its interval excludes 1."""
-    if abs(ratio.mean - 1) <= EQUAL:
-        return Direction.SAME if ratio.low > 1 - 2 * EQUAL and ratio.high < 1 + 2 * EQUAL else Direction.UNCLEAR
-    if ratio.low <= 1 <= ratio.high:
-        return Direction.UNCLEAR
-    return Direction.RISES if ratio.mean > 1 else Direction.FALLS
+def agreement_json(agreement: Agreement, runs: Sequence[str], more: Mapping[str, Any]) -> str:
+    """Return a JSON object.
+
+    Keys: scenario, its name; question; source; runs, the path of each run; those of `more`; claims, each with text,
+    sizes, sides (first or other run), p95_of (the kind whose latencies are compared, "all transactions", or null for
+    throughput), measured, published (curve -> ratio), direction, and agrees (null where the measurement is unclear).
+    measured has mean, low and high, which are null where infinite; without valid figures measured is null.
+    """
+    scenario = agreement.scenario
+    claims = [
+        {name: getattr(verdict.claim, name) for name in ("text", "sizes", "sides", "p95_of")}
+        | {
+            "measured": verdict.measured and finite(asdict(verdict.measured)),
+            "published": verdict.published,
+            "direction": verdict.direction,
+            "agrees": verdict.agrees,
+        }
+        for verdict in agreement.verdicts
+    ]
+    heading = {"scenario": scenario.name, "question": scenario.question, "source": scenario.source}
+    return json.dumps({**heading, "runs": runs, **more, "claims": claims})
+
+
+def finite(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return values by name; None for infinity, which JSON does not have."""
+    return {name: None if isinstance(value, float) and not isfinite(value) else value for name, value in values.items()}
+
+
+def agreement_text(agreement: Agreement) -> str:
+    """Return the question, a table beside the published curves, each claim with the measurement, and the evidence."""
+    scenario = agreement.scenario
+    parts = [
+        paragraph(f"{scenario.question} Source: {scenario.source}."),
+        _table(agreement).as_text(),
+        bullets(_verdict_sentence(verdict, scenario) for verdict in agreement.verdicts),
+    ]
+    for analysis, side in zip(agreement.analyses, scenario.sides or ("",), strict=True):
+        if evidence := _evidence(analysis):
+            parts.append(f"Evidence{side and f', {side}'}:\n{bullets(evidence)}")
+    return "\n\n".join(filter(None, parts))
+
+
+def _table(agreement: Agreement) -> Table:
+    """Return throughput, latencies and counters of each sweep by pool size, and each curve's share of its best.
+
+    Of one sweep, the published pool sizes are in the table as well.
+    """
+    scenario, analyses = agreement.scenario, agreement.analyses
+    columns = _columns_of_one(analyses[0]) if len(analyses) == 1 else _columns_of_two(agreement)
+    for name, title in scenario.counters.items():
+        for side, analysis in zip(scenario.sides or ("",), analyses, strict=True):
+            means = {size.pool_size: analysis.by_size.counter(name, size.pool_size) for size in analysis.sizes}
+            cells = {size: _quantity(name, mean) for size, mean in means.items() if mean is not None}
+            columns.append((f"{title}, {side}" if side else title, cells))
+    sizes = {size.pool_size for analysis in analyses for size in analysis.sizes}
+    for curve in scenario.curves_of():
+        by_size = {size: seconds.throughput[0] for size, seconds in curve.recording.by_size.items()}
+        columns.append((f"{curve.server}, of best", _shares(by_size)))
+        sizes |= by_size.keys() if len(analyses) == 1 else set()
+    rows = tuple((f"{size:,}", *(cells.get(size, UNKNOWN) for _, cells in columns)) for size in sorted(sizes))
+    table = Table(("pool", *(title for title, _ in columns)), rows)
+    return table if len(analyses) == 1 else table.without_unknown()
+
+
+def _columns_of_one(analysis: Analysis) -> list[Column]:
+    throughputs = {size.pool_size: size.throughput.mean for size in analysis.sizes}
+    return [
+        ("throughput", {size: per_second(throughput) for size, throughput in throughputs.items()}),
+        (f"{analysis.setting.subject}, of best", _shares(throughputs)),
+        ("wait p95", {size.pool_size: milliseconds(size.wait.p95) for size in analysis.sizes}),
+    ]
+
+
+def _columns_of_two(agreement: Agreement) -> list[Column]:
+    scenario, analyses = agreement.scenario, agreement.analyses
+    sides = list(zip(scenario.sides, analyses, strict=True))
+    kinds = [ALL_KINDS] if any(claim.p95_of == ALL_KINDS for claim in scenario.claims) else []
+    kinds += dict.fromkeys(kind for analysis in analyses for kind in analysis.sizes[0].kinds)
+    throughputs = [
+        (side, {size.pool_size: per_second(size.throughput.mean) for size in analysis.sizes})
+        for side, analysis in sides
+    ]
+    latencies = [
+        (f"p95 of {kind}, {side}", {size.pool_size: milliseconds(_p95_ms(size, kind)) for size in analysis.sizes})
+        for kind in kinds
+        for side, analysis in sides
+    ]
+    return throughputs + latencies
+
+
+def _p95_ms(size: SizeSummary, kind: str) -> float:
+    """Return the p95 total time of a kind of transaction, or of all kinds."""
+    return (size if kind == ALL_KINDS else size.kinds[kind]).total.p95
+
+
+def _shares(throughputs: Mapping[int, float]) -> dict[int, str]:
+    """Return pool size -> its throughput as a share of the best; empty where there is none."""
+    best = max(throughputs.values())
+    return {size: percent(throughput / best) for size, throughput in throughputs.items() if best}
+
+
+def _quantity(counter: str, mean: float) -> str:
+    return f"{number(mean / 1e6)} MB" if counter.endswith("_bytes") else number(mean)
+
+
+def _verdict_sentence(verdict: Verdict, scenario: Scenario) -> str:
+    claim, ratio = verdict.claim, verdict.measured
+    if ratio is None:
+        return f"{claim.text} There are no valid figures of both here."
+    interval = f"95 % interval {number(ratio.low)} to {number(ratio.high)}"
+    if isinf(ratio.high):
+        interval = "measured too briefly for an interval"
+    here = f"Here: {number(ratio.mean)} ({interval})."
+    servers = {curve.name: curve.server for curve in scenario.curves_of(claim)}
+    published = ", ".join(f"{number(value)} ({servers[name]})" for name, value in verdict.published.items())
+    what = _compared(claim, scenario)
+    ratios = f"Published ratio of throughput, {what}: {published}." if published else f"Ratio, {what}."
+    if verdict.agrees is None:
+        return f"{claim.text} {ratios} {here} The measurement is too uncertain to agree or disagree."
+    word = "agrees" if verdict.agrees else "disagrees"
+    quantity = f"p95 of {claim.p95_of}" if claim.p95_of else "throughput"
+    change = "stays the same" if verdict.direction is Direction.SAME else verdict.direction
+    return f"{claim.text} {ratios} {here} The direction {word}: {quantity} {change}."
+
+
+def _compared(claim: Claim, scenario: Scenario) -> str:
+    """Return what a ratio compares: the second of the claim to the first."""
+    names = dict(zip(Side, scenario.sides, strict=False))
+    (first_size, second_size), (first, second) = claim.sizes, claim.sides
+    if first is not second:
+        return f"{names[second]} to {names[first]} at {count(second_size, 'connection')}"
+    return ", ".join([f"{second_size} to {count(first_size, 'connection')}", *([names[first]] if names else [])])
+
+
+def _evidence(analysis: Analysis) -> list[str]:
+    """Return the pool size by this run, what limits the throughput, and what limits the comparison."""
+    answer = recommend(analysis)
+    sentences = [sentence(finding) for finding in answer.findings if isinstance(finding, EXPLAINING)]
+    if answer.pool_size is not None and answer.range is not None:
+        within = ", ".join(filter(None, (range_text(answer), f"verdict `{answer.verdict}`")))
+        sentences.insert(0, f"Pool size by this run: {count(answer.pool_size, 'connection')} ({within}).")
+    users = analysis.setting.plan.users
+    unfilled = [size.pool_size for size in analysis.sizes if size.pool_size >= users]
+    if unfilled:
+        sentences.append(
+            f"With {min(unfilled)} connections and more, no user waits for a connection: {count(users, 'user')} use at "
+            f"most {count(users, 'connection')}."
+        )
+    return sentences

@@ -1,8 +1,10 @@
 """`poolsize scenario`: a published experiment, repeated on this machine."""
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -13,22 +15,19 @@ from poolsize.analysis.speed import with_speed_checks
 from poolsize.command_line.options import is_typed, json_option
 from poolsize.command_line.sweep_options import sweep_options
 from poolsize.errors import BadInput, PoolsizeError
-from poolsize.experiments.agreement import agreement
-from poolsize.experiments.agreement_text import agreement_text, scenarios_text
-from poolsize.experiments.as_json import More, agreement_json, scenarios_json, survey_json
+from poolsize.experiments.agreement import agreement, agreement_json, agreement_text, finite
+from poolsize.experiments.connection_limits import port_uses, ports_text, refusals, refused_text
 from poolsize.experiments.exhaustion import exhaustion_text, exhaustions, wait_limits_ms
-from poolsize.experiments.full_size import FullSizePrediction, full_size_prediction, full_size_text
-from poolsize.experiments.ports import port_uses, ports_text
-from poolsize.experiments.refused import refusals, refused_text
-from poolsize.experiments.scenario import Scenario, read_scenario, scenario_names
-from poolsize.experiments.survey.command import survey_of_pools
-from poolsize.experiments.survey.text import survey_text
+from poolsize.experiments.full_size import full_size_prediction, full_size_text
+from poolsize.experiments.scenario import Scenario, plan_of, read_scenario, scenario_names
+from poolsize.experiments.survey.text import survey_json, survey_text
 from poolsize.experiments.survey.timing import FULL_SECONDS, LENGTH_SECONDS, TIMING_SECONDS
+from poolsize.present.text.layout import bullets
 from poolsize.runs.store import load_run, load_setting, other_path
 from poolsize.sweep.opening import find_locustfile
 from poolsize.sweep.options import NAMES_ANOTHER, OPTIONS, SweepOptions
-from poolsize.sweep.planning import plan_for
 from poolsize.terminal import pasteable
+from poolsize.units import minutes
 
 OWN_FIELDS = ("workload", "users", "sizes", "pool", "pool_timeout_seconds", "think_time_ms")
 """Fields of a plan in which the runs of scenarios differ, and no option of the command changes them."""
@@ -59,38 +58,83 @@ def scenario(name: str | None, lists: bool, full: bool, as_json: bool, **texts: 
     if name is None and has_options:
         raise BadInput("name the scenario before its options: poolsize scenario --list shows the names")
     if lists or name is None:
-        scenarios = [(name, known := read_scenario(name), _seconds(known)) for name in scenario_names()]
-        click.echo(scenarios_json(scenarios) if as_json else scenarios_text(scenarios))
+        click.echo(_list_of_scenarios(as_json=as_json))
         return
     known = read_scenario(name).at_full_scale() if full else read_scenario(name)
     command = pasteable("poolsize", "scenario", name, *(["--full"] if full else []))
     typed = SweepOptions.parse(texts)
     if known.survey:
+        from poolsize.experiments.survey.measure import survey_of_pools  # other scenarios start without it
+
         survey, path = survey_of_pools(name, typed, command, FULL_SECONDS if full else TIMING_SECONDS)
         text = f"{survey_text(known, survey)}\n\nStored in {path}"
-        click.echo(survey_json(name, known, survey, str(path)) if as_json else text)
+        click.echo(survey_json(known, survey, str(path)) if as_json else text)
         return
     with _resumed_by(command, None):
-        first = _measure(name, known, typed)
-    with _resumed_by(command, first[0]):
-        paths = (*first, *_measure_other(known, typed, first[0]))
+        paths = _measure(known, typed)
+    with _resumed_by(command, paths[0]):
+        if known.other:
+            paths += (_measure_beside(known.sweep_options(**known.other), typed, other_path(paths[0])),)
         analyses = [analyze(load_run(path)) for path in paths]
-        limits_ms = wait_limits_ms(analyses[0], known.limit_shares)
-        limited = [_measure_limit(known, limit_ms, typed, first[0]) for limit_ms in limits_ms]
-    result = agreement(known, analyses)
-    first_analysis, last_analysis = result.analyses[0], result.analyses[-1]
-    more = More(
-        exhaustions(first_analysis, [with_speed_checks(load_run(path)) for path in limited]),
-        port_uses(last_analysis.run),
-        refusals(first_analysis.run),
-        _at_full_size(known, first_analysis),
-    )
-    files = [str(path) for path in (*paths, *limited)]
+        limited = [
+            _measure_limit(known, f"{limit_ms}ms", typed, paths[0])
+            for limit_ms in wait_limits_ms(analyses[0], known.limit_shares)
+        ]
+    click.echo(_answer(known, analyses, paths, limited, as_json=as_json))
+
+
+def _list_of_scenarios(*, as_json: bool) -> str:
+    """Return question, source and length of every scenario, as text or as a JSON list of objects."""
+    scenarios = [(each, _seconds(each)) for each in map(read_scenario, scenario_names())]
     if as_json:
-        click.echo(agreement_json(result, name=name, runs=files, more=more))
-        return
-    stored = f"Stored in {', '.join(files)}; more about it: {_following(paths, analyses)}"
-    click.echo("\n\n".join((agreement_text(result), *_tables(more), stored)))
+        return json.dumps(
+            [
+                {"name": each.name, "question": each.question, "source": each.source, "seconds": seconds}
+                for each, seconds in scenarios
+            ]
+        )
+    return "\n\n".join(
+        f"{each.name} (about {minutes(seconds)})\n{bullets([each.question, f'Source: {each.source}.'])}"
+        for each, seconds in scenarios
+    )
+
+
+def _seconds(known: Scenario) -> int:
+    """Return the seconds of load of a scenario with its defaults."""
+    if known.survey:
+        return LENGTH_SECONDS
+    plan = plan_of(known.sweep_options())
+    return known.sweeps * len(plan.sizes) * plan.repeats * (plan.warm_up_seconds + plan.step_seconds)
+
+
+def _answer(
+    known: Scenario, analyses: Sequence[Analysis], paths: Sequence[Path], limited: Sequence[Path], *, as_json: bool
+) -> str:
+    """Return the answer of a scenario. paths: of the runs that were analysed. limited: of those with a wait limit."""
+    result, files = agreement(known, analyses), [str(path) for path in (*paths, *limited)]
+    first, last = analyses[0], analyses[-1]
+    timeouts = exhaustions(first, [with_speed_checks(load_run(path)) for path in limited])
+    ports, refused = port_uses(last.run), refusals(first.run)
+    at_full_size = (
+        full_size_prediction(first, plan_of(known.at_full_scale().sweep_options())) if known.predicts_full else None
+    )
+    if as_json:
+        more = {
+            "timeouts": [asdict(timeout) for timeout in timeouts],
+            "ports": [finite({**asdict(use), "steady": use.steady, "seconds_left": use.seconds_left}) for use in ports],
+            "refused": [asdict(each) for each in refused],
+            "at_full_size": at_full_size and asdict(at_full_size),
+        }
+        return agreement_json(result, files, more)
+    parts = [
+        agreement_text(result),
+        timeouts and exhaustion_text(timeouts),
+        ports and ports_text(ports),
+        refused and refused_text(refused),
+        at_full_size and full_size_text(at_full_size),
+        f"Stored in {', '.join(files)}; more about it: {_following(paths, analyses)}",
+    ]
+    return "\n\n".join(part for part in parts if part)
 
 
 def _following(paths: Sequence[Path], analyses: Sequence[Analysis]) -> str:
@@ -100,18 +144,6 @@ def _following(paths: Sequence[Path], analyses: Sequence[Analysis]) -> str:
     if all(analysis.plateau for analysis in analyses):
         return pasteable("poolsize", "compare", *paths)
     return ", ".join(pasteable("poolsize", "analyze", path) for path in paths)
-
-
-def _tables(more: More) -> Iterator[str]:
-    """Yield the further tables of a scenario that has them."""
-    if more.timeouts:
-        yield exhaustion_text(more.timeouts)
-    if more.ports:
-        yield ports_text(more.ports)
-    if more.refused:
-        yield refused_text(more.refused)
-    if more.at_full_size:
-        yield full_size_text(more.at_full_size)
 
 
 @contextmanager
@@ -126,77 +158,53 @@ def _resumed_by(command: str, run: Path | None) -> Iterator[None]:
         raise
 
 
-def _at_full_size(known: Scenario, analysis: Analysis) -> FullSizePrediction | None:
-    """Return the prediction for the published size; None without one."""
-    full = known.predicted
-    return full_size_prediction(analysis, full.users, full.sizes) if full else None
-
-
-def _seconds(known: Scenario) -> int:
-    if known.survey:
-        return LENGTH_SECONDS
-    plan = plan_for(known.sweep_options, str(known.sweep_options.workload))
-    runs = max(1, len(known.sides)) + len(known.limit_shares)
-    return runs * len(plan.sizes) * plan.repeats * (plan.warm_up_seconds + plan.step_seconds)
-
-
-def _measure(name: str, known: Scenario, typed: SweepOptions) -> tuple[Path, ...]:
+def _measure(known: Scenario, typed: SweepOptions) -> tuple[Path, ...]:
     """Sweep as the scenario says, and return the path of the run's file; of two servers in turn, of both.
 
     typed: options of the command line.
     """
     from poolsize.command_line.in_turn import measure_in_turn
-    from poolsize.locust.launch import require_processes, run_locust
-    from poolsize.present.text.progress import ProgressBar
+    from poolsize.locust.launch import require_processes
 
     require_processes(typed)
-    options = _with_typed(known.sweep_options, typed)
+    own = known.sweep_options()
+    options = _with_typed(own, typed)
     if typed.resume:  # which keeps all but the variables of its servers
-        again = {name: getattr(options, name) for name in ("server_options", "against_options")}
-        options = typed.having(**again)
-    _require_servers(name, known, options)
-    if typed.resume is not None and not _is_run_of(known.sweep_options, typed.resume):
+        options = typed.having(server_options=options.server_options, against_options=options.against_options)
+    _require_servers(known, options)
+    if typed.resume is not None and not _is_run_of(own, typed.resume):
         raise BadInput(f"{typed.named('resume')} is not the first run of this scenario at this scale: name that run")
-    locustfile = find_locustfile(str(known.sweep_options.workload))
-    if known.sides and not known.other:
+    locustfile = find_locustfile(str(own.workload))
+    if known.compares_servers:
         return measure_in_turn(locustfile, options, ())
-    with ProgressBar() as bar:
-        return (run_locust(locustfile, options, bar.show),)
+    return (_sweep(locustfile, options),)
 
 
-def _measure_other(known: Scenario, typed: SweepOptions, run: Path) -> tuple[Path, ...]:
-    """Measure the second sweep of a scenario that has one. run: path of the first run."""
-    return (_measure_beside(known.other_options, typed, other_path(run)),) if known.other else ()
-
-
-def _measure_limit(known: Scenario, limit_ms: int, typed: SweepOptions, run: Path) -> Path:
-    """Measure a wait limit of the scenario. run: path of the scenario's run."""
-    path = run.with_name(f"{run.stem}-{limit_ms}ms{run.suffix}")
-    return _measure_beside(known.limited_options(limit_ms), typed, path)
-
-
-def _measure_beside(options: SweepOptions, typed: SweepOptions, path: Path) -> Path:
-    """Measure, or finish, a run beside the scenario's first, and return its path."""
+def _sweep(locustfile: Path, options: SweepOptions) -> Path:
     from poolsize.locust.launch import run_locust
     from poolsize.present.text.progress import ProgressBar
 
-    locustfile = find_locustfile(str(options.workload))
-    if typed.resume and path.exists():
-        if not _is_run_of(options, path):
-            raise BadInput(f"{path}: it is not of this scenario at this scale; move it away, and it is measured again")
-        options = typed.having(resume=path, server_options=_with_typed(options, typed).server_options)
-    else:
-        if typed.resume:
-            options = _as_long_as(typed.resume, options)
-        options = _with_typed(options, typed).having(output=path, resume=None)
     with ProgressBar() as bar:
         return run_locust(locustfile, options, bar.show)
 
 
-def _as_long_as(run: Path, options: SweepOptions) -> SweepOptions:
-    """Return the options with the times and repeats of a run that was resumed."""
-    plan = load_setting(run).plan
-    return options.having(**{name: getattr(plan, name) for name in OF_SCENARIO})
+def _measure_limit(known: Scenario, limit: str, typed: SweepOptions, run: Path) -> Path:
+    """Measure a short wait limit, with which most transactions may fail. run: path of the scenario's first run."""
+    options = known.sweep_options(pool_timeout_seconds=limit, error_budget="99%")
+    return _measure_beside(options, typed, run.with_name(f"{run.stem}-{limit}{run.suffix}"))
+
+
+def _measure_beside(options: SweepOptions, typed: SweepOptions, path: Path) -> Path:
+    """Measure, or finish, a run beside the scenario's first, and return its path."""
+    locustfile = find_locustfile(str(options.workload))
+    if typed.resume and path.exists():
+        if not _is_run_of(options, path):
+            raise BadInput(f"{path}: it is not of this scenario at this scale; move it away, and it is measured again")
+        return _sweep(locustfile, typed.having(resume=path, server_options=_with_typed(options, typed).server_options))
+    if typed.resume:  # the first run may have had other times than the scenario's
+        plan = load_setting(typed.resume).plan
+        options = options.having(**{name: getattr(plan, name) for name in OF_SCENARIO})
+    return _sweep(locustfile, _with_typed(options, typed).having(output=path, resume=None))
 
 
 def _with_typed(options: SweepOptions, typed: SweepOptions) -> SweepOptions:
@@ -214,16 +222,17 @@ def _with_typed(options: SweepOptions, typed: SweepOptions) -> SweepOptions:
 
 def _is_run_of(options: SweepOptions, run: Path) -> bool:
     """Return whether a run, which may be incomplete, is of the sweep that these options of a scenario describe."""
-    resumed, own = load_run(run, torn_end=True).setting.plan, plan_for(options, str(options.workload))
+    resumed, own = load_run(run, torn_end=True).setting.plan, plan_of(options)
     return all(getattr(resumed, name) == getattr(own, name) for name in OWN_FIELDS)
 
 
-def _require_servers(name: str, known: Scenario, options: SweepOptions) -> None:
+def _require_servers(known: Scenario, options: SweepOptions) -> None:
     """Raise BadInput where a scenario of two servers has no second, or a scenario of one server has two."""
     second = [option for option in NAMES_ANOTHER if getattr(options, option)]
-    if known.sides and not known.other and not second and options.resume is None:
+    if known.compares_servers and not second and options.resume is None:
         raise BadInput(
-            f"{name} compares two servers: name the second with `against_url`, `against_mysqld` or `against_options`"
+            f"{known.name} compares two servers: name the second with `against_url`, `against_mysqld` or "
+            "`against_options`"
         )
-    if (known.other or not known.sides) and second:
-        raise BadInput(f"{options.named(second[0])}: {name} measures one server: leave the option out")
+    if second and not known.compares_servers:
+        raise BadInput(f"{options.named(second[0])}: {known.name} measures one server: leave the option out")

@@ -1,10 +1,10 @@
 """Exhaustion of a pool: the share of transactions that find no connection in time, predicted and measured."""
 
 from bisect import bisect_left
-from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from heapq import heapify, heappop, heappush
+from heapq import heapreplace
+from statistics import fmean
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from poolsize.present.text.layout import UNKNOWN, Table, bullets
 from poolsize.runs.check import Check
 from poolsize.runs.run import Run, Step
 from poolsize.traffic.finite_source import finite_source
-from poolsize.traffic.wait_times import Departures, usage_shape
+from poolsize.traffic.wait_times import usage_shape
 from poolsize.units import count, milliseconds, percent
 
 HARDLY_ANY = 0.001
@@ -29,52 +29,32 @@ LONGEST_MS = 60_000
 REQUESTS = 20_000
 """Requests for a connection that are simulated; a first tenth of them is not counted."""
 SEED = 1
-DRAWS = 4096
-ASKS, GIVES_UP, ENDS = range(3)
 
 
 def timed_out_share(usages_ms: Vector, *, pool_size: int, users: int, think_time_ms: float, timeout_ms: float) -> float:
     """Return the share of the requests for a connection that time out, by simulation of a first-in, first-out queue.
 
     usages_ms: equally likely usage times. think_time_ms: mean pause of a user, exponentially distributed; a user who
-    gave up pauses as well.
+    gave up pauses as well. All users are alike, and the earlier requests decide when a connection is free: so whether a
+    request times out is known as soon as it is made.
     """
     if pool_size >= users:
         return 0.0
-    draws, random = _draws(usages_ms), np.random.default_rng(SEED)
-    events = [(random.exponential(think_time_ms) if think_time_ms else 0.0, ASKS, user, 0) for user in range(users)]
-    heapify(events)
-    queue: deque[tuple[int, int]] = deque()
-    request = [0] * users
-    free, ended, late, uncounted = pool_size, 0, 0, REQUESTS // 10
-    while ended < REQUESTS:
-        now, event, user, number = heappop(events)
-        if event == ASKS:
-            request[user] += 1
-            queue.append((user, request[user]))
-            heappush(events, (now + timeout_ms, GIVES_UP, user, request[user]))
-        elif event == GIVES_UP and number != request[user]:
-            continue
-        else:
-            free += event == ENDS
-            ended += 1
-            late += event == GIVES_UP and ended > uncounted
-            request[user] += 1
-            pause_ms = random.exponential(think_time_ms) if think_time_ms else 0.0
-            heappush(events, (now + pause_ms, ASKS, user, 0))
-        while queue and free:
-            waiting, number = queue.popleft()
-            if request[waiting] == number:
-                request[waiting] += 1
-                free -= 1
-                heappush(events, (now + next(draws), ENDS, waiting, 0))
-    return late / (REQUESTS - uncounted)
-
-
-def _draws(usages_ms: Vector) -> Iterator[float]:
-    random = np.random.default_rng(SEED)
-    while True:
-        yield from random.choice(usages_ms, DRAWS).tolist()
+    random, number = np.random.default_rng(SEED), REQUESTS + users
+    asks_ms = sorted(random.exponential(think_time_ms, users).tolist())
+    pauses_ms = random.exponential(think_time_ms, number).tolist()
+    usages = iter(np.random.default_rng(SEED).choice(usages_ms, number).tolist())
+    free_ms = [0.0] * pool_size
+    ended: list[tuple[float, bool]] = []
+    for pause_ms in pauses_ms:
+        end_ms = asks_ms[0] + timeout_ms
+        late = free_ms[0] >= end_ms
+        if not late:
+            end_ms = max(asks_ms[0], free_ms[0]) + next(usages)
+            heapreplace(free_ms, end_ms)
+        ended.append((end_ms, late))
+        heapreplace(asks_ms, end_ms + pause_ms)
+    return fmean(late for _, late in sorted(ended)[REQUESTS // 10 : REQUESTS])
 
 
 @dataclass(frozen=True)
@@ -121,11 +101,11 @@ def exhaustions(unlimited: Analysis, limited: Sequence[Run]) -> tuple[Exhaustion
     unlimited: a run of the same workload and users in which nobody waited in vain, of which `wait_limits_ms` gave the
     limits; the prediction takes its usage times.
     """
-    found = []
-    for run in sorted(limited, key=lambda run: run.timeout_ms):
-        latest = {step.pool_size: step for step in run.steps}
-        found += [_exhaustion(unlimited, latest[size], run.timeout_ms) for size in sorted(latest)]
-    return tuple(found)
+    return tuple(
+        _exhaustion(unlimited, step, run.timeout_ms)
+        for run in sorted(limited, key=lambda run: run.timeout_ms)
+        for _, step in sorted({step.pool_size: step for step in run.steps}.items())
+    )
 
 
 def _exhaustion(unlimited: Analysis, step: Step, limit_ms: float) -> Exhaustion:
@@ -133,12 +113,13 @@ def _exhaustion(unlimited: Analysis, step: Step, limit_ms: float) -> Exhaustion:
     sizes, limits_ms = range(1, unlimited.setting.plan.users + 1), range(1, LONGEST_MS + 1)
     saved = bisect_left(sizes, True, key=lambda size: _share(unlimited, size, limit_ms) <= HARDLY_ANY)
     enough = bisect_left(limits_ms, True, key=lambda limit: _share(unlimited, step.pool_size, limit) <= HARDLY_ANY)
+    own_usage_ms = mean_ms([step.latencies.usage if step.latencies else None])
     return Exhaustion(
         step.pool_size,
         limit_ms,
         failed / max(1, failed + succeeded),
         _share(unlimited, step.pool_size, limit_ms),
-        _share_by(unlimited, step.pool_size, limit_ms, mean_ms([step.latencies.usage if step.latencies else None])),
+        _share(unlimited, step.pool_size, limit_ms, own_usage_ms),
         tuple(step.errors),
         sizes[saved],
         float(limits_ms[enough]) if enough < len(limits_ms) else None,
@@ -146,29 +127,23 @@ def _exhaustion(unlimited: Analysis, step: Step, limit_ms: float) -> Exhaustion:
     )
 
 
-def _share(unlimited: Analysis, pool_size: int, limit_ms: float) -> float:
-    """Return the predicted share of the transactions that find no connection in time, by the fitted network."""
-    network, users = unlimited.models.network, unlimited.setting.plan.users
+def _share(unlimited: Analysis, pool_size: int, limit_ms: float, usage_ms: float | None = None) -> float:
+    """Return the predicted share of the transactions that find no connection in time.
+
+    usage_ms: mean usage time; None for that of the fitted network. The usage times vary as measured without a limit.
+    """
+    network, users, think_time_ms = unlimited.models.network, unlimited.setting.plan.users, unlimited.run.think_time_ms
     assert network is not None
-    rates = throughputs(network.stations, network.delay_ms, pool_size)
-    variation = Departures(float(_usage_shape(unlimited).var()))
-    source = finite_source(rates, users, unlimited.run.think_time_ms, variation, unlimited.run.timeout_ms)
-    return _share_by(unlimited, pool_size, limit_ms, source.usage_ms)
-
-
-def _share_by(unlimited: Analysis, pool_size: int, limit_ms: float, usage_ms: float) -> float:
-    """Return the same by a mean usage time; the usage times are distributed as measured without a limit."""
+    if usage_ms is None:
+        rates = throughputs(network.stations, network.delay_ms, pool_size)
+        usage_ms = finite_source(rates, users, think_time_ms, timeout_ms=unlimited.run.timeout_ms).usage_ms
     return timed_out_share(
-        usage_ms * _usage_shape(unlimited),
+        usage_ms * usage_shape(unlimited.models.usage_histogram),
         pool_size=pool_size,
-        users=unlimited.setting.plan.users,
-        think_time_ms=unlimited.run.think_time_ms,
+        users=users,
+        think_time_ms=think_time_ms,
         timeout_ms=limit_ms,
     )
-
-
-def _usage_shape(unlimited: Analysis) -> Vector:
-    return usage_shape(unlimited.models.usage_histogram)
 
 
 COLUMNS = (
@@ -196,17 +171,15 @@ def exhaustion_text(timeouts: Sequence[Exhaustion]) -> str:
         )
         for timeout in timeouts
     )
-    errors = sorted({name for timeout in timeouts for name in timeout.errors})
     notes = [NEEDED]
-    if errors:
+    if errors := sorted({name for timeout in timeouts for name in timeout.errors}):
         notes.append(f"The transactions failed with: {', '.join(errors)}.")
-    in_doubt = [_in_doubt(timeout) for timeout in timeouts if timeout.failed_checks]
+    in_doubt = [
+        f"{milliseconds(timeout.limit_ms)} with {count(timeout.pool_size, 'connection')} "
+        f"({', '.join(timeout.failed_checks)})"
+        for timeout in timeouts
+        if timeout.failed_checks
+    ]
     if in_doubt:
         notes.append(f"Caution: these steps failed a check: {'; '.join(in_doubt)}.")
     return f"{Table(COLUMNS, rows).as_text()}\n\n{bullets(notes)}"
-
-
-def _in_doubt(timeout: Exhaustion) -> str:
-    """Return a step whose checks failed, by wait limit and pool size, with these checks."""
-    step = f"{milliseconds(timeout.limit_ms)} with {count(timeout.pool_size, 'connection')}"
-    return f"{step} ({', '.join(timeout.failed_checks)})"

@@ -1,11 +1,11 @@
 """The prediction of a scenario at its published size, where a quick run measured fewer users and connections."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from poolsize.analysis.analysis import Analysis
 from poolsize.analysis.models.closed_network import Station, throughputs
 from poolsize.present.text.layout import Table, bullets
+from poolsize.runs.plan import SweepPlan
 from poolsize.traffic.finite_source import finite_source
 from poolsize.units import count, milliseconds, per_second
 
@@ -37,34 +37,29 @@ class FullSizePrediction:
     cores: int
 
 
-def full_size_prediction(analysis: Analysis, users: int, sizes: Sequence[int]) -> FullSizePrediction | None:
-    """Return the prediction for more users; None where the server's CPU time was not measured.
+def full_size_prediction(analysis: Analysis, plan: SweepPlan) -> FullSizePrediction | None:
+    """Return the prediction for the users and pool sizes of a plan; None where the server's CPU time was not measured.
 
     The closed network has the server's CPU as its station, with the demand measured at the largest pool size, where
     users hardly wait. The rest of the usage time is a delay: load generators are enough. In front of it are the users
     with the run's think time (a finite source). Locks, the disk and the cost of many connections are left out.
     """
-    largest = analysis.sizes[-1]
+    largest, users = analysis.sizes[-1], analysis.setting.plan.users
     demands = largest.demands
     if demands is None or demands.inferred:
         return None
     station = Station(demands.server_ms, demands.server_cores)
-    rates = throughputs([station], max(0.0, largest.usage.mean - demands.server_ms), max(sizes))
-    sources = {size: finite_source(rates[:size], users, analysis.run.think_time_ms) for size in sizes}
-    return FullSizePrediction(
-        tuple(
-            UsersAtWork(
-                analysis.setting.plan.users, each.pool_size, each.throughput.mean, each.wait.mean, each.usage.mean
-            )
-            for each in analysis.sizes
-        ),
-        tuple(
-            UsersAtWork(users, size, 1000 * source.throughput, source.wait_ms, source.usage_ms)
-            for size, source in sources.items()
-        ),
-        demands.server_ms,
-        demands.server_cores,
+    rates = throughputs([station], max(0.0, largest.usage.mean - demands.server_ms), max(plan.sizes))
+    measured = tuple(
+        UsersAtWork(users, each.pool_size, each.throughput.mean, each.wait.mean, each.usage.mean)
+        for each in analysis.sizes
     )
+    sources = {size: finite_source(rates[:size], plan.users, analysis.run.think_time_ms) for size in plan.sizes}
+    predicted = tuple(
+        UsersAtWork(plan.users, size, 1000 * source.throughput, source.wait_ms, source.usage_ms)
+        for size, source in sources.items()
+    )
+    return FullSizePrediction(measured, predicted, demands.server_ms, demands.server_cores)
 
 
 COLUMNS = ("users", "pool", "", "throughput", "mean wait", "mean usage")

@@ -7,13 +7,14 @@ from importlib import resources
 
 from poolsize.errors import BadInput, did_you_mean
 from poolsize.recordings.published import PublishedCurve, published_curves
+from poolsize.runs.plan import SweepPlan
 from poolsize.sweep.options import SweepOptions
+from poolsize.sweep.planning import plan_for
 from poolsize.toml_file import record, toml_table
 
 ALL_KINDS = "all transactions"
 """The kind of a claim about the latency of a workload's transactions, whatever their kind."""
-MOST_FAILED = "99%"
-"""Share of the transactions that may fail in a run with a short wait limit."""
+FILES = resources.files("poolsize.experiments") / "published"
 
 
 class Direction(StrEnum):
@@ -52,14 +53,6 @@ class Claim:
 
 
 @dataclass(frozen=True)
-class FullSize:
-    """The published number of users and the pool sizes, which are predicted where a quick run can't measure them."""
-
-    users: int
-    sizes: tuple[int, ...]
-
-
-@dataclass(frozen=True)
 class Scenario:
     """A published experiment.
 
@@ -69,10 +62,11 @@ class Scenario:
     compared; empty for one sweep. other: the fields of the options in which the second sweep differs, which follows the
     first; empty where two servers are measured in turn. counters: counter of the server -> its name in the table.
     limit_shares: short wait limits, each measured in a run of its own after the scenario's; as shares of the mean wait
-    time at the smallest pool size. survey: whether pools are timed in place of a sweep. predicted: what the closed
-    network of a quick run predicts; None where nothing is.
+    time at the smallest pool size. survey: whether pools are timed in place of a sweep. predicts_full: whether the
+    closed network of a quick run predicts the published scale.
     """
 
+    name: str
     question: str
     source: str
     options: Mapping[str, str | tuple[str, ...]]
@@ -84,43 +78,41 @@ class Scenario:
     counters: Mapping[str, str] = field(default_factory=dict)
     limit_shares: tuple[float, ...] = ()
     survey: bool = False
-    predicted: FullSize | None = None
+    predicts_full: bool = False
 
     def at_full_scale(self) -> "Scenario":
         """Return the scenario at the published scale."""
         claims = tuple(replace(claim, sizes=claim.full_sizes or claim.sizes) for claim in self.claims)
-        return replace(self, options={**self.options, **self.full}, claims=claims, predicted=None)
+        return replace(self, options={**self.options, **self.full}, claims=claims, predicts_full=False)
+
+    def sweep_options(self, **changed: str) -> SweepOptions:
+        """Return the options of the sweep, or of a sweep in which these fields differ."""
+        return SweepOptions.parse({**self.options, **changed})
 
     @property
-    def sweep_options(self) -> SweepOptions:
-        """The options of the sweep."""
-        return SweepOptions.parse(self.options)
+    def sweeps(self) -> int:
+        """The number of sweeps."""
+        return max(1, len(self.sides)) + len(self.limit_shares)
 
     @property
-    def other_options(self) -> SweepOptions:
-        """The options of the second sweep, which follows the first."""
-        return SweepOptions.parse({**self.options, **self.other})
+    def compares_servers(self) -> bool:
+        """Whether two servers are measured in turn."""
+        return bool(self.sides) and not self.other
 
-    def limited_options(self, limit_ms: int) -> SweepOptions:
-        """Return the options of the sweep with a short wait limit, in which most transactions may fail."""
-        limited = {"pool_timeout_seconds": f"{limit_ms}ms", "error_budget": MOST_FAILED}
-        return SweepOptions.parse({**self.options, **limited})
-
-    @property
-    def curves(self) -> tuple[PublishedCurve, ...]:
-        """The published curves."""
-        return tuple(published_curves()[name] for name in self.published)
-
-    def curves_of(self, claim: Claim) -> tuple[PublishedCurve, ...]:
-        """Return the published curves that a claim rests on."""
-        names = self.published if claim.published is None else claim.published
+    def curves_of(self, claim: Claim | None = None) -> tuple[PublishedCurve, ...]:
+        """Return the published curves, or those that a claim rests on."""
+        names = self.published if claim is None or claim.published is None else claim.published
         return tuple(published_curves()[name] for name in names)
+
+
+def plan_of(options: SweepOptions) -> SweepPlan:
+    """Return the plan of a sweep of a scenario."""
+    return plan_for(options, str(options.workload))
 
 
 def scenario_names() -> tuple[str, ...]:
     """Return the names of all scenarios, in alphabetical order."""
-    files = resources.files("poolsize.experiments").joinpath("published").iterdir()
-    return tuple(sorted(file.name.removesuffix(".toml") for file in files if file.name.endswith(".toml")))
+    return tuple(sorted(file.name.removesuffix(".toml") for file in FILES.iterdir() if file.name.endswith(".toml")))
 
 
 def read_scenario(name: str) -> Scenario:
@@ -128,5 +120,5 @@ def read_scenario(name: str) -> Scenario:
     if name not in scenario_names():
         way_out = did_you_mean(name, scenario_names()) or f": the scenarios are {', '.join(scenario_names())}"
         raise BadInput(f"{name} is not a scenario{way_out}")
-    text = resources.files("poolsize.experiments").joinpath("published", f"{name}.toml").read_text("utf-8")
-    return record(f"{name}.toml", Scenario, toml_table(text))
+    table = toml_table(FILES.joinpath(f"{name}.toml").read_text("utf-8"))
+    return record(f"{name}.toml", Scenario, {"name": name, **table})

@@ -16,9 +16,8 @@ from pathlib import Path
 
 from poolsize.analysis.analysis import Analysis, analyze
 from poolsize.experiments.scenario import Scenario, read_scenario, scenario_names
-from poolsize.experiments.survey.store import load_survey
-from poolsize.experiments.survey.text import PUBLISHED, REPEATS
-from poolsize.experiments.survey.timing import JAVA, USERS, Concurrency, Timing, Work
+from poolsize.experiments.survey.text import PUBLISHED, USER_KINDS
+from poolsize.experiments.survey.timing import JAVA, USERS, Timing, Work, load_survey
 from poolsize.runs.store import load_run
 from tests.conftest import ROOT
 
@@ -123,24 +122,23 @@ def _curves(answer: Answer) -> Iterator[dict[str, object]]:
 
 def _timings(answer: Answer, server: str) -> Iterator[dict[str, object]]:
     """Yield a row for each timing of a test of the published survey: milliseconds for so many transactions."""
-    timings = [timing for part in load_survey(answer.files[0]).parts for timing in part.timings]
+    timings = load_survey(answer.files[0]).timings
     for work, description in WORKS.items():
-        test = PUBLISHED[work]
+        test, transactions = PUBLISHED[work]
         for timing in timings:
             if timing.work is work and timing.users in USERS and timing.time_us is not None:
                 yield {
                     "test": test,
-                    "description": description.format(REPEATS[test], server),
+                    "description": description.format(transactions, server),
                     "pool": _named(timing),
                     "threads": timing.users,
-                    "elapsed_ms": f"{timing.time_us * REPEATS[test] / 1000:.1f}",
+                    "elapsed_ms": f"{timing.time_us * transactions / 1000:.1f}",
                     "source": f"poolsize scenario {answer.name}",
                 }
 
 
 def _named(timing: Timing) -> str:
-    kind = "tasks" if timing.concurrency is Concurrency.ASYNCIO else timing.concurrency
-    return timing.pool if timing.pool.endswith(JAVA) else f"{timing.pool} ({kind})"
+    return timing.pool if timing.pool.endswith(JAVA) else f"{timing.pool} ({USER_KINDS[timing.concurrency]})"
 
 
 def _write_rows(name: str, rows: Sequence[dict[str, object]]) -> None:

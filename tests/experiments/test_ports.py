@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from poolsize import load_run
-from poolsize.experiments.ports import port_uses
+from poolsize.experiments.connection_limits import port_uses
 from poolsize.server.connection import database_url
 from tests.machines import IP, load_machines, server_for
 

@@ -11,20 +11,17 @@ import pytest
 from poolsize.analysis.analysis import Analysis, analyze
 from poolsize.analysis.stats.percentiles import empty_histogram, encoded
 from poolsize.errors import WorkFailed
-from poolsize.experiments.agreement import agreement
-from poolsize.experiments.agreement_text import agreement_text
+from poolsize.experiments.agreement import agreement, agreement_text
 from poolsize.experiments.command import _resumed_by
+from poolsize.experiments.connection_limits import port_uses, ports_text, refusals, refused_text
 from poolsize.experiments.exhaustion import exhaustion_text, exhaustions, wait_limits_ms
 from poolsize.experiments.full_size import full_size_prediction, full_size_text
-from poolsize.experiments.ports import port_uses, ports_text
-from poolsize.experiments.refused import refusals, refused_text
-from poolsize.experiments.scenario import Direction, Side, read_scenario, scenario_names
+from poolsize.experiments.scenario import Direction, Side, plan_of, read_scenario, scenario_names
 from poolsize.recordings.published import published_curves
 from poolsize.runs.check import Check
 from poolsize.runs.plan import PoolKind
 from poolsize.runs.run import CheckResult, Kind, Latencies, Run
 from poolsize.runs.store import RunWriter
-from poolsize.sweep.planning import plan_for
 from poolsize.units import per_second
 from tests.closed_loop_simulation import Network, simulated_run
 from tests.conftest import EXAMPLES, Command, a_run, example
@@ -36,15 +33,14 @@ INSERT = read_scenario("insert-sweep")
 def test_a_scenario_plans_at_most_three_minutes_and_measures_what_it_claims(name: str) -> None:
     quick = read_scenario(name)
     for scenario in (quick, quick.at_full_scale()):
-        plan = plan_for(scenario.sweep_options, str(scenario.sweep_options.workload))
+        plan = plan_of(scenario.sweep_options())
         for claim in scenario.claims:
             assert set(claim.sizes) <= set(plan.sizes)
             shown = [curve for curve in scenario.curves_of(claim) if set(claim.sizes) <= set(curve.recording.sizes)]
             assert claim.expects is not None or shown
             assert set(claim.sides) == {Side.FIRST} or len(scenario.sides) == len(Side)
         if scenario is quick:
-            steps = (max(1, len(scenario.sides)) + len(scenario.limit_shares)) * len(plan.sizes) * plan.repeats
-            assert steps * (plan.warm_up_seconds + plan.step_seconds) <= 180
+            assert scenario.sweeps * len(plan.sizes) * plan.repeats * (plan.warm_up_seconds + plan.step_seconds) <= 180
 
 
 def test_the_list_names_every_scenario(poolsize_here: Command) -> None:
@@ -113,9 +109,9 @@ def test_another_run_is_not_resumed_as_the_scenario(poolsize_here: Command, tmp_
 
 def test_the_second_run_of_a_scenario_is_not_resumed_as_its_first(poolsize_here: Command, tmp_path: Path) -> None:
     known = read_scenario("short-connections")
-    for name, options in (("a.jsonl", known.sweep_options), ("a-other.jsonl", known.other_options)):
+    for name, options in (("a.jsonl", known.sweep_options()), ("a-other.jsonl", known.sweep_options(**known.other))):
         run = a_run({1: 500, 2: 900})
-        setting = replace(run.setting, plan=plan_for(options, str(options.workload)))
+        setting = replace(run.setting, plan=plan_of(options))
         with RunWriter(tmp_path / name, setting):
             pass
     refused = poolsize_here("scenario", "short-connections", "--resume", "a-other.jsonl")
@@ -329,7 +325,9 @@ def test_wait_limits_are_shares_of_the_wait_time_at_the_smallest_size() -> None:
 
 def test_the_published_number_of_users_is_predicted_from_the_servers_cpu_time() -> None:
     analysis = example("oltp_read_write-mariadb")
-    prediction = full_size_prediction(analysis, 9600, (8, 96, 2048))
+    plan = plan_of(read_scenario("think-time").at_full_scale().sweep_options())
+    assert (plan.users, plan.sizes) == (9600, (96, 1024, 2048))
+    prediction = full_size_prediction(analysis, plan)
     assert prediction is not None
     most = 1000 * prediction.cores / prediction.cpu_ms
     for each in prediction.predicted:

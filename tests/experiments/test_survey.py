@@ -10,17 +10,29 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from poolsize.errors import WorkFailed
-from poolsize.experiments.as_json import survey_json
 from poolsize.experiments.scenario import read_scenario
-from poolsize.experiments.survey.java_pools import PROGRAMS, JavaLeftOut, compiled
-from poolsize.experiments.survey.store import StoredSurvey, SurveyPart, SurveySetting, SurveyWriter, load_survey
-from poolsize.experiments.survey.text import survey_text
-from poolsize.experiments.survey.thread_pools import THREAD_POOLS
-from poolsize.experiments.survey.timing import MANY_USERS, POOL_SIZE, Concurrency, Survey, Timing, Work, java_versions
-from poolsize.experiments.survey.users import measure
+from poolsize.experiments.survey.measure import JAVA_PROGRAMS, JavaLeftOut, compiled_java
+from poolsize.experiments.survey.pools import POOLS
+from poolsize.experiments.survey.process import measure_threads
+from poolsize.experiments.survey.text import survey_json, survey_text
+from poolsize.experiments.survey.timing import (
+    MANY_USERS,
+    POOL_SIZE,
+    Concurrency,
+    Survey,
+    SurveyPart,
+    SurveySetting,
+    SurveyWriter,
+    Timing,
+    Work,
+    java_versions,
+    load_survey,
+)
 from tests.conftest import Command
 
 SCENARIO = read_scenario("pools")
+SETTING = SurveySetting(0.2, None, {"innodb_buffer_pool_size": "64M"})
+OF_THREADS = POOLS[Concurrency.THREADS]
 
 
 def timing(pool: str, work: Work, users: int, transactions: int, served: int, longest_wait_ms: float) -> Timing:
@@ -47,7 +59,7 @@ def test_users_starve_where_the_others_are_served_meanwhile() -> None:
 def test_the_text_has_every_work_beside_the_published_survey() -> None:
     found = [timing("A pool", work, 5, 100_000, 5, 1.0) for work in (Work.MOCK, Work.SELECT)]
     found.append(timing("A pool", Work.SELECT, MANY_USERS, 10_000, 8, 990.0))
-    text = survey_text(SCENARIO, Survey(tuple(found), ("peewee",)))
+    text = survey_text(SCENARIO, Survey(SETTING, (SurveyPart("Python, threads", tuple(found), ("peewee",)),)))
     assert "hikari (published)" in text
     assert "prepared and executed" not in text
     assert "Not installed: peewee." in text
@@ -57,9 +69,8 @@ def test_the_text_has_every_work_beside_the_published_survey() -> None:
 
 
 def test_the_json_has_every_figure() -> None:
-    answer = json.loads(
-        survey_json("pools", SCENARIO, Survey((timing("A pool", Work.MOCK, 5, 0, 0, 1000.0),)), "a.jsonl")
-    )
+    part = SurveyPart("Python, threads", (timing("A pool", Work.MOCK, 5, 0, 0, 1000.0),))
+    answer = json.loads(survey_json(SCENARIO, Survey(SETTING, (part,)), "a.jsonl"))
     assert (answer["scenario"], answer["pool_size"], answer["file"]) == ("pools", POOL_SIZE, "a.jsonl")
     assert answer["timings"][0]["time_us"] is None
     assert answer["timings"][0]["starves"] is False
@@ -68,11 +79,10 @@ def test_the_json_has_every_figure() -> None:
 @pytest.mark.parametrize("name", ["SQLAlchemy QueuePool", "SQLAlchemy QueuePool, LIFO", "DBUtils PooledDB"])
 def test_a_pool_of_threads_is_timed(name: str) -> None:
     """More threads than connections: each returns its connection, and a pool lends a connection once."""
-    pool = THREAD_POOLS[name]({}, Work.MOCK)
-    assert pool is not None
-    measured = measure(pool, POOL_SIZE + 4, 0.05)
-    assert sum(user.transactions for user in measured.users) > 0
-    assert 0 < measured.longest_wait_ms <= (measured.ended_ns - measured.began_ns) / 1e6
+    pool = OF_THREADS[name]({}, Work.MOCK)
+    measured = measure_threads(pool, POOL_SIZE + 4, 0.05)
+    assert measured["transactions"] > 0
+    assert 0 < measured["longest_wait_ms"] <= 1000 * measured["seconds"]
     again = [pool.borrow() for _ in range(POOL_SIZE)]
     drivers = [getattr(each, "dbapi_connection", None) or each._con for each in again]
     assert len(set(map(id, drivers))) == POOL_SIZE
@@ -84,13 +94,13 @@ def test_a_pool_of_threads_is_timed(name: str) -> None:
 def test_the_pools_of_java_are_left_out_for_a_reason(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(JavaLeftOut, match="not installed: java, javac, mvn"):
-        compiled(tmp_path)
-    for program in PROGRAMS:
+        compiled_java(tmp_path)
+    for program in JAVA_PROGRAMS:
         (tmp_path / program).write_text("#!/bin/sh\necho Picked up options\necho ERROR: no network\nexit 1\n")
         (tmp_path / program).chmod(0o700)
     with pytest.raises(JavaLeftOut, match="mvn failed: ERROR: no network") as failed:
-        compiled(tmp_path)
-    text = survey_text(SCENARIO, Survey((), java_left_out=str(failed.value)))
+        compiled_java(tmp_path)
+    text = survey_text(SCENARIO, Survey(SETTING, java_left_out=str(failed.value)))
     assert "Pools of Java are left out: mvn failed: ERROR: no network." in " ".join(text.split())
 
 
@@ -100,14 +110,13 @@ def test_every_java_pool_has_a_version() -> None:
 
 
 def test_a_user_that_fails_ends_the_survey() -> None:
-    pool = THREAD_POOLS["SQLAlchemy QueuePool"]({}, Work.MOCK)
-    assert pool is not None
+    pool = OF_THREADS["SQLAlchemy QueuePool"]({}, Work.MOCK)
 
     def fail(_: object) -> None:
         raise OSError("the network is gone")
 
     with pytest.raises(WorkFailed, match="a user failed: the network is gone"):
-        measure(replace(pool, use=fail), 3, 0.05)
+        measure_threads(replace(pool, use=fail), 3, 0.05)
 
 
 @pytest.mark.parametrize(
@@ -127,8 +136,8 @@ def test_the_survey_takes_no_option_of_a_sweep(poolsize_here: Command, words: li
     assert "secret" not in refused.stderr
 
 
-STORED = StoredSurvey(
-    SurveySetting(0.2, None, {"innodb_buffer_pool_size": "64M"}),
+STORED = Survey(
+    SETTING,
     (
         SurveyPart("Python, threads", (timing("A pool", Work.MOCK, 5, 9, 5, 1.0),), ("peewee",)),
         SurveyPart(
@@ -139,7 +148,7 @@ STORED = StoredSurvey(
 
 
 def stored_survey(path: Path) -> Path:
-    with SurveyWriter(path, STORED, resume=False) as writer:
+    with SurveyWriter(path, SETTING, resume=False) as writer:
         for part in STORED.parts:
             writer.append(part)
     return path
@@ -151,7 +160,7 @@ def test_a_stored_survey_is_what_was_stored_also_after_a_line_that_is_cut_off(tm
     whole = path.read_bytes()
     path.write_bytes(whole + b'{"part":{"process":"Java')
     assert load_survey(path) == STORED
-    with SurveyWriter(path, STORED, resume=True):
+    with SurveyWriter(path, SETTING, resume=True):
         assert path.read_bytes() == whole
 
 

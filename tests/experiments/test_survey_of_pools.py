@@ -1,17 +1,25 @@
 """The survey of pools on a real server: every library's pool, in threads, in greenlets and in asyncio."""
 
 import shutil
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from poolsize.experiments.survey.async_pools import ASYNC_POOLS
-from poolsize.experiments.survey.java_pools import PROGRAMS, java_commands
-from poolsize.experiments.survey.measure import PYTHON_PROCESSES, survey
-from poolsize.experiments.survey.store import StoredSurvey, SurveyPart, SurveySetting
-from poolsize.experiments.survey.thread_pools import GREENLET_POOLS, THREAD_POOLS
-from poolsize.experiments.survey.timing import ARTIFACTS, JAVA, MANY_USERS, USERS, Concurrency, Timing, Work
+from poolsize.experiments.survey.measure import JAVA_PROGRAMS, PYTHON_PROCESSES, java_commands, survey
+from poolsize.experiments.survey.pools import POOLS
+from poolsize.experiments.survey.timing import (
+    ARTIFACTS,
+    JAVA,
+    MANY_USERS,
+    USERS,
+    Concurrency,
+    Survey,
+    SurveyPart,
+    SurveySetting,
+    Timing,
+    Work,
+)
 from tests.conftest import FLAVORS, mysqld
 
 pytestmark = pytest.mark.server
@@ -21,16 +29,16 @@ def test_every_pool_of_asyncio_is_timed() -> None:
     """The other processes have ended, as in a survey that is resumed."""
     ended = [process for process, concurrency in PYTHON_PROCESSES.items() if concurrency is not Concurrency.ASYNCIO]
     parts = tuple(SurveyPart(process, ()) for process in [*ended, *java_commands("", 0.02)])
-    timings = survey(StoredSurvey(SurveySetting(0.02, None, {}), parts), lambda _: None, lambda _: None).timings
-    assert_timed(timings, Concurrency.ASYNCIO, ASYNC_POOLS)
+    timings = survey(Survey(SurveySetting(0.02, None, {}), parts), lambda _: None, lambda _: None).timings
+    assert_timed(timings, Concurrency.ASYNCIO)
     assert all(timing.served <= min(timing.users, timing.transactions) for timing in timings)
 
 
-def assert_timed(timings: Sequence[Timing], concurrency: Concurrency, pools: Collection[str]) -> None:
+def assert_timed(timings: Sequence[Timing], concurrency: Concurrency) -> None:
     """Every pool of Python was timed with each number of users."""
     of_python = [timing for timing in timings if not timing.pool.endswith(JAVA)]
     selects = [timing for timing in of_python if (timing.concurrency, timing.work) == (concurrency, Work.SELECT)]
-    assert {timing.pool for timing in selects} == set(pools)
+    assert {timing.pool for timing in selects} == set(POOLS[concurrency])
     assert {timing.users for timing in selects} == {*USERS, MANY_USERS}
 
 
@@ -43,16 +51,12 @@ def test_every_pool_is_timed(flavor: str, tmp_path: Path, monkeypatch: pytest.Mo
     program = mysqld(flavor)
     setting = SurveySetting(0.02, str(program) if program else None, {})
     parts: list[SurveyPart] = []
-    done = survey(StoredSurvey(setting), parts.append, shown.append)
+    done = survey(Survey(setting), parts.append, shown.append)
     timings = done.timings
     assert list(timings) == shown == [timing for part in parts for timing in part.timings]
     assert not done.missing
-    for concurrency, pools in (
-        (Concurrency.THREADS, THREAD_POOLS),
-        (Concurrency.GREENLETS, GREENLET_POOLS),
-        (Concurrency.ASYNCIO, ASYNC_POOLS),
-    ):
-        assert_timed(timings, concurrency, pools)
+    for concurrency in Concurrency:
+        assert_timed(timings, concurrency)
     assert {timing.work for timing in timings} == set(Work)
     if done.java_left_out is None:
         of_java = {(timing.pool, timing.work, timing.users) for timing in timings if timing.pool.endswith(JAVA)}
@@ -61,13 +65,13 @@ def test_every_pool_is_timed(flavor: str, tmp_path: Path, monkeypatch: pytest.Mo
         working = {(pool, work) for pool, work, _ in every}  # a single timing of 20 ms may have no transaction
         assert {(timing.pool, timing.work) for timing in timings if timing.transactions} >= working
     else:
-        assert not all(map(shutil.which, PROGRAMS)) or "mvn" in done.java_left_out
+        assert not all(map(shutil.which, JAVA_PROGRAMS)) or "mvn" in done.java_left_out
     assert all(timing.served <= min(timing.users, timing.transactions) for timing in timings)
     fair_pool = "poolsize's fair pool, no ROLLBACK"
     (fair,) = (timing for timing in timings if timing.pool == fair_pool and timing.users == MANY_USERS)
     assert (fair.served, fair.starves) == (MANY_USERS, False)
     shown.clear()
-    resumed = survey(StoredSurvey(setting, tuple(parts[1:])), parts.append, shown.append)
+    resumed = survey(Survey(setting, tuple(parts[1:])), parts.append, shown.append)
     assert {timing.concurrency for timing in shown} == {Concurrency.THREADS}
     assert len(resumed.timings) == len(timings)
     assert parts[-1].process == parts[0].process

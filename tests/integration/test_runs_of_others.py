@@ -16,8 +16,7 @@ from typing import Any
 import pytest
 
 from poolsize.errors import BadInput
-from poolsize.experiments.survey.store import StoredSurvey, SurveySetting, SurveyWriter
-from poolsize.experiments.survey.timing import TIMING_SECONDS
+from poolsize.experiments.survey.timing import TIMING_SECONDS, SurveySetting, SurveyWriter
 from poolsize.locust.checked_text import LOCUSTFILE_SHA256
 from poolsize.present.text.setting import repeat_command
 from poolsize.runs.plan import MeasuredApplication
@@ -252,7 +251,7 @@ def test_a_survey_names_no_program(poolsize_here: Command, tmp_path: Path) -> No
         (SurveySetting(TIMING_SECONDS, None, {"back_log": "9"}), "--server-option back_log=9"),
     ):
         path = tmp_path / "pools.jsonl"
-        with SurveyWriter(path, StoredSurvey(setting), resume=False):
+        with SurveyWriter(path, setting, resume=False):
             pass
         assert_refused(poolsize_here("scenario", "pools", "--resume", path.name), tmp_path, words)
         path.unlink()

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from poolsize.experiments.survey.text import SurveyProgress
+from poolsize.experiments.survey.text import survey_progress
 from poolsize.experiments.survey.timing import Concurrency, Timing, Work
 from poolsize.present.text.progress import ProgressBar
 from poolsize.runs.store import load_run
@@ -178,8 +178,8 @@ def test_a_terminal_gets_poolsizes_own_controls_and_no_others(monkeypatch: pytes
             bar.show(SweepStarted(f"{HOSTILE}.jsonl", 4, 0, 2.0, notes=(HOSTILE,)))
             bar.show(StepStarted(4), HOSTILE)
             bar.show(Noted(HOSTILE))
-        with SurveyProgress() as survey:
-            survey.show(Timing(HOSTILE, Concurrency.THREADS, Work.SELECT, 2, 1, 1.0, 2, None))
+        with survey_progress() as show:
+            show(Timing(HOSTILE, Concurrency.THREADS, Work.SELECT, 2, 1, 1.0, 2, None))
     text = terminal.getvalue()
     assert "\x1b[?25l" in text  # Rich hides the cursor while the bar is drawn
     assert "\x1b]0;" not in text

@@ -1,8 +1,10 @@
-"""A survey of pools, as text for a terminal: tables beside the published survey, and who starves."""
+"""A survey of pools as text for a terminal, beside the published survey, and as JSON; its progress."""
 
-from collections.abc import Sequence
-from types import TracebackType
-from typing import Self
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from math import nan
 
 from rich.text import Text
 
@@ -18,7 +20,7 @@ from poolsize.experiments.survey.timing import (
     Work,
     java_versions,
 )
-from poolsize.present.text.layout import UNKNOWN, Table, bullets, paragraph
+from poolsize.present.text.layout import Table, bullets, paragraph
 from poolsize.present.text.progress import error_console
 from poolsize.recordings.published import published_pools
 from poolsize.terminal import visible
@@ -31,10 +33,12 @@ TITLES = {
     Work.PRE_PING: "The same as SELECT 1, with a pool that tests each connection first",
     Work.PREPARED: "The same as SELECT 1, prepared and executed in each transaction",
 }
-PUBLISHED = {Work.MOCK: "get_close_mock", Work.BORROW: "get_close_mysql", Work.SELECT: "select_one"}
-"""Work -> the test of the published survey in which it was measured."""
-REPEATS = {"get_close_mock": 1_000_000, "get_close_mysql": 1_000_000, "select_one": 100_000}
-"""Test of the published survey -> its number of transactions."""
+PUBLISHED = {
+    Work.MOCK: ("get_close_mock", 1_000_000),
+    Work.BORROW: ("get_close_mysql", 1_000_000),
+    Work.SELECT: ("select_one", 100_000),
+}
+"""Work -> the test of the published survey in which it was measured, and the test's number of transactions."""
 USER_KINDS = {Concurrency.THREADS: "threads", Concurrency.GREENLETS: "greenlets", Concurrency.ASYNCIO: "tasks"}
 READING = (
     (
@@ -58,31 +62,25 @@ STARVES = (
 )
 
 
-class SurveyProgress:
-    """Shows which pool is timed: one line that changes in a terminal, else a line for each concurrency and work."""
+@contextmanager
+def survey_progress() -> Iterator[Callable[[Timing], None]]:
+    """Show which pool is timed, by each complete timing with which the function that is yielded is called.
 
-    def __init__(self) -> None:
-        self._console = error_console()
-        self._status = self._console.status("preparing the pools of Java, and a private server")
-        self._last = ""
+    A terminal has one line that changes; elsewhere there is a line for each concurrency and work.
+    """
+    console, shown = error_console(), set[str]()
+    with console.status("preparing the pools of Java, and a private server") as status:
 
-    def __enter__(self) -> Self:
-        self._status.start()
-        return self
+        def show(timing: Timing) -> None:
+            language = "Java" if timing.pool.endswith(JAVA) else "Python"
+            part = f"{language}, {USER_KINDS[timing.concurrency]}, {timing.work}"
+            text = visible(f"{part}: {timing.pool}, {count(timing.users, 'user')}")
+            status.update(Text(text))  # Rich takes a str for markup here, whatever its console does
+            if part not in shown and not console.is_terminal:
+                console.print(visible(part))
+            shown.add(part)
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._status.stop()
-
-    def show(self, timing: Timing) -> None:
-        """Show a timing that is complete."""
-        part = f"{'Java' if timing.pool.endswith(JAVA) else 'Python'}, {USER_KINDS[timing.concurrency]}, {timing.work}"
-        text = visible(f"{part}: {timing.pool}, {count(timing.users, 'user')}")
-        self._status.update(Text(text))  # Rich takes a str for markup here, whatever its console does
-        if part != self._last and not self._console.is_terminal:
-            self._console.print(visible(part))
-        self._last = part
+        yield show
 
 
 def survey_text(scenario: Scenario, survey: Survey) -> str:
@@ -91,8 +89,7 @@ def survey_text(scenario: Scenario, survey: Survey) -> str:
     works = [work for work in Work if any(timing.work is work for timing in timings)]
     parts = [paragraph(f"{scenario.question} Source: {scenario.source}."), bullets(READING)]
     parts += [f"{TITLES[work]} (µs):\n{_times(work, timings).as_text()}" for work in works]
-    waits = [timing for timing in timings if timing.users == MANY_USERS]
-    if waits:
+    if waits := [timing for timing in timings if timing.users == MANY_USERS]:
         parts.append(f"The longest wait of {MANY_USERS} users, SELECT 1:\n{_waits(waits).as_text()}")
     notes = [STARVES] if any(timing.starves for timing in waits) else []
     if any(timing.pool.endswith(JAVA) for timing in timings):
@@ -107,34 +104,22 @@ def survey_text(scenario: Scenario, survey: Survey) -> str:
 
 
 def _times(work: Work, timings: Sequence[Timing]) -> Table:
-    by_users = {
-        (timing.concurrency, timing.pool, timing.users): timing.time_us for timing in timings if timing.work is work
+    """Return the time per transaction of a work by pool and number of users, here and in the published survey."""
+    test, transactions = PUBLISHED.get(work, ("", 1))
+    times_us = {
+        (timing.pool, USER_KINDS[timing.concurrency], timing.users): timing.time_us or nan
+        for timing in timings
+        if timing.work is work
+    } | {
+        (f"{timing.pool} (published)", "threads", timing.threads): 1000 * timing.elapsed_ms / transactions
+        for timing in published_pools()
+        if timing.test == test
     }
-    names = dict.fromkeys((concurrency, pool) for concurrency, pool, _ in by_users)
-    rows = [
-        (pool, USER_KINDS[concurrency], *(_us(by_users.get((concurrency, pool, users))) for users in USERS))
-        for concurrency, pool in names
-    ]
-    return Table(("pool", "concurrency", *map(str, USERS)), (*rows, *_published(work)))
-
-
-def _published(work: Work) -> list[tuple[str, ...]]:
-    test = PUBLISHED.get(work)
-    elapsed_ms = {
-        (timing.pool, timing.threads): timing.elapsed_ms for timing in published_pools() if timing.test == test
-    }
-    return [
-        (
-            f"{pool} (published)",
-            "threads",
-            *(
-                _us(1000 * elapsed_ms[pool, users] / REPEATS[test]) if (pool, users) in elapsed_ms else UNKNOWN
-                for users in USERS
-            ),
-        )
-        for pool in dict.fromkeys(pool for pool, _ in elapsed_ms)
-        if test is not None
-    ]
+    rows = tuple(
+        (pool, kind, *(number(times_us.get((pool, kind, users), nan)) for users in USERS))
+        for pool, kind in dict.fromkeys((pool, kind) for pool, kind, _ in times_us)
+    )
+    return Table(("pool", "concurrency", *map(str, USERS)), rows)
 
 
 def _waits(waits: Sequence[Timing]) -> Table:
@@ -142,8 +127,8 @@ def _waits(waits: Sequence[Timing]) -> Table:
         (
             timing.pool,
             USER_KINDS[timing.concurrency],
-            _ms(timing.longest_wait_ms),
-            _ms(timing.fair_wait_ms),
+            milliseconds(timing.longest_wait_ms or nan),
+            milliseconds(timing.fair_wait_ms or nan),
             str(timing.users - timing.served),
             "yes" if timing.starves else "no",
         )
@@ -152,9 +137,26 @@ def _waits(waits: Sequence[Timing]) -> Table:
     return Table(("pool", "concurrency", "longest wait", "in a fair pool", "never served", "starves"), rows)
 
 
-def _us(time_us: float | None) -> str:
-    return UNKNOWN if time_us is None else number(time_us)
+def survey_json(scenario: Scenario, survey: Survey, path: str) -> str:
+    """Return a JSON object.
 
-
-def _ms(time_ms: float | None) -> str:
-    return UNKNOWN if time_ms is None else milliseconds(time_ms)
+    path: of the survey's file. Keys: scenario, its name; question; source; file, the path; pool_size, connections of
+    each pool; missing, pools whose libraries are not installed; java_left_out, why pools of Java were not timed, or
+    null; timings, the fields of Timing with time_us, fair_wait_ms (null without a transaction) and starves, one object
+    a pool, concurrency, work and number of users.
+    """
+    return json.dumps(
+        {
+            "scenario": scenario.name,
+            "question": scenario.question,
+            "source": scenario.source,
+            "file": path,
+            "pool_size": POOL_SIZE,
+            "missing": survey.missing,
+            "java_left_out": survey.java_left_out,
+            "timings": [
+                asdict(timing) | {name: getattr(timing, name) for name in ("time_us", "fair_wait_ms", "starves")}
+                for timing in survey.timings
+            ],
+        }
+    )

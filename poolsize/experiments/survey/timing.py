@@ -1,4 +1,4 @@
-"""Timing: how fast one pool serves a number of users, and how long the unluckiest of them waits."""
+"""Timings: how fast one pool serves a number of users, how long the unluckiest of them waits; a survey and its file."""
 
 import re
 from collections.abc import Mapping
@@ -6,7 +6,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from poolsize.record import Amount, Count, Name, record
+from pydantic import TypeAdapter
+
+from poolsize.errors import BadInput
+from poolsize.record import Amount, Count, Name, Series, record
+from poolsize.runs.line_file import LineFile, RunLine, naming_line, record_of, run_lines
 
 POOL_SIZE = 8
 """Connections of each pool."""
@@ -18,12 +22,8 @@ TIMING_SECONDS, FULL_SECONDS = 0.2, 2.0
 """Length of each other timing, and at the published scale."""
 LENGTH_SECONDS = 170
 """Usual length of the survey."""
-STARVED_SHARE = 0.5
-"""A user starves if it waits for this share of the measurement, in which others are served many times."""
 JAVA = " (Java)"
 """The end of the name of a pool of Java."""
-MANY_TRANSACTIONS = 10
-"""Transactions per user from which on a long wait is starvation, and no slow pool."""
 JAVA_FOLDER = Path(__file__).parent / "java"
 """The folder with the Java source and Maven's list of libraries."""
 ARTIFACTS = {
@@ -34,7 +34,8 @@ ARTIFACTS = {
     "tomcat-jdbc": "Tomcat JDBC",
 }
 """Name in Maven -> name of the pool."""
-DRIVER = "mysql-connector-j"
+FORMAT = 1
+"""The version of the file's format."""
 
 
 class Concurrency(StrEnum):
@@ -89,28 +90,94 @@ class Timing:
 
     @property
     def starves(self) -> bool:
-        """Whether a user waited for half of the measurement while the others were served many times."""
-        waited = self.longest_wait_ms is not None and self.longest_wait_ms >= 1000 * STARVED_SHARE * self.seconds
-        return waited and self.transactions >= MANY_TRANSACTIONS * self.users
+        """Whether a user waited for half of the measurement while the others were served ten times on average."""
+        waited = self.longest_wait_ms is not None and self.longest_wait_ms >= 1000 * self.seconds / 2
+        return waited and self.transactions >= 10 * self.users
+
+
+@record
+class SurveySetting:
+    """What a survey times.
+
+    seconds: of each timing. mysqld: path of the server program, or None to search for it. server_options: variables of
+    the server.
+    """
+
+    seconds: Amount
+    mysqld: Name | None
+    server_options: Mapping[Name, Name]
+
+
+@record
+class SurveyPart:
+    """The timings of a process. process: its name. missing: names of its pools whose libraries are not installed."""
+
+    process: Name
+    timings: Series[Timing]
+    missing: Series[Name] = ()
 
 
 @dataclass(frozen=True)
 class Survey:
-    """The timings of all pools.
+    """A survey, complete or not.
 
-    missing: names of the pools whose libraries are not installed. java_left_out: why pools of Java were not timed, or
-    None where all were.
+    parts: of the processes that have ended. java_left_out: why pools of Java were not timed; None where all were, and
+    in a file.
     """
 
-    timings: tuple[Timing, ...]
-    missing: tuple[str, ...] = ()
+    setting: SurveySetting
+    parts: tuple[SurveyPart, ...] = ()
     java_left_out: str | None = None
+
+    @property
+    def timings(self) -> tuple[Timing, ...]:
+        """The timings of all processes."""
+        return tuple(timing for part in self.parts for timing in part.timings)
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """The names of the pools whose libraries are not installed."""
+        return tuple(dict.fromkeys(name for part in self.parts for name in part.missing))
+
+
+_SETTING = TypeAdapter(SurveySetting)
+_PART = TypeAdapter(SurveyPart)
+
+
+class SurveyWriter(LineFile):
+    """Appends parts to a survey's file, which has a header, and a line for each process that has timed its pools."""
+
+    def __init__(self, path: Path, setting: SurveySetting, *, resume: bool) -> None:
+        """Make the file of a survey, or open that of an interrupted survey (`resume`). Raises as LineFile does."""
+        header = {"survey": FORMAT, "setting": _SETTING.dump_python(setting, mode="json")}
+        super().__init__(path, None if resume else header)
+
+    def append(self, part: SurveyPart) -> None:
+        """Append a part, and wait until it is on the disk. Raises WorkFailed where the disk does not take it."""
+        self.append_record({"part": _PART.dump_python(part, mode="json")})
+
+
+def load_survey(path: Path) -> Survey:
+    """Return the survey in a file, without a last line that is cut off. Raises BadInput for any other file."""
+    lines = (line for line in run_lines(path) if not line.is_torn)
+    first = next(lines, None)
+    header = record_of(path, first) if first else {}
+    if first is None or header.get("survey") != FORMAT:
+        raise BadInput(f"{path} is not a survey of pools that this poolsize can resume: start a new survey")
+    with naming_line(path, first):
+        setting = _SETTING.validate_python(header.get("setting"))
+    return Survey(setting, tuple(_part(path, line) for line in lines))
+
+
+def _part(path: Path, line: RunLine) -> SurveyPart:
+    values = record_of(path, line)
+    with naming_line(path, line):
+        return _PART.validate_python(values.get("part"))
 
 
 def java_versions() -> Mapping[str, str]:
-    """Return the version of each pool by its name, and of the driver."""
-    listed = re.findall(
-        r"<artifactId>(.+)</artifactId>\s*<version>(.+)</version>", (JAVA_FOLDER / "pom.xml").read_text()
-    )
-    versions = dict(listed)
-    return {name: versions[artifact] for artifact, name in (*ARTIFACTS.items(), (DRIVER, DRIVER))}
+    """Return the version of each pool of Java by its name, and of the driver."""
+    pom = (JAVA_FOLDER / "pom.xml").read_text()
+    versions = dict(re.findall(r"<artifactId>(.+)</artifactId>\s*<version>(.+)</version>", pom))
+    names = ARTIFACTS | {"mysql-connector-j": "mysql-connector-j"}
+    return {name: versions[artifact] for artifact, name in names.items()}
