@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from math import hypot, isfinite, isinf, log
+from math import hypot, isinf, log
 from typing import Any
 
 from poolsize.analysis.analysis import Analysis
@@ -17,6 +17,7 @@ from poolsize.answer.reasons import BimodalUsage, LimitedBy
 from poolsize.answer.recommendation import recommend
 from poolsize.answer.warnings import CheckFailed, NotDurable, SpeedCorrected, WithThreadPool
 from poolsize.experiments.scenario import ALL_KINDS, Claim, Direction, Scenario, Side
+from poolsize.present.text.analysis import known_values
 from poolsize.present.text.layout import UNKNOWN, Table, bullets, paragraph
 from poolsize.present.text.recommendation import range_text
 from poolsize.present.text.sentences.findings import sentence
@@ -175,7 +176,7 @@ def agreement_json(agreement: Agreement, runs: Sequence[str], more: Mapping[str,
     claims = [
         {name: getattr(verdict.claim, name) for name in ("text", "sizes", "sides", "p95_of")}
         | {
-            "measured": verdict.measured and finite(asdict(verdict.measured)),
+            "measured": verdict.measured and asdict(verdict.measured),
             "published": verdict.published,
             "direction": verdict.direction,
             "agrees": verdict.agrees,
@@ -183,12 +184,7 @@ def agreement_json(agreement: Agreement, runs: Sequence[str], more: Mapping[str,
         for verdict in agreement.verdicts
     ]
     heading = {"scenario": scenario.name, "question": scenario.question, "source": scenario.source}
-    return json.dumps({**heading, "runs": runs, **more, "claims": claims})
-
-
-def finite(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return values by name; None for infinity, which JSON does not have."""
-    return {name: None if isinstance(value, float) and not isfinite(value) else value for name, value in values.items()}
+    return json.dumps(known_values({**heading, "runs": runs, **more, "claims": claims}))
 
 
 def agreement_text(agreement: Agreement) -> str:
@@ -210,47 +206,42 @@ def _table(agreement: Agreement) -> Table:
 
     Of one sweep, the published pool sizes are in the table as well.
     """
-    scenario, analyses = agreement.scenario, agreement.analyses
-    columns = _columns_of_one(analyses[0]) if len(analyses) == 1 else _columns_of_two(agreement)
-    for name, title in scenario.counters.items():
-        for side, analysis in zip(scenario.sides or ("",), analyses, strict=True):
-            means = {size.pool_size: analysis.by_size.counter(name, size.pool_size) for size in analysis.sizes}
-            cells = {size: _quantity(name, mean) for size, mean in means.items() if mean is not None}
-            columns.append((f"{title}, {side}" if side else title, cells))
-    sizes = {size.pool_size for analysis in analyses for size in analysis.sizes}
-    for curve in scenario.curves_of():
-        by_size = {size: seconds.throughput[0] for size, seconds in curve.recording.by_size.items()}
-        columns.append((f"{curve.server}, of best", _shares(by_size)))
-        sizes |= by_size.keys() if len(analyses) == 1 else set()
-    rows = tuple((f"{size:,}", *(cells.get(size, UNKNOWN) for _, cells in columns)) for size in sorted(sizes))
-    table = Table(("pool", *(title for title, _ in columns)), rows)
-    return table if len(analyses) == 1 else table.without_unknown()
-
-
-def _columns_of_one(analysis: Analysis) -> list[Column]:
-    throughputs = {size.pool_size: size.throughput.mean for size in analysis.sizes}
-    return [
-        ("throughput", {size: per_second(throughput) for size, throughput in throughputs.items()}),
-        (f"{analysis.setting.subject}, of best", _shares(throughputs)),
-        ("wait p95", {size.pool_size: milliseconds(size.wait.p95) for size in analysis.sizes}),
-    ]
-
-
-def _columns_of_two(agreement: Agreement) -> list[Column]:
-    scenario, analyses = agreement.scenario, agreement.analyses
-    sides = list(zip(scenario.sides, analyses, strict=True))
-    kinds = [ALL_KINDS] if any(claim.p95_of == ALL_KINDS for claim in scenario.claims) else []
-    kinds += dict.fromkeys(kind for analysis in analyses for kind in analysis.sizes[0].kinds)
-    throughputs = [
+    scenario, alone = agreement.scenario, len(agreement.analyses) == 1
+    sides = list(zip(scenario.sides or ("throughput",), agreement.analyses, strict=True))
+    columns = [
         (side, {size.pool_size: per_second(size.throughput.mean) for size in analysis.sizes})
         for side, analysis in sides
     ]
-    latencies = [
+    columns += _shares_and_waits(agreement.analyses[0]) if alone else _latencies(scenario, sides)
+    for name, title in scenario.counters.items():
+        for side, analysis in sides:
+            means = {size.pool_size: analysis.by_size.counter(name, size.pool_size) for size in analysis.sizes}
+            cells = {size: _quantity(name, mean) for size, mean in means.items() if mean is not None}
+            columns.append((title if alone else f"{title}, {side}", cells))
+    sizes = {size.pool_size for analysis in agreement.analyses for size in analysis.sizes}
+    for curve in scenario.curves_of():
+        by_size = {size: seconds.throughput[0] for size, seconds in curve.recording.by_size.items()}
+        columns.append((f"{curve.server}, of best", _shares(by_size)))
+        sizes |= by_size.keys() if alone else set()
+    rows = [(f"{size:,}", *(cells.get(size, UNKNOWN) for _, cells in columns)) for size in sorted(sizes)]
+    table = Table(("pool", *(title for title, _ in columns)), rows)
+    return table if alone else table.without_unknown()
+
+
+def _shares_and_waits(analysis: Analysis) -> list[Column]:
+    shares = _shares({size.pool_size: size.throughput.mean for size in analysis.sizes})
+    waits = {size.pool_size: milliseconds(size.wait.p95) for size in analysis.sizes}
+    return [(f"{analysis.setting.subject}, of best", shares), ("wait p95", waits)]
+
+
+def _latencies(scenario: Scenario, sides: Sequence[tuple[str, Analysis]]) -> list[Column]:
+    kinds = [ALL_KINDS] if any(claim.p95_of == ALL_KINDS for claim in scenario.claims) else []
+    kinds += dict.fromkeys(kind for _, analysis in sides for kind in analysis.sizes[0].kinds)
+    return [
         (f"p95 of {kind}, {side}", {size.pool_size: milliseconds(_p95_ms(size, kind)) for size in analysis.sizes})
         for kind in kinds
         for side, analysis in sides
     ]
-    return throughputs + latencies
 
 
 def _p95_ms(size: SizeSummary, kind: str) -> float:

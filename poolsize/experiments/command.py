@@ -15,7 +15,7 @@ from poolsize.analysis.speed import with_speed_checks
 from poolsize.command_line.options import is_typed, json_option
 from poolsize.command_line.sweep_options import sweep_options
 from poolsize.errors import BadInput, PoolsizeError
-from poolsize.experiments.agreement import agreement, agreement_json, agreement_text, finite
+from poolsize.experiments.agreement import agreement, agreement_json, agreement_text
 from poolsize.experiments.connection_limits import port_uses, ports_text, refusals, refused_text
 from poolsize.experiments.exhaustion import exhaustion_text, exhaustions, wait_limits_ms
 from poolsize.experiments.full_size import full_size_prediction, full_size_text
@@ -121,7 +121,7 @@ def _answer(
     if as_json:
         more = {
             "timeouts": [asdict(timeout) for timeout in timeouts],
-            "ports": [finite({**asdict(use), "steady": use.steady, "seconds_left": use.seconds_left}) for use in ports],
+            "ports": [asdict(use) | {"steady": use.steady, "seconds_left": use.seconds_left} for use in ports],
             "refused": [asdict(each) for each in refused],
             "at_full_size": at_full_size and asdict(at_full_size),
         }

@@ -10,7 +10,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
@@ -198,19 +198,16 @@ def java_commands(class_path: str, seconds: float) -> dict[str, list[str]]:
     return commands
 
 
-def _java_environment(server_url: str) -> Mapping[str, str]:
-    """Return the environment variables with which the Java process connects."""
-    url = make_url(server_url)
-    return {
+def _part(process: str, command: list[str], server: PrivateServer, on_timing: Callable[[Timing], None]) -> SurveyPart:
+    """Return what a process times. Raises WorkFailed where it fails."""
+    url = make_url(server.url)
+    environment = {
+        **os.environ,
+        "POOLSIZE_SURVEY_URL": server.url,
         "JDBC_URL": f"jdbc:mysql://{url.host}:{url.port}/?useSSL=false&allowPublicKeyRetrieval=true",
         "JDBC_USER": str(url.username),
         "JDBC_PASSWORD": str(url.password),
     }
-
-
-def _part(process: str, command: list[str], server: PrivateServer, on_timing: Callable[[Timing], None]) -> SurveyPart:
-    """Return what a process times. Raises WorkFailed where it fails."""
-    environment = {**os.environ, "POOLSIZE_SURVEY_URL": server.url, **_java_environment(server.url)}
     timings: list[Timing] = []
     missing: list[str] = []
     with (

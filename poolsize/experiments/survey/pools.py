@@ -5,7 +5,7 @@ connections only where that is asked for; mysql-connector-python's and peewee's 
 not encrypted.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
@@ -28,6 +28,8 @@ RETRY_SECONDS = 0.001
 """The pause after a pool that does not wait had no connection."""
 Arguments = Mapping[str, Any]
 """Host, port, user and password, as the drivers name them."""
+Opening = tuple[Callable[[Arguments, Work], Any], Set[Work]]
+"""Opens a pool for a work, and the works that the pool can do. For asyncio, it returns an awaitable of the pool."""
 
 
 @dataclass(frozen=True)
@@ -43,21 +45,13 @@ class Pool:
     give_back: Callable[[Any], Any] = lambda connection: connection.close()
 
 
-Opening = Callable[[Arguments, Work], Any]
-"""Opens a pool for a work; None where the library can't do it. For asyncio, it returns an awaitable."""
-
-
 class MockConnection:
     """A connection of PEP 249 to nothing, so that what remains is the pool."""
 
-    def commit(self) -> None:
-        """Do nothing."""
-
-    def rollback(self) -> None:
-        """Do nothing."""
-
     def close(self) -> None:
         """Do nothing."""
+
+    commit = rollback = close
 
 
 MOCK_DRIVER = SimpleNamespace(
@@ -72,29 +66,24 @@ def _use_nothing(_: Any) -> None:
     """Do nothing with the connection."""
 
 
-def _select(connection: Any) -> None:
-    cursor = connection.cursor()
-    cursor.execute("SELECT 1")
-    cursor.fetchall()
-    cursor.close()
-
-
-def _select_prepared(connection: Any) -> None:
-    cursor = connection.cursor(prepared=True)
-    cursor.execute("SELECT %s", (1,))
-    cursor.fetchall()
-    cursor.close()
-
-
 def _use_of(work: Work) -> Callable[[Any], None]:
     """Return what a user does with a connection of PEP 249."""
-    return {Work.MOCK: _use_nothing, Work.BORROW: _use_nothing, Work.PREPARED: _select_prepared}.get(work, _select)
+    if work in {Work.MOCK, Work.BORROW}:
+        return _use_nothing
+    prepared = work is Work.PREPARED
+    options, statement = ({"prepared": True}, ("SELECT %s", (1,))) if prepared else ({}, ("SELECT 1",))
+
+    def select(connection: Any) -> None:
+        cursor = connection.cursor(**options)
+        cursor.execute(*statement)
+        cursor.fetchall()
+        cursor.close()
+
+    return select
 
 
-def _sqlalchemy(kind: type[SqlAlchemyPool], arguments: Arguments, work: Work, **options: Any) -> Pool | None:
+def _sqlalchemy(kind: type[SqlAlchemyPool], arguments: Arguments, work: Work, **options: Any) -> Pool:
     """Open a pool of SQLAlchemy. kind: its class. options: of the class."""
-    if work is Work.PREPARED or (kind is NullPool and work in {Work.MOCK, Work.PRE_PING}):
-        return None
     if kind is not NullPool:
         options = {"pool_size": POOL_SIZE, "max_overflow": 0, "timeout": POOL_TIMEOUT_SECONDS, **options}
     if work is Work.MOCK:
@@ -105,25 +94,21 @@ def _sqlalchemy(kind: type[SqlAlchemyPool], arguments: Arguments, work: Work, **
     return Pool(pool.connect, _use_of(work), pool.dispose)
 
 
-def _dbutils(arguments: Arguments, work: Work) -> Pool | None:
+def _dbutils(arguments: Arguments, work: Work) -> Pool:
     """Open DBUtils' PooledDB, which tests connections with a ping where that is asked for."""
     from dbutils.pooled_db import PooledDB
 
-    if work is Work.PREPARED:
-        return None
     driver, given = (MOCK_DRIVER, {}) if work is Work.MOCK else (pymysql, {**arguments, "ssl_disabled": True})
     ping = 1 if work is Work.PRE_PING else 0
     pool = PooledDB(driver, maxcached=POOL_SIZE, maxconnections=POOL_SIZE, blocking=True, ping=ping, **given)
     return Pool(pool.connection, _use_of(work), pool.close)
 
 
-def _connector(arguments: Arguments, work: Work) -> Pool | None:
+def _connector(arguments: Arguments, work: Work) -> Pool:
     """Open the pool of mysql-connector-python, whose users ask again while it has no connection: it does not wait."""
     from mysql.connector import PoolError
     from mysql.connector.pooling import MySQLConnectionPool
 
-    if work in {Work.MOCK, Work.PRE_PING}:
-        return None
     pool = MySQLConnectionPool(pool_name="survey", pool_size=POOL_SIZE, use_pure=True, ssl_disabled=True, **arguments)
 
     def borrow() -> Any:
@@ -139,12 +124,10 @@ def _connector(arguments: Arguments, work: Work) -> Pool | None:
     return Pool(borrow, _use_of(work), pool._remove_connections)
 
 
-def _peewee(arguments: Arguments, work: Work) -> Pool | None:
+def _peewee(arguments: Arguments, work: Work) -> Pool:
     """Open peewee's pool, which gives each thread a connection of its own."""
     from playhouse.pool import PooledMySQLDatabase
 
-    if work not in {Work.BORROW, Work.SELECT}:
-        return None
     database = PooledMySQLDatabase(None, max_connections=POOL_SIZE, timeout=POOL_TIMEOUT_SECONDS)
     database.init("information_schema", **arguments, ssl_disabled=True)
 
@@ -162,10 +145,8 @@ async def _use_nothing_async(_: Any) -> None:
     """Do nothing with the connection."""
 
 
-async def _sqlalchemy_async(driver: str, arguments: Arguments, work: Work) -> Pool | None:
+async def _sqlalchemy_async(driver: str, arguments: Arguments, work: Work) -> Pool:
     """Open SQLAlchemy's AsyncAdaptedQueuePool. driver: asyncmy or aiomysql."""
-    if work in {Work.MOCK, Work.PREPARED}:
-        return None
     url = URL.create(f"mysql+{driver}", arguments["user"], arguments["password"], arguments["host"], arguments["port"])
     engine = create_async_engine(
         url, pool_size=POOL_SIZE, max_overflow=0, pool_timeout=POOL_TIMEOUT_SECONDS, pool_pre_ping=work is Work.PRE_PING
@@ -177,10 +158,8 @@ async def _sqlalchemy_async(driver: str, arguments: Arguments, work: Work) -> Po
     return Pool(engine.connect, _use_nothing_async if work is Work.BORROW else select, engine.dispose)
 
 
-async def _driver_async(name: str, arguments: Arguments, work: Work) -> Pool | None:
+async def _driver_async(name: str, arguments: Arguments, work: Work) -> Pool:
     """Open the pool of a driver. name: asyncmy or aiomysql."""
-    if work not in {Work.BORROW, Work.SELECT}:
-        return None
     pool = await import_module(name).create_pool(**arguments, minsize=1, maxsize=POOL_SIZE)
 
     async def select(connection: Any) -> None:
@@ -195,25 +174,27 @@ async def _driver_async(name: str, arguments: Arguments, work: Work) -> Pool | N
     return Pool(pool.acquire, _use_nothing_async if work is Work.BORROW else select, close, pool.release)
 
 
+_PLAIN = {Work.BORROW, Work.SELECT}
+_UNPREPARED = {*Work} - {Work.PREPARED}
 _FOR_THREADS: Mapping[str, Opening] = {
-    "SQLAlchemy QueuePool": partial(_sqlalchemy, QueuePool),
-    "SQLAlchemy QueuePool, LIFO": partial(_sqlalchemy, QueuePool, use_lifo=True),
-    "SQLAlchemy NullPool": partial(_sqlalchemy, NullPool),
-    "DBUtils PooledDB": _dbutils,
-    "mysql-connector-python": _connector,
-    "peewee": _peewee,
+    "SQLAlchemy QueuePool": (partial(_sqlalchemy, QueuePool), _UNPREPARED),
+    "SQLAlchemy QueuePool, LIFO": (partial(_sqlalchemy, QueuePool, use_lifo=True), _UNPREPARED),
+    "SQLAlchemy NullPool": (partial(_sqlalchemy, NullPool), _PLAIN),
+    "DBUtils PooledDB": (_dbutils, _UNPREPARED),
+    "mysql-connector-python": (_connector, _PLAIN | {Work.PREPARED}),
+    "peewee": (_peewee, _PLAIN),
 }
 POOLS: Mapping[Concurrency, Mapping[str, Opening]] = {
     Concurrency.THREADS: _FOR_THREADS,
     Concurrency.GREENLETS: {
         **_FOR_THREADS,
-        "poolsize's fair pool, no ROLLBACK": partial(_sqlalchemy, FairQueuePool, reset_on_return=None),
+        "poolsize's fair pool, no ROLLBACK": (partial(_sqlalchemy, FairQueuePool, reset_on_return=None), _UNPREPARED),
     },
     Concurrency.ASYNCIO: {
-        "SQLAlchemy with asyncmy": partial(_sqlalchemy_async, "asyncmy"),
-        "SQLAlchemy with aiomysql": partial(_sqlalchemy_async, "aiomysql"),
-        "asyncmy": partial(_driver_async, "asyncmy"),
-        "aiomysql": partial(_driver_async, "aiomysql"),
+        "SQLAlchemy with asyncmy": (partial(_sqlalchemy_async, "asyncmy"), _PLAIN | {Work.PRE_PING}),
+        "SQLAlchemy with aiomysql": (partial(_sqlalchemy_async, "aiomysql"), _PLAIN | {Work.PRE_PING}),
+        "asyncmy": (partial(_driver_async, "asyncmy"), _PLAIN),
+        "aiomysql": (partial(_driver_async, "aiomysql"), _PLAIN),
     },
 }
-"""Concurrency -> name of a pool -> how to open it."""
+"""Concurrency -> name of a pool -> how to open it, and for which works."""

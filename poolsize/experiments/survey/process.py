@@ -41,22 +41,21 @@ def main(concurrency: Concurrency, seconds: float) -> None:
         result_of: Any = lambda result: result  # noqa: E731
         if concurrency is Concurrency.ASYNCIO:
             measure, result_of = measure_tasks, runner.run
-        for work, (name, opening) in product(Work, POOLS[concurrency].items()):
-            plan = [(users, seconds) for users in USERS]
-            plan += [(MANY_USERS, MANY_SECONDS)] if work is Work.SELECT else []
+        for work, (name, (opening, works)) in product(Work, POOLS[concurrency].items()):
+            if work not in works or name in missing:
+                continue
             try:
-                pool = None if name in missing else result_of(opening(arguments, work))
+                pool = result_of(opening(arguments, work))
             except ModuleNotFoundError:
                 missing.add(name)
                 print(json.dumps({"missing": name}), flush=True)
                 continue
-            if pool is not None:
-                for users, length in plan:
-                    result_of(measure(pool, users, WARM_UP_SECONDS))
-                    measured = result_of(measure(pool, users, length))
-                    timing = Timing(name, concurrency, work, users, **measured)
-                    print(json.dumps(asdict(timing)), flush=True)
-                result_of(pool.close())
+            many = [(MANY_USERS, MANY_SECONDS)] if work is Work.SELECT else []
+            for users, length in [*((users, seconds) for users in USERS), *many]:
+                result_of(measure(pool, users, WARM_UP_SECONDS))
+                timing = Timing(name, concurrency, work, users, **result_of(measure(pool, users, length)))
+                print(json.dumps(asdict(timing)), flush=True)
+            result_of(pool.close())
 
 
 @dataclass

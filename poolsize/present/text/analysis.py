@@ -159,7 +159,7 @@ def analysis_json(analysis: Analysis) -> str:
         "calibration": calibration and asdict(calibration),
         "usual_speed": usual_speed(analysis.run),
     }
-    return json.dumps(_known(values))
+    return json.dumps(known_values(values))
 
 
 def _size_values(size: SizeSummary) -> dict[str, Any]:
@@ -198,10 +198,10 @@ def _check_values(results: Iterable[CheckResult]) -> list[dict[str, Any]]:
     ]
 
 
-def _known(value: Any) -> Any:
+def known_values(value: Any) -> Any:
     """Return the value with None for each NaN and infinity in it, which JSON does not have."""
     if isinstance(value, float) and not isfinite(value):
         return None
     if isinstance(value, Mapping):
-        return {name: _known(item) for name, item in value.items()}
-    return [_known(item) for item in value] if isinstance(value, list | tuple) else value
+        return {name: known_values(item) for name, item in value.items()}
+    return [known_values(item) for item in value] if isinstance(value, list | tuple) else value
