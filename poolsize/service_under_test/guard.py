@@ -1,19 +1,11 @@
 """Starts and ends an application for a parent process, runs its commands, and outlives the parent to clean up.
 
-The parent, a Guarded, starts ``python -m poolsize.service_under_test.guard DIRECTORY LOG`` with pipes as standard input
-and output. Each line of input is a JSON object, a request, and gets a line of output, the reply:
-
-    {"start": COMMAND}      start the application                             ->  {}
-    {"poll": true}          has it ended by itself?                           ->  {"code": exit code or null}
-    {"end": true}           end it, with every process that it started        ->  {}
-    {"run": COMMAND, "seconds": number, "restore": COMMAND or null}
-                            run a command; from now on, the restore command   ->  {"code": exit code, null for too long}
-                            is due at the end
-
-A COMMAND is [words, variables]; it runs in the directory, and its output goes to the log. A program that can't be run
-has the reply {"error": reason}. However the parent ends, kill -9 included, the operating system closes the pipe. The
-guard then ends what runs, the application or a command, with every process of it, and runs the restore command if it is
-due. Its exit code is 1 if that command failed, else 0.
+The parent, a Guarded, starts ``python -m poolsize.service_under_test.guard DIRECTORY LOG`` with pipes as standard
+input and output. Each line of input is a JSON object, the request of a method of Guarded, and gets a line of output,
+the reply. A command in it is [words, variables]; it runs in the directory, and its output goes to the log. However the
+parent ends, kill -9 included, the operating system closes the pipe. The guard then ends what runs, the application or
+a command, with every process of it, and runs the restore command if it is due. Its exit code is 1 if that command
+failed, else 0.
 """
 
 import ctypes

@@ -19,7 +19,6 @@ from poolsize.locust.messages import Failed, Finish, Finished, Message, Second, 
 if TYPE_CHECKING:
     from locust.env import Environment
 
-NOTHING_OUTSTANDING = OutstandingSecond(0, 0.0)
 MOST_NAMES, OTHER_NAMES = 40, "other requests"
 """Names of requests that are recorded apart, and the name of the rest. A Locust file groups URLs by `name`."""
 
@@ -86,7 +85,7 @@ class RequestStep:
             gevent.sleep(max(0.0, started + index + 1 - monotonic()))
             self._cost.end_second()
             second, unserved = self.end_second(), max(0, self._users - len(self.served))
-            self._on_second(ReportedSecond.of(index, second, NOTHING_OUTSTANDING, unserved))
+            self._on_second(ReportedSecond.of(index, second, OutstandingSecond(0, 0.0), unserved))
 
 
 class RequestWorker:
