@@ -141,15 +141,10 @@ class ProgressBar:
             case StepStarted(pool_size=size, rate=rate):
                 self._time_left.begin_step(verifies=rate is not None and self._started.budget_seconds is not None)
                 load = ("" if rate is None else f" at {per_second(rate)}") + (side and f", {side}")
-                self._update(
-                    f"step {self._steps_done + 1}{self._total()}, {count(size, 'connection')}{load}",
-                    "setting the pool size",
-                )
+                self._update("setting the pool size", f"{count(size, 'connection')}{load}")
             case SpeedAwaited(pool_size=size, speed=speed):
-                self._update(
-                    f"step {self._steps_done + 1}{self._total()}, {count(size, 'connection')}",
-                    f"waiting for the machine's usual speed (now {percent(speed)})",
-                )
+                now = f"waiting for the machine's usual speed (now {percent(speed)})"
+                self._update(now, count(size, "connection"))
             case ServerAwaited(reason=reason, seconds=seconds):
                 at_most = f"{count(seconds, 'second')} at most"
                 self._say(f"{with_flags(reason)}. Waiting for the server, {at_most}")
@@ -161,7 +156,7 @@ class ProgressBar:
             case SecondPassed(transactions=rate, p95_ms=p95_ms):
                 self._time_left.pass_second()
                 left = minutes(self._time_left.seconds)
-                self._update(None, f"{per_second(rate)}, p95 {milliseconds(p95_ms)}, {left} left")
+                self._update(f"{per_second(rate)}, p95 {milliseconds(p95_ms)}, {left} left")
             case StepDone():
                 self._time_left.end_step(again=event.again)
                 self._steps_done += not event.again
@@ -196,10 +191,8 @@ class ProgressBar:
 
     def _place(self) -> str:
         """Return the number of the last step of a grid's steps, or of those that confirm the grid: 4/4, then +1."""
-        further = self._steps_done - self._started.steps
-        if self._total() and further > 0:
-            return f"+{further}".rjust(len(f"{self._steps_done:>3}{self._total()}"))
-        return f"{self._steps_done:>3}{self._total()}"
+        place, further = f"{self._steps_done:>3}{self._total()}", self._steps_done - self._started.steps
+        return f"+{further}".rjust(len(place)) if self._total() and further > 0 else place
 
     def _correct_announcement(self) -> None:
         """Print the time that is left, where the sweep ends later than announced."""
@@ -209,9 +202,11 @@ class ProgressBar:
             self._announced_end = end
             self._say(f"The sweep takes longer than announced: about {minutes(left)} left")
 
-    def _update(self, description: str | None, now: str) -> None:
+    def _update(self, now: str, step: str = "") -> None:
+        """Update the live line. now: what happens. step: pool size and load of a step that begins, or ""."""
         if self._task is not None:
-            if description:
+            if step:
+                description = f"step {self._steps_done + 1}{self._total()}, {step}"
                 self._bar.update(self._task, description=visible(description))
             elapsed = self._time_left.elapsed
             self._bar.update(self._task, completed=elapsed, total=elapsed + self._time_left.seconds, now=now)
@@ -257,15 +252,14 @@ class ReplayProgress:
                 self._steps_done += not event.again
                 if self._clock() - self._printed >= REPLAY_SECONDS:
                     self._printed, self._is_long = self._clock(), True
-                    self._print_line(self._words)
+                    self._print_line(self._words())
             case SweepDone() if self._is_long:
                 self._print_line(f"{count(self._steps_done, 'step')} replayed; analyzing them")
             case _:
                 pass
 
-    @property
     def _words(self) -> str:
-        """How far the replay is. A search plans no steps, and a grid no confirmations."""
+        """Return how far the replay is. A search plans no steps, and a grid no confirmations."""
         if not self._steps or self._steps_done > self._steps:
             return f"{count(self._steps_done, 'step')} replayed"
         return f"{self._steps_done:,} of {count(self._steps, 'step')} replayed"
