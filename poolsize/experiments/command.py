@@ -17,8 +17,13 @@ from poolsize.command_line.sweep_options import sweep_options
 from poolsize.errors import BadInput, PoolsizeError
 from poolsize.experiments.agreement import agreement, agreement_json, agreement_text
 from poolsize.experiments.connection_limits import port_uses, ports_text, refusals, refused_text
-from poolsize.experiments.exhaustion import exhaustion_text, exhaustions, wait_limits_ms
-from poolsize.experiments.full_size import full_size_prediction, full_size_text
+from poolsize.experiments.predictions import (
+    exhaustion_text,
+    exhaustions,
+    full_size_prediction,
+    full_size_text,
+    wait_limits_ms,
+)
 from poolsize.experiments.scenario import Scenario, plan_of, read_scenario, scenario_names
 from poolsize.experiments.survey.text import survey_json, survey_text
 from poolsize.experiments.survey.timing import FULL_SECONDS, LENGTH_SECONDS, TIMING_SECONDS

@@ -14,8 +14,13 @@ from poolsize.errors import WorkFailed
 from poolsize.experiments.agreement import agreement, agreement_text
 from poolsize.experiments.command import _resumed_by
 from poolsize.experiments.connection_limits import port_uses, ports_text, refusals, refused_text
-from poolsize.experiments.exhaustion import exhaustion_text, exhaustions, wait_limits_ms
-from poolsize.experiments.full_size import full_size_prediction, full_size_text
+from poolsize.experiments.predictions import (
+    exhaustion_text,
+    exhaustions,
+    full_size_prediction,
+    full_size_text,
+    wait_limits_ms,
+)
 from poolsize.experiments.scenario import Direction, Side, plan_of, read_scenario, scenario_names
 from poolsize.recordings.published import published_curves
 from poolsize.runs.check import Check

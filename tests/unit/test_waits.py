@@ -10,7 +10,7 @@ import pytest
 from poolsize.analysis.analysis import analyze
 from poolsize.analysis.stats.percentiles import empty_histogram, encoded
 from poolsize.analysis.vector import Vector
-from poolsize.experiments.exhaustion import timed_out_share
+from poolsize.experiments.predictions import timed_out_share
 from poolsize.predict.predicted_size import measured_departures
 from poolsize.runs.store import load_run
 from poolsize.traffic.finite_source import finite_source

@@ -1,4 +1,4 @@
-"""Exhaustion of a pool: the share of transactions that find no connection in time, predicted and measured."""
+"""What a scenario predicts from its quick run: timeouts of an exhausted pool, and the published number of users."""
 
 from bisect import bisect_left
 from collections.abc import Sequence
@@ -9,16 +9,17 @@ from statistics import fmean
 import numpy as np
 
 from poolsize.analysis.analysis import Analysis
-from poolsize.analysis.models.closed_network import throughputs
+from poolsize.analysis.models.closed_network import Station, throughputs
 from poolsize.analysis.stats.percentiles import mean_ms
 from poolsize.analysis.vector import Vector
 from poolsize.errors import WorkFailed
 from poolsize.present.text.layout import UNKNOWN, Table, bullets
 from poolsize.runs.check import Check
+from poolsize.runs.plan import SweepPlan
 from poolsize.runs.run import Run, Step
 from poolsize.traffic.finite_source import finite_source
 from poolsize.traffic.wait_times import usage_shape
-from poolsize.units import count, milliseconds, percent
+from poolsize.units import count, milliseconds, per_second, percent
 
 HARDLY_ANY = 0.001
 """Share of the transactions that may time out where a size or a limit is enough."""
@@ -29,6 +30,15 @@ LONGEST_MS = 60_000
 REQUESTS = 20_000
 """Requests for a connection that are simulated; a first tenth of them is not counted."""
 SEED = 1
+EXHAUSTION_COLUMNS = (
+    "wait limit", "pool", "timed out", "predicted", "by own usage times", "connections needed", "wait limit needed",
+)  # fmt: skip
+NEEDED = (
+    "Connections needed: the smallest pool that would lose hardly any transaction at this wait limit. Wait limit "
+    "needed: the shortest that would do so at this pool size. Both are predicted from the run without a limit, as the "
+    "share that times out is. By own usage times: the same by the usage times of the step with the limit, which differ "
+    "where the machine has changed its speed."
+)
 
 
 def timed_out_share(usages_ms: Vector, *, pool_size: int, users: int, think_time_ms: float, timeout_ms: float) -> float:
@@ -146,17 +156,6 @@ def _share(unlimited: Analysis, pool_size: int, limit_ms: float, usage_ms: float
     )
 
 
-COLUMNS = (
-    "wait limit", "pool", "timed out", "predicted", "by own usage times", "connections needed", "wait limit needed",
-)  # fmt: skip
-NEEDED = (
-    "Connections needed: the smallest pool that would lose hardly any transaction at this wait limit. Wait limit "
-    "needed: the shortest that would do so at this pool size. Both are predicted from the run without a limit, as the "
-    "share that times out is. By own usage times: the same by the usage times of the step with the limit, which differ "
-    "where the machine has changed its speed."
-)
-
-
 def exhaustion_text(timeouts: Sequence[Exhaustion]) -> str:
     """Return a table of measured and predicted timeouts, the errors, and how to read the last columns."""
     rows = tuple(
@@ -182,4 +181,80 @@ def exhaustion_text(timeouts: Sequence[Exhaustion]) -> str:
     ]
     if in_doubt:
         notes.append(f"Caution: these steps failed a check: {'; '.join(in_doubt)}.")
-    return f"{Table(COLUMNS, rows).as_text()}\n\n{bullets(notes)}"
+    return f"{Table(EXHAUSTION_COLUMNS, rows).as_text()}\n\n{bullets(notes)}"
+
+
+@dataclass(frozen=True)
+class UsersAtWork:
+    """How a number of users fares with a pool, as measured or as predicted.
+
+    throughput: transactions per second. wait_ms, usage_ms: means.
+    """
+
+    users: int
+    pool_size: int
+    throughput: float
+    wait_ms: float
+    usage_ms: float
+
+
+@dataclass(frozen=True)
+class FullSizePrediction:
+    """The measured sizes, and the predicted ones.
+
+    cpu_ms: CPU time of a transaction at the server. cores: that the server may use.
+    """
+
+    measured: tuple[UsersAtWork, ...]
+    predicted: tuple[UsersAtWork, ...]
+    cpu_ms: float
+    cores: int
+
+
+def full_size_prediction(analysis: Analysis, plan: SweepPlan) -> FullSizePrediction | None:
+    """Return the prediction for the users and pool sizes of a plan; None where the server's CPU time was not measured.
+
+    The closed network has the server's CPU as its station, with the demand measured at the largest pool size, where
+    users hardly wait. The rest of the usage time is a delay: load generators are enough. In front of it are the users
+    with the run's think time (a finite source). Locks, the disk and the cost of many connections are left out.
+    """
+    largest, users = analysis.sizes[-1], analysis.setting.plan.users
+    demands = largest.demands
+    if demands is None or demands.inferred:
+        return None
+    station = Station(demands.server_ms, demands.server_cores)
+    rates = throughputs([station], max(0.0, largest.usage.mean - demands.server_ms), max(plan.sizes))
+    measured = tuple(
+        UsersAtWork(users, each.pool_size, each.throughput.mean, each.wait.mean, each.usage.mean)
+        for each in analysis.sizes
+    )
+    sources = {size: finite_source(rates[:size], plan.users, analysis.run.think_time_ms) for size in plan.sizes}
+    predicted = tuple(
+        UsersAtWork(plan.users, size, 1000 * source.throughput, source.wait_ms, source.usage_ms)
+        for size, source in sources.items()
+    )
+    return FullSizePrediction(measured, predicted, demands.server_ms, demands.server_cores)
+
+
+def full_size_text(prediction: FullSizePrediction) -> str:
+    """Return a table of the measured and the predicted sizes, and what the prediction rests on."""
+    rows = tuple(
+        (
+            f"{each.users:,}",
+            f"{each.pool_size:,}",
+            name,
+            per_second(each.throughput),
+            milliseconds(each.wait_ms),
+            milliseconds(each.usage_ms),
+        )
+        for name, part in (("measured", prediction.measured), ("predicted", prediction.predicted))
+        for each in part
+    )
+    most = 1000 * prediction.cores / prediction.cpu_ms
+    basis = (
+        f"Predicted: a closed network with the server's {milliseconds(prediction.cpu_ms)} of CPU time per transaction "
+        f"on {count(prediction.cores, 'core')}, which allow at most {per_second(most)}. The load generator limits "
+        "nothing there; locks, the disk and the cost of many connections are left out."
+    )
+    table = Table(("users", "pool", "", "throughput", "mean wait", "mean usage"), rows)
+    return f"{table.as_text()}\n\n{bullets([basis])}"
