@@ -14,17 +14,18 @@ class Library:
     """A library with a pool, or the server.
 
     stack: its configuration in `templates`, or "" where there is none.
+    find: a pool and the server's wait_timeout in seconds -> what is wrong.
     defaults: setting -> default value in the setting's own unit; None where another setting decides or it is not set.
     same_as: setting -> the setting whose value is its default.
     sizes: the settings whose sum is the most connections that a pool opens.
     least, largest: setting -> the least and the largest value that the library uses.
     in_spring: other names by which Spring Boot binds a setting. ignored: names that people write and the library does
     not read.
-    find: what is wrong with a pool, given the server's wait_timeout in seconds.
     """
 
     title: str
     stack: str
+    find: Callable[["FilePool", int], Iterator[Finding]]
     defaults: Mapping[str, Value]
     same_as: Mapping[str, str] = field(default_factory=dict)
     sizes: tuple[str, ...] = ()
@@ -32,7 +33,6 @@ class Library:
     largest: Mapping[str, int] = field(default_factory=dict)
     in_spring: Mapping[str, str] = field(default_factory=dict)
     ignored: frozenset[str] = frozenset()
-    find: Callable[["FilePool", int], Iterator[Finding]] = lambda _, __: iter(())
 
     def setting(self, name: str, *, relaxed: bool = False) -> str | None:
         """Return the setting that a name in a file means; None for another name.

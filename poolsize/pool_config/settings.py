@@ -33,8 +33,8 @@ DEFAULT_MAX_CONNECTIONS = 151
 class MeasuredTimes:
     """What a run tells of a pool's times at the recommended pool size.
 
-    wait_p99_ms, usage_p99_ms, usage_mean_ms: at measured_size, the measured pool size that is
-    nearest to the recommended one. two_pools: for short and for long transactions, where the run proposes them.
+    wait_p99_ms, usage_p99_ms, usage_mean_ms: at measured_size, the measured pool size that is nearest to the
+    recommended one. two_pools: for short and for long transactions, where the run proposes them.
     """
 
     measured_size: int
@@ -148,7 +148,8 @@ def pool_settings(
         )
     wait_limit = wait_limit_seconds(measured)
     usage_ms = measured.usage_mean_ms if measured else ASSUMED_USAGE_MS
-    lifetime = min(LIFETIME_SECONDS, wait_timeout - min(30, ceil(wait_timeout / 10)))
+    margin = min(30, ceil(wait_timeout / 10))  # so long before the server ends it, a connection ends
+    lifetime = min(LIFETIME_SECONDS, wait_timeout - margin)
     return PoolSettings(
         size=pool.pool_size,
         minimum=min(PUBLISHED_MINIMUM, pool.pool_size),
@@ -298,7 +299,6 @@ def _server_ends_idle(settings: PoolSettings) -> str:
     value = seconds_text(settings.wait_timeout_seconds)
     if settings.server.wait_timeout_seconds is not None:
         return f"The server ends a connection that is idle for {value} (its wait_timeout)."
-    assert settings.wait_timeout_seconds == DEFAULT_WAIT_TIMEOUT_SECONDS
     return f"The server's wait_timeout is taken as the default, {value}; --url reads it."
 
 

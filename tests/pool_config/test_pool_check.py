@@ -10,6 +10,7 @@ from poolsize.pool_config import findings
 from poolsize.pool_config.check import check_pools
 from poolsize.pool_config.files.reading import read_pools
 from poolsize.pool_config.settings import ServerFacts
+from poolsize.present.text.sentences.findings import sentence
 from tests.conftest import Command
 from tests.unit.test_sentences import records_of
 
@@ -83,6 +84,8 @@ BORDERS = [
 def codes(folder: Path, name: str, text: str) -> set[str]:
     (folder / name).write_text(text)
     (checked,) = check_pools(read_pools(folder / name).pools)
+    for finding in checked.findings:
+        assert sentence(finding).endswith(".")
     return {finding.code for finding in checked.findings}
 
 
