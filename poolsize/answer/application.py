@@ -191,27 +191,27 @@ def application_findings(
     )
 
 
-def short_usage_time(analysis: "Analysis", usage_time_ms: float) -> Finding | None:
-    """Return the warning that a usage time is shorter than the database's time in the run, or None."""
+def application_doubts(
+    analysis: "Analysis", size: "ApplicationSize", usage_time_ms: float
+) -> tuple[Finding | None, ...]:
+    """Return the warnings that a usage time is shorter than the database's, and that the sweep showed no capacity."""
     from poolsize.analysis.application_size import shortest_usage_time_ms
 
-    network = analysis.models.network_with_client
+    network, plateau = analysis.models.network_with_client, analysis.plateau
     assert network is not None
+    assert plateau is not None
+    highest = max(measured.throughput.mean for measured in analysis.valid_sizes)
     is_short = usage_time_ms < shortest_usage_time_ms(network)
-    return ShortUsageTime(usage_time_ms, network.database_ms) if is_short else None
+    is_beyond = size.capacity > (1 + plateau.tolerance) * highest
+    return (
+        ShortUsageTime(usage_time_ms, network.database_ms) if is_short else None,
+        BeyondMeasured(highest, size.capacity) if is_beyond else None,
+    )
 
 
 def _current_size(analysis: "Analysis", size: "ApplicationSize", current: int) -> Finding:
     losses = {price.pool_size: price.throughput_loss for price in application_prices(analysis, size, current)}
     return CurrentSize(current, size.pool_size, losses[current] - losses[size.pool_size], None, None)
-
-
-def beyond_measured(analysis: "Analysis", size: "ApplicationSize") -> Finding | None:
-    """Return the warning that the sweep did not reach the application's capacity, or None."""
-    highest = max(measured.throughput.mean for measured in analysis.valid_sizes)
-    assert analysis.plateau is not None
-    is_beyond = size.capacity > (1 + analysis.plateau.tolerance) * highest
-    return BeyondMeasured(highest, size.capacity) if is_beyond else None
 
 
 def application_prices(analysis: "Analysis", size: "ApplicationSize", current: int | None) -> tuple[Price, ...]:

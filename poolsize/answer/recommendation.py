@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Literal
 
 from poolsize.answer.application import (
     ClientTimes,
+    application_doubts,
     application_findings,
     application_prices,
-    beyond_measured,
-    short_usage_time,
     size_for_application,
 )
 from poolsize.answer.failed_attempts import MostlyFailed, TooFewValid, mostly_failed
@@ -268,7 +267,7 @@ def _of_application(
         for finding in of_generator.findings
         if finding.severity is Severity.WARNING and not isinstance(finding, OF_GENERATOR_ALONE)
     ]
-    doubts = short_usage_time(analysis, client_times.usage_time_ms), beyond_measured(analysis, size)
+    doubts = application_doubts(analysis, size, client_times.usage_time_ms)
     findings = (*application_findings(analysis, size, current), *kept, *warnings, *doubts)
     return replace(
         of_generator,

@@ -3,9 +3,9 @@
 import json
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated, Literal, Self
+from typing import Self, get_args
 
-from pydantic import Field, TypeAdapter
+from pydantic import TypeAdapter
 
 from poolsize.analysis.stats.percentiles import merged, percentiles
 from poolsize.runs.check import Check
@@ -34,7 +34,6 @@ class SweepStarted:
     counted_seconds: float = 0.0
     complete: bool = False
     of_application: bool = False
-    kind: Literal["sweep_started"] = "sweep_started"
 
 
 @dataclass(frozen=True)
@@ -43,7 +42,6 @@ class StepStarted:
 
     pool_size: int
     rate: float | None = None
-    kind: Literal["step_started"] = "step_started"
 
 
 @dataclass(frozen=True)
@@ -55,7 +53,6 @@ class SpeedAwaited:
 
     pool_size: int
     speed: float
-    kind: Literal["speed_awaited"] = "speed_awaited"
 
 
 @dataclass(frozen=True)
@@ -64,7 +61,6 @@ class ServerAwaited:
 
     reason: str
     seconds: int
-    kind: Literal["server_awaited"] = "server_awaited"
 
 
 @dataclass(frozen=True)
@@ -72,7 +68,6 @@ class ServerBack:
     """The server answers again, and the step under way is measured again. seconds: that the server was away."""
 
     seconds: float
-    kind: Literal["server_back"] = "server_back"
 
 
 @dataclass(frozen=True)
@@ -81,7 +76,6 @@ class SecondPassed:
 
     transactions: int
     p95_ms: float
-    kind: Literal["second_passed"] = "second_passed"
 
 
 @dataclass(frozen=True)
@@ -89,7 +83,6 @@ class Noted:
     """Something came up in the sweep. note: a sentence for the user."""
 
     note: str
-    kind: Literal["noted"] = "noted"
 
 
 @dataclass(frozen=True)
@@ -106,7 +99,6 @@ class StepDone:
     failed_checks: tuple[Check, ...]
     rate: float | None = None
     again: bool = False
-    kind: Literal["step_done"] = "step_done"
 
     @classmethod
     def of(cls, step: Step, *, again: bool) -> Self:
@@ -130,14 +122,11 @@ class TurnAwaited:
 
     steps: int
     complete: bool
-    kind: Literal["turn_awaited"] = "turn_awaited"
 
 
 @dataclass(frozen=True)
 class SweepDone:
     """Every planned step is stored."""
-
-    kind: Literal["sweep_done"] = "sweep_done"
 
 
 @dataclass(frozen=True)
@@ -146,14 +135,11 @@ class SweepFailed:
 
     message: str
     exit_code: int
-    kind: Literal["sweep_failed"] = "sweep_failed"
 
 
 @dataclass(frozen=True)
 class EndAsked:
     """The user asked for the end of the sweep; it ends when the step under way is stored."""
-
-    kind: Literal["end_asked"] = "end_asked"
 
 
 class Occasion(StrEnum):
@@ -201,21 +187,23 @@ class DryRun:
     load_seconds: int
     rate: float | None
     groups: tuple[StatementGroup, ...]
-    kind: Literal["dry_run"] = "dry_run"
 
 
 Event = (
     SweepStarted | SpeedAwaited | StepStarted | ServerAwaited | ServerBack | SecondPassed | Noted | StepDone
     | TurnAwaited | SweepDone | SweepFailed | EndAsked | DryRun
 )  # fmt: skip
-_EVENT: TypeAdapter[Event] = TypeAdapter(Annotated[Event, Field(discriminator="kind")])
+_READERS = {event.__name__: TypeAdapter[Event](event) for event in get_args(Event)}
+"""Name of an event's class -> what reads and writes its fields."""
 
 
 def write_event(event: Event) -> bytes:
     """Return an event as a line of JSON, without a newline. The name of a file in it need not be UTF-8."""
-    return json.dumps(_EVENT.dump_python(event, mode="json")).encode()
+    name = type(event).__name__
+    return json.dumps([name, _READERS[name].dump_python(event, mode="json")]).encode()
 
 
 def read_event(line: bytes) -> Event:
     """Return the event in a line of JSON."""
-    return _EVENT.validate_python(json.loads(line))
+    name, fields = json.loads(line)
+    return _READERS[name].validate_python(fields)

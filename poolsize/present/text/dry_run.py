@@ -49,7 +49,5 @@ def _statement(text: str, number: int) -> str:
 
 
 def dry_run_json(dry_run: DryRun) -> str:
-    """Return the fields of DryRun as a JSON object, without its kind."""
-    values = asdict(dry_run)
-    del values["kind"]
-    return json.dumps(values)
+    """Return the fields of DryRun as a JSON object."""
+    return json.dumps(asdict(dry_run))
