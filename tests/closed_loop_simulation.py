@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poolsize.analysis.stats.percentiles import empty_histogram, encoded
-from poolsize.load.worker_report import SECTIONS
+from poolsize.load.messages import SECTIONS
 from poolsize.runs.run import QUANTILES, Latencies, Run, Step
 from tests.conftest import a_setting, a_step
 from tests.simulation import seconds as correlated

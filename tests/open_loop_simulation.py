@@ -7,7 +7,7 @@ from heapq import heapify, heapreplace
 import numpy as np
 from numpy.typing import NDArray
 
-from poolsize.load.step_seconds import StepSecond
+from poolsize.load.messages import StepSecond
 
 Floats = NDArray[np.float64]
 Service = Callable[[np.random.Generator, int], Floats]
@@ -44,11 +44,9 @@ def open_loop(
     total_us = np.round((ended - due)[by_second] * 1e6).astype(int)
     return [
         StepSecond(
-            {"local"},
             transactions=int(bounds[second + 1] - bounds[second]),
             backlog=int(backlog[second]),
             busy=float(occupied[second + 1] - occupied[second]),
-            errors=Counter(),
             total_us=Counter(total_us[bounds[second] : bounds[second + 1]].tolist()),
         )
         for second in range(length)

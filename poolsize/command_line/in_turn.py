@@ -1,16 +1,26 @@
-"""`poolsize sweep --against-url`, `--against-option` and `--against-mysqld`: two servers measured in turn, compared."""
+"""`poolsize sweep --against-url`, `--against-option` and `--against-mysqld`: two servers measured in turn (A B B A).
 
-from collections.abc import Sequence
+So a change of the machine meets both alike. Each sweep is a Locust process with a server, a load generator and a run of
+its own. While one of them measures, the other waits for its turn, without load.
+"""
+
+from collections.abc import Callable, Collection, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
-from poolsize.errors import BadInput
+from poolsize.command_line.locust_sweep import LocustSweep, end_all, first_interrupt, started
+from poolsize.errors import BadInput, Interrupted, WorkFailed
 from poolsize.formula import starting_point
-from poolsize.locust.in_turn import run_in_turn
 from poolsize.present.text.progress import ProgressBar
 from poolsize.runs.compared_field import compared_field
 from poolsize.runs.store import load_run, load_setting, other_path, resume_command
+from poolsize.sweep.events import EndAsked, Event, SweepStarted, TurnAwaited
 from poolsize.sweep.options import NAMES_ANOTHER, SweepOptions
 from poolsize.sweep.planning import cores_of, disks_of, plan_for
+
+SIDES = ("first", "other")
 
 
 def measure_in_turn(locustfile: Path, options: SweepOptions, not_for_two: Sequence[str]) -> tuple[Path, Path]:
@@ -24,7 +34,7 @@ def measure_in_turn(locustfile: Path, options: SweepOptions, not_for_two: Sequen
     if options.resume is None:
         plan_for(sides[0], locustfile.stem)  # refuses bad input before anything is started
     with ProgressBar() as bar:
-        return run_in_turn(locustfile, sides, bar.show, _require_comparable)
+        return _run_in_turn(locustfile, sides, bar.show)
 
 
 def _refuse_mixture(options: SweepOptions, not_for_two: Sequence[str]) -> None:
@@ -86,6 +96,118 @@ def _resumed(options: SweepOptions, run: Path) -> tuple[SweepOptions, SweepOptio
     return first, first.having(resume=other, url=options.against_url, mysqld=mysqld, server_options=server_options)
 
 
-def _require_comparable(first: Path, other: Path) -> None:
-    """Raise BadInput for runs that differ in more than one field."""
-    compared_field({str(path): load_run(path, torn_end=True) for path in (first, other)})
+def _run_in_turn(
+    locustfile: Path, options: tuple[SweepOptions, SweepOptions], show: Callable[[Event, str], None]
+) -> tuple[Path, Path]:
+    """Run two sweeps in turn, and return the paths of their runs.
+
+    options: of each sweep. Where it resumes no run, the other sweep writes its run beside the first's (see other_path).
+    show: called with an event and its side; of neither side, "", the beginning of both.
+    Raises what run_locust raises, and BadInput for runs that can't be compared. New runs that are refused or
+    interrupted before the first step are removed.
+    """
+    asked: list[EndAsked] = []
+
+    def end_after_step() -> bool:
+        asked.append(EndAsked())
+        show(asked[0], "")
+        return True
+
+    with ExitStack() as stack:
+        sweeps: list[LocustSweep] = []
+        try:
+            awaited = _begin(stack, sweeps, locustfile, options, show)
+        except (BadInput, WorkFailed, KeyboardInterrupt) as error:
+            stopped = end_all(sweeps, error)
+            if options[0].resume is None:
+                for path in filter(None, (sweep.run_path for sweep in sweeps)):
+                    Path(path).unlink(missing_ok=True)
+            if not isinstance(error, KeyboardInterrupt):
+                raise
+            stopped = stopped.replace("interrupted", "interrupted before the first step", 1)
+            raise Interrupted(stopped, *error.args) from None
+        try:
+            with first_interrupt(end_after_step):
+                _measure_all(sweeps, awaited, asked)
+        except KeyboardInterrupt as error:
+            raise Interrupted(sweeps[0].with_hint(end_all(sweeps, error)), *error.args) from None
+    return Path(sweeps[0].run_path), Path(sweeps[1].run_path)
+
+
+def _begin(
+    stack: ExitStack,
+    sweeps: list[LocustSweep],
+    locustfile: Path,
+    options: tuple[SweepOptions, SweepOptions],
+    show: Callable[[Event, str], None],
+) -> list[TurnAwaited]:
+    """Start both sweeps, add them to `sweeps`, and return the first wait of each. Leaving the stack ends the sweeps."""
+    begun: list[SweepStarted] = []
+
+    def show_of(side: str, event: Event) -> None:
+        if isinstance(event, SweepStarted):
+            begun.append(event)
+            if len(begun) < len(SIDES):
+                return
+            event, side = _joined(*begun), ""
+        show(event, side)
+
+    awaited = []
+    for side, own in zip(SIDES, options, strict=True):
+        first = sweeps[0].run_path if sweeps else None
+        chosen = own.having(output=other_path(Path(first))) if first and own.resume is None else own
+        sweep = stack.enter_context(started(locustfile, chosen, partial(show_of, side), in_turn=True))
+        sweep.resumed_by = first
+        sweeps.append(sweep)
+        awaited.append(_next_wait(sweep))
+    runs = {sweep.run_path: load_run(Path(sweep.run_path), torn_end=True) for sweep in sweeps}
+    compared_field(runs)  # raises BadInput for runs that differ in more than one field
+    return awaited
+
+
+def _measure_all(sweeps: list[LocustSweep], awaited: list[TurnAwaited], asked: Collection[EndAsked]) -> None:
+    """Give turns until both sweeps are complete, and only then let them end: to end a server is work, too.
+
+    asked: becomes true where the user asks for the end. Raises KeyboardInterrupt then, when a step is stored.
+    """
+    while (place := whose_turn(*awaited)) is not None:
+        sweeps[place].give_turn()
+        awaited[place] = _next_wait(sweeps[place])
+        if asked and whose_turn(*awaited) is not None:
+            raise KeyboardInterrupt
+    for sweep in sweeps:
+        sweep.give_turn()
+        sweep.follow()
+
+
+def _next_wait(sweep: LocustSweep) -> TurnAwaited:
+    awaited = sweep.follow()
+    if awaited is None:
+        raise WorkFailed(sweep.with_hint("a sweep ended before its last step"))
+    return awaited
+
+
+def whose_turn(first: TurnAwaited, other: TurnAwaited) -> int | None:
+    """Return which sweep measures next, 0 for the first and 1 for the other; None where both are complete.
+
+    The sweep with fewer steps measures next. With equal numbers, they begin in turn: A B B A.
+    """
+    if first.complete and other.complete:
+        return None
+    if first.complete or other.complete:
+        return int(first.complete)
+    if first.steps != other.steps:
+        return int(other.steps < first.steps)
+    return first.steps % 2
+
+
+def _joined(first: SweepStarted, other: SweepStarted) -> SweepStarted:
+    """Return the beginning of both sweeps."""
+    return replace(
+        first,
+        run=f"{first.run} and {other.run}",
+        steps=first.steps + other.steps,
+        steps_done=first.steps_done + other.steps_done,
+        complete=first.complete and other.complete,
+        notes=tuple(dict.fromkeys((*first.notes, *other.notes))),
+    )

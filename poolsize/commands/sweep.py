@@ -89,7 +89,7 @@ def sweep(current: int | None, as_json: bool, **texts: Any) -> None:
 
 def _rehearse(options: SweepOptions, *, as_json: bool) -> None:
     """Print what a sweep would do. Raises BadInput for options that a dry run does not support."""
-    from poolsize.locust.launch import require_processes, run_locust
+    from poolsize.command_line.locust_sweep import require_processes, run_locust
     from poolsize.present.text.dry_run import dry_run_json, dry_run_text
 
     for name in ("resume", "replay", "application", *NAMES_ANOTHER, "expect_workers"):
@@ -117,9 +117,9 @@ def _compare_in_turn(
 ) -> None:
     """Measure two servers in turn, and print the comparison of their runs."""
     from poolsize.command_line.in_turn import measure_in_turn  # a replay starts without what only two servers need
+    from poolsize.command_line.locust_sweep import require_processes
     from poolsize.comparison.command import compare_files
     from poolsize.comparison.text import comparison_json, comparison_text
-    from poolsize.locust.launch import require_processes
 
     require_processes(options)
     first, other = measure_in_turn(_locustfile(options, resumed), options, not_for_two)
@@ -142,9 +142,9 @@ def _replay(options: SweepOptions) -> Path:
 
 def _measure(options: SweepOptions, resumed: Setting | None) -> Path:
     """Sweep a server, and return the path of the run's file. resumed: the setting of the run to resume, or None."""
-    from poolsize.locust import launch  # a replay starts without it
+    from poolsize.command_line import locust_sweep  # a replay starts without it
 
-    module, pools = launch.MODULE, None
+    module, pools = locust_sweep.MODULE, None
     if options.application:
         from poolsize.service_under_test import MODULE
         from poolsize.service_under_test.description import read_description, require_same_application
@@ -155,13 +155,13 @@ def _measure(options: SweepOptions, resumed: Setting | None) -> Path:
         module, locustfile, pools = MODULE, described.locustfile, described.measured.pools
     else:
         locustfile = _locustfile(options, resumed)
-    launch.require_processes(options)
+    locust_sweep.require_processes(options)
     if options.expect_workers:
         _show_workers(options.expect_workers, module, locustfile, options.application)
     if resumed is None:
         plan_for(options, locustfile.stem, pools=pools)  # refuses bad input before anything is started
     with ProgressBar() as bar:
-        return launch.run_locust(locustfile, options, bar.show, module)
+        return locust_sweep.run_locust(locustfile, options, bar.show, module)
 
 
 def _locustfile(options: SweepOptions, resumed: Setting | None) -> Path:

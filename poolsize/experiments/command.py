@@ -169,7 +169,7 @@ def _measure(known: Scenario, typed: SweepOptions) -> tuple[Path, ...]:
     typed: options of the command line.
     """
     from poolsize.command_line.in_turn import measure_in_turn
-    from poolsize.locust.launch import require_processes
+    from poolsize.command_line.locust_sweep import require_processes
 
     require_processes(typed)
     own = known.sweep_options()
@@ -186,7 +186,7 @@ def _measure(known: Scenario, typed: SweepOptions) -> tuple[Path, ...]:
 
 
 def _sweep(locustfile: Path, options: SweepOptions) -> Path:
-    from poolsize.locust.launch import run_locust
+    from poolsize.command_line.locust_sweep import run_locust
     from poolsize.present.text.progress import ProgressBar
 
     with ProgressBar() as bar:

@@ -1,29 +1,18 @@
-"""Reports of the workers, seconds and server counters -> Step."""
+"""Reports of the workers and seconds of a step -> Step."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import astuple
 
 from hdrh.histogram import HdrHistogram
 
 from poolsize.analysis.stats.percentiles import empty_histogram, encoded, merged, percentiles, with_failures
 from poolsize.errors import WorkFailed
-from poolsize.load.step_seconds import StepSecond
+from poolsize.load.messages import RECORDED, StepSecond, WorkerReport
+from poolsize.load.recorder import by_kind
 from poolsize.load.stopping import Ending
-from poolsize.load.worker_report import RECORDED, WorkerReport
 from poolsize.runs.plan import PlannedStep
 from poolsize.runs.run import LATENCIES, QUANTILES, Kind, Latencies, Step, StopReason, Worker
 from poolsize.server.connection import is_denied
-
-
-@dataclass(frozen=True)
-class ServerRecord:
-    """The server's part of a step: counter -> value in each second, and the pool's connections that it counted.
-
-    connections: None where no database was asked.
-    """
-
-    counters: Mapping[str, tuple[float | None, ...]]
-    connections: int | None
 
 
 def assemble(
@@ -33,24 +22,21 @@ def assemble(
     ending: Ending,
     shares: Mapping[str, int],
     reports: Mapping[str, WorkerReport],
-    server: ServerRecord,
     timeout_ms: float,
 ) -> Step:
-    """Return the step, without checks.
+    """Return the step, without checks and without the server's part.
 
     planned: the step's place in the plan. started: UTC, ISO 8601. seconds: the step's seconds over all workers.
     ending: which seconds count. shares: worker -> connections, of the workers that began the step.
     reports: worker -> report, of the workers that stayed to the end.
-    server: the server's part.
     timeout_ms: how long a user waits for a connection.
     """
-    seconds = seconds[: ending.last]
+    seconds, is_open = seconds[: ending.last], planned.rate is not None
     sections = {name: _sections(name, list(reports.values())) for name in RECORDED}
     histograms = {name: _sum(sections[name]) for name in RECORDED}
-    totals = [
-        with_failures(total, failed, timeout_ms)
-        for total, failed in zip(sections["total"], sections["failed"], strict=True)
-    ]
+    failed = zip(sections["total"], sections["failed"], strict=True)
+    sections["total"] = [with_failures(total, failures, timeout_ms) for total, failures in failed]
+    transactions = histograms["total"].get_total_count()
     return Step(
         pool_size=planned.pool_size,
         repeat=planned.repeat,
@@ -60,53 +46,36 @@ def assemble(
         rate=planned.rate,
         warm_up_seconds=ending.first,
         throughput=tuple(second.transactions for second in seconds),
-        errors=_errors(seconds),
+        errors={
+            kind: tuple(second.errors.get(kind, 0) for second in seconds)
+            for kind in sorted({kind for second in seconds for kind in second.errors})
+        },
         p95_ms=tuple(second.p95_ms for second in seconds),
-        backlog=() if planned.rate is None else tuple(second.backlog for second in seconds),
-        busy=() if planned.rate is None else tuple(second.busy for second in seconds),
-        gap_ms=_gap_ms(list(reports.values()), histograms["total"].get_total_count()),
+        backlog=tuple(second.backlog for second in seconds if is_open),
+        busy=tuple(second.busy for second in seconds if is_open),
+        gap_ms=1000 * sum(report.gap_seconds for report in reports.values()) / transactions if transactions else 0.0,
         latencies=_latencies(histograms),
-        sections={name: _quantiles(totals if name == "total" else sections[name]) for name in LATENCIES},
-        kinds=_kinds(list(reports.values())),
-        server=server.counters,
-        server_connections=server.connections,
-        workers=_workers(shares, reports),
+        sections={name: _quantiles(sections[name]) for name in LATENCIES},
+        kinds=_kinds(reports.values()),
+        server={},
+        server_connections=None,
+        workers=tuple(
+            Worker(name, shares[name], report.users, *astuple(report.cost)) for name, report in sorted(reports.items())
+        ),
         stopped=ending.stopped,
         checks=(),
     )
 
 
-def _workers(shares: Mapping[str, int], reports: Mapping[str, WorkerReport]) -> tuple[Worker, ...]:
-    return tuple(
-        Worker(name, shares[name], report.users, report.cpu, report.cpu_wait, report.loop_lag_ms)
-        for name, report in sorted(reports.items())
-    )
-
-
-def _gap_ms(reports: Sequence[WorkerReport], transactions: int) -> float:
-    """Return the mean time in ms between a user's transactions; 0 without transactions."""
-    gap_seconds = sum(report.gap_seconds for report in reports)
-    return 1000 * gap_seconds / transactions if transactions else 0.0
-
-
-def _errors(seconds: Sequence[StepSecond]) -> dict[str, tuple[int, ...]]:
-    """Return error kind -> failed transactions in each second."""
-    kinds = sorted({kind for second in seconds for kind in second.errors})
-    return {kind: tuple(second.errors[kind] for second in seconds) for kind in kinds}
-
-
-def _kinds(reports: Sequence[WorkerReport]) -> dict[str, Kind]:
+def _kinds(reports: Iterable[WorkerReport]) -> dict[str, Kind]:
     """Return kind of transaction -> its part of the step, over all workers; empty for a workload with one kind."""
-    names = dict.fromkeys(name for report in reports for name in report.kinds)
-    if len(names) < 2:
+    kinds = by_kind(report.kinds for report in reports)
+    if len(kinds) < 2:
         return {}
-    parts = {name: [report.kinds[name] for report in reports if name in report.kinds] for name in names}
     return {
-        name: Kind(
-            sum(part.transactions for part in kind),
-            _latencies({name: merged(part.latencies[name] for part in kind) for name in RECORDED}),
-        )
-        for name, kind in parts.items()
+        name: Kind(histograms["total"].get_total_count(), _latencies(histograms))
+        for name, parts in kinds.items()
+        for histograms in [{latency: merged(part[latency] for part in parts) for latency in RECORDED}]
     }
 
 

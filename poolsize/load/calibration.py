@@ -6,14 +6,13 @@ from typing import Any
 
 import gevent
 from sqlalchemy import URL
-from sqlalchemy.pool import Pool
 
 from poolsize.load.fair_queue import FairQueuePool
 from poolsize.load.loops import ClosedLoop
-from poolsize.load.pool import open_pool
-from poolsize.load.pools import SHARED
+from poolsize.load.pool import SHARED, Checkout, open_pools
 from poolsize.load.recorder import StepRecorder
 from poolsize.load.transaction import Behavior, Load, Transaction
+from poolsize.runs.plan import PoolKind
 from poolsize.runs.run import Calibration
 
 CONNECTIONS, USERS = 2, 4
@@ -21,7 +20,6 @@ CONNECTIONS, USERS = 2, 4
 SECONDS, SETTLE_SECONDS = 0.2, 0.03
 """Length of a measurement, and of the load before it that is not counted."""
 TIMEOUT_SECONDS = 30.0
-SMALLEST_STATEMENT = "DO 1"
 
 
 def calibrate(url: URL, schema: str) -> Calibration:
@@ -33,16 +31,14 @@ def calibrate(url: URL, schema: str) -> Calibration:
     """
     creator: Any = IdleConnection  # the loop uses no more of a connection than this class has
     idle_pool = FairQueuePool(creator, pool_size=CONNECTIONS, max_overflow=0, reset_on_return=None)
-    loop_us, _ = _measure(idle_pool, USERS, _nothing)
-    engine = open_pool(url, schema, CONNECTIONS, TIMEOUT_SECONDS).engine
+    # A real transaction lets other users run while it waits for the server.
+    loop_us, _ = _measure(idle_pool.connect, USERS, lambda _: gevent.sleep(0))
+    pools = open_pools(url, schema, CONNECTIONS, {}, TIMEOUT_SECONDS, PoolKind.FAIR)
     try:
-        _, usage_us = _measure(engine.pool, 1, _smallest_statement)
+        _, usage_us = _measure(pools.checkouts[SHARED], 1, lambda cursor: cursor.execute("DO 1"))
     finally:
-        engine.dispose()
-    return Calibration(
-        loop_us=round(loop_us, 2),
-        round_trip_us=round(usage_us, 2),
-    )
+        pools.close()
+    return Calibration(loop_us=round(loop_us, 2), round_trip_us=round(usage_us, 2))
 
 
 class IdleConnection:
@@ -56,18 +52,10 @@ class IdleConnection:
         """Do nothing."""
 
 
-def _nothing(_cursor: Any) -> None:
-    gevent.sleep(0)  # a real transaction lets other users run while it waits for the server
-
-
-def _smallest_statement(cursor: Any) -> None:
-    cursor.execute(SMALLEST_STATEMENT)
-
-
-def _measure(pool: Pool, users: int, transaction: Transaction) -> tuple[float, float]:
+def _measure(checkout: Checkout, users: int, transaction: Transaction) -> tuple[float, float]:
     """Return a transaction's CPU time in this process and its median usage time, both in microseconds."""
     kind = "calibration"
-    load = Load({SHARED: pool.connect}, StepRecorder([kind]))
+    load = Load({SHARED: checkout}, StepRecorder([kind]))
     loop = ClosedLoop(load, think_seconds=0.0)
     greenlets = [gevent.spawn(loop.run_user, Behavior(((kind, transaction),))) for _ in range(users)]
     gevent.sleep(SETTLE_SECONDS)

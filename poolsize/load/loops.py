@@ -1,13 +1,15 @@
 """The loops that start transactions: each user after a pause (closed), or by a rate of arrivals (open)."""
 
 import random
+from functools import partial
 from time import perf_counter_ns
 
 import gevent
 from gevent.event import Event
 from gevent.queue import Queue
 
-from poolsize.load.outstanding import Outstanding, OutstandingSecond
+from poolsize.load.messages import StepSecond
+from poolsize.load.recorder import WorkerSecond
 from poolsize.load.transaction import Behavior, Load, transact
 
 LONG_PAUSE_SECONDS = 1.0
@@ -28,14 +30,6 @@ class ClosedLoop:
     def begin(self) -> None:
         """Do nothing: the users start the transactions."""
 
-    def unserved(self) -> int:
-        """Return the number of users that wait for the end of their first transaction.
-
-        A pool serves its users in order of arrival, and all arrive when the step begins. So the first transactions of a
-        pool that end, failed transactions included, are the first of each of its users.
-        """
-        return sum(max(0, users) for users in self._ahead.values())
-
     def run_user(self, behavior: Behavior) -> None:
         """Run one user's transactions until the loop ends.
 
@@ -43,7 +37,8 @@ class ClosedLoop:
         """
         load, ahead, pool = self._load, self._ahead, behavior.pool
         checkout = load.checkouts[pool]
-        pause = behavior.pause or (self._think if self._think_seconds else None)
+        think = partial(random.expovariate, 1 / self._think_seconds) if self._think_seconds else None
+        pause = behavior.pause or think
         yields = load.yields and not pause
         tasks = [(load.recorder.of(kind), transaction) for kind, transaction in behavior.tasks]
         recorder, transaction = tasks[0]
@@ -59,30 +54,28 @@ class ClosedLoop:
                 ended_ns = transact(load, checkout, recorder, transaction, due_ns, due_ns - ended_ns) or ended_ns
                 ahead[pool] -= 1
                 if pause:
-                    self._rest(pause())
+                    if (seconds := pause()) > LONG_PAUSE_SECONDS:
+                        self._ended.wait(seconds)
+                    else:
+                        gevent.sleep(seconds)
                 elif yields:
                     gevent.sleep(0)
         finally:
             load.users -= 1
             ahead[pool] -= 1
 
-    def end_second(self) -> OutstandingSecond:
-        """Return a second without a backlog: in a closed loop, no transaction is due."""
-        return OutstandingSecond(0, 0.0)
+    def end_second(self, second: WorkerSecond) -> StepSecond:
+        """Return a second that ends now, with the users that wait for the end of their first transaction.
+
+        A pool serves its users in order of arrival, and all arrive when the step begins. So the first transactions of a
+        pool that end, failed transactions included, are the first of each of its users.
+        """
+        return StepSecond.of(second, unserved=sum(max(0, users) for users in self._ahead.values()))
 
     def end(self) -> None:
         """Let no user begin another transaction."""
         self._load.running = False
         self._ended.set()
-
-    def _think(self) -> float:
-        return random.expovariate(1 / self._think_seconds)
-
-    def _rest(self, seconds: float) -> None:
-        if seconds > LONG_PAUSE_SECONDS:
-            self._ended.wait(seconds)
-        else:
-            gevent.sleep(seconds)
 
 
 class OpenLoop:
@@ -98,12 +91,7 @@ class OpenLoop:
 
     def begin(self) -> None:
         """Let transactions arrive from now on."""
-        self._outstanding.begin()
         self._arrivals.start()
-
-    def unserved(self) -> int:
-        """Return 0: no user asks for a connection before a transaction arrives."""
-        return 0
 
     def run_user(self, behavior: Behavior) -> None:
         """Run one user: take the transactions that are due, in order, until the loop ends."""
@@ -114,15 +102,16 @@ class OpenLoop:
             while (due_ns := next_due()) is not None:
                 recorder, transaction = random.choice(tasks)
                 transact(load, checkout, recorder, transaction, due_ns, 0)
-                self._outstanding.end()
+                self._outstanding.add(-1)
                 if load.yields:
                     gevent.sleep(0)
         finally:
             load.users -= 1
 
-    def end_second(self) -> OutstandingSecond:
-        """End the current second, and return its outstanding transactions."""
-        return self._outstanding.end_second()
+    def end_second(self, second: WorkerSecond) -> StepSecond:
+        """Return a second that ends now, with its outstanding transactions."""
+        backlog, busy = self._outstanding.end_second()
+        return StepSecond.of(second, backlog=backlog, busy=busy)
 
     def end(self) -> None:
         """Stop the arrivals, drop the transactions that are due, and end the loop of every user."""
@@ -138,5 +127,34 @@ class OpenLoop:
         while True:
             due_ns += random.expovariate(self._rate) * 1e9
             gevent.sleep(max(0.0, (due_ns - perf_counter_ns()) / 1e9))
-            self._outstanding.arrive()
+            self._outstanding.add(1)
             self._due.put(int(due_ns))
+
+
+class Outstanding:
+    """Counts the transactions of one worker that are due and not ended, and the time of its busy connections.
+
+    A connection is busy from the moment that a transaction is due for it, until the transaction ends. So the time in
+    which the event loop hands a connection over counts: no other transaction can use the connection then.
+    """
+
+    def __init__(self, connections: int) -> None:
+        """connections: this worker's part of the pool."""
+        self._connections = connections
+        self._number = 0
+        self._busy_ns = 0
+        self._changed_ns = 0
+
+    def add(self, number: int) -> None:
+        """Count a transaction that is due now (1), or one that has ended or failed now (-1)."""
+        now_ns = perf_counter_ns()
+        self._busy_ns += min(self._number, self._connections) * (now_ns - self._changed_ns)
+        self._changed_ns = now_ns
+        self._number += number
+
+    def end_second(self) -> tuple[int, float]:
+        """End the current second, and return its backlog and its busy time, as in StepSecond."""
+        self.add(0)
+        backlog, busy = max(0, self._number - self._connections), self._busy_ns / 1e9
+        self._busy_ns = 0
+        return backlog, busy

@@ -1,6 +1,6 @@
-"""A worker's connection pool, whose connections are open unless it is lazy, and its connections."""
+"""A worker's connection pools in one step, and their connections, which are open unless the pool is lazy."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -20,6 +20,12 @@ from poolsize.runs.plan import PoolKind
 from poolsize.server.connection import ServerGone, error_kind, is_server_gone
 from poolsize.server.encryption import connect_arguments
 from poolsize.server.guarded import HANDSHAKE_BYTES, HANDSHAKE_SECONDS, MALFORMED, GuardedConnection
+from poolsize.units import count
+
+SHARED = ""
+"""The name of the pool of all users without a pool of their own."""
+Checkout = Callable[[], PoolProxiedConnection]
+"""Takes a connection from a pool."""
 
 READABLE = 1
 CLOSING_SECONDS = 1
@@ -28,9 +34,9 @@ CLOSING_SECONDS = 1
 class WorkerConnection(GuardedConnection):
     """A PyMySQL connection without two costs that gevent adds to each statement, and that threads do not have.
 
-    gevent's `sendall` first asks the system for the size of the socket's buffer. Its `recv_into` first reads a socket
-    that can't hold the response yet, and handles the error. Together they are a fifth of the CPU time of a pooled point
-    select. This class calls `send`, and waits for the response before it reads. PyMySQL's own methods do the rest.
+    gevent's `sendall` first asks for the size of the socket's buffer. Its `recv_into` first reads a socket that can't
+    hold the response yet. Together they are a fifth of the CPU time of a pooled point select. This class calls `send`,
+    and waits for the response before it reads. PyMySQL's own methods do the rest.
     """
 
     _await_response: Callable[[], object] | None = None
@@ -51,8 +57,7 @@ class WorkerConnection(GuardedConnection):
                 raise OperationalError(
                     MALFORMED, f"the server sent more than {HANDSHAKE_BYTES:,} bytes before the login"
                 )
-            data: bytes = read(number)
-            return data
+            return bytes(read(number))
 
         late = OperationalError(CR_SERVER_LOST, f"no connection within {HANDSHAKE_SECONDS} s")
         self._read_bytes = read_counted
@@ -89,36 +94,58 @@ class WorkerConnection(GuardedConnection):
         self._await_response()
 
 
-def worker_connection(_dialect: Any, _record: Any, positional: Any, named: Any) -> WorkerConnection:
-    """Return a new connection, as SQLAlchemy's `do_connect` event requires it. Raises pymysql.MySQLError."""
-    return WorkerConnection(*positional, **named)
-
-
 @dataclass(frozen=True)
-class OpenPool:
-    """A pool whose connections are open, unless it is lazy.
+class Pools:
+    """The open pools of a worker: one for each class of users that has a pool of its own, and one for the others.
 
-    connection_ids: the server's id of every connection that the pool has opened, later ones and closed ones included.
+    engines: user class, or SHARED -> its pool. connection_ids: the server's id of every connection that the pools have
+    opened, later ones and closed ones included.
     """
 
-    engine: Engine
+    engines: dict[str, Engine]
     connection_ids: list[int]
+
+    @property
+    def checkouts(self) -> dict[str, Checkout]:
+        """Name of a pool -> the function that takes a connection from it."""
+        return {name: engine.pool.connect for name, engine in self.engines.items()}
+
+    def close(self) -> None:
+        """Close the connections of every pool."""
+        for engine in self.engines.values():
+            engine.dispose()
+
+
+def open_pools(
+    url: URL, schema: str, connections: int, shares: Mapping[str, float], timeout_seconds: float, kind: PoolKind | str
+) -> Pools:
+    """Return a worker's pools, with all their connections open unless they are lazy.
+
+    connections: of all pools together. shares: user class -> its pool's part of them; the shared pool has the others.
+    timeout_seconds: how long a user waits for a connection. Raises WorkFailed where there are fewer connections than
+    pools, and when the server does not admit them; BadInput for files of certificates that can't be read.
+    """
+    pools = Pools({}, [])
+    try:
+        for name, size in divided(connections, shares).items():
+            pools.engines[name] = open_pool(url, schema, size, timeout_seconds, kind, pools.connection_ids)
+    except BaseException:
+        pools.close()
+        raise
+    return pools
 
 
 def open_pool(
-    url: URL, schema: str, size: int, timeout_seconds: float, kind: PoolKind | str = PoolKind.FAIR
-) -> OpenPool:
+    url: URL, schema: str, size: int, timeout_seconds: float, kind: PoolKind | str, connection_ids: list[int]
+) -> Engine:
     """Return a pool with `size` open connections in a schema, and max_overflow 0.
 
     Connections autocommit, as sysbench's do; a workload that needs a transaction executes BEGIN and COMMIT. So a
     returned connection has nothing to reset, and the fair pool sends no ROLLBACK of its own. SQLAlchemy's own pool
     keeps its defaults, as applications run it: a ROLLBACK at each return, which is a round trip to the server and part
-    of the usage time, and connections taken in the order in which they came back. Without a
-    pool, a returned connection is closed and the next user opens its own: wait time includes connecting. A lazy pool
-    has no open connection yet.
-    size: 0 for a worker without a share, whose pool is never used. timeout_seconds: how long a user waits for a
-    connection. Raises WorkFailed when the server does not admit that many connections, and BadInput for files of
-    certificates that can't be read.
+    of the usage time, and connections taken in the order in which they came back. Without a pool, a returned connection
+    is closed and the next user opens its own: wait time includes connecting. A lazy pool has no open connection yet.
+    size: 0 for a worker without a share, whose pool is never used. connection_ids: the pool appends to it.
     """
     own = kind == PoolKind.SQLALCHEMY
     bare, encryption = connect_arguments(url)
@@ -131,19 +158,15 @@ def open_pool(
         pool_reset_on_return="rollback" if own else None,
         connect_args={"autocommit": True, **encryption},
     )
-    pool = OpenPool(engine, [])
-    event.listen(engine, "do_connect", worker_connection)
-    event.listen(engine, "connect", lambda connection, _: pool.connection_ids.append(_id(connection)))
+    event.listen(
+        engine, "do_connect", lambda _dialect, _record, positional, named: WorkerConnection(*positional, **named)
+    )
+    event.listen(engine, "connect", lambda connection, _: connection_ids.append(int(connection.thread_id())))
     if kind == PoolKind.NONE:
         event.listen(engine, "checkin", lambda _, record: record.invalidate())
     if kind != PoolKind.LAZY:
         _open_all(engine, size)
-    return pool
-
-
-def _id(connection: Any) -> int:
-    """Return the server's id of a PyMySQL connection."""
-    return int(connection.thread_id())
+    return engine
 
 
 def _open_all(engine: Engine, size: int) -> None:
@@ -161,3 +184,28 @@ def _open_all(engine: Engine, size: int) -> None:
         raise kind(
             f"the server gave {len(connections)} of {size} connections ({error_kind(failure)}): {failure.args[-1]}"
         )
+
+
+def divided_shares(shares: Mapping[str, float]) -> dict[str, float]:
+    """Return name of a pool -> its part of the connections, with the shared pool where there is one."""
+    rest = 1 - sum(shares.values())
+    return {**shares, **({SHARED: rest} if rest > 1e-9 else {})}
+
+
+def divided(connections: int, shares: Mapping[str, float]) -> dict[str, int]:
+    """Return the connections of each pool: at least 1, in all exactly `connections`, nearly in proportion.
+
+    shares: as in open_pools. Without a connection, no pool has any. Raises WorkFailed for fewer connections than pools.
+    """
+    parts = divided_shares(shares)
+    if connections == 0:
+        return dict.fromkeys(parts, 0)
+    if connections < len(parts):
+        raise WorkFailed(
+            f"{count(connections, 'connection')} can't be divided among {len(parts)} pools: sweep `sizes` of "
+            f"{len(parts)} and more for each worker"
+        )
+    sizes = dict.fromkeys(parts, 1)
+    for _ in range(connections - len(parts)):
+        sizes[max(parts, key=lambda name: parts[name] * connections - sizes[name])] += 1
+    return sizes

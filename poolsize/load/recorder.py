@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from hdrh.histogram import HdrHistogram
@@ -13,9 +13,7 @@ from numpy.typing import NDArray
 
 from poolsize.analysis.stats.percentiles import HIGHEST_US, empty_histogram
 
-Key = TypeVar("Key")
-SUB_BUCKET_BITS = 11
-"""An HdrHistogram of three digits keeps the 11 leading binary digits of a value."""
+Part = TypeVar("Part")
 
 Counts = dict[int, int]
 """A time in microseconds -> how many transactions took it."""
@@ -110,31 +108,38 @@ class StepRecorder:
         return second
 
 
-def histogram(counts: Sequence[Counts]) -> HdrHistogram:
+def histogram(counts: Iterable[Counts]) -> HdrHistogram:
     """Return the histogram, in microseconds, of a latency over several seconds. counts: one a second."""
     result = empty_histogram()
-    for time_us, number in _merged(counts).items():
+    for time_us, number in merged_counts(counts).items():
         result.record_value(time_us, number)
     return result
 
 
 def sum_of_kinds(kinds: Mapping[str, WorkerSecond]) -> WorkerSecond:
     """Return the second of all kinds together."""
-    seconds = kinds.values()
+    parts = kinds.values()
+    counts = ("wait", "usage", "total", "errors", "failed")
     return WorkerSecond(
-        transactions=sum(second.transactions for second in seconds),
-        gap_seconds=sum(second.gap_seconds for second in seconds),
-        wait=_merged(second.wait for second in seconds),
-        usage=_merged(second.usage for second in seconds),
-        total=_merged(second.total for second in seconds),
-        errors=_merged(second.errors for second in seconds),
-        failed=_merged(second.failed for second in seconds),
+        transactions=sum(part.transactions for part in parts),
+        gap_seconds=sum(part.gap_seconds for part in parts),
+        **{name: merged_counts(getattr(part, name) for part in parts) for name in counts},
         kinds=kinds,
     )
 
 
-def _merged(counts: Iterable[dict[Key, int]]) -> dict[Key, int]:
-    total: Counter[Key] = Counter()
+def by_kind(parts: Iterable[Mapping[str, Part]]) -> dict[str, list[Part]]:
+    """Return kind of transaction -> its parts. parts: kind -> part, of each second or worker."""
+    kinds: dict[str, list[Part]] = {}
+    for part in parts:
+        for kind, value in part.items():
+            kinds.setdefault(kind, []).append(value)
+    return kinds
+
+
+def merged_counts(counts: Iterable[Mapping[Any, int]]) -> dict[Any, int]:
+    """Return the sums of several counts, key by key."""
+    total: Counter[Any] = Counter()
     for part in counts:
         total.update(part)
     return dict(total)
@@ -143,6 +148,6 @@ def _merged(counts: Iterable[dict[Key, int]]) -> dict[Key, int]:
 def _counts(times_ns: NDArray[np.int64]) -> Counts:
     """Return the counts of times, rounded as the histogram rounds: to 11 binary digits of whole microseconds."""
     times_us = np.clip(times_ns // 1000, 1, HIGHEST_US)
-    shift = np.maximum(np.frexp(times_us)[1] - SUB_BUCKET_BITS, 0)
+    shift = np.maximum(np.frexp(times_us)[1] - 11, 0)
     rounded_us, numbers = np.unique(times_us >> shift << shift, return_counts=True)
     return dict(zip(rounded_us.tolist(), numbers.tolist(), strict=True))

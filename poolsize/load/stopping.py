@@ -1,13 +1,13 @@
-"""The end of a step: once it is long, steady and precise enough; early when it can't succeed."""
+"""The seconds of a step, over all its workers, and its end: when it is precise enough, or early, without success."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import ceil, sqrt
 
 from poolsize.analysis.rate_evidence import RateEvidence
 from poolsize.analysis.stats.confidence import mean_interval
 from poolsize.analysis.stats.steady_state import drift, warm_up_seconds
-from poolsize.load.step_seconds import StepSecond
+from poolsize.load.messages import ReportedSecond, StepSecond
 from poolsize.runs.plan import PlannedStep, SweepPlan
 from poolsize.runs.run import Stopped, StopReason
 
@@ -26,6 +26,38 @@ LOOKS = (1, 2, 4)
 
 A step that might end at any second would end when its interval happens to be too narrow.
 """
+
+
+class StepSeconds:
+    """Collects the seconds of a step as the workers report them.
+
+    workers: the workers that are not lost. complete: the seconds that all of them have reported, in order.
+    """
+
+    def __init__(self, workers: Iterable[str]) -> None:
+        self.workers = set(workers)
+        self.complete: list[StepSecond] = []
+        self._incomplete: list[dict[str, StepSecond]] = []
+        """Worker -> its part of a second, in order of the seconds."""
+
+    def add(self, worker: str, reported: ReportedSecond) -> None:
+        """Add one worker's part of one second; a lost worker's is ignored."""
+        if worker not in self.workers:
+            return
+        place = reported.index - len(self.complete)
+        while len(self._incomplete) <= place:
+            self._incomplete.append({})
+        self._incomplete[place][worker] = reported.second
+        self._move_complete()
+
+    def lose(self, worker: str) -> None:
+        """Wait no longer for the seconds of a lost worker."""
+        self.workers.discard(worker)
+        self._move_complete()
+
+    def _move_complete(self) -> None:
+        while self._incomplete and self.workers <= self._incomplete[0].keys():
+            self.complete.append(StepSecond.sum_of(self._incomplete.pop(0).values()))
 
 
 @dataclass(frozen=True)
@@ -50,13 +82,11 @@ def ending(plan: SweepPlan, planned: PlannedStep, seconds: Sequence[StepSecond])
         return None
     throughput = [second.transactions for second in seconds]
     first = warm_up_seconds(throughput, start)
-    counted = throughput[first:]
     before = last - 1 - warm_up_seconds(throughput[:-1], start)
     enough = (
-        len(counted) >= plan.step_seconds
-        and not drift(counted)
-        and _precise(plan, counted, before)
-        and _decided(plan, planned, seconds[first:], before)
+        last - first >= plan.step_seconds
+        and not drift(throughput[first:])
+        and _is_shown(plan, planned, seconds[first:], before)
     )
     longest = max(plan.longest_seconds, start + plan.step_seconds)
     return Ending(first, last, None) if enough or last >= longest else None
@@ -98,48 +128,32 @@ def _paused_after(plan: SweepPlan, seconds: Sequence[StepSecond]) -> int:
     return min(len(seconds), most)
 
 
-def _precise(plan: SweepPlan, counted: Sequence[int], before: int) -> bool:
-    """Return whether the interval of throughput is as narrow as the plan requires; only the LOOKS may show that.
+def _is_shown(plan: SweepPlan, planned: PlannedStep, counted: Sequence[StepSecond], before: int) -> bool:
+    """Return whether throughput is as precise as the plan requires, and a pool serves the rate or does not.
 
-    before: as in _is_look.
+    Only the LOOKS may show that. before: number of counted seconds a second ago. The number may jump, because the end
+    of the warm-up moves.
     """
-    if plan.precision is None:
+    if plan.precision is None and planned.rate is None:
         return True
-    if not _is_look(plan, counted, before):
+    if not any(before < plan.step_seconds * times <= len(counted) for times in LOOKS):
         return False
-    interval = mean_interval([counted])
-    return interval.high - interval.mean <= plan.precision * interval.mean
-
-
-def _decided(plan: SweepPlan, planned: PlannedStep, counted: Sequence[StepSecond], before: int) -> bool:
-    """Return whether the step shows that its pool serves the rate or does not; only the LOOKS may show that."""
+    throughput = [second.transactions for second in counted]
+    if plan.precision is not None:
+        interval = mean_interval([throughput])
+        if interval.high - interval.mean > plan.precision * interval.mean:
+            return False
     if planned.rate is None:
         return True
-    if not _is_look(plan, counted, before):
-        return False
-    evidence = RateEvidence.of(
-        planned.rate,
-        planned.pool_size,
-        [second.transactions for second in counted],
-        [second.busy for second in counted],
-        [second.backlog for second in counted],
-        [second.p95_ms for second in counted],
-    )
+    busy, backlog, p95_ms = ([getattr(second, name) for second in counted] for name in ("busy", "backlog", "p95_ms"))
+    evidence = RateEvidence.of(planned.rate, planned.pool_size, throughput, busy, backlog, p95_ms)
     return evidence is not None and evidence.is_decided
-
-
-def _is_look(plan: SweepPlan, counted: Sequence[object], before: int) -> bool:
-    """Return whether the number of counted seconds has just reached the length of a look.
-
-    before: number of counted seconds a second ago. The number may jump, because the end of the warm-up moves.
-    """
-    return any(before < plan.step_seconds * times <= len(counted) for times in LOOKS)
 
 
 def _early_end(plan: SweepPlan, seconds: Sequence[StepSecond], rate: float | None) -> Stopped | None:
     """Return the reason why the step must end now, or None."""
     counted = seconds[plan.warm_up_seconds :]
-    failed = sum(second.errors.total() for second in counted)
+    failed = sum(sum(second.errors.values()) for second in counted)
     succeeded = sum(second.transactions for second in counted)
     if failed >= FEWEST_FAILURES and failed > plan.error_budget * (failed + succeeded):
         return Stopped(StopReason.TOO_MANY_ERRORS, {"failed": failed, "transactions": failed + succeeded})

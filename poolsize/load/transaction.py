@@ -7,11 +7,10 @@ from typing import Any
 
 import gevent
 import pymysql
-from sqlalchemy import PoolProxiedConnection
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from poolsize.load.pools import SHARED, Checkout
+from poolsize.load.pool import SHARED, Checkout
 from poolsize.load.recorder import Recorder, StepRecorder
 from poolsize.server.connection import error_kind
 
@@ -86,18 +85,13 @@ def transact(
         connection.close()
     except pymysql.MySQLError as error:
         failed_ns = perf_counter_ns()
-        _recover(connection)
+        try:
+            connection.rollback()
+        except pymysql.MySQLError:
+            connection.invalidate()  # the pool replaces it
+        connection.close()
         recorder.failed(error_kind(error), error, failed_ns - due_ns)
         return None
     ended_ns = perf_counter_ns()
     recorder.record((gap_ns, obtained_ns - due_ns, ended_ns - obtained_ns))
     return ended_ns
-
-
-def _recover(connection: PoolProxiedConnection) -> None:
-    """Roll back and return the connection; the pool replaces a connection that can't roll back."""
-    try:
-        connection.rollback()
-    except pymysql.MySQLError:
-        connection.invalidate()
-    connection.close()

@@ -11,16 +11,11 @@ import gevent
 from poolsize.analysis.stats.percentiles import HIGHEST_US, empty_histogram, percentiles
 
 LAG_INTERVAL_SECONDS = 0.02
-RUN_QUEUE = Path("/proc/thread-self/schedstat")
 
 
 @dataclass(frozen=True)
 class Cost:
-    """The cost of a worker in some seconds, with the fields of run.Worker.
-
-    cpu: cores used. cpu_wait: cores that the worker was ready to use and did not get.
-    loop_lag_ms: 99th percentile of the delay of the event loop's timers, weighted by time.
-    """
+    """The cost of a worker in some seconds; the fields are as in run.Worker."""
 
     cpu: float
     cpu_wait: float
@@ -31,9 +26,8 @@ class WorkerCost:
     """Measures the cost of this thread, which runs all users, from `begin` to `end`."""
 
     def __init__(self) -> None:
-        self._cpu_seconds: list[float] = []
-        self._cpu_wait_seconds: list[float] = []
-        self._boundaries: list[float] = []
+        self._boundaries: list[tuple[float, float, float]] = []
+        """At the end of each second: the clock, this thread's CPU time and its wait for a core so far, in seconds."""
         self._lags_ms: list[list[float]] = []
         self._lag_meter = gevent.Greenlet(self._measure_lag)
 
@@ -44,19 +38,15 @@ class WorkerCost:
 
     def end_second(self) -> None:
         """End the current second, and begin the next."""
-        self._cpu_seconds.append(thread_time())
-        self._cpu_wait_seconds.append(_run_queue_seconds())
-        self._boundaries.append(monotonic())
+        self._boundaries.append((monotonic(), thread_time(), _run_queue_seconds()))
         self._lags_ms.append([])
 
     def over(self, first: int, last: int) -> Cost:
         """Return the cost of the seconds from first (included) to last (excluded)."""
-        span = self._boundaries[last] - self._boundaries[first]
-        return Cost(
-            cpu=(self._cpu_seconds[last] - self._cpu_seconds[first]) / span if span else 0.0,
-            cpu_wait=(self._cpu_wait_seconds[last] - self._cpu_wait_seconds[first]) / span if span else 0.0,
-            loop_lag_ms=late_ms([lag for second in self._lags_ms[first:last] for lag in second]),
-        )
+        begun, ended = self._boundaries[first], self._boundaries[last]
+        span, cpu, wait = (after - before for before, after in zip(begun, ended, strict=True))
+        lag_ms = late_ms([lag for second in self._lags_ms[first:last] for lag in second])
+        return Cost(cpu / span if span else 0.0, wait / span if span else 0.0, lag_ms)
 
     def end(self) -> None:
         """Stop measuring."""
@@ -84,5 +74,5 @@ def late_ms(lags_ms: Sequence[float]) -> float:
 def _run_queue_seconds() -> float:
     """Return the seconds that this thread has waited for a core so far; 0 where the system does not count them."""
     with suppress(OSError, ValueError, IndexError):
-        return int(RUN_QUEUE.read_text().split()[1]) / 1e9
+        return int(Path("/proc/thread-self/schedstat").read_text().split()[1]) / 1e9
     return 0.0

@@ -3,8 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from time import monotonic
-from types import TracebackType
-from typing import Self
 
 import gevent
 from gevent.event import AsyncResult
@@ -12,15 +10,13 @@ from sqlalchemy import URL
 
 from poolsize.errors import WorkFailed
 from poolsize.load.loops import ClosedLoop, OpenLoop
-from poolsize.load.outstanding import OutstandingSecond
-from poolsize.load.pools import open_pools
+from poolsize.load.messages import ReportedSecond, WorkerReport, WorkerShare
+from poolsize.load.pool import open_pools
 from poolsize.load.recorder import Observer, StepRecorder, WorkerSecond
-from poolsize.load.source_line import located
 from poolsize.load.transaction import Behavior, Load
 from poolsize.load.worker_cost import WorkerCost
-from poolsize.load.worker_report import WorkerReport
 from poolsize.runs.plan import PoolKind
-from poolsize.sweep.readers import OWN_SCHEMA
+from poolsize.sweep.source_line import located
 
 DRAIN_SECONDS = 60
 """The longest time that users may take to finish their transactions after a step."""
@@ -50,41 +46,18 @@ class StepGate:
 class Reporting:
     """The functions by which a step reports.
 
-    on_second: called at the end of each second with its index, its record, its outstanding transactions and the
-    unserved users. Unserved users wait for the end of their first transaction.
+    on_second: called at the end of each second with its record, and with what the master needs of it.
     on_failure: called with the reason when the step can't go on.
     observe: called with each transaction; None to call nothing.
     """
 
-    on_second: Callable[[int, WorkerSecond, OutstandingSecond, int], None]
+    on_second: Callable[[WorkerSecond, ReportedSecond], None]
     on_failure: Callable[[str], None]
     observe: Observer | None = None
 
 
-@dataclass(frozen=True)
-class WorkerShare:
-    """One worker's share of a step.
-
-    connections: its part of the pool. A worker without connections has no users in the step.
-    rate: transactions that arrive at this worker per second (open loop), or None in a closed loop.
-    think_seconds: mean pause of a user between transactions (closed loop).
-    timeout_seconds: how long a user waits for a connection.
-    pool: the kind of pool, a PoolKind. schema: the schema in which the workload runs.
-    """
-
-    connections: int
-    rate: float | None
-    think_seconds: float
-    timeout_seconds: float
-    pool: str = PoolKind.FAIR
-    schema: str = OWN_SCHEMA
-
-
 class WorkerStep:
-    """One step of one worker: its pools, its users' loop, its clock and its cost.
-
-    A context manager: leaving it stops the load and closes the pools.
-    """
+    """One step of one worker: its pools, its users' loop, its clock and its cost."""
 
     def __init__(
         self,
@@ -101,7 +74,7 @@ class WorkerStep:
         pool_shares: user class -> the part of the connections that is a pool of its own.
         Raises WorkFailed when the server does not admit that many connections.
         """
-        self._admits_users = share.connections > 0
+        self._share = share
         self._gate = gate
         self._reporting = reporting
         self._pools = open_pools(url, share.schema, share.connections, pool_shares, share.timeout_seconds, share.pool)
@@ -120,19 +93,11 @@ class WorkerStep:
         """The server's ids of the connections that the pools have opened."""
         return self._pools.connection_ids
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
     def begin(self) -> None:
         """Let the users start, and begin the first second."""
         self._loop.begin()
         self._cost.begin()
-        if self._admits_users:
+        if self._share.connections:
             self._gate.open(self)
         self._clock.start()
 
@@ -140,12 +105,12 @@ class WorkerStep:
         """Run one user's transactions until the step ends. An exception in the workload ends the step for all users."""
         try:
             self._loop.run_user(behavior)
-        except WorkFailed as error:
-            self._stop()
-            self._reporting.on_failure(str(error))
         except Exception as error:
             self._stop()
-            self._reporting.on_failure(f"the workload's transaction failed: {located(error)}")
+            is_known = isinstance(error, WorkFailed)
+            self._reporting.on_failure(
+                str(error) if is_known else f"the workload's transaction failed: {located(error)}"
+            )
 
     def finish(self, first: int, last: int) -> WorkerReport:
         """Stop the load, wait until every user has returned its connection, and return the report.
@@ -153,9 +118,15 @@ class WorkerStep:
         The report covers the seconds from first to before last. Raises WorkFailed when a transaction does not end
         within DRAIN_SECONDS.
         """
-        users = self._load.users
+        users, deadline = self._load.users, monotonic() + DRAIN_SECONDS
         self._stop()
-        self._drain()
+        while self._load.users and monotonic() < deadline:
+            gevent.sleep(0.005)
+        if self._load.users:
+            raise WorkFailed(
+                f"{self._load.users} users had not finished their transaction {DRAIN_SECONDS} s after the step's "
+                "end: the server hangs, or the workload's transaction is that long"
+            )
         counted = self._load.recorder.seconds[first:last]
         return WorkerReport.of(users, self.connection_ids, counted, self._cost.over(first, last))
 
@@ -175,20 +146,10 @@ class WorkerStep:
             gevent.sleep(max(0.0, started + index + 1 - monotonic()))
             self._cost.end_second()
             second = self._load.recorder.end_second()
-            self._reporting.on_second(index, second, self._loop.end_second(), self._loop.unserved())
+            self._reporting.on_second(second, ReportedSecond(index, self._loop.end_second(second)))
 
     def _stop(self) -> None:
         self._gate.shut()
         self._loop.end()
         self._clock.kill()
         self._cost.end()
-
-    def _drain(self) -> None:
-        deadline = monotonic() + DRAIN_SECONDS
-        while self._load.users and monotonic() < deadline:
-            gevent.sleep(0.005)
-        if self._load.users:
-            raise WorkFailed(
-                f"{self._load.users} users had not finished their transaction {DRAIN_SECONDS} s after the step's "
-                "end: the server hangs, or the workload's transaction is that long"
-            )

@@ -9,9 +9,9 @@ __all__ = ["PoolUser"]
 
 
 def __getattr__(name: str) -> Any:
-    """Import PoolUser on its first use, and let Locust know of sweeps.
+    """Import PoolUser on its first use, and let Locust know of sweeps with it.
 
-    Locust patches the standard library, so `launch` must not import it.
+    The process of another kind of sweep imports parts of this package, too, before it lets Locust know of its kind.
     """
     if name != "PoolUser":
         raise AttributeError(f"module 'poolsize.locust' has no attribute {name!r}")

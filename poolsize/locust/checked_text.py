@@ -3,15 +3,13 @@
 import hashlib
 import os
 import sys
-from collections.abc import Callable
 from importlib import machinery
 from types import CodeType
-from typing import TypeVar
+from typing import Any
 
-LOCUSTFILE_SHA256 = "POOLSIZE_LOCUSTFILE_SHA256"
-"""Environment variable with the hash of the locustfile's text."""
+from locust.util.load_locustfile import load_locustfile
 
-T = TypeVar("T")
+from poolsize.sweep.events import LOCUSTFILE_SHA256
 
 
 class CheckedText(machinery.SourceFileLoader):
@@ -26,16 +24,12 @@ class CheckedText(machinery.SourceFileLoader):
         return code
 
 
-def checked(load: Callable[[str], T]) -> Callable[[str], T]:
-    """Return Locust's function that loads a locustfile, with the check where this process was given a hash."""
-
-    def load_checked(path: str) -> T:
-        before = machinery.SourceFileLoader
-        if LOCUSTFILE_SHA256 in os.environ:
-            machinery.SourceFileLoader = CheckedText  # type: ignore[misc]  # Locust has no option for its loader
-        try:
-            return load(path)
-        finally:
-            machinery.SourceFileLoader = before  # type: ignore[misc]  # likewise
-
-    return load_checked
+def load_checked(path: str) -> Any:
+    """Let Locust load a locustfile, with the check where this process was given a hash."""
+    before = machinery.SourceFileLoader
+    if LOCUSTFILE_SHA256 in os.environ:
+        machinery.SourceFileLoader = CheckedText  # type: ignore[misc]  # Locust has no option for its loader
+    try:
+        return load_locustfile(path)
+    finally:
+        machinery.SourceFileLoader = before  # type: ignore[misc]  # likewise

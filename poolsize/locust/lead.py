@@ -13,20 +13,20 @@ import gevent
 from gevent.event import Event as Flag
 from gevent.lock import BoundedSemaphore
 from locust.env import Environment
+from locust.stats import CSV_STATS_INTERVAL_SEC
 
 from poolsize.analysis.analysis import analyze
 from poolsize.errors import Interrupted, PoolsizeError, WorkFailed
-from poolsize.load.source_line import located
-from poolsize.locust.progress_pipe import ProgressPipe, TurnPipe
+from poolsize.locust.progress_pipe import ProgressPipe
 from poolsize.locust.set_up import ReadySweep
-from poolsize.locust.stats import wait_for_csv
 from poolsize.locust.wire import wire
-from poolsize.locust.workers import forked_workers, kill_late_workers
+from poolsize.locust.worker_processes import forked_workers, kill_late_workers
 from poolsize.runs.store import named_by
 from poolsize.server.bounded import BoundedConnection
 from poolsize.sweep.events import Event, Noted, StepDone, SweepFailed, TurnAwaited
 from poolsize.sweep.loop import sweep
 from poolsize.sweep.options import with_flags, words_of
+from poolsize.sweep.source_line import located
 from poolsize.terminal import pasteable, visible
 from poolsize.units import count, milliseconds, per_second
 
@@ -51,29 +51,21 @@ class Lead:
     def __init__(
         self, environment: Environment, ready: ReadySweep, progress: ProgressPipe, closing_stack: ExitStack
     ) -> None:
-        """closing_stack: ends all that the sweep holds."""
+        """Begin to wait for the users, and for signals. closing_stack: ends all that the sweep holds."""
         assert environment.runner is not None
+        assert environment.parsed_options is not None
         self._environment = environment
         self._runner = environment.runner
         self._ready = ready
         self._progress = progress
         self._closing_stack = closing_stack
-        self._turns = TurnPipe.from_environment(progress)
-        self._ended = False
-        self._interrupted = False
-        self._end_asked = False
+        self._ended = self._interrupted = self._end_asked = False
         self._users_started = Flag()
         self._cleanup_lock = BoundedSemaphore()
         self._sweeping = gevent.Greenlet(self._run)
-
-    def start(self) -> None:
-        """Begin to wait for the users, and for Ctrl-C."""
-        environment = self._environment
-        assert environment.parsed_options is not None
-        environment.parsed_options.num_users = self._ready.run.plan.users
-        environment.parsed_options.spawn_rate = environment.parsed_options.num_users
+        environment.parsed_options.num_users = environment.parsed_options.spawn_rate = ready.run.plan.users
         environment.process_exit_code = 1  # until the last step is stored
-        if self._ready.starts_users:
+        if ready.starts_users:
             self._begin_without_users()
         else:
             environment.events.spawning_complete.add_listener(lambda **_: self._users_started.set())
@@ -98,14 +90,14 @@ class Lead:
 
     def _run(self) -> None:
         self._users_started.wait()
-        ready, generator = self._ready, self._ready.generator
+        ready = self._ready
         try:
             if not ready.starts_users:
                 ready.workers.wait_for_users()
-            run = sweep(ready.run, ready.notes, generator, ready.writer, self._on_event, self._await_turn)
+            run = sweep(ready.run, ready.notes, ready.generator, ready.writer, self._on_event, self._await_turn)
             self._ended = True
             self._runner.stop()
-            ready.conversation.raise_failed_users()
+            ready.workers.raise_failed_users()
             self._environment.process_exit_code = 0  # the sweep is complete, whether or not its steps are an answer
             answer = "Answer" if analyze(run).plateau else "No pool size is valid. The reason"
             logger.info("%s: %s", answer, pasteable("poolsize", "recommend", "--run", ready.writer.path))
@@ -131,7 +123,7 @@ class Lead:
         """Wait for a turn before a step. Raises Interrupted where the user has asked for the end."""
         if self._end_asked and not awaited.complete:
             raise Interrupted("interrupted")
-        self._turns.wait(awaited)
+        self._progress.await_turn(awaited)
 
     def _interrupt(self) -> None:
         """End the sweep as Locust ends a run, its reports included; before the users start, end at once.
@@ -176,18 +168,11 @@ class Lead:
             gevent.sleep(LOOK_SECONDS)
 
     def _kept(self) -> str:
-        return f"; the measured steps are kept: {self._resuming_command()}"
-
-    def _resuming_command(self) -> str:
-        """Return the command of Locust that resumes the run, with the user classes and tags that were chosen."""
+        """Return the hint with Locust's command that resumes the run, with the chosen user classes and tags."""
         parsed: Any = self._environment.parsed_options
         named = named_by(self._ready.run.setting)
-        words: list[object] = [
-            *self._ready.program,
-            "-f",
-            *map(Path, self._environment.parsed_locustfiles or []),
-            "--headless",
-        ]
+        locustfiles = map(Path, self._environment.parsed_locustfiles or [])
+        words: list[object] = [*self._ready.program, "-f", *locustfiles, "--headless"]
         words += ["--resume", self._ready.writer.path]
         words += words_of({name: value for name, value in named.items() if name not in {"workload", "replay"}})
         for option in ("tags", "exclude_tags"):
@@ -195,13 +180,15 @@ class Lead:
                 words += [f"--{option.replace('_', '-')}", *chosen]
         if parsed.user_classes:
             words += ["--", *parsed.user_classes]
-        return pasteable(*words)
+        return f"; the measured steps are kept: {pasteable(*words)}"
 
     def _clean_up(self, **_: Any) -> None:
         with self._cleanup_lock:  # a signal and the sweep's own end may both come here; the second waits for the first
             self._sweeping.kill()
             self._closing_stack.close()
-            wait_for_csv(self._environment)
+            if getattr(self._environment.parsed_options, "csv_prefix", None):
+                # Locust writes the files once a second from a greenlet of its own, and not again at its end.
+                gevent.sleep(2 * CSV_STATS_INTERVAL_SEC)
 
     def _on_event(self, event: Event) -> None:
         self._progress.send(event)

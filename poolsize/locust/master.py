@@ -1,28 +1,33 @@
-"""The LoadGenerator that measures with Locust's workers, on this machine or on others, through Locust's messages."""
+"""The LoadGenerator that measures with Locust's workers; it waits for a server that goes away, and measures again."""
 
 from collections.abc import Callable
 from contextlib import ExitStack, closing, suppress
 from dataclasses import replace
-from datetime import UTC, datetime
+from math import ceil
+from time import monotonic, sleep
 
 import pymysql
-from sqlalchemy import URL
 
-from poolsize.errors import WorkFailed
+from poolsize.errors import BadInput, WorkFailed
 from poolsize.facts.server import connection_ids, difference_between, read_server
-from poolsize.load.assemble import ServerRecord, assemble, raise_denied
-from poolsize.load.step_seconds import StepSeconds
-from poolsize.locust.conversation import Conversation, UserGone
-from poolsize.locust.messages import Calibrate, Calibrated, Finish, Open, Opened, Start
-from poolsize.locust.patience import Patience
-from poolsize.locust.workers import Workers, split, worker_shares
+from poolsize.load.assemble import raise_denied
+from poolsize.load.messages import Calibrate, Finish, Open, Opened, WorkerShare
+from poolsize.locust.workers import UserGone, Workers, split
 from poolsize.runs.plan import PlannedStep
-from poolsize.runs.run import Calibration, Setting, Step
+from poolsize.runs.run import Calibration, Step, StopReason
 from poolsize.server.bounded import OWN
-from poolsize.server.connection import ServerGone, connect, naming_failures
+from poolsize.server.connection import NoAnswer, ServerGone, connect, naming_failures
+from poolsize.server.preparation import Prepared
+from poolsize.server.private_server import PrivateServer
 from poolsize.server.sampler import Sampler
 from poolsize.server.sessions import ServerProcess, end_abandoned
+from poolsize.sweep.events import ServerAwaited, ServerBack
 from poolsize.sweep.readers import OWN_SCHEMA
+
+FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.25, 5.0
+"""Before an attempt to connect; each pause is twice as long as the pause before it."""
+CRASH_SECONDS = 3
+"""Longest time that a server that crashes may take to end, after it closed its connections."""
 
 
 class LocustGenerator:
@@ -31,39 +36,32 @@ class LocustGenerator:
     def __init__(
         self,
         workers: Workers,
-        url: URL,
-        setting: Setting,
-        conversation: Conversation,
+        ready: Prepared,
         kinds: tuple[str, ...],
         before_step: Callable[[], None],
         load_connections: set[int],
-        patience: Patience,
+        wait_seconds: int | None,
     ) -> None:
         """Connect to the server.
 
-        workers, conversation: the workers that measure, and the conversation with them. url: the database from here.
-        kinds: names of the workload's kinds of transactions.
+        workers: the workers that measure. ready: the sweep. kinds: names of the kinds of transactions.
         before_step: called before each step, to restore the workload's tables.
         load_connections: a set that holds the server's ids of the workers' connections while a step is measured.
-        patience: with a server that goes away.
+        wait_seconds: longest time, in each step, to wait for a server that goes away; None for 60 s.
         Raises BadInput when the server can't be reached.
         """
         self._workers = workers
-        self._plan = setting.plan
-        self._schema = setting.schema or OWN_SCHEMA
-        self._private_url = url.set(password="").render_as_string() if setting.private else None
-        self._conversation = conversation
+        self._url, self._private, self._setting = ready.url, ready.private, ready.run.setting
+        self._schema = self._setting.schema or OWN_SCHEMA
+        self._private_url = self._url.set(password="").render_as_string() if self._private else None
         self._kinds = kinds
         self._before_step = before_step
         self._load_connections = load_connections
-        self._workload_sha256 = setting.workload_sha256
-        self._patience = patience
-        self._url = url
-        self._server = setting.server
-        self._monitor = connect(url, bounds=OWN)
+        self._wait_seconds = 60 if wait_seconds is None else wait_seconds
+        self._monitor = connect(self._url, bounds=OWN)
         with self._monitor.cursor() as cursor:
             self._process = ServerProcess.of(cursor)
-        self._sampler = Sampler(url)
+        self._sampler = Sampler(self._url)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -73,17 +71,15 @@ class LocustGenerator:
     def calibrate(self) -> Calibration | None:
         """Return the cost of one worker and the machine's speed, or None when the worker could not measure its cost."""
         worker = self._workers.names()[0]
-        self._conversation.begin()
-        self._conversation.send(Calibrate(self._private_url, self._schema), worker)
+        self._workers.begin()
+        self._workers.send(Calibrate(self._private_url, self._schema), worker)
         try:
-            replies = self._conversation.collect(Calibrated, {worker})
+            replies = self._workers.collect(Calibration, {worker})
         except UserGone:
             raise
         except WorkFailed:
             return None
-        if not replies:
-            return None
-        return replace(replies[worker].calibration, speed=self.speed())
+        return replace(replies[worker], speed=self.speed()) if replies else None
 
     def speed(self) -> float | None:
         """Return the present speed of this machine's cores, or None where it can't be measured."""
@@ -95,42 +91,96 @@ class LocustGenerator:
         The loss of a worker ends the step early. When the server goes away, the step is measured again once it is back.
         Raises WorkFailed when a worker or the server fails, and when the server stays away.
         """
-        return self._patience.measured(lambda: self._measured(planned), self._reconnect)
+        seconds_left = float(self._wait_seconds)
+        while True:
+            try:
+                return self._measured(planned)
+            except ServerGone as error:
+                seconds_left -= self._wait(error, seconds_left)
+
+    def close(self) -> None:
+        """Close the connections that watch the server."""
+        self._sampler.close()
+        with suppress(pymysql.MySQLError):  # closed by the server
+            self._monitor.close()
 
     def _measured(self, planned: PlannedStep) -> Step:
         """Measure a step once; without a server, let the workers end it before they find the server again."""
+        timeout_ms = 1000 * self._setting.plan.pool_timeout_seconds
         try:
-            return self._measure(planned)
-        except ServerGone:
-            self._conversation.begin()
-            self._conversation.send(Finish(0, 0))  # of no step: it ends the one that the workers are in
-            raise
-
-    def _measure(self, planned: PlannedStep) -> Step:
-        with naming_failures():
-            try:
+            with naming_failures():
                 self._before_step()
                 shares = self._open(planned)
-                started = datetime.now(UTC).isoformat(timespec="seconds")
-                self._sampler.start()
-                self._conversation.send(Start())
-                seconds = StepSeconds(shares)
-                end = self._conversation.follow(seconds, self._plan, planned)
-                with self._monitor.cursor() as cursor:
-                    open_connections = connection_ids(cursor)
-                reports, end = self._conversation.finish(seconds, shares, end)
-                self._load_connections.clear()
-            finally:
-                self._sampler.stop()
-        # Other clients may work in the same schema, so the workers' own connections are counted, by the server's ids.
-        own = {identifier for report in reports.values() for identifier in report.connection_ids}
-        if len(reports) < len(shares):
+                step, own, open_connections = self._workers.measure(
+                    planned, shares, self._sampler, self._open_connections, timeout_ms=timeout_ms
+                )
+        except ServerGone:
+            self._workers.begin()
+            self._workers.send(Finish(0, 0))  # of no step: it ends the one that the workers are in
+            raise
+        self._load_connections.clear()
+        if step.stopped and step.stopped.reason is StopReason.WORKER_LOST:
             self._workers.redistribute_users()
-        server = ServerRecord(self._sampler.series(end.last), len(own & open_connections))
-        timeout_ms = 1000 * self._plan.pool_timeout_seconds
-        step = assemble(planned, started, seconds.complete, end, shares, reports, server, timeout_ms)
         raise_denied(step)
-        return replace(step, programs=self._sampler.programs())
+        # Other clients may work in the same schema, so the workers' own connections are counted, by the server's ids.
+        return replace(step, server_connections=len(own & open_connections))
+
+    def _open(self, planned: PlannedStep) -> dict[str, int]:
+        """Let every worker open its share of the pool, and return worker -> connections.
+
+        Arrivals are split like the connections. If a worker is lost meanwhile, the others open new shares.
+        """
+        plan = self._setting.plan
+        while True:
+            connections = split(planned.pool_size, self._workers.names())
+            shares = {
+                worker: WorkerShare(
+                    connections=part,
+                    rate=None if planned.rate is None else planned.rate * part / planned.pool_size,
+                    think_seconds=plan.think_time_ms / 1000,
+                    timeout_seconds=plan.pool_timeout_seconds,
+                    pool=plan.pool,
+                    schema=self._schema,
+                )
+                for worker, part in connections.items()
+            }
+            self._workers.begin()
+            self._workers.send(Open(shares, self._private_url, self._setting.workload_sha256, self._kinds))
+            opened = self._workers.collect(Opened, set(connections))
+            self._load_connections.update(*(reply.connection_ids for reply in opened.values()))
+            if set(opened) == set(connections):
+                return connections
+            self._workers.redistribute_users()
+
+    def _open_connections(self) -> set[int]:
+        with self._monitor.cursor() as cursor:
+            return connection_ids(cursor)
+
+    def _wait(self, error: ServerGone, seconds_left: float) -> float:
+        """Connect anew as soon as the server answers, and return the seconds that it took.
+
+        Raises ServerGone where it takes more than the seconds that are left of the limit.
+        """
+        if self._private is not None:
+            raise ServerGone(_with_reason(error, self._private))
+        limit = f"{self._wait_seconds} s (`wait_for_server_seconds`)"
+        if seconds_left <= 0:
+            raise ServerGone(f"{error}; in this step, the waits for the server have reached {limit}")
+        began = monotonic()
+        self._workers.progress.send(ServerAwaited(str(error), ceil(seconds_left)))
+        pause_seconds = FIRST_PAUSE_SECONDS
+        while True:
+            sleep(pause_seconds)
+            try:
+                self._reconnect()
+                break
+            except (BadInput, ServerGone) as refused:
+                if monotonic() >= began + seconds_left:
+                    reason = refused.reason if isinstance(refused, NoAnswer) else refused
+                    raise ServerGone(f"{error}, and did not come back within {limit}: {reason}") from None
+            pause_seconds = min(2 * pause_seconds, LONGEST_PAUSE_SECONDS)
+        self._workers.progress.send(ServerBack(monotonic() - began))
+        return monotonic() - began
 
     def _reconnect(self) -> None:
         """Connect to the server anew, and end what it still has of the load.
@@ -140,8 +190,8 @@ class LocustGenerator:
         with ExitStack() as stack:
             monitor = stack.enter_context(closing(connect(self._url, bounds=OWN)))
             with naming_failures(), monitor.cursor() as cursor:
-                assert self._server is not None
-                if difference := difference_between(self._server, read_server(cursor)):
+                assert self._setting.server is not None
+                if difference := difference_between(self._setting.server, read_server(cursor)):
                     raise WorkFailed(f"another server answers than before: {difference}")
                 process = ServerProcess.of(cursor)
                 end_abandoned(cursor, self._load_connections, self._process)
@@ -152,24 +202,10 @@ class LocustGenerator:
             self._monitor.close()
         self._monitor, self._process = monitor, process
 
-    def close(self) -> None:
-        """Close the connections that watch the server."""
-        self._sampler.close()
-        with suppress(pymysql.MySQLError):  # closed by the server
-            self._monitor.close()
 
-    def _open(self, planned: PlannedStep) -> dict[str, int]:
-        """Let every worker open its share of the pool, and return worker -> connections.
-
-        If a worker is lost meanwhile, the others open new shares.
-        """
-        while True:
-            connections = split(planned.pool_size, self._workers.names())
-            self._conversation.begin()
-            shares = worker_shares(self._plan, self._schema, planned, connections)
-            self._conversation.send(Open(shares, self._private_url, self._workload_sha256, self._kinds))
-            opened = self._conversation.collect(Opened, set(connections))
-            self._load_connections.update(*(reply.connection_ids for reply in opened.values()))
-            if set(opened) == set(connections):
-                return connections
-            self._workers.redistribute_users()
+def _with_reason(error: ServerGone, private: PrivateServer) -> str:
+    """Return the error, and why the private server ended, where its log says so within a moment."""
+    deadline = monotonic() + CRASH_SECONDS
+    while (reason := private.reason_of_end()) is None and monotonic() < deadline:
+        sleep(FIRST_PAUSE_SECONDS)
+    return f"{error}; the private server ended: {reason}" if reason else str(error)

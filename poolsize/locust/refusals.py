@@ -8,9 +8,8 @@ from locust import User
 from locust.env import Environment
 
 from poolsize.errors import BadInput
-from poolsize.load.pools import divided_shares
-from poolsize.locust.tasks import sets_wait_time
-from poolsize.locust.user import PoolUser
+from poolsize.load.pool import divided_shares
+from poolsize.locust.user import PoolUser, sets_wait_time
 from poolsize.runs.plan import SweepPlan
 from poolsize.server.connection import database_url, encrypted_url, schema_in
 from poolsize.sweep.options import SweepOptions

@@ -1,6 +1,7 @@
 """The set-up of a sweep on the master: its server, its schema with the workload's tables, its workers and its file."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+import sys
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -9,52 +10,29 @@ import pymysql
 from locust.env import Environment
 
 from poolsize.errors import BadInput, PoolsizeError
-from poolsize.load.source_line import located
-from poolsize.locust.conversation import Conversation
 from poolsize.locust.master import LocustGenerator
-from poolsize.locust.patience import DEFAULT_SECONDS, Patience
-from poolsize.locust.prepare import Prepared, prepared
 from poolsize.locust.progress_pipe import ProgressPipe
 from poolsize.locust.refusals import refuse_too_few_users, refuse_undivided
-from poolsize.locust.rehearsal import rehearse
-from poolsize.locust.tasks import Tasks, kinds_of, pool_shares_of, sets_wait_time
-from poolsize.locust.user import PoolUser
+from poolsize.locust.user import PoolUser, Tasks, kinds_of, pool_shares_of, sets_wait_time
+from poolsize.locust.wire import wire
 from poolsize.locust.worker import LocustWorker
 from poolsize.locust.workers import Workers
 from poolsize.runs.run import Run
 from poolsize.runs.store import RunWriter
 from poolsize.server.connection import ServerGone, is_server_gone
 from poolsize.server.existing_schema import ExistingSchema
-from poolsize.server.private_server import PrivateServer
+from poolsize.server.preparation import prepared
+from poolsize.server.rehearsal import rehearse
 from poolsize.server.schema import SweepSchema
 from poolsize.sweep.events import Occasion
 from poolsize.sweep.loop import LoadGenerator
 from poolsize.sweep.opening import Workload
 from poolsize.sweep.options import SweepOptions
 from poolsize.sweep.readers import OWN_SCHEMA
+from poolsize.sweep.source_line import located
 
 NO_SUCH_TABLE = 1146
 """The server's error number."""
-Workspace = SweepSchema | ExistingSchema
-
-
-def workspace_of(
-    prepared: Prepared,
-    restore: Callable[[Any], None],
-    load_connections: Collection[int],
-    on_failure: Callable[[str], None],
-) -> Workspace:
-    """Return the schema of a prepared sweep; the arguments are those of ExistingSchema. Raises BadInput."""
-    schema = prepared.run.setting.schema
-    if schema is None:
-        if prepared.private is not None:  # it takes its schemas with it, whether or not they can be cleared
-            return SweepSchema(prepared.url)
-        return SweepSchema(prepared.url, on_failure)
-    return ExistingSchema(prepared.url, schema, restore, load_connections, on_failure)
-
-
-class Rehearsed(Exception):
-    """A dry run is over, and nothing else is to be done."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +47,6 @@ class ReadySweep:
     run: Run
     notes: tuple[str, ...]
     workers: Workers
-    conversation: Conversation
     generator: LoadGenerator
     writer: RunWriter
     starts_users: bool = False
@@ -95,44 +72,47 @@ def set_up(
     assert runner is not None
     own_wait_time = any(map(sets_wait_time, tasks))
     load_connections: set[int] = set()
-
-    def restore(cursor: Any) -> None:
-        _call_each("before_step", tasks, cursor)
-
+    code: dict[Occasion, Callable[[Any], None]] = {
+        Occasion.TABLES: lambda cursor: _call_each("prepare", tasks, cursor),
+        Occasion.BEFORE_STEP: lambda cursor: _call_each("before_step", tasks, cursor),
+        Occasion.TRANSACTION: lambda cursor: _try_out(environment, tasks, cursor),
+    }
+    restore = code[Occasion.BEFORE_STEP]
     with ExitStack() as stack:
-        ready = stack.enter_context(prepared(options, workload, own_wait_time=own_wait_time))
+        ready = stack.enter_context(
+            prepared(options, workload, own_wait_time=own_wait_time, private_password=wire().secret.private_password)
+        )
         refuse_too_few_users(ready.run.plan.users, tasks)
         refuse_undivided(ready.run.plan, options, pool_shares_of(tasks))
         if options.dry_run:
-            code = {
-                Occasion.TABLES: lambda cursor: _call_each("prepare", tasks, cursor),
-                Occasion.BEFORE_STEP: restore,
-                Occasion.TRANSACTION: lambda cursor: _try_out(environment, tasks, cursor),
-            }
             progress.send(rehearse(ready, code))
-            raise Rehearsed
-        workspace = workspace_of(ready, restore, load_connections, on_failure)
+            sys.exit(0)
+        schema = ready.run.setting.schema
+        workspace: SweepSchema | ExistingSchema
+        if schema is not None:
+            workspace = ExistingSchema(ready.url, schema, restore, load_connections, on_failure)
+        elif ready.private is not None:  # it takes its schemas with it, whether or not they can be cleared
+            workspace = SweepSchema(ready.url)
+        else:
+            workspace = SweepSchema(ready.url, on_failure)
         stack.enter_context(workspace)
-        workers = Workers(runner, ready.run.plan.users)
+        workers = Workers(runner, ready.run.plan, progress)
         if workers.are_this_process:
-            stack.enter_context(closing(_own_worker(environment, tasks, workload, options)))
-        elif ready.run.setting.schema:
+            PoolUser.load_worker = LocustWorker(environment, tasks, workload.sha256, options.url)
+            stack.enter_context(closing(PoolUser.load_worker))
+        elif schema:
             stack.callback(runner.quit)  # the workers end before the tables are restored
-        _make_tables(environment, tasks, workspace, restore)
-        conversation = Conversation(runner, workers, progress)
+        workspace.make_tables(code[Occasion.TABLES])
+        workspace.work(restore)
+        workspace.work(code[Occasion.TRANSACTION])
         generator = LocustGenerator(
-            workers, ready.url, ready.run.setting, conversation, kinds_of(tasks),
-            lambda: workspace.work(restore), load_connections, _patience(options, ready.private, progress),
+            workers, ready, kinds_of(tasks), lambda: workspace.work(restore), load_connections,
+            options.wait_for_server_seconds,
         )  # fmt: skip
         stack.enter_context(closing(generator))
         writer = RunWriter(ready.path, ready.run.setting, resume=options.resume is not None)
-        notes = (*ready.notes, *_unrestored(ready.run.setting.schema, tasks))
-        yield ReadySweep(ready.run, notes, workers, conversation, generator, stack.enter_context(writer))
-
-
-def _patience(options: SweepOptions, private: PrivateServer | None, progress: ProgressPipe) -> Patience:
-    seconds = DEFAULT_SECONDS if options.wait_for_server_seconds is None else options.wait_for_server_seconds
-    return Patience(seconds, private, progress)
+        notes = (*ready.notes, *_unrestored(schema, tasks))
+        yield ReadySweep(ready.run, notes, workers, generator, stack.enter_context(writer))
 
 
 def _unrestored(schema: str | None, tasks: Tasks) -> tuple[str, ...]:
@@ -141,19 +121,6 @@ def _unrestored(schema: str | None, tasks: Tasks) -> tuple[str, ...]:
     if schema is None or restores:
         return ()
     return (f"what the transactions change in the schema {schema} stays changed: define before_step to restore it",)
-
-
-def _own_worker(environment: Environment, tasks: Tasks, workload: Workload, options: SweepOptions) -> LocustWorker:
-    """Return the worker of a process that is master and worker, at which its users wait for a step."""
-    PoolUser.load_worker = LocustWorker(environment, tasks, workload.sha256, options.url)
-    return PoolUser.load_worker
-
-
-def _make_tables(environment: Environment, tasks: Tasks, workspace: Workspace, restore: Callable[[Any], None]) -> None:
-    """Make the tables of every user class; then one user of each class starts, tries each task, and stops."""
-    workspace.make_tables(lambda cursor: _call_each("prepare", tasks, cursor))
-    workspace.work(restore)
-    workspace.work(lambda cursor: _try_out(environment, tasks, cursor))
 
 
 def _try_out(environment: Environment, tasks: Tasks, cursor: Any) -> None:

@@ -53,22 +53,19 @@ class Wire:
         BaseSocket.__init__ = open_encrypted  # type: ignore[method-assign]  # Locust has no hook for its sockets
 
     def _encrypt(self, socket: Any, *, is_master: bool) -> None:
+        """Encrypt a socket. Ends a worker without a secret that was not forked: it could not reach any master."""
         master, worker = z85.encode(self.secret.key("master")), z85.encode(self.secret.key("worker"))
         own = master if is_master else worker
         socket.curve_secretkey, socket.curve_publickey = own, zmq.curve_public(own)
         socket.handshake_ivl = HANDSHAKE_MS
         if is_master:
             socket.curve_server = True
-        else:
-            self._require_known_secret()
-            socket.curve_serverkey = zmq.curve_public(master)
-        gevent.spawn(self._count if is_master else _give_up, _handshakes(socket))
-
-    def _require_known_secret(self) -> None:
-        """End a worker that was given no secret and was not forked from its master: it could not reach any master."""
-        if not self.secret.is_given and os.getpid() == self._process:
+        elif not self.secret.is_given and os.getpid() == self._process:
             sys.stderr.write(f"poolsize: error: this worker has no secret: {WAY_OUT}\n")
             sys.exit(BadInput.exit_code)
+        else:
+            socket.curve_serverkey = zmq.curve_public(master)
+        gevent.spawn(self._count if is_master else _give_up, _handshakes(socket))
 
     def _count(self, handshakes: Iterator[int]) -> None:
         for event in handshakes:

@@ -1,51 +1,36 @@
 """The worker's side of the conversation with the master."""
 
 import time
+from contextlib import closing
 from types import MethodType
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import gevent
 from gevent.queue import Queue
+from locust import stats
 from locust.env import Environment
 from locust.runners import Runner, WorkerRunner
+from locust.stats import StatsEntry, StatsError
 from sqlalchemy import URL
 
 from poolsize.errors import WorkFailed
+from poolsize.load import messages
 from poolsize.load.calibration import calibrate
-from poolsize.load.outstanding import OutstandingSecond
-from poolsize.load.pools import SHARED
+from poolsize.load.pool import SHARED
 from poolsize.load.recorder import Observer, WorkerSecond
-from poolsize.load.source_line import located
-from poolsize.load.step_seconds import ReportedSecond
 from poolsize.load.transaction import Behavior
 from poolsize.load.worker_step import Reporting, StepGate, WorkerStep
-from poolsize.locust import stats
-from poolsize.locust.messages import (
-    ORDERS,
-    Calibrate,
-    Calibrated,
-    Failed,
-    Finish,
-    Finished,
-    Message,
-    Open,
-    Opened,
-    Reply,
-    Second,
-    Start,
-    UserFailed,
-    decode,
-    encode,
-)
-from poolsize.locust.stats import METHOD
-from poolsize.locust.tasks import Tasks, kinds_of, pool_shares_of, sets_wait_time
+from poolsize.locust.user import Tasks, kinds_of, pool_shares_of, sets_wait_time
 from poolsize.locust.wire import wire
 from poolsize.server.connection import ServerGone, database_url, schema_in
+from poolsize.sweep.source_line import located
 
 if TYPE_CHECKING:
     from poolsize.locust.user import PoolUser
 
-Ordered = TypeVar("Ordered", Start, Finish)
+Ordered = TypeVar("Ordered", messages.Start, messages.Finish)
+METHOD = "pool"
+"""Locust's request type of a transaction."""
 LOCUSTS_OWN = "locust.runners"
 """The module of Locust's own listener, which fills Locust's statistics; a sweep fills them once a second."""
 
@@ -53,10 +38,6 @@ LOCUSTS_OWN = "locust.runners"
 def worker_name(runner: Runner) -> str:
     """Return Locust's name of a worker, or "local" where master and worker are a single process."""
     return runner.client_id if isinstance(runner, WorkerRunner) else "local"
-
-
-class Superseded(Exception):
-    """The master began another conversation before the current conversation ended."""
 
 
 class LocustWorker:
@@ -79,9 +60,9 @@ class LocustWorker:
         self._name = worker_name(environment.runner)
         self._gate = StepGate()
         self._number = 0
-        self._orders: Queue[Message] = Queue()
-        for kind in ORDERS:
-            self._runner.register_message(kind, self._on_message)
+        self._orders: Queue[tuple[int, messages.Order]] = Queue()
+        """The number of a conversation, and the order."""
+        self._runner.register_message(messages.ORDER, lambda msg, **_: self._orders.put(messages.decode(msg.data)))
         self._serving = gevent.spawn(self._serve)
 
     def close(self) -> None:
@@ -98,31 +79,25 @@ class LocustWorker:
 
     def user_failed(self, error: str) -> None:
         """Report a user that failed as it started or stopped. error: the reason."""
-        self._reply(UserFailed(error))
-
-    def _on_message(self, msg: Any, **_: Any) -> None:
-        self._orders.put(decode(msg.type, msg.data))
+        self._reply(messages.UserFailed(error))
 
     def _serve(self) -> None:
         """Carry out orders for ever; runs in a greenlet of its own, so that Locust goes on listening."""
         while True:
-            message = self._orders.get()
-            self._number = message.number
+            self._number, order = self._orders.get()
             try:
-                match message.content:
-                    case Calibrate(private_url, schema):
-                        self._reply(Calibrated(calibrate(self._url(private_url, schema), schema)))
-                    case Open() as order if self._name in order.shares:
+                match order:
+                    case messages.Calibrate(private_url, schema):
+                        self._reply(calibrate(self._url(private_url, schema), schema))
+                    case messages.Open() if self._name in order.shares:
                         self._measure(order)
-            except Superseded:
-                continue
             except WorkFailed as error:
-                self._reply(Failed(str(error), isinstance(error, ServerGone)))
+                self._reply(messages.Failed(str(error), isinstance(error, ServerGone)))
             except Exception as error:
-                self._fail(f"{type(error).__name__}: {error}")
+                self._reply(messages.Failed(f"{type(error).__name__}: {error}"))
 
-    def _measure(self, order: Open) -> None:
-        """Measure one step, from Open to Finished."""
+    def _measure(self, order: messages.Open) -> None:
+        """Measure one step, from Open to WorkerReport."""
         if order.workload_sha256 != self._workload_sha256:
             raise WorkFailed(f"the worker {self._name} has another workload: start it with the master's locustfile")
         if order.kinds != self._kinds:
@@ -130,33 +105,34 @@ class LocustWorker:
                 f"the worker {self._name} runs {', '.join(self._kinds)}, and the master "
                 f"{', '.join(order.kinds)}: start it with the master's user classes, `tags` and `exclude_tags`"
             )
-        reporting = Reporting(self._on_second, self._fail, request_observer(self._environment))
+        reporting = Reporting(
+            self._on_second, lambda reason: self._reply(messages.Failed(reason)), request_observer(self._environment)
+        )
         share = order.shares[self._name]
         url = self._url(order.private_url, share.schema)
-        with WorkerStep(url, share, self._gate, self._kinds, self._pool_shares, reporting) as step:
-            self._reply(Opened(step.connection_ids))
-            self._wait_for(Start)
+        with closing(WorkerStep(url, share, self._gate, self._kinds, self._pool_shares, reporting)) as step:
+            self._reply(messages.Opened(step.connection_ids))
+            if self._next(messages.Start) is None:
+                return
             step.begin()
-            finish = self._wait_for(Finish)
+            if (finish := self._next(messages.Finish)) is None:
+                return
             report = step.finish(finish.first, finish.last)
-            stats.report(self._environment, self._kinds[0], step.end_last_second())
+            add_to_stats(self._environment, self._kinds[0], step.end_last_second())
         # Only now, with the pool closed, has the server room for the next step's connections.
-        self._reply(Finished(report))
+        self._reply(report)
 
-    def _wait_for(self, kind: type[Ordered]) -> Ordered:
-        """Wait for the next order of this conversation, and return it.
-
-        Raises Superseded when the next order is of another conversation or kind.
-        """
-        message = self._orders.peek()
-        if message.number != self._number or not isinstance(message.content, kind):
-            raise Superseded
+    def _next(self, kind: type[Ordered]) -> Ordered | None:
+        """Wait for the next order of this conversation; None where the next is of another conversation or kind."""
+        number, order = self._orders.peek()
+        if number != self._number or not isinstance(order, kind):
+            return None
         self._orders.get()
-        return message.content
+        return order
 
-    def _on_second(self, index: int, second: WorkerSecond, outstanding: OutstandingSecond, unserved: int) -> None:
-        stats.report(self._environment, self._kinds[0], second)
-        self._reply(Second(ReportedSecond.of(index, second, outstanding, unserved)))
+    def _on_second(self, second: WorkerSecond, reported: messages.ReportedSecond) -> None:
+        add_to_stats(self._environment, self._kinds[0], second)
+        self._reply(reported)
 
     def _url(self, private_url: str | None, schema: str) -> URL:
         """Return the database's URL from here.
@@ -174,11 +150,8 @@ class LocustWorker:
             )
         return database_url(url)
 
-    def _fail(self, reason: str) -> None:
-        self._reply(Failed(reason))
-
-    def _reply(self, content: Reply) -> None:
-        self._runner.send_message(*encode(Message(self._number, self._name, content)))
+    def _reply(self, reply: messages.Reply) -> None:
+        self._runner.send_message(messages.REPLY, messages.encode(self._number, reply))
 
 
 def request_observer(environment: Environment) -> Observer | None:
@@ -210,3 +183,36 @@ def request_observer(environment: Environment) -> Observer | None:
                 raise WorkFailed(f"a listener on events.request failed: {located(failure)}") from failure
 
     return observe
+
+
+def add_to_stats(environment: Environment, name: str, second: WorkerSecond) -> None:
+    """Add one second of transactions to Locust's statistics, so that Locust's table and exports show the same load.
+
+    Locust's response time is the total time. name: of the kind of transaction. A second of several kinds is added kind
+    by kind, under their own names.
+    """
+    if second.kinds:
+        for kind, part in second.kinds.items():
+            add_to_stats(environment, kind, part)
+        return
+    entry = StatsEntry(environment.stats, name, METHOD)
+    now = time.time()
+    entry.num_requests = second.transactions
+    entry.num_reqs_per_sec[int(now)] = second.transactions
+    entry.last_request_timestamp = now
+    for total_us, number in second.total.items():
+        entry.total_response_time += total_us / 1000 * number  # type: ignore[assignment]  # Locust adds floats too
+        entry.response_times[stats.bucket_response_time(total_us / 1000)] += number
+    if second.total:
+        entry.min_response_time = min(second.total) / 1000  # type: ignore[assignment]  # likewise
+        entry.max_response_time = max(second.total) / 1000  # type: ignore[assignment]  # likewise
+    for kind, number in second.errors.items():
+        entry.num_requests += number
+        entry.num_none_requests += number
+        entry.num_failures += number
+        entry.num_fail_per_sec[int(now)] += number
+        key = StatsError.create_key(METHOD, name, kind)
+        error = environment.stats.errors.setdefault(key, StatsError(METHOD, name, kind))
+        error.occurrences += number
+    environment.stats.get(name, METHOD).extend(entry)
+    environment.stats.total.extend(entry)

@@ -1,65 +1,59 @@
-"""The workers that have users, as Locust's runner knows them, and their shares of a pool."""
+"""The workers of a sweep, on this machine or on others: their users, and the master's conversation with them."""
 
 from collections.abc import Callable, Mapping
-from contextlib import suppress
-from time import monotonic, sleep
+from dataclasses import replace
+from datetime import UTC, datetime
+from time import monotonic
+from typing import Any, TypeVar
 
 import gevent
-import psutil
+from gevent.queue import Empty, Queue
 from locust.runners import MasterRunner, Runner
 
 from poolsize.errors import WorkFailed
-from poolsize.load.worker_step import WorkerShare
+from poolsize.load import messages
+from poolsize.load.assemble import assemble
+from poolsize.load.stopping import Ending, StepSeconds, ending, ending_now
+from poolsize.locust.progress_pipe import ProgressPipe
 from poolsize.locust.worker import worker_name
 from poolsize.runs.plan import PlannedStep, SweepPlan
+from poolsize.runs.run import Calibration, Step, Stopped, StopReason
+from poolsize.server.connection import ServerGone
+from poolsize.server.sampler import Sampler
+from poolsize.sweep.events import SecondPassed
 
-PATIENCE_SECONDS = 90
-"""The longest time to wait until the workers have started their users."""
-ENDING_SECONDS = 2
-"""The longest time in which forked workers end, once the master has told them to."""
+GRACE_SECONDS = 90
+"""The longest time to wait until the users have started, for a worker's reply, or for the next second of a step."""
 STOPPING_SECONDS = 5
 """The longest time in which workers stop their users, beside Locust's stop timeout."""
+LOOK_SECONDS = 0.5
+"""The longest time between two checks for lost workers."""
+
+AtEnd = TypeVar("AtEnd")
+R = TypeVar("R", Calibration, messages.Opened, messages.WorkerReport)
 
 
-def forked_workers() -> list[psutil.Process]:
-    """Return the workers that Locust has forked from this process, and that have not ended."""
-    master, forked = psutil.Process(), []
-    for child in master.children():
-        with suppress(psutil.Error):  # it has ended meanwhile
-            # A forked process has its parent's command line, the private server one of its own.
-            if child.cmdline() == master.cmdline() and child.status() != psutil.STATUS_ZOMBIE:
-                forked.append(child)
-    return forked
+class UserGone(WorkFailed):
+    """A user failed as it started or stopped, so the sweep has fewer users than planned."""
 
 
-def end_forked_workers() -> None:
-    """End the workers that Locust has forked from this process.
-
-    When the sweep does not begin, Locust does not end them, and they wait a minute for their master.
-    """
-    for worker in forked_workers():
-        with suppress(psutil.Error):
-            worker.terminate()
-
-
-def kill_late_workers() -> None:
-    """Kill the forked workers that do not end with the sweep; Locust would wait for a frozen worker without end."""
-    deadline = monotonic() + ENDING_SECONDS
-    while (workers := forked_workers()) and monotonic() < deadline:
-        sleep(0.05)
-    for worker in workers:
-        with suppress(psutil.Error):
-            worker.kill()
+def _nothing() -> None:
+    pass
 
 
 class Workers:
-    """The workers of a sweep, on this machine or on others."""
+    """The workers of a sweep. progress: shows the seconds of each step."""
 
-    def __init__(self, runner: Runner, users: int) -> None:
-        """users: of all workers together."""
+    def __init__(self, runner: Runner, plan: SweepPlan, progress: ProgressPipe) -> None:
+        """Begin to listen to the workers. runner: Locust's."""
         self._runner = runner
-        self._users = users
+        self._plan = plan
+        self.progress = progress
         self._ready = 0
+        self._number = 0
+        self._inbox: Queue[tuple[str, int, messages.Reply]] = Queue()
+        """A worker's name, the number of a conversation, and the reply."""
+        runner.register_message(messages.REPLY, self._on_reply)
 
     @property
     def are_this_process(self) -> bool:
@@ -76,51 +70,156 @@ class Workers:
             raise WorkFailed("every worker is gone; do they run the same locustfile as this process?")
         return names
 
-    def start_users(self, look: Callable[[], None]) -> None:
-        """Start every user, and wait until they run.
+    def start_users(self) -> None:
+        """Start every user, and wait until they run. Raises WorkFailed when they do not start.
 
-        look: called while it waits. Raises WorkFailed when the workers do not start them.
+        Locust gives users only to workers that are ready: those of the step before need a moment.
         """
-        self._await_workers()
-        self._runner.start(self._users, spawn_rate=self._users)
-        self._wait("the workers did not start the users; do they run the same locustfile as this process?", look)
+        if isinstance(self._runner, MasterRunner):
+            clients = self._runner.clients
+            deadline = monotonic() + STOPPING_SECONDS + (self._runner.environment.stop_timeout or 0.0)
+            while len(clients.ready) < self._ready and monotonic() < deadline:
+                gevent.sleep(0.05)
+            self._ready = len(clients.ready)
+        self._start()
+        self.wait_for_users()
+
+    def wait_for_users(
+        self, problem: str = "the workers did not start the users; do they run the same locustfile as this process?"
+    ) -> None:
+        """Wait until every user has started. Raises WorkFailed with the problem when they do not start.
+
+        Locust announces the users before a busy worker has reported its own.
+        """
+        deadline, missing = monotonic() + GRACE_SECONDS, self._missing
+        while self._runner.user_count < self._plan.users:
+            if monotonic() > deadline:
+                raise WorkFailed(problem)
+            self.raise_failed_users()
+            if self._missing > missing:  # a worker is lost: the others take over its users
+                missing = self._missing
+                self._start()
+            gevent.sleep(0.1)
+
+    def redistribute_users(self) -> None:
+        """Give the users of lost workers to the others. Raises WorkFailed when the others do not start these users."""
+        self._start()
+        self.wait_for_users("the remaining workers did not take over the users of a lost worker")
 
     def stop_users(self) -> None:
         """Stop every user, in the middle of a request too unless Locust's option for that says otherwise."""
         self._runner.stop()
 
-    def _await_workers(self) -> None:
-        """Wait until the workers of the step before are ready again: Locust gives users only to these."""
-        if not isinstance(self._runner, MasterRunner):
-            return
-        clients = self._runner.clients
-        deadline = monotonic() + STOPPING_SECONDS + (self._runner.environment.stop_timeout or 0.0)
-        while len(clients.ready) < self._ready and monotonic() < deadline:
-            gevent.sleep(0.05)
-        self._ready = len(clients.ready)
+    def begin(self) -> None:
+        """Begin the next conversation; later replies of earlier conversations are ignored."""
+        self._number += 1
 
-    def wait_for_users(self) -> None:
-        """Wait until every user has started. Raises WorkFailed when the workers do not start them.
+    def send(self, order: messages.Order, worker: str | None = None) -> None:
+        """Send an order to one worker, or to all."""
+        self._runner.send_message(messages.ORDER, messages.encode(self._number, order), worker)
 
-        Locust announces the users before a busy worker has reported its own.
+    def collect(self, kind: type[R], workers: set[str]) -> dict[str, R]:
+        """Wait for a reply of every worker that is not lost meanwhile, and return worker -> its reply.
+
+        Raises WorkFailed when a worker fails or does not reply.
         """
-        self._wait("the workers did not start the users; do they run the same locustfile as this process?")
-
-    def redistribute_users(self) -> None:
-        """Give the users of lost workers to the others. Raises WorkFailed when the others do not start these users."""
-        self._runner.start(self._users, spawn_rate=self._users)
-        self._wait("the remaining workers did not take over the users of a lost worker")
-
-    def _wait(self, problem: str, look: Callable[[], None] = lambda: None) -> None:
-        deadline, missing = monotonic() + PATIENCE_SECONDS, self._missing
-        while self._runner.user_count < self._users:
+        replies: dict[str, R] = {}
+        deadline = monotonic() + GRACE_SECONDS
+        while missing := (workers & set(self.names())) - set(replies):
             if monotonic() > deadline:
-                raise WorkFailed(problem)
+                raise WorkFailed(f"{len(missing)} of {len(workers)} workers did not reply")
+            worker, reply = self._next_reply(workers)
+            if isinstance(reply, kind):
+                replies[worker] = reply
+        return replies
+
+    def measure(
+        self,
+        planned: PlannedStep,
+        shares: Mapping[str, int],
+        sampler: Sampler,
+        at_end: Callable[[], AtEnd],
+        *,
+        timeout_ms: float,
+        look: Callable[[], None] = _nothing,
+    ) -> tuple[Step, set[int], AtEnd]:
+        """Measure a step in this conversation, and return the step, without checks and connections of the server.
+
+        shares: worker -> connections. at_end: called when the last second is over; its result is returned, too, after
+        the server's ids of the workers' connections. timeout_ms: how long a user waits for a connection.
+        look: called several times a second; it may raise WorkFailed to end the step.
+        The loss of a worker ends the step early. Raises WorkFailed when a worker or a user fails.
+        """
+        started, seconds = datetime.now(UTC).isoformat(timespec="seconds"), StepSeconds(shares)
+        try:
+            sampler.start()
+            self.send(messages.Start())
+            end = self._follow(seconds, planned, look)
+            result = at_end()
+            self.send(messages.Finish(end.first, end.last))
+            reports = self.collect(messages.WorkerReport, set(seconds.workers))
+        finally:
+            sampler.stop()
+        if lost := set(shares) - set(reports):
+            stopped = Stopped(StopReason.WORKER_LOST, {"lost": len(lost), "workers": len(shares)})
+            end = Ending(end.first, end.last, stopped)
+        step = assemble(planned, started, seconds.complete, end, shares, reports, timeout_ms)
+        step = replace(step, server=sampler.series(end.last), programs=sampler.programs())
+        return step, {identity for report in reports.values() for identity in report.connection_ids}, result
+
+    def raise_failed_users(self) -> None:
+        """Raise WorkFailed when a user failed as it stopped."""
+        while not self._inbox.empty():
+            self._next_reply(set())
+
+    def _follow(self, seconds: StepSeconds, planned: PlannedStep, look: Callable[[], None]) -> Ending:
+        """Collect the seconds of the step as they pass, until the step may end, and return its ending.
+
+        Raises WorkFailed when no second arrives for GRACE_SECONDS.
+        """
+        shown = 0
+        progressed_at = monotonic()
+        while True:
             look()
-            if self._missing > missing:  # a worker is lost: the others take over its users
-                missing = self._missing
-                self._runner.start(self._users, spawn_rate=self._users)
-            gevent.sleep(0.1)
+            worker, reply = self._next_reply(seconds.workers)
+            if isinstance(reply, messages.ReportedSecond):
+                seconds.add(worker, reply)
+            for second in seconds.complete[shown:]:
+                self.progress.send(SecondPassed(second.transactions, second.p95_ms))
+                shown, progressed_at = shown + 1, monotonic()
+            if lost := seconds.workers - set(self.names()):
+                for worker in lost:
+                    seconds.lose(worker)
+                return ending_now(self._plan, len(seconds.complete), None)
+            if end := ending(self._plan, planned, seconds.complete):
+                return end
+            if monotonic() > progressed_at + GRACE_SECONDS:
+                raise WorkFailed(f"no worker has reported for {GRACE_SECONDS} s")
+
+    def _on_reply(self, msg: Any, **_: Any) -> None:
+        self._inbox.put((msg.node_id, *messages.decode(msg.data)))
+
+    def _next_reply(self, workers: set[str]) -> tuple[str, messages.Reply | None]:
+        """Return a worker and its next reply in this conversation.
+
+        The reply is None after LOOK_SECONDS without one, and for one of another worker or conversation.
+        Raises WorkFailed for a reply that the worker failed, and UserGone for a failed user of any worker.
+        """
+        try:
+            worker, number, reply = self._inbox.get(timeout=LOOK_SECONDS)
+        except Empty:
+            return "", None
+        if isinstance(reply, messages.UserFailed):
+            raise UserGone(reply.error)
+        if worker not in workers or number != self._number:
+            return worker, None
+        if isinstance(reply, messages.Failed):
+            failure = ServerGone if reply.server_gone else WorkFailed
+            raise failure(reply.error)
+        return worker, reply
+
+    def _start(self) -> None:
+        self._runner.start(self._plan.users, spawn_rate=self._plan.users)
 
     @property
     def _missing(self) -> int:
@@ -132,20 +231,3 @@ def split(pool_size: int, workers: list[str]) -> dict[str, int]:
     """Return worker -> its connections, as equal as whole numbers can be; they add up to exactly pool_size."""
     base, larger = divmod(pool_size, len(workers))
     return {worker: base + (place < larger) for place, worker in enumerate(workers)}
-
-
-def worker_shares(
-    plan: SweepPlan, schema: str, planned: PlannedStep, connections: Mapping[str, int]
-) -> dict[str, WorkerShare]:
-    """Return worker -> its share. Arrivals are split like the connections."""
-    return {
-        worker: WorkerShare(
-            connections=part,
-            rate=None if planned.rate is None else planned.rate * part / planned.pool_size,
-            think_seconds=plan.think_time_ms / 1000,
-            timeout_seconds=plan.pool_timeout_seconds,
-            pool=plan.pool,
-            schema=schema,
-        )
-        for worker, part in connections.items()
-    }

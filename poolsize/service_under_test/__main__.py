@@ -6,7 +6,6 @@ Master and worker of this kind of sweep, in the session that poolsize.locust has
 from collections.abc import Callable
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,25 +14,20 @@ from sqlalchemy import URL
 
 from poolsize.errors import BadInput, WorkFailed
 from poolsize.facts.server import connection_ids, open_connections, read_server
-from poolsize.load.assemble import ServerRecord, assemble
-from poolsize.load.step_seconds import StepSeconds
-from poolsize.locust.conversation import Conversation
 from poolsize.locust.lead import report_failure
-from poolsize.locust.messages import Start
-from poolsize.locust.prepare import LIBRARIES, limited_to, require_same_server
 from poolsize.locust.progress_pipe import ProgressPipe
 from poolsize.locust.refusals import refuse_ignored
 from poolsize.locust.session import SweepKind, main
 from poolsize.locust.set_up import ReadySweep
 from poolsize.locust.user import PoolUser
-from poolsize.locust.worker import worker_name
 from poolsize.locust.workers import Workers, split
-from poolsize.runs.plan import PlannedStep, SweepPlan
+from poolsize.runs.plan import PlannedStep
 from poolsize.runs.run import Latencies, Run, Step
 from poolsize.runs.store import RunWriter
 from poolsize.server.bounded import OWN
 from poolsize.server.connection import account_of, asking, connect, database_url, given_host, naming_url
 from poolsize.server.encryption import is_local
+from poolsize.server.preparation import LIBRARIES, limited_to, require_same_server
 from poolsize.server.sampler import Sampler
 from poolsize.service_under_test import MODULE
 from poolsize.service_under_test.description import (
@@ -59,8 +53,7 @@ OWN_CONNECTIONS = 2
 def work(environment: "Environment", typed: SweepOptions) -> None:
     """Let this worker send the requests of an application's users, and count them."""
     described_for(environment, typed)
-    assert environment.runner is not None
-    RequestWorker(environment, worker_name(environment.runner))
+    RequestWorker(environment)
 
 
 def lead(environment: "Environment", typed: SweepOptions, progress: ProgressPipe, stack: ExitStack) -> ReadySweep:
@@ -79,16 +72,13 @@ def lead(environment: "Environment", typed: SweepOptions, progress: ProgressPipe
     writer = stack.enter_context(RunWriter(path, run.setting, resume=options.resume is not None))
     service = RunningService(described, path.with_name(f"{path.name}.application.log"))
     stack.callback(_close, service, environment, progress)
-    workers = Workers(runner, run.plan.users)
+    workers = Workers(runner, run.plan, progress)
     if workers.are_this_process:
-        stack.enter_context(closing(RequestWorker(environment, worker_name(runner))))
+        stack.enter_context(closing(RequestWorker(environment)))
     sampler = stack.enter_context(closing(Sampler(url, service.counters)))
     count_connections = _counter(described, url, sampler, stack) if url else lambda: None
-    conversation = Conversation(runner, workers, progress)
-    generator = RequestGenerator(workers, run.plan, conversation, service, sampler, count_connections)
-    return ReadySweep(
-        run, (), workers, conversation, generator, writer, starts_users=True, program=("python", "-m", MODULE)
-    )
+    generator = RequestGenerator(workers, service, sampler, count_connections)
+    return ReadySweep(run, (), workers, generator, writer, starts_users=True, program=("python", "-m", MODULE))
 
 
 def described_for(environment: "Environment", typed: SweepOptions) -> tuple[DescribedService, SweepOptions]:
@@ -181,13 +171,11 @@ def _counter(described: DescribedService, url: URL, sampler: Sampler, stack: Exi
 class RequestGenerator:
     """A LoadGenerator: it gives the application a pool size, and all users of Locust send their requests.
 
-    conversation: with the workers. service: the application. sampler: of the database, if it is known, and of this
+    service: the application. sampler: of the database, if it is known, and of this
     machine. count_connections: returns the application's connections by the database's count, or None.
     """
 
     workers: Workers
-    plan: SweepPlan
-    conversation: Conversation
     service: RunningService
     sampler: Sampler
     count_connections: Callable[[], int | None]
@@ -210,29 +198,21 @@ class RequestGenerator:
         Raises WorkFailed when the application, a user or every worker fails.
         """
         change_seconds = self.service.set_pool_size(planned.pool_size)
-        self.workers.start_users(self.conversation.raise_failed_users)
+        self.workers.start_users()
         try:
-            step = self._measure(planned)
+            self.workers.begin()
+            step, _, connections = self.workers.measure(
+                planned,
+                split(planned.pool_size, self.workers.names()),
+                self.sampler,
+                self.count_connections,
+                timeout_ms=0.0,  # no pool timeout is known, so a failed request counts with its own time
+                look=self.service.require_alive,
+            )
         finally:
-            self.sampler.stop()
             self.workers.stop_users()
         self.service.require_alive()
-        return replace(step, change_seconds=round(change_seconds, 3), programs=self.sampler.programs())
-
-    def _measure(self, planned: PlannedStep) -> Step:
-        shares = split(planned.pool_size, self.workers.names())
-        started = datetime.now(UTC).isoformat(timespec="seconds")
-        self.sampler.start()
-        self.conversation.begin()
-        self.conversation.send(Start())
-        seconds = StepSeconds(shares)
-        end = self.conversation.follow(seconds, self.plan, planned, self.service.require_alive)
-        connections = self.count_connections()
-        reports, end = self.conversation.finish(seconds, shares, end)
-        server = ServerRecord(self.sampler.series(end.last), connections)
-        # No pool timeout is known, so a failed request counts with its own time.
-        step = assemble(planned, started, seconds.complete, end, shares, reports, server, timeout_ms=0.0)
-        return _of_requests(step)
+        return replace(_of_requests(step), server_connections=connections, change_seconds=round(change_seconds, 3))
 
 
 def _of_requests(step: Step) -> Step:

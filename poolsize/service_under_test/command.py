@@ -40,7 +40,7 @@ def application(action: str, file: Path, pool_size: int) -> None:
     if action == "init":
         _write(file)
         return
-    from poolsize.locust.launch import terminable
+    from poolsize.command_line.locust_sweep import terminable
 
     try:
         with terminable():

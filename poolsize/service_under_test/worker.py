@@ -7,14 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import gevent
 
-from poolsize.load.outstanding import OutstandingSecond
+from poolsize.load import messages
+from poolsize.load.messages import Failed, Finish, ReportedSecond, Start, StepSecond, UserFailed, WorkerReport
 from poolsize.load.recorder import Recorder, WorkerSecond, sum_of_kinds
-from poolsize.load.source_line import located
-from poolsize.load.step_seconds import ReportedSecond
 from poolsize.load.worker_cost import WorkerCost
-from poolsize.load.worker_report import WorkerReport
-from poolsize.locust import messages
-from poolsize.locust.messages import Failed, Finish, Finished, Message, Second, Start, UserFailed
+from poolsize.sweep.source_line import located
 
 if TYPE_CHECKING:
     from locust.env import Environment
@@ -85,21 +82,19 @@ class RequestStep:
             gevent.sleep(max(0.0, started + index + 1 - monotonic()))
             self._cost.end_second()
             second, unserved = self.end_second(), max(0, self._users - len(self.served))
-            self._on_second(ReportedSecond.of(index, second, OutstandingSecond(0, 0.0), unserved))
+            self._on_second(ReportedSecond(index, StepSecond.of(second, unserved=unserved)))
 
 
 class RequestWorker:
     """Carries out the master's orders."""
 
-    def __init__(self, environment: "Environment", name: str) -> None:
-        """Begin to listen to the master, and to the requests and errors of the users. name: of this worker."""
+    def __init__(self, environment: "Environment") -> None:
+        """Begin to listen to the master, and to the requests and errors of the users."""
         assert environment.runner is not None
         self._runner = environment.runner
-        self._name = name
         self._number = 0
         self._step: RequestStep | None = None
-        for kind in messages.ORDERS:
-            self._runner.register_message(kind, self._on_message)
+        self._runner.register_message(messages.ORDER, self._on_order)
         environment.events.request.add_listener(self._on_request)
         environment.events.user_error.add_listener(self._on_user_error)
 
@@ -109,17 +104,16 @@ class RequestWorker:
             self._step.close()
             self._step = None
 
-    def _on_message(self, msg: Any, **_: Any) -> None:
-        message = messages.decode(msg.type, msg.data)
-        self._number = message.number
-        match message.content:
+    def _on_order(self, msg: Any, **_: Any) -> None:
+        self._number, order = messages.decode(msg.data)
+        match order:
             case Start():
                 self.close()
-                self._step = RequestStep(self._runner.user_count, lambda second: self._reply(Second(second)))
+                self._step = RequestStep(self._runner.user_count, self._reply)
                 self._step.begin()
             case Finish(first, last) if self._step is not None:
                 step, self._step = self._step, None
-                self._reply(Finished(step.finish(first, last)))
+                self._reply(step.finish(first, last))
 
     def _on_request(
         self, request_type: str, name: str, response_time: float, exception: BaseException | None = None, **_: Any
@@ -140,8 +134,8 @@ class RequestWorker:
         elif self._step is not None:
             self._step.record("task", 0, type(exception).__name__)
 
-    def _reply(self, content: messages.Reply) -> None:
-        self._runner.send_message(*messages.encode(Message(self._number, self._name, content)))
+    def _reply(self, reply: messages.Reply) -> None:
+        self._runner.send_message(messages.REPLY, messages.encode(self._number, reply))
 
 
 def error_kind(error: BaseException) -> str:

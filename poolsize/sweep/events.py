@@ -1,4 +1,7 @@
-"""The events of a sweep, each a line of JSON on its way from the sweep's process to the command line's."""
+"""The events of a sweep, each a line of JSON on its way from the sweep's process to the command line's.
+
+Pipes carry the events, and turns to measure the other way.
+"""
 
 import json
 from dataclasses import dataclass
@@ -10,6 +13,11 @@ from pydantic import TypeAdapter
 from poolsize.analysis.stats.percentiles import merged, percentiles
 from poolsize.runs.check import Check
 from poolsize.runs.run import Step
+
+PROGRESS_DESCRIPTOR, TURNS_DESCRIPTOR = "POOLSIZE_PROGRESS_FD", "POOLSIZE_TURNS_FD"
+"""Environment variables with the numbers of the descriptors on which a sweep sends its events, and is given turns."""
+LOCUSTFILE_SHA256 = "POOLSIZE_LOCUSTFILE_SHA256"
+"""Environment variable with the hash of the text that Locust may execute."""
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,11 @@ import pytest
 
 from poolsize.analysis.analysis import analyze
 from poolsize.analysis.stats.paired_differences import Pair, paired
-from poolsize.command_line.in_turn import measure_in_turn
+from poolsize.command_line.in_turn import measure_in_turn, whose_turn
 from poolsize.commands.sweep import measures_two
 from poolsize.comparison.comparison import compare
 from poolsize.comparison.text import comparison_text
 from poolsize.errors import BadInput
-from poolsize.locust.in_turn import whose_turn
 from poolsize.runs.run import Run
 from poolsize.runs.store import RunWriter, other_path
 from poolsize.sweep.events import TurnAwaited

@@ -19,7 +19,7 @@ from sqlalchemy import URL
 
 from poolsize import load_run
 from poolsize.errors import BadInput
-from poolsize.load.pool import open_pool
+from poolsize.load.pool import open_pools
 from poolsize.server import private_server as servers
 from poolsize.server.connection import NoAnswer, ServerGone, connect, database_url
 from poolsize.server.private_server import PrivateServer
@@ -245,7 +245,7 @@ def cut(connection: Any) -> None:
 @pytest.mark.parametrize("after", [False, True], ids=["before its packet", "after its packet"])
 @pytest.mark.parametrize(
     ("opens", "gone"),
-    [(connect, NoAnswer), (lambda url: open_pool(url, "mysql", 2, 5), ServerGone)],
+    [(connect, NoAnswer), (lambda url: open_pools(url, "mysql", 2, {}, 5, "fair"), ServerGone)],
     ids=["a connection", "a pool"],
 )
 def test_a_server_that_dies_while_a_connection_opens_is_gone(

@@ -17,12 +17,12 @@ import pytest
 
 from poolsize.errors import BadInput
 from poolsize.experiments.survey.timing import TIMING_SECONDS, SurveySetting, SurveyWriter
-from poolsize.locust.checked_text import LOCUSTFILE_SHA256
 from poolsize.present.text.setting import repeat_command
 from poolsize.runs.plan import MeasuredApplication
 from poolsize.runs.store import RunWriter, load_run, other_path, resume_command
 from poolsize.server.private_server import _settings, private_server
 from poolsize.service_under_test.guard import Guarded
+from poolsize.sweep.events import LOCUSTFILE_SHA256
 from poolsize.sweep.next_step import remaining
 from poolsize.sweep.opening import HARMLESS
 from poolsize.sweep.options import with_flags

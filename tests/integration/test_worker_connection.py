@@ -15,8 +15,7 @@ import sys
 import gevent, pymysql
 from gevent.timeout import Timeout
 from pymysql.constants.CLIENT import MULTI_STATEMENTS
-from poolsize.load.pool import open_pool
-from poolsize.load.pool import WorkerConnection
+from poolsize.load.pool import SHARED, WorkerConnection, open_pools
 from poolsize.server.connection import connect, database_url, error_kind
 Timeout(60).start()
 url = database_url(sys.argv[1])
@@ -28,8 +27,8 @@ def answer(connection, sql):
 """
 PARTS = {
     "the pool opens it": """
-pool = open_pool(url, "mysql", 2, 5)
-connection = pool.engine.raw_connection()
+pools = open_pools(url, "mysql", 2, {}, 5, "fair")
+connection = pools.engines[SHARED].raw_connection()
 assert type(connection.dbapi_connection) is WorkerConnection
 assert answer(connection, "SELECT 1") == ((1,),)
 connection.close()

@@ -1,6 +1,5 @@
 """Failed transactions count in the percentiles of the total time, as at least the pool timeout."""
 
-from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -8,12 +7,11 @@ import pytest
 from poolsize.analysis.analysis import Analysis, analyze
 from poolsize.answer.latency_limit import LatencyLimits
 from poolsize.answer.recommendation import recommend
-from poolsize.load.assemble import ServerRecord, assemble
+from poolsize.load.assemble import assemble
+from poolsize.load.messages import StepSecond, WorkerReport
 from poolsize.load.recorder import StepRecorder, WorkerSecond
-from poolsize.load.step_seconds import StepSecond
 from poolsize.load.stopping import Ending
 from poolsize.load.worker_cost import Cost
-from poolsize.load.worker_report import WorkerReport
 from poolsize.runs.plan import PlannedStep
 from poolsize.runs.run import Run, Step
 from tests.conftest import a_run, a_step
@@ -39,10 +37,7 @@ def measured(timeouts: int) -> Step:
     recorder = StepRecorder(["task"])
     seconds = [worker_second(recorder, timeouts) for _ in range(SECONDS)]
     report = WorkerReport.of(4, [1, 2], seconds, Cost(0.1, 0.0, 0.1))
-    collected = [
-        StepSecond({"local"}, second.transactions, errors=Counter(second.errors), total_us=Counter(second.total))
-        for second in seconds
-    ]
+    collected = [StepSecond.of(second) for second in seconds]
     planned = PlannedStep(order=0, pool_size=2, repeat=0)
     return assemble(
         planned,
@@ -51,7 +46,6 @@ def measured(timeouts: int) -> Step:
         Ending(0, SECONDS, None),
         {"local": 2},
         {"local": report},
-        ServerRecord({}, 2),
         TIMEOUT_MS,
     )
 

@@ -220,7 +220,6 @@ FLAGS_MAY_STAND_IN = (
     "pool_config/",
     "present/",
     "service_under_test/command.py",
-    "locust/launch.py",
     "locust/lead.py",
     "sweep/options.py",
 )

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from poolsize.errors import WorkFailed
-from poolsize.load.pools import SHARED, divided
+from poolsize.load.pool import SHARED, divided
 
 
 @given(st.integers(3, 5_000), st.floats(0.01, 0.5), st.floats(0.01, 0.45))

@@ -8,7 +8,7 @@ import pytest
 
 from poolsize.analysis.checks import arrivals
 from poolsize.analysis.rate_evidence import RateEvidence, is_growing
-from poolsize.load.step_seconds import StepSecond
+from poolsize.load.messages import StepSecond
 from poolsize.load.stopping import Ending, ending
 from poolsize.runs.plan import PlannedStep, SweepPlan
 from poolsize.runs.run import CheckResult, StopReason

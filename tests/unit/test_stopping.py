@@ -11,8 +11,8 @@ import pytest
 from scipy.signal import lfilter
 
 from poolsize.analysis.stats.confidence import mean_interval
-from poolsize.load.step_seconds import ReportedSecond, StepSecond, StepSeconds
-from poolsize.load.stopping import Ending, ending
+from poolsize.load.messages import ReportedSecond, StepSecond
+from poolsize.load.stopping import Ending, StepSeconds, ending
 from poolsize.runs.plan import PlannedStep, SweepPlan
 from poolsize.runs.run import Stopped, StopReason
 
@@ -20,10 +20,7 @@ PLAN = SweepPlan((4,), 16, "scan", warm_up_seconds=2, step_seconds=10)
 
 
 def course(throughput: Sequence[int], errors: int = 0, backlog: int = 0) -> list[StepSecond]:
-    return [
-        StepSecond({"local"}, transactions, backlog, errors=Counter({"deadlock": errors}))
-        for transactions in throughput
-    ]
+    return [StepSecond(transactions, {"deadlock": errors}, backlog=backlog) for transactions in throughput]
 
 
 def seconds_until(plan: SweepPlan, throughput: Sequence[int], **more: int) -> Ending:
@@ -101,10 +98,7 @@ def test_a_queue_without_end_ends_it() -> None:
 
 def served(users: int, per_second: int, length: int) -> list[StepSecond]:
     """The seconds of a closed loop whose users all ask at its beginning, and are served in order."""
-    return [
-        StepSecond({"local"}, per_second, unserved=max(0, users - per_second * (second + 1)))
-        for second in range(length)
-    ]
+    return [StepSecond(per_second, unserved=max(0, users - per_second * (second + 1))) for second in range(length)]
 
 
 @pytest.mark.parametrize(("users", "per_second", "step_seconds"), [(272, 40, 8), (272, 10, 8), (272, 40, 2)])
@@ -129,14 +123,15 @@ def test_users_that_are_never_served_prolong_the_warm_up_until_they_time_out() -
 def test_the_warm_up_lasts_until_the_longest_pauses_are_over(pause_seconds: float) -> None:
     """Pauses that end soon after the beginning are the short ones; Little's law needs the long ones as well."""
     users, plan = 600, replace(PLAN, users=600, step_seconds=15)
-    chance, seconds = np.random.default_rng(1), [StepSecond({"local"}) for _ in range(100)]
+    chance, transactions_of, gap_seconds = np.random.default_rng(1), [0] * 100, [0.0] * 100
     for _ in range(users):
         moment, gap = 0.001, 0.0
-        while moment < len(seconds):
-            seconds[int(moment)].transactions += 1
-            seconds[int(moment)].gap_seconds += gap
+        while moment < 100:
+            transactions_of[int(moment)] += 1
+            gap_seconds[int(moment)] += gap
             gap = chance.exponential(pause_seconds)
             moment += gap + 0.001
+    seconds = [StepSecond(ended, gap_seconds=gaps) for ended, gaps in zip(transactions_of, gap_seconds, strict=True)]
     end = next(end for length in range(1, 101) if (end := ending(plan, PlannedStep(0, 4, 0), seconds[:length])))
     assert end.first == pytest.approx(max(plan.warm_up_seconds, 4 * pause_seconds), abs=2 + pause_seconds / 2)
     counted = seconds[end.first : end.last]
@@ -148,17 +143,17 @@ def test_the_warm_up_lasts_until_the_longest_pauses_are_over(pause_seconds: floa
 def test_pauses_that_all_last_alike_are_awaited_and_an_open_loop_has_none() -> None:
     """20 users who pause for 6 s come back together; arrivals at a rate follow no pause."""
     plan = replace(PLAN, users=20, step_seconds=15)
-    seconds = [
-        StepSecond({"local"}, 20 * (not second % 6), gap_seconds=120.0 * (second % 6 == 0)) for second in range(90)
-    ]
-    seconds[0].gap_seconds = 1e-6
+    seconds = [StepSecond(20 * (not second % 6), gap_seconds=120.0 * (second % 6 == 0)) for second in range(90)]
+    seconds[0] = replace(seconds[0], gap_seconds=1e-6)
     end = next(end for length in range(1, 91) if (end := ending(plan, PlannedStep(0, 4, 0), seconds[:length])))
     assert 24 <= end.first <= 36
     assert seconds_until(replace(PLAN, users=200), [20] * 30) == Ending(2, 12, None)
 
 
 def second_of(index: int, values: Sequence[int]) -> ReportedSecond:
-    return ReportedSecond(index, len(values), 2, 1.5, {"deadlock": 1}, dict(Counter(values)), unserved=3)
+    return ReportedSecond(
+        index, StepSecond(len(values), {"deadlock": 1}, dict(Counter(values)), unserved=3, backlog=2, busy=1.5)
+    )
 
 
 def test_a_second_is_complete_when_every_worker_has_reported_it() -> None:

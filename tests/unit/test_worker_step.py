@@ -1,6 +1,7 @@
 """One worker's step: users wait at the gate, take part until the end, and are counted; a failure ends the step."""
 
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -9,13 +10,13 @@ import gevent.event
 import pytest
 from sqlalchemy import URL
 
-from poolsize.load import pools
+from poolsize.analysis.stats.percentiles import merged
+from poolsize.load import pool
 from poolsize.load.calibration import IdleConnection
 from poolsize.load.fair_queue import FairQueuePool
-from poolsize.load.outstanding import OutstandingSecond
-from poolsize.load.pool import OpenPool
+from poolsize.load.messages import ReportedSecond, WorkerShare
 from poolsize.load.transaction import Behavior, Transaction
-from poolsize.load.worker_step import Reporting, StepGate, WorkerShare, WorkerStep
+from poolsize.load.worker_step import Reporting, StepGate, WorkerStep
 from poolsize.runs.plan import PoolKind
 from tests.conftest import measured_again
 
@@ -40,12 +41,6 @@ class IdleEngine:
         self.pool.dispose()
 
 
-def idle_pool(size: int) -> OpenPool:
-    """Return an open pool of connections that do nothing."""
-    engine: Any = IdleEngine(size)
-    return OpenPool(engine, [])
-
-
 class Worker:
     """A worker of four users, as Locust runs them: each goes back to the gate when a step ends."""
 
@@ -58,8 +53,8 @@ class Worker:
         self.behavior = Behavior(tuple((task.__name__, task) for task in transactions), pause)
         self.users = [gevent.spawn(self._run) for _ in range(USERS)]
 
-    def step(self, share: WorkerShare, pool_shares: Mapping[str, float] | None = None) -> WorkerStep:
-        """Return a step of this worker, its pools open."""
+    def step(self, share: WorkerShare, pool_shares: Mapping[str, float] | None = None) -> closing[WorkerStep]:
+        """Return a step of this worker, its pools open; leaving the context closes it."""
         url = URL.create("mysql+pymysql")
         kinds = list(dict.fromkeys(kind for kind, _ in self.behavior.tasks))
         reporting = Reporting(
@@ -67,11 +62,11 @@ class Worker:
             self.failures.append,
             lambda kind, _, error: self.seen.append((kind, error)),
         )
-        return WorkerStep(url, share, self.gate, kinds, pool_shares or {}, reporting)
+        return closing(WorkerStep(url, share, self.gate, kinds, pool_shares or {}, reporting))
 
-    def _on_second(self, _index: int, second: "WorkerSecond", _outstanding: OutstandingSecond, unserved: int) -> None:
+    def _on_second(self, second: "WorkerSecond", reported: ReportedSecond) -> None:
         self.seconds.append(second)
-        self.unserved.append(unserved)
+        self.unserved.append(reported.second.unserved)
 
     def _run(self) -> None:
         while True:
@@ -81,7 +76,7 @@ class Worker:
 
 @pytest.fixture(autouse=True)
 def idle_pools(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pools, "open_pool", lambda _url, _schema, size, *_: idle_pool(size))
+    monkeypatch.setattr(pool, "open_pool", lambda _url, _schema, size, *_: IdleEngine(size))
 
 
 def short(_cursor: Any) -> None:
@@ -103,7 +98,7 @@ def test_users_take_part_from_the_beginning_to_the_end_of_each_step(share: Worke
         assert second.transactions > 20
         assert report.users == USERS
         assert [list(section) for section in report.sections] == [["wait", "usage", "total", "failed"]]
-        assert report.cpu > 0
+        assert report.cost.cpu > 0
         gevent.sleep(0.05)
         assert step._load.users == 0
     assert worker.failures == []
@@ -235,7 +230,7 @@ def test_weighted_tasks_are_kinds_that_add_up(share: WorkerShare) -> None:
     assert second.transactions == sum(kind.transactions for kind in second.kinds.values())
     assert sum(second.total.values()) == second.transactions
     assert 0.55 < second.kinds["browse"].transactions / second.transactions < 0.95
-    assert {name: kind.transactions for name, kind in report.kinds.items()} == {
+    assert {name: merged([kind["total"]]).get_total_count() for name, kind in report.kinds.items()} == {
         name: kind.transactions for name, kind in second.kinds.items()
     }
     assert {kind for kind, _ in worker.seen} == {"browse", "buy"}

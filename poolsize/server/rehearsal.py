@@ -1,7 +1,7 @@
 """What a sweep would do to its server, found out without doing it: `--dry-run`."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import groupby
 from typing import Any
 
@@ -10,12 +10,12 @@ from pymysql.cursors import Cursor
 
 from poolsize.errors import BadInput
 from poolsize.facts.server import query
-from poolsize.load.source_line import located
-from poolsize.locust.prepare import OWN_CONNECTIONS, RESERVE, Prepared
 from poolsize.server import schema as own
 from poolsize.server.connection import asking
 from poolsize.server.existing_schema import use_schema
+from poolsize.server.preparation import OWN_CONNECTIONS, RESERVE, Prepared
 from poolsize.sweep.events import DryRun, Occasion, StatementGroup
+from poolsize.sweep.source_line import located
 
 MOST_STATEMENTS = 100_000
 MISTAKES = (NameError, AttributeError, ImportError, SyntaxError)
@@ -29,41 +29,10 @@ VALUE = re.compile(r"'(?:[^'\\]|\\.)*'|\b\d+\b")
 class RehearsalCursor(Cursor):  # type: ignore[misc]  # PyMySQL has no types
     """A cursor of a RehearsalConnection, which learns when the workload looks at a result."""
 
-    def fetchone(self) -> None:
-        """Return no row."""
-        self.connection.wants_rows = True
-
-    def fetchmany(self, size: int | None = None) -> tuple[()]:  # noqa: ARG002  # PyMySQL's signature
-        """Return no rows."""
-        self.connection.wants_rows = True
-        return ()
-
-    def fetchall(self) -> tuple[()]:
-        """Return no rows."""
-        return self.fetchmany()
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self.fetchmany())
-
-    @property
-    def rowcount(self) -> int:
-        """No rows."""
-        self.connection.wants_rows = True
-        return 0
-
-    @rowcount.setter
-    def rowcount(self, _: int) -> None:
-        """Forget the number: no statement ran."""
-
-    @property
-    def lastrowid(self) -> int:
-        """No row."""
-        self.connection.wants_rows = True
-        return 0
-
-    @lastrowid.setter
-    def lastrowid(self, _: int) -> None:
-        """Forget the number: no statement ran."""
+    def __getattribute__(self, name: str) -> Any:
+        if name in {"fetchone", "fetchmany", "fetchall", "rowcount", "lastrowid"}:
+            self.connection.wants_rows = True
+        return super().__getattribute__(name)
 
     def execute(self, query: str, args: Any = None) -> int:
         """Note a statement. PyMySQL reads the number of rows itself, which is no look of the workload's."""
@@ -90,29 +59,22 @@ class RehearsalConnection(Connection):  # type: ignore[misc]  # PyMySQL has no t
         self.statements: list[str] = []
         self.wants_rows = False
 
-    def query(self, sql: str | bytearray, unbuffered: bool = False) -> int:  # noqa: ARG002  # PyMySQL's signature
+    def _execute_command(self, _command: int, sql: str | bytes) -> None:
         """Note a statement. Raises BadInput for more statements than a dry run can show."""
         if len(self.statements) >= MOST_STATEMENTS:
             raise BadInput(
                 f"`dry_run`: the workload runs more than {MOST_STATEMENTS:,} statements in one call: use executemany"
             )
-        text = sql if isinstance(sql, str) else sql.decode()
-        self.statements.append(_shown(" ".join(text.split())))
+        text = " ".join((sql if isinstance(sql, str) else sql.decode()).split())
+        self.statements.append(text if len(text) <= LONGEST_STATEMENT else f"{text[:LONGEST_STATEMENT]} ...")
+
+    def _read_query_result(self, unbuffered: bool = False) -> int:  # noqa: ARG002  # PyMySQL's signature
         self._result = MySQLResult(self)
-        self._result.affected_rows = 0
+        self._result.affected_rows = self._result.insert_id = 0
         return 0
 
-    def begin(self) -> None:
-        """Note the beginning of a transaction."""
-        self.query("BEGIN")
-
-    def commit(self) -> None:
-        """Note the end of a transaction."""
-        self.query("COMMIT")
-
-    def rollback(self) -> None:
-        """Note the end of a transaction."""
-        self.query("ROLLBACK")
+    def _read_ok_packet(self) -> None:
+        """Read nothing: of BEGIN, COMMIT and ROLLBACK, which have no result."""
 
 
 def rehearse(ready: Prepared, workload: Mapping[Occasion, Callable[[Any], None]]) -> DryRun:
@@ -130,6 +92,7 @@ def rehearse(ready: Prepared, workload: Mapping[Occasion, Callable[[Any], None]]
     groups[Occasion.END] = groups[Occasion.BEFORE_STEP] if schema else [own.DROP_SCHEMA]
     if schema is None:
         groups[Occasion.TABLES] = [own.CREATE_SCHEMA, own.CREATE_MARK, *groups[Occasion.TABLES]]
+    search, step_seconds = plan.search, plan.warm_up_seconds + plan.step_seconds
     return DryRun(
         server=f"{server.title}, {server.address}",
         limit=server.limit[1],
@@ -138,19 +101,11 @@ def rehearse(ready: Prepared, workload: Mapping[Occasion, Callable[[Any], None]]
         reserve=0 if ready.run.setting.private else RESERVE,
         users=plan.users,
         sizes=plan.sizes,
-        search=(plan.search.smallest, plan.search.largest) if plan.search else None,
-        load_seconds=_load_seconds(ready),
+        search=(search.smallest, search.largest) if search else None,
+        load_seconds=search.budget_seconds if search else len(plan.sizes) * plan.repeats * step_seconds,
         rate=plan.rate,
         groups=tuple(StatementGroup(when, _counted(texts)) for when, texts in groups.items() if texts),
     )
-
-
-def _load_seconds(ready: Prepared) -> int:
-    """Return the planned seconds of load; of a search, its budget."""
-    plan = ready.run.plan
-    if plan.search is not None:
-        return plan.search.budget_seconds
-    return len(plan.sizes) * plan.repeats * (plan.warm_up_seconds + plan.step_seconds)
 
 
 def _noted(work: Callable[[Any], None]) -> list[str]:
@@ -172,16 +127,9 @@ def _text(statement: str) -> str:
 
 
 def _counted(statements: Iterable[str]) -> tuple[tuple[str, int], ...]:
-    """Return each statement with how often statements of its form follow each other."""
-    forms = [list(same) for _, same in groupby(statements, key=_form)]
-    return tuple((same[0], len(same)) for same in forms)
+    """Return each statement with how often statements of its form follow each other.
 
-
-def _form(statement: str) -> str:
-    """Return a statement without its values: of an INSERT, what comes before them."""
-    return VALUE.sub("?", statement.partition(" VALUES ")[0])
-
-
-def _shown(statement: str) -> str:
-    """Return a statement; of a long statement the beginning, and " ..."."""
-    return statement if len(statement) <= LONGEST_STATEMENT else f"{statement[:LONGEST_STATEMENT]} ..."
+    A form is a statement without its values: of an INSERT, what comes before them.
+    """
+    forms = groupby(statements, key=lambda statement: VALUE.sub("?", statement.partition(" VALUES ")[0]))
+    return tuple((same[0], len(same)) for same in (list(group) for _, group in forms))

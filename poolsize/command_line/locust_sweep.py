@@ -1,4 +1,4 @@
-"""Starts Locust in a process of its own, follows the sweep that it runs, and ends it; imports no Locust itself."""
+"""A sweep in a Locust process of its own: starts the process, follows the sweep, and ends it; imports no Locust."""
 
 import os
 import signal
@@ -6,19 +6,19 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import IO
+from time import monotonic
+from typing import IO, Any
 
 from poolsize.errors import BadInput, Interrupted, WorkFailed
-from poolsize.load.source_line import located_in
-from poolsize.locust.checked_text import LOCUSTFILE_SHA256
-from poolsize.locust.progress_pipe import DESCRIPTOR, TURNS_DESCRIPTOR
 from poolsize.runs.store import load_setting, resume_command
 from poolsize.server.processes import killed_by, oom_kills
 from poolsize.sweep.events import (
+    LOCUSTFILE_SHA256,
+    PROGRESS_DESCRIPTOR,
+    TURNS_DESCRIPTOR,
     EndAsked,
     Event,
     StepDone,
@@ -30,6 +30,7 @@ from poolsize.sweep.events import (
 )
 from poolsize.sweep.opening import workload_of
 from poolsize.sweep.options import OPTIONS, SweepOptions
+from poolsize.sweep.source_line import located_in
 
 END_SECONDS, INTERRUPTED_SECONDS = 8, 4
 """The longest time that a sweep may take to end after SIGTERM, and after a second Ctrl-C; then it is killed."""
@@ -57,19 +58,38 @@ def require_processes(options: SweepOptions) -> None:
 
 
 class LocustSweep:
-    """A sweep in a Locust process of its own. run_path: of the run's file; empty until the sweep has started.
+    """A sweep in a Locust process. run_path: of the run's file; empty until the sweep has started.
 
     resumed_by: the run that a user names to resume the sweep; None for the sweep's own.
     """
 
-    def __init__(self, named: str, show: Callable[[Event], None], child: "_Child") -> None:
-        """Follow a process that was started. named: the parameter of its locustfile. show: as in `started`."""
+    def __init__(
+        self, locustfile: Path, options: SweepOptions, show: Callable[[Event], None], *, module: str, in_turn: bool
+    ) -> None:
+        """Start the process; the arguments are those of `started`.
+
+        Locust gets a session of its own. So Ctrl-C reaches only this process, which lets Locust clean up. When this
+        process is killed, the pipes break, and that ends Locust as well.
+        """
         self.run_path = ""
         self.resumed_by: str | None = None
         self._has_begun = self._has_step = self._is_ending = False
-        self._named = named
+        self._named = f"`application` {options.application}" if options.application else f"`workload` {locustfile}"
         self._show = show
-        self._child = child
+        self._oom_kills = oom_kills()
+        environment = _environment(locustfile, options)
+        (reading, events), (turns, writing) = os.pipe(), os.pipe()
+        self._lines, self._turns = os.fdopen(reading, "rb"), os.fdopen(writing, "wb", buffering=0)
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115 (closed in `close`)
+        passed = {PROGRESS_DESCRIPTOR: events} | ({TURNS_DESCRIPTOR: turns} if in_turn else {})
+        environment |= {name: str(descriptor) for name, descriptor in passed.items()}
+        self._process = subprocess.Popen(
+            _command(module, locustfile, options), env=environment,
+            pass_fds=list(passed.values()), stdin=subprocess.DEVNULL, stdout=self._log, stderr=self._log,
+            start_new_session=True,
+        )  # fmt: skip
+        os.close(events)
+        os.close(turns)
 
     def follow(self) -> TurnAwaited | None:
         """Show the sweep's events until the sweep awaits a turn, or until its end, for which the result is None.
@@ -77,7 +97,7 @@ class LocustSweep:
         Raises BadInput for options or a locustfile that the sweep refuses, and WorkFailed when the sweep fails.
         """
         failures: list[SweepFailed] = []
-        for line in self._child.lines:
+        for line in self._lines:
             if not line.endswith(b"\n"):  # Locust was killed
                 break
             event = read_event(line)
@@ -93,25 +113,25 @@ class LocustSweep:
                 case SweepFailed():
                     failures.append(event)
             self._show(event)
-        self._raise_failure(failures, self._child.process.wait())
+        self._raise_failure(failures, self._process.wait())
         return None
 
     def give_turn(self) -> None:
         """Let the sweep go on that awaits a turn. If it has ended instead, `follow` tells why."""
         with suppress(BrokenPipeError):
-            self._child.turns.write(b"\n")
+            self._turns.write(b"\n")
 
     def end_after_step(self) -> bool:
         """Let the sweep end when the step under way is stored, and return whether there is one."""
         if self._has_begun:
-            self._child.process.send_signal(signal.SIGUSR1)
+            self._process.send_signal(signal.SIGUSR1)
             self._show(EndAsked())
         return self._has_begun
 
     def end_early(self) -> None:
         """Ask the sweep, once, to end at once."""
         if not self._is_ending:
-            self._child.process.terminate()
+            self._process.terminate()
         self._is_ending = True
 
     def stop(self, seconds: float) -> tuple[str, ...]:
@@ -120,9 +140,9 @@ class LocustSweep:
         seconds: the longest time to wait; then the sweep's processes are killed.
         """
         self.end_early()
-        with self._child.killed_if_late(seconds) as late:
-            events = [read_event(line) for line in self._child.lines if line.endswith(b"\n")]  # a kill may cut a line
-            self._child.process.wait()
+        with self._killed_if_late(seconds) as late:
+            events = [read_event(line) for line in self._lines if line.endswith(b"\n")]  # a kill may cut a line
+            self._process.wait()
         failed = tuple(event.message for event in events if isinstance(event, SweepFailed))
         unfinished = f"the clean-up takes more than {seconds:.0f} s: it is incomplete, or still under way"
         return (*failed, unfinished) if late.is_set() else failed
@@ -135,6 +155,35 @@ class LocustSweep:
         kept = "the measured steps are kept" if self._has_step else "no step was complete. To go on"
         return f"{message}; {kept}: {resume_command(run)}"
 
+    def close(self) -> None:
+        """End the process if it is still there."""
+        if self._process.poll() is None:
+            self._process.terminate()
+            with self._killed_if_late(END_SECONDS):
+                self._process.wait()
+        for file in (self._lines, self._turns, self._log):
+            file.close()
+
+    @contextmanager
+    def _killed_if_late(self, seconds: float) -> Iterator[threading.Event]:
+        """Kill the process and its workers where the context takes longer, and set the event then.
+
+        It may be frozen, or in code of the workload's that hears no signal.
+        """
+        late = threading.Event()
+
+        def kill() -> None:
+            late.set()
+            with suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+
+        timer = threading.Timer(seconds, kill)
+        timer.start()
+        try:
+            yield late
+        finally:
+            timer.cancel()
+
     def _raise_failure(self, failures: list[SweepFailed], code: int) -> None:
         """Raise the error of a sweep that failed, with all reasons: a failed clean-up hides no cause.
 
@@ -142,18 +191,19 @@ class LocustSweep:
         """
         failures = sorted(failures, key=lambda failure: failure.exit_code != BadInput.exit_code)
         reasons = "; ".join(failure.message for failure in failures)
-        if failures and failures[0].exit_code == BadInput.exit_code:
+        exit_code = failures[0].exit_code if failures else None
+        if exit_code == BadInput.exit_code:
             raise BadInput(reasons)
-        if failures and failures[0].exit_code == Interrupted.exit_code:
+        if exit_code == Interrupted.exit_code:
             raise Interrupted(self.with_hint(reasons) if self._has_step else reasons)
         if failures:
             raise WorkFailed(self.with_hint(reasons))
-        if cause := killed_by(code, self._child.oom_kills):
+        if cause := killed_by(code, self._oom_kills):
             raise WorkFailed(self.with_hint(f"Locust was {cause}"))
-        if code and not self.run_path:
-            raise BadInput(f"{self._named}: {_reason_of_end(self._child.log)}")
         if code:
-            reason = _reason_of_end(self._child.log)
+            reason = _reason_of_end(self._log)
+            if not self.run_path:
+                raise BadInput(f"{self._named}: {reason}")
             raise WorkFailed(self.with_hint(f"Locust ended with exit code {code}: {reason}"))
 
 
@@ -168,8 +218,25 @@ def run_locust(locustfile: Path, options: SweepOptions, show: Callable[[Event], 
         try:
             sweep.follow()
         except KeyboardInterrupt as error:
-            raise Interrupted(sweep.with_hint(_stopped(sweep, ending_seconds(error))), *error.args) from None
+            raise Interrupted(sweep.with_hint(end_all([sweep], error)), *error.args) from None
     return Path(sweep.run_path)
+
+
+def end_all(sweeps: Sequence[LocustSweep], error: BaseException) -> str:
+    """End sweeps at the same time because of an error, and return what happened, "interrupted" first.
+
+    error: SIGTERM, a KeyboardInterrupt with its number, leaves them more time than Ctrl-C, which has none. A further
+    Ctrl-C does not wait for the clean-up.
+    """
+    by_ctrl_c = isinstance(error, KeyboardInterrupt) and not error.args
+    deadline = monotonic() + (INTERRUPTED_SECONDS if by_ctrl_c else END_SECONDS)
+    try:
+        for sweep in sweeps:
+            sweep.end_early()
+        failed = [reason for sweep in sweeps for reason in sweep.stop(max(0.0, deadline - monotonic()))]
+    except KeyboardInterrupt:
+        return "interrupted in the clean-up, which may be incomplete"
+    return "; ".join(["interrupted", *failed])
 
 
 @contextmanager
@@ -184,13 +251,9 @@ def first_interrupt(end_after_step: Callable[[], bool]) -> Iterator[None]:
         if not end_after_step():
             raise KeyboardInterrupt
 
-    before = signal.getsignal(signal.SIGINT)
-    if before is not signal.SIG_IGN:  # a shell's background job
-        signal.signal(signal.SIGINT, on_interrupt)
-    try:
+    is_ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN  # a shell's background job
+    with _handling(signal.SIGINT, signal.SIG_IGN if is_ignored else on_interrupt):
         yield
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 @contextmanager
@@ -200,24 +263,17 @@ def terminable() -> Iterator[None]:
     def on_terminate(number: int, _: object) -> None:
         raise KeyboardInterrupt(number)
 
-    before = signal.signal(signal.SIGTERM, on_terminate)
+    with _handling(signal.SIGTERM, on_terminate):
+        yield
+
+
+@contextmanager
+def _handling(number: signal.Signals, handler: Any) -> Iterator[None]:
+    before = signal.signal(number, handler)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
-
-
-def ending_seconds(error: KeyboardInterrupt) -> int:
-    """Return the longest time that sweeps may take to end after a signal: SIGTERM gives its number, Ctrl-C none."""
-    return END_SECONDS if error.args else INTERRUPTED_SECONDS
-
-
-def _stopped(sweep: LocustSweep, seconds: int) -> str:
-    """End a sweep within so many seconds, and return what happened. A further Ctrl-C does not wait for the clean-up."""
-    try:
-        return "; ".join(["interrupted", *sweep.stop(seconds)])
-    except KeyboardInterrupt:
-        return "interrupted in the clean-up, which may be incomplete"
+        signal.signal(number, before)
 
 
 @contextmanager
@@ -234,10 +290,8 @@ def started(
     show: called with each event of the sweep. module: what Python runs, of the kind of sweep.
     in_turn: whether the sweep awaits a turn before each step.
     """
-    environment = _environment(options) | {LOCUSTFILE_SHA256: _sha256(locustfile, options)}
-    with _child(_command(module, locustfile, options), environment, in_turn=in_turn) as child:
-        named = f"`application` {options.application}" if options.application else f"`workload` {locustfile}"
-        yield LocustSweep(named, show, child)
+    with terminable(), closing(LocustSweep(locustfile, options, show, module=module, in_turn=in_turn)) as sweep:
+        yield sweep
 
 
 def _command(module: str, locustfile: Path, options: SweepOptions) -> list[str]:
@@ -261,94 +315,18 @@ def _command(module: str, locustfile: Path, options: SweepOptions) -> list[str]:
     return command
 
 
-def _environment(options: SweepOptions) -> dict[str, str]:
-    """Return the environment variables that carry options: others could read the URL's password on a command line."""
+def _environment(locustfile: Path, options: SweepOptions) -> dict[str, str]:
+    """Return Locust's environment. It carries options too: others could read the URL's password on a command line.
+
+    No single sweep may know the URL of a second server. The hash is of the text that Locust may execute: of the run to
+    resume, or of the file as it is now.
+    """
+    environment = {name: value for name, value in os.environ.items() if name != OPTIONS["against_url"].variable}
     variables = {name: OPTIONS[name].variable for name in options.chosen}
-    return {variable: options.texts(name)[0] for name, variable in variables.items() if variable is not None}
-
-
-def _sha256(locustfile: Path, options: SweepOptions) -> str:
-    """Return the hash of the text that Locust may execute: of the run to resume, or of the file as it is now."""
+    environment |= {variable: options.texts(name)[0] for name, variable in variables.items() if variable is not None}
     setting = load_setting(options.resume) if options.resume else None
-    return setting.workload_sha256 if setting and setting.own_workload else workload_of(locustfile).sha256
-
-
-@dataclass(frozen=True)
-class _Child:
-    """A Locust process.
-
-    lines: the pipe on which it sends its events. turns: the pipe on which it is given turns. log: its output.
-    oom_kills: of this machine when it started.
-    """
-
-    process: "subprocess.Popen[bytes]"
-    lines: IO[bytes]
-    turns: IO[bytes]
-    log: IO[bytes]
-    oom_kills: int
-
-    @contextmanager
-    def killed_if_late(self, seconds: float) -> Iterator[threading.Event]:
-        """Kill the process and its workers where the context takes longer, and set the event then.
-
-        It may be frozen, or in code of the workload's that hears no signal.
-        """
-        late = threading.Event()
-
-        def kill() -> None:
-            late.set()
-            with suppress(ProcessLookupError):
-                os.killpg(self.process.pid, signal.SIGKILL)
-
-        timer = threading.Timer(seconds, kill)
-        timer.start()
-        try:
-            yield late
-        finally:
-            timer.cancel()
-
-
-def _own_environment() -> dict[str, str]:
-    """Return this process's environment without the URL of a second server, which no single sweep may know."""
-    against = OPTIONS["against_url"].variable
-    return {name: value for name, value in os.environ.items() if name != against}
-
-
-@contextmanager
-def _child(command: list[str], environment: dict[str, str], *, in_turn: bool) -> Iterator[_Child]:
-    """Start Locust, and yield its process with the pipes to it.
-
-    Locust gets a session of its own. So Ctrl-C reaches only this process, which lets Locust clean up. When this process
-    is killed, the pipes break, and that ends Locust as well.
-    """
-    with terminable(), ExitStack() as own, tempfile.TemporaryFile() as log:
-        reading, writing = own.enter_context(_pipe())
-        turns_reading, turns_writing = own.enter_context(_pipe())
-        passed = {DESCRIPTOR: writing.fileno()} | ({TURNS_DESCRIPTOR: turns_reading.fileno()} if in_turn else {})
-        descriptors = {name: str(number) for name, number in passed.items()}
-        kills = oom_kills()
-        locust = subprocess.Popen(
-            command, env=_own_environment() | environment | descriptors, pass_fds=list(passed.values()),
-            stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
-        )  # fmt: skip
-        writing.close()
-        turns_reading.close()
-        child = _Child(locust, reading, turns_writing, log, kills)
-        try:
-            yield child
-        finally:
-            if locust.poll() is None:
-                locust.terminate()
-                with child.killed_if_late(END_SECONDS):
-                    locust.wait()
-
-
-@contextmanager
-def _pipe() -> Iterator[tuple[IO[bytes], IO[bytes]]]:
-    """Yield the reading and the writing end of a pipe, and close what is still open of it."""
-    reading, writing = os.pipe()
-    with os.fdopen(reading, "rb") as source, os.fdopen(writing, "wb", buffering=0) as sink:
-        yield source, sink
+    resumed = setting.workload_sha256 if setting and setting.own_workload else None
+    return environment | {LOCUSTFILE_SHA256: resumed or workload_of(locustfile).sha256}
 
 
 def _reason_of_end(log: IO[bytes]) -> str:

@@ -1,6 +1,6 @@
 """The preparation of a sweep: its server, its plan within the server's limits, and its run, new or resumed."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,9 +11,8 @@ from poolsize.errors import BadInput
 from poolsize.facts.server import Server, difference_between, open_connections, read_cipher, read_server
 from poolsize.facts.ssl_mode import SslMode
 from poolsize.facts.status import BUSY_PER_SECOND, statements_of_others
-from poolsize.locust.wire import wire
 from poolsize.runs.plan import PoolKind, SweepPlan
-from poolsize.runs.run import Run, Setting
+from poolsize.runs.run import Run
 from poolsize.server.connection import asking, database_url, given_host
 from poolsize.server.encryption import is_local, ssl_mode, with_encryption
 from poolsize.server.existing_schema import chosen_schema
@@ -50,60 +49,66 @@ class Prepared:
 
 
 @contextmanager
-def prepared(options: SweepOptions, workload: Workload, *, own_wait_time: bool) -> Iterator[Prepared]:
+def prepared(
+    options: SweepOptions, workload: Workload, *, own_wait_time: bool, private_password: str
+) -> Iterator[Prepared]:
     """Connect to the server, or start a private server, decide the plan, and yield the sweep that can begin.
 
-    own_wait_time: whether the user classes set a wait_time. Leaving ends the private server.
+    own_wait_time: whether the user classes set a wait_time. private_password: of the private server's account.
+    Leaving ends the private server.
     Raises BadInput for options that contradict each other, the server's limits, or the run to resume.
     """
     resumed = resumed_run(options, workload)
     path = options.resume or new_file(options.output, workload.name)
     plan = resumed.plan if resumed else plan_for(options, workload.name)
     schema = chosen_schema(options, workload, resumed)
-    server_options = options.server_options or {}
-    with _server(options, resumed, server_options, plan.largest) as (url, private):
+    with _server(options, resumed, plan.largest, private_password) as (url, private):
         with asking(url) as (_, cursor):
             server, cipher, others = read_server(cursor), read_cipher(cursor), open_connections(cursor) - 1
             if options.url and not options.yes and (statements := statements_of_others(cursor)) >= BUSY_PER_SECOND:
                 raise already_swept() if is_swept(cursor) else _serves_others(url, others, statements)
-        reserve = RESERVE if options.url and not resumed else 0
-        free = server.free_connections(others, OWN_CONNECTIONS + reserve)
         if resumed:
-            _require_same(options, resumed, server)
-            _require_same_encryption(options, resumed, cipher)
-            _require_room(plan, server, free)
+            _require_same(options, resumed, server, cipher)
+            _require_room(plan, server, server.free_connections(others, OWN_CONNECTIONS))
             yield Prepared(url, resumed, path, (), private)
             return
+        free = server.free_connections(others, OWN_CONNECTIONS + (RESERVE if options.url else 0))
         plan, notes = (plan, ()) if options.sizes else limited_to(plan, options, server, free)
         _require_room(plan, server, free)
         setting = new_setting(
-            options, plan, workload, server=server, server_options=server_options, local=is_local(url),
+            options, plan, workload, server=server, server_options=options.server_options, local=is_local(url),
             libraries=LIBRARIES,
         )  # fmt: skip
         host = None if setting.private else given_host(url)
         setting = replace(
             setting, schema=schema, own_wait_time=own_wait_time, given_host=host, ssl_mode=ssl_mode(url), cipher=cipher
         )
-        yield Prepared(url, Run(setting, ()), path, (*notes, *_assumptions(setting)), private)
+        if setting.cores_from == "assumed":
+            cores = count(setting.cores, "core")
+            notes = (*notes, f"the database's host is assumed to have {cores}, like this machine: give its `cores`")
+        yield Prepared(url, Run(setting, ()), path, notes, private)
 
 
 @contextmanager
 def _server(
-    options: SweepOptions, resumed: Run | None, server_options: Mapping[str, str], largest: int
+    options: SweepOptions, resumed: Run | None, largest: int, password: str
 ) -> Iterator[tuple[URL, PrivateServer | None]]:
     """Yield the URL of the user's server, or of a private server that ends with the context, and the private server.
 
     Connections to a private server never leave this machine, and are not encrypted, unless a resumed run began so.
-    largest: the largest pool size that may be measured.
+    largest: the largest pool size that may be measured. password: of the private server's account.
     """
     if options.url:
-        _refuse_private_options(options)
+        for name in ("mysqld", "server_options"):
+            if getattr(options, name):
+                raise BadInput(
+                    f"`{name}` is for a private server, and a database is given by `url` or POOLSIZE_URL: leave one out"
+                )
         yield database_url(options.url), None
     else:
         began_encrypted = resumed is not None and resumed.setting.cipher is not None
         mode = SslMode.PREFERRED if began_encrypted else SslMode.OFF
-        password = wire().secret.private_password
-        with private_server(options.mysqld, server_options, largest + ROOM, password) as private:
+        with private_server(options.mysqld, options.server_options or {}, largest + ROOM, password) as private:
             yield with_encryption(database_url(private.url), mode, None), private
 
 
@@ -113,14 +118,6 @@ def _serves_others(url: URL, connections: int, statements_per_second: float) -> 
         f"{per_second(statements_per_second)} statements. A sweep is a real load that would slow them "
         "down, and they would disturb it: measure a copy, or add `yes`"
     )
-
-
-def _refuse_private_options(options: SweepOptions) -> None:
-    for name in ("mysqld", "server_options"):
-        if getattr(options, name):
-            raise BadInput(
-                f"`{name}` is for a private server, and a database is given by `url` or POOLSIZE_URL: leave one out"
-            )
 
 
 def limited_to(
@@ -157,31 +154,19 @@ def _limit(server: Server) -> str:
     return f"{count(connections, 'connection')} ({variable})"
 
 
-def _assumptions(setting: Setting) -> tuple[str, ...]:
-    if setting.cores_from != "assumed":
-        return ()
-    cores = count(setting.cores, "core")
-    return (f"the database's host is assumed to have {cores}, like this machine: give its `cores`",)
-
-
-def _require_same(options: SweepOptions, run: Run, server: Server) -> None:
-    """Raise BadInput where the server is not the one on which the run began."""
-    resume = options.named("resume")
-    if run.setting.private != (options.url is None):
-        began = "a private server" if run.setting.private else "a server given by its URL"
-        way_out = "leave `url` and POOLSIZE_URL out" if run.setting.private else "give its `url` again"
-        raise BadInput(f"{resume}: the run began on {began}: {way_out}")
+def _require_same(options: SweepOptions, run: Run, server: Server, cipher: str | None) -> None:
+    """Raise BadInput where the server is not the one on which the run began, or only one of both was encrypted."""
+    resume, began = options.named("resume"), run.setting
+    if began.private != (options.url is None):
+        where = "a private server" if began.private else "a server given by its URL"
+        way_out = "leave `url` and POOLSIZE_URL out" if began.private else "give its `url` again"
+        raise BadInput(f"{resume}: the run began on {where}: {way_out}")
     require_same_server(options, run, server)
-
-
-def _require_same_encryption(options: SweepOptions, run: Run, cipher: str | None) -> None:
-    """Raise BadInput where the connections were encrypted when the run began, and are not now, or the reverse."""
-    began = run.setting
     if began.ssl_mode is not None and (began.cipher is None) != (cipher is None):
         was, now = ("encrypted", "not") if began.cipher else ("not encrypted", "encrypted")
         raise BadInput(
-            f"{options.named('resume')}: its connections were {was} when it began, and are {now} now, which costs CPU "
-            f"time: add `ssl_mode` {began.ssl_mode}"
+            f"{resume}: its connections were {was} when it began, and are {now} now, which costs CPU time: add "
+            f"`ssl_mode` {began.ssl_mode}"
         )
 
 
