@@ -16,8 +16,8 @@ from statistics import fmean
 import numpy as np
 from scipy.special import logsumexp
 
+from poolsize.analysis.hypotheses import PRIOR, Prior, bends
 from poolsize.analysis.plateau import CERTAINTY, RANGE, plateau, plateau_range
-from poolsize.analysis.prior import PRIOR, Prior, bends
 from poolsize.analysis.vector import Vector
 from poolsize.recordings.published import published_curves
 from poolsize.recordings.recording import Recording

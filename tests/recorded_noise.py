@@ -7,8 +7,8 @@ from statistics import NormalDist, fmean
 import numpy as np
 
 from poolsize.analysis.curve import fit_curve
+from poolsize.analysis.hypotheses import PRIOR
 from poolsize.analysis.observation import Observation
-from poolsize.analysis.prior import PRIOR
 from poolsize.analysis.stats.confidence import standard_error
 from poolsize.recordings.published import published_curves
 from poolsize.recordings.recording import Recording

@@ -7,9 +7,9 @@ from math import ceil
 import numpy as np
 
 from poolsize.analysis.curve import FittedCurve, candidates, fit_curve
+from poolsize.analysis.hypotheses import PRIOR, Prior
 from poolsize.analysis.models.closed_network import Station, throughputs
 from poolsize.analysis.observation import Observation
-from poolsize.analysis.prior import PRIOR, Prior
 from poolsize.analysis.stats.confidence import standard_error
 
 SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256)

@@ -13,7 +13,7 @@ from poolsize.analysis.fitted_models import FittedModels
 from poolsize.analysis.latency_curve import LatencyCurve
 from poolsize.analysis.observation import Observation, group_neighbouring_sizes
 from poolsize.analysis.plateau import TOLERANCE, Plateau, open_loop_plateau, plateau
-from poolsize.analysis.service_demand import service_demands_at
+from poolsize.analysis.service_demand import service_demands
 from poolsize.analysis.size_summary import RunNoise, SizeSummary, VerifiedStep, size_summary, verified_step
 from poolsize.analysis.speed import SPEED_TOLERANCE, speed_correction, with_speed_checks
 from poolsize.errors import WorkFailed
@@ -56,7 +56,7 @@ class Analysis:
         """The models, each fitted when it is first used."""
         observed = () if self.curve is None else observations(self.steps)
         of_grid = self.run.plan.search is None
-        return FittedModels(observed, self.plateau, self.bottleneck, self.by_size, of_grid)
+        return FittedModels(observed, self.plateau, self.by_size, of_grid)
 
     def at(self, pool_size: int) -> SizeSummary:
         """Return the summary of a measured size. Raises BadInput that names the measured sizes for another size."""
@@ -180,7 +180,7 @@ def _summaries(run: Run, groups: Sequence[Sequence[Step]]) -> tuple[SizeSummary,
     """Return one summary per pool size. groups: the steps of each size, ascending."""
     noise, cores = RunNoise.of(groups), run.setting.cores
     return tuple(
-        size_summary(steps, service_demands_at(steps, groups[0][0], cores), noise, run.timeout_ms, run.setting.pools)
+        size_summary(steps, service_demands(steps, groups[0][0], cores), noise, run.timeout_ms, run.setting.pools)
         for steps in map(tuple, groups)
     )
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from statistics import fmean
 
 from poolsize.analysis.by_size import mean_counter
@@ -94,29 +95,21 @@ def _generator(evidence: Evidence) -> Values:
     return failed[-1] if 2 * len(failed) > len(evidence.steps) else None
 
 
-def _server_cpu(evidence: Evidence) -> Values:
-    busy, cores = evidence.mean("process_cpu"), evidence.mean("process_cores")
-    if busy is None or not cores or busy < SATURATED * cores:
-        return None
-    return {"busy_cores": busy, "cores": cores}
-
-
-def _application_cpu(evidence: Evidence) -> Values:
-    busy, cores = evidence.mean("application_cpu"), evidence.mean("application_cores")
+def _saturated_cpu(whose: str, evidence: Evidence) -> Values:
+    busy, cores = evidence.mean(f"{whose}_cpu"), evidence.mean(f"{whose}_cores")
     if busy is None or not cores or busy < SATURATED * cores:
         return None
     return {"busy_cores": busy, "cores": cores}
 
 
 def _shared_cpu(evidence: Evidence) -> Values:
-    busy, cores = evidence.mean("machine_cpu"), evidence.mean("machine_cores")
-    server = evidence.mean("process_cpu")
-    if busy is None or server is None or not cores or busy < SATURATED * cores:
+    values, server = _saturated_cpu("machine", evidence), evidence.mean("process_cpu")
+    if values is None or server is None:
         return None
     load_cores = fmean(step.busy_worker_cores for step in evidence.steps)
-    values = {"cores": cores, "busy_cores": busy, "server_cores": server, "load_cores": load_cores}
     application = evidence.mean("application_cpu")
-    return values if application is None else values | {"application_cores": application}
+    further = {} if application is None else {"application_cores": application}
+    return {"cores": values["cores"], **values, "server_cores": server, "load_cores": load_cores, **further}
 
 
 def _row_locks(evidence: Evidence) -> Values:
@@ -186,8 +179,8 @@ def _redo_log(evidence: Evidence) -> Values:
 
 _IN_ORDER_OF_CERTAINTY: Mapping[BottleneckName, Callable[[Evidence], Values]] = {
     BottleneckName.GENERATOR: _generator,
-    BottleneckName.SERVER_CPU: _server_cpu,
-    BottleneckName.APPLICATION_CPU: _application_cpu,
+    BottleneckName.SERVER_CPU: partial(_saturated_cpu, "process"),
+    BottleneckName.APPLICATION_CPU: partial(_saturated_cpu, "application"),
     BottleneckName.SHARED_CPU: _shared_cpu,
     BottleneckName.ROW_LOCKS: _row_locks,
     BottleneckName.DISK_READS: _disk_reads,

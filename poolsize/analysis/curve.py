@@ -19,9 +19,8 @@ from math import log
 import numpy as np
 from scipy.special import ndtr
 
-from poolsize.analysis.hypotheses import Hypotheses, Steps, weigh
+from poolsize.analysis.hypotheses import PRIOR, Hypotheses, Prior, Steps, bends, weigh
 from poolsize.analysis.observation import Observation, pool_repeats
-from poolsize.analysis.prior import PRIOR, Prior, bends
 from poolsize.analysis.vector import Matrix, Vector
 
 PER_DOUBLING = 4

@@ -1,41 +1,37 @@
-"""The models of a run, each fitted when it is first used: estimators, closed network, bimodal usage times."""
+"""The models of a run, each fitted when it is first used: estimators, closed network, bimodal usage times.
 
-from collections.abc import Mapping, Sequence
+An estimator returns a pool size from the observations, and predicts throughput at other sizes. The plateau and the
+closed network estimate the smallest size within the tolerance of capacity. The USL estimates the peak of throughput.
+Kneedle estimates the point where the curve bends most.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
+from itertools import groupby
+from math import ceil
 
 import numpy as np
 from hdrh.histogram import HdrHistogram
 
 from poolsize.analysis.application_size import ApplicationSize, application_sizes
 from poolsize.analysis.bimodal import BimodalUsage, Mode, bimodal_kinds, bimodal_usage
-from poolsize.analysis.bottleneck import Bottleneck
 from poolsize.analysis.by_size import BySize
-from poolsize.analysis.estimators import (
-    ClosedNetworkEstimator,
-    Estimator,
-    KneedleEstimator,
-    PlateauEstimator,
-    UslEstimator,
-    fitted_network,
-    means_by_size,
-)
+from poolsize.analysis.curve import candidates, fit_between
 from poolsize.analysis.models.fitted_network import NOTHING_MEASURED, FittedNetwork, MeasuredStations
+from poolsize.analysis.models.network_fit import fit_network
+from poolsize.analysis.models.usl import fit_usl
 from poolsize.analysis.observation import Observation
-from poolsize.analysis.plateau import TOLERANCE, Plateau
+from poolsize.analysis.plateau import ROUNDING, TOLERANCE, Plateau, plateau
 from poolsize.analysis.service_demand import saturated_server_ms
 from poolsize.analysis.size_summary import SizeSummary
+from poolsize.analysis.stats.confidence import TAILS
 from poolsize.runs.check import Check
 
-PLATEAU = "plateau"
-ESTIMATORS: Mapping[str, type[Estimator]] = {
-    PLATEAU: PlateauEstimator,
-    "usl": UslEstimator,
-    "closed_network": ClosedNetworkEstimator,
-    "kneedle": KneedleEstimator,
-}
-"""Every estimator by the name that output and JSON use, in their order. A new estimator is a line here."""
-
+SAMPLES = 100
+"""Sampled curves in Kneedle, from which a 95 % range is read."""
+FEWEST_SIZES = 3
+"""With fewer sizes a curve has no knee."""
 MOVED = 0.2
 """An estimate is unstable if it changes by more than this share without the largest measured size."""
 LEFT_OUT = 12
@@ -64,39 +60,179 @@ class Estimate:
         return self.moved is not None and abs(self.moved) > MOVED
 
 
-def estimates(
-    observations: Sequence[Observation],
-    tolerance: float = TOLERANCE,
-    measured: MeasuredStations = NOTHING_MEASURED,
-    *,
-    of_grid: bool = True,
-) -> Mapping[str, Estimate]:
-    """Return estimator -> its estimate, with its range and its tests.
+@dataclass(frozen=True)
+class Terms:
+    """What an estimator goes by, beside the observations.
 
-    observations: ascending in size. tolerance: share of capacity. measured: service demands.
+    tolerance: share of capacity by which throughput at the estimate may be lower.
+    measured: the service demands that were measured.
     of_grid: whether the user chose the measured sizes, in place of a search.
     """
-    return {
-        name: _tested(estimator(tolerance, measured, of_grid), observations) for name, estimator in ESTIMATORS.items()
-    }
+
+    tolerance: float = TOLERANCE
+    measured: MeasuredStations = NOTHING_MEASURED
+    of_grid: bool = True
 
 
-def _tested(estimator: Estimator, observations: Sequence[Observation]) -> Estimate:
+Observations = Sequence[Observation]
+"""Of the valid steps, ascending in pool size."""
+
+
+@dataclass(frozen=True)
+class Estimator:
+    """A method of estimating a pool size.
+
+    estimate: returns the size with its 95 % range. predict: returns the predicted throughput per second at a size, or
+    None with too few sizes; None for a method without a model of throughput.
+    """
+
+    estimate: Callable[[Observations, Terms], Estimate]
+    predict: Callable[[Observations, Terms, int], float | None] | None = None
+
+
+def estimates(observations: Observations, terms: Terms = Terms()) -> Mapping[str, Estimate]:
+    """Return estimator -> its estimate, with its range and its tests."""
+    return {name: _tested(estimator, observations, terms) for name, estimator in ESTIMATORS.items()}
+
+
+def _tested(estimator: Estimator, observations: Observations, terms: Terms) -> Estimate:
     """Return an estimator's estimate, tested by leaving sizes out: the largest, and up to 12 inner sizes in turn."""
     sizes, rates, _ = means_by_size(observations)
-    answer = estimator.estimate(observations)
-    shorter = estimator.estimate(_without(observations, sizes[-1])).pool_size if len(sizes) > 2 else None
+    answer = estimator.estimate(observations, terms)
+    shorter = estimator.estimate(_without(observations, sizes[-1]), terms).pool_size if len(sizes) > 2 else None
     moved = shorter / answer.pool_size - 1 if shorter and answer.pool_size else None
     inner = list(zip(sizes, rates, strict=True))[1:-1]
-    inner = inner[:: max(1, -(-len(inner) // LEFT_OUT))]
-    predictions = [(estimator.predict(_without(observations, size), size), rate) for size, rate in inner]
-    errors = [predicted / rate - 1 for predicted, rate in predictions if predicted is not None and rate]
+    errors = (
+        []
+        if estimator.predict is None
+        else [
+            predicted / rate - 1
+            for size, rate in inner[:: max(1, -(-len(inner) // LEFT_OUT))]
+            if (predicted := estimator.predict(_without(observations, size), terms, size)) is not None and rate
+        ]
+    )
     error = float(np.sqrt(np.mean(np.square(errors)))) if errors else None
-    return Estimate(answer.pool_size, answer.low, answer.high, error, moved)
+    return replace(answer, error=error, moved=moved)
 
 
-def _without(observations: Sequence[Observation], size: int) -> Sequence[Observation]:
+def _without(observations: Observations, size: int) -> Observations:
     return [observation for observation in observations if observation.pool_size != size]
+
+
+def _plateau(observations: Observations, terms: Terms) -> Estimate:
+    """Return the start of the fitted curve's plateau: the answer that poolsize gives."""
+    answer = plateau(fit_between(observations), terms.tolerance, of_grid=terms.of_grid)
+    return Estimate(answer.pool_size, answer.low, answer.high)
+
+
+def _usl(observations: Observations, _: Terms) -> Estimate:
+    """Return the peak of the universal scalability law inside the measured sizes, to which its range is clipped."""
+    sizes, rates, errors = means_by_size(observations)
+    law = fit_usl(sizes, rates, errors)
+    if law is None or not sizes[0] <= law.peak <= sizes[-1]:
+        return Estimate(None)
+    low, high = np.clip([law.low, law.high], sizes[0], sizes[-1]).tolist()
+    return Estimate(round(law.peak), round(low), round(high))
+
+
+def _usl_rate(observations: Observations, _: Terms, size: int) -> float | None:
+    law = fit_usl(*means_by_size(observations))
+    return None if law is None else float(law.throughput([size])[0])
+
+
+def _network(observations: Observations, terms: Terms) -> Estimate:
+    """Return the plateau of the closed network fitted to the observations; its range is that of the fit's samples."""
+    network = fitted_network(observations, terms.measured)
+    if network is None:
+        return Estimate(None)
+    measured = sorted({observation.pool_size for observation in observations})
+    sizes = candidates(measured[0], measured[-1], measured)
+    sampled = [_network_plateau(other, sizes, terms.tolerance) for other in network.samples]
+    low, high = np.quantile(sampled, TAILS, method="nearest").tolist()
+    return Estimate(_network_plateau(network, sizes, terms.tolerance), low, high)
+
+
+def _network_plateau(network: FittedNetwork, sizes: Sequence[int], tolerance: float) -> int:
+    """Return the smallest size within the tolerance; linear between the sizes."""
+    rates = network.throughput(sizes)
+    goal = (1 - tolerance) * float(rates.max())
+    above = int(np.argmax(rates >= goal))
+    if above == 0:
+        return sizes[0]
+    return ceil(np.interp(goal, rates[above - 1 : above + 1], sizes[above - 1 : above + 1]) - ROUNDING)
+
+
+def _network_rate(observations: Observations, terms: Terms, size: int) -> float | None:
+    network = fitted_network(observations, terms.measured)
+    return None if network is None else float(network.throughput([size])[0])
+
+
+def _kneedle(observations: Observations, _: Terms) -> Estimate:
+    """Return Kneedle's knee of the measured means; its range is of SAMPLES curves, each mean varied by its error.
+
+    No estimate where fewer than half of these curves have a knee.
+    """
+    sizes, rates, errors = means_by_size(observations)
+    answer = knee(sizes, rates)
+    noise = np.random.default_rng(0).standard_normal((SAMPLES, len(rates)))
+    curves = rates + np.multiply(errors, noise)
+    knees = [size for curve in curves if (size := knee(sizes, curve.tolist())) is not None]
+    if answer is None or 2 * len(knees) < SAMPLES:
+        return Estimate(None)
+    low, high = np.quantile(knees, TAILS, method="nearest").tolist()
+    return Estimate(answer, low, high)
+
+
+PLATEAU = "plateau"
+ESTIMATORS: Mapping[str, Estimator] = {
+    PLATEAU: Estimator(_plateau, lambda observations, _, size: fit_between(observations).at(size)),
+    "usl": Estimator(_usl, _usl_rate),
+    "closed_network": Estimator(_network, _network_rate),
+    "kneedle": Estimator(_kneedle),
+}
+"""Every estimator by the name that output and JSON use, in their order. A new estimator is a line here."""
+
+
+def fitted_network(observations: Observations, measured: MeasuredStations) -> FittedNetwork | None:
+    """Return the closed network that fits the observations best; None with fewer than 4 sizes or a throughput of 0."""
+    return _fitted_network(tuple(observations), measured)
+
+
+@lru_cache(maxsize=32)  # an answer needs the network of all observations twice, as an estimator and for applications
+def _fitted_network(observations: tuple[Observation, ...], measured: MeasuredStations) -> FittedNetwork | None:
+    return fit_network(*means_by_size(observations), measured)
+
+
+def means_by_size(observations: Observations) -> tuple[list[int], list[float], list[float]]:
+    """Return the sizes, ascending, the mean throughput at each (per second), and the mean's standard error."""
+    groups = groupby(observations, key=lambda observation: observation.pool_size)
+    means = [Observation.mean(list(group)) for _, group in groups]
+    sizes = [mean.pool_size for mean in means]
+    return sizes, [mean.throughput for mean in means], [mean.standard_error for mean in means]
+
+
+def knee(sizes: Sequence[float], throughput: Sequence[float]) -> int | None:
+    """Return the pool size at the knee of a rising, flattening curve, by Kneedle; None where the curve has no knee.
+
+    Both axes are scaled to 0..1. The knee is the point furthest above the diagonal. The curve must then fall towards
+    the diagonal by the mean distance of two sizes (sensitivity 1). The knee moves when more sizes are measured.
+    Source: Satopaa, Albrecht, Irwin and Raghavan (2011), "Finding a 'Kneedle' in a Haystack".
+    sizes: ascending. throughput: one value a size, in any unit.
+    """
+    numbers, rates = np.asarray(sizes, float), np.asarray(throughput, float)
+    if len(numbers) < FEWEST_SIZES or rates.min() == rates.max():
+        return None
+    above = (rates - rates.min()) / np.ptp(rates) - (numbers - numbers[0]) / np.ptp(numbers)
+    before, after = np.r_[above[0], above[:-1]], np.r_[above[1:], above[-1]]
+    peak, threshold = None, 0.0
+    for place in range(len(above) - 1):
+        if above[place] >= max(before[place], after[place]):
+            peak, threshold = place, above[place] - 1 / (len(above) - 1)
+        if above[place] <= min(before[place], after[place]):
+            peak = None  # after a dip, only a later peak can be the knee
+        if peak is not None and above[place + 1] < threshold:
+            return round(float(numbers[peak]))
+    return None
 
 
 @dataclass(frozen=True)
@@ -104,12 +240,11 @@ class FittedModels:
     """The models of one run, each fitted when it is first used.
 
     observations: of the valid steps, ascending in pool size; empty at a fixed rate, where throughput follows the rate.
-    plateau, bottleneck, by_size: of the run's Analysis. of_grid: whether the user chose the pool sizes.
+    plateau, by_size: of the run's Analysis. of_grid: whether the user chose the pool sizes.
     """
 
     observations: Sequence[Observation]
     plateau: Plateau | None
-    bottleneck: Bottleneck | None
     by_size: BySize
     of_grid: bool
 
@@ -118,15 +253,16 @@ class FittedModels:
         """Estimator -> its pool size with range and tests; empty at a fixed rate."""
         if self.plateau is None or not self.observations:
             return {}
-        return estimates(self.observations, self.plateau.tolerance, self._measured, of_grid=self.of_grid)
+        return estimates(self.observations, Terms(self.plateau.tolerance, self._measured, self.of_grid))
 
     @cached_property
     def sizes(self) -> Mapping[str, int | None]:
         """Estimator -> its pool size, without the tests of `estimates`, which take longer."""
         if self.plateau is None or not self.observations:
             return {PLATEAU: self.plateau.pool_size if self.plateau else None}
+        terms = Terms(self.plateau.tolerance, self._measured)
         others = {
-            name: estimator(self.plateau.tolerance, self._measured).estimate(self.observations).pool_size
+            name: estimator.estimate(self.observations, terms).pool_size
             for name, estimator in ESTIMATORS.items()
             if name != PLATEAU
         }

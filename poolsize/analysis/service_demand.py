@@ -5,10 +5,10 @@ operating system accounts to the processes.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import linear_regression
 
-from poolsize.analysis.models.closed_network import Station, throughputs
+from poolsize.analysis.models.closed_network import Station
 from poolsize.analysis.models.fitted_network import NOT_MEASURED, MeasuredStations
 from poolsize.analysis.stats.percentiles import mean_ms
 from poolsize.runs.run import Step
@@ -27,8 +27,6 @@ class ServiceDemands:
 
     client_ms: CPU time of the workers, in ms. client_processes: workers with users.
     server_ms: CPU time of the server, in ms. server_cores: cores that the server may use.
-    other_ms: time of a single connection's transaction spent waiting for the network, the disk or a lock, in ms; 0
-    where no step with a single connection shows it.
     inferred: the server's process was not visible. Then server_ms is the usage time of a single connection less
     client_ms: network and disk included.
     saturated: the server's process, or all processes of its machine, kept at least 85 % of the cores busy.
@@ -38,7 +36,6 @@ class ServiceDemands:
     client_processes: int
     server_ms: float
     server_cores: int
-    other_ms: float
     inferred: bool
     saturated: bool
 
@@ -48,57 +45,38 @@ class ServiceDemands:
         cpu = NOT_MEASURED if self.inferred else Station(self.server_ms, self.server_cores)
         return MeasuredStations(Station(self.client_ms, self.client_processes), cpu, self.saturated)
 
-    def throughput(self, pool_size: int) -> float:
-        """Return the transactions per second of a closed network with these demands, the pool of this size full."""
-        stations = (
-            Station(self.client_ms, self.client_processes),
-            Station(self.server_ms, self.server_cores),
-        )
-        return 1000 * float(throughputs(stations, self.other_ms, pool_size)[-1])
 
-
-def service_demands(step: Step, smallest: Step, cores: int) -> ServiceDemands | None:
-    """Return the demands in one step.
+def service_demands(steps: Sequence[Step], smallest: Step, cores: int) -> ServiceDemands | None:
+    """Return the demands at a measured pool size, the mean of its repeats.
 
     None in a replay, of an application, where no transaction ended, where no worker had users, and where the server's
     demand is not known.
-    smallest: the run's step with the smallest pool; if that pool has 1 connection, its usage time gives other_ms.
-    cores: physical cores of the server's host, used where the server's process is not visible.
+    steps: the repeats. smallest: the run's step with the smallest pool; if that pool has 1 connection, its usage time
+    stands for the demand of a server whose process is not visible. cores: physical cores of such a server's host.
     """
-    client_ms = _client_ms(step)
+    repeats = [demands for step in steps if (demands := _of_step(step, smallest, cores)) is not None]
+    if not repeats:
+        return None
+    return replace(
+        repeats[0],
+        client_ms=sum(demands.client_ms for demands in repeats) / len(repeats),
+        server_ms=sum(demands.server_ms for demands in repeats) / len(repeats),
+        saturated=all(demands.saturated for demands in repeats),
+    )
+
+
+def _of_step(step: Step, smallest: Step, cores: int) -> ServiceDemands | None:
+    client_ms, server_ms = _time_ms(step, step.busy_worker_cores), _time_ms(step, step.counter("process_cpu"))
     processes = sum(worker.users > 0 for worker in step.workers)
     if client_ms is None or not processes or smallest.latencies is None or not smallest.knows_usage:
         return None
-    server_ms = _server_ms(step)
-    lone_ms = mean_ms([smallest.latencies.usage]) - (_client_ms(smallest) or 0.0)
-    if server_ms is None and smallest.pool_size > 1:
+    if server_ms is not None:
+        server_cores = max(1, round(step.counter("process_cores") or cores))
+        return ServiceDemands(client_ms, processes, server_ms, server_cores, inferred=False, saturated=_saturated(step))
+    if smallest.pool_size > 1:
         return None
-    if server_ms is None:
-        return ServiceDemands(client_ms, processes, max(0.0, lone_ms), cores, 0.0, inferred=True, saturated=False)
-    other_ms = max(0.0, lone_ms - (_server_ms(smallest) or 0.0)) if smallest.pool_size == 1 else 0.0
-    server_cores = max(1, round(step.counter("process_cores") or cores))
-    return ServiceDemands(
-        client_ms, processes, server_ms, server_cores, other_ms, inferred=False, saturated=_saturated(step)
-    )
-
-
-def service_demands_at(steps: Sequence[Step], smallest: Step, cores: int) -> ServiceDemands | None:
-    """Return the demands at a measured pool size, the mean of its repeats; None where no repeat knows them.
-
-    steps: the repeats. smallest: the run's step with the smallest pool. cores: physical cores of the server's host.
-    """
-    repeats = [demands for step in steps if (demands := service_demands(step, smallest, cores)) is not None]
-    if not repeats:
-        return None
-    return ServiceDemands(
-        client_ms=sum(demands.client_ms for demands in repeats) / len(repeats),
-        client_processes=repeats[0].client_processes,
-        server_ms=sum(demands.server_ms for demands in repeats) / len(repeats),
-        server_cores=repeats[0].server_cores,
-        other_ms=sum(demands.other_ms for demands in repeats) / len(repeats),
-        inferred=repeats[0].inferred,
-        saturated=all(demands.saturated for demands in repeats),
-    )
+    lone_ms = mean_ms([smallest.latencies.usage]) - (_time_ms(smallest, smallest.busy_worker_cores) or 0.0)
+    return ServiceDemands(client_ms, processes, max(0.0, lone_ms), cores, inferred=True, saturated=False)
 
 
 def saturated_server_ms(demands: Mapping[float, ServiceDemands]) -> float | None:
@@ -126,11 +104,7 @@ def _saturated(step: Step) -> bool:
     return any(busy is not None and cores and busy >= SATURATED * cores for busy, cores in loads)
 
 
-def _client_ms(step: Step) -> float | None:
+def _time_ms(step: Step, busy_cores: float | None) -> float | None:
+    """Return the CPU time of a transaction, in ms; None where no transaction ended, or the busy cores are not known."""
     rate = step.mean_throughput
-    return 1000 * step.busy_worker_cores / rate if rate else None
-
-
-def _server_ms(step: Step) -> float | None:
-    rate, cpu = step.mean_throughput, step.counter("process_cpu")
-    return 1000 * cpu / rate if rate and cpu is not None else None
+    return 1000 * busy_cores / rate if rate and busy_cores is not None else None

@@ -7,12 +7,11 @@ from statistics import fmean
 from typing import Self
 
 from poolsize.analysis.attempts import valid_steps
-from poolsize.analysis.pool_counters import mean_times_ms
+from poolsize.analysis.checks import mean_times_ms
 from poolsize.analysis.rate_evidence import utilisation
 from poolsize.analysis.service_demand import ServiceDemands
 from poolsize.analysis.speed import corrected, speed_correction
-from poolsize.analysis.stats.confidence import Interval, mean_interval
-from poolsize.analysis.stats.noise import Noise
+from poolsize.analysis.stats.confidence import Interval, Noise, mean_interval
 from poolsize.analysis.stats.percentiles import (
     UNKNOWN,
     Percentiles,

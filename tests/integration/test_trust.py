@@ -15,6 +15,7 @@ import psutil
 import pytest
 
 from poolsize import analyze, load_run, recommend
+from poolsize.analysis.models.closed_network import throughputs
 from poolsize.analysis.stats.percentiles import merged, percentiles
 from poolsize.answer.finding import MoreWorkers
 from poolsize.present.text.sentences.findings import warning_sentences
@@ -106,14 +107,19 @@ class Accounts:
 def test_both_demands_are_the_operating_systems_and_predict_every_size(pinned: PrivateServer, tmp_path: Path) -> None:
     with Accounts(pinned.pid) as accounts:
         run = measured(pinned, "oltp_read_write.py", tmp_path, "--pool-sizes=1,4,16", "--step-time=5s", "--warm-up=1s")
-    for size in analyze(run).sizes:
+    sizes = analyze(run).sizes
+    alone = sizes[0].demands
+    assert alone is not None
+    delay_ms = max(0.0, sizes[0].usage.mean - alone.client_ms - alone.server_ms)
+    for size in sizes:
         steps = [step for step in curve_of(run) if step.pool_size == size.pool_size]
         assert size.demands is not None
         rate = size.throughput.mean
         server_cores, load_cores = map(fmean, zip(*map(accounts.cores, steps), strict=True))
         assert size.demands.server_ms * rate / 1000 == pytest.approx(server_cores, rel=0.1)
         assert size.demands.client_ms * rate / 1000 == pytest.approx(load_cores, rel=0.1)
-        assert size.demands.throughput(size.pool_size) == pytest.approx(rate, rel=0.1)
+        predicted = throughputs(size.demands.stations.known, delay_ms, size.pool_size)[-1]
+        assert 1000 * predicted == pytest.approx(rate, rel=0.1)
         if load_cores > 0.93:
             assert all(failed(step) == {"generator"} for step in steps)
         if load_cores < 0.85:

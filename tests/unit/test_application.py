@@ -316,7 +316,7 @@ def test_a_server_that_was_never_saturated_needs_less_cpu_time_once_it_is() -> N
     """The server uses 0.25 cores at any throughput, and 0.5 ms for each transaction."""
 
     def demands(rate: float, idle: float) -> ServiceDemands:
-        return ServiceDemands(1.0, 1, 1000 * (idle + 0.0005 * rate) / rate, 1, 0.0, inferred=False, saturated=False)
+        return ServiceDemands(1.0, 1, 1000 * (idle + 0.0005 * rate) / rate, 1, inferred=False, saturated=False)
 
     rates = (300.0, 600.0, 800.0, 900.0)
     measured = {rate: demands(rate, 0.25) for rate in rates}

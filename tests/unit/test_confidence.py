@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from poolsize.analysis.stats.confidence import Interval, mean_interval
-from poolsize.analysis.stats.noise import Noise
+from poolsize.analysis.stats.confidence import Interval, Noise, mean_interval
 from poolsize.analysis.stats.percentiles import log_series, quantile_interval
 
 TRUTH = 1000.0

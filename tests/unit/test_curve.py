@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from poolsize.analysis.curve import candidates, fit_curve
+from poolsize.analysis.hypotheses import PRIOR
 from poolsize.analysis.observation import MOST_STEPS, Observation, pool_repeats
 from poolsize.analysis.plateau import CERTAINTY, RANGE, plateau
-from poolsize.analysis.prior import PRIOR
 from tests.calibration import ALTERNATIVES, CERTAINTIES, POOLED_STEPS, RANGES
 from tests.simulation import SIZES, cases, knee, observed, true_plateau, usual
 

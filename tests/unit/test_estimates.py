@@ -8,8 +8,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from kneed import KneeLocator
 
-from poolsize.analysis.estimators import knee
-from poolsize.analysis.fitted_models import estimates
+from poolsize.analysis.fitted_models import estimates, knee
 from poolsize.analysis.models.closed_network import Station, throughputs
 from poolsize.analysis.models.network_fit import fit_network
 from poolsize.analysis.observation import Observation

@@ -9,9 +9,8 @@ from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
 
 from poolsize.analysis.curve import fit_curve
-from poolsize.analysis.hypotheses import Steps, weigh
+from poolsize.analysis.hypotheses import PRIOR, Steps, bends, weigh
 from poolsize.analysis.observation import Observation
-from poolsize.analysis.prior import PRIOR, bends
 
 SIZES = (1, 2, 4, 8, 16)
 FEW = replace(

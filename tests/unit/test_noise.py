@@ -5,8 +5,7 @@ import pytest
 from scipy.signal import lfilter
 
 from poolsize.analysis.analysis import analyze
-from poolsize.analysis.stats.confidence import mean_interval
-from poolsize.analysis.stats.noise import Noise, series_fit
+from poolsize.analysis.stats.confidence import Noise, mean_interval, series_fit
 from poolsize.runs.run import Run
 from tests.conftest import a_setting, a_step
 

@@ -14,7 +14,7 @@ from math import exp, log
 import numpy as np
 from numpy.typing import NDArray
 
-from poolsize.analysis.models.closed_network import Station
+from poolsize.analysis.models.closed_network import NetworkCurve, Station
 from poolsize.analysis.models.fitted_network import (
     LEAST_SCALING,
     LEAST_TIME,
@@ -25,7 +25,6 @@ from poolsize.analysis.models.fitted_network import (
     MeasuredStations,
 )
 from poolsize.analysis.models.least_squares import Minima, least_squares
-from poolsize.analysis.models.network_curve import NetworkCurve
 from poolsize.analysis.vector import Matrix, Vector
 
 MOST_CONNECTIONS = 20_000

@@ -11,8 +11,7 @@ import numpy as np
 from hdrh.histogram import HdrHistogram
 from numpy.typing import NDArray
 
-from poolsize.analysis.stats.confidence import Interval, half_width
-from poolsize.analysis.stats.noise import Noise
+from poolsize.analysis.stats.confidence import Interval, Noise, half_width
 from poolsize.errors import BadInput
 from poolsize.runs.run import QUANTILES, Latencies, Step
 
