@@ -214,7 +214,7 @@ def test_the_command_line_names_the_flag_of_a_parameter_and_leaves_other_names_a
 FLAGS_MAY_STAND_IN = (
     "command_line/",
     "commands/",
-    "compare/",
+    "comparison/",
     "predict/",
     "experiments/",
     "pool_config/",
