@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
 
 ROOM = 1.25
 """The load generator's throughput must exceed the server's by this factor, so that the server is the bottleneck."""
-MOST_USERS = 10_000
+ENOUGH_USERS = 10_000
 """With more users, the load generator's own cost disturbs the measurement; shorter pauses make as much load."""
 FAR_APART = 3
 """Neighbouring sizes with this ratio or more leave a gap in which the plateau may start anywhere."""
@@ -198,7 +198,7 @@ def _sweep(analysis: "Analysis", sizes: tuple[int, ...]) -> WayOut:
     if analysis.setting.recording is not None:
         return SweepRecordingBeyond()
     users = users_for(analysis, sizes[-1])
-    return SweepBeyond(sizes, users > MOST_USERS, users if users > analysis.setting.plan.users else None)
+    return SweepBeyond(sizes, users > ENOUGH_USERS, users if users > analysis.setting.plan.users else None)
 
 
 def users_for(analysis: "Analysis", pool_size: int) -> int:

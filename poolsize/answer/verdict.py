@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from poolsize.answer.failed_attempts import too_few_valid
 from poolsize.answer.finding import (
-    MOST_USERS,
+    ENOUGH_USERS,
     Caution,
     Finding,
     MoreUsers,
@@ -199,7 +199,7 @@ def _at_an_end(analysis: "Analysis", size: int) -> tuple[Verdict, Finding] | Non
     rising = size == largest or (2 * size > largest and _is_still_rising(analysis, largest))
     if rising and any(other.failed(Check.USERS_LIMITED) for other in analysis.sizes):
         enough = _enough_users(analysis)
-        more_users = MoreUsers(enough, shorter_pauses=enough > MOST_USERS)
+        more_users = MoreUsers(enough, shorter_pauses=enough > ENOUGH_USERS)
         way_out = sweep_beyond(analysis, size) if recorded else more_users
         return Verdict.USERS_LIMITED, UsersLimited(largest, users, way_out)
     if smallest == largest:

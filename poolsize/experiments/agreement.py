@@ -8,6 +8,7 @@ from typing import Any
 
 from poolsize.analysis.analysis import Analysis
 from poolsize.analysis.observation import Observation
+from poolsize.analysis.plateau import TOLERANCE
 from poolsize.analysis.size_summary import SizeSummary
 from poolsize.analysis.speed import UsualSpeed
 from poolsize.analysis.stats.confidence import Interval
@@ -25,8 +26,6 @@ from poolsize.runs.check import Check
 from poolsize.runs.run import Step
 from poolsize.units import count, milliseconds, number, per_second, percent
 
-EQUAL = 0.05
-"""Ratios within this share of 1 are not a change: poolsize's tolerance of a plateau."""
 P95_ERROR = 0.1
 """Usual standard error of the logarithm of a p95 of a step; the scatter of the repeats counts beside it."""
 EXPLAINING = (LimitedBy, BimodalUsage, CheckFailed, SpeedCorrected, WithThreadPool, NotDurable)
@@ -36,7 +35,7 @@ Column = tuple[str, dict[int, str]]
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Confirmation:
     """The measured and the published ratio of a claim: its second throughput or latency divided by its first.
 
     measured: with its 95 % interval; None where a size has no valid figures. published: name of the curve -> its
@@ -66,9 +65,9 @@ class Verdict:
 
 
 def _direction(ratio: Interval) -> Direction:
-    """Return the direction of a ratio: a change is larger than EQUAL, and its interval excludes 1."""
-    if abs(ratio.mean - 1) <= EQUAL:
-        return Direction.SAME if ratio.low > 1 - 2 * EQUAL and ratio.high < 1 + 2 * EQUAL else Direction.UNCLEAR
+    """Return the direction of a ratio: a change is larger than TOLERANCE, and its interval excludes 1."""
+    if abs(ratio.mean - 1) <= TOLERANCE:
+        return Direction.SAME if ratio.low > 1 - 2 * TOLERANCE and ratio.high < 1 + 2 * TOLERANCE else Direction.UNCLEAR
     if ratio.low <= 1 <= ratio.high:
         return Direction.UNCLEAR
     return Direction.RISES if ratio.mean > 1 else Direction.FALLS
@@ -80,7 +79,7 @@ class Agreement:
 
     scenario: Scenario
     analyses: tuple[Analysis, ...]
-    verdicts: tuple[Verdict, ...]
+    verdicts: tuple[Confirmation, ...]
 
 
 def agreement(scenario: Scenario, analyses: Sequence[Analysis]) -> Agreement:
@@ -91,7 +90,7 @@ def agreement(scenario: Scenario, analyses: Sequence[Analysis]) -> Agreement:
     by_side = dict(zip(Side, analyses, strict=False))
     usual = UsualSpeed.of(*(analysis.run for analysis in analyses)) if len(analyses) > 1 else None
     verdicts = tuple(
-        Verdict(claim, _ratio(claim, by_side, usual), _published(scenario, claim)) for claim in scenario.claims
+        Confirmation(claim, _ratio(claim, by_side, usual), _published(scenario, claim)) for claim in scenario.claims
     )
     servers = tuple(analysis.setting.subject for analysis in analyses)
     if scenario.sides and len({*servers}) == len(scenario.sides):
@@ -259,7 +258,7 @@ def _quantity(counter: str, mean: float) -> str:
     return f"{number(mean / 1e6)} MB" if counter.endswith("_bytes") else number(mean)
 
 
-def _verdict_sentence(verdict: Verdict, scenario: Scenario) -> str:
+def _verdict_sentence(verdict: Confirmation, scenario: Scenario) -> str:
     claim, ratio = verdict.claim, verdict.measured
     if ratio is None:
         return f"{claim.text} There are no valid figures of both here."

@@ -16,7 +16,7 @@ def hikaricp(pool: FilePool, wait_timeout: int) -> Iterator[Finding]:
     least_idle, most = pool.number("minimumIdle"), pool.number("maximumPoolSize")
     keepalive, lifetime = pool.number("keepaliveTime"), pool.number("maxLifetime")
     if 0 < lifetime < pool.library.least["maxLifetime"]:
-        lifetime = 1_800_000.0
+        lifetime = float(str(pool.library.defaults["maxLifetime"]))
     is_kept_alive = (
         keepalive >= pool.library.least["keepaliveTime"]
         and not (lifetime and keepalive >= lifetime)

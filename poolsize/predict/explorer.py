@@ -15,7 +15,7 @@ from poolsize.runs.run import Run
 from poolsize.units import count, milliseconds, per_second, percent, probability_text
 
 HIGHEST_TOLERANCE = 0.2
-MOST_CORES = 16
+CORES_FACTOR = 16
 """Upper end of the slider for cores, as a multiple of the run's cores."""
 
 
@@ -69,7 +69,7 @@ def explorer(run: Run) -> widgets.Widget:
         description="p95 limit (ms)", **layout,
     )  # fmt: skip
     cores = widgets.IntSlider(
-        value=run.setting.cores, min=1, max=MOST_CORES * run.setting.cores, description="database cores", **layout
+        value=run.setting.cores, min=1, max=CORES_FACTOR * run.setting.cores, description="database cores", **layout
     )
 
     def show(tolerance: float, max_p95_ms: float, cores: int) -> None:
