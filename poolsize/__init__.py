@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from poolsize.answer.application import ClientTimes
     from poolsize.answer.fleet import ServerLimit, Service, ServicePool
     from poolsize.answer.fleet_plan import FleetPlan, plan_fleet
-    from poolsize.answer.recommendation import Recommendation, recommend
+    from poolsize.answer.from_run import recommend
+    from poolsize.answer.recommendation import Recommendation
     from poolsize.comparison.comparison import Comparison, compare
     from poolsize.formula import StartingPoint, starting_point
     from poolsize.present.text.recommendation import explain
@@ -69,7 +70,7 @@ _HOMES = {
     "explain": "poolsize.present.text.recommendation",
     "load_run": "poolsize.runs.store",
     "plan_fleet": "poolsize.answer.fleet_plan",
-    "recommend": "poolsize.answer.recommendation",
+    "recommend": "poolsize.answer.from_run",
     "starting_point": "poolsize.formula",
 }
 

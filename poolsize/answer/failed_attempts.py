@@ -34,7 +34,7 @@ class FailedAttempts(Figures):
     programs: Mapping[str, float] | None = None
 
 
-class MostlyFailed(Caution, code="mostly_failed"):
+class MostlyFailed(Caution, code="mostly_failed", is_doubt=True, leads=True):
     """Many attempts failed a check that may pass another time, so the answer, or its absence, is in doubt."""
 
     has_size: bool
@@ -42,7 +42,7 @@ class MostlyFailed(Caution, code="mostly_failed"):
     way_out: WayOut
 
 
-class TooFewValid(Refusal, code="too_few_valid"):
+class TooFewValid(Refusal, code="too_few_valid", leads=True):
     """At most one size is valid, and the other sizes may pass another time."""
 
     valid: Sequence[int]

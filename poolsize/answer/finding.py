@@ -5,11 +5,11 @@ A field `way_out` holds the action that improves the answer, or None. `present.t
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import MISSING, FrozenInstanceError, dataclass, fields
 from enum import StrEnum
 from itertools import pairwise
 from math import ceil
-from typing import TYPE_CHECKING, Any, ClassVar, dataclass_transform
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, dataclass_transform
 
 if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
     from poolsize.analysis.analysis import Analysis
@@ -35,17 +35,50 @@ class Severity(StrEnum):
 
 @dataclass_transform(frozen_default=True)
 class Figures:
-    """Figures by names with units. Every subclass is a frozen dataclass.
+    """Figures by names with units. Every subclass is a frozen dataclass, made without the code that dataclasses write.
 
+    That code would double the time in which `poolsize recommend --cores 8` starts.
     code: of the record in JSON; empty for figures that several records share, and for a kind of records.
     """
 
     code: ClassVar[str] = ""
+    __dataclass_fields__: ClassVar[dict[str, Any]]
 
-    def __init_subclass__(cls, code: str = "") -> None:
-        """Make the class a frozen dataclass."""
+    def __init_subclass__(cls, code: str = "", **marks: bool) -> None:
+        """Make the class a dataclass. marks: class variable -> its value."""
         cls.code = code or cls.code
-        dataclass(frozen=True)(cls)
+        for name, value in marks.items():
+            setattr(cls, name, value)
+        dataclass(init=False, repr=False, eq=False)(cls)
+
+    def __init__(self, *values: Any, **named: Any) -> None:
+        """Take the figures in their order, or by name. Raises TypeError for a figure that is missing or unknown."""
+        defaults = {field.name: field.default for field in fields(self)}
+        given = dict(zip(defaults, values, strict=False)) | named
+        figures = defaults | given
+        if (
+            len(values) + len(named) != len(given)
+            or given.keys() - defaults.keys()
+            or any(each is MISSING for each in figures.values())
+        ):
+            raise TypeError(f"{type(self).__name__} takes {', '.join(defaults)}, not {', '.join(given)}")
+        vars(self).update(figures)
+
+    def __setattr__(self, name: str, _: Any) -> NoReturn:
+        """Refuse a change."""
+        raise FrozenInstanceError(name)
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether another object is of this class, and has the same figures."""
+        return type(self) is type(other) and vars(self) == vars(other)
+
+    def __hash__(self) -> int:
+        """Return a number that is the same for equal figures."""
+        return hash((type(self), *vars(self).values()))
+
+    def __repr__(self) -> str:
+        """Return the class with its figures, as Python writes it."""
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in vars(self).items())})"
 
     def items(self) -> Iterator[tuple[str, Any]]:
         """Return names and values as in JSON: with shared figures, without the way out, and without default values."""
@@ -57,9 +90,15 @@ class Figures:
 
 
 class Finding(Figures):
-    """A reason, a warning or a refusal."""
+    """A reason, a warning or a refusal.
+
+    is_doubt: whether it puts the pool size in doubt, so that whoever uses the size must read it.
+    leads: whether it must be read before the answer: no verdict shows its doubt, or it is the cause why there is none.
+    """
 
     severity: ClassVar[Severity]
+    is_doubt: ClassVar[bool] = False
+    leads: ClassVar[bool] = False
 
 
 class Reason(Finding):
@@ -72,6 +111,10 @@ class Caution(Finding):
     """A finding that limits the answer's use: a warning."""
 
     severity = Severity.WARNING
+
+
+class ToDivide(Caution):
+    """The pool size is the total for all clients of the database; a fleet divides it."""
 
 
 class Refusal(Finding):

@@ -80,7 +80,7 @@ class LowestQuantile(Figures):
     pool_size: int
 
 
-class LimitBroken(Caution, code="limit_broken"):
+class LimitBroken(Caution, code="limit_broken", is_doubt=True, leads=True):
     """No size keeps the limits, in ms by quantile, with enough certainty.
 
     likeliest_size: the most probable, with its probability. decides: whether the limits replace the plateau's size.

@@ -1,12 +1,11 @@
-"""The reasons of a measured answer, and the findings of an answer from the formula."""
+"""The reasons of a measured answer."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from poolsize.answer.application import database_finding
-from poolsize.answer.finding import Caution, Finding, Reason
+from poolsize.answer.finding import Finding, Reason
 from poolsize.answer.verdict import Highest
-from poolsize.formula import StartingPoint
 from poolsize.runs.check import Check
 
 if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
@@ -229,75 +228,3 @@ def _job_queue(analysis: "Analysis", plateau: "Plateau") -> Finding | None:
     filled = any(size.pool_size == users for size in analysis.sizes)
     own_pool = setting.recording is None and setting.application is None
     return JobQueue(users, plateau.pool_size) if filled and own_pool else None
-
-
-class PhysicalCores(Reason, code="cores"):
-    """The formula's cores: logical CPUs / threads per core."""
-
-    cores: int
-    logical_cpus: int
-    threads_per_core: int
-
-
-class NoDisks(Reason, code="no_disks"):
-    """The data needs no disk."""
-
-
-class DisksUncached(Reason, code="disks_uncached"):
-    """All disks count, because the share of reads that miss the cache is not known."""
-
-    disks: int
-
-
-class DisksCached(Reason, code="disks_cached"):
-    """Disks count by the share of reads that miss the cache."""
-
-    disks: int
-    miss_share: float
-    effective_disks: float
-
-
-class DeadlockFloor(Reason, code="deadlock_floor"):
-    """The fewest connections of a process without deadlock. connections: the formula's."""
-
-    deadlock_floor: int
-    connections: int
-
-
-class OnlyStartingPoint(Caution, code="starting_point"):
-    """The formula is a place to start measuring."""
-
-
-class ServedAtOnce(Caution, code="served_at_once"):
-    """The formula's connections are those of all clients together."""
-
-
-class OnSsd(Caution, code="ssd"):
-    """The formula was never analysed for SSDs."""
-
-
-class FloorAboveFormula(Caution, code="floor_above_formula"):
-    """The deadlock floor is above the formula's connections."""
-
-
-def formula_findings(start: StartingPoint) -> tuple[Finding, ...]:
-    """Return the reasons of a starting point, then its warnings."""
-    floor = start.deadlock_floor
-    findings = (
-        PhysicalCores(start.cores, start.logical_cpus, start.threads_per_core),
-        _disks(start),
-        None if floor is None else DeadlockFloor(floor, start.connections),
-        OnlyStartingPoint(),
-        ServedAtOnce(),
-        OnSsd() if start.ssd else None,
-        FloorAboveFormula() if floor is not None and floor > start.connections else None,
-    )
-    return tuple(finding for finding in findings if finding)
-
-
-def _disks(start: StartingPoint) -> Finding:
-    if start.disks == 0:
-        return NoDisks()
-    if start.cache_hit_rate is None:
-        return DisksUncached(start.disks)
-    return DisksCached(start.disks, 1 - start.cache_hit_rate, start.effective_disks)

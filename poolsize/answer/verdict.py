@@ -54,14 +54,14 @@ class Highest(StrEnum):
     OF_MEASURED = "of measured sizes"
 
 
-class GeneratorLimited(Caution, code="generator_limited"):
+class GeneratorLimited(Caution, code="generator_limited", is_doubt=True):
     """A worker was the bottleneck at the answer, pool_size."""
 
     pool_size: int
     way_out: MoreWorkers
 
 
-class UsersLimited(Caution, code="users_limited"):
+class UsersLimited(Caution, code="users_limited", is_doubt=True):
     """Pools larger than the largest valid size had too few users to fill them."""
 
     largest: int
@@ -69,14 +69,14 @@ class UsersLimited(Caution, code="users_limited"):
     way_out: WayOut
 
 
-class OneSize(Caution, code="one_size"):
+class OneSize(Caution, code="one_size", is_doubt=True):
     """Only one size is valid, so there is none to compare it with."""
 
     pool_size: int
     way_out: WayOut
 
 
-class StillRising(Caution, code="still_rising"):
+class StillRising(Caution, code="still_rising", is_doubt=True):
     """The curve still rises at the largest valid size. limit_broken: whether no size keeps the latency limit."""
 
     largest: int
@@ -84,7 +84,7 @@ class StillRising(Caution, code="still_rising"):
     limit_broken: bool = False
 
 
-class SmallestSize(Caution, code="smallest_size"):
+class SmallestSize(Caution, code="smallest_size", is_doubt=True):
     """The answer is the smallest valid size."""
 
     pool_size: int

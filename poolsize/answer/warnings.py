@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from poolsize.answer.finding import Caution, Finding, WayOut, measure_longer, sweep_larger
+from poolsize.answer.finding import Caution, Finding, ToDivide, WayOut, measure_longer, sweep_larger
 from poolsize.runs.check import Check
 
 if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
@@ -83,11 +83,11 @@ class LeftOut(Caution, code="left_out"):
     users: int
 
 
-class SizeUnconfirmed(Caution, code="size_unconfirmed"):
+class SizeUnconfirmed(Caution, code="size_unconfirmed", is_doubt=True, leads=True):
     """Nothing shows whether the application used the swept sizes."""
 
 
-class ForAllClients(Caution, code="total"):
+class ForAllClients(ToDivide, code="total"):
     """The pool size is the total for all clients of the database."""
 
 

@@ -1,20 +1,20 @@
 """The options that describe a fleet, which several commands share, and their reading."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from poolsize.answer.fleet import ServerLimit, Service
-from poolsize.answer.fleet_plan import MeasuredLosses
 from poolsize.command_line.options import flag, is_typed, read_by
 from poolsize.errors import BadInput
 from poolsize.sweep.readers import decimal
 
 if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
     from poolsize.analysis.analysis import Analysis
+    from poolsize.answer.fleet import ServerLimit, Service
+    from poolsize.answer.fleet_plan import MeasuredLosses
     from poolsize.answer.recommendation import Recommendation
     from poolsize.facts.server import Server
 
@@ -28,7 +28,7 @@ def _surge(text: str) -> float:
 
 @dataclass(frozen=True)
 class FleetOptions:
-    """The options that describe a fleet, as typed; None where an option was not typed and has no default.
+    """The options that describe a fleet, as typed; None where an option was not typed.
 
     instances, processes, max_instances, app_threads, connections_per_thread: see Service, of the only service.
     surge, max_connections, reserve: see ServerLimit.
@@ -37,9 +37,9 @@ class FleetOptions:
     instances: int | None
     processes: int | None
     max_instances: int | None
-    surge: float
+    surge: float | None
     max_connections: int | None
-    reserve: int
+    reserve: int | None
     app_threads: int | None
     connections_per_thread: int | None
 
@@ -67,8 +67,10 @@ class FleetOptions:
             if is_typed(name) and not self.of_instances:
                 raise BadInput(f"{flag(name)} also needs --instances or --processes")
 
-    def service(self) -> Service:
+    def service(self) -> "Service":
         """Return the only service of the fleet. Raises BadInput."""
+        from poolsize.answer.fleet import Service
+
         return Service(
             name="application",
             instances=1 if self.instances is None else self.instances,
@@ -78,9 +80,12 @@ class FleetOptions:
             connections_per_thread=self.connections_per_thread,
         )
 
-    def limit(self, url: str | None = None) -> ServerLimit:
+    def limit(self, url: str | None = None) -> "ServerLimit":
         """Return the server's limit that the options describe, or that the server at the URL has. Raises BadInput."""
-        limit = ServerLimit(self.max_connections, self.reserve, surge=self.surge)
+        from poolsize.answer.fleet import ServerLimit
+
+        given: dict[str, Any] = {"reserve": self.reserve, "surge": self.surge}
+        limit = ServerLimit(self.max_connections, **{name: value for name, value in given.items() if value is not None})
         if not url:
             return limit
         from poolsize.facts.server import connection_bytes, read_server
@@ -90,7 +95,20 @@ class FleetOptions:
             return limit_of(read_server(cursor), connection_bytes(cursor), limit)
 
 
-FLEET_OPTIONS = tuple(field.name for field in fields(FleetOptions))
+HELP = {
+    "instances": "Instances of the application that usually run.  [default: 1]",
+    "processes": "Processes of each instance; each has a pool.  [default: 1]",
+    "max_instances": "Instances at the autoscaler's maximum.  [default: --instances]",
+    "app_threads": "Threads in each process; they share its pool.",
+    "connections_per_thread": "Connections that a thread holds at once. With --app-threads, it gives the smallest pool "
+    "without deadlocks.",
+    "surge": "Further instances that run during a rolling deploy, as a share; rounded up. 100% for a blue-green "
+    "deploy.  [default: 25%]",
+    "max_connections": "The server's max_connections.",
+    "reserve": "Connections of --max-connections for administrators, monitoring and other programs.  [default: 10]",
+}
+"""Parameter -> the help of its option, with the default of Service or ServerLimit."""
+FLEET_OPTIONS = tuple(HELP)
 """The options' parameters."""
 
 
@@ -103,41 +121,13 @@ def fleet_options(command: Callable[..., None]) -> Callable[..., None]:
         command(fleet=fleet, **parameters)
 
     decorated = with_fleet
-    numbers: dict[str, Any] = {"type": int}
-    options: tuple[tuple[str, dict[str, Any], str], ...] = (
-        ("instances", {}, "Instances of the application that usually run.  [default: 1]"),
-        ("processes", {}, "Processes of each instance; each has a pool.  [default: 1]"),
-        ("max-instances", {}, "Instances at the autoscaler's maximum.  [default: --instances]"),
-        ("app-threads", {}, "Threads in each process; they share its pool."),
-        (
-            "connections-per-thread",
-            {},
-            "Connections held by a thread at once. With --app-threads, it gives the smallest pool without deadlocks.",
-        ),
-        (
-            "surge",
-            {
-                "metavar": "SHARE",
-                "callback": read_by(_surge),
-                "type": str,
-                "default": f"{ServerLimit.surge:.0%}",
-                "show_default": True,
-            },
-            "Further instances that run during a rolling deploy, as a share; rounded up. 100% for a blue-green deploy.",
-        ),
-        ("max-connections", {}, "The server's max_connections."),
-        (
-            "reserve",
-            {"default": ServerLimit.reserve, "show_default": True},
-            "Connections of --max-connections for administrators, monitoring and other programs.",
-        ),
-    )
-    for name, about, text in reversed(options):
-        decorated = click.option(f"--{name}", help=text, **numbers | about)(decorated)
+    for name, text in reversed(HELP.items()):
+        of_share = {"metavar": "SHARE", "callback": read_by(_surge)} if name == "surge" else {"type": int}
+        decorated = click.option(f"--{name.replace('_', '-')}", help=text, **of_share)(decorated)
     return decorated
 
 
-def limit_of(server: "Server", connection_bytes: int | None, limit: ServerLimit) -> ServerLimit:
+def limit_of(server: "Server", connection_bytes: int | None, limit: "ServerLimit") -> "ServerLimit":
     """Return a limit with the server's own values where the options do not give them.
 
     connection_bytes: memory of an idle connection, or None.
@@ -150,11 +140,13 @@ def limit_of(server: "Server", connection_bytes: int | None, limit: ServerLimit)
     )
 
 
-def losses_of(analysis: "Analysis", answer: "Recommendation") -> MeasuredLosses | None:
+def losses_of(analysis: "Analysis", answer: "Recommendation") -> "MeasuredLosses | None":
     """Return the loss of throughput that a run tells, for its load generator or for the answer's application.
 
     None for a run at a fixed rate, which has no capacity to lose.
     """
+    from poolsize.answer.fleet_plan import MeasuredLosses
+
     if analysis.setting.plan.rate is not None:
         return None
     if application := answer.application:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from poolsize.answer.latency_limit import LatencyLimits
 from poolsize.errors import BadInput
 from poolsize.sweep.readers import positive_milliseconds, read_optional
 
@@ -96,8 +95,12 @@ def limit_options(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def with_limits(max_p95_ms: float | None, max_p99_ms: float | None, **others: Any) -> None:
-        given = (max_p95_ms, max_p99_ms) != (None, None)
-        command(limits=LatencyLimits(max_p95_ms, max_p99_ms) if given else None, **others)
+        limits = None
+        if (max_p95_ms, max_p99_ms) != (None, None):
+            from poolsize.answer.latency_limit import LatencyLimits  # only a run's answer needs it
+
+            limits = LatencyLimits(max_p95_ms, max_p99_ms)
+        command(limits=limits, **others)
 
     for quantile, example in (("99", "50ms"), ("95", "20ms")):
         with_limits = click.option(

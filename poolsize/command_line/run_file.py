@@ -34,7 +34,7 @@ def measured_answer(path: str) -> "tuple[Analysis, Recommendation]":
 
     Raises BadInput for a run without a pool size.
     """
-    from poolsize.answer.recommendation import recommend
+    from poolsize.answer.from_run import recommend
     from poolsize.answer.verdict import Verdict
     from poolsize.present.text.sentences.findings import sentence
 

@@ -12,7 +12,7 @@ from poolsize.command_line.options import flag, is_typed, json_option
 from poolsize.command_line.run_file import end_without_pools, measured_answer
 from poolsize.command_line.server import Encryption, encryption_options
 from poolsize.errors import BadInput
-from poolsize.present.text.recommendation import fleet_json, fleet_text
+from poolsize.present.text.fleet import fleet_json, fleet_text
 from poolsize.sweep.readers import decimal, whole_number
 from poolsize.toml_file import read_toml, record
 

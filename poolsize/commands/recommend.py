@@ -6,21 +6,22 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from poolsize.answer.application import ClientTimes
-from poolsize.answer.fleet_plan import FleetPlan, plan_fleet
-from poolsize.answer.latency_limit import LatencyLimits
-from poolsize.answer.recommendation import Recommendation, from_formula
+from poolsize.answer.from_formula import from_formula
+from poolsize.answer.recommendation import Recommendation
 from poolsize.command_line.fleet_options import FLEET_OPTIONS, FleetOptions, fleet_options, limit_of, losses_of
 from poolsize.command_line.options import LIMITS, flag, is_typed, json_option, limit_options, read_by
 from poolsize.command_line.run_file import complete_run, end_without_pools, end_without_size
 from poolsize.command_line.server import Encryption, encryption_options
 from poolsize.errors import BadInput
 from poolsize.formula import effective_disks, starting_point
-from poolsize.present.text.recommendation import fleet_values, recommendation_json, recommendation_text
+from poolsize.present.text.recommendation import recommendation_json, recommendation_text
 from poolsize.sweep.readers import positive_milliseconds
 
-if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
+if TYPE_CHECKING:  # `poolsize recommend --cores 8` starts without what runs, fleets and servers need
     from poolsize.analysis.analysis import Analysis
+    from poolsize.answer.application import ClientTimes
+    from poolsize.answer.fleet_plan import FleetPlan
+    from poolsize.answer.latency_limit import LatencyLimits
     from poolsize.facts.inspection import Inspection
 
 OF_THREADS = ("app_threads", "connections_per_thread")
@@ -78,7 +79,7 @@ def recommend(
     run_path: str | None,
     url: str | None,
     current: int | None,
-    limits: LatencyLimits | None,
+    limits: "LatencyLimits | None",
     encryption: Encryption,
     fleet: FleetOptions,
     as_json: bool,
@@ -111,12 +112,14 @@ def recommend(
         end_without_pools(plan)
 
 
-def _client_times(usage_ms: float | None, cpu_ms: float | None, cores: int | None) -> ClientTimes | None:
+def _client_times(usage_ms: float | None, cpu_ms: float | None, cores: int | None) -> "ClientTimes | None":
     """Return the times that the options give; None without a usage time. Raises BadInput."""
     if usage_ms is None:
         if cpu_ms is not None or cores is not None:
             raise BadInput("--app-cpu-time and --app-cores also need --usage-time")
         return None
+    from poolsize.answer.application import ClientTimes
+
     return ClientTimes(usage_ms, cpu_ms, cores)
 
 
@@ -160,14 +163,18 @@ def _per_core(inspection: "Inspection", facts: dict[str, Any], *, as_json: bool)
     return per_core_json(inspection, disks) if as_json else per_core_text(inspection, disks)
 
 
-def _as_json(answer: Recommendation, plan: FleetPlan | None, inspection: "Inspection | None") -> str:
-    more: dict[str, Any] = {"fleet": fleet_values(plan)} if plan else {}
+def _as_json(answer: Recommendation, plan: "FleetPlan | None", inspection: "Inspection | None") -> str:
+    more: dict[str, Any] = {}
+    if plan:
+        from poolsize.present.text.fleet import fleet_values
+
+        more["fleet"] = fleet_values(plan)
     if inspection:
         more["facts"] = asdict(inspection)
     return recommendation_json(answer, **more)
 
 
-def _as_text(answer: Recommendation, plan: FleetPlan | None, inspection: "Inspection | None") -> str:
+def _as_text(answer: Recommendation, plan: "FleetPlan | None", inspection: "Inspection | None") -> str:
     text = recommendation_text(answer, plan)
     if inspection is None:
         return text
@@ -177,22 +184,24 @@ def _as_text(answer: Recommendation, plan: FleetPlan | None, inspection: "Inspec
 
 
 def _measured(
-    analysis: "Analysis", limits: LatencyLimits | None, current: int | None, client_times: ClientTimes | None
+    analysis: "Analysis", limits: "LatencyLimits | None", current: int | None, client_times: "ClientTimes | None"
 ) -> Recommendation:
-    from poolsize.answer.recommendation import recommend as recommend_from
+    from poolsize.answer.from_run import recommend as recommend_from
 
     return recommend_from(analysis, limits, current, client_times)
 
 
 def _plan(
     answer: Recommendation, analysis: "Analysis | None", fleet: FleetOptions, inspection: "Inspection | None"
-) -> FleetPlan | None:
+) -> "FleetPlan | None":
     """Return the answer's connections divided among the application's processes, or None without a pool size.
 
     The limit is the options', the inspected server's, or that of the server in POOLSIZE_URL.
     """
     if answer.connections is None:
         return None
+    from poolsize.answer.fleet_plan import plan_fleet
+
     if inspection:
         limit = limit_of(inspection.server, inspection.connection_bytes, fleet.limit())
     else:

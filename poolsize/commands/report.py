@@ -4,8 +4,8 @@ from pathlib import Path
 
 import click
 
+from poolsize.answer.from_run import recommend
 from poolsize.answer.latency_limit import LatencyLimits
-from poolsize.answer.recommendation import recommend
 from poolsize.command_line.options import limit_options, require_writable
 from poolsize.command_line.run_file import complete_run
 from poolsize.errors import BadInput

@@ -11,8 +11,8 @@ from typing import Any
 import click
 
 from poolsize.analysis.analysis import analyze
+from poolsize.answer.from_run import recommend
 from poolsize.answer.latency_limit import LatencyLimits
-from poolsize.answer.recommendation import recommend
 from poolsize.command_line.options import current_option, is_typed, json_option
 from poolsize.command_line.run_file import end_without_size
 from poolsize.command_line.sweep_options import GroupedCommand, sweep_options

@@ -13,8 +13,9 @@ from poolsize.analysis.analysis import Analysis
 from poolsize.analysis.observation import Observation
 from poolsize.analysis.speed import SPEED_TOLERANCE, UsualSpeed, usual_speed
 from poolsize.analysis.stats.paired_differences import Difference, Pair, paired
+from poolsize.answer.from_run import recommend
 from poolsize.answer.latency_limit import NO_LIMITS
-from poolsize.answer.recommendation import Recommendation, recommend
+from poolsize.answer.recommendation import Recommendation
 from poolsize.errors import BadInput, WorkFailed
 from poolsize.runs.compared_field import compared_field, fields
 from poolsize.runs.run import Run, Step

@@ -14,13 +14,13 @@ from poolsize.analysis.speed import UsualSpeed
 from poolsize.analysis.stats.confidence import Interval
 from poolsize.analysis.stats.paired_differences import Pair, paired
 from poolsize.analysis.stats.percentiles import total_percentiles
+from poolsize.answer.from_run import recommend
 from poolsize.answer.reasons import BimodalUsage, LimitedBy
-from poolsize.answer.recommendation import recommend
 from poolsize.answer.warnings import CheckFailed, NotDurable, SpeedCorrected, WithThreadPool
 from poolsize.experiments.scenario import ALL_KINDS, Claim, Direction, Scenario, Side
 from poolsize.present.text.analysis import known_values
 from poolsize.present.text.layout import UNKNOWN, Table, bullets, paragraph
-from poolsize.present.text.recommendation import range_text
+from poolsize.present.text.ranges import range_text
 from poolsize.present.text.sentences.findings import sentence
 from poolsize.runs.check import Check
 from poolsize.runs.run import Step

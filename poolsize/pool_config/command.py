@@ -15,7 +15,7 @@ from poolsize.command_line.server import Encryption, encryption_options, inspect
 from poolsize.errors import BadInput
 from poolsize.pool_config.settings import PoolSettings, ServerFacts, SizeOfRun, measured_times, pool_settings
 from poolsize.pool_config.stacks import STACKS, Stack, configuration, configuration_json, find_stack
-from poolsize.present.text.recommendation import fleet_json, fleet_text
+from poolsize.present.text.fleet import fleet_json, fleet_text
 from poolsize.present.text.sentences.findings import reason_sentences, warning_sentences
 
 

@@ -4,12 +4,13 @@ import ipywidgets as widgets
 
 from poolsize.analysis.analysis import Analysis, analyze
 from poolsize.analysis.plateau import TOLERANCE
+from poolsize.answer.from_run import recommend
 from poolsize.answer.latency_limit import LatencyLimits
-from poolsize.answer.recommendation import Recommendation, recommend
+from poolsize.answer.recommendation import Recommendation
 from poolsize.errors import PoolsizeError
 from poolsize.predict.prediction import Prediction, WhatIf, predict
 from poolsize.present.text.layout import bullets
-from poolsize.present.text.recommendation import range_text
+from poolsize.present.text.ranges import range_text
 from poolsize.present.text.sentences.findings import warning_sentences
 from poolsize.runs.run import Run
 from poolsize.units import count, milliseconds, per_second, percent, probability_text

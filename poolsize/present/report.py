@@ -28,7 +28,8 @@ from poolsize.present.plots.curves import (
 from poolsize.present.plots.server import plot_processors, plot_seconds, plot_users
 from poolsize.present.text.analysis import excluded_steps, run_title
 from poolsize.present.text.knee import knee_text
-from poolsize.present.text.recommendation import APPLICATIONS, engine_lines, pool_size_text, range_text
+from poolsize.present.text.ranges import range_text
+from poolsize.present.text.recommendation import APPLICATIONS, engine_lines, pool_size_text
 from poolsize.present.text.sentences.checks import check_sentence
 from poolsize.present.text.sentences.findings import reason_sentences, warning_sentences
 from poolsize.present.text.sentences.reasons import limits_text

@@ -9,7 +9,7 @@ from time import process_time
 import numpy as np
 
 from poolsize.analysis.analysis import analyze
-from poolsize.answer.recommendation import recommend
+from poolsize.answer.from_run import recommend
 from poolsize.present.report import report_html
 from poolsize.runs.run import Run, Step
 from poolsize.runs.store import RunWriter, load_run

@@ -6,8 +6,8 @@ import sys
 import time
 from pathlib import Path
 
-BAR = 4
-ROUNDS = 21
+BAR = 3
+ROUNDS = 30
 
 
 def main() -> float:

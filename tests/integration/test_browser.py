@@ -12,9 +12,10 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from poolsize.analysis.analysis import analyze
 from poolsize.analysis.checks import check_step
-from poolsize.answer.recommendation import Recommendation, recommend
+from poolsize.answer.from_run import recommend
+from poolsize.answer.recommendation import Recommendation
 from poolsize.present.report import UNDER_CHECKS, report_html
-from poolsize.present.text.recommendation import range_text
+from poolsize.present.text.ranges import range_text
 from poolsize.present.text.sentences.findings import warning_sentences
 from poolsize.recordings.published import published_curves
 from poolsize.runs.run import Run

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from poolsize.answer.fleet import ServerLimit, Service
 from poolsize.answer.fleet_plan import plan_fleet
-from poolsize.answer.recommendation import recommend
+from poolsize.answer.from_run import recommend
 from poolsize.answer.verdict import Verdict
 from poolsize.errors import BadInput
 from poolsize.pool_config.settings import (

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from poolsize.analysis.analysis import analyze
-from poolsize.answer.recommendation import recommend
+from poolsize.answer.from_run import recommend
 from poolsize.present.text.recommendation import recommendation_text
 from poolsize.runs.check import Check
 from poolsize.runs.run import CheckResult, Run, Step

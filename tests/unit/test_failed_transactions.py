@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from poolsize.analysis.analysis import Analysis, analyze
+from poolsize.answer.from_run import recommend
 from poolsize.answer.latency_limit import LatencyLimits
-from poolsize.answer.recommendation import recommend
 from poolsize.load.assemble import assemble
 from poolsize.load.messages import StepSecond, WorkerReport
 from poolsize.load.recorder import StepRecorder, WorkerSecond

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from poolsize import recommend
 from poolsize.answer.fleet import ServerLimit, Service, ServicePool, share_out
 from poolsize.answer.fleet_plan import FleetPlan, plan_fleet
+from poolsize.command_line.fleet_options import HELP
 from poolsize.errors import BadInput
 from poolsize.server.connection import connect, database_url
 from poolsize.server.private_server import PrivateServer
@@ -367,3 +368,9 @@ def test_a_file_of_services_stands_alone(poolsize_here: Command, tmp_path: Path,
     (tmp_path / "services.toml").write_text(SERVICE_FILE)
     done = poolsize_here("fleet", "--size", "100", "--services", "services.toml", *words)
     assert (done.returncode, line in done.stderr) == (2, True)
+
+
+def test_the_help_of_the_options_names_the_defaults_of_their_records() -> None:
+    defaults = {"instances": 1, "processes": Service.processes, "reserve": ServerLimit.reserve}
+    shown = {name: str(value) for name, value in defaults.items()} | {"surge": f"{ServerLimit.surge:.0%}"}
+    assert {name: HELP[name].partition("[default: ")[2].rstrip("]") for name in shown} == shown

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from poolsize.answer.reasons import formula_findings
+from poolsize.answer.from_formula import formula_findings
 from poolsize.errors import BadInput
 from poolsize.formula import deadlock_floor, starting_point
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from poolsize.analysis.analysis import Analysis, analyze
-from poolsize.answer.recommendation import recommend
+from poolsize.answer.from_run import recommend
 from poolsize.load.recorder import histogram
 from poolsize.present.report import report_html, report_markdown
 from poolsize.present.text.analysis import analysis_json, analysis_text

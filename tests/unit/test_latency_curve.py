@@ -9,8 +9,8 @@ import pytest
 
 from poolsize.analysis.analysis import Analysis, analyze
 from poolsize.analysis.plateau import CERTAINTY
+from poolsize.answer.from_run import recommend
 from poolsize.answer.latency_limit import LatencyLimits, LimitBroken, within_limits
-from poolsize.answer.recommendation import recommend
 from poolsize.present.text.sentences.findings import reason_sentences, warning_sentences
 from tests.closed_loop_simulation import Network, simulated_run
 from tests.conftest import a_run

@@ -6,7 +6,7 @@ import pytest
 
 from poolsize.analysis.analysis import analyze
 from poolsize.analysis.checks import check_step
-from poolsize.answer.recommendation import recommend
+from poolsize.answer.from_run import recommend
 from poolsize.present.text.analysis import analysis_text
 from poolsize.present.text.recommendation import recommendation_text
 from poolsize.runs.check import Check

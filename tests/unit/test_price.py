@@ -7,8 +7,8 @@ import pytest
 
 from poolsize.analysis.analysis import analyze
 from poolsize.analysis.bimodal import bimodal_usage
+from poolsize.answer.from_run import recommend
 from poolsize.answer.latency_limit import LatencyLimits
-from poolsize.answer.recommendation import recommend
 from poolsize.errors import BadInput
 from poolsize.load.recorder import histogram
 from poolsize.present.text.recommendation import recommendation_text

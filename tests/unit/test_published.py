@@ -5,7 +5,7 @@ import csv
 import pytest
 
 from poolsize.analysis.analysis import analyze
-from poolsize.answer.recommendation import recommend
+from poolsize.answer.from_run import recommend
 from poolsize.errors import BadInput
 from poolsize.experiments.survey.timing import USERS
 from poolsize.present.plots import alt_text

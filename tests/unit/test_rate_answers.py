@@ -7,14 +7,16 @@ import pytest
 
 from poolsize.analysis.analysis import analyze
 from poolsize.answer.finding import Finding
+from poolsize.answer.from_run import recommend
 from poolsize.answer.latency_limit import NO_LIMITS, LatencyLimits, LimitBroken
-from poolsize.answer.recommendation import Recommendation, recommend
+from poolsize.answer.recommendation import Recommendation
 from poolsize.errors import BadInput
 from poolsize.load.recorder import histogram
 from poolsize.predict.explorer import what_if_text
 from poolsize.present.report import report_html, report_markdown
 from poolsize.present.text.analysis import analysis_text
-from poolsize.present.text.recommendation import plateau_range_text, range_text, recommendation_text
+from poolsize.present.text.ranges import plateau_range_text, range_text
+from poolsize.present.text.recommendation import recommendation_text
 from poolsize.present.text.sentences.findings import reason_sentences, warning_sentences
 from poolsize.present.text.setting import repeat_command
 from poolsize.runs.check import Check

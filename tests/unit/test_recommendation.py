@@ -8,18 +8,14 @@ import pytest
 from poolsize.analysis.analysis import analyze
 from poolsize.analysis.plateau import CERTAINTY
 from poolsize.answer.finding import SweepBeyond
+from poolsize.answer.from_run import recommend
 from poolsize.answer.reasons import OnPlateau
-from poolsize.answer.recommendation import recommend
 from poolsize.answer.verdict import StillRising
 from poolsize.errors import WorkFailed
 from poolsize.present.plots.alt_text import of_throughput
 from poolsize.present.text.analysis import analysis_json, analysis_text
-from poolsize.present.text.recommendation import (
-    plateau_range_text,
-    range_text,
-    recommendation_json,
-    recommendation_text,
-)
+from poolsize.present.text.ranges import plateau_range_text, range_text
+from poolsize.present.text.recommendation import recommendation_json, recommendation_text
 from poolsize.present.text.sentences.findings import warning_sentences
 from poolsize.runs.check import Check
 from poolsize.runs.run import CheckResult, Run

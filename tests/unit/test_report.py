@@ -11,8 +11,8 @@ import pytest
 
 from poolsize.analysis.analysis import Analysis, analyze
 from poolsize.analysis.checks import check_step
+from poolsize.answer.from_run import recommend
 from poolsize.answer.latency_limit import LatencyLimits
-from poolsize.answer.recommendation import recommend
 from poolsize.commands.sweep import sweep
 from poolsize.present.report import report_html, report_markdown
 from poolsize.present.text.analysis import analysis_text

@@ -14,7 +14,7 @@ from poolsize.analysis.bottleneck import BottleneckName
 from poolsize.analysis.checks import check_step
 from poolsize.analysis.speed import with_speed_checks
 from poolsize.answer.finding import SweepBeyond
-from poolsize.answer.recommendation import recommend
+from poolsize.answer.from_run import recommend
 from poolsize.answer.verdict import StillRising
 from poolsize.errors import BadInput
 from poolsize.predict.prediction import WhatIf, predict

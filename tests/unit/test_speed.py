@@ -15,7 +15,7 @@ import pytest
 
 from poolsize.analysis.analysis import analyze
 from poolsize.analysis.speed import UsualSpeed, speed_correction, usual_speed, with_speed_checks
-from poolsize.answer.recommendation import recommend
+from poolsize.answer.from_run import recommend
 from poolsize.answer.warnings import CheckFailed
 from poolsize.comparison.comparison import compare
 from poolsize.comparison.text import comparison_text

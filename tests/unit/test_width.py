@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from poolsize.analysis.analysis import analyze
-from poolsize.answer.recommendation import recommend
+from poolsize.answer.from_run import recommend
 from poolsize.present.text.analysis import analysis_text
 from poolsize.present.text.layout import Table, terminal_width
 from poolsize.present.text.recommendation import recommendation_text

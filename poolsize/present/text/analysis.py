@@ -13,7 +13,7 @@ from poolsize.analysis.speed import has_server_process, usual_speed
 from poolsize.answer.verdict import NOISY_SPAN, Highest, highest, verdict_on_size
 from poolsize.present.text.knee import knee_text
 from poolsize.present.text.layout import paragraph, terminal_width
-from poolsize.present.text.recommendation import plateau_range_text
+from poolsize.present.text.ranges import plateau_range_text
 from poolsize.present.text.sentences.bottlenecks import bottleneck_evidence
 from poolsize.present.text.sentences.checks import check_sentence
 from poolsize.present.text.sentences.reasons import highest_text

@@ -1,35 +1,19 @@
-"""A recommendation, and a fleet's pools, as text for a terminal, and as a JSON object."""
+"""A recommendation as text for a terminal, and as a JSON object."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from poolsize.answer.failed_attempts import MostlyFailed, TooFewValid
-from poolsize.answer.finding import Finding, Severity
-from poolsize.answer.fleet_plan import FleetPlan
-from poolsize.answer.latency_limit import LimitBroken, LimitDecides
-from poolsize.answer.reasons import CarriesRate, ServedAtOnce
+from poolsize.answer.finding import Finding, ToDivide
 from poolsize.answer.recommendation import Recommendation
-from poolsize.answer.verdict import OneSize, SmallestSize, StillRising, UsersLimited, verdict_on_size
-from poolsize.answer.warnings import ForAllClients, SizeUnconfirmed
-from poolsize.present.text.layout import Table, bullets, paragraph
-from poolsize.present.text.sentences.findings import (
-    findings_values,
-    reason_sentences,
-    sentence,
-    warning_sentences,
-)
-from poolsize.present.text.tables import application_table, price_table
-from poolsize.units import count, milliseconds, sizes_text
+from poolsize.present.text.layout import bullets, paragraph
+from poolsize.present.text.sentences.findings import findings_values, reason_sentences, sentence, warning_sentences
+from poolsize.units import count, milliseconds
 
-if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
-    from poolsize.analysis.analysis import Analysis
+if TYPE_CHECKING:
+    from poolsize.answer.fleet_plan import FleetPlan
 
-BEFORE_THE_ANSWER = (MostlyFailed, TooFewValid, LimitBroken, SizeUnconfirmed)
-"""Findings that put the answer in doubt, are the cause why there is none, or say that it breaks a limit."""
-ON_ALL_CLIENTS = (ServedAtOnce, ForAllClients)
-"""Warnings that the answer must be divided among the application's processes."""
 MEASURED_ONLY = (
     "throughput", "database_size", "database_range", "application", "application_sizes", "limit_probability",
     "two_pools", "measured_in", "estimates", "regret",
@@ -38,25 +22,37 @@ MEASURED_ONLY = (
 APPLICATIONS = "Pool size for an application, depending on the time that its own code adds to a transaction"
 
 
-def recommendation_text(answer: Recommendation, fleet: FleetPlan | None = None) -> str:
+def recommendation_text(answer: Recommendation, fleet: "FleetPlan | None" = None) -> str:
     """Return the answer, its reasons, the price table, the warnings, and the next command or the line to configure.
 
     fleet: the answer divided among the application's processes; it takes the place of the line to configure.
     """
     of_formula = answer.basis == "formula"
-    elsewhere = (*BEFORE_THE_ANSWER, *(ON_ALL_CLIENTS if fleet else ()))
+    others = [each for each in answer.findings if not each.leads and not (fleet and isinstance(each, ToDivide))]
     parts = [
-        *(paragraph(sentence(finding)) for finding in answer.findings if isinstance(finding, BEFORE_THE_ANSWER)),
+        *(paragraph(sentence(finding)) for finding in answer.findings if finding.leads),
         _headline(answer),
         _formula(answer) if of_formula else "",
         bullets(reason_sentences(answer.findings)),
-        price_table(answer).as_text() if answer.prices else "",
-        "" if answer.application else application_table(answer).below(APPLICATIONS),
-        _caution(finding for finding in answer.findings if not isinstance(finding, elsewhere)),
-        fleet_text(fleet) if fleet else "" if of_formula else _engines(answer),
+        *([] if of_formula else _tables(answer)),
+        caution(others),
+        _fleet(fleet) if fleet else "" if of_formula else _engines(answer),
         f"To measure the pool size:\n  {_sweep_command(answer)}" if of_formula else "",
     ]
     return "\n\n".join(filter(None, parts))
+
+
+def _tables(answer: Recommendation) -> list[str]:
+    from poolsize.present.text.tables import application_table, price_table
+
+    of_applications = "" if answer.application else application_table(answer).below(APPLICATIONS)
+    return [price_table(answer).as_text() if answer.prices else "", of_applications]
+
+
+def _fleet(fleet: "FleetPlan") -> str:
+    from poolsize.present.text.fleet import fleet_text
+
+    return fleet_text(fleet)
 
 
 def _headline(answer: Recommendation) -> str:
@@ -64,6 +60,8 @@ def _headline(answer: Recommendation) -> str:
         return f"No pool size can be recommended from this run.  [{answer.verdict}]"
     if answer.basis == "formula":
         return f"Start with {count(answer.pool_size, 'connection')}."
+    from poolsize.present.text.ranges import range_text
+
     interval = f" ({text})" if (text := range_text(answer)) else ""
     if answer.application is not None:
         interval += f" for a usage time of {milliseconds(answer.application.usage_time_ms)}"
@@ -125,101 +123,15 @@ def _engines(answer: Recommendation) -> str:
     return "\n  ".join([title, *lines])
 
 
-def fleet_text(plan: FleetPlan) -> str:
-    """Return the answer, a table with a row for each service, the reasons, the warnings, and the lines to configure.
-
-    Without an answer: the cause, and what else would fit.
-    """
-    reasons = bullets(reason_sentences(plan.findings))
-    if not plan.pools:
-        causes = [sentence(finding) for finding in plan.findings if finding.severity is Severity.REFUSAL]
-        return "\n\n".join([*map(paragraph, causes), f"What fits:\n{reasons}"])
-    parts = (
-        _fleet_headline(plan),
-        _fleet_table(plan).as_text(),
-        reasons,
-        _caution(plan.findings),
-        _fleet_engines(plan),
-    )
-    return "\n\n".join(filter(None, parts))
-
-
-def _fleet_headline(plan: FleetPlan) -> str:
-    if len(plan.pools) > 1:
-        return f"Pool sizes for each process, of {count(plan.size, 'connection')} in all:"
-    (pool,) = plan.pools
-    processes = pool.service.pools
-    each = f" in each of {processes:,} processes" if processes > 1 else ""
-    return f"Pool size: {count(pool.pool_size, 'connection')}{each}."
-
-
-def _fleet_table(plan: FleetPlan) -> Table:
-    rows = []
-    for pool in plan.pools:
-        service, low, high = pool.service, pool.service.instances, pool.service.most_instances
-        counts = (service.processes, pool.pool_size, pool.connections, pool.connections_in_deploy)
-        instances = f"{low:,}" if low == high else f"{low:,}-{high:,}"
-        rows.append((service.name, instances, *(f"{value:,}" for value in counts)))
-    if len(plan.pools) > 1:
-        rows.append(("together", "", "", "", f"{plan.connections:,}", f"{plan.connections_in_deploy:,}"))
-    return Table(("service", "instances", "processes", "pool size", "connections", "in a deploy"), rows)
-
-
-def _fleet_engines(plan: FleetPlan) -> str:
-    if len(plan.pools) == 1:
-        return f"For each process: {engine_line(plan.pools[0].pool_size)}"
-    lines = (f"  {engine_line(pool.pool_size)}  # {pool.service.name}" for pool in plan.pools)
-    return "\n".join(["For each process:", *lines])
-
-
 def engine_line(pool_size: int) -> str:
     """Return the line. max_overflow is 0, for SQLAlchemy's default adds 10 connections to the pool size."""
     return f"create_engine(url, pool_size={pool_size}, max_overflow=0)"
 
 
-def _caution(findings: Iterable[Finding]) -> str:
-    """Return the warnings under a title; empty without one."""
+def caution(findings: Iterable[Finding]) -> str:
+    """Return the warnings among the findings, under a title; empty without a warning."""
     warnings = warning_sentences(findings)
     return f"Caution:\n{bullets(warnings)}" if warnings else ""
-
-
-def range_text(answer: Recommendation) -> str:
-    """Return the 95 % range of an answer, such as "95 % range 2 to 3"; empty where none was estimated.
-
-    An end is open where pools beyond the measured sizes may be the answer: the users could not fill larger pools, the
-    curve still rises, or the answer is the smallest size. Empty, too, for a single measured size.
-    """
-    if answer.range is None or any(map(_excludes_range, answer.findings)):
-        return ""
-    return _range(answer.range, answer.findings if answer.application is None else ())
-
-
-def plateau_range_text(analysis: "Analysis") -> str:
-    """Return the 95 % range of the plateau's start, as `range_text` does.
-
-    Empty without a fitted curve, such as at a fixed rate.
-    """
-    plateau = analysis.plateau
-    if plateau is None or analysis.curve is None:
-        return ""
-    _, finding = verdict_on_size(analysis, plateau.pool_size)
-    return _range((plateau.low, plateau.high), (finding,) if finding else ())
-
-
-def _excludes_range(finding: Finding) -> bool:
-    """Return whether the answer is a measured size, or a limit decides it: no 95 % range was estimated."""
-    return isinstance(finding, CarriesRate | LimitDecides) or (isinstance(finding, LimitBroken) and finding.decides)
-
-
-def _range(sizes: tuple[int, int], findings: Sequence[Finding]) -> str:
-    for finding in findings:
-        if isinstance(finding, OneSize):
-            return ""
-        if isinstance(finding, UsersLimited | StillRising):
-            return f"95 % range {sizes[0]} or more"
-        if isinstance(finding, SmallestSize):
-            return f"95 % range {sizes[1]} or less"
-    return f"95 % range {sizes_text(sizes)}"
 
 
 def recommendation_json(answer: Recommendation, **more: Any) -> str:
@@ -238,26 +150,6 @@ def recommendation_json(answer: Recommendation, **more: Any) -> str:
     if answer.basis == "formula":
         fields = {name: value for name, value in fields.items() if name not in MEASURED_ONLY}
     return json.dumps(fields | more)
-
-
-def fleet_json(plan: FleetPlan) -> str:
-    """Return a fleet's plan as a JSON object, with the keys of fleet_values."""
-    return json.dumps(fleet_values(plan))
-
-
-def fleet_values(plan: FleetPlan) -> dict[str, Any]:
-    """Return a fleet's plan as data for JSON.
-
-    Keys: the fields of FleetPlan; connections and connections_in_deploy of all pools, null without pools; reasons and
-    warnings: the findings as sentences.
-    """
-    return asdict(plan) | {
-        "connections": plan.connections or None,
-        "connections_in_deploy": plan.connections_in_deploy or None,
-        "findings": findings_values(plan.findings),
-        "reasons": reason_sentences(plan.findings),
-        "warnings": warning_sentences(plan.findings),
-    }
 
 
 def explain(answer: Recommendation) -> str:

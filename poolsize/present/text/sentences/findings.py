@@ -1,10 +1,11 @@
 """Findings as sentences and as data, and their ways out as parts of sentences, with the options of the command line."""
 
+import sys
 from collections.abc import Iterable, Mapping
 from functools import singledispatch
+from importlib import import_module
 from typing import Any
 
-from poolsize.answer import failed_attempts
 from poolsize.answer.finding import (
     FillGap,
     Finding,
@@ -20,14 +21,24 @@ from poolsize.answer.finding import (
 )
 from poolsize.units import count, milliseconds
 
+OWN_WORDS = {"poolsize.answer.from_formula": "formula", "poolsize.answer.fleet_plan": "fleet"}
+"""Module in which findings arise -> the module here that words them; `warnings` and `reasons` word those of a run."""
 SHORTER_PAUSES = "with shorter pauses of the users: they want a connection too rarely to fill the pool"
 MORE_CPU = "Give the load generator a core or a machine of its own."
 
 
 @singledispatch
 def sentence(finding: Finding) -> str:
-    """Return the sentence of a finding, with its figures and its way out. Each record has a function of its own."""
-    raise NotImplementedError(finding.code)
+    """Return the sentence of a finding, with its figures and its way out. Each record has a function of its own.
+
+    The functions of a module's findings are registered when the first of them is worded: the formula's answer starts
+    without the words of a run's.
+    """
+    module = f"{__package__}.{OWN_WORDS.get(type(finding).__module__, 'warnings')}"
+    if module in sys.modules:
+        raise NotImplementedError(finding.code)
+    import_module(module)
+    return sentence(finding)
 
 
 def register_fixed(sentences: Mapping[type[Finding], str]) -> None:
@@ -124,20 +135,3 @@ def _(way_out: MoreWorkersByDemands) -> str:
         f"{demands} Use --processes {way_out.workers} on a machine with cores that the server does not need, or "
         "workers on other machines (--expect-workers)."
     )
-
-
-@way_out_text.register
-def _(way_out: failed_attempts.EndPrograms) -> str:
-    if quiet := way_out.quiet_steps:
-        return f"The last {count(quiet, 'step')} passed, so the machine may be quiet now: measure again"
-    return "The other programs ran until the end of the sweep: end them, or wait until they end, and measure again"
-
-
-@way_out_text.register
-def _(_way_out: failed_attempts.MeasureAgain) -> str:
-    return "Measure again; `poolsize analyze` shows the checks"
-
-
-@way_out_text.register
-def _(_way_out: failed_attempts.CorrectWorkload) -> str:
-    return "Find out why transactions fail, correct the workload or the server, and measure again"

@@ -1,10 +1,10 @@
-"""The reasons of an answer, and the warnings of the formula, as sentences."""
+"""The reasons of a measured answer as sentences."""
 
 from collections.abc import Mapping, Sequence
 
 from poolsize.answer import application, latency_limit, price, reasons
 from poolsize.answer.verdict import Highest
-from poolsize.present.text.sentences.findings import register_fixed, sentence
+from poolsize.present.text.sentences.findings import sentence
 from poolsize.units import count, loss_text, milliseconds, per_second, percent, probability_text, sizes_text
 
 
@@ -212,52 +212,3 @@ def _(finding: reasons.FormulaOverridden) -> str:
         f"The formula suggests {finding.connections}{together} ({count(finding.cores, 'core')} x 2 + "
         f"{count(finding.disks, 'disk')}). The measurement overrides it."
     )
-
-
-@sentence.register
-def _(finding: reasons.PhysicalCores) -> str:
-    divided = f" ({finding.logical_cpus} logical CPUs / {finding.threads_per_core})"
-    return (
-        f"cores = {finding.cores}: physical cores of the database's host; hyper-threads don't count"
-        f"{divided if finding.threads_per_core > 1 else ''}"
-    )
-
-
-@sentence.register
-def _(finding: reasons.DisksUncached) -> str:
-    return (
-        f"effective_disks = {finding.disks}: the number of disks, assuming that every read misses "
-        "the cache; --cache-hit-rate makes it smaller"
-    )
-
-
-@sentence.register
-def _(finding: reasons.DisksCached) -> str:
-    return (
-        f"effective_disks = {finding.effective_disks:g}: {finding.disks} x the {finding.miss_share:.0%} "
-        "of reads that miss the cache"
-    )
-
-
-@sentence.register
-def _(finding: reasons.DeadlockFloor) -> str:
-    is_above = finding.deadlock_floor > finding.connections
-    above = f"; it is above the formula's {finding.connections}" if is_above else ""
-    return (
-        f"deadlock floor = {finding.deadlock_floor}: with fewer connections in the pool of one process, its threads "
-        f"can deadlock, because each thread holds several. It is a minimum, not an optimum{above}"
-    )
-
-
-register_fixed(
-    {
-        reasons.NoDisks: "effective_disks = 0: the data needs no disk",
-        reasons.OnlyStartingPoint: "This is a starting point, not an answer: measure pool sizes around it.",
-        reasons.ServedAtOnce: "The number is the total for all clients of the database. `poolsize fleet` divides it "
-        "among your application's instances and processes.",
-        reasons.OnSsd: "The formula was never analysed for SSDs. On SSDs, connections wait less for the disk, so "
-        "fewer connections are enough: measure smaller sizes first.",
-        reasons.FloorAboveFormula: "The deadlock floor is above the formula's size: let each thread hold fewer "
-        "connections at once.",
-    }
-)

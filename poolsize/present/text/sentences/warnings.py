@@ -213,6 +213,23 @@ def _(finding: failed_attempts.MostlyFailed) -> str:
     return f"{_failed_attempts(finding.attempts)}{doubt} {way_out_text(finding.way_out)}."
 
 
+@way_out_text.register
+def _(way_out: failed_attempts.EndPrograms) -> str:
+    if quiet := way_out.quiet_steps:
+        return f"The last {count(quiet, 'step')} passed, so the machine may be quiet now: measure again"
+    return "The other programs ran until the end of the sweep: end them, or wait until they end, and measure again"
+
+
+@way_out_text.register
+def _(_way_out: failed_attempts.MeasureAgain) -> str:
+    return "Measure again; `poolsize analyze` shows the checks"
+
+
+@way_out_text.register
+def _(_way_out: failed_attempts.CorrectWorkload) -> str:
+    return "Find out why transactions fail, correct the workload or the server, and measure again"
+
+
 @sentence.register
 def _(finding: failed_attempts.TooFewValid) -> str:
     valid = finding.valid

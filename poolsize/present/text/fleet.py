@@ -1,0 +1,79 @@
+"""A fleet's pools as text for a terminal, and as a JSON object."""
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+from poolsize.answer.finding import Severity
+from poolsize.answer.fleet_plan import FleetPlan
+from poolsize.present.text.layout import Table, bullets, paragraph
+from poolsize.present.text.recommendation import caution, engine_line
+from poolsize.present.text.sentences.findings import findings_values, reason_sentences, sentence, warning_sentences
+from poolsize.units import count
+
+
+def fleet_text(plan: FleetPlan) -> str:
+    """Return the answer, a table with a row for each service, the reasons, the warnings, and the lines to configure.
+
+    Without an answer: the cause, and what else would fit.
+    """
+    reasons = bullets(reason_sentences(plan.findings))
+    if not plan.pools:
+        causes = [sentence(finding) for finding in plan.findings if finding.severity is Severity.REFUSAL]
+        return "\n\n".join([*map(paragraph, causes), f"What fits:\n{reasons}"])
+    parts = (
+        _fleet_headline(plan),
+        _fleet_table(plan).as_text(),
+        reasons,
+        caution(plan.findings),
+        _fleet_engines(plan),
+    )
+    return "\n\n".join(filter(None, parts))
+
+
+def _fleet_headline(plan: FleetPlan) -> str:
+    if len(plan.pools) > 1:
+        return f"Pool sizes for each process, of {count(plan.size, 'connection')} in all:"
+    (pool,) = plan.pools
+    processes = pool.service.pools
+    each = f" in each of {processes:,} processes" if processes > 1 else ""
+    return f"Pool size: {count(pool.pool_size, 'connection')}{each}."
+
+
+def _fleet_table(plan: FleetPlan) -> Table:
+    rows = []
+    for pool in plan.pools:
+        service, low, high = pool.service, pool.service.instances, pool.service.most_instances
+        counts = (service.processes, pool.pool_size, pool.connections, pool.connections_in_deploy)
+        instances = f"{low:,}" if low == high else f"{low:,}-{high:,}"
+        rows.append((service.name, instances, *(f"{value:,}" for value in counts)))
+    if len(plan.pools) > 1:
+        rows.append(("together", "", "", "", f"{plan.connections:,}", f"{plan.connections_in_deploy:,}"))
+    return Table(("service", "instances", "processes", "pool size", "connections", "in a deploy"), rows)
+
+
+def _fleet_engines(plan: FleetPlan) -> str:
+    if len(plan.pools) == 1:
+        return f"For each process: {engine_line(plan.pools[0].pool_size)}"
+    lines = (f"  {engine_line(pool.pool_size)}  # {pool.service.name}" for pool in plan.pools)
+    return "\n".join(["For each process:", *lines])
+
+
+def fleet_json(plan: FleetPlan) -> str:
+    """Return a fleet's plan as a JSON object, with the keys of fleet_values."""
+    return json.dumps(fleet_values(plan))
+
+
+def fleet_values(plan: FleetPlan) -> dict[str, Any]:
+    """Return a fleet's plan as data for JSON.
+
+    Keys: the fields of FleetPlan; connections and connections_in_deploy of all pools, null without pools; reasons and
+    warnings: the findings as sentences.
+    """
+    return asdict(plan) | {
+        "connections": plan.connections or None,
+        "connections_in_deploy": plan.connections_in_deploy or None,
+        "findings": findings_values(plan.findings),
+        "reasons": reason_sentences(plan.findings),
+        "warnings": warning_sentences(plan.findings),
+    }
