@@ -76,17 +76,6 @@ def transactions(network: Network, pool_size: int, speeds: Sequence[float], rand
     return np.array(ended)
 
 
-def true_quantile_ms(network: Network, pool_size: int, quantile: str, length: int, within: float) -> float:
-    """Return a quantile of the total time in the long run, in ms.
-
-    length: seconds, a tenth of which is warm-up. within: as in `simulated_run`.
-    """
-    random = np.random.default_rng(pool_size)
-    done = transactions(network, pool_size, _speeds(1.0, within, length, random), random)
-    done = done[done[:, 0] > length / 10]
-    return float(np.percentile(done[:, 1] + done[:, 2], QUANTILES[quantile]) * 1000)
-
-
 def _speeds(mean: float, within: float, length: int, random: np.random.Generator) -> list[float]:
     return [max(SLOWEST, speed) for speed in correlated(mean, within, length, random)]
 

@@ -22,7 +22,8 @@ from poolsize.runs.run import CheckResult, Run, Step
 SPEED_TOLERANCE = 0.03
 """Share by which another speed may change what is not corrected."""
 LARGEST_CORRECTION = 0.15
-"""Share by which a correction may change a step's throughput; a larger correction could itself be wrong by 3 %."""
+"""Share by which a correction may change a step's throughput; the part in which throughput follows the speed is an
+estimate, and a larger correction would rest on it alone."""
 MOST_CORRECTED = 2.0
 """A step that failed the check may still be the only step at its size; its correction is a factor up to this."""
 SURE = 2.0
@@ -68,7 +69,7 @@ def speed_check(step: Step, shown: "StepSpeed", usual: "UsualSpeed") -> CheckRes
 
     A speed changes throughput by the CPU's part in the transactions: little where they wait for the disk. Where server
     and load generator share a machine, and users take turns (closed loop), throughput is corrected to the usual speed,
-    in proportion to the speed. The check fails if the correction exceeds 15 %.
+    in proportion to the speed. The check fails if the correction exceeds 15 % by more than two standard errors.
     Elsewhere nothing is corrected, and the check fails if the speed changed throughput by more than 3 %. A speed counts
     as different by what exceeds two standard errors.
     Latencies stay as measured. Before another attempt, the sweep waits up to a minute while the machine is much slower

@@ -92,7 +92,7 @@ class QueueInDatabase(Reason, code="queue_in_database"):
     in_database: bool
 
 
-class BimodalUsage(Reason, code="bimodal"):
+class TwoUsageTimes(Reason, code="bimodal"):
     """Usage times are bimodal: share, mean and kinds of the short and long transactions, and a pool for each."""
 
     pool_size: int
@@ -210,7 +210,7 @@ def _bimodal(analysis: "Analysis", size: int) -> Finding | None:
     if pools is None:
         return None
     (short_size, short), (long_size, long) = pools
-    return BimodalUsage(
+    return TwoUsageTimes(
         pool_size=size,
         short_share=short.share,
         short_usage_ms=short.usage_ms,

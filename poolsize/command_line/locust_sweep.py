@@ -34,7 +34,7 @@ from poolsize.sweep.source_line import located_in
 
 END_SECONDS, INTERRUPTED_SECONDS = 8, 4
 """The longest time that a sweep may take to end after SIGTERM, and after a second Ctrl-C; then it is killed."""
-MODULE = "poolsize.locust"
+LOCUST_MODULE = "poolsize.locust"
 """What Python runs for a sweep of poolsize's own pool."""
 MOST_WORKERS = 1_000
 """A larger number of workers is a typing error."""
@@ -207,7 +207,9 @@ class LocustSweep:
             raise WorkFailed(self.with_hint(f"Locust ended with exit code {code}: {reason}"))
 
 
-def run_locust(locustfile: Path, options: SweepOptions, show: Callable[[Event], None], module: str = MODULE) -> Path:
+def run_locust(
+    locustfile: Path, options: SweepOptions, show: Callable[[Event], None], module: str = LOCUST_MODULE
+) -> Path:
     """Run the sweep in a Locust process, and return the path of the run's file.
 
     show: called with each event of the sweep. module: as in `started`.
@@ -281,7 +283,7 @@ def started(
     locustfile: Path,
     options: SweepOptions,
     show: Callable[[Event], None],
-    module: str = MODULE,
+    module: str = LOCUST_MODULE,
     *,
     in_turn: bool = False,
 ) -> Iterator[LocustSweep]:

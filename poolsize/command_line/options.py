@@ -18,9 +18,8 @@ if TYPE_CHECKING:  # Matplotlib and pathlib stay out of a command without --plot
 PLOT_ENDINGS = (".png", ".svg")
 LIMITS = ("current", "max_p95_ms", "max_p99_ms")
 """Parameters of the options of limit_options."""
-
-
 Callback = Callable[[click.Context, click.Parameter, str | None], Any]
+"""What click calls with an option's text, and whose result is the option's value."""
 
 
 def read_by(reader: Callable[[str], Any]) -> Callback:

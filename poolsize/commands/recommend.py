@@ -128,7 +128,7 @@ def _analysis(run_path: str, may_have: tuple[str, ...]) -> "Analysis":
 
     may_have: parameters of options that the run does not contain.
     """
-    known = {"run_path", *OF_CLIENT, "as_json", *LIMITS, *FLEET_OPTIONS, *may_have}
+    known = {"run_path", *OF_CLIENT, "as_json", *LIMITS, *(set(FLEET_OPTIONS) - set(OF_THREADS)), *may_have}
     for name in click.get_current_context().params:
         if name not in known and is_typed(name):
             raise BadInput(f"{flag(name)}: the run contains this value; leave the option out")

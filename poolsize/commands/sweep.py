@@ -144,15 +144,15 @@ def _measure(options: SweepOptions, resumed: Setting | None) -> Path:
     """Sweep a server, and return the path of the run's file. resumed: the setting of the run to resume, or None."""
     from poolsize.command_line import locust_sweep  # a replay starts without it
 
-    module, pools = locust_sweep.MODULE, None
+    module, pools = locust_sweep.LOCUST_MODULE, None
     if options.application:
-        from poolsize.service_under_test import MODULE
+        from poolsize.service_under_test import APPLICATION_MODULE
         from poolsize.service_under_test.description import read_description, require_same_application
 
         described = read_description(options.application)
         if resumed:
             require_same_application(options, resumed, described)
-        module, locustfile, pools = MODULE, described.locustfile, described.measured.pools
+        module, locustfile, pools = APPLICATION_MODULE, described.locustfile, described.measured.pools
     else:
         locustfile = _locustfile(options, resumed)
     locust_sweep.require_processes(options)

@@ -15,7 +15,7 @@ from poolsize.analysis.stats.confidence import Interval
 from poolsize.analysis.stats.paired_differences import Pair, paired
 from poolsize.analysis.stats.percentiles import total_percentiles
 from poolsize.answer.from_run import recommend
-from poolsize.answer.reasons import BimodalUsage, LimitedBy
+from poolsize.answer.reasons import LimitedBy, TwoUsageTimes
 from poolsize.answer.warnings import CheckFailed, NotDurable, SpeedCorrected, WithThreadPool
 from poolsize.experiments.scenario import ALL_KINDS, Claim, Direction, Scenario, Side
 from poolsize.present.text.analysis import known_values
@@ -28,7 +28,7 @@ from poolsize.units import count, milliseconds, number, per_second, percent
 
 P95_ERROR = 0.1
 """Usual standard error of the logarithm of a p95 of a step; the scatter of the repeats counts beside it."""
-EXPLAINING = (LimitedBy, BimodalUsage, CheckFailed, SpeedCorrected, WithThreadPool, NotDurable)
+EXPLAINING = (LimitedBy, TwoUsageTimes, CheckFailed, SpeedCorrected, WithThreadPool, NotDurable)
 """Findings that explain why this machine agrees with a claim, or does not."""
 Column = tuple[str, dict[int, str]]
 """The title of a column, and pool size -> its cell."""

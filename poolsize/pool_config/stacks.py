@@ -11,6 +11,7 @@ from typing import Any
 import jinja2
 
 from poolsize.errors import BadInput, did_you_mean
+from poolsize.facts.machine import TIME_WAIT_SECONDS
 from poolsize.pool_config.library import CONNECTOR_PYTHON, HIKARICP
 from poolsize.pool_config.settings import SURVEY, PoolSettings, seconds_text, sources
 from poolsize.units import count, milliseconds, percent
@@ -21,8 +22,6 @@ WIDTH = 100
 """Columns; longer comments are wrapped."""
 EPHEMERAL_PORTS = 60_999 - 32_768 + 1
 """Linux's default, net.ipv4.ip_local_port_range (the kernel's ip-sysctl documentation)."""
-TIME_WAIT_SECONDS = 60
-"""Of Linux, include/net/tcp.h: TCP_TIMEWAIT_LEN."""
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,7 @@ class RunWriter(LineFile):
 
 
 def load_run(path: str | os.PathLike[str], *, torn_end: bool = False) -> Run:
-    """Return the run in a file. The check `speed` of a step is by the steps before it; `analyze` judges by all steps.
+    """Return the run in a file. The check `speed` of a step is by the steps up to it; `analyze` judges by all steps.
 
     torn_end: whether to accept a last line that was cut off while it was written; the run is then without it.
     Raises BadInput for a file that is not a run, is damaged, or has another format. Raises WorkFailed for a

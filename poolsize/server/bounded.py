@@ -56,6 +56,7 @@ class BoundedConnection(GuardedConnection):
     _process_ends_at = inf
     _all_end_at = inf
     _ended: pymysql.err.OperationalError | None = None
+    _is_connecting = False
 
     def __init__(self, *, bounds: Bounds, **arguments: Any) -> None:
         """Connect. bounds: of each statement. arguments: PyMySQL's. Raises pymysql.MySQLError."""
@@ -83,8 +84,10 @@ class BoundedConnection(GuardedConnection):
                 CR.CR_CONN_HOST_ERROR, f"Can't connect to MySQL server on {self.host!r} ({error})"
             ) from error
         self._is_connecting = True
-        super().connect(reached)
-        self._is_connecting = False
+        try:
+            super().connect(reached)
+        finally:
+            self._is_connecting = False
 
     def close(self) -> None:
         """Say goodbye, and close the socket."""

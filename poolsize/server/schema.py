@@ -164,8 +164,12 @@ class _ListingCursor(Cursor):  # type: ignore[misc]  # PyMySQL has no types
 
 def is_swept(cursor: Any) -> bool:
     """Return whether a sweep is running in poolsize's schema on this server."""
-    cursor.execute("SELECT IS_FREE_LOCK(%s)", (LOCK,))
-    return bool(cursor.fetchone() == (0,))
+    return not _is_free(cursor, LOCK)
+
+
+def _is_free(cursor: Any, lock: str) -> bool:
+    cursor.execute("SELECT IS_FREE_LOCK(%s)", (lock,))
+    return bool(cursor.fetchone() == (1,))
 
 
 def already_swept() -> BadInput:
@@ -179,6 +183,8 @@ def _refuse_living_owner(cursor: Any, own: str) -> None:
     own: this sweep's entry. A session that is lost gives its locks up, and its owner needs a moment to take them again.
     """
     owners = [name for name in _marked(cursor) or () if name.startswith(OWNER) and name != own]
+    if not all(_is_free(cursor, owner) for owner in owners):
+        raise already_swept()
     if owners:
         sleep(WATCH_SECONDS)
     if not all(get_lock(cursor, owner, 0) for owner in owners):

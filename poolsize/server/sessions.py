@@ -20,6 +20,8 @@ LONGEST_NAME = 64
 """Longest name of a lock that MySQL accepts."""
 BEAT_SECONDS = 1.0
 """How often a thread uses the session, so that no proxy ends it for idleness, and replaces a session that was lost."""
+ENDING_SECONDS = 1
+"""The longest wait for the lock of a session that ends: the server gives it up a moment after its client has gone."""
 RETAKE_SECONDS = 10
 """The longest time to wait for a lock that the lost session held."""
 KILLED_SECONDS = 30
@@ -58,7 +60,7 @@ class HeldLocks:
     def take(self, name: str) -> bool:
         """Take a lock, and return whether no other session has it."""
         with self.cursor() as cursor:
-            taken = get_lock(cursor, name, 0)
+            taken = get_lock(cursor, name, ENDING_SECONDS)
             if taken:
                 self._names.insert(0, name)
             return taken

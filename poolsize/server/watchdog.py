@@ -31,6 +31,8 @@ from typing import IO
 import psutil
 
 DIE_WITH_PARENT = "import ctypes, os, sys; ctypes.CDLL(None).prctl(1, 9); os.execv(sys.argv[1], sys.argv[1:])"
+NOT_STARTED = 127
+"""Exit code of a program that can't be started, as shells have it."""
 WATCHED_BY_SYSTEM = [sys.executable, "-SsEP", "-c", DIE_WITH_PARENT] if sys.platform == "linux" else []
 """Words before a command: Linux kills it when the watchdog's thread that started it ends (PR_SET_PDEATHSIG)."""
 TEMPORARY = "tmp"
@@ -143,10 +145,15 @@ def _run(
     with (directory / "log").open("ab", buffering=0) as log:
         for command in commands:
             with lock:
-                process = subprocess.Popen(
-                    [*WATCHED_BY_SYSTEM, *command], env=environment,
-                    stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
-                )  # fmt: skip
+                try:
+                    process = subprocess.Popen(
+                        [*WATCHED_BY_SYSTEM, *command], env=environment,
+                        stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
+                    )  # fmt: skip
+                except OSError as error:
+                    log.write(f"[ERROR] {command[0]}: {error.strerror}\n".encode())
+                    code = NOT_STARTED
+                    break
                 running[:] = [process]
             if code := process.wait():
                 break

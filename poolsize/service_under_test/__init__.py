@@ -3,5 +3,5 @@
 description reads the file; __main__ is the process that measures; service has the application, in the care of guard.
 """
 
-MODULE = __name__
+APPLICATION_MODULE = __name__
 """What Python runs for such a sweep."""

@@ -29,7 +29,7 @@ from poolsize.server.connection import account_of, asking, connect, database_url
 from poolsize.server.encryption import is_local
 from poolsize.server.preparation import LIBRARIES, limited_to, require_same_server
 from poolsize.server.sampler import Sampler
-from poolsize.service_under_test import MODULE
+from poolsize.service_under_test import APPLICATION_MODULE
 from poolsize.service_under_test.description import (
     DescribedService,
     of_application,
@@ -78,7 +78,9 @@ def lead(environment: "Environment", typed: SweepOptions, progress: ProgressPipe
     sampler = stack.enter_context(closing(Sampler(url, service.counters)))
     count_connections = _counter(described, url, sampler, stack) if url else lambda: None
     generator = RequestGenerator(workers, service, sampler, count_connections)
-    return ReadySweep(run, (), workers, generator, writer, starts_users=True, program=("python", "-m", MODULE))
+    return ReadySweep(
+        run, (), workers, generator, writer, starts_users=True, program=("python", "-m", APPLICATION_MODULE)
+    )
 
 
 def described_for(environment: "Environment", typed: SweepOptions) -> tuple[DescribedService, SweepOptions]:
@@ -171,8 +173,8 @@ def _counter(described: DescribedService, url: URL, sampler: Sampler, stack: Exi
 class RequestGenerator:
     """A LoadGenerator: it gives the application a pool size, and all users of Locust send their requests.
 
-    service: the application. sampler: of the database, if it is known, and of this
-    machine. count_connections: returns the application's connections by the database's count, or None.
+    service: the application. sampler: of the database, if it is known, and of this machine. count_connections: returns
+    the application's connections by the database's count, or None.
     """
 
     workers: Workers

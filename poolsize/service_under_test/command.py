@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from poolsize.errors import BadInput, Interrupted, PoolsizeError
-from poolsize.service_under_test import MODULE
+from poolsize.service_under_test import APPLICATION_MODULE
 from poolsize.terminal import pasteable
 from poolsize.units import count
 
@@ -51,7 +51,7 @@ def application(action: str, file: Path, pool_size: int) -> None:
 
 def _write(file: Path) -> None:
     """Write the template. Raises BadInput for a file that exists, or can't be written."""
-    text = resources.files(MODULE).joinpath("application.toml").read_text("utf-8")
+    text = resources.files(APPLICATION_MODULE).joinpath("application.toml").read_text("utf-8")
     try:
         with file.open("x", encoding="utf-8") as new:
             new.write(text)
@@ -114,7 +114,7 @@ def _naming_kept(message: str, log: Path, file: Path) -> str:
 
 def _user_classes(locustfile: Path) -> list[str]:
     """Return the names of the user classes that Locust finds. Raises BadInput for a file that Locust can't load."""
-    command = [sys.executable, "-P", "-m", MODULE, "-f", str(locustfile), "--list"]
+    command = [sys.executable, "-P", "-m", APPLICATION_MODULE, "-f", str(locustfile), "--list"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=LISTING_SECONDS, check=False)
     except subprocess.TimeoutExpired:

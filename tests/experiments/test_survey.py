@@ -82,7 +82,7 @@ def test_a_pool_of_threads_is_timed(name: str) -> None:
     pool = OF_THREADS[name][0]({}, Work.MOCK)
     measured = measure_threads(pool, POOL_SIZE + 4, 0.05)
     assert measured["transactions"] > 0
-    assert 0 < measured["longest_wait_ms"] <= 1000 * measured["seconds"]
+    assert 0 < measured["longest_wait_ms"] <= 1000 * measured["seconds"] * (1 + 1e-9)
     again = [pool.borrow() for _ in range(POOL_SIZE)]
     drivers = [getattr(each, "dbapi_connection", None) or each._con for each in again]
     assert len(set(map(id, drivers))) == POOL_SIZE

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
@@ -15,6 +16,7 @@ import pymysql
 import pytest
 
 from poolsize.errors import BadInput, WorkFailed
+from poolsize.server import watchdog
 from poolsize.server.connection import connect, database_url
 from poolsize.server.private_server import DIRECTORY_BEGINS, ON_DISK, private_server
 from poolsize.server.watchdog import WATCHED, clear_abandoned
@@ -277,3 +279,13 @@ def test_the_account_of_a_private_server_reaches_no_file(flavor: str, tmp_path: 
         assert cursor.fetchone() == (None, 0)
         cursor.execute("CREATE DATABASE poolsize")
     assert not written.exists()
+
+
+def test_a_server_program_that_can_t_be_started_ends_the_wait_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where the system has no further processes, or where no program of the system watches the server."""
+    monkeypatch.setattr(watchdog, "WATCHED_BY_SYSTEM", [])
+    watchdog._run([[str(tmp_path / "mysqld")]], tmp_path, [], threading.Lock())
+    assert (tmp_path / "exited").read_text() == "127"
+    assert (tmp_path / "log").read_text() == f"[ERROR] {tmp_path}/mysqld: No such file or directory\n"

@@ -13,10 +13,8 @@ from poolsize.errors import BadInput
 from poolsize.runs.store import RunWriter
 from poolsize.server import private_server
 from poolsize.server.connection import connect, database_url
-from tests.conftest import EXAMPLES, ROOT, Command, a_run
+from tests.conftest import EXAMPLES, Command, a_run
 from tests.golden import assert_golden
-
-GOLDEN = ROOT / "tests/golden"
 
 
 def stored(path: Path) -> Path:
@@ -42,6 +40,13 @@ def test_recommend_answers_with_the_formula(poolsize_here: Command, arguments: l
 def test_the_deadlock_floor_is_named(poolsize_here: Command) -> None:
     done = poolsize_here("recommend", "--cores", "8", "--app-threads", "3", "--connections-per-thread", "4")
     assert "deadlock floor = 10" in done.stdout
+
+
+@pytest.mark.parametrize("option", ["--app-threads", "--connections-per-thread", "--cores", "--cache-hit-rate"])
+def test_a_run_contains_what_describes_the_host_and_its_threads(poolsize_here: Command, option: str) -> None:
+    done = poolsize_here("recommend", "--run", str(EXAMPLES["scan-mariadb"]), option, "1")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"poolsize: error: {option}: the run contains this value; leave the option out\n"
 
 
 def test_an_error_is_one_line_however_long_its_cause_explains_itself() -> None:

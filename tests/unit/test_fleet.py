@@ -135,10 +135,6 @@ def test_services_keep_the_order_of_their_weights(size: int, service: Service, l
             assert by_name["heavy"] >= by_name[service.name]
 
 
-def codes(plan: FleetPlan) -> set[str]:
-    return {finding.code for finding in plan.findings}
-
-
 def found(plan: FleetPlan, code: str) -> Mapping[str, Any]:
     """The figures of the only finding with this code."""
     (finding,) = [finding for finding in plan.findings if finding.code == code]

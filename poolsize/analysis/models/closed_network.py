@@ -6,8 +6,8 @@ normalising constants, X(n) = G(n - 1) / G(n) (Gordon and Newell, 1967). Convolu
 
 NetworkCurve computes the throughput of many networks at once, with its derivatives: what a fit needs. The networks have
 the same measured stations, and one fitted station and a delay each. A normalising constant G(n) is a sum over the
-number of connections at the fitted station. Its logarithm's derivatives are mean values
-over the terms of that sum, so they cost hardly more than the sum. The derivative by the delay is X(n) itself.
+number of connections at the fitted station. Its logarithm's derivatives are mean values over the terms of that sum, so
+they cost hardly more than the sum. The derivative by the delay is X(n) itself.
 """
 
 from collections.abc import Sequence

@@ -127,8 +127,8 @@ def _waits(waits: Sequence[Timing]) -> Table:
         (
             timing.pool,
             USER_KINDS[timing.concurrency],
-            milliseconds(timing.longest_wait_ms or nan),
-            milliseconds(timing.fair_wait_ms or nan),
+            milliseconds(nan if timing.longest_wait_ms is None else timing.longest_wait_ms),
+            milliseconds(nan if timing.fair_wait_ms is None else timing.fair_wait_ms),
             str(timing.users - timing.served),
             "yes" if timing.starves else "no",
         )

@@ -179,7 +179,7 @@ def _(finding: reasons.QueueInDatabase) -> str:
 
 
 @sentence.register
-def _(finding: reasons.BimodalUsage) -> str:
+def _(finding: reasons.TwoUsageTimes) -> str:
     short = f"{percent(finding.short_share)} of the transactions{_names(finding.short_kinds)}"
     long = f"{percent(finding.long_share)}{_names(finding.long_kinds)}"
     more = finding.short_pool_size + finding.long_pool_size - finding.pool_size
