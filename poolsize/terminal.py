@@ -2,7 +2,6 @@
 
 import errno
 import os
-import shlex
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -31,6 +30,8 @@ def visible(text: str) -> str:
 
 def pasteable(*words: object) -> str:
     """Return a command, or a part of it, that a shell reads as these words. A path can't pass for an option."""
+    import shlex  # a command that prints no other starts without it
+
     paths = {word for word in words if isinstance(word, os.PathLike)}
     return shlex.join(f"./{word}" if word in paths and str(word).startswith("-") else str(word) for word in words)
 

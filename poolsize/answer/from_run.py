@@ -1,7 +1,7 @@
 """Analysis -> Recommendation: the answer of a measured run."""
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from poolsize.answer.application import (
@@ -16,7 +16,7 @@ from poolsize.answer.finding import Finding, Severity, sizes_beyond
 from poolsize.answer.latency_limit import NO_LIMITS, LatencyLimits, limits_of_run, within_limits
 from poolsize.answer.price import current_size, prices
 from poolsize.answer.reasons import FormulaOverridden, LimitedBy, reasons
-from poolsize.answer.recommendation import Formula, Recommendation, TransactionPool
+from poolsize.answer.recommendation import Formula, Recommendation
 from poolsize.answer.verdict import (
     Noisy,
     NothingValid,
@@ -34,6 +34,7 @@ from poolsize.formula import StartingPoint, starting_point
 
 if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
     from poolsize.analysis.analysis import Analysis
+    from poolsize.analysis.bimodal import Mode
     from poolsize.analysis.plateau import Plateau
     from poolsize.runs.run import Run
 
@@ -42,6 +43,17 @@ KEPT_FOR_APPLICATION = (LimitedBy, FormulaOverridden)
 """Reasons of the load generator's pool size that also hold for an application."""
 OF_GENERATOR_ALONE = (StillRising, SmallestSize, WideRange, FewSteps, BudgetSpent)
 """Warnings about the load generator's pool size and its range, which say nothing of an application's."""
+
+
+@dataclass(frozen=True)
+class TransactionPool:
+    """One of two pools, for short or for long transactions.
+
+    pool_size: its connections. kind: share and mean usage time of its transactions.
+    """
+
+    pool_size: int
+    kind: "Mode"
 
 
 def recommend(

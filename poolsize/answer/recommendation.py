@@ -9,7 +9,7 @@ from poolsize.formula import StartingPoint
 
 if TYPE_CHECKING:  # neither numpy nor what only a run's answer needs is part of `poolsize recommend --cores 8`
     from poolsize.analysis.application_size import ApplicationSize
-    from poolsize.analysis.bimodal import Mode
+    from poolsize.answer.from_run import TransactionPool
     from poolsize.answer.price import Price
     from poolsize.answer.verdict import Verdict
     from poolsize.runs.plan import MeasuredApplication
@@ -27,17 +27,6 @@ class Formula:
     def of(cls, start: StartingPoint) -> Self:
         """Return the formula's part of a starting point."""
         return cls(start.cores, start.effective_disks, start.connections)
-
-
-@dataclass(frozen=True)
-class TransactionPool:
-    """One of two pools, for short or for long transactions.
-
-    pool_size: its connections. kind: share and mean usage time of its transactions.
-    """
-
-    pool_size: int
-    kind: "Mode"
 
 
 @dataclass(frozen=True)
@@ -79,7 +68,7 @@ class Recommendation:
     application_sizes: "tuple[ApplicationSize, ...]" = ()
     limit_probability: float | None = None
     measured_in: "MeasuredApplication | None" = None
-    two_pools: tuple[TransactionPool, ...] = ()
+    two_pools: "tuple[TransactionPool, ...]" = ()
     estimates: Mapping[str, int | None] | None = None
     prices: "tuple[Price, ...]" = ()
     sweep_sizes: tuple[int, ...] = ()

@@ -12,7 +12,8 @@ from poolsize.units import count, milliseconds
 
 if TYPE_CHECKING:  # numpy stays out of `poolsize config --size 33`
     from poolsize.analysis.analysis import Analysis
-    from poolsize.answer.recommendation import Recommendation, TransactionPool
+    from poolsize.answer.from_run import TransactionPool
+    from poolsize.answer.recommendation import Recommendation
 
 SURVEY = 'the survey "Connection pool survey: dbcp, druid, c3p0, tomcat-jdbc, HikariCP"'
 PUBLISHED_WAIT_LIMIT_SECONDS = 5

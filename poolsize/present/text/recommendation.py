@@ -1,6 +1,5 @@
 """A recommendation as text for a terminal, and as a JSON object."""
 
-import json
 from collections.abc import Iterable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -149,6 +148,8 @@ def recommendation_json(answer: Recommendation, **more: Any) -> str:
     }
     if answer.basis == "formula":
         fields = {name: value for name, value in fields.items() if name not in MEASURED_ONLY}
+    import json  # text starts without it
+
     return json.dumps(fields | more)
 
 
