@@ -27,7 +27,7 @@ ACCESS_DENIED = {1044, 1045, 1698}
 FACTS_SECONDS = 60
 """The longest time that a command other than a sweep takes to read a server's facts."""
 ERROR_KINDS = {
-    1040: "too_many_connections",
+    ER.CON_COUNT_ERROR: "too_many_connections",
     1203: "too_many_connections",
     1205: "lock_wait_timeout",
     1213: "deadlock",
@@ -213,7 +213,7 @@ def _refused(url: URL, error: pymysql.MySQLError) -> BadInput:
         message = f"`url`: no server answers at {account} ({text}): check host and port, and that it runs"
         return NoAnswer(message, str(text))
     message = f"`url`: connecting as {account} failed: {text or error}"
-    return NoAnswer(message, str(text)) if kind == "too_many_connections" else BadInput(message)
+    return NoAnswer(message, str(text)) if kind == ERROR_KINDS[ER.CON_COUNT_ERROR] else BadInput(message)
 
 
 def _unencrypted(url: URL, number: object, cause: Exception | None) -> BadInput | None:

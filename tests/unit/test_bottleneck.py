@@ -7,7 +7,7 @@ import pytest
 
 from poolsize.analysis.bottleneck import Bottleneck, Evidence, bottleneck
 from poolsize.facts.server import Server
-from poolsize.present.text.sentences.bottlenecks import bottleneck_evidence
+from poolsize.present.text.sentences.bottlenecks import bottleneck_sentence
 from poolsize.runs.run import Calibration, Step
 from tests.conftest import a_setting, a_step
 
@@ -55,7 +55,7 @@ def a_counted_step(counters: Mapping[str, float], cpu: float = 0.2) -> Step:
 def test_what_is_full_or_waited_for_is_named(counters: Mapping[str, float], named: str, evidence: str) -> None:
     bottleneck = shown([a_counted_step(counters)])
     assert bottleneck.name == named
-    assert evidence in bottleneck_evidence(bottleneck.name, bottleneck.values)
+    assert evidence in bottleneck_sentence(bottleneck.name, bottleneck.values)
 
 
 def test_a_busy_load_process_is_accused_before_the_server() -> None:
@@ -66,7 +66,7 @@ def test_a_busy_load_process_is_accused_before_the_server() -> None:
 def test_distance_is_told_from_the_statements_and_the_round_trip() -> None:
     bottleneck = shown([a_counted_step({**IDLE, "Questions": 1200.0})], calibration=FAR)
     assert bottleneck.name == "round trip"
-    assert "12 statements" in bottleneck_evidence(bottleneck.name, bottleneck.values)
+    assert "12 statements" in bottleneck_sentence(bottleneck.name, bottleneck.values)
 
 
 def test_an_active_thread_pool_is_told_by_how_few_run() -> None:

@@ -14,7 +14,7 @@ from poolsize.answer.verdict import NOISY_SPAN, Highest, highest, verdict_on_siz
 from poolsize.present.text.knee import knee_text
 from poolsize.present.text.layout import paragraph, terminal_width
 from poolsize.present.text.ranges import plateau_range_text
-from poolsize.present.text.sentences.bottlenecks import bottleneck_evidence
+from poolsize.present.text.sentences.bottlenecks import bottleneck_sentence
 from poolsize.present.text.sentences.checks import check_sentence
 from poolsize.present.text.sentences.reasons import highest_text
 from poolsize.present.text.tables import estimators_table, kinds_table, sizes_table, verified_table
@@ -114,8 +114,7 @@ def _bottleneck(analysis: Analysis) -> str:
     """Return the bottleneck and the service demands at the plateau; empty where the users limited throughput."""
     if analysis.bottleneck is None or analysis.plateau is None or _highest(analysis) is Highest.OF_FILLED:
         return ""
-    name, values = analysis.bottleneck.name, analysis.bottleneck.values
-    text = f"Bottleneck: {name} ({bottleneck_evidence(name, values)})."
+    text = bottleneck_sentence(analysis.bottleneck.name, analysis.bottleneck.values)
     nearest = analysis.by_size.nearest(analysis.plateau.pool_size)
     if demands := nearest.demands:
         place = "outside of it" if demands.inferred else "of CPU time on the server"
@@ -144,7 +143,7 @@ def analysis_json(analysis: Analysis) -> str:
         "cause": cause
         and {
             "name": cause.name,
-            "evidence": bottleneck_evidence(cause.name, cause.values),
+            "evidence": bottleneck_sentence(cause.name, cause.values),
             "values": cause.values,
         },
         "verified": [

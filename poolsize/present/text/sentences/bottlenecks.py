@@ -1,4 +1,4 @@
-"""The figures that show a bottleneck, as sentences."""
+"""Bottlenecks as sentences."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -11,9 +11,9 @@ from poolsize.units import count, milliseconds, number, percent
 Values = Mapping[str, Any]
 
 
-def bottleneck_evidence(name: BottleneckName, values: Values) -> str:
-    """Return the figures that show a bottleneck, as a sentence without its full stop. values: of the Bottleneck."""
-    return EVIDENCE[name](values)
+def bottleneck_sentence(name: BottleneckName, values: Values) -> str:
+    """Return a bottleneck with the figures that show it. values: of the Bottleneck."""
+    return f"Bottleneck: {name} ({EVIDENCE[name](values)})."
 
 
 def _application_cpu(values: Values) -> str:

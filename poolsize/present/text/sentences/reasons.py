@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from poolsize.answer import application, latency_limit, price, reasons
 from poolsize.answer.verdict import Highest
+from poolsize.present.text.sentences.bottlenecks import bottleneck_sentence
 from poolsize.present.text.sentences.findings import sentence
 from poolsize.units import count, loss_text, milliseconds, per_second, percent, probability_text, sizes_text
 
@@ -153,9 +154,7 @@ def _(finding: reasons.WaitAndUsage) -> str:
 
 @sentence.register
 def _(finding: reasons.LimitedBy) -> str:
-    from poolsize.present.text.sentences.bottlenecks import bottleneck_evidence  # numpy stays out of a formula's answer
-
-    return f"Bottleneck: {finding.name} ({bottleneck_evidence(finding.name, finding.values)})."
+    return bottleneck_sentence(finding.name, finding.values)
 
 
 @sentence.register
