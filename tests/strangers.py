@@ -138,7 +138,8 @@ class Strangers:
                 worker.curve_serverkey = zmq.curve_keypair()[0]
             worker.connect(f"tcp://{self._place[0]}:{self._place[1]}")
             for kind, data in (("client_ready", "2.47.0"), ("spawning_complete", {"user_classes_count": {}})):
-                worker.send(msgpack.dumps((kind, data, name)))
+                with suppress(zmq.Again):  # the master may have refused it before it said everything
+                    worker.send(msgpack.dumps((kind, data, name)), zmq.NOBLOCK)
 
     def _listen_as_workers(self) -> None:
         """Take what the master sends to the strangers that speak as workers, and close their sockets."""
