@@ -217,7 +217,7 @@ def knee(sizes: Sequence[float], throughput: Sequence[float]) -> int | None:
     Both axes are scaled to 0..1. The knee is the point furthest above the diagonal. The curve must then fall towards
     the diagonal by the mean distance of two sizes (sensitivity 1). The knee moves when more sizes are measured.
     Source: Satopaa, Albrecht, Irwin and Raghavan (2011), "Finding a 'Kneedle' in a Haystack".
-    sizes: ascending. throughput: one value a size, in any unit.
+    sizes: ascending. throughput: a value for each size, in any unit.
     """
     numbers, rates = np.asarray(sizes, float), np.asarray(throughput, float)
     if len(numbers) < FEWEST_SIZES or rates.min() == rates.max():

@@ -80,7 +80,7 @@ def mostly_failed(analysis: "Analysis", *, has_size: bool, for_noise: bool = Fal
 def too_few_valid(analysis: "Analysis") -> Finding | None:
     """Return the refusal of a run with at most one valid size, where the other sizes may pass another time, or None.
 
-    A single size has none to compare it with. The finding stands before the headline, because it is the cause.
+    An answer compares two sizes or more. The finding stands before the headline, because it is the cause.
     """
     if len(analysis.valid_sizes) > 1 or not any(map(_may_pass, analysis.sizes)):
         return None

@@ -70,7 +70,7 @@ class UsersLimited(Caution, code="users_limited", is_doubt=True):
 
 
 class OneSize(Caution, code="one_size", is_doubt=True):
-    """Only one size is valid, so there is none to compare it with."""
+    """Only one size is valid, and an answer compares two."""
 
     pool_size: int
     way_out: WayOut

@@ -13,10 +13,12 @@ from poolsize.analysis.analysis import Analysis
 from poolsize.analysis.observation import Observation
 from poolsize.analysis.speed import SPEED_TOLERANCE, UsualSpeed, usual_speed
 from poolsize.analysis.stats.paired_differences import Difference, Pair, paired
+from poolsize.answer.finding import Severity
 from poolsize.answer.from_run import recommend
 from poolsize.answer.latency_limit import NO_LIMITS
 from poolsize.answer.recommendation import Recommendation
 from poolsize.errors import BadInput, WorkFailed
+from poolsize.present.text.sentences.findings import sentence
 from poolsize.runs.compared_field import compared_field, fields
 from poolsize.runs.run import Run, Step
 from poolsize.sweep.next_step import remaining
@@ -130,7 +132,8 @@ def compare(analyses: Mapping[str, Analysis], across: str | None = None) -> Comp
         if left := remaining(analysis.run):
             raise WorkFailed(f"{name} is incomplete: {left}")
         if analysis.plateau is None:
-            raise WorkFailed(f"{name} has no answer: no pool size passed the checks that an estimate needs")
+            causes = (each for each in recommend(analysis, NO_LIMITS).findings if each.severity is Severity.REFUSAL)
+            raise WorkFailed(f"{name} has no answer: {' '.join(map(sentence, causes))}")
     field = compared_field({name: analysis.run for name, analysis in analyses.items()}, across)
     first, *others = (
         ComparedRun(

@@ -164,7 +164,7 @@ def _differences_text(pool: FilePool, differences: Sequence[Difference]) -> str:
     table = Table(("setting", "in the file", "recommended"), rows).as_text()
     of_spring = pool.library.stack == "hikaricp" and pool.place.startswith("spring")
     command = pasteable("poolsize", "config", "--for", "spring-boot" if of_spring else pool.library.stack)
-    return f"Different from the recommendation; `{command}` has the reasons:\n\n{table}"
+    return f"Different from the recommendation; `{command}`, with the same options, has the reasons:\n\n{table}"
 
 
 def _in_file(difference: Difference) -> str:

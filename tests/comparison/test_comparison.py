@@ -13,9 +13,10 @@ from poolsize.comparison.comparison import Comparison, compare
 from poolsize.comparison.plots import plot_differences
 from poolsize.comparison.text import comparison_json, comparison_text, difference_sentences
 from poolsize.errors import BadInput, WorkFailed
+from poolsize.runs.check import Check
 from poolsize.runs.compared_field import compared_field
 from poolsize.runs.plan import PoolKind
-from poolsize.runs.run import QUANTILES, Calibration, Run, Step
+from poolsize.runs.run import QUANTILES, Calibration, CheckResult, Run, Step
 from tests.conftest import Command, a_run, a_setting, a_step
 
 CURVE = {1: 100, 2: 195, 4: 360, 8: 500, 16: 520, 32: 515}
@@ -181,6 +182,15 @@ def test_an_incomplete_run_is_not_compared() -> None:
     run = a_run({1: 100, 2: 200})
     with pytest.raises(WorkFailed, match="b is incomplete"):
         compare({"a": analyze(run), "b": analyze(replace(run, steps=run.steps[:1]))})
+
+
+def test_a_run_without_an_answer_is_refused_with_its_cause() -> None:
+    run = a_run({1: 100, 2: 200})
+    busy = CheckResult(Check.QUIET, False, {"other_cores": 1.2, "cores": 2.0, "busy_cores": 2.0})
+    disturbed = replace(run, steps=tuple(replace(step, checks=(busy,)) for step in run.steps) * 3)
+    with pytest.raises(WorkFailed, match=r"b has no answer: Other programs used 1\.2") as error:
+        compare({"a": analyze(run), "b": analyze(disturbed)})
+    assert "measure again" in str(error.value)
 
 
 def with_loop(run: Run, loop_us: float) -> Analysis:

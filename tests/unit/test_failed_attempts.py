@@ -40,9 +40,8 @@ def test_one_valid_size_is_refused_and_the_cause_comes_first() -> None:
     text = text_of(run)
     assert text.startswith(
         "Other programs used 1.2 of this machine's 2 cores, most of all cc1plus (0.8), backup (0.3): "
-        "9 of 10 measured steps failed a check (quiet 9 times). Only the pool size 1 is valid, and one size has none "
-        "to compare it with. The other programs ran until the end of the sweep: end them, or wait until they end, and "
-        "measure again."
+        "9 of 10 measured steps failed a check (quiet 9 times). Only the pool size 1 is valid, and an answer compares "
+        "two. The other programs ran until the end of the sweep: end them, or wait until they end, and measure again."
     )
     assert text.count("9 of 10") == 1
     assert "--pool-sizes" not in text

@@ -1,10 +1,17 @@
-"""The names that `poolsize` offers to Python."""
+"""The names that `poolsize` offers to Python, and those that the notebooks use."""
 
+import ast
 import subprocess
 import sys
 from pkgutil import iter_modules
 
+import nbformat
+import pytest
+
 import poolsize
+from tests.conftest import ROOT
+
+NOTEBOOKS = {path.stem: path for path in sorted((ROOT / "notebooks").glob("*.ipynb"))}
 
 
 def test_no_folder_or_module_has_a_public_name() -> None:
@@ -16,3 +23,13 @@ def test_every_public_name_can_be_called() -> None:
     fresh = "from poolsize import *; import poolsize; print(all(callable(globals()[n]) for n in poolsize.__all__))"
     done = subprocess.run([sys.executable, "-c", fresh], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "True"
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_everything_that_a_notebook_imports_exists(name: str) -> None:
+    cells = [cell.source for cell in nbformat.read(NOTEBOOKS[name], as_version=4).cells if cell.cell_type == "code"]
+    imports: list[ast.stmt] = [
+        line for line in ast.parse("\n".join(cells)).body if isinstance(line, ast.Import | ast.ImportFrom)
+    ]
+    assert len(imports) > 3
+    exec(compile(ast.Module(imports, []), name, "exec"), {})

@@ -102,7 +102,7 @@ class FittedNetwork:
         return replace(self, client=cpu, cpu=replace(self.cpu, demand_ms=cpu_ms), delay_ms=delay_ms)
 
     def throughput(self, sizes: Sequence[int]) -> Vector:
-        """Return the transactions per second with full pools of these sizes, one value a size."""
+        """Return the transactions per second with full pools of these sizes, a value for each."""
         return 1000 * throughputs_at(self.stations, self.delay_ms, sizes)
 
     @cached_property

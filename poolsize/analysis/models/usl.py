@@ -41,7 +41,7 @@ class Usl:
     high: float
 
     def throughput(self, sizes: Sequence[float]) -> Vector:
-        """Return X at these sizes, per second; one value a size."""
+        """Return X at these sizes, per second; a value for each size."""
         return _model(np.array([self.lambda_, self.sigma, self.kappa]), np.asarray(sizes, float))
 
 

@@ -1,7 +1,7 @@
 """A fleet's pools as text for a terminal, and as a JSON object."""
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from poolsize.answer.finding import Severity
@@ -70,7 +70,7 @@ def fleet_values(plan: FleetPlan) -> dict[str, Any]:
     Keys: the fields of FleetPlan; connections and connections_in_deploy of all pools, null without pools; reasons and
     warnings: the findings as sentences.
     """
-    return asdict(plan) | {
+    return asdict(replace(plan, findings=())) | {
         "connections": plan.connections or None,
         "connections_in_deploy": plan.connections_in_deploy or None,
         "findings": findings_values(plan.findings),

@@ -1,7 +1,7 @@
 """A recommendation as text for a terminal, and as a JSON object."""
 
 from collections.abc import Iterable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from poolsize.answer.finding import Finding, ToDivide
@@ -140,7 +140,9 @@ def recommendation_json(answer: Recommendation, **more: Any) -> str:
     connections, of all pools together; reasons and warnings: the findings as sentences. more: further keys and their
     values.
     """
-    fields = {"regret" if name == "prices" else name: value for name, value in asdict(answer).items()} | {
+    fields = {
+        "regret" if name == "prices" else name: value for name, value in asdict(replace(answer, findings=())).items()
+    } | {
         "findings": findings_values(answer.findings),
         "connections": answer.connections,
         "reasons": reason_sentences(answer.findings),

@@ -85,7 +85,7 @@ def _(finding: verdict.UsersLimited) -> str:
 
 @sentence.register
 def _(finding: verdict.OneSize) -> str:
-    only = f"Only one pool size, {finding.pool_size}, is valid, so there is none to compare it with"
+    only = f"Only one pool size, {finding.pool_size}, is valid, and an answer compares two"
     return f"{only}: {way_out_text(finding.way_out)}."
 
 
@@ -233,7 +233,7 @@ def _(_way_out: failed_attempts.CorrectWorkload) -> str:
 @sentence.register
 def _(finding: failed_attempts.TooFewValid) -> str:
     valid = finding.valid
-    left = f"Only the pool size {valid[0]} is valid, and one size has none to compare it with." if valid else ""
+    left = f"Only the pool size {valid[0]} is valid, and an answer compares two." if valid else ""
     return f"{_failed_attempts(finding.attempts)} {left or 'No pool size is valid.'} {way_out_text(finding.way_out)}."
 
 
