@@ -4,11 +4,13 @@ import os
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as the command line does; before numpy is there
 
+import fcntl
 import shlex
 import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -193,6 +195,14 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.section("measured again")
     for test, times in again.items():
         terminalreporter.write_line(f"{times} x {test}")
+
+
+@pytest.fixture
+def master_port() -> Iterator[int]:
+    """The port on which every master waits for workers elsewhere; one test at a time has it, of all that run."""
+    with (Path(tempfile.gettempdir()) / "poolsize-tests-master-port").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield 5557
 
 
 def measured_again(test: Callable[..., None]) -> Callable[..., None]:

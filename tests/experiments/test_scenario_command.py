@@ -9,7 +9,16 @@ import pytest
 from poolsize import load_run
 from poolsize.analysis.analysis import analyze
 from poolsize.runs.check import Check
-from tests.conftest import EXAMPLES, FLAVORS, MARIADB_IN_CI, Command, assert_counted_steps, measured_again, mysqld
+from tests.conftest import (
+    EXAMPLES,
+    FLAVORS,
+    MARIADB_IN_CI,
+    Command,
+    assert_counted_steps,
+    in_ci,
+    measured_again,
+    mysqld,
+)
 
 pytestmark = [pytest.mark.server, pytest.mark.long]
 SHORT = ("--json", "--step-time", "1s", "--warm-up", "1s", "--repeats", "1", "--output", "a.jsonl")
@@ -53,6 +62,7 @@ def test_the_exhausted_pool_loses_transactions_as_predicted(poolsize: Command, t
     assert worst["errors"]
 
 
+@pytest.mark.experiment
 @measured_again
 def test_short_transactions_have_a_pool_of_their_own(poolsize: Command, tmp_path: Path) -> None:
     answer = answer_of(poolsize, "mixed-lengths")
@@ -122,7 +132,7 @@ def test_two_servers_are_measured_in_turn(poolsize: Command, tmp_path: Path) -> 
     assert options == [{}, {"innodb_flush_log_at_trx_commit": "2"}]
 
 
-@pytest.mark.parametrize("name", ["thread-pool", "thread-pool-scan", "idle-crowd"])
+@pytest.mark.parametrize("name", in_ci(["thread-pool", "thread-pool-scan", "idle-crowd"], "thread-pool"))
 def test_a_server_without_a_thread_pool_is_refused(poolsize: Command, name: str) -> None:
     without = mysqld("mysql")
     refused = poolsize("scenario", name, *SHORT, "--mysqld", str(without))

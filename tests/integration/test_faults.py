@@ -285,7 +285,7 @@ def test_another_server_that_answers_ends_the_sweep(restarted_server: RestartedS
         assert_ended(sweep, tmp_path / "a.jsonl", "another server answers than before: durable was True")
 
 
-@pytest.mark.slow  # the master's port is the same for every sweep
+@pytest.mark.usefixtures("master_port")
 def test_a_worker_ends_when_its_master_is_silent(tmp_path: Path) -> None:
     """As when the master's machine loses its power: no connection is closed."""
     with administered_server(None, {}, 60) as server:

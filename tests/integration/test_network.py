@@ -19,7 +19,6 @@ from tests.machines import IP, load_machines, server_for
 
 pytestmark = [
     pytest.mark.server,
-    pytest.mark.slow,
     pytest.mark.skipif(not IP, reason="needs the command ip"),
 ]
 POOLSIZE = str(Path(sys.executable).with_name("poolsize"))
@@ -65,6 +64,7 @@ def test_delay_and_loss_cost_no_transaction(tmp_path: Path) -> None:
         assert 0 < step.mean_throughput < step.pool_size / 0.02  # a transaction takes a round trip of 20 ms, or more
 
 
+@pytest.mark.slow
 @pytest.mark.experiment
 @pytest.mark.parametrize("seconds", [6, 30])
 def test_a_network_that_is_cut_costs_the_step_under_way(tmp_path: Path, seconds: int) -> None:

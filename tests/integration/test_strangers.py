@@ -25,10 +25,9 @@ from tests.integration.test_workers import POOLSIZE, assert_plateau, assert_shar
 from tests.machines import IP, load_machines, server_for
 from tests.strangers import wiretap
 
-pytestmark = [pytest.mark.server, pytest.mark.slow]
+pytestmark = pytest.mark.server
 SECRET = "0123456789abcdef-known-to-workers"  # noqa: S105 (it lives as long as the test)
 SWEEP = ("--workload", "scan", "--pool-sizes", "1,2,6", "--users", "40", "--step-time", "8s", "--warm-up", "1s")
-MASTER_PORT = 5557
 NUMBER = 1000
 
 
@@ -116,6 +115,7 @@ def _assert_learned_nothing(report: Mapping[str, Any], err: str) -> None:
 
 
 @on_mariadb
+@pytest.mark.slow
 @pytest.mark.experiment
 @pytest.mark.parametrize("is_private", [True, False])
 @measured_again
@@ -134,9 +134,12 @@ def test_a_thousand_strangers_change_nothing_and_learn_nothing(
     _assert_undisturbed(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", in_ci(["loopback", "namespaces"], "loopback"))
 @measured_again
-def test_workers_elsewhere_prove_the_secret_and_nothing_is_in_clear(tmp_path: Path, place: str) -> None:
+def test_workers_elsewhere_prove_the_secret_and_nothing_is_in_clear(
+    tmp_path: Path, master_port: int, place: str
+) -> None:
     """What passes between a worker and its master is recorded, searched, and said again by strangers."""
     path, recorded = tmp_path / "a.jsonl", tmp_path / "recorded"
     with ExitStack() as stack:
@@ -144,12 +147,12 @@ def test_workers_elsewhere_prove_the_secret_and_nothing_is_in_clear(tmp_path: Pa
         server = stack.enter_context(server_for(machines))
         lead_url, port = server.url + "?ssl-mode=off", database_url(server.url).port
         sweep = stack.enter_context(_sweeping(path, lead_url, "--expect-workers", "2"))
-        assert _listening_port(sweep) == MASTER_PORT
+        assert _listening_port(sweep) == master_port
         taps = []
         for number in range(2):
             name, address = machines[number] if machines else ("", "127.0.0.1")
             within = (IP, "netns", "exec", name) if machines else ()
-            tap_port, tap = stack.enter_context(wiretap(MASTER_PORT, address))
+            tap_port, tap = stack.enter_context(wiretap(master_port, address))
             taps.append(tap)
             url = f"mysql://loader:remote@{address}:{port}/?ssl-mode=off"
             stack.enter_context(_worker(url, address, tap_port, within=within))
@@ -158,7 +161,7 @@ def test_workers_elsewhere_prove_the_secret_and_nothing_is_in_clear(tmp_path: Pa
             time.sleep(0.1)
         time.sleep(1)  # the handshake, and the worker's first messages
         recorded.write_bytes(bytes(taps[0].sent[0]))
-        with _strangers(address, MASTER_PORT, recorded, within) as report:
+        with _strangers(address, master_port, recorded, within) as report:
             err = _ended(sweep)
     _assert_learned_nothing(report, err)
     tapped = b"".join(tap.all_bytes for tap in taps)
@@ -181,11 +184,12 @@ def _assert_holds_no_secret(passed: bytes, url: str) -> None:
     [("", "this worker has no secret"), ("another-secret-of-32-characters", "the master refuses this worker")],
 )
 def test_a_worker_without_the_secret_ends_with_one_line(
-    server: PrivateServer, tmp_path: Path, secret: str, error: str
+    server: PrivateServer, tmp_path: Path, master_port: int, secret: str, error: str
 ) -> None:
     options = ("--expect-workers", "1")
     with _sweeping(tmp_path / "a.jsonl", server.url, *options) as sweep:
-        with _worker(server.url, "127.0.0.1", _listening_port(sweep), secret) as worker:
+        assert _listening_port(sweep) == master_port
+        with _worker(server.url, "127.0.0.1", master_port, secret) as worker:
             _, err = worker.communicate(timeout=60)
         sweep.terminate()
         sweep.communicate(timeout=20)
@@ -222,7 +226,7 @@ def test_a_worker_says_nothing_to_a_strange_master(server: PrivateServer, encryp
 
 
 @on_mariadb
-def test_no_message_to_a_worker_holds_a_password(server: PrivateServer, tmp_path: Path) -> None:
+def test_no_message_to_a_worker_holds_a_password(server: PrivateServer, tmp_path: Path, master_port: int) -> None:
     """Not even a worker that knows the secret learns the master's URL: it has one of its own."""
     secret = SweepSecret(SECRET, is_given=True)
     with (
@@ -234,7 +238,8 @@ def test_no_message_to_a_worker_holds_a_password(server: PrivateServer, tmp_path
         worker.curve_secretkey = z85.encode(secret.key("worker"))
         worker.curve_publickey = zmq.curve_public(z85.encode(secret.key("worker")))
         worker.curve_serverkey = zmq.curve_public(z85.encode(secret.key("master")))
-        worker.connect(f"tcp://127.0.0.1:{_listening_port(sweep)}")
+        assert _listening_port(sweep) == master_port
+        worker.connect(f"tcp://127.0.0.1:{master_port}")
         worker.send(msgpack.dumps(("client_ready", "2.47.0", "curious")))
         messages: list[bytes] = []
         while not any(b"parsed_options" in message for message in messages):

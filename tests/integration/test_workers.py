@@ -64,7 +64,7 @@ def test_a_worker_that_is_killed_costs_at_most_its_step(tmp_path: Path) -> None:
         path = tmp_path / "a.jsonl"
         sweep = subprocess.Popen(
             [POOLSIZE, "sweep", "--workload", "scan", "--processes", "4", "--pool-sizes", "2,4,8",
-             "--step-time", "4s", "--warm-up", "1s", "--output", str(path)],
+             "--step-time", "2s", "--warm-up", "1s", "--output", str(path)],
             env=os.environ | {"POOLSIZE_URL": server.url}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
         deadline = time.monotonic() + 60
@@ -139,6 +139,7 @@ def sweeping_from_two_machines(run: Path, sizes: str) -> Iterator[tuple["subproc
 
 
 @pytest.mark.skipif(not IP, reason="needs the command ip")
+@pytest.mark.usefixtures("master_port")
 @measured_again
 def test_workers_on_two_machines_find_the_same_plateau(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
@@ -154,6 +155,7 @@ def test_workers_on_two_machines_find_the_same_plateau(tmp_path: Path) -> None:
 
 @pytest.mark.experiment
 @pytest.mark.skipif(not IP, reason="needs the command ip")
+@pytest.mark.usefixtures("master_port")
 @measured_again
 def test_a_machine_that_vanishes_costs_at_most_its_step(tmp_path: Path) -> None:
     """Its cable is cut: no connection is closed. Its worker ends by itself."""
