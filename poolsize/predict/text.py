@@ -16,7 +16,7 @@ from poolsize.predict.prediction import (
     WhatIf,
 )
 from poolsize.present.text.layout import UNKNOWN, Table, bullets
-from poolsize.present.text.sentences.findings import findings_values, register_fixed, sentence
+from poolsize.present.text.sentences.findings import findings_values, register_templates, sentence
 from poolsize.units import count, milliseconds, number, per_second, pool_sizes
 
 PRINTED = ("p50", "p95", "p99")
@@ -152,7 +152,7 @@ def _(finding: Extrapolated) -> str:
     return f"Above {largest} connections the prediction is an extrapolation: nothing was measured there."
 
 
-register_fixed(
+register_templates(
     {
         UsageAsMeasured: "The percentiles assume that usage times vary around their mean as they did at the plateau of "
         "the run.",

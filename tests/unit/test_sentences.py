@@ -1,6 +1,7 @@
 """Findings, checks and bottlenecks are data; each has a sentence."""
 
 import json
+from string import Formatter
 from typing import Any
 
 import pytest
@@ -14,7 +15,14 @@ from poolsize.predict import prediction
 from poolsize.present.text.recommendation import recommendation_json
 from poolsize.present.text.sentences import bottlenecks, fleet, formula, warnings
 from poolsize.present.text.sentences.checks import check_detail
-from poolsize.present.text.sentences.findings import reason_sentences, sentence, warning_sentences, way_out_text
+from poolsize.present.text.sentences.findings import (
+    UNITS,
+    reason_sentences,
+    sentence,
+    warning_sentences,
+    way_out_text,
+)
+from poolsize.runs.check import Check
 from tests.conftest import EXAMPLES, example
 from tests.golden import assert_golden
 
@@ -29,6 +37,27 @@ def records_of(kind: type[Figures]) -> list[type[Figures]]:
 def test_every_record_has_a_sentence(kind: type[Figures], words: Any) -> None:
     assert all((fleet, formula, warnings)), "they register their sentences when they are imported"
     assert {record.code for record in records_of(kind) if words.dispatch(record) is words.dispatch(kind)} == set()
+
+
+@pytest.mark.parametrize(("kind", "words"), [(Finding, sentence), (WayOut, way_out_text)])
+def test_every_template_takes_figures_of_its_record_in_known_units(kind: type[Figures], words: Any) -> None:
+    templates = {record: words.dispatch(record).__defaults__ for record in records_of(kind)}
+    fields = [
+        (record, name, unit)
+        for record, defaults in templates.items()
+        for _, name, unit, _ in Formatter().parse(defaults[0] if defaults else "")
+        if name is not None
+    ]
+    assert len(fields) > 3
+    for record, name, unit in fields:
+        assert name in record.__dataclass_fields__, record
+        assert unit in UNITS or not unit or unit[0] in "#,.:g", (record, unit)
+
+
+def test_kind_of_error_in_a_run_is_shown_as_it_is() -> None:
+    """A run may be somebody else's: its texts are figures, never parts of a template."""
+    text = check_detail(Check.ERRORS, {"failed": {"{share.real}": 3, "{}": 1}, "share": 0.02})
+    assert text == "failed transactions: 3 {share.real}, 1 {} (2.00 %)"
 
 
 def test_every_code_of_findings_for_scripts_is_known() -> None:

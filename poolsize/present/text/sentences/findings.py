@@ -1,12 +1,16 @@
-"""Findings as sentences and as data, and their ways out as parts of sentences, with the options of the command line."""
+"""Findings as sentences and as data, and their ways out as parts of sentences, with the options of the command line.
+
+A record's words are a template, or a function where they depend on the figures.
+"""
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import singledispatch
 from importlib import import_module
 from typing import Any
 
 from poolsize.answer.finding import (
+    Figures,
     FillGap,
     Finding,
     MeasureLonger,
@@ -19,12 +23,49 @@ from poolsize.answer.finding import (
     SweepRecordingBeyond,
     WayOut,
 )
-from poolsize.units import count, milliseconds
+from poolsize.units import count, loss_text, milliseconds, number, per_second, percent, pool_sizes, sizes_text
 
 OWN_WORDS = {"poolsize.answer.from_formula": "formula", "poolsize.answer.fleet_plan": "fleet"}
 """Module in which findings arise -> the module here that words them; `warnings` and `reasons` word those of a run."""
 SHORTER_PAUSES = "with shorter pauses of the users: they want a connection too rarely to fill the pool"
 MORE_CPU = "Give the load generator a core or a machine of its own."
+UNITS: Mapping[str, Callable[[Any], str]] = {
+    "ms": milliseconds,
+    "/s": per_second,
+    "%": percent,
+    "number": number,
+    "loss": loss_text,
+    "range": sizes_text,
+    "sizes": pool_sizes,
+    "kinds": lambda failed: ", ".join(f"{failed[kind]} {kind}" for kind in sorted(failed)) or "none",
+}
+"""Name of a unit in a template -> figure as text."""
+
+
+class _Figure:
+    """A figure of a template."""
+
+    def __init__(self, value: Any) -> None:
+        self._value = value
+
+    def __format__(self, unit: str) -> str:
+        """Return the figure as text. unit: of UNITS, a noun to count (#user), a percentage (.0f %), or Python's."""
+        if isinstance(self._value, WayOut):
+            return way_out_text(self._value)
+        if unit in UNITS:
+            return UNITS[unit](self._value)
+        if unit.startswith("#"):
+            return count(self._value, *unit[1:].split("/"))
+        return f"{100 * self._value:{unit[:-2]}} %" if unit.endswith(" %") else format(self._value, unit)
+
+
+def filled(template: str, values: Mapping[str, Any]) -> str:
+    """Return a template with its figures.
+
+    {usage_ms:ms} is a figure in a unit of UNITS, {users:#user} and {processes:#process/processes} count, {share:.0f %}
+    is a fraction in percent, {way_out} a way out. Any other format is Python's.
+    """
+    return template.format_map({name: _Figure(value) for name, value in values.items()})
 
 
 @singledispatch
@@ -41,10 +82,11 @@ def sentence(finding: Finding) -> str:
     return sentence(finding)
 
 
-def register_fixed(sentences: Mapping[type[Finding], str]) -> None:
-    """Register sentences without figures. sentences: by the record of their findings."""
-    for record, text in sentences.items():
-        sentence.register(record, lambda _, text=text: text)
+def register_templates(templates: Mapping[type[Figures], str]) -> None:
+    """Register the words of findings and of ways out. templates: by the record, for `filled`."""
+    for record, template in templates.items():
+        words: Any = sentence if issubclass(record, Finding) else way_out_text
+        words.register(record, lambda figures, template=template: filled(template, vars(figures)))
 
 
 def reason_sentences(findings: Iterable[Finding]) -> tuple[str, ...]:
@@ -64,14 +106,11 @@ def findings_values(findings: Iterable[Finding]) -> list[dict[str, Any]]:
             "code": finding.code,
             "severity": finding.severity,
             "values": dict(finding.items()),
-            "way_out": _way_out_values(getattr(finding, "way_out", None)),
+            "way_out": None if way_out is None else {"remedy": way_out.code, "values": dict(way_out.items())},
         }
         for finding in findings
+        for way_out in (getattr(finding, "way_out", None),)
     ]
-
-
-def _way_out_values(way_out: WayOut | None) -> dict[str, Any] | None:
-    return None if way_out is None else {"remedy": way_out.code, "values": dict(way_out.items())}
 
 
 @singledispatch
@@ -81,31 +120,11 @@ def way_out_text(way_out: WayOut) -> str:
 
 
 @way_out_text.register
-def _(way_out: MeasureLonger) -> str:
-    return f"measure longer, with --step-time {way_out.step_seconds}s or --repeats {way_out.repeats}"
-
-
-@way_out_text.register
-def _(way_out: SearchLonger) -> str:
-    return f"search again with --budget {way_out.budget_minutes}m"
-
-
-@way_out_text.register
-def _(way_out: FillGap) -> str:
-    return f"measure more pool sizes between {way_out.below} and {way_out.above}"
-
-
-@way_out_text.register
 def _(way_out: SweepBeyond) -> str:
     sizes = f"measure --pool-sizes {','.join(map(str, way_out.pool_sizes))}"
     if way_out.shorter_pauses:
         return f"{sizes} {SHORTER_PAUSES}"
     return sizes if way_out.users is None else f"{sizes} --users {way_out.users}"
-
-
-@way_out_text.register
-def _(_way_out: SweepRecordingBeyond) -> str:
-    return "replay other --pool-sizes, if the recording contains them"
 
 
 @way_out_text.register
@@ -118,20 +137,26 @@ def _(way_out: MoreUsers) -> str:
 
 
 @way_out_text.register
-def _(_way_out: MoreWorkers) -> str:
-    return f"{MORE_CPU} Or divide the load among workers with --processes 2 or more."
-
-
-@way_out_text.register
 def _(way_out: MoreWorkersByDemands) -> str:
-    demands = (
-        f"At {count(way_out.pool_size, 'connection')}, a transaction takes {milliseconds(way_out.client_ms)} of CPU "
-        f"time in the load generator and {milliseconds(way_out.server_ms)} of CPU time on the server, which has "
-        f"{count(way_out.server_cores, 'core')}."
+    more = MORE_CPU
+    if way_out.workers is not None:
+        more = (
+            "Use --processes {workers} on a machine with cores that the server does not need, or workers on other "
+            "machines (--expect-workers)."
+        )
+    return filled(
+        "At {pool_size:#connection}, a transaction takes {client_ms:ms} of CPU time in the load generator and "
+        "{server_ms:ms} of CPU time on the server, which has {server_cores:#core}. " + more,
+        vars(way_out),
     )
-    if way_out.workers is None:
-        return f"{demands} {MORE_CPU}"
-    return (
-        f"{demands} Use --processes {way_out.workers} on a machine with cores that the server does not need, or "
-        "workers on other machines (--expect-workers)."
-    )
+
+
+register_templates(
+    {
+        MeasureLonger: "measure longer, with --step-time {step_seconds}s or --repeats {repeats}",
+        SearchLonger: "search again with --budget {budget_minutes}m",
+        FillGap: "measure more pool sizes between {below} and {above}",
+        SweepRecordingBeyond: "replay other --pool-sizes, if the recording contains them",
+        MoreWorkers: f"{MORE_CPU} Or divide the load among workers with --processes 2 or more.",
+    }
+)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from poolsize.answer import fleet_plan
-from poolsize.present.text.sentences.findings import sentence
+from poolsize.present.text.sentences.findings import register_templates, sentence
 from poolsize.units import count, loss_text
 
 MIB = 2**20
@@ -30,28 +30,11 @@ def _(finding: fleet_plan.FleetLimit) -> str:
 
 
 @sentence.register
-def _(finding: fleet_plan.FleetThreads) -> str:
-    return (
-        "The threads of the processes can't use larger pools. All pools together have "
-        f"{finding.connections:,} of the recommended {count(finding.size, 'connection')}."
-    )
-
-
-@sentence.register
 def _(finding: fleet_plan.FleetFloor) -> str:
     floors = _sizes(finding.floors) if finding.services == 1 else _listed(finding.floors)
     return (
         f"Deadlock floor of each process: {floors}. With fewer connections in its pool, the threads of a "
         "process can deadlock, because each thread holds several."
-    )
-
-
-@sentence.register
-def _(finding: fleet_plan.BeyondWeight) -> str:
-    return (
-        f"{finding.service} has {finding.connections:,} connections; its weight alone would give it "
-        f"{finding.by_weight:.0f}. The other services can't use the difference: 1 connection more in each of their "
-        "processes would exceed the total."
     )
 
 
@@ -98,15 +81,6 @@ def _(finding: fleet_plan.FewerProcesses) -> str:
 
 
 @sentence.register
-def _(finding: fleet_plan.Proxy) -> str:
-    return (
-        "Alternative: a proxy, such as ProxySQL or MaxScale. All processes would share "
-        f"{count(finding.connections, 'connection')} to the database. "
-        f"The proxy itself must accept {finding.clients:,} or more."
-    )
-
-
-@sentence.register
 def _(finding: fleet_plan.RaiseLimit) -> str:
     variables = " and ".join(f"{name} to {value:,}" for name, value in finding.variables.items())
     return (
@@ -137,3 +111,16 @@ def _sizes(sizes: Mapping[str, int]) -> str:
 
 def _listed(sizes: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {size:,}" for name, size in sizes.items())
+
+
+register_templates(
+    {
+        fleet_plan.FleetThreads: "The threads of the processes can't use larger pools. All pools together have "
+        "{connections:,} of the recommended {size:#connection}.",
+        fleet_plan.BeyondWeight: "{service} has {connections:,} connections; its weight alone would give it "
+        "{by_weight:.0f}. The other services can't use the difference: 1 connection more in each of their processes "
+        "would exceed the total.",
+        fleet_plan.Proxy: "Alternative: a proxy, such as ProxySQL or MaxScale. All processes would share "
+        "{connections:#connection} to the database. The proxy itself must accept {clients:,} or more.",
+    }
+)

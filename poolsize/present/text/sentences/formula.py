@@ -1,32 +1,14 @@
 """The findings of the formula's answer as sentences."""
 
 from poolsize.answer import from_formula
-from poolsize.present.text.sentences.findings import register_fixed, sentence
+from poolsize.present.text.sentences.findings import filled, register_templates, sentence
 
 
 @sentence.register
 def _(finding: from_formula.PhysicalCores) -> str:
-    divided = f" ({finding.logical_cpus} logical CPUs / {finding.threads_per_core})"
-    return (
-        f"cores = {finding.cores}: physical cores of the database's host; hyper-threads don't count"
-        f"{divided if finding.threads_per_core > 1 else ''}"
-    )
-
-
-@sentence.register
-def _(finding: from_formula.DisksUncached) -> str:
-    return (
-        f"effective_disks = {finding.disks}: the number of disks, assuming that every read misses "
-        "the cache; --cache-hit-rate makes it smaller"
-    )
-
-
-@sentence.register
-def _(finding: from_formula.DisksCached) -> str:
-    return (
-        f"effective_disks = {finding.effective_disks:g}: {finding.disks} x the {finding.miss_share:.0%} "
-        "of reads that miss the cache"
-    )
+    divided = " ({logical_cpus} logical CPUs / {threads_per_core})" if finding.threads_per_core > 1 else ""
+    cores = "cores = {cores}: physical cores of the database's host; hyper-threads don't count"
+    return filled(cores + divided, vars(finding))
 
 
 @sentence.register
@@ -39,9 +21,13 @@ def _(finding: from_formula.DeadlockFloor) -> str:
     )
 
 
-register_fixed(
+register_templates(
     {
         from_formula.NoDisks: "effective_disks = 0: the data needs no disk",
+        from_formula.DisksUncached: "effective_disks = {disks}: the number of disks, assuming that every read misses "
+        "the cache; --cache-hit-rate makes it smaller",
+        from_formula.DisksCached: "effective_disks = {effective_disks:g}: {disks} x the {miss_share:.0%} of reads "
+        "that miss the cache",
         from_formula.OnlyStartingPoint: "This is a starting point, not an answer: measure pool sizes around it.",
         from_formula.ServedAtOnce: "The number is the total for all clients of the database. `poolsize fleet` "
         "divides it among your application's instances and processes.",

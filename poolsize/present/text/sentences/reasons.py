@@ -1,12 +1,12 @@
 """The reasons of a measured answer as sentences."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from poolsize.answer import application, latency_limit, price, reasons
 from poolsize.answer.verdict import Highest
 from poolsize.present.text.sentences.bottlenecks import bottleneck_sentence
-from poolsize.present.text.sentences.findings import sentence
-from poolsize.units import count, loss_text, milliseconds, per_second, percent, probability_text, sizes_text
+from poolsize.present.text.sentences.findings import filled, register_templates, sentence
+from poolsize.units import count, loss_text, milliseconds, per_second, percent, probability_text
 
 
 @sentence.register
@@ -38,14 +38,6 @@ def _(finding: application.ApplicationPool) -> str:
         f"application's own time{cpu}. By the closed network fitted to the run, {reached}, {100 * share:.0f} % of "
         f"capacity. {size} is the smallest pool size within {percent(finding.tolerance)} of "
         f"capacity with at least {percent(finding.probability)} probability."
-    )
-
-
-@sentence.register
-def _(finding: application.LoadGeneratorSize) -> str:
-    return (
-        f"The load generator, which takes {milliseconds(finding.client_ms)} of CPU time for a transaction, needs "
-        f"{count(finding.pool_size, 'connection')} (95 % range {sizes_text(finding.range)})."
     )
 
 
@@ -106,21 +98,15 @@ def limits_text(limits_ms: Mapping[str, float]) -> str:
 
 
 @sentence.register
-def _(finding: latency_limit.LimitKept) -> str:
-    return f"{_within_limit(finding)}."
-
-
-@sentence.register
-def _(finding: latency_limit.LimitDecides) -> str:
-    loss = f" The limit loses {loss_text(finding.throughput_loss)}." if finding.throughput_loss > 0 else ""
-    return f"{_within_limit(finding)}. Without the limit the pool size would be {finding.plateau_size}.{loss}"
-
-
-def _within_limit(finding: latency_limit.LimitKept | latency_limit.LimitDecides) -> str:
-    return (
+def _(finding: latency_limit.LimitKept | latency_limit.LimitDecides) -> str:
+    kept = (
         f"This pool size is within the latency limit: {limits_text(finding.limits_ms)} with "
-        f"{probability_text(finding.probability)} probability"
+        f"{probability_text(finding.probability)} probability."
     )
+    if isinstance(finding, latency_limit.LimitKept):
+        return kept
+    loss = f" The limit loses {loss_text(finding.throughput_loss)}." if finding.throughput_loss > 0 else ""
+    return f"{kept} Without the limit the pool size would be {finding.plateau_size}.{loss}"
 
 
 @sentence.register
@@ -137,33 +123,16 @@ def _(finding: price.CurrentSize) -> str:
 
 
 @sentence.register
-def _(finding: price.CurrentNotMeasured) -> str:
-    return (
-        f"Your current pool size, {finding.current}, is outside of the measured sizes ({finding.low} to "
-        f"{finding.high}), so its price is not known. To measure it, use --pool-sizes "
-        f"{finding.pool_size},{finding.current}."
-    )
-
-
-@sentence.register
 def _(finding: reasons.WaitAndUsage) -> str:
-    nearest = f" (both at {finding.measured_size}, the nearest measured size)"
-    place = "" if finding.measured_size == finding.pool_size else nearest
-    return f"Mean wait time {milliseconds(finding.wait_ms)}, mean usage time {milliseconds(finding.usage_ms)}{place}."
+    nearest = (
+        "" if finding.measured_size == finding.pool_size else " (both at {measured_size}, the nearest measured size)"
+    )
+    return filled("Mean wait time {wait_ms:ms}, mean usage time {usage_ms:ms}" + nearest + ".", vars(finding))
 
 
 @sentence.register
 def _(finding: reasons.LimitedBy) -> str:
     return bottleneck_sentence(finding.name, finding.values)
-
-
-@sentence.register
-def _(finding: reasons.Verified) -> str:
-    return (
-        f"At {percent(finding.load)} of the throughput of this pool size ({per_second(finding.rate)}, open loop), "
-        f"the p95 wait time is {milliseconds(finding.wait_p95_ms)} and the p95 total time "
-        f"{milliseconds(finding.total_p95_ms)}."
-    )
 
 
 @sentence.register
@@ -179,28 +148,15 @@ def _(finding: reasons.QueueInDatabase) -> str:
 
 @sentence.register
 def _(finding: reasons.TwoUsageTimes) -> str:
-    short = f"{percent(finding.short_share)} of the transactions{_names(finding.short_kinds)}"
-    long = f"{percent(finding.long_share)}{_names(finding.long_kinds)}"
-    more = finding.short_pool_size + finding.long_pool_size - finding.pool_size
-    return (
-        f"Usage times are bimodal: {short} take {milliseconds(finding.short_usage_ms)}, {long} take "
-        f"{milliseconds(finding.long_usage_ms)}. Use two pools, {count(finding.short_pool_size, 'connection')} for "
-        f"the short transactions and {finding.long_pool_size} for the long ones, so that short transactions never "
-        f"wait for long ones. Together they have {count(more, 'connection')} more than one pool, because neither can "
-        "use the other's."
-    )
-
-
-def _names(kinds: Sequence[str]) -> str:
-    return f" ({', '.join(kinds)})" if kinds else ""
-
-
-@sentence.register
-def _(finding: reasons.JobQueue) -> str:
-    return (
-        f"With as many users as connections ({finding.users}) no user waits. If your users are the consumers of a "
-        f"job queue, run {count(finding.pool_size, 'consumer')}, as many as the pool has connections, and let the "
-        "jobs wait in the queue."
+    short, long = (f" ({', '.join(kinds)})" if kinds else "" for kinds in (finding.short_kinds, finding.long_kinds))
+    return filled(
+        "Usage times are bimodal: {short_share:%} of the transactions{short} take {short_usage_ms:ms}, {long_share:%}"
+        "{long} take {long_usage_ms:ms}. Use two pools, {short_pool_size:#connection} for the short transactions and "
+        "{long_pool_size} for the long ones, so that short transactions never wait for long ones. Together they have "
+        "{more:#connection} more than one pool, because neither can use the other's.",
+        vars(finding)
+        | {"short": short, "long": long}
+        | {"more": finding.short_pool_size + finding.long_pool_size - finding.pool_size},
     )
 
 
@@ -211,3 +167,18 @@ def _(finding: reasons.FormulaOverridden) -> str:
         f"The formula suggests {finding.connections}{together} ({count(finding.cores, 'core')} x 2 + "
         f"{count(finding.disks, 'disk')}). The measurement overrides it."
     )
+
+
+register_templates(
+    {
+        application.LoadGeneratorSize: "The load generator, which takes {client_ms:ms} of CPU time for a transaction, "
+        "needs {pool_size:#connection} (95 % range {range:range}).",
+        price.CurrentNotMeasured: "Your current pool size, {current}, is outside of the measured sizes ({low} to "
+        "{high}), so its price is not known. To measure it, use --pool-sizes {pool_size},{current}.",
+        reasons.Verified: "At {load:%} of the throughput of this pool size ({rate:/s}, open loop), the p95 wait time "
+        "is {wait_p95_ms:ms} and the p95 total time {total_p95_ms:ms}.",
+        reasons.JobQueue: "With as many users as connections ({users}) no user waits. If your users are the consumers "
+        "of a job queue, run {pool_size:#consumer}, as many as the pool has connections, and let the jobs wait in the "
+        "queue.",
+    }
+)

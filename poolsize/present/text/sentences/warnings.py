@@ -2,13 +2,12 @@
 
 from poolsize.answer import application, failed_attempts, latency_limit, verdict, warnings
 from poolsize.present.text.sentences.checks import check_detail
-from poolsize.present.text.sentences.findings import register_fixed, sentence, way_out_text
+from poolsize.present.text.sentences.findings import register_templates, sentence, way_out_text
 from poolsize.present.text.sentences.reasons import limits_text
 from poolsize.runs.check import Check
 from poolsize.units import (
     count,
     milliseconds,
-    number,
     per_second,
     percent,
     pool_sizes,
@@ -24,10 +23,12 @@ UNLIKELY = 0.01
 
 @sentence.register
 def _(finding: latency_limit.LimitBroken) -> str:
+    at_rate = "No pool size" if finding.rate is None else f"At {per_second(finding.rate)}, no pool size"
+    none = at_rate if finding.users is None else f"With {count(finding.users, 'user')}, no pool size"
     enough = f" with a probability of {percent(finding.certainty)} or more" if finding.undecided else ""
     unchanged = "" if finding.decides else ", so the limit does not change the recommended size"
     broken = (
-        f"{_no_pool_size(finding)} keeps the latency limit ({limits_text(finding.limits_ms)}){enough}{unchanged}. The "
+        f"{none} keeps the latency limit ({limits_text(finding.limits_ms)}){enough}{unchanged}. The "
         f"lowest measured {finding.lowest.quantile} is {milliseconds(finding.lowest.lowest_ms)}, at "
         f"{count(finding.lowest.pool_size, 'connection')}."
     )
@@ -45,13 +46,6 @@ def _(finding: latency_limit.LimitBroken) -> str:
     return f"{broken} To be more certain, {way_out}."
 
 
-def _no_pool_size(finding: latency_limit.LimitBroken) -> str:
-    """Return the beginning of a sentence, with the users or the rate of the run where they are known."""
-    if finding.users is not None:
-        return f"With {count(finding.users, 'user')}, no pool size"
-    return "No pool size" if finding.rate is None else f"At {per_second(finding.rate)}, no pool size"
-
-
 @sentence.register
 def _(finding: warnings.HighUtilisation) -> str:
     busy = f"At {per_second(finding.rate)}, {_are_busy(finding.pool_size, finding.utilisation)}"
@@ -67,39 +61,10 @@ def _are_busy(size: int, utilisation: float) -> str:
 
 
 @sentence.register
-def _(finding: verdict.GeneratorLimited) -> str:
-    size = count(finding.pool_size, "connection")
-    return (
-        f"A worker (a process that generates load) was saturated, or its event loop was late. So {size} is the answer "
-        f"for this load generator, and the database may need another pool size. {way_out_text(finding.way_out)}"
-    )
-
-
-@sentence.register
-def _(finding: verdict.UsersLimited) -> str:
-    return (
-        f"With {count(finding.users, 'user')}, pools of more than {count(finding.largest, 'connection')} were "
-        f"never full, so they show nothing of the database: {way_out_text(finding.way_out)}."
-    )
-
-
-@sentence.register
-def _(finding: verdict.OneSize) -> str:
-    only = f"Only one pool size, {finding.pool_size}, is valid, and an answer compares two"
-    return f"{only}: {way_out_text(finding.way_out)}."
-
-
-@sentence.register
 def _(finding: verdict.StillRising) -> str:
     throughput = "For a higher throughput, whatever the latency: it" if finding.limit_broken else "Throughput"
     rises = f"{throughput} still rises at {finding.largest}, the largest measured size"
     return f"{rises}: {way_out_text(finding.way_out)}."
-
-
-@sentence.register
-def _(finding: verdict.SmallestSize) -> str:
-    smallest = f"The smallest valid size, {finding.pool_size}, is on the plateau, so a smaller size may be too"
-    return f"{smallest}: {way_out_text(finding.way_out)}."
 
 
 @sentence.register
@@ -110,20 +75,6 @@ def _(finding: warnings.CheckFailed) -> str:
         failed = f"The figures at {sizes} are not used, because the check `{check}` failed there"
     at_largest = f". At {finding.sizes[-1]}" if len(finding.sizes) > 1 else ""
     return f"{failed}{at_largest}: {check_detail(check, finding.values)}."
-
-
-@sentence.register
-def _(finding: warnings.WideRange) -> str:
-    return f"The range is wide, from {finding.low} to {finding.high}. To narrow it, {way_out_text(finding.way_out)}."
-
-
-@sentence.register
-def _(finding: warnings.BudgetSpent) -> str:
-    loss = f"{percent(finding.loss_low)} and {percent(finding.loss_high)}"
-    return (
-        f"The search spent its budget of {number(finding.budget_seconds)} s before its answer was certain: the "
-        f"throughput loss at the answer is between {loss}. For a narrower interval, {way_out_text(finding.way_out)}."
-    )
 
 
 @sentence.register
@@ -153,57 +104,11 @@ def _(finding: warnings.SpeedCorrected) -> str:
 
 
 @sentence.register
-def _(finding: warnings.LeftOut) -> str:
-    users = count(finding.users, "user")
-    return f"Not used for the answer: {pool_sizes(finding.sizes)}, because {users} never filled the pool."
-
-
-@sentence.register
-def _(finding: warnings.CoresAssumed) -> str:
-    return (
-        f"The formula assumes that the database's host has {count(finding.cores, 'core')}, as many as "
-        "the machine of the sweep. Set --cores to the host's number."
-    )
-
-
-@sentence.register
 def _(finding: warnings.ForEachPool) -> str:
     instances, processes = finding.instances, finding.processes
     return (
         f"The pool size is that of each pool. The application has {count(instances, 'instance')} with "
         f"{count(processes, 'process', 'processes')} each, so {instances * processes} pools."
-    )
-
-
-@sentence.register
-def _(finding: verdict.RateNotServed) -> str:
-    return (
-        f"No measured pool size serves {per_second(finding.rate)}: measure larger --pool-sizes, or leave "
-        "--rate out to measure the capacity."
-    )
-
-
-@sentence.register
-def _(finding: verdict.GeneratorEverywhere) -> str:
-    return f"A worker was saturated or late at every pool size. {way_out_text(finding.way_out)}"
-
-
-@sentence.register
-def _(finding: verdict.UsersLimitedEverywhere) -> str:
-    return f"With {count(finding.users, 'user')}, no pool was ever full: {way_out_text(finding.way_out)}."
-
-
-@sentence.register
-def _(finding: verdict.Noisy) -> str:
-    wide = f"The range is too wide for an answer, {finding.low} to {finding.high} connections"
-    return f"{wide}: {way_out_text(finding.way_out)}."
-
-
-@sentence.register
-def _(finding: verdict.GeneratorNotSeparable) -> str:
-    return (
-        "A worker was saturated or late, and the service demands of load generator and server can't be separated. "
-        f"{way_out_text(finding.way_out)}"
     )
 
 
@@ -218,16 +123,6 @@ def _(way_out: failed_attempts.EndPrograms) -> str:
     if quiet := way_out.quiet_steps:
         return f"The last {count(quiet, 'step')} passed, so the machine may be quiet now: measure again"
     return "The other programs ran until the end of the sweep: end them, or wait until they end, and measure again"
-
-
-@way_out_text.register
-def _(_way_out: failed_attempts.MeasureAgain) -> str:
-    return "Measure again; `poolsize analyze` shows the checks"
-
-
-@way_out_text.register
-def _(_way_out: failed_attempts.CorrectWorkload) -> str:
-    return "Find out why transactions fail, correct the workload or the server, and measure again"
 
 
 @sentence.register
@@ -251,23 +146,6 @@ def _failed_attempts(attempts: failed_attempts.FailedAttempts) -> str:
 
 
 @sentence.register
-def _(finding: application.BeyondMeasured) -> str:
-    return (
-        f"The sweep measured {per_second(finding.highest)} at most. That your application can reach "
-        f"{per_second(finding.capacity)} follows from the fitted network alone."
-    )
-
-
-@sentence.register
-def _(finding: application.ShortUsageTime) -> str:
-    return (
-        f"The usage time of {milliseconds(finding.usage_time_ms)} is shorter than the "
-        f"{milliseconds(finding.database_ms)} that a transaction of this run takes in the database alone, so the "
-        "answer is for an application that adds nothing. Check that both are the same transaction, on the same server."
-    )
-
-
-@sentence.register
 def _(finding: warnings.FewSteps) -> str:
     more = "search with a larger --budget" if finding.search else "add --repeats 3"
     return (
@@ -276,9 +154,24 @@ def _(finding: warnings.FewSteps) -> str:
     )
 
 
-register_fixed(
+register_templates(
     {
+        application.BeyondMeasured: "The sweep measured {highest:/s} at most. That your application can reach "
+        "{capacity:/s} follows from the fitted network alone.",
+        application.ShortUsageTime: "The usage time of {usage_time_ms:ms} is shorter than the {database_ms:ms} that a "
+        "transaction of this run takes in the database alone, so the answer is for an application that adds nothing. "
+        "Check that both are the same transaction, on the same server.",
+        failed_attempts.MeasureAgain: "Measure again; `poolsize analyze` shows the checks",
+        failed_attempts.CorrectWorkload: "Find out why transactions fail, correct the workload or the server, and "
+        "measure again",
+        warnings.WideRange: "The range is wide, from {low} to {high}. To narrow it, {way_out}.",
+        warnings.BudgetSpent: "The search spent its budget of {budget_seconds:number} s before its answer was certain: "
+        "the throughput loss at the answer is between {loss_low:%} and {loss_high:%}. For a narrower interval, "
+        "{way_out}.",
         warnings.NothingVerified: "--verify measured nothing, because no step is valid.",
+        warnings.LeftOut: "Not used for the answer: {sizes:sizes}, because {users:#user} never filled the pool.",
+        warnings.CoresAssumed: "The formula assumes that the database's host has {cores:#core}, as many as the machine "
+        "of the sweep. Set --cores to the host's number.",
         warnings.OfRecording: "The run replays a recording. If the recording is not of your own server, measure your "
         "server before you rely on the answer.",
         warnings.NotDurable: "Commits do not wait for the disk (innodb_flush_log_at_trx_commit is not 1). The answer "
@@ -289,6 +182,21 @@ register_fixed(
         "it among your application's instances and processes.",
         warnings.SizeUnconfirmed: "Nothing shows that the application's pool had the measured sizes. Give `database` "
         "or `metrics` in the application's file: then each step is checked.",
+        verdict.GeneratorLimited: "A worker (a process that generates load) was saturated, or its event loop was late. "
+        "So {pool_size:#connection} is the answer for this load generator, and the database may need another pool "
+        "size. {way_out}",
+        verdict.UsersLimited: "With {users:#user}, pools of more than {largest:#connection} were never full, so they "
+        "show nothing of the database: {way_out}.",
+        verdict.OneSize: "Only one pool size, {pool_size}, is valid, and an answer compares two: {way_out}.",
+        verdict.SmallestSize: "The smallest valid size, {pool_size}, is on the plateau, so a smaller size may be too: "
+        "{way_out}.",
         verdict.NothingValid: "No step passed its checks. See them with `poolsize analyze`, and measure again.",
+        verdict.RateNotServed: "No measured pool size serves {rate:/s}: measure larger --pool-sizes, or leave --rate "
+        "out to measure the capacity.",
+        verdict.GeneratorEverywhere: "A worker was saturated or late at every pool size. {way_out}",
+        verdict.UsersLimitedEverywhere: "With {users:#user}, no pool was ever full: {way_out}.",
+        verdict.Noisy: "The range is too wide for an answer, {low} to {high} connections: {way_out}.",
+        verdict.GeneratorNotSeparable: "A worker was saturated or late, and the service demands of load generator and "
+        "server can't be separated. {way_out}",
     }
 )
