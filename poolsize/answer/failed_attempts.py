@@ -12,7 +12,6 @@ from poolsize.runs.check import Check
 
 if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
     from poolsize.analysis.analysis import Analysis
-    from poolsize.analysis.size_summary import SizeSummary
 
 MOST_PROGRAMS, LEAST_CORES = 3, 0.05
 MANY, CAUSE = 0.5, 0.2
@@ -82,15 +81,15 @@ def too_few_valid(analysis: "Analysis") -> Finding | None:
 
     An answer compares two sizes or more. The finding stands before the headline, because it is the cause.
     """
-    if len(analysis.valid_sizes) > 1 or not any(map(_may_pass, analysis.sizes)):
+    may_pass = any(
+        all(result.check.disturbed for result in size.failed_checks if result.check.disqualifies)
+        for size in analysis.sizes
+        if not size.valid
+    )
+    if len(analysis.valid_sizes) > 1 or not may_pass:
         return None
     valid = [size.pool_size for size in analysis.valid_sizes]
     return TooFewValid(valid, _failed_attempts(analysis), _way_out(analysis))
-
-
-def _may_pass(size: "SizeSummary") -> bool:
-    """Return whether a size is not valid because of a disturbance."""
-    return not size.valid and all(result.check.disturbed for result in size.failed_checks if result.check.disqualifies)
 
 
 def _failed_attempts(analysis: "Analysis") -> FailedAttempts:
@@ -98,27 +97,22 @@ def _failed_attempts(analysis: "Analysis") -> FailedAttempts:
     checks = Counter(str(result.check) for step in failed for result in step.failed_checks if result.check.disturbed)
     counts = FailedAttempts(len(failed), len(analysis.run.steps), dict(checks.most_common()))
     disturbed = [
-        (step, result.values)
+        (step.programs, result.values)
         for step in failed
         for result in step.failed_checks
         if result.check is Check.QUIET and "other_cores" in result.values
     ]
     if not disturbed:
         return counts
+    names = sorted({name for programs, _ in disturbed for name in programs})
+    cores = {name: sum(programs.get(name, 0.0) for programs, _ in disturbed) / len(disturbed) for name in names}
+    used = {name: mean for name, mean in cores.items() if mean >= LEAST_CORES}
     return replace(
         counts,
         other_cores=sum(_number(values["other_cores"]) for _, values in disturbed) / len(disturbed),
         cores=_number(disturbed[-1][1]["cores"]),
-        programs=_busiest([step.programs for step, _ in disturbed]),
+        programs=dict(nlargest(MOST_PROGRAMS, used.items(), key=itemgetter(1))),
     )
-
-
-def _busiest(programs: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """Return name -> mean cores over the steps, of the three busiest programs that used LEAST_CORES."""
-    names = {name for of_step in programs for name in of_step}
-    cores = {name: sum(of_step.get(name, 0.0) for of_step in programs) / len(programs) for name in sorted(names)}
-    used = {name: mean for name, mean in cores.items() if mean >= LEAST_CORES}
-    return dict(nlargest(MOST_PROGRAMS, used.items(), key=itemgetter(1)))
 
 
 def _number(value: object) -> float:

@@ -1,6 +1,6 @@
 """The answer for a fleet: its pools, which limit decides, and what else would fit."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from poolsize.answer.finding import Caution, Figures, Finding, Reason, Refusal, Severity
@@ -179,111 +179,78 @@ def plan_fleet(
             raise BadInput(f"`services` {name}: two services have this name; rename one")
     limit = limit or ServerLimit()
     plan = FleetPlan(size, limit, share_out(size, services, limit) or ())
+    instances = MoreInstances(limit.surge, any(service.most_instances > service.instances for service in services))
     if not plan.pools:
-        return replace(plan, findings=(_exceeds_limit(plan, services), *_alternatives(plan, services)))
-    warnings = [*_above_size(plan, services, losses)]
-    if limit.usable is None:
-        warnings.append(LimitUnknown(plan.connections_in_deploy, _more_instances(limit, services)))
-    return replace(plan, findings=(*_reasons(plan, services), *_alternatives(plan, services), *warnings))
+        needed, usable = smallest_need(services, limit), limit.usable
+        assert usable is not None
+        pools, floor = (
+            sum(each.pools_in_deploy(limit.surge) for each in services),
+            max(each.floor for each in services),
+        )
+        exceeds = ExceedsLimit(needed, usable, needed - usable, pools, floor, instances)
+        return replace(plan, findings=(exceeds, *_alternatives(plan, services)))
+    unknown = [LimitUnknown(plan.connections_in_deploy, instances)] if limit.usable is None else []
+    warnings = (*_above_size(plan, services, losses), *unknown)
+    return replace(plan, findings=(*_reasons(plan, instances), *_alternatives(plan, services), *warnings))
 
 
-def _exceeds_limit(plan: FleetPlan, services: Sequence[Service]) -> Finding:
-    needed, usable = smallest_need(services, plan.limit), plan.limit.usable
-    assert usable is not None
-    return ExceedsLimit(
-        needed=needed,
-        usable=usable,
-        excess=needed - usable,
-        processes=sum(service.pools_in_deploy(plan.limit.surge) for service in services),
-        floor=max(service.floor for service in services),
-        instances=_more_instances(plan.limit, services),
-    )
-
-
-def _reasons(plan: FleetPlan, services: Sequence[Service]) -> list[Finding]:
-    """Return what keeps the pools from growing, the deadlock floors, and services that got more than their weight."""
-    floors = {pool.service.name: pool.service.floor for pool in plan.pools if pool.service.floor > 1}
-    findings: list[Finding] = [_decides(plan, services)] if plan.connections <= plan.size else []
-    if floors:
-        findings.append(FleetFloor(floors, len(plan.pools)))
+def _reasons(plan: FleetPlan, instances: MoreInstances) -> Iterator[Finding]:
+    """Yield what keeps the pools from growing, the deadlock floors, and services that got more than their weight."""
+    if (unused := plan.size - plan.connections) >= 0:
+        growing = [pool for pool in plan.pools if pool.pool_size != pool.service.most_useful]
+        by_size = all(pool.service.pools > unused for pool in growing)
+        decides = FleetThreads if not growing else FleetSize if by_size else FleetLimit
+        together = (plan.size, plan.connections, unused, plan.connections_in_deploy, plan.limit.usable)
+        yield decides(*together, instances)
+    if floors := {pool.service.name: pool.service.floor for pool in plan.pools if pool.service.floor > 1}:
+        yield FleetFloor(floors, len(plan.pools))
     weights = sum(pool.service.weight for pool in plan.pools)
     for pool in plan.pools:
         by_weight = plan.size * pool.service.weight / weights
         if pool.pool_size > pool.service.floor and pool.connections > BEYOND_WEIGHT * by_weight:
-            findings.append(BeyondWeight(pool.service.name, pool.connections, by_weight))
-    return findings
+            yield BeyondWeight(pool.service.name, pool.connections, by_weight)
 
 
-def _decides(plan: FleetPlan, services: Sequence[Service]) -> Finding:
-    """Return the reason that names what keeps the pools from growing: the threads, the size, or the server's limit."""
-    unused = plan.size - plan.connections
-    growing = [pool for pool in plan.pools if pool.pool_size != pool.service.most_useful]
-    by_size = all(pool.service.pools > unused for pool in growing)
-    decides = FleetThreads if not growing else FleetSize if by_size else FleetLimit
-    return decides(
-        size=plan.size,
-        connections=plan.connections,
-        unused=unused,
-        in_deploy=plan.connections_in_deploy,
-        usable=plan.limit.usable,
-        instances=_more_instances(plan.limit, services),
-    )
-
-
-def _above_size(plan: FleetPlan, services: Sequence[Service], losses: MeasuredLosses | None) -> list[Finding]:
-    """Return the finding that all pools together have more connections than the size, usually or at the maximum."""
+def _above_size(plan: FleetPlan, services: Sequence[Service], losses: MeasuredLosses | None) -> Iterator[Finding]:
+    """Yield the finding that all pools together have more connections than the size, usually or at the maximum."""
     at_maximum = [replace(service, instances=service.most_instances) for service in services]
     most = sum(service.pools * pool.pool_size for service, pool in zip(at_maximum, plan.pools, strict=True))
     usually = plan.connections > plan.size
     connections = plan.connections if usually else most
     if connections <= plan.size:
-        return []
+        return
     is_known = losses is not None and connections <= losses.up_to
     loss = losses.at(connections) - losses.at(plan.size) if losses is not None and is_known else None
     within = None if usually else share_out(plan.size, at_maximum, plan.limit)
     finding = AboveSize if loss is None or loss >= NOTICEABLE else HardlyAboveSize
-    return [
-        finding(
-            connections,
-            plan.size,
-            at_max_instances=not usually,
-            pool_sizes=_sizes(within) if within and _connections(within) <= plan.size else None,
-            throughput_loss=loss,
-            measured_up_to=losses.up_to if losses else None,
-        )
-    ]
+    yield finding(
+        connections,
+        plan.size,
+        at_max_instances=not usually,
+        pool_sizes=_sizes(within) if within and _connections(within) <= plan.size else None,
+        throughput_loss=loss,
+        measured_up_to=losses.up_to if losses else None,
+    )
 
 
-def _alternatives(plan: FleetPlan, services: Sequence[Service]) -> list[Finding]:
-    """Return what else would fit, where the pools exceed the size or the limit, or leave much of the size unused."""
-    too_many = not plan.pools or plan.connections > plan.size
+def _alternatives(plan: FleetPlan, services: Sequence[Service]) -> Iterator[Finding]:
+    """Yield what else would fit, where the pools exceed the size or the limit, or leave much of the size unused."""
+    too_many, usable = not plan.pools or plan.connections > plan.size, plan.limit.usable
     if not too_many and plan.size - plan.connections < UNUSED_SHARE * plan.size:
-        return []
-    findings: list[Finding] = []
+        return
     if too_many and (fewer := with_fewer_processes(plan.size, services, plan.limit)):
         processes, pools = fewer
-        findings.append(FewerProcesses(processes, _connections(pools), _sizes(pools)))
-    usable = plan.limit.usable
+        yield FewerProcesses(processes, _connections(pools), _sizes(pools))
     if usable != 0:
         to_database = plan.size if usable is None else min(plan.size, usable)
-        clients = plan.connections_in_deploy or smallest_need(services, plan.limit)
-        findings.append(Proxy(to_database, clients))
-    return [*findings, *_raised_limit(plan, services)]
-
-
-def _raised_limit(plan: FleetPlan, services: Sequence[Service]) -> list[Finding]:
-    """Return the limit with which the size decides, where the limit decides now."""
-    pools = share_out(plan.size, services, plan.limit.without_maximum())
-    assert pools is not None
-    usable, in_deploy = plan.limit.usable, sum(pool.connections_in_deploy for pool in pools)
-    if usable is None or in_deploy <= usable:
-        return []
-    variables, more = plan.limit.raised_to(in_deploy), in_deploy - usable
-    return [RaiseLimit(variables, _sizes(pools), _connections(pools), more, more * plan.limit.connection_bytes)]
-
-
-def _more_instances(limit: ServerLimit, services: Sequence[Service]) -> MoreInstances:
-    return MoreInstances(limit.surge, any(service.most_instances > service.instances for service in services))
+        yield Proxy(to_database, plan.connections_in_deploy or smallest_need(services, plan.limit))
+    by_size = share_out(plan.size, services, plan.limit.without_maximum())
+    assert by_size is not None
+    in_deploy = sum(pool.connections_in_deploy for pool in by_size)
+    if usable is not None and in_deploy > usable:
+        variables, more = plan.limit.raised_to(in_deploy), in_deploy - usable
+        memory_bytes = more * plan.limit.connection_bytes
+        yield RaiseLimit(variables, _sizes(by_size), _connections(by_size), more, memory_bytes)
 
 
 def _connections(pools: Sequence[ServicePool]) -> int:

@@ -72,10 +72,15 @@ def from_formula(start: StartingPoint) -> Recommendation:
 
 def formula_findings(start: StartingPoint) -> tuple[Finding, ...]:
     """Return the reasons of a starting point, then its warnings."""
-    floor = start.deadlock_floor
+    floor, hit_rate = start.deadlock_floor, start.cache_hit_rate
+    disks: Finding = DisksUncached(start.disks)
+    if start.disks == 0:
+        disks = NoDisks()
+    elif hit_rate is not None:
+        disks = DisksCached(start.disks, 1 - hit_rate, start.effective_disks)
     findings = (
         PhysicalCores(start.cores, start.logical_cpus, start.threads_per_core),
-        _disks(start),
+        disks,
         None if floor is None else DeadlockFloor(floor, start.connections),
         OnlyStartingPoint(),
         ServedAtOnce(),
@@ -83,11 +88,3 @@ def formula_findings(start: StartingPoint) -> tuple[Finding, ...]:
         FloorAboveFormula() if floor is not None and floor > start.connections else None,
     )
     return tuple(finding for finding in findings if finding)
-
-
-def _disks(start: StartingPoint) -> Finding:
-    if start.disks == 0:
-        return NoDisks()
-    if start.cache_hit_rate is None:
-        return DisksUncached(start.disks)
-    return DisksCached(start.disks, 1 - start.cache_hit_rate, start.effective_disks)

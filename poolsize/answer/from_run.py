@@ -1,7 +1,7 @@
 """Analysis -> Recommendation: the answer of a measured run."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from itertools import starmap
 from typing import TYPE_CHECKING
 
 from poolsize.answer.application import (
@@ -72,7 +72,15 @@ def recommend(
     current size that no pool has, and for an argument that is neither an analysis nor a run. Raises BadInput for a
     usage time with latency limits, below the database's own time, or of a run that can't answer it.
     """
-    analysis = _analysis_of(analysis)
+    from poolsize.analysis.analysis import Analysis, analyze
+    from poolsize.runs.run import Run
+    from poolsize.sweep.next_step import remaining
+
+    if isinstance(analysis, Run):
+        analysis = analyze(analysis)
+    if not isinstance(analysis, Analysis):
+        kind = type(analysis).__name__
+        raise BadInput(f"recommend takes an Analysis or a Run, not a {kind}: write recommend(load_run(path))")
     if current is not None and not 1 <= current <= LARGEST_POOL:
         raise BadInput(f"`current` {current}: a pool has 1 to {LARGEST_POOL:,} connections")
     if client_times is not None and limits not in {None, NO_LIMITS}:
@@ -80,7 +88,8 @@ def recommend(
             f"`usage_time_ms` {client_times.usage_time_ms:g}ms: a latency limit holds for the load generator only; "
             "leave one out"
         )
-    _require_complete(analysis)
+    if left := remaining(analysis.run):
+        raise WorkFailed(f"the run is incomplete: {left}")
     start = starting_point(analysis.setting.cores, disks=analysis.setting.disks)
     if refused := verdict_without_size(analysis):
         verdict, finding = refused
@@ -91,13 +100,7 @@ def recommend(
             None,
             Formula.of(start),
             verdict,
-            _known(
-                (
-                    None if isinstance(finding, TooFewValid) else failed,
-                    finding,
-                    *warnings(analysis, has_size=False),
-                )
-            ),
+            _known(None if isinstance(finding, TooFewValid) else failed, finding, *warnings(analysis, has_size=False)),
             estimates={"plateau": None},
         )
     assert analysis.plateau is not None  # a run without a plateau has a verdict without a size
@@ -105,27 +108,6 @@ def recommend(
         of_generator = _measured(analysis, analysis.plateau, start, NO_LIMITS, None)
         return _of_application(analysis, of_generator, client_times, current)
     return _measured(analysis, analysis.plateau, start, limits_of_run(analysis) if limits is None else limits, current)
-
-
-def _analysis_of(measured: object) -> "Analysis":
-    """Return an analysis as it is, and the analysis of a run. Raises BadInput for anything else."""
-    from poolsize.analysis.analysis import Analysis, analyze
-    from poolsize.runs.run import Run
-
-    if isinstance(measured, Run):
-        return analyze(measured)
-    if not isinstance(measured, Analysis):
-        kind = type(measured).__name__
-        raise BadInput(f"recommend takes an Analysis or a Run, not a {kind}: write recommend(load_run(path))")
-    return measured
-
-
-def _require_complete(analysis: "Analysis") -> None:
-    """Raise WorkFailed for a run that has steps left to measure."""
-    from poolsize.sweep.next_step import remaining
-
-    if left := remaining(analysis.run):
-        raise WorkFailed(f"the run is incomplete: {left}")
 
 
 def _measured(
@@ -138,8 +120,8 @@ def _measured(
     if limited.is_edge and verdict is Verdict.MEASURED:
         verdict = Verdict.EDGE
     first_reason, *further_reasons = reasons(analysis, size, start.connections, highest(verdict_warning))
-    limit_reason = limit_finding if limit_finding and limit_finding.severity == "reason" else None
-    limit_warning = limit_finding if limit_finding and limit_finding.severity == "warning" else None
+    is_warning = limit_finding is not None and limit_finding.severity is Severity.WARNING
+    limit_reason, limit_warning = (None, limit_finding) if is_warning else (limit_finding, None)
     current_reason = None if current is None else current_size(analysis, size, current)
     all_reasons = (first_reason, limit_reason, current_reason, *further_reasons)
     if limit_warning and isinstance(verdict_warning, StillRising):
@@ -154,14 +136,14 @@ def _measured(
         range=(plateau.low, plateau.high) if size == plateau.pool_size else (size, size),
         formula=Formula.of(start),
         verdict=verdict,
-        findings=_known(findings),
+        findings=_known(*findings),
         throughput=analysis.throughput_at(size),
         database_size=database.pool_size if database else None,
         database_range=database.range if database else None,
         application_sizes=analysis.models.application_sizes,
         limit_probability=limited.probability,
         measured_in=analysis.setting.application,
-        two_pools=_two_pools(analysis, size),
+        two_pools=tuple(starmap(TransactionPool, analysis.models.two_pools(size) or ())),
         estimates=analysis.models.sizes,
         prices=prices(analysis, (size, current)),
         sweep_sizes=sizes_beyond(analysis, size if at_rate else plateau.pool_size) if verdict is Verdict.EDGE else (),
@@ -185,7 +167,7 @@ def _of_application(
         of_generator,
         pool_size=size.pool_size,
         range=size.range,
-        findings=_known(findings),
+        findings=_known(*findings),
         throughput=size.throughput,
         application=size,
         two_pools=(),
@@ -193,10 +175,5 @@ def _of_application(
     )
 
 
-def _known(findings: Iterable[Finding | None]) -> tuple[Finding, ...]:
+def _known(*findings: Finding | None) -> tuple[Finding, ...]:
     return tuple(finding for finding in findings if finding)
-
-
-def _two_pools(analysis: "Analysis", size: int) -> tuple[TransactionPool, ...]:
-    pools = analysis.models.two_pools(size)
-    return tuple(TransactionPool(pool_size, mode) for pool_size, mode in pools) if pools else ()

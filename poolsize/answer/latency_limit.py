@@ -159,31 +159,27 @@ def _not_kept(
     from poolsize.analysis.plateau import CERTAINTY
 
     likeliest = max(probabilities, key=lambda size: (round(probabilities[size], DIGITS), -size))
-    rate = analysis.setting.plan.rate
+    rate, probability = analysis.setting.plan.rate, probabilities[likeliest]
     lowest = _lowest(analysis, limits_ms)
-    hardly_less = probabilities[plateau_size] >= probabilities[likeliest] - UNDECIDED
-    if probabilities[likeliest] >= 1 / 2 and (rate is not None or not hardly_less):
+    hardly_less = probabilities[plateau_size] >= probability - UNDECIDED
+    if probability >= 1 / 2 and (rate is not None or not hardly_less):
         size = likeliest
-    elif rate is None:
-        size = plateau_size
     else:
-        size = _smallest_as_fast(analysis, lowest)
+        size = plateau_size if rate is None else _smallest_as_fast(analysis, lowest)
     is_edge = rate is not None and size == analysis.valid_sizes[-1].pool_size
-    undecided = probabilities[likeliest] >= UNDECIDED
-    way_out = sweep_larger(analysis) if is_edge else measure_longer(analysis) if undecided else None
-    known_users = rate is None and analysis.setting.recording is None
+    undecided = probability >= UNDECIDED
     finding = LimitBroken(
         limits_ms=limits_ms,
         likeliest_size=likeliest,
         decides=size != plateau_size,
-        probability=probabilities[likeliest],
+        probability=probability,
         certainty=CERTAINTY,
         undecided=undecided,
-        users=analysis.setting.plan.users if known_users else None,
+        users=analysis.setting.plan.users if rate is None and analysis.setting.recording is None else None,
         rate=rate,
         is_edge=is_edge,
         lowest=lowest,
-        way_out=way_out,
+        way_out=sweep_larger(analysis) if is_edge else measure_longer(analysis) if undecided else None,
     )
     return LimitedSize(size, finding, probabilities[size], is_edge)
 

@@ -128,14 +128,22 @@ def reasons(analysis: "Analysis", size: int, formula_size: int, highest: Highest
     size: the answer, a size of the plateau or within the latency limits. formula_size: the formula's connections.
     highest: the meaning of the fitted curve's highest throughput.
     """
+    from poolsize.analysis.bottleneck import BottleneckName
+
     plateau, setting = analysis.plateau, analysis.setting
     assert plateau is not None
     nearest, closed_loop = analysis.by_size.nearest(size), setting.plan.rate is None
-    wait_and_usage = WaitAndUsage(size, nearest.pool_size, nearest.wait.mean, nearest.usage.mean)
+    bottleneck, users = analysis.bottleneck, setting.plan.users
+    if highest is Highest.OF_FILLED or (bottleneck and bottleneck.name is BottleneckName.UNKNOWN):
+        bottleneck = None
+    own_pool = setting.recording is None and setting.application is None
+    filled = own_pool and any(measured.pool_size == users for measured in analysis.sizes)
     findings = [
         _plateau(analysis, plateau, highest) if closed_loop else _carries_rate(analysis, plateau, size),
-        wait_and_usage if nearest.usage.mean > 0 else None,
-        None if highest is Highest.OF_FILLED else _limited_by(analysis),
+        WaitAndUsage(size, nearest.pool_size, nearest.wait.mean, nearest.usage.mean)
+        if nearest.usage.mean > 0
+        else None,
+        LimitedBy(bottleneck.name, bottleneck.values) if bottleneck else None,
         *(
             Verified(step.load, step.rate, step.wait.p95, step.total.p95)
             for step in analysis.verified
@@ -144,7 +152,7 @@ def reasons(analysis: "Analysis", size: int, formula_size: int, highest: Highest
         _queue_in_database(analysis, nearest) if closed_loop else None,  # arrivals below capacity need no queue
         None if setting.application else database_finding(analysis, size),
         _bimodal(analysis, size),
-        _job_queue(analysis, plateau),
+        JobQueue(users, plateau.pool_size) if filled else None,
         FormulaOverridden(setting.cores, setting.disks, formula_size, setting.pools),
     ]
     return tuple(finding for finding in findings if finding)
@@ -176,14 +184,6 @@ def _carries_rate(analysis: "Analysis", plateau: "Plateau", size: int) -> Findin
     smaller = [size for size in failed if size < plateau.pool_size]
     rate, utilisation = analysis.setting.plan.rate or 0.0, analysis.at(plateau.pool_size).utilisation
     return CarriesRate(plateau.pool_size, rate, utilisation, smaller, is_answer=size == plateau.pool_size)
-
-
-def _limited_by(analysis: "Analysis") -> Finding | None:
-    from poolsize.analysis.bottleneck import BottleneckName
-
-    if analysis.bottleneck is None or analysis.bottleneck.name is BottleneckName.UNKNOWN:
-        return None
-    return LimitedBy(analysis.bottleneck.name, analysis.bottleneck.values)
 
 
 def _queue_in_database(analysis: "Analysis", nearest: "SizeSummary") -> Finding | None:
@@ -221,10 +221,3 @@ def _bimodal(analysis: "Analysis", size: int) -> Finding | None:
         long_pool_size=long_size,
         long_kinds=long.kinds,
     )
-
-
-def _job_queue(analysis: "Analysis", plateau: "Plateau") -> Finding | None:
-    users, setting = analysis.setting.plan.users, analysis.setting
-    filled = any(size.pool_size == users for size in analysis.sizes)
-    own_pool = setting.recording is None and setting.application is None
-    return JobQueue(users, plateau.pool_size) if filled and own_pool else None

@@ -139,7 +139,10 @@ def verdict_without_size(analysis: "Analysis") -> tuple[Verdict, Finding] | None
     """Return the verdict and the refusal of a run that determines no size; None for a run that determines a size."""
     plateau, too_few = analysis.plateau, too_few_valid(analysis)
     if plateau is None or plateau.high > NOISY_SPAN * plateau.low:
-        return _failed_everywhere(analysis) or (Verdict.NOISY, too_few or _noisy(analysis))
+        if everywhere := _failed_everywhere(analysis):
+            return everywhere
+        noisy = Noisy(plateau.low, plateau.high, measure_longer(analysis)) if plateau else NothingValid()
+        return Verdict.NOISY, too_few or noisy
     if too_few and (analysis.setting.plan.rate is None or not _smaller_is_too_small(analysis, plateau.pool_size)):
         return Verdict.NOISY, too_few
     nearest = analysis.by_size.nearest(plateau.pool_size)
@@ -185,18 +188,15 @@ def _failed_everywhere(analysis: "Analysis") -> tuple[Verdict, Finding] | None:
     return None
 
 
-def _noisy(analysis: "Analysis") -> Finding:
-    plateau = analysis.plateau
-    if plateau is None:
-        return NothingValid()
-    return Noisy(plateau.low, plateau.high, measure_longer(analysis))
-
-
 def _at_an_end(analysis: "Analysis", size: int) -> tuple[Verdict, Finding] | None:
     """Return the verdict and the warning where the answer is at an end of the sizes or the curve still rises there."""
     users, recorded = analysis.setting.plan.users, analysis.setting.recording is not None
     smallest, largest = analysis.valid_sizes[0].pool_size, analysis.valid_sizes[-1].pool_size
-    rising = size == largest or (2 * size > largest and _is_still_rising(analysis, largest))
+    before = max(smallest, round(largest / HALF_A_DOUBLING))
+    is_higher = largest == analysis.best_size and analysis.fitted_at(largest) > (1 + RISING) * analysis.fitted_at(
+        before
+    )
+    rising = size == largest or (2 * size > largest and is_higher)
     if rising and any(other.failed(Check.USERS_LIMITED) for other in analysis.sizes):
         enough = _enough_users(analysis)
         more_users = MoreUsers(enough, shorter_pauses=enough > ENOUGH_USERS)
@@ -219,14 +219,6 @@ def _enough_users(analysis: "Analysis") -> int:
     largest, valid = analysis.sizes[-1].pool_size, analysis.valid_sizes
     target = min(largest, 4 * (valid[-1] if valid else analysis.sizes[0]).pool_size)
     return max(4 * analysis.setting.connections(largest), 2 * analysis.setting.plan.users, users_for(analysis, target))
-
-
-def _is_still_rising(analysis: "Analysis", largest: int) -> bool:
-    """Return whether the curve is highest at its end and rises over the half doubling before."""
-    if analysis.best_size != largest:
-        return False
-    before = max(analysis.valid_sizes[0].pool_size, round(largest / HALF_A_DOUBLING))
-    return analysis.fitted_at(largest) > (1 + RISING) * analysis.fitted_at(before)
 
 
 def _is_generator_limited(analysis: "Analysis", size: int) -> bool:

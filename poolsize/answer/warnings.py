@@ -1,6 +1,6 @@
 """The warnings of a measured answer: what limits its use."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from poolsize.answer.finding import Caution, Finding, ToDivide, WayOut, measure_longer, sweep_larger
@@ -129,116 +129,69 @@ class HighUtilisation(Caution, code="high_utilisation"):
 
 def warnings(analysis: "Analysis", *, has_size: bool) -> tuple[Finding, ...]:
     """Return the warnings of a run's answer, the most serious first. has_size: whether the answer has a pool size."""
-    changes = analysis.speed_corrections
-    limited = [size.pool_size for size in analysis.sizes if size.failed(Check.USERS_LIMITED)]
-    findings = [
-        _size_unconfirmed(analysis) if has_size else None,
-        _retried(analysis),
-        SpeedCorrected(len(changes), min(changes), max(changes)) if changes else None,
-        *_failed_checks(analysis),
-        *((_wide_range(analysis), _few_steps(analysis)) if has_size else ()),
-        _budget_spent(analysis),
-        *_verification(analysis),
-        LeftOut(limited, analysis.setting.plan.users) if limited else None,
-        *_of_the_setting(analysis),
-        _clients(analysis) if has_size else None,
-    ]
-    return tuple(finding for finding in findings if finding)
-
-
-def _failed_checks(analysis: "Analysis") -> list[Finding]:
-    """Return a warning for each check that failed at any size, with its figures at the largest of these sizes.
-
-    Of a size whose figures are not used, only the checks count that disqualify them.
-    """
-    used = {size.pool_size for size in analysis.valid_sizes}
-    failures = {
-        check: {size: result for size, result in results.items() if check.disqualifies or size in used}
-        for check, results in analysis.failures.items()
-        if check is not Check.USERS_LIMITED
-    }
-    return [
-        CheckFailed(check, list(results), dict(results[max(results)].values))
-        for check, results in failures.items()
-        if results
-    ]
-
-
-def _wide_range(analysis: "Analysis") -> Finding | None:
-    plateau = analysis.plateau
-    if plateau is None or plateau.high < WIDE * plateau.low:
-        return None
-    return WideRange(plateau.low, plateau.high, measure_longer(analysis))
-
-
-def _few_steps(analysis: "Analysis") -> Finding | None:
-    """Return the warning that a few steps, each at another size, do not show the noise between steps; or None."""
-    plan, sizes = analysis.setting.plan, [step.pool_size for step in analysis.steps if step.valid]
-    if plan.rate is not None or analysis.setting.recording is not None:
-        return None
-    repeated = len(sizes) > len({*sizes})
-    if repeated or not 1 < len(sizes) < ENOUGH_STEPS:
-        return None
-    return FewSteps(len(sizes), search=plan.search is not None)
-
-
-def _budget_spent(analysis: "Analysis") -> Finding | None:
-    from poolsize.runs.plan import SearchEnd
-
-    search, plateau = analysis.setting.plan.search, analysis.plateau
-    if search is None or analysis.run.ended != SearchEnd.BUDGET or plateau is None:
-        return None
-    return BudgetSpent(search.budget_seconds, plateau.loss_low, plateau.loss_high, measure_longer(analysis))
-
-
-def _verification(analysis: "Analysis") -> list[Finding]:
-    failed: list[Finding] = [
-        VerificationFailed(
-            step.pool_size,
-            step.load,
-            [result.check for result in step.failed_checks],
-            dict(step.failed_checks[0].values),
-        )
-        for step in analysis.verified
-        if step.failed_checks
-    ]
-    missing = analysis.setting.plan.verify and not analysis.verified
-    return [*failed, NothingVerified()] if missing else failed
-
-
-def _retried(analysis: "Analysis") -> Finding | None:
-    """Return the warning that steps were excluded, or None; an overload that was measured twice is an answer."""
-    overloaded = {size.pool_size for size in analysis.sizes if size.failed(Check.ARRIVALS)}
-    sizes = [step.pool_size for step in analysis.excluded if step.pool_size not in overloaded]
-    return Retried(sizes) if sizes else None
-
-
-def _size_unconfirmed(analysis: "Analysis") -> Finding | None:
-    """Return the warning that nothing shows whether the application used the swept sizes, or None."""
-    if analysis.setting.application is None:
-        return None
-    confirmed = any(step.server_connections is not None or step.counter("pool_max") for step in analysis.steps)
-    return None if confirmed else SizeUnconfirmed()
-
-
-def _clients(analysis: "Analysis") -> Finding | None:
-    """Return the warning which clients the pool size is for; None for the only pool of an application."""
+    of_all = (*_of_the_steps(analysis), *_of_the_answer(analysis, has_size=has_size), *_of_the_setting(analysis))
+    if not has_size:
+        return of_all
     application = analysis.setting.application
     if application is None:
-        return ForAllClients()
-    if application.pools == 1:
-        return None
-    return ForEachPool(application.instances, application.processes)
+        return (*of_all, ForAllClients())
+    each_pool = [ForEachPool(application.instances, application.processes)] if application.pools > 1 else []
+    if any(step.server_connections is not None or step.counter("pool_max") for step in analysis.steps):
+        return (*of_all, *each_pool)
+    return (SizeUnconfirmed(), *of_all, *each_pool)
 
 
-def _of_the_setting(analysis: "Analysis") -> tuple[Finding | None, ...]:
+def _of_the_steps(analysis: "Analysis") -> Iterator[Finding]:
+    """Yield the warnings of excluded steps, of corrected ones, and of each check that failed at any size.
+
+    An overload that was measured twice is an answer, and not excluded. Of a size whose figures are not used, only the
+    checks count that disqualify them. A check has its figures at the largest of the sizes at which it failed.
+    """
+    overloaded = {size.pool_size for size in analysis.sizes if size.failed(Check.ARRIVALS)}
+    if retried := [step.pool_size for step in analysis.excluded if step.pool_size not in overloaded]:
+        yield Retried(retried)
+    if changes := analysis.speed_corrections:
+        yield SpeedCorrected(len(changes), min(changes), max(changes))
+    used = {size.pool_size for size in analysis.valid_sizes}
+    for check, results in analysis.failures.items():
+        sizes = [size for size in results if check.disqualifies or size in used]
+        if sizes and check is not Check.USERS_LIMITED:
+            yield CheckFailed(check, sizes, dict(results[max(sizes)].values))
+
+
+def _of_the_answer(analysis: "Analysis", *, has_size: bool) -> Iterator[Finding]:
+    """Yield the warnings of a wide range, of few steps, of a spent budget, and of the open-loop steps."""
+    from poolsize.runs.plan import SearchEnd
+
+    plan, plateau = analysis.setting.plan, analysis.plateau
+    if has_size and plateau is not None and plateau.high >= WIDE * plateau.low:
+        yield WideRange(plateau.low, plateau.high, measure_longer(analysis))
+    sizes = [step.pool_size for step in analysis.steps if step.valid]
+    is_few = 1 < len(sizes) < ENOUGH_STEPS and len(sizes) == len({*sizes})
+    if has_size and is_few and plan.rate is None and analysis.setting.recording is None:
+        yield FewSteps(len(sizes), search=plan.search is not None)
+    if plan.search is not None and analysis.run.ended == SearchEnd.BUDGET and plateau is not None:
+        yield BudgetSpent(plan.search.budget_seconds, plateau.loss_low, plateau.loss_high, measure_longer(analysis))
+    for step in analysis.verified:
+        if failed := step.failed_checks:
+            checks = [result.check for result in failed]
+            yield VerificationFailed(step.pool_size, step.load, checks, dict(failed[0].values))
+    if plan.verify and not analysis.verified:
+        yield NothingVerified()
+
+
+def _of_the_setting(analysis: "Analysis") -> Iterator[Finding]:
     setting, server = analysis.setting, analysis.setting.server
-    return (
-        OfRecording() if setting.recording is not None else None,
-        NotDurable() if server is not None and not server.durable else None,
-        CoresAssumed(setting.cores) if setting.cores_from == "assumed" else None,
-        WithThreadPool() if server is not None and server.thread_pool else None,
-    )
+    if limited := [size.pool_size for size in analysis.sizes if size.failed(Check.USERS_LIMITED)]:
+        yield LeftOut(limited, setting.plan.users)
+    if setting.recording is not None:
+        yield OfRecording()
+    if server is not None and not server.durable:
+        yield NotDurable()
+    if setting.cores_from == "assumed":
+        yield CoresAssumed(setting.cores)
+    if server is not None and server.thread_pool:
+        yield WithThreadPool()
 
 
 def high_utilisation(analysis: "Analysis", sizes: Iterable[int]) -> tuple[Finding, ...]:
@@ -246,22 +199,17 @@ def high_utilisation(analysis: "Analysis", sizes: Iterable[int]) -> tuple[Findin
 
     sizes: measured in an open loop. A size at which no transaction ended has no warning.
     """
-    return tuple(
-        _high(analysis, size) for size in dict.fromkeys(sizes) if _utilisation(analysis, size) > HIGH_UTILISATION
-    )
-
-
-def _high(analysis: "Analysis", size: int) -> Finding:
-    larger = [
-        other.pool_size
-        for other in analysis.valid_sizes
-        if other.pool_size > size and _utilisation(analysis, other.pool_size) <= HIGH_UTILISATION
-    ]
-    utilisation, rate = _utilisation(analysis, size), analysis.setting.plan.rate or 0.0
-    if not larger:
-        return HighUtilisation(size, utilisation, rate, sweep_larger(analysis))
-    return HighUtilisation(size, utilisation, rate, None, larger[0], _utilisation(analysis, larger[0]))
-
-
-def _utilisation(analysis: "Analysis", size: int) -> float:
-    return analysis.at(size).utilisation or 0.0
+    shares = {size: analysis.at(size).utilisation or 0.0 for size in sizes}
+    rate, busy = analysis.setting.plan.rate or 0.0, []
+    for size, share in shares.items():
+        if share <= HIGH_UTILISATION:
+            continue
+        larger = (
+            (other.pool_size, analysis.at(other.pool_size).utilisation or 0.0)
+            for other in analysis.valid_sizes
+            if other.pool_size > size
+        )
+        enough = next((found for found in larger if found[1] <= HIGH_UTILISATION), None)
+        way_out = None if enough else sweep_larger(analysis)
+        busy.append(HighUtilisation(size, share, rate, way_out, *(enough or ())))
+    return tuple(busy)
