@@ -4,23 +4,15 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Protocol
 
-from poolsize.analysis.attempts import curve_places, verification_steps
+from poolsize.analysis.attempts import curve_places, step_key, verification_steps
 from poolsize.analysis.checks import check_step
 from poolsize.analysis.speed import with_step
 from poolsize.runs.plan import PlannedStep, SearchEnd
 from poolsize.runs.run import Calibration, Run, Step
 from poolsize.runs.store import RunWriter
-from poolsize.sweep.events import (
-    Event,
-    Noted,
-    SpeedAwaited,
-    StepDone,
-    StepStarted,
-    SweepDone,
-    SweepStarted,
-    TurnAwaited,
-)
-from poolsize.sweep.next_step import VERIFIED_SIZES, is_retried, latest_attempt, missing_steps, next_step
+from poolsize.sweep import events
+from poolsize.sweep.events import Event, TurnAwaited
+from poolsize.sweep.next_step import VERIFIED_SIZES, is_retried, missing_steps, next_step
 from poolsize.sweep.search import seconds_left
 
 MOST_SPEED_READINGS = 60
@@ -73,9 +65,8 @@ def sweep(
             decision = next_step(run)
         else:
             await_turn(TurnAwaited(len(run.steps), complete=False))
-            if (latest := latest_attempt(run, decision)) and latest.had_other_speed:
-                _wait_while_slow(run, decision, generator, on_event)
-            on_event(StepStarted(decision.pool_size, decision.rate))
+            _wait_while_slow(run, decision, generator, on_event)
+            on_event(events.StepStarted(decision.pool_size, decision.rate))
             step, opens_all = generator.measure(decision), run.plan.pool.opens_all
             checks = check_step(step, run.plan.error_budget, run.setting.pools, opens_all=opens_all)
             run = with_step(run, replace(step, checks=checks))
@@ -84,10 +75,10 @@ def sweep(
             for note in generator.notes:
                 if note not in notes:
                     notes = (*notes, note)
-                    on_event(Noted(note))
-            on_event(StepDone.of(run.steps[-1], again=is_retried(run, decision)))
+                    on_event(events.Noted(note))
+            on_event(events.StepDone.of(run.steps[-1], again=is_retried(run, decision)))
     await_turn(TurnAwaited(len(run.steps), complete=True))
-    on_event(SweepDone())
+    on_event(events.SweepDone())
     return run
 
 
@@ -95,20 +86,23 @@ def _wait_while_slow(
     run: Run, planned: PlannedStep, generator: LoadGenerator, on_event: Callable[[Event], None]
 ) -> None:
     """Wait while the machine is slow, before another attempt at a step that had another speed."""
+    attempts = [step for step in run.steps if step_key(step) == step_key(planned)]
+    if not attempts or not attempts[-1].had_other_speed:
+        return
     before = run.calibration and run.calibration.speed
     for _ in range(MOST_SPEED_READINGS):
         speed = generator.speed()
         if not before or speed is None or speed >= (1 - SLOWER) * before:
             return
-        on_event(SpeedAwaited(planned.pool_size, speed / before))
+        on_event(events.SpeedAwaited(planned.pool_size, speed / before))
 
 
-def _started(run: Run, path: str, notes: tuple[str, ...], *, complete: bool) -> SweepStarted:
+def _started(run: Run, path: str, notes: tuple[str, ...], *, complete: bool) -> events.SweepStarted:
     plan = run.plan
     planned = 0 if plan.search else len(plan.sizes) * plan.repeats
     done = len(curve_places(plan, run.steps)) if plan.search else planned - len(missing_steps(run))
     to_verify, verified = VERIFIED_SIZES * len(plan.verify), len(verification_steps(run))
-    return SweepStarted(
+    return events.SweepStarted(
         run=path,
         steps=planned + to_verify,
         steps_done=done + verified,

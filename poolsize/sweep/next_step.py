@@ -4,6 +4,7 @@ import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import count
 
 from poolsize.analysis.analysis import analyze
 from poolsize.analysis.attempts import (
@@ -36,22 +37,15 @@ def next_step(run: Run) -> PlannedStep | SearchEnd | None:
 
     A run of MOST_STEPS steps is complete: each planned step of a grid then has an attempt.
     """
-    decision: PlannedStep | SearchEnd | None
+    decision: PlannedStep | SearchEnd | None = None
     plan, is_full = run.plan, len(run.steps) >= MOST_STEPS
     if plan.search is not None and not run.ended:
         decision = SearchEnd.BUDGET if is_full else next_of_search(plan, plan.search, run.steps)
-    elif is_full:
-        return None
-    else:
-        decision = _next_of_curve(run) or next(iter(steps_to_verify(run)), None)
+    elif not is_full:
+        if plan.search is None:
+            decision = next(iter(missing_steps(run)), None) or _step_to_confirm(plan, run.steps)
+        decision = decision or next(iter(steps_to_verify(run)), None)
     return replace(decision, order=len(run.steps)) if isinstance(decision, PlannedStep) else decision
-
-
-def _next_of_curve(run: Run) -> PlannedStep | None:
-    """Return the next step of a grid or of its confirmation; None where both are complete, and after a search."""
-    if run.plan.search is not None:
-        return None
-    return next(iter(missing_steps(run)), None) or step_to_confirm(run.plan, run.steps)
 
 
 def grid_steps(plan: SweepPlan) -> Iterator[PlannedStep]:
@@ -60,14 +54,11 @@ def grid_steps(plan: SweepPlan) -> Iterator[PlannedStep]:
     The plan's seed fixes the order. A random order keeps a drift of the machine (heat, another load) from looking like
     an effect of the pool size.
     """
-    shuffle = random.Random(plan.seed)
-    order = 0
+    shuffle, order = random.Random(plan.seed), count()
     for repeat in range(plan.repeats):
         sizes = [*dict.fromkeys(plan.sizes)]
         shuffle.shuffle(sizes)
-        for size in sizes:
-            yield PlannedStep(order, size, repeat, plan.rate)
-            order += 1
+        yield from (PlannedStep(next(order), size, repeat, plan.rate) for size in sizes)
 
 
 def missing_steps(run: Run) -> list[PlannedStep]:
@@ -81,11 +72,6 @@ def missing_steps(run: Run) -> list[PlannedStep]:
     counts = attempt_counts(planned, run.steps)
     needed = needed_steps(run.plan, planned, run.steps, curve_steps(run.plan, run.steps))
     return sorted(needed, key=lambda step: counts[step_key(step)])
-
-
-def latest_attempt(run: Run, planned: PlannedStep) -> Step | None:
-    """Return the latest attempt at a planned step, or None before the first."""
-    return next((step for step in reversed(run.steps) if step_key(step) == step_key(planned)), None)
 
 
 def is_retried(run: Run, decision: PlannedStep | SearchEnd | None) -> bool:
@@ -114,32 +100,23 @@ def steps_to_verify(run: Run) -> tuple[PlannedStep, ...]:
 
     They measure the answer and the valid sizes next below and above, each at every percentage of its own throughput.
     """
-    if not run.plan.verify:
-        return ()
-    analysis = analyze(run)
-    if analysis.plateau is None:
+    if not run.plan.verify or (analysis := analyze(run)).plateau is None:
         return ()
     answer = analysis.plateau.pool_size
     sizes = sorted({answer, *(size.pool_size for size in analysis.valid_sizes)})
     position = sizes.index(answer)
-    rates = [
-        (size, analysis.throughput_at(size) * percentage / 100)
+    order = count(len(analysis.steps))
+    planned = [
+        PlannedStep(next(order), size, repeat=0, rate=rate)
         for size in sizes[max(0, position - 1) : position + 2]
         for percentage in run.plan.verify
-    ]
-    planned = [
-        PlannedStep(order, size, repeat=0, rate=rate)
-        for order, (size, rate) in enumerate(rates, start=len(analysis.steps))
-        if rate
+        if (rate := analysis.throughput_at(size) * percentage / 100)
     ]
     return needed_steps(run.plan, planned, run.steps, verification_steps(run))
 
 
-def step_to_confirm(plan: SweepPlan, steps: Sequence[Step]) -> PlannedStep | None:
-    """Return the next step that confirms a size of a complete grid, or None where the answer hangs on no single step.
-
-    Of several sizes, the largest comes first.
-    """
+def _step_to_confirm(plan: SweepPlan, steps: Sequence[Step]) -> PlannedStep | None:
+    """Return the next step that confirms a size of a complete grid, the largest first; None where no size needs it."""
     if plan.rate is not None:
         return None
     good = [Observation.of(step) for step in curve_steps(plan, steps) if step.valid and not step.retryable]

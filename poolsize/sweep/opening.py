@@ -63,9 +63,6 @@ HARMLESS = frozenset({
 Only these of a run may be given again to resume it.
 """
 
-MOST_BYTES = 2**24
-"""The largest locustfile, and the largest recording."""
-
 
 @dataclass(frozen=True)
 class Workload:
@@ -82,8 +79,8 @@ class Workload:
 
 
 def workload_of(locustfile: Path, own_path: str | None = None) -> Workload:
-    """Return the workload of a locustfile or of a recording. locustfile: its path, or a published curve's name."""
-    text = content(locustfile, MOST_BYTES) if locustfile.is_file() else os.fsencode(locustfile.name)
+    """Return the workload of a locustfile or of a recording, by its path (16 MiB at most) or its published name."""
+    text = content(locustfile, 2**24) if locustfile.is_file() else os.fsencode(locustfile.name)
     return Workload(locustfile.stem, own_path, hashlib.sha256(text).hexdigest())
 
 
@@ -96,15 +93,15 @@ def typed_workload(typed: str) -> Workload:
 
 def find_locustfile(workload: str) -> Path:
     """Return the locustfile of a shipped workload's name, or of a path. Raises BadInput for neither."""
-    known = workloads()
+    known, path = workloads(), Path(workload)
     if workload in known:
         return known[workload]
-    if Path(workload).is_file() and Path(workload).suffix == ".py":
-        return Path(workload)
-    if Path(workload).is_file():
+    if path.is_file():
+        if path.suffix == ".py":
+            return path
         raise BadInput(f"`workload` {workload}: the name of a locustfile ends in .py")
-    if Path(workload).suffix == ".py" or Path(workload).parent != Path():
-        raise BadInput(f"`workload` {workload}: {why_missing(Path(workload))}")
+    if path.suffix == ".py" or path.parent != Path():
+        raise BadInput(f"`workload` {workload}: {why_missing(path)}")
     raise BadInput(
         f"`workload` {workload}: neither a locustfile nor one of {', '.join(known)}{did_you_mean(workload, known)}"
     )
@@ -179,37 +176,29 @@ def require_given_again(options: SweepOptions, parameter: str, named: str | None
 
 def require_same_text(options: SweepOptions, setting: Setting, workload: Workload) -> None:
     """Raise BadInput for another workload or recording than that of the run to resume."""
-    if setting.workload_sha256 == workload.sha256 or _is_shipped(setting, workload, options):
+    shipped = setting.own_workload is None and workload.own_path is None and options.replay is None
+    if setting.workload_sha256 == workload.sha256 or (shipped and setting.plan.workload == workload.name):
         return
     if options.application:
-        raise BadInput(
-            f"{options.named('resume')}: {workload.own_path} has changed since the run began: start a new run"
+        why = f"{workload.own_path} has changed since the run began: start a new run"
+    elif options.replay:
+        why = f"the run replays another recording than {options.replay}: name its recording"
+    else:
+        why = (
+            f"the locustfile is not the {setting.plan.workload} that the run began with, or its text has changed: "
+            "give the run's own with `workload`, or start a new run"
         )
-    raise BadInput(
-        f"{options.named('resume')}: the run replays another recording than {options.replay}: name its recording"
-        if options.replay
-        else f"{options.named('resume')}: the locustfile is not the {setting.plan.workload} that the run began with, "
-        "or its text has changed: give the run's own with `workload`, or start a new run"
-    )
+    raise BadInput(f"{options.named('resume')}: {why}")
 
 
 def require_server_options(options: SweepOptions, began: Mapping[str, str]) -> None:
-    """Raise BadInput where the options do not repeat the variables of a private server, or no run may set them.
-
-    began: variable -> value, in the run that the options resume.
-    """
+    """Raise BadInput where the options do not repeat the server variables of a run, or where one may do harm."""
     resume, typed = options.named("resume"), dict(options.server_options or {})
     if harmful := sorted(began.keys() - HARMLESS):
         raise BadInput(f"{resume}: the run sets {harmful[0]} on its private server, which may do harm: start a new run")
     if typed != began:
         way_out = " ".join(parameter_words({"server_options": began})) or "leave `server_options` out"
         raise BadInput(f"{resume}: the private server began with other variables: {way_out}")
-
-
-def _is_shipped(setting: Setting, workload: Workload, options: SweepOptions) -> bool:
-    """Return whether run and options name the same workload of poolsize's own."""
-    own = setting.own_workload is None and workload.own_path is None and options.replay is None
-    return own and setting.plan.workload == workload.name
 
 
 def new_file(output: Path | None, name: str) -> Path:
@@ -232,6 +221,5 @@ def new_file(output: Path | None, name: str) -> Path:
 
 def free_path(stem: Path, ending: str) -> Path:
     """Return stem + ending, with a number from 2 on where that file exists."""
-    numbers = chain([""], (f"-{number}" for number in count(2)))
-    paths = (stem.with_name(f"{stem.name}{number}{ending}") for number in numbers)
-    return next(path for path in paths if not path.exists())
+    names = chain([stem.name], (f"{stem.name}-{number}" for number in count(2)))
+    return next(path for name in names if not (path := stem.with_name(name + ending)).exists())

@@ -26,11 +26,10 @@ class Option:
     flag: name on the command line, e.g. --pool-sizes. default: in words, or "" for no default.
     text: help; its first sentence alone is in the help of `poolsize sweep --help`.
     group: heading under which the option is listed; `poolsize sweep --help` leaves out the options for experts.
-    reader: text -> value. writer: value -> text.
+    reader: text -> value. writer: value -> text. switch: typed without a value.
     settled: a resumed run fixes the value, so the option can't be typed again.
     replayed: a replay of a recording understands the option. of_pool: the option is of poolsize's own pool or of its
     transactions, so the sweep of an application does not support it.
-    switch: typed without a value.
     repeatable: typed once for each item of a mapping, which reader and writer handle as (name, value).
     variable: environment variable that holds the value; launch uses it in place of the command line.
     in_locust: whether Locust's command line has the option; locusts_own: Locust's name for an option of its own.
@@ -85,9 +84,9 @@ class Option:
 
     def words(self, value: Any) -> list[str]:
         """Return the words of a command line that set the option to the value."""
+        texts = self.write(value)
         if self.switch:
             return [self.flag]
-        if self.repeatable:
-            return [f"{self.flag}={text}" for text in self.write(value)]
-        (text,) = self.write(value)
-        return [f"{self.flag}={text}"] if text.startswith("-") else [self.flag, text]
+        if self.repeatable or texts[0].startswith("-"):
+            return [f"{self.flag}={text}" for text in texts]
+        return [self.flag, *texts]

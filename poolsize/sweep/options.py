@@ -38,9 +38,8 @@ class SweepOptions:
     )] = None
     replay: Annotated[Path | None, Option(
         "--replay", "Replay this recording instead of measuring a server. It is a CSV file with the throughput at each "
-        "pool size, or the name of a published curve.",
-        "", readers.optional_path, settled=False, replayed=True, in_locust=False, metavar="RECORDING", of_pool=True,
-        group=Group.COMMON,
+        "pool size, or the name of a published curve.", "", readers.optional_path, settled=False, replayed=True,
+        in_locust=False, metavar="RECORDING", of_pool=True, group=Group.COMMON,
     )] = None
     application: Annotated[Path | None, Option(
         "--application", "Measure the pool inside an application. This file (TOML) describes the application.",
@@ -73,9 +72,8 @@ class SweepOptions:
         group=Group.EXPERT,
     )] = None
     schema: Annotated[str | None, Option(
-        "--schema", "Schema with your own data, for your own locustfile.",
-        "poolsize's own, which it creates and drops", readers.schema_name, settled=False, of_pool=True,
-        group=Group.MEASURING,
+        "--schema", "Schema with your own data, for your own locustfile.", "poolsize's own, which it creates and drops",
+        readers.schema_name, settled=False, of_pool=True, group=Group.MEASURING,
     )] = None
     users: Annotated[int | None, Option(
         "--users", "Concurrent users.", "twice the largest pool size that the sweep may reach", readers.whole_number,
@@ -83,8 +81,7 @@ class SweepOptions:
     )] = None
     processes: Annotated[int | None, Option(
         "--processes", "Workers on this machine (processes that generate load).", "1", readers.whole_number,
-        settled=False,
-        locusts_own="processes", group=Group.MEASURING,
+        settled=False, locusts_own="processes", group=Group.MEASURING,
     )] = None
     expect_workers: Annotated[int | None, Option(
         "--expect-workers", "Workers on other machines to wait for.", "none", readers.whole_number,
@@ -109,9 +106,8 @@ class SweepOptions:
         readers.write_milliseconds, of_pool=True, group=Group.MEASURING,
     )] = None
     warm_up_seconds: Annotated[int | None, Option(
-        "--warm-up", "Least time to leave out at the start of each step.",
-        "3s, in a search 2s; of an application 10s", readers.whole_seconds, readers.write_seconds, replayed=True,
-        group=Group.MEASURING,
+        "--warm-up", "Least time to leave out at the start of each step.", "3s, in a search 2s; of an application 10s",
+        readers.whole_seconds, readers.write_seconds, replayed=True, group=Group.MEASURING,
     )] = None
     step_seconds: Annotated[int | None, Option(
         "--step-time", "Counted time of each step.", "15s; with a database alone, 8s in a search",
@@ -158,8 +154,7 @@ class SweepOptions:
     )] = None
     seed: Annotated[int | None, Option(
         "--seed", "Seed of the random choices: the order of --pool-sizes and, in a replay, the part of the recording "
-        "that each step takes.",
-        "1", readers.whole_number, replayed=True, group=Group.EXPERT,
+        "that each step takes.", "1", readers.whole_number, replayed=True, group=Group.EXPERT,
     )] = None
     cores: Annotated[Cores | None, Option(
         "--cores", "Physical cores of the database's host.", "this machine's", readers.whole_number, replayed=True,
@@ -177,9 +172,8 @@ class SweepOptions:
         readers.optional_path, settled=False, replayed=True, group=Group.COMMON,
     )] = None
     mysqld: Annotated[Path | None, Option(
-        "--mysqld", "Program of the private server: mysqld or mariadbd.",
-        "the first program found on this machine", readers.optional_path, settled=False, of_pool=True,
-        group=Group.MEASURING,
+        "--mysqld", "Program of the private server: mysqld or mariadbd.", "the first program found on this machine",
+        readers.optional_path, settled=False, of_pool=True, group=Group.MEASURING,
     )] = None
     server_options: Annotated[Mapping[str, str] | None, Option(
         "--server-option", "Variable of the private server, NAME=VALUE.", "none", readers.server_variable,
@@ -204,10 +198,7 @@ class SweepOptions:
 
     @classmethod
     def parse(cls, texts: Mapping[str, Any]) -> Self:
-        """Return the options from the result of a command line parser: field -> text, int, list of texts, or None.
-
-        Raises BadInput for a text that has no value.
-        """
+        """Return the options of parsed texts: field -> text, int, texts or None. Raises BadInput for a wrong one."""
         typed: dict[str, tuple[str, ...]] = {}
         for name, option in OPTIONS.items():
             value = texts.get(name)
@@ -230,10 +221,7 @@ class SweepOptions:
         return self.typed.get(name) or OPTIONS[name].write(getattr(self, name))
 
     def named(self, name: str) -> str:
-        """Return an option that has a value as an error names it: the parameter in backticks, and its text.
-
-        A URL, which may have a password, is not shown.
-        """
+        """Return an option that has a value as an error names it: "`sizes` 1,4"; of a URL, which is secret, no text."""
         return f"`{name}`" if name in WITH_PASSWORD else f"`{name}` {' '.join(self.texts(name))}"
 
 

@@ -36,14 +36,27 @@ def plan_for(
     if options.sizes is None and options.rate is not None:
         sizes = start.sizes
     elif options.sizes is None:
-        search = _search(options, start.pool_size, recorded, pools or 1)
-    _refuse_mixture(options, search)
+        search = _search(options, ceil(start.pool_size / (pools or 1)), recorded, pools or 1)
+    refused, why = {"repeats"}, "a search chooses its repeats itself: leave it out, or name `sizes`"
+    if search is None:
+        refused = {"budget_seconds", "interval"}
+        why = "it is for a search, and `sizes` or `rate` make a grid: leave one out"
+    for name in options.chosen:
+        if name in refused:
+            raise BadInput(f"{options.named(name)}: {why}")
     largest = (search.largest if search else max(sizes, default=1)) * (pools or 1)
     users = enough_users(options, largest) if options.users is None else options.users
     defaults = (SEARCH_DEFAULTS if search else {}) if pools is None else APPLICATION_DEFAULTS
     values = defaults | _values(options, SweepPlan)
     plan = SweepPlan(**values | {"sizes": sizes, "users": users, "workload": workload, "search": search})
-    _require_room_for_a_step(options, plan)
+    a_step = plan.warm_up_seconds + plan.step_seconds
+    if search and search.budget_seconds < a_step:
+        typed = options if options.budget_seconds else options.having(budget_seconds=search.budget_seconds)
+        raise BadInput(
+            f"{typed.named('budget_seconds')}: no step fits in it; a step takes {write_seconds(a_step)} "
+            f"(`warm_up_seconds` {plan.warm_up_seconds}s, `step_seconds` {plan.step_seconds}s), and an answer takes "
+            "several steps"
+        )
     return plan
 
 
@@ -83,39 +96,10 @@ def _values(options: SweepOptions, record: type) -> dict[str, Any]:
     return {name: getattr(options, name) for name in options.chosen if name in names}
 
 
-def _search(options: SweepOptions, connections: int, recorded: tuple[int, int] | None, pools: int) -> Search:
-    """Return a search around the size that the formula's connections give each pool.
-
-    Its bounds are those of the recording; without a recording, the users must be able to fill the largest pool.
-    """
-    start = ceil(connections / pools)
+def _search(options: SweepOptions, start: int, recorded: tuple[int, int] | None, pools: int) -> Search:
+    """Return a search around a size, within those of the recording, or else those that the users can fill."""
     furthest = min(FURTHEST * start, LARGEST_POOL)
     largest = furthest if options.users is None else min(furthest, max(1, options.users // (2 * pools)))
     smallest, largest = recorded or (1, largest)
-    return Search(
-        start=min(max(start, smallest), largest), smallest=smallest, largest=largest, **_values(options, Search)
-    )
-
-
-def _refuse_mixture(options: SweepOptions, search: Search | None) -> None:
-    """Raise BadInput for repeats of a search, and for the budget or the interval of a grid."""
-    refused, why = ["repeats"], "a search chooses its repeats itself: leave it out, or name `sizes`"
-    if search is None:
-        refused = ["budget_seconds", "interval"]
-        why = "it is for a search, and `sizes` or `rate` make a grid: leave one out"
-    for name in refused:
-        if getattr(options, name) is not None:
-            raise BadInput(f"{options.named(name)}: {why}")
-
-
-def _require_room_for_a_step(options: SweepOptions, plan: SweepPlan) -> None:
-    """Raise BadInput for a search whose budget is shorter than a step."""
-    a_step = plan.warm_up_seconds + plan.step_seconds
-    if plan.search is None or plan.search.budget_seconds >= a_step:
-        return
-    budget = write_seconds(plan.search.budget_seconds)
-    named = options.named("budget_seconds") if options.budget_seconds is not None else f"`budget_seconds` {budget}"
-    raise BadInput(
-        f"{named}: no step fits in it; a step takes {write_seconds(a_step)} (`warm_up_seconds` "
-        f"{plan.warm_up_seconds}s, `step_seconds` {plan.step_seconds}s), and an answer takes several steps"
-    )
+    start = min(max(start, smallest), largest)
+    return Search(start=start, smallest=smallest, largest=largest, **_values(options, Search))

@@ -56,9 +56,13 @@ def read_optional(name: str, text: str | None, reader: Callable[[str], T]) -> T 
 
 def milliseconds(text: str) -> float:
     """Return a duration with its unit ("550ms", "15s", "2m") in milliseconds; 0 needs no unit. Raises ValueError."""
-    if _is_number(text) and float(text):
+    try:
+        unitless = float(text)
+    except ValueError:
+        return _duration(text, MILLISECONDS)
+    if unitless:
         raise ValueError(f"a time needs a unit: write {text.strip()}ms or {text.strip()}s")
-    return 0.0 if _is_number(text) else _duration(text, MILLISECONDS)
+    return 0.0
 
 
 def positive_milliseconds(text: str) -> float:
@@ -112,20 +116,12 @@ def share(text: str) -> float:
 
 def pool_sizes(text: str) -> tuple[int, ...]:
     """Return "1,4,8,16" as ascending pool sizes without repetition. Raises ValueError naming the wrong part."""
-    return _whole_numbers(
-        text,
-        range(1, LARGEST_POOL + 1),
-        f"a pool size; give whole numbers from 1 to {LARGEST_POOL:,}, separated by commas, e.g. 1,4,8,16",
-    )
+    return _whole_numbers(text, LARGEST_POOL, "a pool size", "1,4,8,16")
 
 
 def percentages(text: str) -> tuple[int, ...]:
     """Return "70,80,90" as ascending percentages from 1 to 99. Raises ValueError naming the wrong part."""
-    return _whole_numbers(
-        text,
-        range(1, 100),
-        "a percentage of the capacity; give whole numbers from 1 to 99, separated by commas, e.g. 70,80,90",
-    )
+    return _whole_numbers(text, 99, "a percentage of the capacity", "70,80,90")
 
 
 def server_variable(text: str) -> tuple[str, str]:
@@ -140,11 +136,8 @@ def server_variable(text: str) -> tuple[str, str]:
 
 
 def reserved_by(name: str) -> str | None:
-    """Return the variable of poolsize's own that a name would set; None where it sets none of them.
-
-    Servers also take the beginning of a name for the whole, and prefixes such as `loose_` and `skip_`.
-    """
-    names = [name]
+    """Return the variable of poolsize's own that a name would set; None where it sets none of them."""
+    names = [name]  # servers also take the beginning of a name for the whole, and prefixes such as `loose_`
     while prefix := _PREFIX.match(names[-1]):
         names.append(names[-1][prefix.end() :])
     return next((own for own in sorted(RESERVED) for each in names if each and own.startswith(each)), None)
@@ -225,18 +218,14 @@ def _duration(text: str, units: Mapping[str, float]) -> float:
     return value
 
 
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _whole_numbers(text: str, accepted: range, meaning: str) -> tuple[int, ...]:
+def _whole_numbers(text: str, most: int, meaning: str, example: str) -> tuple[int, ...]:
+    """Return "1,4,8" as ascending numbers from 1 to most, without repetition. Raises ValueError."""
     values = set()
     for part in map(str.strip, text.split(",")):
-        if not part.isdecimal() or int(part) not in accepted:
-            raise ValueError(f"{part or 'an empty place'!r} is not {meaning}")
+        if not part.isdecimal() or not 1 <= int(part) <= most:
+            raise ValueError(
+                f"{part or 'an empty place'!r} is not {meaning}; give whole numbers from 1 to {most:,}, separated by "
+                f"commas, e.g. {example}"
+            )
         values.add(int(part))
     return tuple(sorted(values))

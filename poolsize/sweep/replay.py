@@ -8,13 +8,12 @@ from math import log2
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from poolsize.analysis.checks import check_step
 from poolsize.analysis.stats.steady_state import warm_up_seconds
 from poolsize.errors import BadInput, Interrupted, did_you_mean
 from poolsize.recordings.published import published_curves
-from poolsize.recordings.recording import Recording, Seconds, read_recording
+from poolsize.recordings.recording import Recording, read_recording
 from poolsize.runs.plan import MOST_STEP_SECONDS, PlannedStep, SweepPlan
 from poolsize.runs.run import Calibration, Run, Step
 from poolsize.runs.store import RunWriter, resume_command
@@ -34,7 +33,9 @@ def replay(options: SweepOptions, on_event: Callable[[Event], None]) -> Path:
     recording that can't be read. Raises Interrupted for Ctrl-C.
     """
     assert options.replay is not None
-    _refuse_what_needs_a_server(options)
+    for name in options.chosen:
+        if not OPTIONS[name].replayed:
+            raise BadInput(f"{options.named(name)}: a replay does not support this option; leave it out")
     workload = workload_of(options.replay)
     run, path = resumed_run(options, workload), options.resume
     recording = recording_of(options.replay)
@@ -76,12 +77,6 @@ def _plan(options: SweepOptions, workload: str, recording: Recording) -> SweepPl
     return replace(plan, users=recording.users or plan.users)
 
 
-def _refuse_what_needs_a_server(options: SweepOptions) -> None:
-    for name in options.chosen:
-        if not OPTIONS[name].replayed:
-            raise BadInput(f"{options.named(name)}: a replay does not support this option; leave it out")
-
-
 def recorded_run(recording: Recording, name: str, cores: int | None = None, disks: int | None = None) -> Run:
     """Return a recording as a run with a step for each size; a step has all recorded seconds of its size.
 
@@ -90,10 +85,9 @@ def recorded_run(recording: Recording, name: str, cores: int | None = None, disk
     """
     length = min(MOST_STEP_SECONDS, *(len(seconds.throughput) for seconds in recording.by_size.values()))
     options = SweepOptions(sizes=recording.sizes, step_seconds=length, warm_up_seconds=0, cores=cores, disks=disks)
-    path = Path(name)
-    workload = workload_of(path)
+    workload = workload_of(Path(name))
     plan = replace(plan_for(options, workload.name), users=recording.users or recording.sizes[-1])
-    run = Run(new_setting(options, plan, workload, recording=str(path)), ())
+    run = Run(new_setting(options, plan, workload, recording=str(Path(name))), ())
     generator = ReplayGenerator(recording, run)
     steps = []
     for planned in grid_steps(plan):
@@ -124,24 +118,24 @@ class ReplayGenerator:
 
     def calibrate(self) -> Calibration | None:
         """Return None: a replay has no workers."""
-        return None
 
     def speed(self) -> float | None:
         """Return None: a recording is as it is."""
-        return None
 
     def measure(self, planned: PlannedStep) -> Step:
         """Return a window of the recording as a step. The plan's seed and the step's order determine the window.
 
-        No time passes but in the steps' start times.
+        At its end, the recording continues with its beginning. No time passes but in the steps' start times.
         """
         length = self._plan.warm_up_seconds + self._plan.step_seconds
         random = np.random.default_rng([self._plan.seed, planned.order])
-        window = sum(
-            weight * _window(self._recording.by_size[size], length, random)
-            for size, weight in _weights(self._recording.sizes, planned.pool_size)
-        )
-        rates, p95_ms = np.asarray(window).round(3).tolist()
+        window = np.zeros((2, length))
+        for size, weight in _weights(self._recording.sizes, planned.pool_size):
+            seconds = self._recording.by_size[size]
+            recorded = len(seconds.throughput)
+            places = (random.integers(recorded) + np.arange(length)) % recorded
+            window += weight * np.array([seconds.throughput, seconds.p95_ms])[:, places]
+        rates, p95_ms = window.round(3).tolist()
         started, self._now = self._now, self._now + timedelta(seconds=length)
         return Step(
             pool_size=planned.pool_size,
@@ -175,12 +169,3 @@ def _weights(sizes: tuple[int, ...], size: int) -> list[tuple[int, float]]:
     below, above = next((low, high) for low, high in pairwise(sizes) if low < size < high)
     part = log2(size / below) / log2(above / below)
     return [(below, 1 - part), (above, part)]
-
-
-def _window(seconds: Seconds, length: int, random: np.random.Generator) -> NDArray[np.float64]:
-    """Return throughput per second and p95 in ms from a random second on, shape (2, length).
-
-    At its end, the recording continues with its beginning.
-    """
-    places = (random.integers(len(seconds.throughput)) + np.arange(length)) % len(seconds.throughput)
-    return np.array([seconds.throughput, seconds.p95_ms])[:, places]

@@ -13,14 +13,12 @@ from functools import cached_property
 from math import ceil, log2
 
 import numpy as np
-from numpy.typing import NDArray
 
 from poolsize.analysis.attempts import curve_steps, valid_steps
 from poolsize.analysis.checks import FILLED
 from poolsize.analysis.curve import FittedCurve, candidates, fit_curve
 from poolsize.analysis.observation import Observation
 from poolsize.analysis.plateau import TOLERANCE, Plateau, begun, plateau
-from poolsize.analysis.vector import Vector
 from poolsize.runs.check import Check
 from poolsize.runs.plan import PlannedStep, Search, SearchEnd, SweepPlan
 from poolsize.runs.run import CheckResult, Step
@@ -36,24 +34,22 @@ CONFIRMED = 2
 SLACK = 1.2
 """A larger pool has no more users who want a connection than a smaller pool; this factor allows for noise."""
 MAX_SHORT, MAX_EXCESS = 0.0035, 0.5
-"""A search may end when the expected loss is within these bounds: see Progress.shortfall and Progress.excess.
+"""A search may end when the expected loss is within these bounds: see Progress.is_certain.
 
 Both are shares of the doublings between the ends of the widest range with which the search may end.
 """
 
 
 def next_of_search(plan: SweepPlan, search: Search, steps: Sequence[Step]) -> PlannedStep | SearchEnd:
-    """Return the step to measure next, or the reason why the search ends.
-
-    steps: all steps of the run so far, failed attempts included.
-    """
-    if _is_spent(plan, steps):
-        return SearchEnd.BUDGET
+    """Return the step to measure next, or why the search ends. steps: all so far, failed attempts included."""
+    left = seconds_left(plan, steps)
+    if steps and left is not None and left < plan.warm_up_seconds + plan.step_seconds:
+        return SearchEnd.BUDGET  # the first step may exceed it
     measured = [step for step in steps if step.rate == plan.rate]
     progress = Progress(plan, search, measured)
     size = _bracket(progress)
     if size is None and progress.has_throughput:
-        size = _extend(progress) or _refine(progress) or _confirm(progress)
+        size = _above(progress) or _below(progress) or _refine(progress) or _confirm(progress)
     if size is None:
         return SearchEnd.CERTAIN if progress.has_throughput else SearchEnd.FAILED
     repeat = sum(step.pool_size == size and not step.retryable for step in measured)
@@ -66,12 +62,6 @@ def seconds_left(plan: SweepPlan, steps: Sequence[Step]) -> int | None:
         return None
     spent = sum(len(step.throughput) + step.change_seconds for step in steps if step.rate == plan.rate)
     return plan.search.budget_seconds - ceil(spent)
-
-
-def _is_spent(plan: SweepPlan, steps: Sequence[Step]) -> bool:
-    """Return whether one more step would exceed the budget. The first step may exceed it."""
-    left = seconds_left(plan, steps)
-    return bool(steps) and left is not None and left < plan.warm_up_seconds + plan.step_seconds
 
 
 @dataclass(frozen=True)
@@ -118,21 +108,13 @@ class Progress:
     @cached_property
     def unfilled(self) -> tuple[Step, ...]:
         """The steps whose pool the users could not fill, without those that may pass another time."""
-        checked = ((step, _filling(step)) for step in self.steps if not step.retryable)
-        return tuple(step for step, check in checked if check is not None and not check.passed)
-
-    @cached_property
-    def surely_filled(self) -> int:
-        """The largest size that users fill, because no fewer want a connection of a smaller pool."""
-        known = [size for step in self.unfilled if (size := _filled_by_its_users(step)) is not None]
-        return max([*known, *self.measured]) if known else self.search.largest
+        return tuple(
+            step for step in self.steps if not step.retryable and (check := _filling(step)) and not check.passed
+        )
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
-        """The measured pool sizes and those that may be measured, ascending.
-
-        A size may be measured if users can fill the pool and the size was not given up.
-        """
+        """The measured pool sizes, and those that users can fill and that were not given up, ascending."""
         unfilled = {step.pool_size for step in self.unfilled}
         counted = self.valid if unfilled else ()
         most = [int(SLACK * (_filled_by_its_users(step) or self.search.largest)) for step in counted]
@@ -159,25 +141,18 @@ class Progress:
 
     @property
     def is_certain(self) -> bool:
-        """Whether the answer is expected to be hardly too small, and hardly too large or of a range narrow enough."""
-        answer, curve = self.plateau, self.inside
+        """Whether the answer is expected to be hardly too small, and hardly too large or of a range narrow enough.
+
+        shortfall: throughput that the answer is expected to lack, below the tolerance, a logarithm.
+        excess: doublings by which the answer is expected to exceed the plateau's start.
+        """
+        answer, curve, doublings = self.plateau, self.inside, log2(self.search.interval)
         place = curve.sizes.index(answer.pool_size)
         adjacent = place == 0 or answer.low >= curve.sizes[place - 1]
         narrow = answer.high <= self.search.interval * answer.low or (adjacent and answer.high <= answer.pool_size)
-        doublings = log2(self.search.interval)
-        return self.shortfall <= MAX_SHORT * doublings and (narrow or self.excess <= MAX_EXCESS * doublings)
-
-    @property
-    def shortfall(self) -> float:
-        """Throughput that the answer is expected to lack, below the tolerance: a logarithm."""
-        place = self.inside.sizes.index(self.plateau.pool_size)
-        return float(self.inside.against(self.inside.best_size).at(place).shortfall(1 - TOLERANCE)[0])
-
-    @property
-    def excess(self) -> float:
-        """Doublings by which the answer is expected to exceed the plateau's start."""
-        place = self.inside.sizes.index(self.plateau.pool_size)
-        return float(np.diff(np.log2(self.inside.sizes[: place + 1])) @ begun(self.inside)[:place])
+        shortfall = float(curve.against(curve.best_size).at(place).shortfall(1 - TOLERANCE)[0])
+        excess = float(np.diff(np.log2(curve.sizes[: place + 1])) @ begun(curve)[:place])
+        return shortfall <= MAX_SHORT * doublings and (narrow or excess <= MAX_EXCESS * doublings)
 
 
 def _filling(step: Step) -> CheckResult | None:
@@ -195,27 +170,16 @@ def _filled_by_its_users(step: Step) -> int | None:
 def _bracket(progress: Progress) -> int | None:
     """Return the first size to begin with that is not measured; None when all are.
 
-    Once users could not fill a pool, the search begins among the sizes that they fill.
+    Once users could not fill a pool, the search begins among the sizes that they surely fill, because no fewer want a
+    connection of a smaller pool.
     """
     if not progress.sizes:
         return None
-    sizes = [size for size in progress.sizes if size <= progress.surely_filled] or progress.sizes[:1]
+    filled = [size for step in progress.unfilled if (size := _filled_by_its_users(step)) is not None]
+    largest = max([*filled, *progress.measured]) if filled else progress.search.largest
+    sizes = [size for size in progress.sizes if size <= largest] or progress.sizes[:1]
     first = (_nearest(sizes, size) for size in progress.beginning)
     return next((size for size in first if size not in progress.measured), None)
-
-
-def _extend(progress: Progress) -> int | None:
-    """Return a size beyond the measured sizes if the best size or the plateau's start may lie there, or None.
-
-    Before a smaller size is measured, the best size must be confirmed.
-    """
-    above = _above(progress)
-    if above is not None:
-        return above
-    below = _below(progress)
-    if below is not None and progress.inside.best_size in progress.unconfirmed:
-        return progress.inside.best_size
-    return below
 
 
 def _above(progress: Progress) -> int | None:
@@ -225,52 +189,42 @@ def _above(progress: Progress) -> int | None:
     that they can fill, on a logarithmic scale.
     """
     curve, high = progress.curve, max(progress.measured)
-    sizes = np.array(curve.sizes)
-    if high == sizes[-1]:
+    larger = [size for size in curve.sizes if size > high]
+    if not larger:
         return None
-    gains = curve.against(progress.inside.best_size).at_least(1 + LEAST_GAIN)[sizes > high]
-    target = 2 * high if sizes[-1] == progress.search.largest else (high * sizes[-1]) ** 0.5
-    return _nearest(sizes[sizes > high], target) if gains.max() > MAY_GAIN else None
+    gains = curve.against(progress.inside.best_size).at_least(1 + LEAST_GAIN)[-len(larger) :]
+    target = 2 * high if larger[-1] == progress.search.largest else (high * larger[-1]) ** 0.5
+    return _nearest(larger, target) if gains.max() > MAY_GAIN else None
 
 
 def _below(progress: Progress) -> int | None:
-    """Return half of the smallest measured size, or None where the plateau hardly starts below the smallest."""
-    curve, low = progress.curve, min(progress.measured)
-    sizes = np.array(curve.sizes)
-    smaller = sizes[sizes < low]
-    if not len(smaller):
+    """Return half of the smallest measured size, before it an unconfirmed best; None if no plateau may start there."""
+    best, low = progress.inside.best_size, min(progress.measured)
+    smaller = [size for size in progress.curve.sizes if size < low]
+    if not smaller or progress.curve.against(best).at_least(1 - TOLERANCE)[len(smaller) - 1] <= MAY_BEGIN:
         return None
-    within = curve.against(progress.inside.best_size).at_least(1 - TOLERANCE)
-    return _nearest(smaller, low / 2) if within[len(smaller) - 1] > MAY_BEGIN else None
+    return best if best in progress.unconfirmed else _nearest(smaller, low / 2)
 
 
 def _refine(progress: Progress) -> int | None:
-    """Return the size at which one more step reduces uncertainty most; None when the answer is certain."""
+    """Return the size at which one more step reduces uncertainty most; None when the answer is certain.
+
+    The value of one more step is the expected reduction of the variance of throughput, against the best size's, over
+    the sizes at which the plateau may start, each weighted by its probability.
+    """
     if len(progress.valid) >= FEWEST_STEPS and progress.is_certain:
         return None
     curve = progress.inside
-    best_first = (curve.sizes[place] for place in np.argsort(-_value(curve), kind="stable"))
+    starts = np.diff(begun(curve), prepend=0.0)
+    _, covariance = curve.moments
+    contrasts = covariance - covariance[:, [curve.sizes.index(curve.best_size)]]
+    value = contrasts**2 @ starts / (np.diagonal(covariance) + curve.noise**2)
+    best_first = (curve.sizes[place] for place in np.argsort(-value, kind="stable"))
     return next((size for size in best_first if size not in progress.exhausted), None)
 
 
-def _value(curve: FittedCurve) -> Vector:
-    """Return the value of one more step at each size.
-
-    It is the expected reduction of the variance of throughput, against the best size's, over the sizes at which the
-    plateau may start, each weighted by its probability.
-    """
-    best = curve.sizes.index(curve.best_size)
-    starts = np.diff(begun(curve), prepend=0.0)
-    _, covariance = curve.moments
-    contrasts = covariance - covariance[:, [best]]
-    return np.asarray(contrasts**2 @ starts / (np.diagonal(covariance) + curve.noise**2))
-
-
 def _confirm(progress: Progress) -> int | None:
-    """Return a decisive size that has too few valid steps, or None.
-
-    Decisive are the answer, the next smaller measured size, the best size, and the largest measured size.
-    """
+    """Return a decisive size that has too few valid steps, or None."""
     if not progress.is_certain:
         return None
     answer = progress.plateau.pool_size
@@ -280,6 +234,6 @@ def _confirm(progress: Progress) -> int | None:
     return next((size for size in decisive if size in progress.unconfirmed | unmeasured), None)
 
 
-def _nearest(sizes: Sequence[int] | NDArray[np.int64], target: float) -> int:
+def _nearest(sizes: Sequence[int], target: float) -> int:
     """Return the size that is nearest to the target on a logarithmic scale."""
-    return int(min(sizes, key=lambda size: abs(np.log(size / target))))
+    return min(sizes, key=lambda size: abs(np.log(size / target)))

@@ -25,22 +25,15 @@ def located(error: BaseException) -> str:
 
 
 def located_in(lines: Iterable[str]) -> str:
-    """Return the place of the innermost line of the user's own code in a printed traceback, "checkout.py:12: ".
-
-    The place is empty when the lines hold no traceback of the user's code.
-    """
+    """Return the innermost place of the user's own code in a printed traceback: "checkout.py:12: "; else empty."""
     matches = map(TRACEBACK_LINE.match, lines)
     return _innermost((match[1], int(match[2])) for match in matches if match)
 
 
 def _innermost(places: Iterable[tuple[str, int]]) -> str:
-    own = [(path, line) for path, line in places if not path.startswith((*FOREIGN, "<"))]
+    """Return the last place in the user's own code; a file below the current folder is named as seen from there."""
+    own = [(Path(path), line) for path, line in places if not path.startswith((*FOREIGN, "<"))]
     if not own:
         return ""
     path, line = own[-1]
-    return f"{_short(Path(path))}:{line}: "
-
-
-def _short(path: Path) -> Path:
-    """Return the path as seen from the current folder where the file is below that folder."""
-    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+    return f"{path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path}:{line}: "
