@@ -1,15 +1,20 @@
-"""The lead of a sweep on the master: from the start of its users to its end, its failure or its interruption."""
+"""The lead of a sweep on the master: from the start of its users to its end, its failure or its interruption.
+
+The master ends the workers that it has forked.
+"""
 
 import atexit
 import logging
 import os
 import signal
 import sys
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
+from time import monotonic, sleep
 from typing import Any
 
 import gevent
+import psutil
 from gevent.event import Event as Flag
 from gevent.lock import BoundedSemaphore
 from locust.env import Environment
@@ -20,7 +25,6 @@ from poolsize.errors import Interrupted, PoolsizeError, WorkFailed
 from poolsize.locust.progress_pipe import ProgressPipe
 from poolsize.locust.set_up import ReadySweep
 from poolsize.locust.wire import wire
-from poolsize.locust.worker_processes import forked_workers, kill_late_workers
 from poolsize.runs.store import named_by
 from poolsize.server.bounded import BoundedConnection
 from poolsize.sweep.events import Event, Noted, StepDone, SweepFailed, TurnAwaited
@@ -32,6 +36,8 @@ from poolsize.units import count, milliseconds, per_second
 
 LOOK_SECONDS = 0.5
 """Seconds between two checks, before the users start, that all workers live."""
+ENDING_SECONDS = 2
+"""The longest time in which forked workers end, once the master has told them to."""
 
 logger = logging.getLogger("poolsize")
 
@@ -53,17 +59,15 @@ class Lead:
     ) -> None:
         """Begin to wait for the users, and for signals. closing_stack: ends all that the sweep holds."""
         assert environment.runner is not None
-        assert environment.parsed_options is not None
-        self._environment = environment
-        self._runner = environment.runner
-        self._ready = ready
-        self._progress = progress
-        self._closing_stack = closing_stack
-        self._ended = self._interrupted = self._end_asked = False
-        self._users_started = Flag()
+        self._environment, self._runner = environment, environment.runner
+        parsed: Any = environment.parsed_options
+        self._parsed = parsed
+        self._ready, self._progress, self._closing_stack = ready, progress, closing_stack
+        self._ended = self._interrupted = False
+        self._users_started, self._end_asked = Flag(), Flag()
         self._cleanup_lock = BoundedSemaphore()
         self._sweeping = gevent.Greenlet(self._run)
-        environment.parsed_options.num_users = environment.parsed_options.spawn_rate = ready.run.plan.users
+        parsed.num_users = parsed.spawn_rate = ready.run.plan.users
         environment.process_exit_code = 1  # until the last step is stored
         if ready.starts_users:
             self._begin_without_users()
@@ -71,10 +75,10 @@ class Lead:
             environment.events.spawning_complete.add_listener(lambda **_: self._users_started.set())
         environment.events.quitting.add_listener(self._clean_up)
         gevent.signal_handler(signal.SIGINT, self._interrupt)
-        gevent.signal_handler(signal.SIGUSR1, self._end_after_step)
+        gevent.signal_handler(signal.SIGUSR1, self._end_asked.set)
         gevent.signal_handler(signal.SIGTERM, self._terminate)
-        if environment.parsed_options.processes:
-            gevent.spawn(self._watch_forked_workers, environment.parsed_options.processes)
+        if parsed.processes:
+            gevent.spawn(self._watch_forked_workers)
             atexit.register(kill_late_workers)  # before Locust's own wait, which it registered earlier
         self._sweeping.start()
 
@@ -116,12 +120,9 @@ class Lead:
             self._ended = True
             self._runner.quit()
 
-    def _end_after_step(self) -> None:
-        self._end_asked = True
-
     def _await_turn(self, awaited: TurnAwaited) -> None:
         """Wait for a turn before a step. Raises Interrupted where the user has asked for the end."""
-        if self._end_asked and not awaited.complete:
+        if self._end_asked.is_set() and not awaited.complete:
             raise Interrupted("interrupted")
         self._progress.await_turn(awaited)
 
@@ -158,10 +159,10 @@ class Lead:
         self._runner.quit()
         self._clean_up()
 
-    def _watch_forked_workers(self, number: int) -> None:
+    def _watch_forked_workers(self) -> None:
         """End where a worker dies before the users start: Locust would wait for it without end."""
         while not self._users_started.is_set():
-            if len(forked_workers()) < number:
+            if len(forked_workers()) < self._parsed.processes:
                 report_failure(self._progress, WorkFailed("a worker was killed"), self._kept())
                 self._end_before_users()
                 os._exit(WorkFailed.exit_code)  # a greenlet's sys.exit would not end Locust's wait
@@ -169,24 +170,22 @@ class Lead:
 
     def _kept(self) -> str:
         """Return the hint with Locust's command that resumes the run, with the chosen user classes and tags."""
-        parsed: Any = self._environment.parsed_options
         named = named_by(self._ready.run.setting)
-        locustfiles = map(Path, self._environment.parsed_locustfiles or [])
-        words: list[object] = [*self._ready.program, "-f", *locustfiles, "--headless"]
-        words += ["--resume", self._ready.writer.path]
-        words += words_of({name: value for name, value in named.items() if name not in {"workload", "replay"}})
+        words = words_of({name: value for name, value in named.items() if name not in {"workload", "replay"}})
         for option in ("tags", "exclude_tags"):
-            if chosen := getattr(parsed, option):
+            if chosen := getattr(self._parsed, option):
                 words += [f"--{option.replace('_', '-')}", *chosen]
-        if parsed.user_classes:
-            words += ["--", *parsed.user_classes]
-        return f"; the measured steps are kept: {pasteable(*words)}"
+        if self._parsed.user_classes:
+            words += ["--", *self._parsed.user_classes]
+        program, locustfiles = self._ready.program, map(Path, self._environment.parsed_locustfiles or [])
+        command = pasteable(*program, "-f", *locustfiles, "--headless", "--resume", self._ready.writer.path, *words)
+        return f"; the measured steps are kept: {command}"
 
     def _clean_up(self, **_: Any) -> None:
         with self._cleanup_lock:  # a signal and the sweep's own end may both come here; the second waits for the first
             self._sweeping.kill()
             self._closing_stack.close()
-            if getattr(self._environment.parsed_options, "csv_prefix", None):
+            if getattr(self._parsed, "csv_prefix", None):
                 # Locust writes the files once a second from a greenlet of its own, and not again at its end.
                 gevent.sleep(2 * CSV_STATS_INTERVAL_SEC)
 
@@ -198,3 +197,32 @@ class Lead:
             load, rate = count(event.pool_size, "connection"), per_second(event.throughput)
             failed = f", failed: {', '.join(event.failed_checks)}" if event.failed_checks else ""
             logger.info("%s: %s, p95 %s%s", load, rate, milliseconds(event.p95_ms), failed)
+
+
+def forked_workers() -> list[psutil.Process]:
+    """Return the workers that Locust has forked from this process, and that have not ended."""
+    master, forked = psutil.Process(), []
+    for child in master.children():
+        with suppress(psutil.Error):  # it has ended meanwhile
+            # A forked process has its parent's command line, the private server one of its own.
+            if child.cmdline() == master.cmdline() and child.status() != psutil.STATUS_ZOMBIE:
+                forked.append(child)
+    return forked
+
+
+def end_forked_workers(number: signal.Signals = signal.SIGTERM) -> None:
+    """End the workers that Locust has forked from this process, by a signal.
+
+    When the sweep does not begin, Locust does not end them, and they wait a minute for their master.
+    """
+    for worker in forked_workers():
+        with suppress(psutil.Error):
+            worker.send_signal(number)
+
+
+def kill_late_workers() -> None:
+    """Kill the forked workers that do not end with the sweep; Locust would wait for a frozen worker without end."""
+    deadline = monotonic() + ENDING_SECONDS
+    while forked_workers() and monotonic() < deadline:
+        sleep(0.05)
+    end_forked_workers(signal.SIGKILL)

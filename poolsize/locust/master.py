@@ -18,7 +18,6 @@ from poolsize.runs.run import Calibration, Step, StopReason
 from poolsize.server.bounded import OWN
 from poolsize.server.connection import NoAnswer, ServerGone, connect, naming_failures
 from poolsize.server.preparation import Prepared
-from poolsize.server.private_server import PrivateServer
 from poolsize.server.sampler import Sampler
 from poolsize.server.sessions import ServerProcess, end_abandoned
 from poolsize.sweep.events import ServerAwaited, ServerBack
@@ -50,12 +49,10 @@ class LocustGenerator:
         wait_seconds: longest time, in each step, to wait for a server that goes away; None for 60 s.
         Raises BadInput when the server can't be reached.
         """
-        self._workers = workers
+        self._workers, self._kinds, self._before_step = workers, kinds, before_step
         self._url, self._private, self._setting = ready.url, ready.private, ready.run.setting
         self._schema = self._setting.schema or OWN_SCHEMA
         self._private_url = self._url.set(password="").render_as_string() if self._private else None
-        self._kinds = kinds
-        self._before_step = before_step
         self._load_connections = load_connections
         self._wait_seconds = 60 if wait_seconds is None else wait_seconds
         self._monitor = connect(self._url, bounds=OWN)
@@ -71,8 +68,7 @@ class LocustGenerator:
     def calibrate(self) -> Calibration | None:
         """Return the cost of one worker and the machine's speed, or None when the worker could not measure its cost."""
         worker = self._workers.names()[0]
-        self._workers.begin()
-        self._workers.send(Calibrate(self._private_url, self._schema), worker)
+        self._workers.begin(Calibrate(self._private_url, self._schema), worker)
         try:
             replies = self._workers.collect(Calibration, {worker})
         except UserGone:
@@ -106,30 +102,31 @@ class LocustGenerator:
 
     def _measured(self, planned: PlannedStep) -> Step:
         """Measure a step once; without a server, let the workers end it before they find the server again."""
+
+        def open_connections() -> set[int]:
+            with self._monitor.cursor() as cursor:
+                return connection_ids(cursor)
+
         timeout_ms = 1000 * self._setting.plan.pool_timeout_seconds
         try:
             with naming_failures():
                 self._before_step()
                 shares = self._open(planned)
-                step, own, open_connections = self._workers.measure(
-                    planned, shares, self._sampler, self._open_connections, timeout_ms=timeout_ms
+                step, own, connections = self._workers.measure(
+                    planned, shares, self._sampler, open_connections, timeout_ms=timeout_ms
                 )
         except ServerGone:
-            self._workers.begin()
-            self._workers.send(Finish(0, 0))  # of no step: it ends the one that the workers are in
+            self._workers.begin(Finish(0, 0))  # of no step: it ends the one that the workers are in
             raise
         self._load_connections.clear()
         if step.stopped and step.stopped.reason is StopReason.WORKER_LOST:
             self._workers.redistribute_users()
         raise_denied(step)
         # Other clients may work in the same schema, so the workers' own connections are counted, by the server's ids.
-        return replace(step, server_connections=len(own & open_connections))
+        return replace(step, server_connections=len(own & connections))
 
     def _open(self, planned: PlannedStep) -> dict[str, int]:
-        """Let every worker open its share of the pool, and return worker -> connections.
-
-        Arrivals are split like the connections. If a worker is lost meanwhile, the others open new shares.
-        """
+        """Let every worker open its share of the pool, anew where one is lost, and return worker -> connections."""
         plan = self._setting.plan
         while True:
             connections = split(planned.pool_size, self._workers.names())
@@ -144,25 +141,24 @@ class LocustGenerator:
                 )
                 for worker, part in connections.items()
             }
-            self._workers.begin()
-            self._workers.send(Open(shares, self._private_url, self._setting.workload_sha256, self._kinds))
+            self._workers.begin(Open(shares, self._private_url, self._setting.workload_sha256, self._kinds))
             opened = self._workers.collect(Opened, set(connections))
             self._load_connections.update(*(reply.connection_ids for reply in opened.values()))
             if set(opened) == set(connections):
                 return connections
             self._workers.redistribute_users()
 
-    def _open_connections(self) -> set[int]:
-        with self._monitor.cursor() as cursor:
-            return connection_ids(cursor)
-
     def _wait(self, error: ServerGone, seconds_left: float) -> float:
         """Connect anew as soon as the server answers, and return the seconds that it took.
 
-        Raises ServerGone where it takes more than the seconds that are left of the limit.
+        Raises ServerGone where it takes more than the seconds that are left of the limit, and for a private server,
+        with the reason why it ended where its log says so within a moment.
         """
         if self._private is not None:
-            raise ServerGone(_with_reason(error, self._private))
+            deadline = monotonic() + CRASH_SECONDS
+            while (ended := self._private.reason_of_end()) is None and monotonic() < deadline:
+                sleep(FIRST_PAUSE_SECONDS)
+            raise ServerGone(f"{error}; the private server ended: {ended}" if ended else str(error))
         limit = f"{self._wait_seconds} s (`wait_for_server_seconds`)"
         if seconds_left <= 0:
             raise ServerGone(f"{error}; in this step, the waits for the server have reached {limit}")
@@ -201,11 +197,3 @@ class LocustGenerator:
         with suppress(pymysql.MySQLError):  # closed by the server
             self._monitor.close()
         self._monitor, self._process = monitor, process
-
-
-def _with_reason(error: ServerGone, private: PrivateServer) -> str:
-    """Return the error, and why the private server ended, where its log says so within a moment."""
-    deadline = monotonic() + CRASH_SECONDS
-    while (reason := private.reason_of_end()) is None and monotonic() < deadline:
-        sleep(FIRST_PAUSE_SECONDS)
-    return f"{error}; the private server ended: {reason}" if reason else str(error)

@@ -20,7 +20,7 @@ class ProgressPipe:
         """Use the pipes that the starting process left open."""
         numbers = map(os.environ.get, (PROGRESS_DESCRIPTOR, TURNS_DESCRIPTOR))
         self._events, self._turns = (int(number) if number else None for number in numbers)
-        self._watching: gevent.Greenlet[[int], None] | None = None
+        self._watching: gevent.Greenlet[[], None] | None = None
 
     @property
     def is_heard(self) -> bool:
@@ -29,8 +29,17 @@ class ProgressPipe:
 
     def watch(self) -> None:
         """From now on, end this process as by SIGTERM soon after the listening process is gone."""
-        if self._events is not None:
-            self._watching = gevent.spawn(_end_without_reader, self._events)
+        if self._events is None:
+            return
+        poll = get_original("select", "poll")()  # gevent's own does not see errors alone
+        poll.register(self._events, 0)  # errors alone: nobody reads any more
+
+        def end_without_reader() -> None:
+            while not poll.poll(0):
+                gevent.sleep(LOOK_SECONDS)
+            signal.raise_signal(signal.SIGTERM)
+
+        self._watching = gevent.spawn(end_without_reader)
 
     def stop_watching(self) -> None:
         """Let this process finish a clean-up, whether or not the listening process is there."""
@@ -48,21 +57,10 @@ class ProgressPipe:
             signal.raise_signal(signal.SIGTERM)
 
     def await_turn(self, awaited: TurnAwaited) -> None:
-        """Wait for a turn where the sweep measures in turn with another.
-
-        When the starting process is gone, end this process as by SIGTERM.
-        """
+        """Wait for a turn where two sweeps take turns. Without the starting process, end this one as by SIGTERM."""
         if self._turns is None:
             return
         self.send(awaited)
         wait_read(self._turns)
         if not os.read(self._turns, 1):
             signal.raise_signal(signal.SIGTERM)
-
-
-def _end_without_reader(descriptor: int) -> None:
-    poll = get_original("select", "poll")()  # gevent's own does not see errors alone
-    poll.register(descriptor, 0)  # errors alone: nobody reads any more
-    while not poll.poll(0):
-        gevent.sleep(LOOK_SECONDS)
-    signal.raise_signal(signal.SIGTERM)

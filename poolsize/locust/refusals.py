@@ -1,15 +1,14 @@
 """Refusals of what Locust offers and a sweep can't honour, each with what to use instead."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from locust import User
 from locust.env import Environment
 
 from poolsize.errors import BadInput
 from poolsize.load.pool import divided_shares
-from poolsize.locust.user import PoolUser, sets_wait_time
+from poolsize.locust.user import PoolUser, Tasks, pool_shares_of, sets_wait_time
 from poolsize.runs.plan import SweepPlan
 from poolsize.server.connection import database_url, encrypted_url, schema_in
 from poolsize.sweep.options import SweepOptions
@@ -76,18 +75,17 @@ def refuse_two_pauses(options: SweepOptions, user_classes: Iterable[type[PoolUse
             )
 
 
-def refuse_too_few_users(users: int, user_classes: Iterable[type[User]]) -> None:
-    """Raise BadInput where the fixed counts of the classes exceed the users."""
-    fixed = sum(user_class.fixed_count for user_class in user_classes)
-    if fixed > users:
-        raise BadInput(f"`users` {users}: the fixed_count of the user classes adds up to {fixed}; give at least that")
+def refuse_undivided(plan: SweepPlan, options: SweepOptions, tasks: Tasks) -> None:
+    """Raise BadInput where the plan can't be divided among the user classes.
 
-
-def refuse_undivided(plan: SweepPlan, options: SweepOptions, pool_shares: Mapping[str, float]) -> None:
-    """Raise BadInput where user classes have pools of their own and a pool size is too small, or the loop is open.
-
-    pool_shares: as in tasks.pool_shares_of. In an open loop, any user takes the next arrival.
+    That is where their fixed counts exceed the users, and where they have pools of their own and a pool size is too
+    small, or the loop is open: there, any user takes the next arrival.
     """
+    pool_shares, fixed = pool_shares_of(tasks), sum(user_class.fixed_count for user_class in tasks)
+    if fixed > plan.users:
+        raise BadInput(
+            f"`users` {plan.users}: the fixed_count of the user classes adds up to {fixed}; give at least that"
+        )
     if not pool_shares:
         return
     if plan.rate is not None or plan.verify:

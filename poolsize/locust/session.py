@@ -1,12 +1,16 @@
 """The sweep as a Locust run: its options on Locust's command line, and its set-up when Locust starts."""
 
+import hashlib
 import logging
+import os
 import signal
 import sys
 from collections.abc import Callable
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
 from functools import partial
+from importlib import machinery
+from types import CodeType
 from typing import Any, NoReturn
 
 import gevent
@@ -14,20 +18,20 @@ from locust import events
 from locust.argument_parser import LocustArgumentParser
 from locust.env import Environment
 from locust.runners import MasterRunner, WorkerRunner
+from locust.util.load_locustfile import load_locustfile
 
 from poolsize.errors import BadInput, Interrupted, PoolsizeError, WorkFailed
 from poolsize.load.fair_queue import FairQueuePool
-from poolsize.locust.checked_text import load_checked
-from poolsize.locust.lead import Lead, report_failure
+from poolsize.locust.lead import Lead, end_forked_workers, report_failure
 from poolsize.locust.progress_pipe import ProgressPipe
 from poolsize.locust.refusals import encrypted, refuse_ignored, refuse_two_pauses, with_host
 from poolsize.locust.set_up import ReadySweep, set_up
 from poolsize.locust.user import PoolUser, Tasks, tasks_of
 from poolsize.locust.wire import wire
-from poolsize.locust.worker import LocustWorker
-from poolsize.locust.worker_processes import end_forked_workers, let_workers_end_with_this_process, watch_master
+from poolsize.locust.worker import LocustWorker, let_workers_end_with_this_process, watch_master
 from poolsize.server.bounded import BoundedConnection
 from poolsize.server.connection import naming_url
+from poolsize.sweep.events import LOCUSTFILE_SHA256
 from poolsize.sweep.opening import Workload, typed_workload
 from poolsize.sweep.options import OPTIONS, WITH_PASSWORD, SweepOptions
 from poolsize.sweep.secret import VARIABLE
@@ -59,8 +63,31 @@ def main(kind: SweepKind) -> None:
 
     register(kind)
     # Locust has no option for this, and would execute whatever text the file has by then.
-    locust_main.load_locustfile = load_checked  # type: ignore[attr-defined]  # not for others
+    locust_main.load_locustfile = _load_checked  # type: ignore[attr-defined]  # not for others
     locust_main.main()
+
+
+class _CheckedText(machinery.SourceFileLoader):
+    """Compiles the text that it has checked, and uses no compiled file beside it, which may be of another text."""
+
+    def get_code(self, fullname: str) -> CodeType:  # noqa: ARG002 (importlib's signature)
+        """Return the code of the text. Ends the process where the text has not the hash that its starter knows."""
+        text = self.get_data(self.path)
+        if hashlib.sha256(text).hexdigest() != os.environ[LOCUSTFILE_SHA256]:
+            sys.exit(f"{self.path} has changed since its text was checked: start again")
+        code: CodeType = self.source_to_code(text, self.path)
+        return code
+
+
+def _load_checked(path: str) -> Any:
+    """Let Locust load a locustfile, with the check where this process was given a hash."""
+    before = machinery.SourceFileLoader
+    if LOCUSTFILE_SHA256 in os.environ:
+        machinery.SourceFileLoader = _CheckedText  # type: ignore[misc]  # Locust has no option for its loader
+    try:
+        return load_locustfile(path)
+    finally:
+        machinery.SourceFileLoader = before  # type: ignore[misc]  # likewise
 
 
 _registered: list[SweepKind] = []
@@ -103,16 +130,29 @@ def _add_options(parser: LocustArgumentParser) -> None:
 
 def _on_init(kind: SweepKind, environment: Environment, **_: Any) -> None:
     """Set this process up as a worker, as the master that leads the sweep, or as both."""
-    progress = ProgressPipe()
-    closing_stack = ExitStack()
+    progress, closing_stack = ProgressPipe(), ExitStack()
+    parsed: Any = environment.parsed_options
+    runner = environment.runner
     for number in ENDING:  # Locust sets its own when the run begins
         signal.signal(number, partial(_stop_setting_up, progress))
-    if not isinstance(environment.runner, WorkerRunner):
+    if not isinstance(runner, WorkerRunner):
         progress.watch()
     try:
-        _set_up(kind, environment, progress, closing_stack)
+        try:
+            options = _options(environment)
+            if isinstance(runner, MasterRunner) and not parsed.processes and not wire().secret.is_given:
+                sys.stderr.write(f"poolsize: start each worker with {VARIABLE}={wire().secret.text}\n")
+            if isinstance(runner, WorkerRunner):
+                watch_master(runner, kind.master_gone_seconds)
+                kind.work(environment, options)
+                gevent.signal_handler(signal.SIGINT, runner.quit)  # without a traceback from a transaction
+            else:
+                ready = kind.lead(environment, options, progress, closing_stack)
+                Lead(environment, ready, progress, closing_stack)
+        except BaseException:
+            closing_stack.close()
+            raise
     except BaseException as error:
-        closing_stack.close()
         end_forked_workers()
         if isinstance(error, SystemExit) and error.code == Interrupted.exit_code:
             report_failure(progress, Interrupted("interrupted before the first step"))
@@ -130,18 +170,6 @@ def _stop_setting_up(progress: ProgressPipe, number: int, _: object) -> NoReturn
     sys.exit(Interrupted.exit_code if number == signal.SIGINT else WorkFailed.exit_code)
 
 
-def _set_up(kind: SweepKind, environment: Environment, progress: ProgressPipe, closing_stack: ExitStack) -> None:
-    options = _options(environment)
-    _show_secret(environment)
-    if isinstance(environment.runner, WorkerRunner):
-        watch_master(environment.runner, kind.master_gone_seconds)
-        kind.work(environment, options)
-        gevent.signal_handler(signal.SIGINT, environment.runner.quit)  # without a traceback from a transaction
-        return
-    ready = kind.lead(environment, options, progress, closing_stack)
-    Lead(environment, ready, progress, closing_stack)
-
-
 def _work(environment: Environment, typed: SweepOptions) -> None:
     tasks, options, workload = _of_database(environment, typed)
     PoolUser.load_worker = LocustWorker(environment, tasks, workload.sha256, options.url)
@@ -156,12 +184,11 @@ def _lead(
     if options.dry_run and not progress.is_heard:
         raise BadInput("`dry_run` is for the command poolsize sweep, which prints the result: use that")
     refuse_two_pauses(options, tasks)
-
-    def fail(reason: str) -> None:
-        report_failure(progress, WorkFailed(reason))
-
     with naming_url("`host`") if host else nullcontext():
-        return closing_stack.enter_context(set_up(environment, options, workload, tasks, progress, fail))
+        return set_up(
+            environment, options, workload, tasks, progress,
+            lambda reason: report_failure(progress, WorkFailed(reason)), closing_stack,
+        )  # fmt: skip
 
 
 def _of_database(environment: Environment, typed: SweepOptions) -> tuple[Tasks, SweepOptions, Workload]:
@@ -177,20 +204,9 @@ OF_DATABASE = SweepKind(_work, _lead, master_gone_seconds=20)
 
 
 def _options(environment: Environment) -> SweepOptions:
-    """Return the sweep's options from Locust's command line, Locust's own options included. Raises BadInput.
-
-    The URLs are removed there: Locust's master sends its options to each worker, and every worker has read its own.
-    """
+    """Return the sweep's options from Locust's command line, Locust's own options included. Raises BadInput."""
     parsed, ours = environment.parsed_options, {name: option for name, option in OPTIONS.items() if option.in_locust}
     options = SweepOptions.parse({name: getattr(parsed, option.locusts_own or name) for name, option in ours.items()})
-    for name in ours.keys() & set(WITH_PASSWORD):
+    for name in ours.keys() & set(WITH_PASSWORD):  # Locust's master would send them to each worker, which has its own
         setattr(parsed, name, None)
     return options
-
-
-def _show_secret(environment: Environment) -> None:
-    """Print the secret that workers on other machines need, unless the user has set it."""
-    parsed: Any = environment.parsed_options
-    elsewhere = isinstance(environment.runner, MasterRunner) and not parsed.processes
-    if elsewhere and not wire().secret.is_given:
-        sys.stderr.write(f"poolsize: start each worker with {VARIABLE}={wire().secret.text}\n")

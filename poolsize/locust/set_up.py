@@ -12,8 +12,8 @@ from locust.env import Environment
 from poolsize.errors import BadInput, PoolsizeError
 from poolsize.locust.master import LocustGenerator
 from poolsize.locust.progress_pipe import ProgressPipe
-from poolsize.locust.refusals import refuse_too_few_users, refuse_undivided
-from poolsize.locust.user import PoolUser, Tasks, kinds_of, pool_shares_of, sets_wait_time
+from poolsize.locust.refusals import refuse_undivided
+from poolsize.locust.user import PoolUser, Tasks, kinds_of, sets_wait_time
 from poolsize.locust.wire import wire
 from poolsize.locust.worker import LocustWorker
 from poolsize.locust.workers import Workers
@@ -53,7 +53,6 @@ class ReadySweep:
     program: tuple[str, ...] = ("locust",)
 
 
-@contextmanager
 def set_up(
     environment: Environment,
     options: SweepOptions,
@@ -61,8 +60,9 @@ def set_up(
     tasks: Tasks,
     progress: ProgressPipe,
     on_failure: Callable[[str], None],
-) -> Iterator[ReadySweep]:
-    """Yield a sweep whose users may start; leaving ends all that it holds, the private server last.
+    stack: ExitStack,
+) -> ReadySweep:
+    """Return a sweep whose users may start; leaving the stack ends all that the sweep holds, the private server last.
 
     Every task is tried once, so that a mistake shows before the first step. on_failure: called with the reason when
     the tables of the user's schema can't be restored at the end. Raises BadInput for options or a workload that can't
@@ -70,7 +70,7 @@ def set_up(
     """
     runner = environment.runner
     assert runner is not None
-    own_wait_time = any(map(sets_wait_time, tasks))
+    own_wait_time, password = any(map(sets_wait_time, tasks)), wire().secret.private_password
     load_connections: set[int] = set()
     code: dict[Occasion, Callable[[Any], None]] = {
         Occasion.TABLES: lambda cursor: _call_each("prepare", tasks, cursor),
@@ -78,49 +78,37 @@ def set_up(
         Occasion.TRANSACTION: lambda cursor: _try_out(environment, tasks, cursor),
     }
     restore = code[Occasion.BEFORE_STEP]
-    with ExitStack() as stack:
-        ready = stack.enter_context(
-            prepared(options, workload, own_wait_time=own_wait_time, private_password=wire().secret.private_password)
-        )
-        refuse_too_few_users(ready.run.plan.users, tasks)
-        refuse_undivided(ready.run.plan, options, pool_shares_of(tasks))
-        if options.dry_run:
-            progress.send(rehearse(ready, code))
-            sys.exit(0)
-        schema = ready.run.setting.schema
-        workspace: SweepSchema | ExistingSchema
-        if schema is not None:
-            workspace = ExistingSchema(ready.url, schema, restore, load_connections, on_failure)
-        elif ready.private is not None:  # it takes its schemas with it, whether or not they can be cleared
-            workspace = SweepSchema(ready.url)
-        else:
-            workspace = SweepSchema(ready.url, on_failure)
-        stack.enter_context(workspace)
-        workers = Workers(runner, ready.run.plan, progress)
-        if workers.are_this_process:
-            PoolUser.load_worker = LocustWorker(environment, tasks, workload.sha256, options.url)
-            stack.enter_context(closing(PoolUser.load_worker))
-        elif schema:
-            stack.callback(runner.quit)  # the workers end before the tables are restored
-        workspace.make_tables(code[Occasion.TABLES])
-        workspace.work(restore)
-        workspace.work(code[Occasion.TRANSACTION])
-        generator = LocustGenerator(
-            workers, ready, kinds_of(tasks), lambda: workspace.work(restore), load_connections,
-            options.wait_for_server_seconds,
-        )  # fmt: skip
-        stack.enter_context(closing(generator))
-        writer = RunWriter(ready.path, ready.run.setting, resume=options.resume is not None)
-        notes = (*ready.notes, *_unrestored(schema, tasks))
-        yield ReadySweep(ready.run, notes, workers, generator, stack.enter_context(writer))
-
-
-def _unrestored(schema: str | None, tasks: Tasks) -> tuple[str, ...]:
-    """Return the note that nothing restores what the transactions change in the user's own schema."""
-    restores = any(_function(user_class, "before_step") != _function(PoolUser, "before_step") for user_class in tasks)
-    if schema is None or restores:
-        return ()
-    return (f"what the transactions change in the schema {schema} stays changed: define before_step to restore it",)
+    ready = stack.enter_context(prepared(options, workload, own_wait_time=own_wait_time, private_password=password))
+    refuse_undivided(ready.run.plan, options, tasks)
+    if options.dry_run:
+        progress.send(rehearse(ready, code))
+        sys.exit(0)
+    schema, notes = ready.run.setting.schema, ready.notes
+    workspace: SweepSchema | ExistingSchema
+    if schema is None:  # a private server takes its schemas with it, whether or not they can be cleared
+        workspace = SweepSchema(ready.url) if ready.private else SweepSchema(ready.url, on_failure)
+    else:
+        workspace = ExistingSchema(ready.url, schema, restore, load_connections, on_failure)
+        if all(_function(user_class, "before_step") == _function(PoolUser, "before_step") for user_class in tasks):
+            stays = f"what the transactions change in the schema {schema} stays changed"
+            notes = (*notes, f"{stays}: define before_step to restore it")
+    stack.enter_context(workspace)
+    workers = Workers(runner, ready.run.plan, progress)
+    if workers.are_this_process:
+        PoolUser.load_worker = LocustWorker(environment, tasks, workload.sha256, options.url)
+        stack.enter_context(closing(PoolUser.load_worker))
+    elif schema:
+        stack.callback(runner.quit)  # the workers end before the tables are restored
+    workspace.make_tables(code[Occasion.TABLES])
+    workspace.work(restore)
+    workspace.work(code[Occasion.TRANSACTION])
+    generator = LocustGenerator(
+        workers, ready, kinds_of(tasks), lambda: workspace.work(restore), load_connections,
+        options.wait_for_server_seconds,
+    )  # fmt: skip
+    stack.enter_context(closing(generator))
+    writer = RunWriter(ready.path, ready.run.setting, resume=options.resume is not None)
+    return ReadySweep(ready.run, notes, workers, generator, stack.enter_context(writer))
 
 
 def _try_out(environment: Environment, tasks: Tasks, cursor: Any) -> None:
@@ -157,11 +145,7 @@ def _blaming(user_class: type[PoolUser]) -> Iterator[None]:
     except Exception as error:
         if isinstance(error, pymysql.MySQLError) and is_server_gone(error):
             raise ServerGone(f"the server went away ({error.args[-1]})") from error
-        raise BadInput(f"workload {user_class.__name__}: {located(error)}{_missing_table(error)}") from error
-
-
-def _missing_table(error: Exception) -> str:
-    """Return the ways out where a table is missing in poolsize's own schema; else empty."""
-    if error.args[:1] != (NO_SUCH_TABLE,) or f"'{OWN_SCHEMA}." not in str(error.args[-1]):
-        return ""
-    return "; make the table in prepare, or name the schema that has it with `schema`"
+        way_out = ""
+        if error.args[:1] == (NO_SUCH_TABLE,) and f"'{OWN_SCHEMA}." in str(error.args[-1]):
+            way_out = "; make the table in prepare, or name the schema that has it with `schema`"
+        raise BadInput(f"workload {user_class.__name__}: {located(error)}{way_out}") from error

@@ -85,7 +85,7 @@ Tasks = Mapping[type[PoolUser], tuple[tuple[str, Task], ...]]
 def tasks_of(environment: Environment) -> Tasks:
     """Return the tasks of the user classes of this Locust run, without those that tags exclude.
 
-    Raises BadInput for classes that no sweep can run.
+    Raises BadInput for classes that no sweep can run, and for parts of the pool that do not add up to the whole.
     """
     known = list(environment.available_user_classes or {})
     classes = sorted(environment.user_classes, key=lambda user_class: known.index(user_class.__name__))
@@ -97,7 +97,14 @@ def tasks_of(environment: Environment) -> Tasks:
         environment.assign_equal_weights()  # Locust does it later, once more
     environment._filter_tasks_by_tags()
     tasks = {user_class: _named(user_class, alone=len(classes) == 1) for user_class in pool_users}
-    _require_divided(tasks)
+    shares = pool_shares_of(tasks)
+    for name, share in shares.items():
+        if not isinstance(share, int | float) or not 0 < share <= 1:
+            raise BadInput(f"{name}.pool_share is {share!r}: write a part of the connections, such as 0.25")
+    total, others = sum(shares.values()), len(tasks) - len(shares)
+    if shares and (total > 1 - 1e-9 if others else abs(total - 1) > 1e-9):
+        rest = "leave connections to the classes without a pool_share" if others else "let the parts add up to 1"
+        raise BadInput(f"the values of pool_share ({', '.join(shares)}) add up to {total:g}: {rest}")
     return tasks
 
 
@@ -156,18 +163,6 @@ def _takes(function: Any, *arguments: str) -> bool:
     except TypeError:
         return False
     return True
-
-
-def _require_divided(tasks: Tasks) -> None:
-    """Raise BadInput for parts of the pool that do not add up to the whole."""
-    shares = pool_shares_of(tasks)
-    for name, share in shares.items():
-        if not isinstance(share, int | float) or not 0 < share <= 1:
-            raise BadInput(f"{name}.pool_share is {share!r}: write a part of the connections, such as 0.25")
-    total, others = sum(shares.values()), len(tasks) - len(shares)
-    if shares and (total > 1 - 1e-9 if others else abs(total - 1) > 1e-9):
-        rest = "leave connections to the classes without a pool_share" if others else "let the parts add up to 1"
-        raise BadInput(f"the values of pool_share ({', '.join(shares)}) add up to {total:g}: {rest}")
 
 
 def _named(user_class: type[PoolUser], *, alone: bool) -> tuple[tuple[str, Task], ...]:

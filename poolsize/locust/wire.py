@@ -8,7 +8,6 @@ reads a message, and counts it.
 
 import os
 import sys
-from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
@@ -44,11 +43,11 @@ class Wire:
 
     def encrypt_all(self) -> None:
         """Let each socket that Locust opens from now on speak CURVE."""
-        open_plainly, wire = BaseSocket.__init__, self
+        open_plainly = BaseSocket.__init__
 
         def open_encrypted(opened: BaseSocket, sock_type: int, ipv4_only: bool) -> None:
             open_plainly(opened, sock_type, ipv4_only)  # type: ignore[no-untyped-call]  # Locust has no types here
-            wire._encrypt(opened.socket, is_master=sock_type == zmq.ROUTER)
+            self._encrypt(opened.socket, is_master=sock_type == zmq.ROUTER)
 
         BaseSocket.__init__ = open_encrypted  # type: ignore[method-assign]  # Locust has no hook for its sockets
 
@@ -65,35 +64,28 @@ class Wire:
             sys.exit(BadInput.exit_code)
         else:
             socket.curve_serverkey = zmq.curve_public(master)
-        gevent.spawn(self._count if is_master else _give_up, _handshakes(socket))
+        gevent.spawn(self._watch, socket, is_master=is_master)
 
-    def _count(self, handshakes: Iterator[int]) -> None:
-        for event in handshakes:
-            self.strangers += event != zmq.EVENT_HANDSHAKE_SUCCEEDED
+    def _watch(self, socket: Any, *, is_master: bool) -> None:
+        """Follow the handshakes of a socket until it is closed: a master counts those of strangers.
+
+        A worker that its master refuses before it was ever admitted ends; Locust would try for minutes. ZeroMQ itself
+        does not try again where the other side speaks no CURVE.
+        """
+        monitor, failed = socket.get_monitor_socket(ENDED | zmq.EVENT_MONITOR_STOPPED), 0
+        while (event := int(recv_monitor_message(monitor)["event"])) != zmq.EVENT_MONITOR_STOPPED:
+            succeeded = event == zmq.EVENT_HANDSHAKE_SUCCEEDED
+            if is_master:
+                self.strangers += not succeeded
+            elif succeeded:
+                return
+            elif (failed := failed + 1) == REFUSALS or event == zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL:
+                sys.stderr.write(f"poolsize: error: the master refuses this worker: {WAY_OUT}\n")
+                sys.stderr.flush()
+                os._exit(BadInput.exit_code)  # a greenlet's sys.exit would not end Locust's wait
 
 
 @cache
 def wire() -> Wire:
     """Return the wire of this process and of the workers that it forks."""
     return Wire()
-
-
-def _give_up(handshakes: Iterator[int]) -> None:
-    """End a worker that its master refuses before it was ever admitted; Locust would try for minutes.
-
-    ZeroMQ itself does not try again where the other side speaks no CURVE.
-    """
-    for number, event in enumerate(handshakes, start=1):
-        if event == zmq.EVENT_HANDSHAKE_SUCCEEDED:
-            return
-        if number == REFUSALS or event == zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL:
-            sys.stderr.write(f"poolsize: error: the master refuses this worker: {WAY_OUT}\n")
-            sys.stderr.flush()
-            os._exit(BadInput.exit_code)  # a greenlet's sys.exit would not end Locust's wait
-
-
-def _handshakes(socket: Any) -> Iterator[int]:
-    """Yield ZeroMQ's event for the end of each handshake of a socket, until the socket is closed."""
-    monitor = socket.get_monitor_socket(ENDED | zmq.EVENT_MONITOR_STOPPED)
-    while (event := int(recv_monitor_message(monitor)["event"])) != zmq.EVENT_MONITOR_STOPPED:
-        yield event

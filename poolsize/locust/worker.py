@@ -1,5 +1,7 @@
-"""The worker's side of the conversation with the master."""
+"""The worker's side of the conversation with the master, without which the worker's process ends."""
 
+import logging
+import os
 import time
 from contextlib import closing
 from types import MethodType
@@ -7,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import gevent
 from gevent.queue import Queue
-from locust import stats
+from locust import runners, stats
 from locust.env import Environment
 from locust.runners import Runner, WorkerRunner
 from locust.stats import StatsEntry, StatsError
@@ -28,11 +30,15 @@ from poolsize.sweep.source_line import located
 if TYPE_CHECKING:
     from poolsize.locust.user import PoolUser
 
+LOOK_SECONDS = 1
+"""Seconds between two checks that the master lives."""
 Ordered = TypeVar("Ordered", messages.Start, messages.Finish)
 METHOD = "pool"
 """Locust's request type of a transaction."""
 LOCUSTS_OWN = "locust.runners"
 """The module of Locust's own listener, which fills Locust's statistics; a sweep fills them once a second."""
+
+logger = logging.getLogger("poolsize")
 
 
 def worker_name(runner: Runner) -> str:
@@ -50,13 +56,9 @@ class LocustWorker:
         own_url: the database's URL from here; None for the private server of the master.
         """
         assert environment.runner is not None
-        self._environment = environment
-        self._runner = environment.runner
-        self._tasks = tasks
-        self._kinds = kinds_of(tasks)
-        self._pool_shares = pool_shares_of(tasks)
-        self._workload_sha256 = workload_sha256
-        self._own_url = own_url
+        self._environment, self._runner = environment, environment.runner
+        self._tasks, self._kinds, self._pool_shares = tasks, kinds_of(tasks), pool_shares_of(tasks)
+        self._workload_sha256, self._own_url = workload_sha256, own_url
         self._name = worker_name(environment.runner)
         self._gate = StepGate()
         self._number = 0
@@ -105,17 +107,16 @@ class LocustWorker:
                 f"the worker {self._name} runs {', '.join(self._kinds)}, and the master "
                 f"{', '.join(order.kinds)}: start it with the master's user classes, `tags` and `exclude_tags`"
             )
-        reporting = Reporting(
-            self._on_second, lambda reason: self._reply(messages.Failed(reason)), request_observer(self._environment)
-        )
+        observer = request_observer(self._environment)
+        reporting = Reporting(self._on_second, lambda reason: self._reply(messages.Failed(reason)), observer)
         share = order.shares[self._name]
         url = self._url(order.private_url, share.schema)
         with closing(WorkerStep(url, share, self._gate, self._kinds, self._pool_shares, reporting)) as step:
             self._reply(messages.Opened(step.connection_ids))
-            if self._next(messages.Start) is None:
+            if not self._next(messages.Start):
                 return
             step.begin()
-            if (finish := self._next(messages.Finish)) is None:
+            if not (finish := self._next(messages.Finish)):
                 return
             report = step.finish(finish.first, finish.last)
             add_to_stats(self._environment, self._kinds[0], step.end_last_second())
@@ -135,10 +136,7 @@ class LocustWorker:
         self._reply(reported)
 
     def _url(self, private_url: str | None, schema: str) -> URL:
-        """Return the database's URL from here.
-
-        Raises WorkFailed when neither master nor worker has a URL, and when the worker's URL names another schema.
-        """
+        """Return the database's URL from here. Raises WorkFailed without a URL, and where it names another schema."""
         if private_url:
             return database_url(private_url).set(password=wire().secret.private_password)
         if not (url := self._own_url):
@@ -155,10 +153,8 @@ class LocustWorker:
 
 
 def request_observer(environment: Environment) -> Observer | None:
-    """Return a function that calls every listener with a transaction; None where nobody listens.
-
-    Locust's EventHook.fire would log a listener's error and go on. The function raises WorkFailed for it.
-    """
+    """Return a function that calls every listener, and raises WorkFailed for its error; None where nobody listens."""
+    # Locust's EventHook.fire would log a listener's error and go on.
     handlers: list[Any] = environment.events.request._handlers
     listeners = [listener for listener in handlers if getattr(listener, "__module__", None) != LOCUSTS_OWN]
     if not listeners:
@@ -216,3 +212,43 @@ def add_to_stats(environment: Environment, name: str, second: WorkerSecond) -> N
         error.occurrences += number
     environment.stats.get(name, METHOD).extend(entry)
     environment.stats.total.extend(entry)
+
+
+def let_workers_end_with_this_process() -> None:
+    """Let each worker that Locust forks from this process end within a second of it."""
+    # A worker that is not connected yet would try to connect to a killed master for five minutes.
+    master, is_master = os.getpid(), True
+
+    def end_without_master() -> None:
+        while os.getppid() == master:
+            gevent.sleep(LOOK_SECONDS)
+        os._exit(1)
+
+    def watch() -> None:
+        nonlocal is_master
+        if is_master:  # a process that a worker forks needs no watch
+            is_master = False
+            gevent.spawn(end_without_master)
+
+    os.register_at_fork(after_in_child=watch)
+
+
+def watch_master(runner: WorkerRunner, seconds: int) -> None:
+    """End the worker once the master was silent for so many seconds, in place of Locust's own watch.
+
+    Locust's watch compares times of day. A clock that is set forward would end every worker. This watch counts its
+    looks, which also stand still while the machine sleeps.
+    """
+
+    def watch() -> None:
+        heard, silent = runner.last_heartbeat_timestamp, 0
+        while silent < seconds:
+            gevent.sleep(LOOK_SECONDS)
+            last = runner.last_heartbeat_timestamp
+            silent = silent + LOOK_SECONDS if heard is not None and last == heard else 0
+            heard = last
+        logger.error("the master has been silent for %d s: this worker ends", seconds)
+        runner.quit()
+
+    runners.MASTER_HEARTBEAT_TIMEOUT = 10**9  # Locust has no option for it
+    gevent.spawn(watch)

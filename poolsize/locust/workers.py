@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from time import monotonic
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import gevent
 from gevent.queue import Empty, Queue
@@ -37,23 +37,18 @@ class UserGone(WorkFailed):
     """A user failed as it started or stopped, so the sweep has fewer users than planned."""
 
 
-def _nothing() -> None:
-    pass
-
-
 class Workers:
     """The workers of a sweep. progress: shows the seconds of each step."""
 
     def __init__(self, runner: Runner, plan: SweepPlan, progress: ProgressPipe) -> None:
         """Begin to listen to the workers. runner: Locust's."""
-        self._runner = runner
-        self._plan = plan
-        self.progress = progress
-        self._ready = 0
-        self._number = 0
+        self._runner, self._plan, self.progress = runner, plan, progress
+        self._ready = self._number = 0
         self._inbox: Queue[tuple[str, int, messages.Reply]] = Queue()
         """A worker's name, the number of a conversation, and the reply."""
-        runner.register_message(messages.REPLY, self._on_reply)
+        runner.register_message(
+            messages.REPLY, lambda msg, **_: self._inbox.put((msg.node_id, *messages.decode(msg.data)))
+        )
 
     @property
     def are_this_process(self) -> bool:
@@ -71,11 +66,8 @@ class Workers:
         return names
 
     def start_users(self) -> None:
-        """Start every user, and wait until they run. Raises WorkFailed when they do not start.
-
-        Locust gives users only to workers that are ready: those of the step before need a moment.
-        """
-        if isinstance(self._runner, MasterRunner):
+        """Start every user, and wait until they run. Raises WorkFailed when they do not start."""
+        if isinstance(self._runner, MasterRunner):  # its ready workers alone get users; after a step they need a moment
             clients = self._runner.clients
             deadline = monotonic() + STOPPING_SECONDS + (self._runner.environment.stop_timeout or 0.0)
             while len(clients.ready) < self._ready and monotonic() < deadline:
@@ -87,10 +79,8 @@ class Workers:
     def wait_for_users(
         self, problem: str = "the workers did not start the users; do they run the same locustfile as this process?"
     ) -> None:
-        """Wait until every user has started. Raises WorkFailed with the problem when they do not start.
-
-        Locust announces the users before a busy worker has reported its own.
-        """
+        """Wait until every user has started. Raises WorkFailed with the problem when they do not start."""
+        # Locust announces the users before a busy worker has reported its own.
         deadline, missing = monotonic() + GRACE_SECONDS, self._missing
         while self._runner.user_count < self._plan.users:
             if monotonic() > deadline:
@@ -110,19 +100,14 @@ class Workers:
         """Stop every user, in the middle of a request too unless Locust's option for that says otherwise."""
         self._runner.stop()
 
-    def begin(self) -> None:
-        """Begin the next conversation; later replies of earlier conversations are ignored."""
+    def begin(self, order: messages.Order | None = None, worker: str | None = None) -> None:
+        """Begin the next conversation, with an order to one worker or to all; replies of earlier ones are ignored."""
         self._number += 1
-
-    def send(self, order: messages.Order, worker: str | None = None) -> None:
-        """Send an order to one worker, or to all."""
-        self._runner.send_message(messages.ORDER, messages.encode(self._number, order), worker)
+        if order is not None:
+            self._send(order, worker)
 
     def collect(self, kind: type[R], workers: set[str]) -> dict[str, R]:
-        """Wait for a reply of every worker that is not lost meanwhile, and return worker -> its reply.
-
-        Raises WorkFailed when a worker fails or does not reply.
-        """
+        """Return worker -> its reply, for those not lost meanwhile. Raises WorkFailed where one fails or is silent."""
         replies: dict[str, R] = {}
         deadline = monotonic() + GRACE_SECONDS
         while missing := (workers & set(self.names())) - set(replies):
@@ -141,7 +126,7 @@ class Workers:
         at_end: Callable[[], AtEnd],
         *,
         timeout_ms: float,
-        look: Callable[[], None] = _nothing,
+        look: Callable[[], None] = lambda: None,
     ) -> tuple[Step, set[int], AtEnd]:
         """Measure a step in this conversation, and return the step, without checks and connections of the server.
 
@@ -153,10 +138,10 @@ class Workers:
         started, seconds = datetime.now(UTC).isoformat(timespec="seconds"), StepSeconds(shares)
         try:
             sampler.start()
-            self.send(messages.Start())
+            self._send(messages.Start())
             end = self._follow(seconds, planned, look)
             result = at_end()
-            self.send(messages.Finish(end.first, end.last))
+            self._send(messages.Finish(end.first, end.last))
             reports = self.collect(messages.WorkerReport, set(seconds.workers))
         finally:
             sampler.stop()
@@ -173,12 +158,8 @@ class Workers:
             self._next_reply(set())
 
     def _follow(self, seconds: StepSeconds, planned: PlannedStep, look: Callable[[], None]) -> Ending:
-        """Collect the seconds of the step as they pass, until the step may end, and return its ending.
-
-        Raises WorkFailed when no second arrives for GRACE_SECONDS.
-        """
-        shown = 0
-        progressed_at = monotonic()
+        """Collect the seconds of a step, and return its ending. Raises WorkFailed after GRACE_SECONDS without one."""
+        shown, progressed_at = 0, monotonic()
         while True:
             look()
             worker, reply = self._next_reply(seconds.workers)
@@ -195,9 +176,6 @@ class Workers:
                 return end
             if monotonic() > progressed_at + GRACE_SECONDS:
                 raise WorkFailed(f"no worker has reported for {GRACE_SECONDS} s")
-
-    def _on_reply(self, msg: Any, **_: Any) -> None:
-        self._inbox.put((msg.node_id, *messages.decode(msg.data)))
 
     def _next_reply(self, workers: set[str]) -> tuple[str, messages.Reply | None]:
         """Return a worker and its next reply in this conversation.
@@ -217,6 +195,10 @@ class Workers:
             failure = ServerGone if reply.server_gone else WorkFailed
             raise failure(reply.error)
         return worker, reply
+
+    def _send(self, order: messages.Order, worker: str | None = None) -> None:
+        """Send an order of this conversation to one worker, or to all."""
+        self._runner.send_message(messages.ORDER, messages.encode(self._number, order), worker)
 
     def _start(self) -> None:
         self._runner.start(self._plan.users, spawn_rate=self._plan.users)
