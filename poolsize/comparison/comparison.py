@@ -25,10 +25,7 @@ from poolsize.sweep.next_step import remaining
 from poolsize.units import count
 
 MACHINE = 0.1
-"""The machine has another speed if the CPU time of a worker's own loop differs by more than this share.
-
-It counts only where a run did not measure the speed itself.
-"""
+"""Where a run did not measure its speed, the machine has another if a worker's loop differs by more than this share."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +82,7 @@ class RunDifference:
     def significant_sizes(self) -> Mapping[int, Difference]:
         """Pool size -> difference of throughput, for the sizes at which throughput differs significantly."""
         return {
-            size.pool_size: size.throughput for size in self.sizes if size.throughput and size.throughput.significant
+            each.pool_size: each.throughput for each in self.sizes if each.throughput and each.throughput.significant
         }
 
     @property
@@ -136,52 +133,52 @@ def compare(analyses: Mapping[str, Analysis], across: str | None = None) -> Comp
             raise WorkFailed(f"{name} has no answer: {' '.join(map(sentence, causes))}")
     field = compared_field({name: analysis.run for name, analysis in analyses.items()}, across)
     first, *others = (
-        ComparedRun(
-            name,
-            fields(analysis.run).get(field, "not set") if field else name,
-            analysis,
-            recommend(analysis, NO_LIMITS),
-        )
-        for name, analysis in analyses.items()
+        ComparedRun(name, fields(run.run).get(field, "not set") if field else name, run, recommend(run, NO_LIMITS))
+        for name, run in analyses.items()
     )
     return Comparison(field, first, tuple(_against(first, other) for other in others))
 
 
 def _against(first: ComparedRun, other: ComparedRun) -> RunDifference:
     before, after = first.analysis, other.analysis
-    sizes = [size for size in _valid_sizes(before) if size in _valid_sizes(after)]
+    valid = [[size.pool_size for size in analysis.valid_sizes] for analysis in (before, after)]
+    sizes = [size for size in valid[0] if size in valid[1]]
     if not sizes:
+        first_sizes, other_sizes = (", ".join(map(str, measured)) for measured in valid)
         raise BadInput(
-            f"{first.name} measured {_listed(before)} connections and {other.name} {_listed(after)}, no size in both: "
+            f"{first.name} measured {first_sizes} connections and {other.name} {other_sizes}, no size in both: "
             "measure one of them with `sizes` of the other"
         )
     closed = before.setting.plan.rate is None and after.setting.plan.rate is None
-    steps_at = [(before.by_size.steps[size], after.by_size.steps[size]) for size in sizes]
+    steps_at = {size: (before.by_size.steps[size], after.by_size.steps[size]) for size in sizes}
     in_turn = _in_turn(before.run, after.run)
     usual = UsualSpeed.of(before.run, after.run) if in_turn else None
-    throughput_pairs = [pair for steps in steps_at for pair in _throughput_pairs(*steps, usual)]
+    throughput_pairs = [pair for steps in steps_at.values() for pair in _throughput_pairs(*steps, usual)]
     p95_pairs = [pair for size in sizes if (pair := _p95_pair(before, after, size))]
     throughput, throughput_at = paired(throughput_pairs) if closed and throughput_pairs else (None, {})
     p95, p95_at = paired(p95_pairs) if p95_pairs else (None, {})
     measured = {size.pool_size for analysis in (before, after) for size in analysis.sizes}
+    begun, other_begun = (datetime.fromisoformat(analysis.setting.created) for analysis in (before, after))
+    calibrations = [run.calibration for run in (before.run, after.run)]
     return RunDifference(
         other,
         throughput,
         p95,
         tuple(
             SizeDifference(size, min(map(len, steps)), throughput_at.get(size), p95_at.get(size))
-            for size, steps in zip(sizes, steps_at, strict=True)
+            for size, steps in steps_at.items()
         ),
         tuple(sorted(measured.difference(sizes))),
-        _seconds_apart(before.run, after.run),
+        (other_begun - begun).total_seconds(),
         in_turn,
-        _longer_loop(before.run, after.run),
-        _faster_machine(before.run, after.run),
+        _more(*(calibration.loop_us if calibration else None for calibration in calibrations)),
+        _more(usual_speed(before.run), usual_speed(after.run)),
     )
 
 
-def _valid_sizes(analysis: Analysis) -> list[int]:
-    return [size.pool_size for size in analysis.valid_sizes]
+def _more(before: float | None, after: float | None) -> float | None:
+    """Return the share by which a figure grew; None where it is not known of both runs."""
+    return None if not before or after is None else after / before - 1
 
 
 def _throughput_pairs(before: Sequence[Step], after: Sequence[Step], usual: UsualSpeed | None) -> list[Pair]:
@@ -189,8 +186,12 @@ def _throughput_pairs(before: Sequence[Step], after: Sequence[Step], usual: Usua
 
     usual: speed of the machine over both runs, where they were measured in turn.
     """
+
+    def mean(steps: Sequence[Step]) -> Observation:
+        return Observation.mean([Observation.of(step, usual.correction(step) if usual else None) for step in steps])
+
     number = min(len(before), len(after))
-    observed = [(_mean(before[place::number], usual), _mean(after[place::number], usual)) for place in range(number)]
+    observed = [(mean(before[place::number]), mean(after[place::number])) for place in range(number)]
     return [
         Pair(
             first.pool_size,
@@ -202,27 +203,15 @@ def _throughput_pairs(before: Sequence[Step], after: Sequence[Step], usual: Usua
     ]
 
 
-def _mean(steps: Sequence[Step], usual: UsualSpeed | None) -> Observation:
-    return Observation.mean([Observation.of(step, usual.correction(step) if usual else None) for step in steps])
-
-
 def _p95_pair(before: Analysis, after: Analysis, size: int) -> Pair | None:
     """Return the pair of the p95 of the total time at one size, or None where a run does not know its interval."""
     intervals = [analysis.at(size).intervals.get("total", {}).get("p95") for analysis in (before, after)]
-    known = [
-        interval for interval in intervals if interval is not None and isfinite(interval.high) and interval.mean > 0
-    ]
+    known = [interval for interval in intervals if interval and isfinite(interval.high) and interval.mean > 0]
     if len(known) < 2:
         return None
-    first, second = known
     # half of a 95 % interval is about two standard errors
     errors = [log(interval.high / interval.mean) / 2 for interval in known]
-    return Pair(size, log(second.mean / first.mean), hypot(*errors))
-
-
-def _seconds_apart(first: Run, other: Run) -> float:
-    before, after = (datetime.fromisoformat(run.setting.created) for run in (first, other))
-    return (after - before).total_seconds()
+    return Pair(size, log(known[1].mean / known[0].mean), hypot(*errors))
 
 
 def _in_turn(first: Run, other: Run) -> bool:
@@ -240,17 +229,3 @@ def _in_turn(first: Run, other: Run) -> bool:
     changes = [(earlier, later) for earlier, later in pairwise(steps) if earlier[2] != later[2]]
     ended = all(later[0] - earlier[0] >= timedelta(seconds=earlier[1] - 1) for earlier, later in changes)
     return ended and 2 * len(changes) >= len(steps) - 1
-
-
-def _longer_loop(first: Run, other: Run) -> float | None:
-    before, after = first.calibration, other.calibration
-    return after.loop_us / before.loop_us - 1 if before and after and before.loop_us else None
-
-
-def _faster_machine(first: Run, other: Run) -> float | None:
-    before, after = usual_speed(first), usual_speed(other)
-    return after / before - 1 if before and after else None
-
-
-def _listed(analysis: Analysis) -> str:
-    return ", ".join(map(str, _valid_sizes(analysis)))

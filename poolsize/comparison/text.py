@@ -1,14 +1,13 @@
 """A comparison as text for a terminal, and as a JSON object."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 from poolsize.analysis.stats.paired_differences import Difference
 from poolsize.answer.verdict import Verdict
-from poolsize.comparison.comparison import ComparedRun, Comparison, RunDifference
+from poolsize.comparison.comparison import ComparedRun, Comparison, RunDifference, SizeDifference
 from poolsize.present.text.layout import UNKNOWN, Table, bullets
 from poolsize.runs.check import Check
 from poolsize.units import count, milliseconds, minutes, per_second, percent, pool_sizes, signed_percent
@@ -19,6 +18,8 @@ NO_SIZE = {
     Verdict.NOISY: "is too noisy",
 }
 """Verdict under which a run's pool size can't be compared -> its words."""
+FIGURES = ("left_out", "apart_seconds", "in_turn", "longer_loop", "faster_machine")
+"""Fields of RunDifference that JSON has as they are."""
 AT_ONCE = (
     "The throughput intervals in the table hold jointly: with 95 % probability, all of them contain their true "
     "values. The same is true of the p95 intervals. Both include the noise between steps, so they may be wider than "
@@ -67,22 +68,15 @@ def runs_table(comparison: Comparison) -> Table:
 
 def differences_table(comparison: Comparison, other: RunDifference) -> Table:
     """Return a table with one row a pool size: throughput, p95 total time, and their differences with intervals."""
+    columns = ("pool", "first", "other", "change", "95 % interval", "first p95", "other p95", "change", "95 % interval")
     rows = []
     for size in other.sizes:
-        both = [run.analysis.at(size.pool_size) for run in (comparison.first, other.run)]
-        rows.append(
-            (
-                str(size.pool_size),
-                *(per_second(summary.throughput.mean) for summary in both),
-                *_with_interval(size.throughput),
-                *(milliseconds(summary.total.p95) for summary in both),
-                *_with_interval(size.p95),
-            )
-        )
-    return Table(
-        ("pool", "first", "other", "change", "95 % interval", "first p95", "other p95", "change", "95 % interval"),
-        tuple(rows),
-    )
+        first, second = (run.analysis.at(size.pool_size) for run in (comparison.first, other.run))
+        throughput = (per_second(first.throughput.mean), per_second(second.throughput.mean))
+        p95 = (milliseconds(first.total.p95), milliseconds(second.total.p95))
+        changes = [_with_interval(difference) for difference in (size.throughput, size.p95)]
+        rows.append((str(size.pool_size), *throughput, *changes[0], *p95, *changes[1]))
+    return Table(columns, tuple(rows))
 
 
 def difference_sentences(comparison: Comparison, other: RunDifference) -> list[str]:
@@ -90,15 +84,30 @@ def difference_sentences(comparison: Comparison, other: RunDifference) -> list[s
 
     They name its significance, the pool sizes where it is significant, the answers of both runs, and every doubt.
     """
-    return [
-        *_machine(other),
+    sentences = (
+        _machine(other) if other.has_other_speed else "",
         _verdict(other, comparison.first.value),
         *_where(other),
-        *_latency(other, comparison.first.value),
-        *_sizes(comparison.first, other.run),
-        *([AT_ONCE] if other.throughput or other.p95 else []),
+        _latency(other, comparison.first.value),
+        _sizes(comparison.first, other.run),
+        AT_ONCE if other.throughput or other.p95 else "",
         *_doubts(comparison.first, other),
-    ]
+    )
+    return list(filter(None, sentences))
+
+
+def _machine(other: RunDifference) -> str:
+    """Return that the machine had another speed, which may explain every other difference."""
+    way_out = "This may explain every difference below. Measure both runs again, one right after the other."
+    if other.faster_machine is not None:
+        usual = f"{percent(1 + other.faster_machine)} of its usual speed in the first run"
+        return f"The load generator's machine ran at {usual}. {way_out}"
+    assert other.longer_loop is not None
+    slower, more = ("slower", "more") if other.longer_loop > 0 else ("faster", "less")
+    return (
+        f"The load generator's machine was {slower} than in the first run: a worker's loop took "
+        f"{100 * abs(other.longer_loop):.0f} % {more} CPU time. {way_out}"
+    )
 
 
 def _verdict(other: RunDifference, first: str) -> str:
@@ -106,100 +115,83 @@ def _verdict(other: RunDifference, first: str) -> str:
     if difference is None:
         return "Neither throughput nor latencies can be compared: the rate is fixed, and percentiles are missing."
     span = f"on average over {count(len(other.sizes), 'size')} (95 % interval of the average: {_interval(difference)})"
-    percent = f"{100 * abs(difference.mean):.1f} %"
     if not difference.significant:
         return (
             f"No significant difference in {quantity} between {other.run.value} and {first} {span}. To find a smaller "
             "difference, measure both longer, or with --repeats 3."
         )
+    effect = _longer(difference)
     if quantity == "throughput":
-        effect = f"has {percent} {'higher' if difference.mean > 0 else 'lower'} throughput"
-    else:
-        effect = f"has a p95 that is {percent} {'longer' if difference.mean > 0 else 'shorter'}"
+        effect = f"has {_share(difference)} {'higher' if difference.mean > 0 else 'lower'} throughput"
     return f"{other.run.value} {effect} than {first} {span}: a significant difference."
 
 
-def _where(other: RunDifference) -> list[str]:
-    """Return the pool sizes at which throughput differs significantly, and the largest of the differences."""
+def _share(difference: Difference) -> str:
+    return f"{100 * abs(difference.mean):.1f} %"
+
+
+def _longer(p95: Difference) -> str:
+    return f"has a p95 that is {_share(p95)} {'longer' if p95.mean > 0 else 'shorter'}"
+
+
+def _where(other: RunDifference) -> Iterator[str]:
+    """Yield the pool sizes at which throughput differs significantly, and the largest of the differences."""
     if not other.significant_sizes:
-        return []
+        return
     sizes = ", ".join(map(str, other.significant_sizes))
     furthest, difference = max(other.significant_sizes.items(), key=lambda item: abs(item[1].mean))
     most = f"largest at {furthest}: {signed_percent(difference.mean)} ({_interval(difference)})"
-    sentences = [f"The difference is significant at the pool sizes {sizes}; {most}."]
+    yield f"The difference is significant at the pool sizes {sizes}; {most}."
     if any(size.pairs == 1 for size in other.sizes if size.pool_size in other.significant_sizes):
-        sentences.append(
+        yield (
             "A single step can't tell a lasting difference from a server that was in another state, such as one that "
             "still filled its cache: confirm the difference with --repeats 3."
         )
-    return sentences
 
 
-def _latency(other: RunDifference, first: str) -> list[str]:
-    """Return the difference of the p95, where it is significant and throughput is compared as well."""
+def _latency(other: RunDifference, first: str) -> str:
+    """Return the difference of the p95, where it is significant and throughput is compared as well; else ""."""
     p95 = other.p95
     if p95 is None or not p95.significant or other.throughput is None:
-        return []
-    longer = f"{100 * abs(p95.mean):.1f} % {'longer' if p95.mean > 0 else 'shorter'}"
-    value = other.run.value
-    return [f"{value} has a p95 that is {longer} on average than {first} ({_interval(p95)}): a significant difference."]
+        return ""
+    return f"{other.run.value} {_longer(p95)} on average than {first} ({_interval(p95)}): a significant difference."
 
 
-def _machine(other: RunDifference) -> list[str]:
-    """Return a sentence where the machine had another speed, which may explain every other difference."""
-    if not other.has_other_speed:
-        return []
-    way_out = "This may explain every difference below. Measure both runs again, one right after the other."
-    if other.faster_machine is not None:
-        usual = f"{percent(1 + other.faster_machine)} of its usual speed in the first run"
-        return [f"The load generator's machine ran at {usual}. {way_out}"]
-    assert other.longer_loop is not None
-    slower = other.longer_loop > 0
-    time = f"{100 * abs(other.longer_loop):.0f} % {'more' if slower else 'less'} CPU time"
-    speed = f"The load generator's machine was {'slower' if slower else 'faster'} than in the first run"
-    return [f"{speed}: a worker's loop took {time}. {way_out}"]
-
-
-def _sizes(first: ComparedRun, other: ComparedRun) -> list[str]:
+def _sizes(first: ComparedRun, other: ComparedRun) -> str:
     """Return whether the runs need different pool sizes, as far as each run's verdict allows."""
     for run in (first, other):
         if run.answer.verdict in NO_SIZE:
-            why = NO_SIZE[run.answer.verdict]
-            return [f"The pool sizes can't be compared: the answer of {run.value} {why}."]
+            return f"The pool sizes can't be compared: the answer of {run.value} {NO_SIZE[run.answer.verdict]}."
     ours, theirs = first.answer, other.answer
     if not (ours.pool_size and theirs.pool_size and ours.range and theirs.range):
-        return []
+        return ""
     if ours.pool_size == theirs.pool_size:
-        return [f"Both need the same pool size: {count(ours.pool_size, 'connection')}."]
+        return f"Both need the same pool size: {count(ours.pool_size, 'connection')}."
     need = f"The answer for {other.value} is {count(theirs.pool_size, 'connection')} instead of {ours.pool_size}"
     if ours.range[0] > theirs.range[1] or theirs.range[0] > ours.range[1]:
-        return [f"{need}: a significant difference, because the 95 % ranges do not overlap."]
-    return [f"{need}. The 95 % ranges overlap, so the runs do not show that the sizes differ."]
+        return f"{need}: a significant difference, because the 95 % ranges do not overlap."
+    return f"{need}. The 95 % ranges overlap, so the runs do not show that the sizes differ."
 
 
-def _doubts(first: ComparedRun, other: RunDifference) -> list[str]:
-    doubts = []
+def _doubts(first: ComparedRun, other: RunDifference) -> Iterator[str]:
     both = (first.analysis, other.run.analysis)
     compared = [size.pool_size for size in other.sizes]
     busy = [size for size in compared if any(analysis.at(size).failed(Check.GENERATOR) for analysis in both)]
     if busy:
-        doubts.append(
+        yield (
             f"At {pool_sizes(busy)} a worker was saturated or late (the check `generator` failed). There the "
             "difference between the databases themselves may be larger or smaller."
         )
     if other.left_out:
-        doubts.append(
-            f"Not compared: {pool_sizes(other.left_out)}, because one run did not measure the size or a check failed."
-        )
+        yield f"Not compared: {pool_sizes(other.left_out)}, because one run did not measure the size or a check failed."
     if other.in_turn:
-        doubts.append("The runs were measured in turn, so a change of the machine meets both.")
+        yield "The runs were measured in turn, so a change of the machine meets both."
     elif other.apart_seconds:
-        doubts.append(
+        yield (
             f"The runs began {minutes(abs(other.apart_seconds))} apart: anything that changed on the machine "
             "in between is part of the difference. To measure both servers alternately, use --against-url or "
             "--against-option."
         )
-    return doubts
 
 
 def _with_interval(difference: Difference | None) -> tuple[str, str]:
@@ -230,46 +222,22 @@ def comparison_json(comparison: Comparison) -> str:
 
     Keys: field, runs, and differences: of each further run from the first, as shares, in all and at each pool size.
     """
-    return json.dumps(
-        {
-            "field": comparison.field,
-            "runs": [_run(run) for run in comparison.runs],
-            "differences": [_against(comparison, other) for other in comparison.others],
-        }
-    )
+    runs = [
+        {"run": run.name, "value": run.value}
+        | {name: getattr(run.answer, name) for name in ("pool_size", "range", "verdict")}
+        for run in comparison.runs
+    ]
+    differences = [
+        {"run": other.run.name}
+        | _differences(other)
+        | {"sizes": [{"pool_size": size.pool_size} | _differences(size) for size in other.sizes]}
+        | {name: getattr(other, name) for name in FIGURES}
+        | {"sentences": difference_sentences(comparison, other)}
+        for other in comparison.others
+    ]
+    return json.dumps({"field": comparison.field, "runs": runs, "differences": differences})
 
 
-def _run(run: ComparedRun) -> dict[str, Any]:
-    return {
-        "run": run.name,
-        "value": run.value,
-        "pool_size": run.answer.pool_size,
-        "range": run.answer.range,
-        "verdict": run.answer.verdict,
-    }
-
-
-def _against(comparison: Comparison, other: RunDifference) -> dict[str, Any]:
-    return {
-        "run": other.run.name,
-        "throughput": _difference(other.throughput),
-        "p95": _difference(other.p95),
-        "sizes": [
-            {
-                "pool_size": size.pool_size,
-                "throughput": _difference(size.throughput),
-                "p95": _difference(size.p95),
-            }
-            for size in other.sizes
-        ],
-        "left_out": other.left_out,
-        "apart_seconds": other.apart_seconds,
-        "in_turn": other.in_turn,
-        "longer_loop": other.longer_loop,
-        "faster_machine": other.faster_machine,
-        "sentences": difference_sentences(comparison, other),
-    }
-
-
-def _difference(difference: Difference | None) -> dict[str, float | bool] | None:
-    return None if difference is None else asdict(difference) | {"real": difference.significant}
+def _differences(source: RunDifference | SizeDifference) -> dict[str, dict[str, float | bool] | None]:
+    named = {"throughput": source.throughput, "p95": source.p95}
+    return {name: asdict(each) | {"real": each.significant} if each else None for name, each in named.items()}

@@ -19,7 +19,7 @@ from poolsize.present.text.sentences.checks import check_sentence
 from poolsize.present.text.sentences.reasons import highest_text
 from poolsize.present.text.tables import estimators_table, kinds_table, sizes_table, verified_table
 from poolsize.runs.plan import PoolKind
-from poolsize.runs.run import LATENCIES, CheckResult, Run, Step
+from poolsize.runs.run import LATENCIES, CheckResult, Run
 from poolsize.units import count, milliseconds, per_second, percent
 
 ESTIMATOR_TESTS = (
@@ -60,20 +60,20 @@ def run_title(analysis: Analysis) -> str:
 
 
 def excluded_steps(analysis: Analysis) -> tuple[str, ...]:
-    """Return a line for each excluded step, with the checks that failed."""
-    return tuple(f"Excluded step, {count(step.pool_size, 'connection')}, {_cause(step)}" for step in analysis.excluded)
+    """Return a line for each excluded step, with the checks that failed.
 
-
-def _cause(step: Step) -> str:
-    """Return the failed checks of an excluded step. It may have none: later steps can change the check `speed`."""
-    if not step.failed_checks:
-        return "passed: another attempt at it counts"
-    return "failed " + "; ".join(f"{result.check}: {check_sentence(result)}" for result in step.failed_checks)
+    A step may have none of them: later steps can change the check `speed`.
+    """
+    lines = []
+    for step in analysis.excluded:
+        failed = "; ".join(f"{result.check}: {check_sentence(result)}" for result in step.failed_checks)
+        cause = f"failed {failed}" if failed else "passed: another attempt at it counts"
+        lines.append(f"Excluded step, {count(step.pool_size, 'connection')}, {cause}")
+    return tuple(lines)
 
 
 def _speed(run: Run) -> str:
-    speed = usual_speed(run)
-    if speed is None:
+    if (speed := usual_speed(run)) is None:
         return ""
     figures = f"it compresses {speed:.1f} MB in a second of CPU time. The check `speed` compares each step with it."
     if has_server_process(run):
@@ -95,12 +95,10 @@ def _estimates(analysis: Analysis) -> str:
     reached = highest_text(_highest(analysis), analysis.setting.plan.users)
     certainty = f" that is, with at least {percent(CERTAINTY)} probability," if plateau.probability >= CERTAINTY else ""
     between = f" ({text})" if (text := plateau_range_text(analysis)) else ""
-    wide = ""
-    if plateau.high > NOISY_SPAN * plateau.low:
-        wide = f" Among the measured sizes it goes from {plateau.low} to {plateau.high}: too wide for an answer."
+    wide = f" Among the measured sizes it goes from {plateau.low} to {plateau.high}: too wide for an answer."
     return (
         f"Plateau: {count(plateau.pool_size, 'connection')}, the smallest pool size{certainty} within "
-        f"{percent(plateau.tolerance)} of {reached}{between}.{wide}"
+        f"{percent(plateau.tolerance)} of {reached}{between}.{wide if plateau.high > NOISY_SPAN * plateau.low else ''}"
     )
 
 
@@ -141,13 +139,9 @@ def analysis_json(analysis: Analysis) -> str:
         or {"plateau": plateau.pool_size if plateau else None},
         "estimators": {name: asdict(estimate) for name, estimate in estimates.items()},
         "cause": cause
-        and {
-            "name": cause.name,
-            "evidence": bottleneck_sentence(cause.name, cause.values),
-            "values": cause.values,
-        },
+        and {"name": cause.name, "evidence": bottleneck_sentence(cause.name, cause.values), "values": cause.values},
         "verified": [
-            {"pool_size": step.pool_size, "load": step.load, "rate": step.rate, "throughput": step.throughput}
+            {name: getattr(step, name) for name in ("pool_size", "load", "rate", "throughput")}
             | _latency_values(step)
             | {"checks": _check_values(step.failed_checks)}
             for step in analysis.verified

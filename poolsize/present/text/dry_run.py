@@ -18,18 +18,16 @@ HEADINGS = {
 
 def dry_run_text(dry_run: DryRun) -> str:
     """Return the connections, the load, and the statements by their occasion."""
-    own, reserve = dry_run.own_connections, dry_run.reserve
-    pool = f"Connections: {dry_run.pool_connections} of the pool at most, and {own} of poolsize's own"
-    kept = f"; {reserve} stay free" if reserve else ""
+    own = f"{dry_run.pool_connections} of the pool at most, and {dry_run.own_connections} of poolsize's own"
     facts = [
         f"Server: {dry_run.server}; it admits {count(dry_run.limit, 'connection')}.",
-        f"{pool}{kept}.",
+        f"Connections: {own}{f'; {dry_run.reserve} stay free' if dry_run.reserve else ''}.",
         f"Load: {_load(dry_run)}.",
     ]
-    groups = [
-        f"{HEADINGS[group.occasion]}:\n" + "\n".join(f"  {_statement(*pair)}" for pair in group.statements)
-        for group in dry_run.groups
-    ]
+    groups = []
+    for group in dry_run.groups:
+        lines = (f"{text}  ({times} times)" if times > 1 else text for text, times in group.statements)
+        groups.append("\n  ".join([f"{HEADINGS[group.occasion]}:", *lines]))
     unchecked = "The account's privileges were not checked."
     return "\n\n".join(
         [paragraph(f"No server was changed or measured. {unchecked} The sweep would do this:"), bullets(facts), *groups]
@@ -42,10 +40,6 @@ def _load(dry_run: DryRun) -> str:
         return f"{clients} at {pool_sizes(dry_run.sizes)}, about {minutes(dry_run.load_seconds)}"
     low, high = dry_run.search
     return f"{clients}, a search of the pool sizes {low} to {high}, at most {minutes(dry_run.load_seconds)}"
-
-
-def _statement(text: str, number: int) -> str:
-    return f"{text}  ({number} times)" if number > 1 else text
 
 
 def dry_run_json(dry_run: DryRun) -> str:

@@ -21,17 +21,11 @@ def fleet_text(plan: FleetPlan) -> str:
     if not plan.pools:
         causes = [sentence(finding) for finding in plan.findings if finding.severity is Severity.REFUSAL]
         return "\n\n".join([*map(paragraph, causes), f"What fits:\n{reasons}"])
-    parts = (
-        _fleet_headline(plan),
-        _fleet_table(plan).as_text(),
-        reasons,
-        caution(plan.findings),
-        _fleet_engines(plan),
-    )
+    parts = (_headline(plan), _table(plan).as_text(), reasons, caution(plan.findings), _engines(plan))
     return "\n\n".join(filter(None, parts))
 
 
-def _fleet_headline(plan: FleetPlan) -> str:
+def _headline(plan: FleetPlan) -> str:
     if len(plan.pools) > 1:
         return f"Pool sizes for each process, of {count(plan.size, 'connection')} in all:"
     (pool,) = plan.pools
@@ -40,7 +34,7 @@ def _fleet_headline(plan: FleetPlan) -> str:
     return f"Pool size: {count(pool.pool_size, 'connection')}{each}."
 
 
-def _fleet_table(plan: FleetPlan) -> Table:
+def _table(plan: FleetPlan) -> Table:
     rows = []
     for pool in plan.pools:
         service, low, high = pool.service, pool.service.instances, pool.service.most_instances
@@ -52,11 +46,11 @@ def _fleet_table(plan: FleetPlan) -> Table:
     return Table(("service", "instances", "processes", "pool size", "connections", "in a deploy"), rows)
 
 
-def _fleet_engines(plan: FleetPlan) -> str:
+def _engines(plan: FleetPlan) -> str:
     if len(plan.pools) == 1:
         return f"For each process: {engine_line(plan.pools[0].pool_size)}"
-    lines = (f"  {engine_line(pool.pool_size)}  # {pool.service.name}" for pool in plan.pools)
-    return "\n".join(["For each process:", *lines])
+    lines = (f"{engine_line(pool.pool_size)}  # {pool.service.name}" for pool in plan.pools)
+    return "\n  ".join(["For each process:", *lines])
 
 
 def fleet_json(plan: FleetPlan) -> str:

@@ -9,28 +9,26 @@ from poolsize.formula import CONNECTIONS_PER_CORE
 from poolsize.present.text.layout import UNKNOWN, Table, bullets
 from poolsize.units import count, milliseconds, minutes, percent
 
-MANAGED = "Its cores are vCPUs, which are mostly hyper-threads: give --cores with --threads-per-core 2."
+OF_VENDOR = (
+    "max_connections follows the instance's memory. Its cores are vCPUs, which are mostly hyper-threads: give --cores "
+    "with --threads-per-core 2."
+)
 PLATFORMS: Mapping[Platform, str] = {
-    Platform.AURORA: f"Amazon Aurora: max_connections follows the instance's memory. {MANAGED}",
-    Platform.RDS: f"Amazon RDS: max_connections follows the instance's memory. {MANAGED}",
-    Platform.CLOUD_SQL: f"Google Cloud SQL: max_connections follows the instance's memory. {MANAGED}",
-    Platform.AZURE: f"Azure Database for MySQL: max_connections follows the instance's memory. {MANAGED}",
+    Platform.AURORA: f"Amazon Aurora: {OF_VENDOR}",
+    Platform.RDS: f"Amazon RDS: {OF_VENDOR}",
+    Platform.CLOUD_SQL: f"Google Cloud SQL: {OF_VENDOR}",
+    Platform.AZURE: f"Azure Database for MySQL: {OF_VENDOR}",
     Platform.TIDB: "TiDB: a database of several machines, for which the formula was never meant. Measure pool sizes.",
     Platform.VITESS: "Vitess: connections end at vtgate, and vttablet has the pools to the database. Size those.",
-    Platform.PROXY: (
-        "A proxy answers: it names another version than the server. Connections end at the proxy, so the facts of "
-        "connections are those of the server behind it. Size the proxy's pool to the database."
-    ),
+    Platform.PROXY: "A proxy answers: it names another version than the server. Connections end at the proxy, so the "
+    "facts of connections are those of the server behind it. Size the proxy's pool to the database.",
 }
 """Platform -> what changes for it."""
 MISSING: Mapping[Missing, str] = {
-    Missing.PROCESS: (
-        "Without the privilege PROCESS, only this account's connections are listed. To list all: GRANT PROCESS "
-        "ON *.* TO the account."
-    ),
-    Missing.PROGRAMS: (
-        "Without SELECT on performance_schema.session_connect_attrs, the programs that hold connections have no name."
-    ),
+    Missing.PROCESS: "Without the privilege PROCESS, only this account's connections are listed. To list all: GRANT "
+    "PROCESS ON *.* TO the account.",
+    Missing.PROGRAMS: "Without SELECT on performance_schema.session_connect_attrs, the programs that hold connections "
+    "have no name.",
 }
 """What the account may not read -> what that costs."""
 
@@ -50,17 +48,16 @@ def per_core_json(inspection: Inspection, disks: float) -> str:
 
     disks: effective disks.
     """
-    return json.dumps(
-        {
-            "basis": "formula",
-            "pool_size": None,
-            "range": None,
-            "connections_per_core": CONNECTIONS_PER_CORE,
-            "formula": {"cores": None, "effective_disks": disks, "connections": None},
-            "verdict": None,
-            "facts": asdict(inspection),
-        }
-    )
+    values = {
+        "basis": "formula",
+        "pool_size": None,
+        "range": None,
+        "connections_per_core": CONNECTIONS_PER_CORE,
+        "formula": {"cores": None, "effective_disks": disks, "connections": None},
+        "verdict": None,
+        "facts": asdict(inspection),
+    }
+    return json.dumps(values)
 
 
 def inspection_text(inspection: Inspection) -> str:
@@ -85,8 +82,11 @@ def _facts(inspection: Inspection) -> Iterator[str]:
     pool = "".join(f", {name} {value}" for name, value in sorted(inspection.thread_pool.items()))
     yield f"Threads: {server.thread_handling}{pool}."
     if server.buffer_pool_bytes:
-        yield _cache(inspection)
-        yield _durability(inspection)
+        yield f"The buffer pool has {server.buffer_pool_bytes / 2**20:,.0f} MiB. {_cache(inspection.cache_hit_rate)}"
+        logs = {"redo log": server.durable, "binary log": inspection.binlog_durable}
+        waits, lost = (" and the ".join(name for name in logs if logs[name] is durable) for durable in (True, False))
+        ends = f"waits until the {waits} is on the disk" if waits else "waits for no disk"
+        yield f"A commit {ends}." + (f" It does not wait for the {lost}." if waits and lost else "")
     else:
         yield "The server shows no settings of InnoDB."
     encrypted = f"encrypted ({inspection.cipher})" if inspection.cipher else "not encrypted"
@@ -110,22 +110,10 @@ def _connections(inspection: Inspection) -> Iterator[str]:
         yield f"The highest number since the server's start{ago} is {inspection.max_used_connections:,}{when}."
 
 
-def _cache(inspection: Inspection) -> str:
-    size = f"The buffer pool has {inspection.server.buffer_pool_bytes / 2**20:,.0f} MiB."
-    if inspection.cache_hit_rate is None:
-        return f"{size} In {SAMPLE_SECONDS:g} s there were too few statements to know how many of them read from disk."
-    return (
-        f"{size} In {SAMPLE_SECONDS:g} s, {percent(inspection.cache_hit_rate)} of the statements, at least, needed no "
-        "page from disk."
-    )
-
-
-def _durability(inspection: Inspection) -> str:
-    logs = {"redo log": inspection.server.durable, "binary log": inspection.binlog_durable}
-    waits, lost = (" and the ".join(name for name in logs if logs[name] is durable) for durable in (True, False))
-    if not waits:
-        return "A commit waits for no disk."
-    return f"A commit waits until the {waits} is on the disk." + (f" It does not wait for the {lost}." if lost else "")
+def _cache(hit_rate: float | None) -> str:
+    if hit_rate is None:
+        return f"In {SAMPLE_SECONDS:g} s there were too few statements to know how many of them read from disk."
+    return f"In {SAMPLE_SECONDS:g} s, {percent(hit_rate)} of the statements, at least, needed no page from disk."
 
 
 def _holders(inspection: Inspection) -> Table:

@@ -76,13 +76,13 @@ class Table:
 
     def without_unknown(self) -> "Table":
         """Return the table without the columns that no row knows."""
-        known = [
-            place
-            for place, _ in enumerate(self.columns)
-            if not self.rows or any(row[place] != UNKNOWN for row in self.rows)
+        columns = [
+            (name, *cells)
+            for name, *cells in zip(self.columns, *self.rows, strict=True)
+            if not cells or any(cell != UNKNOWN for cell in cells)
         ]
-        columns, *rows = (tuple(line[place] for place in known) for line in (self.columns, *self.rows))
-        return replace(self, columns=columns, rows=tuple(rows))
+        names, *rows = zip(*columns, strict=True)
+        return replace(self, columns=names, rows=tuple(rows))
 
     def _pointed(self, arrow: str) -> list[Sequence[str]]:
         """Return the rows, with an arrow before the chosen row."""

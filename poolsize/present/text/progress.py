@@ -42,15 +42,12 @@ class TimeLeft:
     step that fails a check is measured again. Both are learned from the steps so far; the plan counts as one more step.
     """
 
-    def __init__(self, sweep: SweepStarted, clock: Callable[[], float] | None = None) -> None:
-        """Begin with the plan. clock: seconds, from any beginning; None for the machine's."""
-        self._sweep = sweep
-        self._clock = clock or monotonic
+    def __init__(self, sweep: SweepStarted, clock: Callable[[], float]) -> None:
+        """Begin with the plan. clock: seconds, from any beginning."""
+        self._sweep, self._clock = sweep, clock
         self._begun = self._step_begun = self._clock()
-        self._verifying = False
-        self._planned_done = self._verified = 0
-        self._attempts, self._step_seconds = 0, 0.0
-        self._load_seconds = self._load_of_ended_steps = 0
+        self._verifying, self._step_seconds = False, 0.0
+        self._planned_done = self._verified = self._attempts = self._load_seconds = self._load_of_ended_steps = 0
 
     @property
     def elapsed(self) -> float:
@@ -59,8 +56,7 @@ class TimeLeft:
 
     def begin_step(self, *, verifies: bool) -> None:
         """Note that a step begins. verifies: whether it is a step of the verification, after a search."""
-        self._step_begun = self._clock()
-        self._verifying = verifies
+        self._step_begun, self._verifying = self._clock(), verifies
 
     def pass_second(self) -> None:
         """Note that a second of load is over."""
@@ -119,7 +115,7 @@ class ProgressBar:
         )
         self._task: TaskID | None = None
         self._started = SweepStarted("", 0, 0, 0.0)
-        self._time_left = TimeLeft(self._started)
+        self._time_left = TimeLeft(self._started, monotonic)
         self._steps_done = 0
         self._announced_end = 0.0
 
@@ -143,14 +139,13 @@ class ProgressBar:
                 load = ("" if rate is None else f" at {per_second(rate)}") + (side and f", {side}")
                 self._update("setting the pool size", f"{count(size, 'connection')}{load}")
             case SpeedAwaited(pool_size=size, speed=speed):
-                now = f"waiting for the machine's usual speed (now {percent(speed)})"
-                self._update(now, count(size, "connection"))
+                speed_now = f"waiting for the machine's usual speed (now {percent(speed)})"
+                self._update(speed_now, count(size, "connection"))
             case ServerAwaited(reason=reason, seconds=seconds):
-                at_most = f"{count(seconds, 'second')} at most"
-                self._say(f"{with_flags(reason)}. Waiting for the server, {at_most}")
+                self._say(f"{with_flags(reason)}. Waiting for the server, {count(seconds, 'second')} at most")
             case ServerBack(seconds=seconds):
-                back = f"The server is back after {count(round(seconds), 'second')}"
-                self._say(f"{back}. The step is measured again")
+                after = count(round(seconds), "second")
+                self._say(f"The server is back after {after}. The step is measured again")
             case Noted(note=note):
                 self._say(f"poolsize: {with_flags(note)}")
             case SecondPassed(transactions=rate, p95_ms=p95_ms):
@@ -161,7 +156,7 @@ class ProgressBar:
                 self._time_left.end_step(again=event.again)
                 self._steps_done += not event.again
                 self._print(event, side)
-                self._correct_announcement()
+                self._announce_later_end()
             case EndAsked():
                 self._say("The sweep ends after this step. To end it now, press Ctrl-C again")
             case _:
@@ -169,9 +164,10 @@ class ProgressBar:
 
     def _begin(self, sweep: SweepStarted) -> None:
         self._started, self._steps_done = sweep, sweep.steps_done
-        self._time_left = TimeLeft(sweep)
+        self._time_left = TimeLeft(sweep, monotonic)
         self._announced_end = self._time_left.seconds
-        left, length = minutes(self._announced_end), _length(sweep)
+        counted = f" ({sweep.counted_seconds:g} s counted)" if 0 < sweep.counted_seconds < sweep.step_seconds else ""
+        left, length = minutes(self._announced_end), f"{sweep.step_seconds:g} s{counted}"
         if sweep.complete:
             work = f"{sweep.run} is complete: no step is left to measure"
         elif sweep.budget_seconds is None:
@@ -180,9 +176,8 @@ class ProgressBar:
             work = f"{steps} of {length}, about {left}{changes}; writing {sweep.run}"
         else:
             work = f"a search in steps of {length}, at most {left}; writing {sweep.run}"
-        self._say(work)
-        for note in sweep.notes:
-            self._say(f"poolsize: {with_flags(note)}")
+        for line in (work, *(f"poolsize: {with_flags(note)}" for note in sweep.notes)):
+            self._say(line)
         self._task = self._bar.add_task("", total=self._announced_end, now="")
 
     def _total(self) -> str:
@@ -194,7 +189,7 @@ class ProgressBar:
         place, further = f"{self._steps_done:>3}{self._total()}", self._steps_done - self._started.steps
         return f"+{further}".rjust(len(place)) if self._total() and further > 0 else place
 
-    def _correct_announcement(self) -> None:
+    def _announce_later_end(self) -> None:
         """Print the time that is left, where the sweep ends later than announced."""
         left = self._time_left.seconds
         end = self._time_left.elapsed + left
@@ -224,12 +219,6 @@ class ProgressBar:
     def _say(self, text: str) -> None:
         """Print a line, which may hold texts of others."""
         self._console.print(visible(text), soft_wrap=True)
-
-
-def _length(sweep: SweepStarted) -> str:
-    """Return the length of a step, and the part of it that counts where a warm-up is left out."""
-    counted = f" ({sweep.counted_seconds:g} s counted)" if 0 < sweep.counted_seconds < sweep.step_seconds else ""
-    return f"{sweep.step_seconds:g} s{counted}"
 
 
 class ReplayProgress:

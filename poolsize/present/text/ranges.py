@@ -17,8 +17,11 @@ def range_text(answer: Recommendation) -> str:
     An end is open where pools beyond the measured sizes may be the answer: the users could not fill larger pools, the
     curve still rises, or the answer is the smallest size. Empty, too, for a single measured size.
     """
-    if answer.range is None or any(map(_excludes_range, answer.findings)):
+    if answer.range is None:
         return ""
+    for finding in answer.findings:  # a measured size, or a limit that decides: no 95 % range was estimated
+        if isinstance(finding, CarriesRate | LimitDecides) or (isinstance(finding, LimitBroken) and finding.decides):
+            return ""
     return _range(answer.range, answer.findings if answer.application is None else ())
 
 
@@ -32,11 +35,6 @@ def plateau_range_text(analysis: Analysis) -> str:
         return ""
     _, finding = verdict_on_size(analysis, plateau.pool_size)
     return _range((plateau.low, plateau.high), (finding,) if finding else ())
-
-
-def _excludes_range(finding: Finding) -> bool:
-    """Return whether the answer is a measured size, or a limit decides it: no 95 % range was estimated."""
-    return isinstance(finding, CarriesRate | LimitDecides) or (isinstance(finding, LimitBroken) and finding.decides)
 
 
 def _range(sizes: tuple[int, int], findings: Sequence[Finding]) -> str:

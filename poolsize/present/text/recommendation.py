@@ -5,7 +5,7 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from poolsize.answer.finding import Finding, ToDivide
-from poolsize.answer.recommendation import Recommendation
+from poolsize.answer.recommendation import Formula, Recommendation
 from poolsize.present.text.layout import bullets, paragraph
 from poolsize.present.text.sentences.findings import findings_values, reason_sentences, sentence, warning_sentences
 from poolsize.units import count, milliseconds
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 MEASURED_ONLY = (
     "throughput", "database_size", "database_range", "application", "application_sizes", "limit_probability",
-    "two_pools", "measured_in", "estimates", "regret",
+    "two_pools", "measured_in", "estimates", "prices",
 )  # fmt: skip
-"""Keys of the JSON object that the answer of the formula lacks."""
+"""Fields that the JSON object of the formula's answer lacks."""
 APPLICATIONS = "Pool size for an application, depending on the time that its own code adds to a transaction"
 
 
@@ -31,13 +31,22 @@ def recommendation_text(answer: Recommendation, fleet: "FleetPlan | None" = None
     parts = [
         *(paragraph(sentence(finding)) for finding in answer.findings if finding.leads),
         _headline(answer),
-        _formula(answer) if of_formula else "",
+        _formula(answer.formula) if of_formula else "",
         bullets(reason_sentences(answer.findings)),
         *([] if of_formula else _tables(answer)),
         caution(others),
-        _fleet(fleet) if fleet else "" if of_formula else _engines(answer),
-        f"To measure the pool size:\n  {_sweep_command(answer)}" if of_formula else "",
     ]
+    if fleet:
+        from poolsize.present.text.fleet import fleet_text
+
+        parts.append(fleet_text(fleet))
+    elif not of_formula:
+        parts.append(_engines(answer))
+    if of_formula:
+        sizes = f" --pool-sizes {','.join(map(str, answer.sweep_sizes))}"  # a search would go below the deadlock floor
+        needed = "" if answer.pool_size == answer.formula.connections else sizes
+        command = f"poolsize sweep --url mysql://USER@HOST/ --cores {answer.formula.cores}{needed}"
+        parts.append(f"To measure the pool size:\n  {command}")
     return "\n\n".join(filter(None, parts))
 
 
@@ -46,12 +55,6 @@ def _tables(answer: Recommendation) -> list[str]:
 
     of_applications = "" if answer.application else application_table(answer).below(APPLICATIONS)
     return [price_table(answer).as_text() if answer.prices else "", of_applications]
-
-
-def _fleet(fleet: "FleetPlan") -> str:
-    from poolsize.present.text.fleet import fleet_text
-
-    return fleet_text(fleet)
 
 
 def _headline(answer: Recommendation) -> str:
@@ -76,21 +79,12 @@ def pool_size_text(answer: Recommendation) -> str:
     return f"{count(answer.pool_size, 'connection')}{each}"
 
 
-def _formula(answer: Recommendation) -> str:
-    formula = answer.formula
+def _formula(formula: Formula) -> str:
     rounded = "" if formula.effective_disks == int(formula.effective_disks) else ", rounded"
     return (
         "  connections = cores * 2 + effective_disks\n"
         f"              = {formula.cores} * 2 + {formula.effective_disks:g} = {formula.connections}{rounded}"
     )
-
-
-def _sweep_command(answer: Recommendation) -> str:
-    """Return the command of a sweep, with pool sizes where a search must not go below the deadlock floor."""
-    command = f"poolsize sweep --url mysql://USER@HOST/ --cores {answer.formula.cores}"
-    if answer.pool_size == answer.formula.connections:
-        return command
-    return f"{command} --pool-sizes {','.join(map(str, answer.sweep_sizes))}"
 
 
 def engine_lines(answer: Recommendation) -> tuple[str, ...]:
@@ -102,11 +96,8 @@ def engine_lines(answer: Recommendation) -> tuple[str, ...]:
         return ()
     if answer.measured_in is not None:
         return tuple(f"{name}={answer.pool_size}" for name in answer.measured_in.variables)
-    if answer.two_pools:
-        return tuple(
-            f"{engine_line(pool.pool_size)}  # for {milliseconds(pool.kind.usage_ms)}" for pool in answer.two_pools
-        )
-    return (engine_line(answer.pool_size),)
+    lines = (f"{engine_line(pool.pool_size)}  # for {milliseconds(pool.kind.usage_ms)}" for pool in answer.two_pools)
+    return tuple(lines) or (engine_line(answer.pool_size),)
 
 
 def _engines(answer: Recommendation) -> str:
@@ -140,16 +131,19 @@ def recommendation_json(answer: Recommendation, **more: Any) -> str:
     connections, of all pools together; reasons and warnings: the findings as sentences. more: further keys and their
     values.
     """
-    fields = {
-        "regret" if name == "prices" else name: value for name, value in asdict(replace(answer, findings=())).items()
-    } | {
+    fields: dict[str, Any] = {
+        **asdict(replace(answer, findings=())),
         "findings": findings_values(answer.findings),
         "connections": answer.connections,
         "reasons": reason_sentences(answer.findings),
         "warnings": warning_sentences(answer.findings),
     }
-    if answer.basis == "formula":
-        fields = {name: value for name, value in fields.items() if name not in MEASURED_ONLY}
+    of_formula = answer.basis == "formula"
+    fields = {
+        "regret" if name == "prices" else name: value
+        for name, value in fields.items()
+        if not (of_formula and name in MEASURED_ONLY)
+    }
     import json  # text starts without it
 
     return json.dumps(fields | more)

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from poolsize.analysis.speed import has_server_process, usual_speed
+from poolsize.facts.server import Server
 from poolsize.facts.ssl_mode import SslMode
-from poolsize.runs.plan import PoolKind
+from poolsize.runs.plan import MeasuredApplication, PoolKind
 from poolsize.runs.run import Run, Setting
 from poolsize.sweep.opening import HARMLESS
 from poolsize.sweep.options import OPTIONS, words_of
@@ -31,8 +32,8 @@ def facts(run: Run) -> list[tuple[str, str]]:
     setting, plan = run.setting, run.plan
     return [
         ("Workload", plan.workload),
-        *_facts_of_application(setting),
-        *_facts_of_server(setting),
+        *(_facts_of_application(setting.application) if setting.application else []),
+        *(_facts_of_server(setting, setting.server) if setting.server else []),
         *(_facts_of_load(run) if setting.recording is None else [("Recording", setting.recording)]),
         ("Steps", f"{len(run.steps)}, each with {plan.step_seconds} s or more of counted time"),
         ("Warm-up", f"{plan.warm_up_seconds} s or more before the counted time of each step"),
@@ -42,18 +43,13 @@ def facts(run: Run) -> list[tuple[str, str]]:
     ]
 
 
-def _facts_of_application(setting: Setting) -> Facts:
-    if application := setting.application:
-        how = "started for each pool size" if application.started else "running, its pool resized by a command"
-        processes = count(application.processes, "process", "processes")
-        yield "Application", f"{application.host}, {how}"
-        yield "Instances", f"{application.instances:,}, with {processes} each"
+def _facts_of_application(application: MeasuredApplication) -> Facts:
+    how = "started for each pool size" if application.started else "running, its pool resized by a command"
+    yield "Application", f"{application.host}, {how}"
+    yield "Instances", f"{application.instances:,}, with {count(application.processes, 'process', 'processes')} each"
 
 
-def _facts_of_server(setting: Setting) -> Facts:
-    server = setting.server
-    if server is None:
-        return
+def _facts_of_server(setting: Setting, server: Server) -> Facts:
     started = ", started for this run" if setting.private else ""
     options = "".join(f", {name}={value}" for name, value in setting.server_options.items())
     yield "Server", f"{server.flavor} {server.version}{started}{options}"
@@ -92,7 +88,11 @@ def repeat_command(run: Run) -> str:
     setting, plan = run.setting, run.plan
     if (setting.recording is not None and plan.search is None) or setting.server_options.keys() - HARMLESS:
         return ""
-    values = _subject(run) | options_of(plan)
+    values: dict[str, Any] = {"replay": setting.recording} if setting.recording else {}
+    values["workload"] = setting.own_workload or plan.workload
+    if setting.application is not None:
+        values = {"application": setting.application.file}
+    values |= options_of(plan)
     if run.workers > 1:
         values["processes"] = run.workers
     values["cores"] = setting.cores
@@ -103,15 +103,6 @@ def repeat_command(run: Run) -> str:
     elif setting.application is None:
         values |= _server(setting)
     return pasteable("poolsize", "sweep", *words_of(values))
-
-
-def _subject(run: Run) -> dict[str, Any]:
-    """Return the options that name what is measured: an application, a workload, or a recording's replay."""
-    setting = run.setting
-    if setting.application is not None:
-        return {"application": setting.application.file}
-    recording = {"replay": setting.recording} if setting.recording else {}
-    return recording | {"workload": setting.own_workload or run.plan.workload}
 
 
 def _server(setting: Setting) -> dict[str, Any]:

@@ -20,20 +20,15 @@ def sizes_table(analysis: "Analysis") -> Table:
 
     Of an application, the total times are response times, and its own metrics have the mean times in its pool.
     """
-    of_application = analysis.setting.application is not None
-    times = (
-        ("wait mean", "usage mean", "total p50", "total p95", "total p99")
-        if of_application
-        else ("wait p50", "wait p95", "usage p50", "usage p95", "total p95")
-    )
-    heads = [name.replace("total", "response") for name in _briefly(times)] if of_application else _briefly(times)
-    return Table(
-        ("pool", "throughput", "95 % interval", "busy", *heads, "checks"),
-        [
-            (*_throughput(size), *_times(size, times, milliseconds), failed_names(size.failed_checks))
-            for size in analysis.sizes
-        ],
-    ).without_unknown()
+    times, total = ("wait p50", "wait p95", "usage p50", "usage p95", "total p95"), "total"
+    if analysis.setting.application is not None:
+        times, total = ("wait mean", "usage mean", "total p50", "total p95", "total p99"), "response"
+    heads = [name.replace("total", total) for name in _briefly(times)]
+    rows = [
+        (*_throughput(size), *_times(size, times, milliseconds), failed_names(size.failed_checks))
+        for size in analysis.sizes
+    ]
+    return Table(("pool", "throughput", "95 % interval", "busy", *heads, "checks"), rows).without_unknown()
 
 
 def throughput_table(analysis: "Analysis") -> Table:
@@ -65,19 +60,15 @@ def estimators_table(analysis: "Analysis") -> Table:
 
     The last column shows how far the size moves when the largest pool size is left out; "!" marks an unstable size.
     """
-    return Table(
-        ("estimator", "size", "95 % range", "error at left-out sizes", "change without the largest size"),
-        [
-            (
-                name,
-                "none" if estimate.pool_size is None else str(estimate.pool_size),
-                "" if estimate.low is None else f"{estimate.low}-{estimate.high}",
-                "" if estimate.error is None else percent(estimate.error),
-                "" if estimate.moved is None else f"{estimate.moved:+.0%}" + (" !" if estimate.unstable else ""),
-            )
-            for name, estimate in analysis.models.estimates.items()
-        ],
-    )
+    rows = []
+    for name, estimate in analysis.models.estimates.items():
+        size = "none" if estimate.pool_size is None else str(estimate.pool_size)
+        between = "" if estimate.low is None else f"{estimate.low}-{estimate.high}"
+        error = "" if estimate.error is None else percent(estimate.error)
+        moved = "" if estimate.moved is None else f"{estimate.moved:+.0%}{' !' if estimate.unstable else ''}"
+        rows.append((name, size, between, error, moved))
+    columns = ("estimator", "size", "95 % range", "error at left-out sizes", "change without the largest size")
+    return Table(columns, rows)
 
 
 def verified_table(analysis: "Analysis", *, narrow: bool = False) -> Table:
@@ -86,17 +77,13 @@ def verified_table(analysis: "Analysis", *, narrow: bool = False) -> Table:
     narrow: with times in ms and without rates, for a phone.
     """
     times = ("wait p95", "total p95", "total p99") if narrow else ("wait p95", "total p50", "total p95", "total p99")
-    rows = [
-        (
-            str(step.pool_size),
-            percent(step.load),
-            *(() if narrow else (per_second(step.rate), per_second(step.throughput))),
-            *_times(step, times, number if narrow else milliseconds),
-            failed_names(step.failed_checks),
-        )
-        for step in analysis.verified
-    ]
-    return Table(("pool", "load", *(times if narrow else ("arrivals", "throughput", *_briefly(times))), "checks"), rows)
+    heads = times if narrow else ("arrivals", "throughput", *_briefly(times))
+    rows = []
+    for step in analysis.verified:
+        rates = [] if narrow else [per_second(step.rate), per_second(step.throughput)]
+        figures = [*rates, *_times(step, times, number if narrow else milliseconds)]
+        rows.append((str(step.pool_size), percent(step.load), *figures, failed_names(step.failed_checks)))
+    return Table(("pool", "load", *heads, "checks"), rows)
 
 
 def price_table(answer: Recommendation) -> Table:
@@ -148,8 +135,5 @@ def _times(
 
 def _briefly(names: "Sequence[str]") -> list[str]:
     """Return the names of times without a latency that the name before has: "wait p50" and "p95"."""
-    before = ("", *names)
-    return [
-        name.split()[1] if name.split()[0] == earlier.partition(" ")[0] else name
-        for name, earlier in zip(names, before, strict=False)
-    ]
+    latencies = ["", *(name.split()[0] for name in names)]
+    return [name.removeprefix(f"{earlier} ") for name, earlier in zip(names, latencies, strict=False)]
