@@ -60,19 +60,19 @@ def check_pools(
     """
     checked = []
     for pool in pools:
-        findings = tuple(_findings(pool, server or ServerFacts(), settings))
-        checked.append(CheckedPool(pool, _most_connections(pool), findings, _differences(pool, settings)))
+        numbers = [pool.number(name) for name in pool.library.sizes]
+        is_limited = numbers and numbers[0] > 0 and all(number >= 0 for number in numbers)
+        most = int(sum(numbers)) if is_limited else None
+        findings = tuple(_findings(pool, most, server or ServerFacts(), settings))
+        checked.append(CheckedPool(pool, most, findings, _differences(pool, settings)))
     return tuple(checked)
 
 
-def _most_connections(pool: FilePool) -> int | None:
-    numbers = [pool.number(name) for name in pool.library.sizes]
-    return int(sum(numbers)) if numbers and numbers[0] > 0 and all(number >= 0 for number in numbers) else None
-
-
-def _findings(pool: FilePool, server: ServerFacts, settings: PoolSettings | None) -> Iterator[Finding]:
+def _findings(
+    pool: FilePool, most: int | None, server: ServerFacts, settings: PoolSettings | None
+) -> Iterator[Finding]:
     yield from pool.library.find(pool, server.wait_timeout_seconds or DEFAULT_WAIT_TIMEOUT_SECONDS)
-    most, limit = _most_connections(pool), server.max_connections or DEFAULT_MAX_CONNECTIONS
+    limit = server.max_connections or DEFAULT_MAX_CONNECTIONS
     if most is not None and most >= limit:
         yield AboveServer(most, limit, server.max_connections is None)
     if pool.library is SERVER and settings and pool.number("max_connections") < settings.needed_connections:
@@ -86,7 +86,6 @@ def _findings(pool: FilePool, server: ServerFacts, settings: PoolSettings | None
 
 
 def _differences(pool: FilePool, settings: PoolSettings | None) -> tuple[Difference, ...] | None:
-    """Return the settings that the recommendation has and the file has otherwise or not at all."""
     stack = STACKS.get(pool.library.stack)
     if settings is None or stack is None or not stack.accepts(settings.size):
         return None
@@ -140,11 +139,10 @@ def _pool_text(file: str, checked: CheckedPool) -> str:
     most = f", up to {count(checked.most_connections, 'connection')}" if checked.most_connections else ""
     parts = [f"{pool.library.title} ({file}{place}){most}"]
     if pool.settings:
-        known = {name: each.value is not None or each.text == "None" for name, each in pool.settings.items()}
-        rows = tuple(
-            (name, each.text if known[name] else f"{each.text} (unknown)", str(each.line))
+        rows = [
+            (name, each.text + (" (unknown)" if each.value is None and each.text != "None" else ""), str(each.line))
             for name, each in pool.settings.items()
-        )
+        ]
         parts.append(Table(("setting", "value", "line"), rows).as_text())
     if warnings := warning_sentences(checked.findings):
         parts.append("Caution:\n" + bullets(warnings))
@@ -160,17 +158,16 @@ def _pool_text(file: str, checked: CheckedPool) -> str:
 def _differences_text(pool: FilePool, differences: Sequence[Difference]) -> str:
     if not differences:
         return "All settings are as recommended."
-    rows = tuple((each.name, _in_file(each), _text(each.recommended, each.unit)) for each in differences)
+    rows = []
+    for each in differences:
+        in_file = _text(each.in_file, each.unit) + (" (default)" if each.is_default else "")
+        if each.in_file is None:
+            in_file = "not set" if each.is_default else "unknown"
+        rows.append((each.name, in_file, _text(each.recommended, each.unit)))
     table = Table(("setting", "in the file", "recommended"), rows).as_text()
     of_spring = pool.library.stack == "hikaricp" and pool.place.startswith("spring")
     command = pasteable("poolsize", "config", "--for", "spring-boot" if of_spring else pool.library.stack)
     return f"Different from the recommendation; `{command}`, with the same options, has the reasons:\n\n{table}"
-
-
-def _in_file(difference: Difference) -> str:
-    if difference.in_file is None:
-        return "not set" if difference.is_default else "unknown"
-    return _text(difference.in_file, difference.unit) + (" (default)" if difference.is_default else "")
 
 
 def _text(value: Value, unit: str | None) -> str:

@@ -66,7 +66,6 @@ def config(
 
 
 def _write(name: str, options: dict[str, Any], *, as_json: bool) -> None:
-    """Print the configuration of a stack."""
     stack = find_stack(name)
     settings = _recommended(options, stack, as_json=as_json)
     if settings is None:
@@ -77,7 +76,6 @@ def _write(name: str, options: dict[str, Any], *, as_json: bool) -> None:
 
 
 def _check(file: Path, options: dict[str, Any], *, as_json: bool) -> None:
-    """Print the pools that a file configures, with their findings."""
     from poolsize.pool_config.check import check_pools, pool_checks_json, pool_checks_text
     from poolsize.pool_config.files.reading import read_pools
 
@@ -115,7 +113,8 @@ def _recommended(options: dict[str, Any], stack: Stack | None, *, as_json: bool)
     if run_path is not None:
         analysis, answer = measured_answer(run_path)
         size, losses, fleet = answer.connections, losses_of(analysis, answer), fleet.measured_in(answer)
-        measured, of_run = measured_times(analysis, answer), SizeOfRun.of(run_path, answer)
+        assert answer.verdict
+        measured, of_run = measured_times(analysis, answer), SizeOfRun(run_path, answer.verdict, bool(answer.doubts))
         measured_server = analysis.setting.server
         if measured_server and measured_server.thread_pool:
             thread_pool_cores = analysis.setting.cores

@@ -21,38 +21,27 @@ def _(finding: Worded) -> str:
     return finding.words.format(finding)
 
 
-class OfSetting(Worded):
-    """A setting by the library's name. is_default: whether its value is the default, because the file has none."""
-
-    setting: str
-    is_default: bool
-
-    @property
-    def default(self) -> str:
-        """What marks the default within a sentence."""
-        return f"{self.default_at_end}," if self.is_default else ""
-
-    @property
-    def default_at_end(self) -> str:
-        """What marks the default before a bracket."""
-        return ", the default" if self.is_default else ""
-
-
-class AboveServer(Caution, code="pool_above_server"):
+class AboveServer(Worded, Caution, code="pool_above_server"):
     """A pool may open as many connections as the server admits, or more. is_default: the limit is MySQL's default."""
 
     connections: int
     max_connections: int
     is_default: bool
-
-
-@sentence.register
-def _(finding: AboveServer) -> str:
-    server = "A server with the default max_connections" if finding.is_default else "The server"
-    return (
-        f"This pool alone may open {count(finding.connections, 'connection')}. {server} admits "
-        f"{finding.max_connections:,} for all clients. Source: MySQL's manual, max_connections."
+    words = (
+        "This pool alone may open {0.open}. {0.server} admits {0.max_connections:,} for all clients. "
+        "Source: MySQL's manual, max_connections."
     )
+    open = property(lambda self: count(self.connections, "connection"))
+    server = property(lambda self: "A server with the default max_connections" if self.is_default else "The server")
+
+
+class OfSetting(Worded):
+    """A setting by the library's name. is_default: whether its value is the default, because the file has none."""
+
+    setting: str
+    is_default: bool
+    default_at_end = property(lambda self: ", the default" if self.is_default else "")
+    default = property(lambda self: f"{self.default_at_end}," if self.is_default else "")
 
 
 class NoLimit(OfSetting):
@@ -119,10 +108,7 @@ class OutlivesServer(OfSetting, Caution, code="pool_outlives_server"):
         "lifetime. Source: MySQL's manual, wait_timeout."
     )
 
-    @property
-    def kept(self) -> str:
-        """The lifetime in words."""
-        return _kept(self.value)
+    kept = property(lambda self: _kept(self.value))
 
 
 def _kept(seconds: float | None) -> str:
@@ -142,10 +128,7 @@ class KeepaliveByDefault(Worded, Caution, code="pool_keepalive_default"):
         "Source: HikariCP's README, keepaliveTime."
     )
 
-    @property
-    def kept(self) -> str:
-        """The lifetime in words."""
-        return _kept((self.lifetime_ms or 0) / 1000)
+    kept = property(lambda self: _kept((self.lifetime_ms or 0) / 1000))
 
 
 class KeepaliveOverLifetime(Worded, Caution, code="pool_keepalive_over_lifetime"):
@@ -169,11 +152,9 @@ class BelowLeast(Worded, Caution, code="pool_below_least"):
         "{0.setting} {0.value:,.0f} ms is below the least value, {0.least:,} ms: HikariCP {0.instead}. "
         "Source: HikariCP's README, {0.setting}."
     )
-
-    @property
-    def instead(self) -> str:
-        """What HikariCP does."""
-        return "switches it off" if self.setting == "keepaliveTime" else "uses its default instead"
+    instead = property(
+        lambda self: "switches it off" if self.setting == "keepaliveTime" else "uses its default instead"
+    )
 
 
 class RefusedBelowLeast(BelowLeast, code="pool_refused"):
@@ -226,11 +207,7 @@ class RemovesAbandoned(Worded, Caution, code="pool_removes_abandoned"):
         "removeAbandoned ends connections that are borrowed for {0.after}, in the middle of their work. Use it only to "
         "look for leaks. Source: Druid's wiki, removeAbandoned."
     )
-
-    @property
-    def after(self) -> str:
-        """The time in words."""
-        return "too long" if self.seconds is None else f"longer than {self.seconds:,.0f} s"
+    after = property(lambda self: "too long" if self.seconds is None else f"longer than {self.seconds:,.0f} s")
 
 
 class TooLarge(Worded, Caution, code="pool_too_large"):
@@ -253,21 +230,22 @@ class DjangoConnects(Worded, Caution, code="django_connects"):
     )
 
 
-class GoLifetime(Caution, code="go_lifetime"):
+class GoLifetime(Worded, Caution, code="go_lifetime"):
     """Go's connections live longer than the driver's authors advise, in seconds. value: None for ever."""
 
     value: float | None
     most: int
-
-
-@sentence.register
-def _(finding: GoLifetime) -> str:
-    longest = "Connections have no longest lifetime"
-    kept = longest if finding.value is None else f"SetConnMaxLifetime is {finding.value:,.0f} s"
-    return (
-        f"{kept}. The driver's authors advise less than {finding.most // 60} min, so that no connection is used which "
-        "the server or the network has ended. Source: the README of go-sql-driver/mysql, Important settings."
+    words = (
+        "{0.kept}. The driver's authors advise less than {0.minutes} min, so that no connection is used which the "
+        "server or the network has ended. Source: the README of go-sql-driver/mysql, Important settings."
     )
+    minutes = property(lambda self: self.most // 60)
+
+    @property
+    def kept(self) -> str:
+        """The lifetime in words."""
+        longest = "Connections have no longest lifetime"
+        return longest if self.value is None else f"SetConnMaxLifetime is {self.value:,.0f} s"
 
 
 class ThreadCache(Worded, Reason, code="server_thread_cache"):

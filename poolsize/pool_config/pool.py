@@ -18,7 +18,7 @@ class Library:
     defaults: setting -> default value in the setting's own unit; None where another setting decides or it is not set.
     same_as: setting -> the setting whose value is its default.
     sizes: the settings whose sum is the most connections that a pool opens.
-    least, largest: setting -> the least and the largest value that the library uses.
+    least, largest: setting -> the least and the largest value that the library uses, or its authors advise.
     in_spring: other names by which Spring Boot binds a setting. ignored: names that people write and the library does
     not read.
     """
@@ -92,5 +92,5 @@ class FilePool:
         return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else nan
 
     def has(self, setting: str) -> bool:
-        """Return whether the file has the setting."""
+        """Return whether the file has a setting."""
         return setting in self.settings

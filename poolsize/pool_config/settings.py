@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from math import ceil
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from poolsize.answer.fleet import Service
 from poolsize.answer.fleet_plan import FleetPlan, FleetThreads
@@ -55,12 +55,6 @@ class SizeOfRun:
     path: str
     verdict: Verdict
     in_doubt: bool
-
-    @classmethod
-    def of(cls, path: str, answer: "Recommendation") -> Self:
-        """Return the origin of a measured answer's pool size."""
-        assert answer.verdict
-        return cls(path, answer.verdict, bool(answer.doubts))
 
 
 @dataclass(frozen=True)
@@ -137,8 +131,9 @@ def pool_settings(
 ) -> PoolSettings:
     """Return the settings for each process of a fleet of one application.
 
-    plan: with pools. measured, of_run: as in PoolSettings. Raises BadInput for a server that ends idle connections
-    sooner than a pool can check them.
+    The wait limit is twice the measured p99 wait time, at least 1 s; 5 s without a measurement. plan: with pools.
+    measured, of_run: as in PoolSettings. Raises BadInput for a server that ends idle connections sooner than a pool can
+    check them.
     """
     (pool,) = plan.pools
     wait_timeout = server.wait_timeout_seconds or DEFAULT_WAIT_TIMEOUT_SECONDS
@@ -147,7 +142,8 @@ def pool_settings(
             f"the server's wait_timeout is {wait_timeout} s: no pool can replace its connections that often; set it to "
             "60 s or more"
         )
-    wait_limit = wait_limit_seconds(measured)
+    # A shorter pause of the server or the network should not fail a transaction. Flask-SQLAlchemy cuts off fractions.
+    wait_limit = PUBLISHED_WAIT_LIMIT_SECONDS if measured is None else max(1, ceil(2 * measured.wait_p99_ms / 1000))
     usage_ms = measured.usage_mean_ms if measured else ASSUMED_USAGE_MS
     margin = min(30, ceil(wait_timeout / 10))  # so long before the server ends it, a connection ends
     lifetime = min(LIFETIME_SECONDS, wait_timeout - margin)
@@ -166,14 +162,6 @@ def pool_settings(
         server=server,
         of_run=of_run,
     )
-
-
-def wait_limit_seconds(measured: MeasuredTimes | None) -> int:
-    """Return the wait limit: twice the measured p99 wait time, at least 1 s; 5 s without a measurement.
-
-    A shorter pause of the server or the network should not fail a transaction. Flask-SQLAlchemy cuts off fractions.
-    """
-    return PUBLISHED_WAIT_LIMIT_SECONDS if measured is None else max(1, ceil(2 * measured.wait_p99_ms / 1000))
 
 
 def measured_times(analysis: "Analysis", answer: "Recommendation") -> MeasuredTimes | None:
@@ -197,7 +185,11 @@ def sources(settings: PoolSettings) -> dict[str, str]:
     server_connections, wait_timeout: of the server's own settings. server_ends_idle: what is known of its wait_timeout.
     """
     lifetime, idle_limit = seconds_text(settings.lifetime_seconds), seconds_text(settings.idle_limit_seconds)
-    server_ends_idle = _server_ends_idle(settings)
+    wait_timeout = seconds_text(settings.wait_timeout_seconds)
+    server_ends_idle = f"The server's wait_timeout is taken as the default, {wait_timeout}; --url reads it."
+    if settings.server.wait_timeout_seconds is not None:
+        server_ends_idle = f"The server ends a connection that is idle for {wait_timeout} (its wait_timeout)."
+    usage_ms = settings.measured.usage_mean_ms if settings.measured else ASSUMED_USAGE_MS
     replaced = f"A connection is replaced after {lifetime}. {server_ends_idle}"
     return {
         "size": _size(settings),
@@ -218,11 +210,15 @@ def sources(settings: PoolSettings) -> dict[str, str]:
         "no_borrow_check": (
             "A check of every borrowed connection costs a round trip to the database for every transaction."
         ),
-        "longest_queue": _longest_queue(settings),
+        "longest_queue": (
+            f"Borrowers that may wait: as many as {count(settings.size, 'connection')} serve within the wait limit of "
+            f"{seconds_text(settings.wait_limit_seconds)}, with a usage time of {milliseconds(usage_ms)}. The next "
+            "gets an error at once."
+        ),
         "server_connections": _server_connections(settings),
         "wait_timeout": (
-            f"The server ends a connection that is idle for {seconds_text(settings.wait_timeout_seconds)}. The pools "
-            f"replace a connection sooner, after {lifetime}."
+            f"The server ends a connection that is idle for {wait_timeout}. The pools replace a connection sooner, "
+            f"after {lifetime}."
         ),
         "server_ends_idle": server_ends_idle,
     }
@@ -276,14 +272,6 @@ def _wait_limit(settings: PoolSettings) -> str:
     )
 
 
-def _longest_queue(settings: PoolSettings) -> str:
-    usage = milliseconds(settings.measured.usage_mean_ms if settings.measured else ASSUMED_USAGE_MS)
-    return (
-        f"Borrowers that may wait: as many as {count(settings.size, 'connection')} serve within the wait limit of "
-        f"{seconds_text(settings.wait_limit_seconds)}, with a usage time of {usage}. The next gets an error at once."
-    )
-
-
 def _server_connections(settings: PoolSettings) -> str:
     limit, needed = settings.plan.limit, settings.plan.connections_in_deploy
     text = (
@@ -294,13 +282,6 @@ def _server_connections(settings: PoolSettings) -> str:
         present = "The server's limit" if settings.server.max_connections else "The server's default"
         return f"{text} {present} is enough."
     return f"{text} The server lowers max_connections if its open_files_limit is too small."
-
-
-def _server_ends_idle(settings: PoolSettings) -> str:
-    value = seconds_text(settings.wait_timeout_seconds)
-    if settings.server.wait_timeout_seconds is not None:
-        return f"The server ends a connection that is idle for {value} (its wait_timeout)."
-    return f"The server's wait_timeout is taken as the default, {value}; --url reads it."
 
 
 def seconds_text(value: float) -> str:

@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import jinja2
@@ -16,7 +17,7 @@ from poolsize.pool_config.library import CONNECTOR_PYTHON, HIKARICP
 from poolsize.pool_config.settings import SURVEY, PoolSettings, seconds_text, sources
 from poolsize.units import count, milliseconds, percent
 
-COMMENTS = {"go": "//", "js": "//", "conf": ";", "sql": "--"}
+COMMENTS = {".go": "//", ".js": "//", ".conf": ";", ".sql": "--"}
 """Ending of a file's name -> what begins a comment; elsewhere "#"."""
 WIDTH = 100
 """Columns; longer comments are wrapped."""
@@ -42,17 +43,6 @@ class Stack:
     has_wait_limit: bool = True
     workers_are_processes: bool = False
     least_check_seconds: int = 0
-
-    @property
-    def comment(self) -> str:
-        """What begins a comment in the file."""
-        return COMMENTS.get(self.file.rsplit(".", 1)[-1], "#")
-
-    def literal(self, value: Any) -> str:
-        """Return a value as the file writes it: only Python writes True and False with capitals."""
-        if isinstance(value, bool) and not self.file.endswith(".py"):
-            return str(value).lower()
-        return str(value)
 
     def accepts(self, pool_size: int) -> bool:
         """Return whether the library accepts a pool of this size."""
@@ -132,25 +122,26 @@ def configuration(stack: Stack, pool: PoolSettings) -> Configuration:
     if not stack.shared_by_all:
         _require_fits(stack, pool)
     settings: list[Setting] = []
-    reason = ""
+    reason, comment = "", COMMENTS.get(Path(stack.file).suffix, "#")
 
     def why(text: str) -> str:
         """Return the reason of the settings below as a comment."""
         nonlocal reason
         reason = " ".join(text.split())
-        return f"{stack.comment} {reason}"
+        return f"{comment} {reason}"
 
     def value(name: str, recommended: Any, unit: str | None = None) -> str:
         """Return a value as the file writes it, and note the setting."""
         settings.append(Setting(name, recommended, unit, reason))
-        return stack.literal(recommended)
+        text = str(recommended)  # only Python writes True and False with capitals
+        return text.lower() if isinstance(recommended, bool) and not stack.file.endswith(".py") else text
 
     template = _templates().get_template(f"{stack.name}.j2")
     lines = template.render(pool=pool, sources=sources(pool), why=why, value=value).splitlines()
     advice = () if stack.shared_by_all else tuple(_advice(stack, pool))
     if advice:
-        lines += ["", *(f"{stack.comment} {line}" for line in ("Beyond these settings:", *advice))]
-    text = "".join(f"{_wrapped(line, stack.comment)}\n" for line in lines)
+        lines += ["", *(f"{comment} {line}" for line in ("Beyond these settings:", *advice))]
+    text = "".join(f"{_wrapped(line, comment)}\n" for line in lines)
     return Configuration(stack, text, tuple(settings), advice)
 
 
@@ -217,9 +208,17 @@ def _wrapped(line: str, comment: str) -> str:
 
 
 def _advice(stack: Stack, pool: PoolSettings) -> Iterator[str]:
-    """Yield the advice for an application with this pool."""
     if stack.has_wait_limit:
-        yield _callers_timeout(pool)
+        limit, longer = seconds_text(pool.wait_limit_seconds), "Timeout of the application's callers: longer than"
+        if pool.measured is None:
+            yield f"{longer} the wait limit of {limit}."
+        else:
+            usage_ms = pool.measured.usage_p99_ms
+            yield (
+                f"{longer} {milliseconds(1000 * pool.wait_limit_seconds + usage_ms)}, the wait limit of {limit} and "
+                f"the p99 usage time of {milliseconds(usage_ms)}. With a shorter one, callers give up while their "
+                "transaction still runs."
+            )
     if pool.measured and pool.measured.two_pools:
         short, long = pool.measured.two_pools
         yield (
@@ -242,15 +241,3 @@ def _advice(stack: Stack, pool: PoolSettings) -> Iterator[str]:
             "Prepared statements: cachePrepStmts=true and useServerPrepStmts=true in the JDBC URL. About 20 % more "
             f"throughput was measured with such a cache, says {SURVEY}; measure it with your own statements."
         )
-
-
-def _callers_timeout(pool: PoolSettings) -> str:
-    limit = seconds_text(pool.wait_limit_seconds)
-    if pool.measured is None:
-        return f"Timeout of the application's callers: longer than the wait limit of {limit}."
-    usage_ms = pool.measured.usage_p99_ms
-    return (
-        f"Timeout of the application's callers: longer than "
-        f"{milliseconds(1000 * pool.wait_limit_seconds + usage_ms)}, the wait limit of {limit} and the p99 usage time "
-        f"of {milliseconds(usage_ms)}. With a shorter one, callers give up while their transaction still runs."
-    )

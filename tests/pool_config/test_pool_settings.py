@@ -23,9 +23,8 @@ from poolsize.pool_config.settings import (
     SizeOfRun,
     measured_times,
     pool_settings,
-    wait_limit_seconds,
 )
-from poolsize.pool_config.stacks import STACKS, WIDTH, configuration
+from poolsize.pool_config.stacks import COMMENTS, STACKS, WIDTH, configuration
 from poolsize.shipped import shipped
 from tests.conftest import EXAMPLES, Command, example
 
@@ -106,7 +105,7 @@ def test_the_wait_limit_is_that_of_the_measurement() -> None:
     assert times
     summary = analysis.at(times.measured_size)
     assert (times.wait_p99_ms, times.usage_p99_ms) == (summary.wait.p99, summary.usage.p99)
-    assert wait_limit_seconds(times) == max(1, ceil(2 * summary.wait.p99 / 1000))
+    assert settings(measured=times).wait_limit_seconds == max(1, ceil(2 * summary.wait.p99 / 1000))
 
 
 @pytest.mark.parametrize("stack", STACKS)
@@ -116,9 +115,9 @@ def test_each_setting_has_a_reason_and_no_line_is_too_long(stack: str) -> None:
     for setting in configured.settings:
         assert setting.why.endswith("."), setting
         name = re.escape(re.split(r"[.]", setting.name)[-1].lower())
-        value = re.escape(STACKS[stack].literal(setting.value).lower())
+        value = re.escape(str(setting.value).lower())
         assert re.search(rf"{name}\W+(?:. )?{value}(?!\d)", configured.text.lower().replace('"', "")), setting
-    comment = STACKS[stack].comment
+    comment = COMMENTS.get(Path(STACKS[stack].file).suffix, "#")
     for line in configured.text.splitlines():
         assert len(line) <= WIDTH or not line.lstrip().startswith(comment), line
     assert "\n\n\n" not in configured.text.replace("\n\n\nasync", "").replace("\n\n\n#", "")
