@@ -54,29 +54,24 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Analysis": "poolsize.analysis.analysis",
-    "ClientTimes": "poolsize.answer.application",
-    "Comparison": "poolsize.comparison.comparison",
-    "FleetPlan": "poolsize.answer.fleet_plan",
-    "Recommendation": "poolsize.answer.recommendation",
-    "Run": "poolsize.runs.run",
-    "ServerLimit": "poolsize.answer.fleet",
-    "Service": "poolsize.answer.fleet",
-    "ServicePool": "poolsize.answer.fleet",
-    "StartingPoint": "poolsize.formula",
-    "Step": "poolsize.runs.run",
-    "analyze": "poolsize.analysis.analysis",
-    "compare": "poolsize.comparison.comparison",
-    "explain": "poolsize.present.text.recommendation",
-    "load_run": "poolsize.runs.store",
-    "plan_fleet": "poolsize.answer.fleet_plan",
-    "recommend": "poolsize.answer.from_run",
-    "starting_point": "poolsize.formula",
+    "analysis.analysis": ("Analysis", "analyze"),
+    "answer.application": ("ClientTimes",),
+    "answer.fleet": ("ServerLimit", "Service", "ServicePool"),
+    "answer.fleet_plan": ("FleetPlan", "plan_fleet"),
+    "answer.from_run": ("recommend",),
+    "answer.recommendation": ("Recommendation",),
+    "comparison.comparison": ("Comparison", "compare"),
+    "formula": ("StartingPoint", "starting_point"),
+    "present.text.recommendation": ("explain",),
+    "runs.run": ("Run", "Step"),
+    "runs.store": ("load_run",),
 }
+"""Module -> the public names that are in it."""
 
 
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used, so that `poolsize recommend` starts at once."""
-    if name not in _HOMES:
-        raise AttributeError(f"module 'poolsize' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+    for module, names in _HOMES.items():
+        if name in names:
+            return getattr(import_module(f"poolsize.{module}"), name)
+    raise AttributeError(f"module 'poolsize' has no attribute {name!r}")

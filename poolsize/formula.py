@@ -65,9 +65,8 @@ def starting_point(
     Raises BadInput for values that no host can have.
     """
     require_cores(cores)
-    _require(
-        1 <= threads_per_core <= cores, f"`threads_per_core` {threads_per_core}: 2 with hyper-threading, 1 without"
-    )
+    if not 1 <= threads_per_core <= cores:
+        raise BadInput(f"`threads_per_core` {threads_per_core}: 2 with hyper-threading, 1 without")
     physical = max(1, cores // threads_per_core)
     effective = effective_disks(disks, cache_hit_rate)
     connections = physical * CONNECTIONS_PER_CORE + round(effective)
@@ -84,7 +83,7 @@ def starting_point(
         connections=connections,
         deadlock_floor=floor,
         pool_size=size,
-        sizes=sizes_around(size, at_least=floor or 1),
+        sizes=tuple(sorted({max(floor or 1, int(size * factor)) for factor in SWEEP_FACTORS})),
     )
 
 
@@ -93,21 +92,21 @@ def effective_disks(disks: int, cache_hit_rate: float | None) -> float:
 
     Raises BadInput for values that no host can have.
     """
-    _require(
-        0 <= disks <= MOST_DISKS,
-        f"`disks` {disks}: give the number of disks that hold the data, from 0 to {MOST_DISKS:,}",
-    )
-    _require(
-        cache_hit_rate is None or 0 <= cache_hit_rate <= 1,
-        f"`cache_hit_rate` {cache_hit_rate}: a share of reads served from memory, from 0 to 1, e.g. 0.95",
-    )
+    if not 0 <= disks <= MOST_DISKS:
+        raise BadInput(f"`disks` {disks}: give the number of disks that hold the data, from 0 to {MOST_DISKS:,}")
+    if cache_hit_rate is not None and not 0 <= cache_hit_rate <= 1:
+        raise BadInput(
+            f"`cache_hit_rate` {cache_hit_rate}: a share of reads served from memory, from 0 to 1, e.g. 0.95"
+        )
     return disks * (1 - (cache_hit_rate or 0.0))
 
 
 def require_cores(cores: int) -> None:
     """Raise BadInput for a number of cores that no database host has."""
-    _require(cores >= 1, f"`cores` {cores}: a database host has at least 1 core; try `cores` 8")
-    _require(cores <= MOST_CORES, f"`cores` {cores}: a database host has {MOST_CORES:,} cores at most; try `cores` 8")
+    if cores < 1:
+        raise BadInput(f"`cores` {cores}: a database host has at least 1 core; try `cores` 8")
+    if cores > MOST_CORES:
+        raise BadInput(f"`cores` {cores}: a database host has {MOST_CORES:,} cores at most; try `cores` 8")
 
 
 def deadlock_floor(app_threads: int | None, connections_per_thread: int | None) -> int | None:
@@ -122,22 +121,11 @@ def deadlock_floor(app_threads: int | None, connections_per_thread: int | None) 
         return None
     if app_threads is None or connections_per_thread is None:
         raise BadInput("`app_threads` and `connections_per_thread` go together: the floor needs both")
-    _require(
-        1 <= app_threads <= MOST_THREADS,
-        f"`app_threads` {app_threads}: an application has 1 to {MOST_THREADS:,} threads",
-    )
-    _require(
-        1 <= connections_per_thread <= MOST_THREADS,
-        f"`connections_per_thread` {connections_per_thread}: a thread that uses the pool holds 1 to {MOST_THREADS:,}",
-    )
+    if not 1 <= app_threads <= MOST_THREADS:
+        raise BadInput(f"`app_threads` {app_threads}: an application has 1 to {MOST_THREADS:,} threads")
+    if not 1 <= connections_per_thread <= MOST_THREADS:
+        raise BadInput(
+            f"`connections_per_thread` {connections_per_thread}: a thread that uses the pool holds 1 to "
+            f"{MOST_THREADS:,}"
+        )
     return app_threads * (connections_per_thread - 1) + 1
-
-
-def sizes_around(size: int, *, at_least: int = 1) -> tuple[int, ...]:
-    """Return pool sizes from an eighth of a size to four times, a doubling apart, ascending, none below at_least."""
-    return tuple(sorted({max(at_least, int(size * factor)) for factor in SWEEP_FACTORS}))
-
-
-def _require(holds: bool, message: str) -> None:
-    if not holds:
-        raise BadInput(message)

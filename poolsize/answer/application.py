@@ -163,55 +163,42 @@ EXPLANATIONS = {
 
 
 def application_findings(
-    analysis: "Analysis", size: "ApplicationSize", current: int | None
-) -> tuple[Finding | None, ...]:
-    """Return how the size of an application follows from the run, the current size's price, and the generator's size.
+    analysis: "Analysis", size: "ApplicationSize", usage_time_ms: float, current: int | None
+) -> tuple[list[Finding], list[Finding]]:
+    """Return the reasons of an application's size, and its warnings.
 
-    current: the user's pool size today, or None.
+    The reasons: how it follows from the run, the current size's price, and the load generator's size. The warnings:
+    that the usage time is shorter than the database's, and that the sweep showed no capacity.
+    usage_time_ms: that was given. current: the user's pool size today, or None.
     """
-    from poolsize.analysis.application_size import CERTAINTY
+    from poolsize.analysis.application_size import CERTAINTY, shortest_usage_time_ms
 
     network, plateau = analysis.models.network_with_client, analysis.plateau
     assert network is not None
     assert plateau is not None
-    return (
-        ApplicationPool(
-            pool_size=size.pool_size,
-            usage_time_ms=size.usage_time_ms,
-            added_ms=size.added_ms,
-            cpu_time_ms=size.cpu_time_ms or None,
-            cores=size.cores,
-            throughput=size.throughput,
-            capacity=size.capacity,
-            tolerance=plateau.tolerance,
-            probability=CERTAINTY,
-        ),
-        None if current is None else _current_size(analysis, size, current),
-        LoadGeneratorSize(plateau.pool_size, (plateau.low, plateau.high), network.client.demand_ms),
+    follows = ApplicationPool(
+        pool_size=size.pool_size,
+        usage_time_ms=size.usage_time_ms,
+        added_ms=size.added_ms,
+        cpu_time_ms=size.cpu_time_ms or None,
+        cores=size.cores,
+        throughput=size.throughput,
+        capacity=size.capacity,
+        tolerance=plateau.tolerance,
+        probability=CERTAINTY,
     )
-
-
-def application_doubts(
-    analysis: "Analysis", size: "ApplicationSize", usage_time_ms: float
-) -> tuple[Finding | None, ...]:
-    """Return the warnings that a usage time is shorter than the database's, and that the sweep showed no capacity."""
-    from poolsize.analysis.application_size import shortest_usage_time_ms
-
-    network, plateau = analysis.models.network_with_client, analysis.plateau
-    assert network is not None
-    assert plateau is not None
+    reasons: list[Finding] = [follows]
+    if current is not None:
+        losses = {price.pool_size: price.throughput_loss for price in application_prices(analysis, size, current)}
+        reasons.append(CurrentSize(current, size.pool_size, losses[current] - losses[size.pool_size], None, None))
+    reasons.append(LoadGeneratorSize(plateau.pool_size, (plateau.low, plateau.high), network.client.demand_ms))
+    warnings: list[Finding] = []
+    if usage_time_ms < shortest_usage_time_ms(network):
+        warnings.append(ShortUsageTime(usage_time_ms, network.database_ms))
     highest = max(measured.throughput.mean for measured in analysis.valid_sizes)
-    is_short = usage_time_ms < shortest_usage_time_ms(network)
-    is_beyond = size.capacity > (1 + plateau.tolerance) * highest
-    return (
-        ShortUsageTime(usage_time_ms, network.database_ms) if is_short else None,
-        BeyondMeasured(highest, size.capacity) if is_beyond else None,
-    )
-
-
-def _current_size(analysis: "Analysis", size: "ApplicationSize", current: int) -> Finding:
-    losses = {price.pool_size: price.throughput_loss for price in application_prices(analysis, size, current)}
-    return CurrentSize(current, size.pool_size, losses[current] - losses[size.pool_size], None, None)
+    if size.capacity > (1 + plateau.tolerance) * highest:
+        warnings.append(BeyondMeasured(highest, size.capacity))
+    return reasons, warnings
 
 
 def application_prices(analysis: "Analysis", size: "ApplicationSize", current: int | None) -> tuple[Price, ...]:

@@ -189,10 +189,16 @@ class MoreWorkersByDemands(MoreWorkers):
 
 
 def measure_longer(analysis: "Analysis") -> WayOut:
-    """Return the way to a narrower range: fill a gap between the measured sizes, or measure longer."""
-    plan = analysis.setting.plan
-    if gap := _gap(analysis):
-        return FillGap(*gap)
+    """Return the way to a narrower range: fill the widest gap between the measured sizes there, or measure longer."""
+    plan, plateau = analysis.setting.plan, analysis.plateau
+    assert plateau is not None
+    gaps = [
+        (above / below, below, above)
+        for below, above in pairwise(size.pool_size for size in analysis.valid_sizes)
+        if plateau.low < above and below < plateau.high and above >= FAR_APART * below
+    ]
+    if gaps:
+        return FillGap(*max(gaps)[1:])
     if plan.search is not None:
         return SearchLonger(max(1, LONGER * plan.search.budget_seconds // 60))
     return MeasureLonger(step_seconds=max(30, LONGER * plan.step_seconds), repeats=3)
@@ -209,10 +215,7 @@ def sweep_larger(analysis: "Analysis") -> WayOut:
 
 
 def sizes_beyond(analysis: "Analysis", size: int) -> tuple[int, ...]:
-    """Return the sizes worth measuring next, ascending, where the answer lies at an end of the measured sizes.
-
-    size: the answer.
-    """
+    """Return the sizes to measure next, ascending, where the answer, size, is at an end of the measured sizes."""
     sizes = [summary.pool_size for summary in analysis.valid_sizes]
     if size == sizes[0] and len(sizes) > 1:
         return tuple(sorted({max(1, size // 8), max(1, size // 4), max(1, size // 2), size}))
@@ -258,17 +261,3 @@ def users_for(analysis: "Analysis", pool_size: int) -> int:
 
 def _larger_sizes(analysis: "Analysis") -> tuple[int, ...]:
     return tuple(analysis.valid_sizes[-1].pool_size * times for times in (1, 2, 4, 8))
-
-
-def _gap(analysis: "Analysis") -> tuple[int, int] | None:
-    """Return the sizes on both sides of the widest gap in the answer's range; None where no gap is wide."""
-    assert analysis.plateau is not None
-    sizes, plateau = [size.pool_size for size in analysis.valid_sizes], analysis.plateau
-    inside = [
-        (above / below, below, above)
-        for below, above in pairwise(sizes)
-        if plateau.low < above and below < plateau.high
-    ]
-    if not inside or max(inside)[0] < FAR_APART:
-        return None
-    return max(inside)[1:]

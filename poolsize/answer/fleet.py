@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import ceil, isfinite
+from math import ceil, inf, isfinite
+from operator import mul
 
 from poolsize.errors import BadInput
 from poolsize.formula import deadlock_floor
@@ -112,10 +113,8 @@ class ServerLimit:
     @property
     def usable(self) -> int | None:
         """Connections for the fleet; None where no limit is known."""
-        limits = [self.max_user_connections]
-        if self.max_connections is not None:
-            limits.append(self.max_connections - self.reserve)
-        return min((limit for limit in limits if limit is not None), default=None)
+        of_server = None if self.max_connections is None else self.max_connections - self.reserve
+        return min((most for most in (self.max_user_connections, of_server) if most is not None), default=None)
 
     def raised_to(self, connections: int) -> dict[str, int]:
         """Return the server's variables that must grow so that the fleet may open so many connections, and to what."""
@@ -160,20 +159,19 @@ def share_out(size: int, services: Sequence[Service], limit: ServerLimit) -> tup
     sizes = [service.floor for service in services]
     usual = [service.pools for service in services]
     most = [service.pools_in_deploy(limit.surge) for service in services]
-    free = size - _total(usual, sizes)
-    free_in_deploy = None if limit.usable is None else limit.usable - _total(most, sizes)
-    if free_in_deploy is not None and free_in_deploy < 0:
+    free = size - sum(map(mul, usual, sizes))
+    free_in_deploy = inf if limit.usable is None else limit.usable - sum(map(mul, most, sizes))
+    if free_in_deploy < 0:
         return None
     growing = set(range(len(services)))
     while growing:
         place = min(growing, key=lambda each: (sizes[each] * usual[each] / services[each].weight, each))
-        too_many = free_in_deploy is not None and most[place] > free_in_deploy
-        if usual[place] > free or too_many or sizes[place] == services[place].most_useful:
+        if usual[place] > free or most[place] > free_in_deploy or sizes[place] == services[place].most_useful:
             growing.remove(place)
             continue
         sizes[place] += 1
         free -= usual[place]
-        free_in_deploy = None if free_in_deploy is None else free_in_deploy - most[place]
+        free_in_deploy -= most[place]
     return tuple(
         ServicePool(service, pool_size, pool_size * pools, pool_size * pools_in_deploy)
         for service, pool_size, pools, pools_in_deploy in zip(services, sizes, usual, most, strict=True)
@@ -197,7 +195,3 @@ def with_fewer_processes(
         if pools is not None and sum(pool.connections for pool in pools) <= size:
             return processes, pools
     return None
-
-
-def _total(pools: Sequence[int], sizes: Sequence[int]) -> int:
-    return sum(number * size for number, size in zip(pools, sizes, strict=True))

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from poolsize.answer.application import (
     ClientTimes,
-    application_doubts,
     application_findings,
     application_prices,
     size_for_application,
@@ -161,13 +160,12 @@ def _of_application(
         for finding in of_generator.findings
         if finding.severity is Severity.WARNING and not isinstance(finding, OF_GENERATOR_ALONE)
     ]
-    doubts = application_doubts(analysis, size, client_times.usage_time_ms)
-    findings = (*application_findings(analysis, size, current), *kept, *warnings, *doubts)
+    own, doubts = application_findings(analysis, size, client_times.usage_time_ms, current)
     return replace(
         of_generator,
         pool_size=size.pool_size,
         range=size.range,
-        findings=_known(*findings),
+        findings=(*own, *kept, *warnings, *doubts),
         throughput=size.throughput,
         application=size,
         two_pools=(),

@@ -160,7 +160,14 @@ def _not_kept(
 
     likeliest = max(probabilities, key=lambda size: (round(probabilities[size], DIGITS), -size))
     rate, probability = analysis.setting.plan.rate, probabilities[likeliest]
-    lowest = _lowest(analysis, limits_ms)
+    lowest_ms = {
+        quantile: min(
+            (analysis.by_size.latency_ms(quantile, size.pool_size), size.pool_size) for size in analysis.valid_sizes
+        )
+        for quantile in limits_ms
+    }
+    quantile = max(limits_ms, key=lambda quantile: lowest_ms[quantile][0] / limits_ms[quantile])
+    lowest = LowestQuantile(quantile, *lowest_ms[quantile])
     hardly_less = probabilities[plateau_size] >= probability - UNDECIDED
     if probability >= 1 / 2 and (rate is not None or not hardly_less):
         size = likeliest
@@ -182,17 +189,6 @@ def _not_kept(
         way_out=sweep_larger(analysis) if is_edge else measure_longer(analysis) if undecided else None,
     )
     return LimitedSize(size, finding, probabilities[size], is_edge)
-
-
-def _lowest(analysis: "Analysis", limits_ms: Mapping[str, float]) -> LowestQuantile:
-    lowest_ms = {
-        quantile: min(
-            (analysis.by_size.latency_ms(quantile, size.pool_size), size.pool_size) for size in analysis.valid_sizes
-        )
-        for quantile in limits_ms
-    }
-    quantile = max(limits_ms, key=lambda quantile: lowest_ms[quantile][0] / limits_ms[quantile])
-    return LowestQuantile(quantile, *lowest_ms[quantile])
 
 
 def _smallest_as_fast(analysis: "Analysis", lowest: LowestQuantile) -> int:

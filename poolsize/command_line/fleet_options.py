@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from poolsize.command_line.options import flag, is_typed, read_by
-from poolsize.errors import BadInput
+from poolsize.command_line.options import read_by
 from poolsize.sweep.readers import decimal
 
 if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
@@ -49,23 +48,12 @@ class FleetOptions:
         names = ("instances", "processes", "max_instances")
         return tuple(name for name in names if getattr(self, name) is not None)
 
-    @property
-    def has_threads(self) -> bool:
-        """Whether an option describes the threads of a process."""
-        return (self.app_threads, self.connections_per_thread) != (None, None)
-
     def measured_in(self, answer: "Recommendation") -> "FleetOptions":
         """Return the options with the instances of the application that was measured, where none describes them."""
         measured = answer.measured_in
         if measured is None or self.of_instances:
             return self
         return replace(self, instances=measured.instances, processes=measured.processes)
-
-    def require_instances(self) -> None:
-        """Raise BadInput for a typed option of the server's limit without an option that describes the instances."""
-        for name in ("surge", "max_connections", "reserve"):
-            if is_typed(name) and not self.of_instances:
-                raise BadInput(f"{flag(name)} also needs --instances or --processes")
 
     def service(self) -> "Service":
         """Return the only service of the fleet. Raises BadInput."""

@@ -4,11 +4,12 @@ So a change of the machine meets both alike. Each sweep is a Locust process with
 its own. While one of them measures, the other waits for its turn, without load.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from poolsize.command_line.locust_sweep import LocustSweep, end_all, first_interrupt, started
 from poolsize.errors import BadInput, Interrupted, WorkFailed
@@ -30,7 +31,15 @@ def measure_in_turn(locustfile: Path, options: SweepOptions, not_for_two: Sequen
     Raises BadInput for options that contradict each other, and for runs that compare would refuse.
     """
     _refuse_mixture(options, not_for_two)
-    sides = _resumed(options, options.resume) if options.resume else _new(options)
+    first = options.having(against_url=None, against_options=None, against_mysqld=None)
+    variables = {**(options.server_options or {}), **(options.against_options or {})}
+    mysqld = None if options.against_url else options.against_mysqld or options.mysqld
+    if options.resume:
+        sides = first, first.having(**_resumed(options, options.resume, variables), mysqld=mysqld)
+    else:
+        first = first.having(sizes=options.sizes or starting_point(cores_of(options), disks=disks_of(options)).sizes)
+        changed = {"url": options.against_url} if options.against_url else {}
+        sides = first, first.having(**changed, mysqld=mysqld, server_options=None if changed else variables)
     if options.resume is None:
         plan_for(sides[0], locustfile.stem)  # refuses bad input before anything is started
     with ProgressBar() as bar:
@@ -58,20 +67,8 @@ def _refuse_mixture(options: SweepOptions, not_for_two: Sequence[str]) -> None:
             raise BadInput(f"{options.named(name)}: {why}")
 
 
-def _new(options: SweepOptions) -> tuple[SweepOptions, SweepOptions]:
-    """Return the options of both sweeps, with the same pool sizes; by default those around the formula's result."""
-    sizes = options.sizes or starting_point(cores_of(options), disks=disks_of(options)).sizes
-    first = options.having(against_url=None, against_options=None, against_mysqld=None, sizes=sizes)
-    if options.against_url:
-        return first, first.having(url=options.against_url, mysqld=None, server_options=None)
-    return first, first.having(
-        mysqld=options.against_mysqld or options.mysqld,
-        server_options={**(options.server_options or {}), **(options.against_options or {})},
-    )
-
-
-def _resumed(options: SweepOptions, run: Path) -> tuple[SweepOptions, SweepOptions]:
-    """Return the options that resume both runs. run: the first.
+def _resumed(options: SweepOptions, run: Path, variables: Mapping[str, str]) -> dict[str, Any]:
+    """Return the options that the other run has of its own. run: the first. variables: of its private server.
 
     Raises BadInput where the other run is missing, and for its server's variables where they are not given again.
     """
@@ -84,16 +81,13 @@ def _resumed(options: SweepOptions, run: Path) -> tuple[SweepOptions, SweepOptio
         raise BadInput(
             f"{options.named('resume')}: the other run began on a server given by its URL: give its `against_url` again"
         )
-    variables = {**(options.server_options or {}), **(options.against_options or {})}
     if setting.private and variables != setting.server_options:
         raise BadInput(
             f"{options.named('resume')}: the variables of the other private server are not those of `server_options` "
             f"and `against_options`: give them again: {resume_command(run)}"
         )
-    first = options.having(against_url=None, against_options=None, against_mysqld=None)
-    mysqld = None if options.against_url else options.against_mysqld or options.mysqld
     server_options = variables if setting.private and variables else None
-    return first, first.having(resume=other, url=options.against_url, mysqld=mysqld, server_options=server_options)
+    return {"resume": other, "url": options.against_url, "server_options": server_options}
 
 
 def _run_in_turn(
@@ -149,7 +143,16 @@ def _begin(
             begun.append(event)
             if len(begun) < len(SIDES):
                 return
-            event, side = _joined(*begun), ""
+            one, other = begun
+            side = ""
+            event = replace(
+                one,
+                run=f"{one.run} and {other.run}",
+                steps=one.steps + other.steps,
+                steps_done=one.steps_done + other.steps_done,
+                complete=one.complete and other.complete,
+                notes=tuple(dict.fromkeys((*one.notes, *other.notes))),
+            )
         show(event, side)
 
     awaited = []
@@ -199,15 +202,3 @@ def whose_turn(first: TurnAwaited, other: TurnAwaited) -> int | None:
     if first.steps != other.steps:
         return int(other.steps < first.steps)
     return first.steps % 2
-
-
-def _joined(first: SweepStarted, other: SweepStarted) -> SweepStarted:
-    """Return the beginning of both sweeps."""
-    return replace(
-        first,
-        run=f"{first.run} and {other.run}",
-        steps=first.steps + other.steps,
-        steps_done=first.steps_done + other.steps_done,
-        complete=first.complete and other.complete,
-        notes=tuple(dict.fromkeys((*first.notes, *other.notes))),
-    )

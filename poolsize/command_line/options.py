@@ -1,19 +1,23 @@
-"""Options that several commands share: --json, --plot, --current and the latency limits."""
+"""Options that several commands share: --json, --plot, --current, the latency limits, and a server's encryption."""
 
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from poolsize.errors import BadInput
+from poolsize.facts.ssl_mode import CA_DEFAULT, CA_HELP, MODE_DEFAULT, MODE_HELP, SslMode, read_ssl_mode
 from poolsize.sweep.readers import positive_milliseconds, read_optional
 
-if TYPE_CHECKING:  # Matplotlib and pathlib stay out of a command without --plot
+if TYPE_CHECKING:  # Matplotlib and pathlib stay out of a command without --plot, pymysql out of one without a server
     from pathlib import Path
 
     from matplotlib.figure import Figure
+
+    from poolsize.facts.inspection import Inspection
 
 PLOT_ENDINGS = (".png", ".svg")
 LIMITS = ("current", "max_p95_ms", "max_p99_ms")
@@ -40,11 +44,16 @@ def plot_option(command: Callable[..., None]) -> Callable[..., None]:
     """Decorate a command with --plot, which refuses a file that can't be written before the command begins."""
     from pathlib import Path
 
+    def checked(_: click.Context, parameter: click.Parameter, path: Path | None) -> Path | None:
+        if path is not None:
+            require_writable(parameter.opts[0], path, PLOT_ENDINGS, "a .png or an .svg file")
+        return path
+
     return click.option(
         "--plot",
         type=click.Path(path_type=Path),
         metavar="FILE",
-        callback=_checked_plot,
+        callback=checked,
         help="Also write a plot to this .png or .svg file.",
     )(command)
 
@@ -68,12 +77,6 @@ def require_writable(flag: str, path: "Path", endings: Sequence[str], expected: 
         raise BadInput(f"{flag} {path}: there is no folder {path.parent}; make it, or name a file elsewhere")
     if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
         raise BadInput(f"{flag} {path} can't be written: name another file")
-
-
-def _checked_plot(_: click.Context, parameter: click.Parameter, path: "Path | None") -> "Path | None":
-    if path is not None:
-        require_writable(parameter.opts[0], path, PLOT_ENDINGS, "a .png or an .svg file")
-    return path
 
 
 def is_typed(name: str) -> bool:
@@ -111,3 +114,53 @@ def limit_options(command: Callable[..., None]) -> Callable[..., None]:
             "[default: the limit that the sweep had, if any]",
         )(with_limits)
     return current_option(with_limits)
+
+
+@dataclass(frozen=True)
+class Encryption:
+    """The encryption that the options ask for; None for the URL's own. ca: path of an authority's certificate."""
+
+    mode: SslMode | None
+    ca: str | None
+
+    def of(self, url: str | None) -> str | None:
+        """Return the URL with this encryption; None where no server is asked. Raises BadInput."""
+        if self.mode is None and not self.ca:
+            return url
+        if not url:
+            typed = f"`ssl_mode` {self.mode}" if self.mode else f"`ssl_ca` {self.ca}"
+            raise BadInput(f"{typed}: it also needs `url` (or POOLSIZE_URL)")
+        from poolsize.server.connection import encrypted_url  # a formula starts without SQLAlchemy
+
+        return encrypted_url(url, self.mode, self.ca)
+
+
+def encryption_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Decorate a command with --ssl-mode and --ssl-ca, which give the parameter `encryption`: Encryption."""
+
+    @wraps(command)
+    def with_encryption(ssl_mode: SslMode | None, ssl_ca: str | None, **others: Any) -> None:
+        command(encryption=Encryption(ssl_mode, ssl_ca), **others)
+
+    ca, mode = f"{CA_HELP}  [default: {CA_DEFAULT}]", f"{MODE_HELP}  [default: {MODE_DEFAULT}]"
+    with_ca = click.option("--ssl-ca", metavar="FILE", help=ca)(with_encryption)
+    return click.option("--ssl-mode", metavar="MODE", callback=read_by(read_ssl_mode), help=mode)(with_ca)
+
+
+def inspected(url: str) -> "Inspection":
+    """Return the facts of the server at a URL, read through its own connection. Raises BadInput and WorkFailed."""
+    import pymysql
+
+    from poolsize.facts.inspection import inspect_server
+    from poolsize.server.connection import FACTS_SECONDS, asking, database_url
+    from poolsize.server.encryption import is_local
+
+    parts = database_url(url)
+    with asking(parts, FACTS_SECONDS) as (connection, cursor):
+        return inspect_server(
+            cursor,
+            connection.thread_id(),
+            connection.get_server_info(),
+            by_loopback=is_local(parts),
+            denied=pymysql.MySQLError,
+        )

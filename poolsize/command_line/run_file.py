@@ -9,7 +9,6 @@ from poolsize.errors import BadInput, WorkFailed
 
 if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
     from poolsize.analysis.analysis import Analysis
-    from poolsize.answer.fleet_plan import FleetPlan
     from poolsize.answer.recommendation import Recommendation
 
 
@@ -48,13 +47,10 @@ def measured_answer(path: str) -> "tuple[Analysis, Recommendation]":
     return analysis, answer
 
 
-def end_without_size(answer: "Recommendation") -> None:
-    """End the command with the exit code of failed work if the answer, which is printed already, has no pool size."""
-    if answer.pool_size is None:
-        sys.exit(WorkFailed.exit_code)
+def end_unless(found: object) -> None:
+    """End the command with the exit code of failed work if the answer, which is printed already, has nothing to use.
 
-
-def end_without_pools(plan: "FleetPlan") -> None:
-    """End the command with the exit code of failed work if no pools fit; the plan is printed already."""
-    if not plan.pools:
+    found: the pool size, or the pools, of the answer; false where there are none.
+    """
+    if not found:
         sys.exit(WorkFailed.exit_code)

@@ -26,8 +26,6 @@ COMMANDS = {
     "import": "Convert sysbench logs or a Locust history to a recording or a run.",
     "notebook": "Open a notebook on one run or several.",
 }
-
-
 MODULES = {
     "compare": "poolsize.comparison.command",
     "config": "poolsize.pool_config.command",
@@ -37,8 +35,6 @@ MODULES = {
     "application": "poolsize.service_under_test.command",
 }
 """Command -> its module, where that is a wing's, or has another name than the command."""
-FUNCTIONS = {"import": "import_logs"}
-"""Command -> its function, where the command's name is a keyword of Python."""
 
 
 def module_of(command: str) -> str:
@@ -57,7 +53,8 @@ class LazyGroup(click.Group):
         """Return a command, imported from its module; None for an unknown name."""
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = getattr(import_module(module_of(cmd_name)), FUNCTIONS.get(cmd_name, cmd_name))
+        function = "import_logs" if cmd_name == "import" else cmd_name  # a keyword of Python names no function
+        command: click.Command = getattr(import_module(module_of(cmd_name)), function)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 (click's signature)
@@ -104,7 +101,10 @@ def main() -> None:
         sys.stdout.reconfigure(errors="replace")  # a terminal without the letters that draw a curve shows others
     with guarded_output():
         try:
-            _run()
+            cli(standalone_mode=False)
+            _die_of_ctrl_c()
+        except click.exceptions.NoArgsIsHelpError as error:
+            click.echo(error.format_message())
             _die_of_ctrl_c()
         except PoolsizeError as error:
             _end(str(error), error.exit_code)
@@ -112,13 +112,6 @@ def main() -> None:
             _end(" ".join(error.format_message().split()) + way_out(error), BadInput.exit_code)
         except (click.Abort, KeyboardInterrupt):
             _end("interrupted", Interrupted.exit_code)
-
-
-def _run() -> None:
-    try:
-        cli(standalone_mode=False)
-    except click.exceptions.NoArgsIsHelpError as error:
-        click.echo(error.format_message())
 
 
 def way_out(error: click.ClickException) -> str:

@@ -1,16 +1,14 @@
 """`poolsize fleet`: the database's connections, divided among services, instances and processes."""
 
 from pathlib import Path
-from typing import Any
 
 import click
 
 from poolsize.answer.fleet import Service
 from poolsize.answer.fleet_plan import plan_fleet
 from poolsize.command_line.fleet_options import FleetOptions, fleet_options, losses_of
-from poolsize.command_line.options import flag, is_typed, json_option
-from poolsize.command_line.run_file import end_without_pools, measured_answer
-from poolsize.command_line.server import Encryption, encryption_options
+from poolsize.command_line.options import Encryption, encryption_options, flag, is_typed, json_option
+from poolsize.command_line.run_file import end_unless, measured_answer
 from poolsize.errors import BadInput
 from poolsize.present.text.fleet import fleet_json, fleet_text
 from poolsize.sweep.readers import decimal, whole_number
@@ -28,20 +26,18 @@ def services_of(path: Path) -> list[Service]:
     """
     tables, _ = read_toml("services_file", path)
     services = tables.pop(TABLE, [])
-    if tables or not isinstance(services, list) or not services:
+    is_list = isinstance(services, list) and services and all(isinstance(table, dict) for table in services)
+    if tables or not is_list:
         raise BadInput(f"`services_file` {path}: write a table [[{TABLE}]] for each service, and nothing else")
     if len(services) > MOST_SERVICES:
         raise BadInput(f"`services_file` {path}: {len(services):,} services: write up to {MOST_SERVICES:,}")
-    return [_service(path, place, table) for place, table in enumerate(services, 1)]
-
-
-def _service(path: Path, place: int, table: Any) -> Service:
-    where = f"`services_file` {path}, service {place}"
-    if not isinstance(table, dict):
-        raise BadInput(f"`services_file` {path}: write a table [[{TABLE}]] for each service, and nothing else")
-    if not table.get("name", "unnamed"):
-        raise BadInput(f"{where}: the name is empty")
-    return record(where, Service, table)
+    found = []
+    for place, table in enumerate(services, 1):
+        where = f"`services_file` {path}, service {place}"
+        if not table.get("name", "unnamed"):
+            raise BadInput(f"{where}: the name is empty")
+        found.append(record(where, Service, table))
+    return found
 
 
 def _service_of(text: str, fleet: FleetOptions) -> Service:
@@ -122,7 +118,7 @@ def fleet(
         raise BadInput(f"a service names its instances itself: leave out {', '.join(map(flag, fleet.of_instances))}")
     if services and services_file:
         raise BadInput("give the services either by --service, or by --services FILE")
-    if services_file and fleet.has_threads:
+    if services_file and (fleet.app_threads, fleet.connections_per_thread) != (None, None):
         raise BadInput("--services FILE names the threads of each service: write threads and connections_per_thread")
     parts = [_service_of(text, fleet) for text in services]
     if services_file:
@@ -136,4 +132,4 @@ def fleet(
     limit = fleet.limit(encryption.of(url if asks_server else None))
     plan = plan_fleet(size, parts or [fleet.service()], limit, losses)
     click.echo(fleet_json(plan) if as_json else fleet_text(plan))
-    end_without_pools(plan)
+    end_unless(plan.pools)

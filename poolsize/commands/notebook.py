@@ -4,7 +4,6 @@ import os
 import re
 import sys
 from collections.abc import Sequence
-from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -19,7 +18,6 @@ from poolsize.sweep.opening import free_path
 
 MODULES = ("jupyterlab", "ipywidgets", "nbformat", "pandas")
 """Modules that this command and the notebooks import from the extra `notebook`."""
-
 
 RUN_LINE = re.compile(r"^(RUNS?) = .*$", re.MULTILINE)
 """The line of a notebook's parameters cell that names its run or its runs."""
@@ -38,8 +36,15 @@ def notebook(runs: tuple[str, ...]) -> None:
     poolsize-compare-RUN-RUN.ipynb. You can edit it. Its first code cell names the runs. An older notebook of that name
     is kept; the new file gets a number.
     """
-    _require_modules()
-    _require_complete(runs)
+    missing = [module for module in MODULES if find_spec(module) is None]
+    if missing:
+        raise BadInput(
+            f"notebooks need {', '.join(missing)}: install them with pip install '.[notebook]' in poolsize's folder"
+        )
+    if len(runs) == 1:
+        complete_run(runs[0])  # raises the errors of runs that the notebook can't show
+    elif runs:
+        compare_files(runs)
     copy = _free_name(runs)
     try:
         _copy(shipped(f"notebooks/{'compare' if len(runs) > 1 else 'analysis'}.ipynb"), copy, runs)
@@ -50,23 +55,6 @@ def notebook(runs: tuple[str, ...]) -> None:
     as_root = ["--allow-root"] if os.geteuid() == 0 else []
     words = [sys.executable, "-P", "-m", "jupyter", "lab", str(copy), *as_root]
     os.execv(sys.executable, words)  # noqa: S606 (no shell)
-
-
-def _require_modules() -> None:
-    """Raise BadInput, which names the extra, unless all of its modules are installed."""
-    missing = [module for module in MODULES if find_spec(module) is None]
-    if missing:
-        raise BadInput(
-            f"notebooks need {', '.join(missing)}: install them with pip install '.[notebook]' in poolsize's folder"
-        )
-
-
-def _require_complete(runs: Sequence[str]) -> None:
-    """Raise BadInput or WorkFailed for runs that the notebook can't show."""
-    if len(runs) == 1:
-        complete_run(runs[0])
-    elif runs:
-        compare_files(runs)
 
 
 def _free_name(runs: Sequence[str]) -> Path:
@@ -85,15 +73,10 @@ def _copy(source: Path, target: Path, runs: Sequence[str]) -> None:
 
     notebook = nbformat.read(source, as_version=nbformat.NO_CONVERT)
     paths = [str(Path(run).resolve()) for run in runs]
+    value = paths if len(paths) > 1 else "".join(paths)
     for cell in notebook.cells if runs else ():
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
         if "parameters" in cell.metadata.get("tags", []):
-            name_runs = partial(_run_line, value=paths if len(paths) > 1 else paths[0])
-            cell.source = RUN_LINE.sub(name_runs, EXAMPLE_LINES.sub("", cell.source))
+            cell.source = RUN_LINE.sub(lambda line: f"{line[1]} = {value!r}", EXAMPLE_LINES.sub("", cell.source))
     nbformat.write(notebook, target)
-
-
-def _run_line(example: re.Match[str], value: object) -> str:
-    """Return the line of the parameters cell that names the runs, in place of an example's. value: path or paths."""
-    return f"{example[1]} = {value!r}"

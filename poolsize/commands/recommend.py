@@ -9,9 +9,18 @@ import click
 from poolsize.answer.from_formula import from_formula
 from poolsize.answer.recommendation import Recommendation
 from poolsize.command_line.fleet_options import FLEET_OPTIONS, FleetOptions, fleet_options, limit_of, losses_of
-from poolsize.command_line.options import LIMITS, flag, is_typed, json_option, limit_options, read_by
-from poolsize.command_line.run_file import complete_run, end_without_pools, end_without_size
-from poolsize.command_line.server import Encryption, encryption_options
+from poolsize.command_line.options import (
+    LIMITS,
+    Encryption,
+    encryption_options,
+    flag,
+    inspected,
+    is_typed,
+    json_option,
+    limit_options,
+    read_by,
+)
+from poolsize.command_line.run_file import complete_run, end_unless
 from poolsize.errors import BadInput
 from poolsize.formula import effective_disks, starting_point
 from poolsize.present.text.recommendation import recommendation_json, recommendation_text
@@ -26,10 +35,6 @@ if TYPE_CHECKING:  # `poolsize recommend --cores 8` starts without what runs, fl
 
 OF_THREADS = ("app_threads", "connections_per_thread")
 OF_CLIENT = ("usage_time_ms", "app_cpu_time_ms", "app_cores")
-ASSUMED = (
-    "no --cores given: the formula uses this machine's {cores}, as if the database runs here. "
-    "Set --cores to the cores of the database's host"
-)
 
 
 @click.command()
@@ -92,24 +97,33 @@ def recommend(
     client_times = _client_times(*(facts.pop(name) for name in OF_CLIENT))
     if not run_path and (current is not None or limits is not None or client_times is not None):
         raise BadInput("--usage-time, --current, --max-p95 and --max-p99 need a measured run: name it with --run")
-    fleet.require_instances()
+    for name in ("surge", "max_connections", "reserve"):
+        if is_typed(name) and not fleet.of_instances:
+            raise BadInput(f"{flag(name)} also needs --instances or --processes")
     if not fleet.of_instances:  # else the deadlock floor is that of each process, and not of the answer
         facts |= {name: getattr(fleet, name) for name in OF_THREADS}
-    analysis = _analysis(run_path, may_have=OF_THREADS if fleet.of_instances else ()) if run_path else None
-    inspection = None if analysis else _inspected(url, facts, encryption)
-    if inspection:
-        _use(inspection, facts)
-        if facts["cores"] is None:
-            click.echo(_per_core(inspection, facts, as_json=as_json))
+    analysis, inspection, note = None, None, ""
+    if run_path:
+        analysis = _analysis(run_path, may_have=OF_THREADS if fleet.of_instances else ())
+        from poolsize.answer.from_run import recommend as recommend_from
+
+        answer = recommend_from(analysis, limits, current, client_times)
+    else:
+        inspection = _inspected(url, facts, encryption)
+        if inspection and facts["cores"] is None:
+            from poolsize.present.text.inspection import per_core_json, per_core_text
+
+            per_core = per_core_json if as_json else per_core_text
+            click.echo(per_core(inspection, effective_disks(facts["disks"], facts["cache_hit_rate"])))
             return
-    answer, note = (_measured(analysis, limits, current, client_times), None) if analysis else _from_formula(facts)
+        answer, note = _from_formula(facts)
     plan = _plan(answer, analysis, fleet, inspection) if fleet.of_instances else None
     if note:
         click.echo(f"poolsize: {note}", err=True)
-    click.echo(_as_json(answer, plan, inspection) if as_json else _as_text(answer, plan, inspection))
-    end_without_size(answer)
+    click.echo(_output(answer, plan, inspection, as_json=as_json))
+    end_unless(answer.pool_size)
     if plan:
-        end_without_pools(plan)
+        end_unless(plan.pools)
 
 
 def _client_times(usage_ms: float | None, cpu_ms: float | None, cores: int | None) -> "ClientTimes | None":
@@ -136,34 +150,31 @@ def _analysis(run_path: str, may_have: tuple[str, ...]) -> "Analysis":
 
 
 def _inspected(url: str | None, facts: dict[str, Any], encryption: Encryption) -> "Inspection | None":
-    """Return the facts of the server whose URL is given, or that POOLSIZE_URL names where no cores are given."""
+    """Return the facts of the server whose URL is given, or that POOLSIZE_URL names where no cores are given.
+
+    Set the facts that no option gives: the hit rate, and a local server's cores.
+    """
     url = encryption.of(url or (os.environ.get("POOLSIZE_URL") if facts["cores"] is None else None))
     if not url:
         return None
-    from poolsize.command_line.server import inspected
-
-    return inspected(url)
-
-
-def _use(inspection: "Inspection", facts: dict[str, Any]) -> None:
-    """Set the facts that no option gives: the hit rate, and a local server's cores."""
+    inspection = inspected(url)
     if facts["cache_hit_rate"] is None:
         facts["cache_hit_rate"] = inspection.cache_hit_rate
     if facts["cores"] is None and inspection.is_here:
         from poolsize.facts.machine import this_machine
 
         facts["cores"] = this_machine().usable_cores
+    return inspection
 
 
-def _per_core(inspection: "Inspection", facts: dict[str, Any], *, as_json: bool) -> str:
-    """Return the answer for a server whose cores are not known."""
-    from poolsize.present.text.inspection import per_core_json, per_core_text
+def _output(answer: Recommendation, plan: "FleetPlan | None", inspection: "Inspection | None", *, as_json: bool) -> str:
+    if not as_json:
+        text = recommendation_text(answer, plan)
+        if inspection is None:
+            return text
+        from poolsize.present.text.inspection import inspection_text
 
-    disks = effective_disks(facts["disks"], facts["cache_hit_rate"])
-    return per_core_json(inspection, disks) if as_json else per_core_text(inspection, disks)
-
-
-def _as_json(answer: Recommendation, plan: "FleetPlan | None", inspection: "Inspection | None") -> str:
+        return f"{text}\n\n{inspection_text(inspection)}"
     more: dict[str, Any] = {}
     if plan:
         from poolsize.present.text.fleet import fleet_values
@@ -172,23 +183,6 @@ def _as_json(answer: Recommendation, plan: "FleetPlan | None", inspection: "Insp
     if inspection:
         more["facts"] = asdict(inspection)
     return recommendation_json(answer, **more)
-
-
-def _as_text(answer: Recommendation, plan: "FleetPlan | None", inspection: "Inspection | None") -> str:
-    text = recommendation_text(answer, plan)
-    if inspection is None:
-        return text
-    from poolsize.present.text.inspection import inspection_text
-
-    return f"{text}\n\n{inspection_text(inspection)}"
-
-
-def _measured(
-    analysis: "Analysis", limits: "LatencyLimits | None", current: int | None, client_times: "ClientTimes | None"
-) -> Recommendation:
-    from poolsize.answer.from_run import recommend as recommend_from
-
-    return recommend_from(analysis, limits, current, client_times)
 
 
 def _plan(
@@ -210,19 +204,21 @@ def _plan(
     return plan_fleet(answer.connections, [fleet.service()], limit, losses)
 
 
-def _from_formula(facts: dict[str, Any]) -> tuple[Recommendation, str | None]:
-    """Return the recommendation of the formula, and a note where it takes this machine's cores.
+def _from_formula(facts: dict[str, Any]) -> tuple[Recommendation, str]:
+    """Return the recommendation of the formula, and a note where it takes this machine's cores; else "".
 
     facts: parameter of starting_point -> value of its option.
     """
-    note = None
-    if facts["cores"] is None:
-        from poolsize.facts.machine import this_machine
+    if facts["cores"] is not None:
+        return from_formula(starting_point(**facts)), ""
+    from poolsize.facts.machine import this_machine
 
-        if facts["threads_per_core"] != 1:
-            raise BadInput("--threads-per-core needs --cores: without it, this machine's physical cores count")
-        machine = this_machine()
-        facts["cores"] = machine.usable_cores
-        limit = f" (of {machine.physical_cores}; affinity or a quota withholds the others)" if machine.limited else ""
-        note = ASSUMED.format(cores=f"{machine.usable_cores} physical cores{limit}")
-    return from_formula(starting_point(**facts)), note
+    if facts["threads_per_core"] != 1:
+        raise BadInput("--threads-per-core needs --cores: without it, this machine's physical cores count")
+    machine = this_machine()
+    limit = f" (of {machine.physical_cores}; affinity or a quota withholds the others)" if machine.limited else ""
+    note = (
+        f"no --cores given: the formula uses this machine's {machine.usable_cores} physical cores{limit}, as if the "
+        "database runs here. Set --cores to the cores of the database's host"
+    )
+    return from_formula(starting_point(**facts | {"cores": machine.usable_cores})), note

@@ -2,7 +2,6 @@
 
 import os
 import platform
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -14,7 +13,7 @@ from poolsize.analysis.analysis import analyze
 from poolsize.answer.from_run import recommend
 from poolsize.answer.latency_limit import LatencyLimits
 from poolsize.command_line.options import current_option, is_typed, json_option
-from poolsize.command_line.run_file import end_without_size
+from poolsize.command_line.run_file import end_unless
 from poolsize.command_line.sweep_options import GroupedCommand, sweep_options
 from poolsize.errors import BadInput
 from poolsize.present.text.progress import ProgressBar, ReplayProgress
@@ -63,10 +62,7 @@ def sweep(current: int | None, as_json: bool, **texts: Any) -> None:
     if options.application is not None:
         options = _of_application(options)
     if measures_two(options):
-        not_for_two = {"current": current, "max_p95_ms": options.max_p95_ms, "max_p99_ms": options.max_p99_ms}
-        _compare_in_turn(
-            options, resumed, [name for name, value in not_for_two.items() if value is not None], as_json=as_json
-        )
+        _compare_in_turn(options, resumed, current, as_json=as_json)
         return
     if options.replay is None and resumed and resumed.recording:
         if resumed.recording not in published_curves():
@@ -84,7 +80,7 @@ def sweep(current: int | None, as_json: bool, **texts: Any) -> None:
         if answer.pool_size:
             configure = pasteable("poolsize", "config", "--for", "STACK", "--run", run_path)
             click.echo(f"Configure your pool with: {configure}")
-    end_without_size(answer)
+    end_unless(answer.pool_size)
 
 
 def _rehearse(options: SweepOptions, *, as_json: bool) -> None:
@@ -112,9 +108,7 @@ def measures_two(options: SweepOptions) -> bool:
     return resumed or any(getattr(options, name) is not None for name in NAMES_ANOTHER)
 
 
-def _compare_in_turn(
-    options: SweepOptions, resumed: Setting | None, not_for_two: Sequence[str], *, as_json: bool
-) -> None:
+def _compare_in_turn(options: SweepOptions, resumed: Setting | None, current: int | None, *, as_json: bool) -> None:
     """Measure two servers in turn, and print the comparison of their runs."""
     from poolsize.command_line.in_turn import measure_in_turn  # a replay starts without what only two servers need
     from poolsize.command_line.locust_sweep import require_processes
@@ -122,7 +116,9 @@ def _compare_in_turn(
     from poolsize.comparison.text import comparison_json, comparison_text
 
     require_processes(options)
-    first, other = measure_in_turn(_locustfile(options, resumed), options, not_for_two)
+    not_for_two = {"current": current, "max_p95_ms": options.max_p95_ms, "max_p99_ms": options.max_p99_ms}
+    given = [name for name, value in not_for_two.items() if value is not None]
+    first, other = measure_in_turn(_locustfile(options, resumed), options, given)
     comparison = compare_files([str(first), str(other)])
     if as_json:
         click.echo(comparison_json(comparison))

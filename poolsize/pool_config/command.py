@@ -9,9 +9,8 @@ import click
 
 from poolsize.answer.fleet_plan import FleetFloor, FleetLimit, LimitUnknown, plan_fleet
 from poolsize.command_line.fleet_options import FLEET_OPTIONS, FleetOptions, fleet_options, limit_of, losses_of
-from poolsize.command_line.options import flag, is_typed, json_option
-from poolsize.command_line.run_file import end_without_pools, measured_answer
-from poolsize.command_line.server import Encryption, encryption_options, inspected
+from poolsize.command_line.options import Encryption, encryption_options, flag, inspected, is_typed, json_option
+from poolsize.command_line.run_file import end_unless, measured_answer
 from poolsize.errors import BadInput
 from poolsize.pool_config.settings import PoolSettings, ServerFacts, SizeOfRun, measured_times, pool_settings
 from poolsize.pool_config.stacks import STACKS, Stack, configuration, configuration_json, find_stack
@@ -132,7 +131,7 @@ def _recommended(options: dict[str, Any], stack: Stack | None, *, as_json: bool)
     plan = plan_fleet(size, [fleet.service()], limit, losses)
     if not plan.pools:
         click.echo(fleet_json(plan) if as_json else fleet_text(plan))
-        end_without_pools(plan)
+        end_unless(plan.pools)
     return pool_settings(plan, measured, facts, fleet_known=bool(fleet.of_instances), of_run=of_run)
 
 
