@@ -57,21 +57,8 @@ class FloorAboveFormula(Caution, code="floor_above_formula"):
 def from_formula(start: StartingPoint) -> Recommendation:
     """Return the recommendation of a starting point, with a range from half of its pool size to twice.
 
-    The range begins at the deadlock floor or above.
+    The range begins at the deadlock floor or above. The reasons come before the warnings.
     """
-    return Recommendation(
-        basis="formula",
-        pool_size=start.pool_size,
-        range=(max(start.deadlock_floor or 1, start.pool_size // 2), start.pool_size * 2),
-        formula=Formula.of(start),
-        verdict=None,
-        findings=formula_findings(start),
-        sweep_sizes=start.sizes,
-    )
-
-
-def formula_findings(start: StartingPoint) -> tuple[Finding, ...]:
-    """Return the reasons of a starting point, then its warnings."""
     floor, hit_rate = start.deadlock_floor, start.cache_hit_rate
     disks: Finding = DisksUncached(start.disks)
     if start.disks == 0:
@@ -87,4 +74,12 @@ def formula_findings(start: StartingPoint) -> tuple[Finding, ...]:
         OnSsd() if start.ssd else None,
         FloorAboveFormula() if floor is not None and floor > start.connections else None,
     )
-    return tuple(finding for finding in findings if finding)
+    return Recommendation(
+        basis="formula",
+        pool_size=start.pool_size,
+        range=(max(floor or 1, start.pool_size // 2), start.pool_size * 2),
+        formula=Formula.of(start),
+        verdict=None,
+        findings=tuple(finding for finding in findings if finding),
+        sweep_sizes=start.sizes,
+    )

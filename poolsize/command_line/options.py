@@ -19,15 +19,12 @@ if TYPE_CHECKING:  # Matplotlib and pathlib stay out of a command without --plot
 
     from poolsize.facts.inspection import Inspection
 
-PLOT_ENDINGS = (".png", ".svg")
 LIMITS = ("current", "max_p95_ms", "max_p99_ms")
 """Parameters of the options of limit_options."""
-Callback = Callable[[click.Context, click.Parameter, str | None], Any]
-"""What click calls with an option's text, and whose result is the option's value."""
 
 
-def read_by(reader: Callable[[str], Any]) -> Callback:
-    """Return the callback of an option whose value a reader of poolsize.sweep.readers makes of its text.
+def read_by(reader: Callable[[str], Any]) -> Callable[[click.Context, click.Parameter, str | None], Any]:
+    """Return the callback, for click, of an option whose value a reader of poolsize.sweep.readers makes of its text.
 
     An option that was not typed and has no default stays None. Raises BadInput for a text that the reader refuses.
     """
@@ -46,7 +43,7 @@ def plot_option(command: Callable[..., None]) -> Callable[..., None]:
 
     def checked(_: click.Context, parameter: click.Parameter, path: Path | None) -> Path | None:
         if path is not None:
-            require_writable(parameter.opts[0], path, PLOT_ENDINGS, "a .png or an .svg file")
+            require_writable(parameter.opts[0], path, (".png", ".svg"), "a .png or an .svg file")
         return path
 
     return click.option(

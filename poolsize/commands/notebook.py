@@ -45,7 +45,11 @@ def notebook(runs: tuple[str, ...]) -> None:
         complete_run(runs[0])  # raises the errors of runs that the notebook can't show
     elif runs:
         compare_files(runs)
-    copy = _free_name(runs)
+    names = [name.replace("/", "-") for name in run_names(runs)] if runs else ["analysis"]
+    if len(runs) > 1:
+        more = [f"{len(names) - NAMED_RUNS}-more"] if len(names) > NAMED_RUNS else []
+        names = ["compare", *names[:NAMED_RUNS], *more]
+    copy = free_path(Path("-".join(["poolsize", *names])), ".ipynb")
     try:
         _copy(shipped(f"notebooks/{'compare' if len(runs) > 1 else 'analysis'}.ipynb"), copy, runs)
     except OSError as error:
@@ -55,16 +59,6 @@ def notebook(runs: tuple[str, ...]) -> None:
     as_root = ["--allow-root"] if os.geteuid() == 0 else []
     words = [sys.executable, "-P", "-m", "jupyter", "lab", str(copy), *as_root]
     os.execv(sys.executable, words)  # noqa: S606 (no shell)
-
-
-def _free_name(runs: Sequence[str]) -> Path:
-    """Return the name of a notebook that does not exist: the runs', with a number from 2 on where that is taken."""
-    names = [name.replace("/", "-") for name in run_names(runs)] if runs else ["analysis"]
-    if len(runs) > 1:
-        more = [f"{len(names) - NAMED_RUNS}-more"] if len(names) > NAMED_RUNS else []
-        names = ["compare", *names[:NAMED_RUNS], *more]
-    stem = "-".join(["poolsize", *names])
-    return free_path(Path(stem), ".ipynb")
 
 
 def _copy(source: Path, target: Path, runs: Sequence[str]) -> None:

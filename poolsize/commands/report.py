@@ -10,8 +10,6 @@ from poolsize.command_line.options import limit_options, require_writable
 from poolsize.command_line.run_file import complete_run
 from poolsize.errors import BadInput
 
-ENDINGS = (".html", ".md")
-
 
 @click.command()
 @click.argument("run")
@@ -28,9 +26,8 @@ def report(run: str, output: Path, current: int | None, limits: LatencyLimits | 
 
     The .html page fits phones, desktops and paper. For a PDF, print the page from a browser.
     """
-    require_writable(
-        "--output", output, ENDINGS, "a file that ends in .html or .md (for a PDF, print the page from a browser)"
-    )
+    expected = "a file that ends in .html or .md (for a PDF, print the page from a browser)"
+    require_writable("--output", output, (".html", ".md"), expected)
     analysis = complete_run(run)
     answer = recommend(analysis, limits, current)
     from poolsize.present.report import report_html, report_markdown

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from poolsize.answer.from_formula import formula_findings
+from poolsize.answer.from_formula import from_formula
 from poolsize.errors import BadInput
 from poolsize.formula import deadlock_floor, starting_point
 
@@ -57,7 +57,7 @@ def test_more_cache_never_asks_for_more_connections(cores: int, disks: int, hit:
 
 def test_an_ssd_is_warned_about() -> None:
     def codes(*, ssd: bool) -> set[str]:
-        return {finding.code for finding in formula_findings(starting_point(8, ssd=ssd))}
+        return {finding.code for finding in from_formula(starting_point(8, ssd=ssd)).findings}
 
     assert "ssd" in codes(ssd=True)
     assert "ssd" not in codes(ssd=False)
