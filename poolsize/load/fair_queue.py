@@ -65,7 +65,10 @@ class FairQueue(QueueCommon[Any]):
         self._items.append(item)
 
     def get(self, block: bool = True, timeout: float | None = None) -> Any:
-        """Return an item; wait up to timeout seconds for it. Raises Empty when the time is up."""
+        """Return an item; wait up to timeout seconds for it. Raises Empty when the time is up.
+
+        Meanwhile the greenlet that was served last runs, if it has not run yet, or whatever the event loop has next.
+        """
         if self._items:
             return self._items.pop() if self.use_lifo else self._items.popleft()
         if not block:
@@ -74,25 +77,17 @@ class FairQueue(QueueCommon[Any]):
         self._waiters.append(place)
         if timeout and not self._watcher:
             self._watcher = gevent.spawn(self._watch)
+        served, self._served = self._served, None
         try:
-            return self._switch()
+            if served is None or not served[CALLBACK].pending:
+                return self._hub.switch()
+            served[CALLBACK].stop()  # costs less CPU time than a switch to the event loop, which would switch to it
+            return served[GREENLET].switch(served[ITEM])
         except Empty:
             raise
         except BaseException:  # the greenlet was killed, for example
             self._leave(place)
             raise
-
-    def _switch(self) -> Any:
-        """Let others run, and return the item that comes for this greenlet.
-
-        The greenlet that was served last runs at once if it has not run yet: a switch to it costs less CPU time than a
-        switch to the event loop, which would switch to it next.
-        """
-        served, self._served = self._served, None
-        if served is None or not served[CALLBACK].pending:
-            return self._hub.switch()
-        served[CALLBACK].stop()
-        return served[GREENLET].switch(served[ITEM])
 
     def _leave(self, place: Place) -> None:
         """Take a waiter that was interrupted out of the line, and pass on the item that is on its way to it."""

@@ -1,19 +1,64 @@
-"""The loops that start transactions: each user after a pause (closed), or by a rate of arrivals (open)."""
+"""The loops that start transactions, after pauses (closed) or by a rate of arrivals (open); one transaction, timed."""
 
 import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from time import perf_counter_ns
+from typing import Any
 
 import gevent
+import pymysql
 from gevent.event import Event
 from gevent.queue import Queue
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from poolsize.load.messages import StepSecond
-from poolsize.load.recorder import WorkerSecond
-from poolsize.load.transaction import Behavior, Load, transact
+from poolsize.load.pool import SHARED, Checkout
+from poolsize.load.recorder import Recorder, StepRecorder, WorkerSecond
+from poolsize.server.connection import error_kind
 
 LONG_PAUSE_SECONDS = 1.0
 """The end of the step interrupts longer pauses. A shorter pause is a plain sleep, which costs less CPU time."""
+PAUSE_AFTER_LOSS_SECONDS = 0.05
+"""A user's pause after it could not connect."""
+Transaction = Callable[[Any], None]
+"""A workload's transaction: a function of a PyMySQL cursor."""
+
+
+@dataclass(frozen=True)
+class Behavior:
+    """What a user does.
+
+    tasks: pairs of a kind's name and its transaction. Each transaction is of a random pair, and a pair that stands
+    three times is three times as frequent.
+    pause: returns the seconds until the user's next transaction in a closed loop; None for the plan's think time.
+    pool: name of the pool that the user takes its connections from, as in Pools.
+    """
+
+    tasks: tuple[tuple[str, Transaction], ...]
+    pause: Callable[[], float] | None = None
+    pool: str = SHARED
+
+
+@dataclass
+class Load:
+    """The state that the users of one worker share during one step.
+
+    checkouts: name of a pool -> the function that takes a connection from it. recorder: the record of the transactions.
+    yields: whether a user lets the other greenlets run before its next transaction. SQLAlchemy's own queue needs that:
+    it wakes a waiter, but the user that has just returned the connection would take the connection again.
+    Of several connections that are returned at once, a user that was not waiting may still take one; the waiter that
+    was woken for it then goes to the end of the line. So the longest wait exceeds that of the fair pool.
+    running: whether users begin further transactions. users: number of users in the loop now.
+    """
+
+    checkouts: Mapping[str, Checkout]
+    recorder: StepRecorder
+    yields: bool = False
+    running: bool = True
+    users: int = 0
 
 
 class ClosedLoop:
@@ -22,7 +67,7 @@ class ClosedLoop:
     def __init__(self, load: Load, think_seconds: float) -> None:
         """think_seconds: mean pause after a transaction, exponentially distributed; 0 for no pause."""
         self._load = load
-        self._think_seconds = think_seconds
+        self._think = partial(random.expovariate, 1 / think_seconds) if think_seconds else None
         self._ended = Event()
         self._ahead = dict.fromkeys(load.checkouts, 0)
         """Name of a pool -> its users, less the transactions that its users ended."""
@@ -37,8 +82,7 @@ class ClosedLoop:
         """
         load, ahead, pool = self._load, self._ahead, behavior.pool
         checkout = load.checkouts[pool]
-        think = partial(random.expovariate, 1 / self._think_seconds) if self._think_seconds else None
-        pause = behavior.pause or think
+        pause = behavior.pause or self._think
         yields = load.yields and not pause
         tasks = [(load.recorder.of(kind), transaction) for kind, transaction in behavior.tasks]
         recorder, transaction = tasks[0]
@@ -158,3 +202,46 @@ class Outstanding:
         backlog, busy = max(0, self._number - self._connections), self._busy_ns / 1e9
         self._busy_ns = 0
         return backlog, busy
+
+
+def transact(
+    load: Load, checkout: Checkout, recorder: Recorder, transaction: Transaction, due_ns: int, gap_ns: int
+) -> int | None:
+    """Run and record one transaction, and return its end in ns of perf_counter; None if it did not succeed.
+
+    checkout: of the user's pool. recorder: of the transaction's kind.
+    due_ns: moment at which the transaction was due, in ns of perf_counter; its wait time begins there.
+    gap_ns: time since the end of the user's previous transaction.
+    Database errors are counted by kind, and not raised; any other exception is raised.
+    A transaction whose user gets its connection after the step's end is neither run nor recorded.
+    """
+    try:
+        connection = checkout()
+    except PoolTimeout as error:
+        recorder.failed("pool_timeout", error, perf_counter_ns() - due_ns)
+        return None
+    except (pymysql.MySQLError, DBAPIError) as error:
+        recorder.failed(error_kind(error), error, perf_counter_ns() - due_ns)
+        gevent.sleep(PAUSE_AFTER_LOSS_SECONDS)  # reconnecting in a tight loop would flood a server that restarts
+        return None
+    obtained_ns = perf_counter_ns()
+    if not load.running:
+        connection.close()
+        return None
+    try:
+        cursor = connection.cursor()
+        transaction(cursor)
+        cursor.close()
+        connection.close()
+    except pymysql.MySQLError as error:
+        failed_ns = perf_counter_ns()
+        try:
+            connection.rollback()
+        except pymysql.MySQLError:
+            connection.invalidate()  # the pool replaces it
+        connection.close()
+        recorder.failed(error_kind(error), error, failed_ns - due_ns)
+        return None
+    ended_ns = perf_counter_ns()
+    recorder.record((gap_ns, obtained_ns - due_ns, ended_ns - obtained_ns))
+    return ended_ns

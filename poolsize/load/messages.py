@@ -22,8 +22,7 @@ from typing import Any, Self, get_args
 from pydantic import TypeAdapter
 
 from poolsize.analysis.stats.percentiles import encoded
-from poolsize.load.recorder import WorkerSecond, by_kind, histogram, merged_counts
-from poolsize.load.worker_cost import Cost
+from poolsize.load.recorder import Cost, WorkerSecond, by_kind, histogram, merged_counts
 from poolsize.runs.plan import PoolKind
 from poolsize.runs.run import LATENCIES, Calibration
 from poolsize.sweep.readers import OWN_SCHEMA
@@ -170,22 +169,17 @@ class WorkerReport:
 
     @classmethod
     def of(cls, users: int, connection_ids: list[int], counted: Sequence[WorkerSecond], cost: Cost) -> Self:
-        """Return the report of the counted seconds. users, connection_ids: as in the report. cost: of the worker."""
+        """Return the report of the counted seconds; of fewer seconds than SECTIONS, each is a section."""
+        number = max(1, min(SECTIONS, len(counted)))
+        bounds = pairwise(round(len(counted) * place / number) for place in range(number + 1))
         return cls(
             users,
             connection_ids,
             gap_seconds=sum(second.gap_seconds for second in counted),
-            sections=[_encoded(section) for section in _sections(counted)],
+            sections=[_encoded(counted[start:end]) for start, end in bounds if end > start],
             kinds={name: _encoded(parts) for name, parts in by_kind(second.kinds for second in counted).items()},
             cost=cost,
         )
-
-
-def _sections(seconds: Sequence[WorkerSecond]) -> list[Sequence[WorkerSecond]]:
-    """Return the seconds in SECTIONS parts, as equal as whole seconds can be; fewer parts for fewer seconds."""
-    number = min(SECTIONS, len(seconds))
-    bounds = [round(len(seconds) * place / number) for place in range(number + 1)] if number else [0]
-    return [seconds[start:end] for start, end in pairwise(bounds)]
 
 
 def _encoded(seconds: Sequence[WorkerSecond]) -> dict[str, str]:
@@ -209,8 +203,6 @@ class UserFailed:
 
 Order = Calibrate | Open | Start | Finish
 Reply = Calibration | Opened | ReportedSecond | WorkerReport | Failed | UserFailed
-
-
 ORDER, REPLY = "poolsize_order", "poolsize_reply"
 """Locust's names of the messages of the master, and of a worker."""
 _RECORDS: dict[str, TypeAdapter[Any]] = {

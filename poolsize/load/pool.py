@@ -17,7 +17,7 @@ from sqlalchemy.pool import QueuePool
 from poolsize.errors import WorkFailed
 from poolsize.load.fair_queue import FairQueuePool
 from poolsize.runs.plan import PoolKind
-from poolsize.server.connection import ServerGone, error_kind, is_server_gone
+from poolsize.server.connection import ServerGone, error_kind
 from poolsize.server.encryption import connect_arguments
 from poolsize.server.guarded import HANDSHAKE_BYTES, HANDSHAKE_SECONDS, MALFORMED, GuardedConnection
 from poolsize.units import count
@@ -180,9 +180,9 @@ def _open_all(engine: Engine, size: int) -> None:
         connection.close()
     if failure is not None:
         engine.dispose()
-        kind = ServerGone if is_server_gone(failure) else WorkFailed
-        raise kind(
-            f"the server gave {len(connections)} of {size} connections ({error_kind(failure)}): {failure.args[-1]}"
+        kind = error_kind(failure)
+        raise (ServerGone if kind == "server_gone" else WorkFailed)(
+            f"the server gave {len(connections)} of {size} connections ({kind}): {failure.args[-1]}"
         )
 
 

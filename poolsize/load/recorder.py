@@ -1,20 +1,24 @@
-"""A worker's record of its transactions: counted by the second, timed in microseconds."""
+"""A worker's record, second by second: its transactions, timed in microseconds, and the cost of the worker itself."""
 
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
+from time import monotonic, thread_time
 from typing import Any, TypeVar
 
+import gevent
 import numpy as np
 from hdrh.histogram import HdrHistogram
 from numpy.typing import NDArray
 
-from poolsize.analysis.stats.percentiles import HIGHEST_US, empty_histogram
+from poolsize.analysis.stats.percentiles import HIGHEST_US, empty_histogram, percentiles
 
+LAG_INTERVAL_SECONDS = 0.02
 Part = TypeVar("Part")
-
 Counts = dict[int, int]
 """A time in microseconds -> how many transactions took it."""
 Times = tuple[int, int, int]
@@ -55,7 +59,14 @@ class Recorder:
         self._errors: Counter[str] = Counter()
         self._failed: array[int] = array("q")
         self._observe = observe
-        self.record: Callable[[Times], None] = self._times.extend if observe is None else self._record_observed
+        self.record: Callable[[Times], None] = self._times.extend
+        if observe is not None:
+
+            def record_observed(times: Times) -> None:
+                self._times.extend(times)
+                observe(times[1] + times[2], None)
+
+            self.record = record_observed
 
     def failed(self, kind: str, error: Exception | None, total_ns: int) -> None:
         """Count one failed transaction. kind: of the error. total_ns: time until it failed."""
@@ -63,11 +74,6 @@ class Recorder:
         self._failed.append(total_ns)
         if self._observe is not None:
             self._observe(total_ns, error)
-
-    def _record_observed(self, times: Times) -> None:
-        self._times.extend(times)
-        assert self._observe is not None
-        self._observe(times[1] + times[2], None)
 
     def end_second(self) -> WorkerSecond:
         """End the current second, and return its record."""
@@ -151,3 +157,64 @@ def _counts(times_ns: NDArray[np.int64]) -> Counts:
     shift = np.maximum(np.frexp(times_us)[1] - 11, 0)
     rounded_us, numbers = np.unique(times_us >> shift << shift, return_counts=True)
     return dict(zip(rounded_us.tolist(), numbers.tolist(), strict=True))
+
+
+@dataclass(frozen=True)
+class Cost:
+    """The cost of a worker in some seconds; the fields are as in run.Worker."""
+
+    cpu: float
+    cpu_wait: float
+    loop_lag_ms: float
+
+
+class WorkerCost:
+    """Measures the cost of this thread, which runs all users, from `begin` to `end`."""
+
+    def __init__(self) -> None:
+        self._boundaries: list[tuple[float, float, float]] = []
+        """At the end of each second: the clock, this thread's CPU time and its wait for a core so far, in seconds."""
+        self._lags_ms: list[list[float]] = []
+        self._lag_meter = gevent.Greenlet(self._measure_lag)
+
+    def begin(self) -> None:
+        """Begin the first second now."""
+        self.end_second()
+        self._lag_meter.start()
+
+    def end_second(self) -> None:
+        """End the current second, and begin the next."""
+        waited_seconds = 0.0  # where the system does not count the thread's waits for a core
+        with suppress(OSError, ValueError, IndexError):
+            waited_seconds = int(Path("/proc/thread-self/schedstat").read_text().split()[1]) / 1e9
+        self._boundaries.append((monotonic(), thread_time(), waited_seconds))
+        self._lags_ms.append([])
+
+    def over(self, first: int, last: int) -> Cost:
+        """Return the cost of the seconds from first (included) to last (excluded)."""
+        begun, ended = self._boundaries[first], self._boundaries[last]
+        span, cpu, wait = (after - before for before, after in zip(begun, ended, strict=True))
+        lag_ms = late_ms([lag for second in self._lags_ms[first:last] for lag in second])
+        return Cost(cpu / span if span else 0.0, wait / span if span else 0.0, lag_ms)
+
+    def end(self) -> None:
+        """Stop measuring."""
+        self._lag_meter.kill()
+
+    def _measure_lag(self) -> None:
+        while True:
+            asleep_from = monotonic()
+            gevent.sleep(LAG_INTERVAL_SECONDS)
+            self._lags_ms[-1].append((monotonic() - asleep_from - LAG_INTERVAL_SECONDS) * 1000)
+
+
+def late_ms(lags_ms: Sequence[float]) -> float:
+    """Return the 99th percentile of the lateness of an event loop, weighted by time; 0 without timers.
+
+    lags_ms: delay of each timer. A timer starts when the timer before it has fired, so a stall delays one timer
+    only. It counts as all the timers that should have fired in it: HdrHistogram's correction by the expected interval.
+    """
+    histogram, interval_us = empty_histogram(), round(1e6 * LAG_INTERVAL_SECONDS)
+    for lag_ms in lags_ms:
+        histogram.record_corrected_value(min(max(1, round(1000 * lag_ms)), HIGHEST_US), interval_us)
+    return percentiles(histogram).p99

@@ -1,25 +1,29 @@
-"""One step of one worker, from its open connections to its report."""
+"""One step of one worker, from its open connections to its report; and the cost of a worker, before the first step."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from time import monotonic
+from statistics import median
+from time import monotonic, process_time
+from typing import Any
 
 import gevent
 from gevent.event import AsyncResult
 from sqlalchemy import URL
 
 from poolsize.errors import WorkFailed
-from poolsize.load.loops import ClosedLoop, OpenLoop
+from poolsize.load.fair_queue import FairQueuePool
+from poolsize.load.loops import Behavior, ClosedLoop, Load, OpenLoop, Transaction
 from poolsize.load.messages import ReportedSecond, WorkerReport, WorkerShare
-from poolsize.load.pool import open_pools
-from poolsize.load.recorder import Observer, StepRecorder, WorkerSecond
-from poolsize.load.transaction import Behavior, Load
-from poolsize.load.worker_cost import WorkerCost
+from poolsize.load.pool import SHARED, Checkout, open_pools
+from poolsize.load.recorder import Observer, StepRecorder, WorkerCost, WorkerSecond
 from poolsize.runs.plan import PoolKind
+from poolsize.runs.run import Calibration
 from poolsize.sweep.source_line import located
 
 DRAIN_SECONDS = 60
 """The longest time that users may take to finish their transactions after a step."""
+CALIBRATION_SECONDS, SETTLE_SECONDS = 0.2, 0.03
+"""Length of a calibration's measurement, and of the load before it that is not counted."""
 
 
 class StepGate:
@@ -153,3 +157,52 @@ class WorkerStep:
         self._loop.end()
         self._clock.kill()
         self._cost.end()
+
+
+def calibrate(url: URL, schema: str) -> Calibration:
+    """Return the cost of one worker: of the users' loop without a server, and of the smallest statement.
+
+    It takes less than a second. Both use the fair pool, whichever pool the sweep measures, so that the figures of all
+    runs compare. url: the database. schema: the schema that the connections use.
+    Raises WorkFailed when the server does not admit the connections.
+    """
+    creator: Any = IdleConnection  # the loop uses no more of a connection than this class has
+    # More users than connections, so that users wait for each other.
+    idle_pool = FairQueuePool(creator, pool_size=2, max_overflow=0, reset_on_return=None)
+    # A real transaction lets other users run while it waits for the server.
+    loop_us, _ = _measure(idle_pool.connect, 4, lambda _: gevent.sleep(0))
+    pools = open_pools(url, schema, 2, {}, timeout_seconds=30.0, kind=PoolKind.FAIR)
+    try:
+        _, usage_us = _measure(pools.checkouts[SHARED], 1, lambda cursor: cursor.execute("DO 1"))
+    finally:
+        pools.close()
+    return Calibration(loop_us=round(loop_us, 2), round_trip_us=round(usage_us, 2))
+
+
+class IdleConnection:
+    """A connection that does nothing, and is its own cursor."""
+
+    def cursor(self) -> "IdleConnection":
+        """Return the connection itself."""
+        return self
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+def _measure(checkout: Checkout, users: int, transaction: Transaction) -> tuple[float, float]:
+    """Return a transaction's CPU time in this process and its median usage time, both in microseconds."""
+    load = Load({SHARED: checkout}, StepRecorder(["calibration"]))
+    loop = ClosedLoop(load, think_seconds=0.0)
+    behavior = Behavior((("calibration", transaction),))
+    greenlets = [gevent.spawn(loop.run_user, behavior) for _ in range(users)]
+    gevent.sleep(SETTLE_SECONDS)
+    load.recorder.end_second()
+    cpu_seconds = process_time()
+    gevent.sleep(CALIBRATION_SECONDS)
+    second = load.recorder.end_second()
+    cpu_seconds = process_time() - cpu_seconds
+    loop.end()
+    gevent.joinall(greenlets, raise_error=True)
+    usages_us = [usage_us for usage_us, number in second.usage.items() for _ in range(number)]
+    return 1e6 * cpu_seconds / max(1, second.transactions), median(usages_us or [0])

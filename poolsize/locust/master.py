@@ -10,7 +10,7 @@ import pymysql
 
 from poolsize.errors import BadInput, WorkFailed
 from poolsize.facts.server import connection_ids, difference_between, read_server
-from poolsize.load.assemble import raise_denied
+from poolsize.load.master_step import raise_denied
 from poolsize.load.messages import Calibrate, Finish, Open, Opened, WorkerShare
 from poolsize.locust.workers import UserGone, Workers, split
 from poolsize.runs.plan import PlannedStep

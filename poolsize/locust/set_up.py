@@ -19,7 +19,7 @@ from poolsize.locust.worker import LocustWorker
 from poolsize.locust.workers import Workers
 from poolsize.runs.run import Run
 from poolsize.runs.store import RunWriter
-from poolsize.server.connection import ServerGone, is_server_gone
+from poolsize.server.connection import ServerGone, error_kind
 from poolsize.server.existing_schema import ExistingSchema
 from poolsize.server.preparation import prepared
 from poolsize.server.rehearsal import rehearse
@@ -143,7 +143,7 @@ def _blaming(user_class: type[PoolUser]) -> Iterator[None]:
     except PoolsizeError:
         raise
     except Exception as error:
-        if isinstance(error, pymysql.MySQLError) and is_server_gone(error):
+        if isinstance(error, pymysql.MySQLError) and error_kind(error) == "server_gone":
             raise ServerGone(f"the server went away ({error.args[-1]})") from error
         way_out = ""
         if error.args[:1] == (NO_SUCH_TABLE,) and f"'{OWN_SCHEMA}." in str(error.args[-1]):

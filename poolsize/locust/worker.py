@@ -17,11 +17,10 @@ from sqlalchemy import URL
 
 from poolsize.errors import WorkFailed
 from poolsize.load import messages
-from poolsize.load.calibration import calibrate
+from poolsize.load.loops import Behavior
 from poolsize.load.pool import SHARED
 from poolsize.load.recorder import Observer, WorkerSecond
-from poolsize.load.transaction import Behavior
-from poolsize.load.worker_step import Reporting, StepGate, WorkerStep
+from poolsize.load.worker_step import Reporting, StepGate, WorkerStep, calibrate
 from poolsize.locust.user import Tasks, kinds_of, pool_shares_of, sets_wait_time
 from poolsize.locust.wire import wire
 from poolsize.server.connection import ServerGone, database_url, schema_in

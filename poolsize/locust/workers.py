@@ -12,8 +12,7 @@ from locust.runners import MasterRunner, Runner
 
 from poolsize.errors import WorkFailed
 from poolsize.load import messages
-from poolsize.load.assemble import assemble
-from poolsize.load.stopping import Ending, StepSeconds, ending, ending_now
+from poolsize.load.master_step import Ending, StepSeconds, assemble, ending, ending_now
 from poolsize.locust.progress_pipe import ProgressPipe
 from poolsize.locust.worker import worker_name
 from poolsize.runs.plan import PlannedStep, SweepPlan

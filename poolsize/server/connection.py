@@ -112,11 +112,6 @@ def _parsed(text: str) -> URL:
     return url
 
 
-def account_of(url: URL, given: str | None) -> str:
-    """Return an application's account on its database: the account that was given, or the URL's."""
-    return given or url.username or ""
-
-
 def given_host(url: URL) -> str | None:
     """Return host and port that the URL names, an IPv6 address in brackets; None for a socket."""
     return host_and_port(url.host, url.port or 3306) if url.host and "unix_socket" not in url.query else None
@@ -160,13 +155,8 @@ def naming_failures() -> Iterator[None]:
     except NoAnswer as error:
         raise ServerGone(f"the server went away ({error.reason})") from None
     except pymysql.MySQLError as error:
-        failure = ServerGone if is_server_gone(error) else WorkFailed
+        failure = ServerGone if error_kind(error) == "server_gone" else WorkFailed
         raise failure(f"the server failed ({error_kind(error)}): {error.args[-1]}") from None
-
-
-def is_server_gone(error: BaseException) -> bool:
-    """Return whether the error means that the server, or the connection to it, is gone."""
-    return error_kind(error) == "server_gone"
 
 
 def error_kind(error: BaseException) -> str:

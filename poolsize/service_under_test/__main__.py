@@ -25,7 +25,7 @@ from poolsize.runs.plan import PlannedStep
 from poolsize.runs.run import Latencies, Run, Step
 from poolsize.runs.store import RunWriter
 from poolsize.server.bounded import OWN
-from poolsize.server.connection import account_of, asking, connect, database_url, given_host, naming_url
+from poolsize.server.connection import asking, connect, database_url, given_host, naming_url
 from poolsize.server.encryption import is_local
 from poolsize.server.preparation import LIBRARIES, limited_to, require_same_server
 from poolsize.server.sampler import Sampler
@@ -135,7 +135,7 @@ def _run(options: SweepOptions, described: DescribedService, url: URL | None) ->
     server = None
     if url is not None:
         with asking(url) as (_, cursor):
-            own = connection_ids(cursor, account_of(url, described.file.account))
+            own = connection_ids(cursor, described.file.account or url.username or "")
             server, others = read_server(cursor), open_connections(cursor) - 1
         free = server.free_connections(max(0, others - len(own)), OWN_CONNECTIONS) // pools
         if plan.largest > free and (plan.search is None or free < 1):
@@ -162,7 +162,7 @@ def _counter(described: DescribedService, url: URL, sampler: Sampler, stack: Exi
     def count_now() -> int:
         own = sampler.connection_ids | {connection.thread_id()}
         try:
-            return len(connection_ids(cursor, account_of(url, described.file.account)) - own)
+            return len(connection_ids(cursor, described.file.account or url.username or "") - own)
         except pymysql.MySQLError as error:
             raise WorkFailed(f"the database can't be asked for its connections: {error.args[-1]}") from None
 

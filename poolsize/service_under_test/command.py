@@ -136,11 +136,11 @@ def _evidence(counters: dict[str, float], described: "DescribedService") -> Iter
             yield "no metrics and no database: nothing will show that the pool has the measured size"
         return
     from poolsize.facts.server import connection_ids, read_server
-    from poolsize.server.connection import FACTS_SECONDS, account_of, asking, database_url, naming_url
+    from poolsize.server.connection import FACTS_SECONDS, asking, database_url, naming_url
 
     with naming_url(described.in_error):
         url = database_url(described.database_url)
-        account = account_of(url, described.file.account)
+        account = described.file.account or url.username or ""
         with asking(url, FACTS_SECONDS) as (connection, cursor):
             server = read_server(cursor)
             own = len(connection_ids(cursor, account) - {connection.thread_id()})

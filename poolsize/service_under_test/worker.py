@@ -9,8 +9,7 @@ import gevent
 
 from poolsize.load import messages
 from poolsize.load.messages import Failed, Finish, ReportedSecond, Start, StepSecond, UserFailed, WorkerReport
-from poolsize.load.recorder import Recorder, WorkerSecond, sum_of_kinds
-from poolsize.load.worker_cost import WorkerCost
+from poolsize.load.recorder import Recorder, WorkerCost, WorkerSecond, sum_of_kinds
 from poolsize.sweep.source_line import located
 
 if TYPE_CHECKING:

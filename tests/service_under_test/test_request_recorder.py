@@ -4,8 +4,7 @@ import gevent
 
 from poolsize.analysis.stats.percentiles import merged
 from poolsize.load.messages import WorkerReport
-from poolsize.load.recorder import histogram
-from poolsize.load.worker_cost import Cost
+from poolsize.load.recorder import Cost, histogram
 from poolsize.service_under_test.worker import MOST_NAMES, OTHER_NAMES, RequestStep
 
 MS = 1_000_000

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from poolsize.errors import WorkFailed
-from poolsize.load.assemble import raise_denied
+from poolsize.load.master_step import raise_denied
 from poolsize.runs.run import Step, Stopped, StopReason
 from tests.conftest import a_step
 

@@ -7,11 +7,9 @@ import pytest
 from poolsize.analysis.analysis import Analysis, analyze
 from poolsize.answer.from_run import recommend
 from poolsize.answer.latency_limit import LatencyLimits
-from poolsize.load.assemble import assemble
+from poolsize.load.master_step import Ending, assemble
 from poolsize.load.messages import StepSecond, WorkerReport
-from poolsize.load.recorder import StepRecorder, WorkerSecond
-from poolsize.load.stopping import Ending
-from poolsize.load.worker_cost import Cost
+from poolsize.load.recorder import Cost, StepRecorder, WorkerSecond
 from poolsize.runs.plan import PlannedStep
 from poolsize.runs.run import Run, Step
 from tests.conftest import a_run, a_step

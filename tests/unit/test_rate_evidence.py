@@ -8,8 +8,8 @@ import pytest
 
 from poolsize.analysis.checks import arrivals
 from poolsize.analysis.rate_evidence import RateEvidence, is_growing
+from poolsize.load.master_step import Ending, ending
 from poolsize.load.messages import StepSecond
-from poolsize.load.stopping import Ending, ending
 from poolsize.runs.plan import PlannedStep, SweepPlan
 from poolsize.runs.run import CheckResult, StopReason
 from tests.conftest import a_step

@@ -11,8 +11,8 @@ import pytest
 from scipy.signal import lfilter
 
 from poolsize.analysis.stats.confidence import mean_interval
+from poolsize.load.master_step import Ending, StepSeconds, ending
 from poolsize.load.messages import ReportedSecond, StepSecond
-from poolsize.load.stopping import Ending, StepSeconds, ending
 from poolsize.runs.plan import PlannedStep, SweepPlan
 from poolsize.runs.run import Stopped, StopReason
 

@@ -5,7 +5,7 @@ import time
 import gevent
 import pytest
 
-from poolsize.load.worker_cost import LAG_INTERVAL_SECONDS, WorkerCost, late_ms
+from poolsize.load.recorder import LAG_INTERVAL_SECONDS, WorkerCost, late_ms
 from poolsize.server import speed_probe
 from poolsize.server.speed_probe import SpeedProbe, usable_cores
 

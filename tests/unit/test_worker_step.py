@@ -12,11 +12,10 @@ from sqlalchemy import URL
 
 from poolsize.analysis.stats.percentiles import merged
 from poolsize.load import pool
-from poolsize.load.calibration import IdleConnection
 from poolsize.load.fair_queue import FairQueuePool
+from poolsize.load.loops import Behavior, Transaction
 from poolsize.load.messages import ReportedSecond, WorkerShare
-from poolsize.load.transaction import Behavior, Transaction
-from poolsize.load.worker_step import Reporting, StepGate, WorkerStep
+from poolsize.load.worker_step import IdleConnection, Reporting, StepGate, WorkerStep
 from poolsize.runs.plan import PoolKind
 from tests.conftest import measured_again
 

@@ -1,15 +1,19 @@
-"""The seconds of a step, over all its workers, and its end: when it is precise enough, or early, without success."""
+"""One step as the master sees it: its seconds over all workers, its end (precise enough, or early), and its record."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import astuple, dataclass
 from math import ceil, sqrt
 
 from poolsize.analysis.rate_evidence import RateEvidence
 from poolsize.analysis.stats.confidence import mean_interval
+from poolsize.analysis.stats.percentiles import encoded, merged, percentiles, with_failures
 from poolsize.analysis.stats.steady_state import drift, warm_up_seconds
-from poolsize.load.messages import ReportedSecond, StepSecond
+from poolsize.errors import WorkFailed
+from poolsize.load.messages import RECORDED, ReportedSecond, StepSecond, WorkerReport
+from poolsize.load.recorder import by_kind
 from poolsize.runs.plan import PlannedStep, SweepPlan
-from poolsize.runs.run import Stopped, StopReason
+from poolsize.runs.run import LATENCIES, QUANTILES, Kind, Latencies, Step, Stopped, StopReason, Worker
+from poolsize.server.connection import is_denied
 
 FEWEST_FAILURES = 20
 """With fewer failed transactions a step goes on, whatever its error budget is."""
@@ -151,25 +155,104 @@ def _is_shown(plan: SweepPlan, planned: PlannedStep, counted: Sequence[StepSecon
 
 
 def _early_end(plan: SweepPlan, seconds: Sequence[StepSecond], rate: float | None) -> Stopped | None:
-    """Return the reason why the step must end now, or None."""
-    counted = seconds[plan.warm_up_seconds :]
-    failed = sum(sum(second.errors.values()) for second in counted)
-    succeeded = sum(second.transactions for second in counted)
-    if failed >= FEWEST_FAILURES and failed > plan.error_budget * (failed + succeeded):
-        return Stopped(StopReason.TOO_MANY_ERRORS, {"failed": failed, "transactions": failed + succeeded})
-    backlog = seconds[-1].backlog if seconds else 0
-    if rate and backlog > _largest_backlog(rate, len(seconds)):
-        return Stopped(StopReason.BACKLOG, {"backlog": backlog})
-    return None
-
-
-def _largest_backlog(rate: float, seconds: int) -> float:
-    """Return the largest backlog, after so many seconds, of a pool that may still serve the rate.
+    """Return the reason why the step must end now, or None.
 
     At a utilisation of just 1, the backlog is a reflected random walk (Iglehart and Whitt, "Multiple channel queues in
     heavy traffic", 1970): after t seconds the absolute value of a normal variable with the variance 2 * rate * t, of
     Poisson arrivals and exponential usage times. It exceeds 4 standard deviations with a probability of 0.006 %, so in
     any of a minute's seconds with less than 0.4 %. A pool with capacity to spare has a smaller backlog.
     """
-    by_chance = DEVIATIONS * sqrt(2 * rate * seconds)
-    return min(LARGEST_BACKLOG, max(STALL_SECONDS * rate, by_chance))
+    counted = seconds[plan.warm_up_seconds :]
+    failed = sum(sum(second.errors.values()) for second in counted)
+    succeeded = sum(second.transactions for second in counted)
+    if failed >= FEWEST_FAILURES and failed > plan.error_budget * (failed + succeeded):
+        return Stopped(StopReason.TOO_MANY_ERRORS, {"failed": failed, "transactions": failed + succeeded})
+    backlog = seconds[-1].backlog if seconds else 0
+    if rate:
+        by_chance = DEVIATIONS * sqrt(2 * rate * len(seconds))
+        if backlog > min(LARGEST_BACKLOG, max(STALL_SECONDS * rate, by_chance)):
+            return Stopped(StopReason.BACKLOG, {"backlog": backlog})
+    return None
+
+
+def assemble(
+    planned: PlannedStep,
+    started: str,
+    seconds: Sequence[StepSecond],
+    ending: Ending,
+    shares: Mapping[str, int],
+    reports: Mapping[str, WorkerReport],
+    timeout_ms: float,
+) -> Step:
+    """Return the step, without checks and without the server's part.
+
+    planned: the step's place in the plan. started: UTC, ISO 8601. seconds: the step's seconds over all workers.
+    ending: which seconds count. shares: worker -> connections, of the workers that began the step.
+    reports: worker -> report, of the workers that stayed to the end.
+    timeout_ms: how long a user waits for a connection.
+    """
+    seconds, is_open = seconds[: ending.last], planned.rate is not None
+    number = min((len(report.sections) for report in reports.values()), default=0)
+    all_together = _kind([part for report in reports.values() for part in report.sections[:number]])
+    sections = {
+        name: [merged(report.sections[place][name] for report in reports.values()) for place in range(number)]
+        for name in RECORDED
+    }
+    failed = zip(sections["total"], sections["failed"], strict=True)
+    sections["total"] = [with_failures(total, failures, timeout_ms) for total, failures in failed]
+    gap_seconds = sum(report.gap_seconds for report in reports.values())
+    kinds = by_kind(report.kinds for report in reports.values())
+    return Step(
+        pool_size=planned.pool_size,
+        repeat=planned.repeat,
+        order=planned.order,
+        started=started,
+        users=sum(report.users for report in reports.values()),
+        rate=planned.rate,
+        warm_up_seconds=ending.first,
+        throughput=tuple(second.transactions for second in seconds),
+        errors={
+            kind: tuple(second.errors.get(kind, 0) for second in seconds)
+            for kind in sorted({kind for second in seconds for kind in second.errors})
+        },
+        p95_ms=tuple(second.p95_ms for second in seconds),
+        backlog=tuple(second.backlog for second in seconds if is_open),
+        busy=tuple(second.busy for second in seconds if is_open),
+        gap_ms=1000 * gap_seconds / all_together.transactions if all_together.transactions else 0.0,
+        latencies=all_together.latencies,
+        sections={
+            name: {quantile: tuple(getattr(latency, quantile) for latency in latencies) for quantile in QUANTILES}
+            for name in LATENCIES
+            for latencies in [[percentiles(section) for section in sections[name] if section.get_total_count()]]
+        },
+        kinds={name: _kind(parts) for name, parts in kinds.items()} if len(kinds) > 1 else {},
+        server={},
+        server_connections=None,
+        workers=tuple(
+            Worker(name, shares[name], report.users, *astuple(report.cost)) for name, report in sorted(reports.items())
+        ),
+        stopped=ending.stopped,
+        checks=(),
+    )
+
+
+def _kind(parts: Sequence[Mapping[str, str]]) -> Kind:
+    """Return the transactions of some workers and sections together. parts: of each, RECORDED -> encoded histogram."""
+    histograms = {name: merged(part[name] for part in parts) for name in RECORDED}
+    latencies = {name: encoded(histograms[name]) for name in LATENCIES}
+    failed = encoded(histograms["failed"]) if histograms["failed"].get_total_count() else ""
+    return Kind(histograms["total"].get_total_count(), Latencies(**latencies, failed=failed))
+
+
+def raise_denied(step: Step) -> None:
+    """Raise WorkFailed where most failures of a step that ended early are refusals: no other attempt would pass."""
+    if step.stopped is None or step.stopped.reason is not StopReason.TOO_MANY_ERRORS:
+        return
+    failed = {kind: sum(seconds) for kind, seconds in step.errors.items()}
+    refused = {kind: number for kind, number in failed.items() if is_denied(kind)}
+    if 2 * sum(refused.values()) > sum(failed.values()):
+        kind = max(refused, key=refused.__getitem__)
+        raise WorkFailed(
+            f"the server refuses the workload's statements ({kind}): give the account its privileges again, or let the "
+            "server be written to"
+        )
