@@ -149,10 +149,6 @@ class SweepPlan:
             raise BadInput("`verify` finds its rates from the sweep's own capacity: leave `rate` out")
         if not self.sizes and self.search is None:
             raise BadInput("`sizes` is empty: name at least one, e.g. `sizes` 1,4,8,16")
-        self._require_room_for_steps()
-
-    def _require_room_for_steps(self) -> None:
-        """Raise BadInput for a plan of more steps than a run holds."""
         if (steps := len(self.sizes) * self.repeats) > MOST_STEPS:
             raise BadInput(
                 f"`repeats` {self.repeats}: {steps:,} steps, and a run holds {MOST_STEPS:,} at most: name fewer "

@@ -100,22 +100,9 @@ class BoundedConnection(GuardedConnection):
         self._bytes_left, self._packets_left = bounds.received_bytes, bounds.packets
 
     def _reached(self) -> Any:
-        """Return a socket that is connected to the first address of the host that answers. Raises OSError."""
-        failure = OSError("the name has no address")
-        for address in self._addresses():
-            try:
-                reached = socket.create_connection(address, min(self.connect_timeout, self._seconds_left()))
-            except OSError as error:
-                failure = error
-            else:
-                reached.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                return reached
-        raise failure
+        """Return a socket that is connected to the first address of the host that answers. Raises OSError.
 
-    def _addresses(self) -> list[tuple[str, int]]:
-        """Return the addresses of the host's name. Raises OSError, also for a look-up that takes too long.
-
-        The system's look-up has a deadline of its own, and hears no signal: it goes on in a thread.
+        The system's look-up of the name has a deadline of its own, and hears no signal: it goes on in a thread.
         """
         looked_up: list[list[Any] | OSError] = []
 
@@ -133,7 +120,16 @@ class BoundedConnection(GuardedConnection):
         (addresses,) = looked_up or [TimeoutError("its name is not looked up in time")]
         if isinstance(addresses, OSError):
             raise addresses
-        return [address[:2] for *_, address in addresses]
+        failure = OSError("the name has no address")
+        for *_, address in addresses:
+            try:
+                reached = socket.create_connection(address[:2], min(self.connect_timeout, self._seconds_left()))
+            except OSError as error:
+                failure = error
+            else:
+                reached.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                return reached
+        raise failure
 
     def _create_ssl_ctx(self, sslp: Any) -> Any:
         return _Handshake(super()._create_ssl_ctx(sslp), self._until)

@@ -69,13 +69,9 @@ def _store(data: Path, archive: Path) -> None:
         os.fdopen(os.open(making, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file,
         tarfile.open(fileobj=file, mode="w:gz", compresslevel=1) as files,
     ):
-        files.add(data, ".", filter=lambda each: None if _is_of_one_server(each.name) else each)
+        # No two of MySQL's servers may share their identity and keys, which a server makes anew.
+        files.add(data, ".", filter=lambda each: None if each.name.endswith(("/auto.cnf", ".pem")) else each)
     making.replace(archive)
-
-
-def _is_of_one_server(name: str) -> bool:
-    """Return whether no two of MySQL's servers may share a file: its identity or keys, which a server makes anew."""
-    return any(Path(name).match(pattern) for pattern in ("auto.cnf", "*.pem"))
 
 
 if __name__ == "__main__":

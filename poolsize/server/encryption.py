@@ -51,8 +51,11 @@ def with_known_keys(url: URL) -> URL:
             known_keys = ", ".join((*OTHER_KEYS, *KEYS))
             raise BadInput(f"`url`: a URL has no option {key[:64]}: leave it out, or write {known_keys}")
         query[known] = value
-    if "charset" in query and not _is_charset(query["charset"]):
-        raise BadInput(f"`url`: charset={query['charset']}: PyMySQL has no such character set: write utf8mb4")
+    if (charset := query.get("charset")) is not None:
+        try:
+            codecs.lookup(charset_by_name(charset).encoding)
+        except (AttributeError, LookupError):  # PyMySQL does not know it, or Python does not
+            raise BadInput(f"`url`: charset={charset}: PyMySQL has no such character set: write utf8mb4") from None
     if "ssl-key" in query and "ssl-cert" not in query:
         raise BadInput("`url`: ssl-key belongs to a certificate: name its file by ssl-cert")
     url = url.set(query=query)
@@ -63,13 +66,6 @@ def with_known_keys(url: URL) -> URL:
 def _query(url: URL) -> dict[str, str]:
     """Return the URL's keys and values; of a key that it has twice, the last value."""
     return {key: values[-1] for key, values in url.normalized_query.items()}
-
-
-def _is_charset(name: str) -> bool:
-    try:
-        return codecs.lookup(charset_by_name(name).encoding) is not None
-    except (AttributeError, LookupError):  # PyMySQL does not know it, or Python does not
-        return False
 
 
 def ssl_mode(url: URL) -> SslMode:

@@ -107,7 +107,10 @@ class ExistingSchema:
             if not self._changed:
                 return
             try:
-                self._end_load()
+                with self._locks.cursor() as cursor:
+                    if (now := ServerProcess.of(cursor)).address != self._server.address:
+                        raise WorkFailed(f"another server answers: {now.address}, in place of {self._server.address}")
+                    end_abandoned(cursor, self._load_connections, self._server)
                 self._call(self._restore)
             except Exception as failure:  # the restoring function is the user's, and may raise anything
                 reason = failure.args[-1] if isinstance(failure, pymysql.MySQLError) else failure
@@ -129,13 +132,6 @@ class ExistingSchema:
     def _call(self, task: Callable[[Any], None]) -> None:
         with closing(connect(self.url, self.name)) as connection, connection.cursor() as cursor:
             task(cursor)
-
-    def _end_load(self) -> None:
-        """End the connections of an interrupted step. Raises WorkFailed when another server answers by now."""
-        with self._locks.cursor() as cursor:
-            if (now := ServerProcess.of(cursor)).address != self._server.address:
-                raise WorkFailed(f"another server answers: {now.address}, in place of {self._server.address}")
-            end_abandoned(cursor, self._load_connections, self._server)
 
 
 def use_schema(cursor: Any, name: str) -> None:

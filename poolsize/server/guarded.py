@@ -71,7 +71,8 @@ class GuardedConnection(Connection):  # type: ignore[misc]  # PyMySQL has no typ
 
     def _process_auth(self, plugin_name: bytes, auth_packet: Any, handler: Any = None) -> Any:
         method = plugin_name[:64].decode("ascii", "replace")
-        if plugin_name in CLEAR and not self._proves_itself():
+        proves_itself = self._secure and (self.unix_socket or self.ctx.verify_mode == ssl.CERT_REQUIRED)
+        if plugin_name in CLEAR and not proves_itself:
             raise _unsafe(f"in clear ({method}): the connection must have TLS with a verified certificate")
         if plugin_name not in (*CLEAR, *HASHED):
             raise _unknown(f"PyMySQL lacks the method {method}")
@@ -79,10 +80,6 @@ class GuardedConnection(Connection):  # type: ignore[misc]  # PyMySQL has no typ
             return super()._process_auth(plugin_name, auth_packet, handler)
         except RuntimeError as error:  # a package is missing
             raise _unknown(str(error)) from error
-
-    def _proves_itself(self) -> bool:
-        """Return whether the server is behind a Unix socket, or has shown a certificate that was verified."""
-        return bool(self._secure and (self.unix_socket or self.ctx.verify_mode == ssl.CERT_REQUIRED))
 
 
 @cache

@@ -1,9 +1,8 @@
 """The processes of this machine: the server's, other programs that use its cores, and why the system ended one."""
 
 import signal
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from heapq import nlargest
 from operator import itemgetter
 from pathlib import Path
@@ -33,15 +32,15 @@ def server_process(url: "URL") -> psutil.Process | None:
     """
     processes = list(psutil.process_iter(["name", "cmdline"]))
     servers = [each for each in processes if each.info["name"] in SERVER_PROGRAMS]
-    started = [each for each in processes if _leading_words(each).intersection(SERVER_PROGRAMS)]
+    started = [
+        each
+        for each in processes
+        if any(Path(word).name in SERVER_PROGRAMS for word in (each.info["cmdline"] or ())[:LEADING_WORDS])
+    ]
     if "unix_socket" not in url.query:
         servers, started = _listening(servers, url.port or 3306), _listening(started, url.port or 3306)
     candidates = servers or started
     return candidates[0] if len(candidates) == 1 else None
-
-
-def _leading_words(process: psutil.Process) -> set[str]:
-    return {Path(word).name for word in (process.info["cmdline"] or ())[:LEADING_WORDS]}
 
 
 def _listening(processes: Sequence[psutil.Process], port: int) -> list[psutil.Process]:
@@ -55,20 +54,12 @@ def _listening(processes: Sequence[psutil.Process], port: int) -> list[psutil.Pr
     return listening
 
 
-@dataclass(frozen=True)
 class OtherPrograms:
-    """The CPU time of every process at one moment, to compare with a later moment.
+    """The CPU time of every process at the moment when this was made, to compare with a later moment."""
 
-    cpu_seconds: process number and start time -> CPU time until then. taken_at: the moment, by the monotonic clock.
-    """
-
-    cpu_seconds: Mapping[tuple[int, float], float]
-    taken_at: float
-
-    @classmethod
-    def now(cls) -> "OtherPrograms":
-        """Return the CPU times of this moment."""
-        return cls({key: seconds for key, (_, seconds) in _processes().items()}, monotonic())
+    def __init__(self) -> None:
+        self._cpu_seconds = {key: seconds for key, (_, seconds) in _processes().items()}
+        self._taken_at = monotonic()
 
     def cores_since(self, server: psutil.Process | None) -> dict[str, float]:
         """Return name of a program -> cores that its processes used since then, the busiest first.
@@ -76,12 +67,12 @@ class OtherPrograms:
         The five busiest programs with at least 0.05 cores, as far as this account sees them. Without this process, its
         ancestors and descendants, and the server. A process that ended in between is not seen.
         """
-        span_seconds, this = monotonic() - self.taken_at, psutil.Process()
+        span_seconds, this = monotonic() - self._taken_at, psutil.Process()
         own = {process.pid for process in (this, server, *this.parents(), *this.children(recursive=True)) if process}
         cores: dict[str, float] = {}
         for key, (name, seconds) in _processes().items():
             if key[0] not in own:
-                cores[name] = cores.get(name, 0.0) + (seconds - self.cpu_seconds.get(key, 0.0)) / span_seconds
+                cores[name] = cores.get(name, 0.0) + (seconds - self._cpu_seconds.get(key, 0.0)) / span_seconds
         busiest = nlargest(MOST_PROGRAMS, cores.items(), key=itemgetter(1))
         return {name: round(used, 2) for name, used in busiest if used >= LEAST_CORES}
 

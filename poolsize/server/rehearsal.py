@@ -88,7 +88,8 @@ def rehearse(ready: Prepared, workload: Mapping[Occasion, Callable[[Any], None]]
         with asking(ready.url) as (_, cursor):
             use_schema(cursor, schema)
     groups = {when: _noted(work) for when, work in workload.items()}
-    groups[Occasion.SECOND] = [_text(query("status"))]
+    statement = [line for line in query("status").splitlines() if not line.startswith("--")]
+    groups[Occasion.SECOND] = [" ".join(" ".join(statement).split())]
     groups[Occasion.END] = groups[Occasion.BEFORE_STEP] if schema else [own.DROP_SCHEMA]
     if schema is None:
         groups[Occasion.TABLES] = [own.CREATE_SCHEMA, own.CREATE_MARK, *groups[Occasion.TABLES]]
@@ -119,11 +120,6 @@ def _noted(work: Callable[[Any], None]) -> list[str]:
             raise
         connection.statements.append(f"-- further statements depend on rows: {located(cause)}")
     return connection.statements
-
-
-def _text(statement: str) -> str:
-    """Return a statement of a file in one line, without the question that it opens with."""
-    return " ".join(" ".join(line for line in statement.splitlines() if not line.startswith("--")).split())
 
 
 def _counted(statements: Iterable[str]) -> tuple[tuple[str, int], ...]:

@@ -47,7 +47,7 @@ class Sampler:
         self._connecting: Any = None
         self._lost: str | None = None
         self._probe = SpeedProbe()
-        self._before = OtherPrograms.now()
+        self._before = OtherPrograms()
         self._samples: list[dict[str, float]] = []
         self._stopping = Event()
         self._sampling = gevent.Greenlet(self._sample)
@@ -65,7 +65,7 @@ class Sampler:
         """Drop earlier samples, and read the counters now and then once a second."""
         self.stop()
         self._probe.start(usable_cores(self._process))
-        self._before = OtherPrograms.now()
+        self._before = OtherPrograms()
         self._samples = []
         self._stopping.clear()
         self._sampling = gevent.spawn(self._sample)

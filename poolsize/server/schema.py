@@ -64,7 +64,10 @@ class SweepSchema:
                 locks.take(self._owner)
                 locks.work(self._make)
             except pymysql.MySQLError as error:
-                raise _explained(error) from None
+                if error.args[0] not in NOT_ALLOWED:
+                    raise WorkFailed(f"the schema {OWN_SCHEMA} can't be created: {error.args[-1]}") from None
+                way_out = way_to_privilege(error, f"GRANT ALL ON {OWN_SCHEMA}.* TO the account")
+                raise BadInput(f"the account can't use the schema {OWN_SCHEMA} ({error.args[-1]}): {way_out}") from None
             self._held = stack.pop_all()
         return self
 
@@ -229,11 +232,3 @@ def _mark(cursor: Any, names: Sequence[str]) -> None:
 def _tables(cursor: Any) -> list[str]:
     cursor.execute(f"SHOW TABLES FROM {OWN_SCHEMA}")
     return [name for (name,) in cursor.fetchall()]
-
-
-def _explained(error: pymysql.MySQLError) -> PoolsizeError:
-    """Return the error that explains why the schema can't be created."""
-    if error.args[0] in NOT_ALLOWED:
-        way_out = way_to_privilege(error, f"GRANT ALL ON {OWN_SCHEMA}.* TO the account")
-        return BadInput(f"the account can't use the schema {OWN_SCHEMA} ({error.args[-1]}): {way_out}")
-    return WorkFailed(f"the schema {OWN_SCHEMA} can't be created: {error.args[-1]}")

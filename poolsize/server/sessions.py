@@ -101,7 +101,11 @@ class HeldLocks:
         with suppress(pymysql.MySQLError):
             self._session.close()
         with ExitStack() as stack:
-            session = stack.enter_context(closing(self._connected()))
+            try:
+                with naming_failures():
+                    session = stack.enter_context(closing(connect(self._url, bounds=OWN)))
+            except BadInput as error:
+                raise WorkFailed(f"the server refuses a connection that it accepted before: {error}") from None
             with session.cursor() as cursor:
                 connection_id, server = _own_id(cursor), ServerProcess.of(cursor)
                 end_abandoned(cursor, {self._connection_id}, self._server)
@@ -111,14 +115,6 @@ class HeldLocks:
                     )
             stack.pop_all()
         self._session, self._connection_id, self._server = session, connection_id, server
-
-    def _connected(self) -> Any:
-        """Return a new session. Raises ServerGone when no server answers, WorkFailed when it refuses the account."""
-        try:
-            with naming_failures():
-                return connect(self._url, bounds=OWN)
-        except BadInput as error:
-            raise WorkFailed(f"the server refuses a connection that it accepted before: {error}") from None
 
     def _answers(self) -> bool:
         try:

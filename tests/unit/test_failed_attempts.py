@@ -90,7 +90,7 @@ def test_a_busy_program_is_seen_and_the_own_processes_are_not(stranger: str, tmp
     own_program = tmp_path / "own-worker"
     own_program.symlink_to(sys.executable)
     own = subprocess.Popen([str(own_program), "-c", "while True: pass"])
-    before = OtherPrograms.now()
+    before = OtherPrograms()
     try:
         time.sleep(2)
         programs = before.cores_since(None)
