@@ -2,11 +2,9 @@
 
 import socket
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import groupby
-from operator import itemgetter
 from statistics import median
 from typing import Any
 
@@ -200,16 +198,19 @@ def _holders(
     if programs is None:
         missing.append(Missing.PROGRAMS)
     named = {row[0]: text_of(row[1]) for row in programs or ()}
-    seen = [
-        (
-            (text_of(user), text_of(host or "").rsplit(":", 1)[0], named.get(number, "")),
-            text_of(command),
-            seconds if isinstance(seconds, int) else 0,
-        )
-        for number, user, host, command, seconds in rows
-        if number != own_id and command != "Daemon" and user != "event_scheduler"
-    ]
-    return _grouped(seen), tuple(missing)
+    seen: dict[tuple[str, str, str], list[int | None]] = {}
+    """Account, host and program -> the seconds in which each of its connections has been idle; None for a busy one."""
+    for number, user, host, command, seconds in rows:
+        if number != own_id and command != "Daemon" and user != "event_scheduler":
+            holder = (text_of(user), text_of(host or "").rsplit(":", 1)[0], named.get(number, ""))
+            idle_seconds = seconds if isinstance(seconds, int) else 0
+            seen.setdefault(holder, []).append(idle_seconds if text_of(command) in IDLE else None)
+    holders = []
+    for (account, host, program), connections in sorted(seen.items()):
+        idle = [seconds for seconds in connections if seconds is not None]
+        active = len(connections) - len(idle)
+        holders.append(Holder(account, host, program or None, len(connections), active, max(idle, default=None)))
+    return tuple(sorted(holders, key=lambda holder: -holder.connections)), tuple(missing)
 
 
 def _rows(cursor: Cursor, denied: type[Exception], name: str, columns: int) -> list[Any] | None:
@@ -219,14 +220,3 @@ def _rows(cursor: Cursor, denied: type[Exception], name: str, columns: int) -> l
         return [row for row in cursor.fetchall() if len(row) == columns and isinstance(row[0], int)]
     except denied:
         return None
-
-
-def _grouped(seen: Iterable[tuple[tuple[str, str, str], str, int]]) -> tuple[Holder, ...]:
-    """Return the holders. seen: account, host and program of each connection, its command, and the seconds in it."""
-    holders = []
-    for (account, host, program), group in groupby(sorted(seen, key=itemgetter(0)), itemgetter(0)):
-        connections = list(group)
-        idle = [seconds for _, command, seconds in connections if command in IDLE]
-        active = len(connections) - len(idle)
-        holders.append(Holder(account, host, program or None, len(connections), active, max(idle, default=None)))
-    return tuple(sorted(holders, key=lambda holder: -holder.connections))

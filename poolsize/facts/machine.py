@@ -50,29 +50,24 @@ class Machine:
 
 
 def this_machine() -> Machine:
-    """Return the facts of the machine that this process runs on."""
+    """Return the facts of the machine that this process runs on, whose control group may have a quota (v2, else v1)."""
     logical = psutil.cpu_count(logical=True) or 1
     affinity = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else logical  # not on macOS
+    try:
+        quota, period = (CGROUP / "cpu.max").read_text().split()
+    except (OSError, ValueError):
+        quota = period = "max"
+        with suppress(OSError):
+            quota = (CGROUP / "cpu" / "cpu.cfs_quota_us").read_text().strip()
+            period = (CGROUP / "cpu" / "cpu.cfs_period_us").read_text().strip()
+    quota_cpus = float("inf") if quota in {"max", "-1"} or period == "max" else int(quota) / int(period)
     return Machine(
         physical_cores=psutil.cpu_count(logical=False) or logical,
         logical_cpus=logical,
-        usable_cpus=min(float(logical), float(affinity), _container_quota(CGROUP)),
+        usable_cpus=min(float(logical), float(affinity), quota_cpus),
         memory_bytes=psutil.virtual_memory().total,
         system=f"{platform.system()} {platform.machine()}",
     )
-
-
-def _container_quota(cgroup: Path) -> float:
-    """Return the CPUs that the control group's quota allows (cgroup v2, else v1), or inf without a quota."""
-    try:
-        quota, period = (cgroup / "cpu.max").read_text().split()
-    except (OSError, ValueError):
-        try:
-            quota = (cgroup / "cpu" / "cpu.cfs_quota_us").read_text().strip()
-            period = (cgroup / "cpu" / "cpu.cfs_period_us").read_text().strip()
-        except OSError:
-            return float("inf")
-    return float("inf") if quota in {"max", "-1"} else int(quota) / int(period)
 
 
 def time_wait_sockets() -> int | None:

@@ -124,9 +124,11 @@ def read_server(cursor: Cursor) -> Server:
             f"`url`: the server does not show the variable {missing}, which every MySQL and MariaDB has: if it is a "
             "proxy, give the URL of the database itself"
         )
+    description = f"{variables['version']} {variables.get('version_comment', '')}".lower()
+    flavors = {"mariadb": "MariaDB", "percona": "Percona Server"}
     return Server(
         address=host_and_port(variables.get("hostname", ""), variables.get("port", "")),
-        flavor=_flavor(variables),
+        flavor=next((name for word, name in flavors.items() if word in description), "MySQL"),
         version=variables["version"],
         max_connections=max_connections,
         max_user_connections=number_of(variables, "max_user_connections") or 0,
@@ -177,11 +179,3 @@ def connection_ids(cursor: Cursor, account: str | None = None) -> set[int]:
     cursor.execute(query("connections"))
     rows = [row for row in cursor.fetchall() if len(row) > 1 and isinstance(row[0], int)]
     return {number for number, user, *_ in rows if account in {None, user}}
-
-
-def _flavor(variables: dict[str, str]) -> str:
-    description = variables["version"] + " " + variables.get("version_comment", "")
-    for flavor in ("MariaDB", "Percona Server"):
-        if flavor.split(maxsplit=1)[0].lower() in description.lower():
-            return flavor
-    return "MySQL"

@@ -19,7 +19,7 @@ def fields(run: Run) -> Fields:
     Length, order and pool sizes of the steps are left out: they determine only how certain the result is.
     """
     setting, plan = run.setting, run.plan
-    client = setting.client
+    client, application = setting.client, setting.application
     of_load = {
         "workload": plan.workload,
         "locustfile": setting.workload_sha256[:12] if setting.own_workload or setting.recording else "poolsize's own",
@@ -33,23 +33,12 @@ def fields(run: Run) -> Fields:
         "client": f"{client.usable_cpus:g} processors of {client.system}",
         "processes": str(run.workers),
     }
-    return (
-        of_load
-        | _application(run)
-        | _server(run)
-        | {f"{name} version": version for name, version in setting.versions.items()}
-    )
-
-
-def _application(run: Run) -> dict[str, str]:
-    """Return the fields of the application whose pool was measured; none for poolsize's own pool."""
-    application = run.setting.application
-    if application is None:
-        return {}
-    return {
-        "application": f"{application.host} ({application.sha256[:12]})",
-        "pools": str(application.pools),
-    }
+    if application is not None:
+        of_load |= {
+            "application": f"{application.host} ({application.sha256[:12]})",
+            "pools": str(application.pools),
+        }
+    return of_load | _server(run) | {f"{name} version": version for name, version in setting.versions.items()}
 
 
 def compared_field(runs: Mapping[str, Run], across: str | None = None) -> str | None:
@@ -88,16 +77,14 @@ def _require_differs(
 
 
 def _refusal(by_run: Mapping[str, Fields], further: Sequence[str], across: str | None) -> str:
-    values = "; ".join(f"{field} is {_two_values(by_run, field)}" for field in further)
+    """Return the refusal, with the first run's value of each field and the first that differs from it."""
+    differences = []
+    for field in further:
+        (first, value), *others = [(name, values.get(field, "not set")) for name, values in by_run.items()]
+        other, other_value = next((name, text) for name, text in others if text != value)
+        differences.append(f"{field} is {value} in {first} and {other_value} in {other}")
     beside = f"differ not only in {across}" if across else "differ in more than one field"
-    return f"the runs {beside}: {values}. Compare runs that differ in one field only"
-
-
-def _two_values(by_run: Mapping[str, Fields], field: str) -> str:
-    """Return the first run's value of a field, and the first differing value, each with its run's name."""
-    (first, value), *others = [(name, values.get(field, "not set")) for name, values in by_run.items()]
-    other, other_value = next((name, text) for name, text in others if text != value)
-    return f"{value} in {first} and {other_value} in {other}"
+    return f"the runs {beside}: {'; '.join(differences)}. Compare runs that differ in one field only"
 
 
 def _server(run: Run) -> dict[str, str]:

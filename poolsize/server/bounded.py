@@ -95,7 +95,6 @@ class BoundedConnection(GuardedConnection):
         super().close()
 
     def _begin(self, bounds: Bounds) -> None:
-        """Begin an exchange."""
         self._bounds, self._began_at = bounds, monotonic()
         self._bytes_left, self._packets_left = bounds.received_bytes, bounds.packets
 

@@ -91,7 +91,13 @@ def private_server(
         files={"accounts.sql": accounts},
         commands=[_data_command(program, version, directory), _command(program, settings)],
     )
-    clearing = threading.Thread(target=_clear_after, args=(watchdog, directory), daemon=True)
+
+    def clear_after_kill() -> None:
+        if watchdog.wait():
+            logger.warning("the process that watches the private server was killed: the server ends, too")
+            clear(directory)
+
+    clearing = threading.Thread(target=clear_after_kill, daemon=True)
     clearing.start()
     try:
         pid = _wait_until_up(directory, port, password, watchdog, kills)
@@ -198,13 +204,6 @@ def _start_watchdog(**request: object) -> "subprocess.Popen[bytes]":
         watchdog.stdin.write(json.dumps(request).encode() + b"\n")
         watchdog.stdin.flush()
     return watchdog
-
-
-def _clear_after(watchdog: "subprocess.Popen[bytes]", directory: Path) -> None:
-    """End the server if its watchdog was killed."""
-    if watchdog.wait():
-        logger.warning("the process that watches the private server was killed: the server ends, too")
-        clear(directory)
 
 
 def _wait_until_up(

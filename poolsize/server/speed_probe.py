@@ -64,14 +64,6 @@ def usable_cores(server: "psutil.Process | None") -> tuple[int, ...]:
     return ()
 
 
-def speed_of_this_core() -> float:
-    """Return the speed of the core that this thread runs on, in MB per second of CPU time."""
-    _work()  # brings code and data into the caches
-    started_ns = time.thread_time_ns()
-    _work()
-    return 1e3 * len(WORK) / max(1, time.thread_time_ns() - started_ns)
-
-
 def _work() -> None:
     """Compress the data; the interpreter's lock is free meanwhile."""
     zlib.compressobj(level=1, wbits=12, memLevel=4).compress(WORK)  # its state, 24 KB, fits into the core's own caches
@@ -84,6 +76,9 @@ def _probe(cores: tuple[int, ...], speeds: "deque[float]", running: list[bool]) 
         used_ns = time.thread_time_ns()
         with suppress(OSError):  # a container may not admit the server's cores
             os.sched_setaffinity(0, {core})
-            speeds.append(speed_of_this_core())
+            _work()  # brings code and data into the caches
+            started_ns = time.thread_time_ns()
+            _work()
+            speeds.append(1e3 * len(WORK) / max(1, time.thread_time_ns() - started_ns))
         used_seconds = (time.thread_time_ns() - used_ns) / 1e9
         _sleep(max(PAUSE_SECONDS, used_seconds / SHARE - used_seconds))
