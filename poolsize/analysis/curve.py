@@ -11,8 +11,9 @@ a share of that at another is exact: the mean of normal probabilities, weighted 
 Nothing is sampled, so equal steps give equal answers, in any order.
 """
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import log
 
@@ -59,15 +60,13 @@ class FittedCurve:
 
     def within(self, low: int, high: int) -> "FittedCurve":
         """Return the part of the curve from size low to size high, both included."""
-        places = np.array([place for place, size in enumerate(self.sizes) if low <= size <= high])
-        return FittedCurve(
-            tuple(self.sizes[place] for place in places),
-            self.measured,
-            self.probabilities,
-            self.means[:, places],
-            self.covariances[:, places[:, None], places],
-            self.noise[places],
-            self.disturbed,
+        part = slice(bisect_left(self.sizes, low), bisect_right(self.sizes, high))
+        return replace(
+            self,
+            sizes=self.sizes[part],
+            means=self.means[:, part],
+            covariances=self.covariances[:, part, part],
+            noise=self.noise[part],
         )
 
     @cached_property
@@ -168,6 +167,9 @@ def fit_curve(observations: Sequence[Observation], sizes: Sequence[int], prior: 
     steps = Steps.of(pool_repeats(observations), sizes, prior)
     hypotheses = weigh(steps, sizes, prior)
     means, covariances = _conditioned(steps, sizes, prior, hypotheses)
+    disturbed: dict[int, float] = {}
+    for place, probability in zip(steps.places, hypotheses.probabilities @ hypotheses.disturbed, strict=True):
+        disturbed[sizes[place]] = max(float(probability), disturbed.get(sizes[place], 0.0))
     between = float(hypotheses.probabilities @ np.square(prior.between_step_noise)[hypotheses.noise])
     variances = np.full(len(sizes), between + steps.mean_within)
     variances[steps.places] = between + steps.within
@@ -178,15 +180,8 @@ def fit_curve(observations: Sequence[Observation], sizes: Sequence[int], prior: 
         means + log(steps.highest),
         covariances,
         np.sqrt(variances),
-        _disturbed(steps, sizes, hypotheses),
+        disturbed,
     )
-
-
-def _disturbed(steps: Steps, sizes: tuple[int, ...], hypotheses: Hypotheses) -> dict[int, float]:
-    highest: dict[int, float] = {}
-    for place, probability in zip(steps.places, hypotheses.probabilities @ hypotheses.disturbed, strict=True):
-        highest[sizes[place]] = max(float(probability), highest.get(sizes[place], 0.0))
-    return highest
 
 
 def _conditioned(steps: Steps, sizes: tuple[int, ...], prior: Prior, hypotheses: Hypotheses) -> tuple[Matrix, Matrix]:

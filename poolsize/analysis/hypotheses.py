@@ -142,16 +142,6 @@ def bends(prior: Prior, sizes: tuple[int, ...], smallest: int, largest: int) -> 
     return np.asarray(x - np.logaddexp(0, sharpness * (x - bend) * np.log(2)) / (sharpness * np.log(2)))
 
 
-def within_step_variances(prior: Prior, own: Vector, steps: Vector) -> tuple[Vector, float]:
-    """Return the variance of the within-step noise at each size, and its mean over all steps; noise is a share.
-
-    A few seconds estimate their own noise badly. So each size's own variance (own) is averaged with the mean of all
-    steps, weighted by the size's number of steps and by `pooled_steps`.
-    """
-    mean = float(own @ steps / steps.sum())
-    return (prior.pooled_steps * mean + steps * own) / (prior.pooled_steps + steps), mean
-
-
 @dataclass(frozen=True)
 class Steps:
     """The steps of a curve; every array has one value a step, ascending in size, then in throughput.
@@ -169,14 +159,20 @@ class Steps:
 
     @classmethod
     def of(cls, observations: Sequence[Observation], sizes: Sequence[int], prior: Prior) -> Self:
-        """Return the steps of the observations. sizes: all sizes, ascending, the observed sizes included."""
+        """Return the steps of the observations. sizes: all sizes, ascending, the observed sizes included.
+
+        A few seconds estimate their own noise badly. So each size's own variance of the within-step noise is averaged
+        with the mean of all steps, weighted by the size's number of steps and by `pooled_steps`.
+        """
         ordered = sorted(observations, key=lambda step: (step.pool_size, step.throughput, step.standard_error))
         highest = max(step.throughput for step in ordered)
         rates = np.maximum([step.throughput / highest for step in ordered], LOWEST_SHARE)
         own = np.minimum(np.array([step.standard_error / highest for step in ordered]) / rates, 1) ** 2
         places = np.searchsorted(sizes, [step.pool_size for step in ordered])
         _, groups, counts = np.unique(places, return_inverse=True, return_counts=True)
-        within, mean = within_step_variances(prior, np.bincount(groups, own) / counts, counts.astype(float))
+        of_sizes, numbers = np.bincount(groups, own) / counts, counts.astype(float)
+        mean = float(of_sizes @ numbers / numbers.sum())
+        within = (prior.pooled_steps * mean + numbers * of_sizes) / (prior.pooled_steps + numbers)
         return cls(places, np.log(rates), within[groups], mean, highest)
 
 

@@ -12,6 +12,7 @@ they cost hardly more than the sum. The derivative by the delay is X(n) itself.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from math import log
 
 import numpy as np
@@ -52,17 +53,14 @@ class Station:
 
 
 def throughputs(stations: Sequence[Station], delay_ms: float, population: int) -> Vector:
-    """Return the transactions per millisecond with 1, 2, ..., population connections in the network.
-
-    delay_ms: time of a transaction in the delay, in ms. At least one demand or the delay must be above 0.
-    """
+    """Return the transactions per millisecond with 1, 2, ..., population connections: see throughputs_at."""
     return throughputs_at(stations, delay_ms, range(1, population + 1))
 
 
 def throughputs_at(stations: Sequence[Station], delay_ms: float, populations: Sequence[int]) -> Vector:
-    """Return the transactions per millisecond with these numbers of connections in the network, one value for each.
+    """Return the transactions per millisecond with these numbers of connections in the network, each at least 1.
 
-    For a few large numbers this is much quicker than `throughputs`. delay_ms: as there. populations: 1 or more each.
+    delay_ms: time of a transaction in the delay, in ms. At least one demand or the delay must be above 0.
     """
     most = max(populations)
     used = [station for station in stations if station.demand_ms]
@@ -77,18 +75,6 @@ def throughputs_at(stations: Sequence[Station], delay_ms: float, populations: Se
     constants = _convolved(constants, _weights(used[-1], slowest, numbers), needed) if used else constants[needed]
     after = np.searchsorted(needed, populations)
     return np.asarray(np.exp(constants[after - 1] - constants[after]) / slowest)
-
-
-def normalising_constants(stations: Sequence[Station], slowest_ms: float, population: int) -> Vector:
-    """Return the logarithms of the normalising constants with 0, 1, ..., population connections, without a delay.
-
-    stations: at least one, with a demand each. slowest_ms: the slowest station's demand by server.
-    """
-    numbers = np.arange(population + 1)
-    constants = _weights(stations[0], slowest_ms, numbers)
-    for station in stations[1:]:
-        constants = _convolved(constants, _weights(station, slowest_ms, numbers), numbers)
-    return np.asarray(constants + numbers * np.log(slowest_ms))
 
 
 def _weights(station: Station, slowest: float, numbers: NDArray[np.int64]) -> Vector:
@@ -124,8 +110,12 @@ class NetworkCurve:
             np.searchsorted(populations, np.maximum(np.asarray(sizes) - fewer, 0)) for fewer in (0, 1, 2)
         )
         self._alone = np.asarray(sizes) == 1
-        self._slowest = max((station.demand_ms / station.servers for station in measured), default=0.0)
-        self._measured = normalising_constants(measured, self._slowest, sizes[-1]) if measured else None
+        self._slowest = slowest = max((station.demand_ms / station.servers for station in measured), default=0.0)
+        self._measured: Vector | None = None
+        if measured:
+            weights = (_weights(station, slowest, self._numbers) for station in measured)
+            constants = reduce(lambda left, right: _convolved(left, right, self._numbers), weights)
+            self._measured = constants + self._numbers * np.log(slowest)
 
     def __call__(self, servers: NDArray[np.int64], parameters: Matrix) -> tuple[Matrix, Matrix]:
         """Return the logarithms of the transactions per millisecond, and their derivatives by the parameters.

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import islice
 
 import numpy as np
 from scipy.special import chdtri
@@ -128,19 +127,16 @@ class FittedNetwork:
         high = np.array([np.inf, np.inf, MOST_SLOWDOWN, 1.0])
         random = np.random.default_rng(0)
         sampled = normal_samples(best, self.covariance, TRIES * number, random)
-        networks = (self._with(parameters) for parameters in np.clip(sampled, low, high).tolist())
-        agreeing = list(islice((network for network in networks if self._agrees(network)), number))
+        rates, agreeing = self.throughput(self.sizes), list[FittedNetwork]()
+        for demand_ms, delay_ms, slowdown, scaling in np.clip(sampled, low, high).tolist():
+            station = Station(demand_ms, fitted.servers, slowdown, scaling)
+            cpu, queue = (self.cpu, station) if self.queue.demand_ms else (station, self.queue)
+            network = replace(self, cpu=cpu, queue=queue, delay_ms=delay_ms)
+            deviations = np.log(network.throughput(self.sizes) / rates) / self.errors
+            if float((deviations**2).sum()) <= FARTHEST:
+                agreeing.append(network)
+            if len(agreeing) == number:
+                break
         chosen = agreeing + [self] * (number - len(agreeing))
         shares = random.uniform(self.saturated_share, 1.0, number).tolist()
         return [replace(network, saturated_share=share) for network, share in zip(chosen, shares, strict=True)]
-
-    def _with(self, parameters: list[float]) -> "FittedNetwork":
-        demand_ms, delay_ms, slowdown, scaling = parameters
-        if self.queue.demand_ms:
-            station = Station(demand_ms, self.queue.servers, slowdown, scaling)
-            return replace(self, queue=station, delay_ms=delay_ms)
-        return replace(self, cpu=Station(demand_ms, self.cpu.servers, slowdown, scaling), delay_ms=delay_ms)
-
-    def _agrees(self, other: "FittedNetwork") -> bool:
-        deviations = np.log(other.throughput(self.sizes) / self.throughput(self.sizes)) / self.errors
-        return float((deviations**2).sum()) <= FARTHEST

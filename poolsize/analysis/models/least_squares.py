@@ -50,7 +50,7 @@ def least_squares(model: Model, starts: Matrix, low: Matrix, high: Matrix, toler
     """
     parameters = np.clip(starts, low, high)
     residuals, derivatives = model(parameters, np.arange(len(starts)))
-    costs, damping = _costs(residuals), np.full(len(starts), FIRST_DAMPING)
+    costs, damping = 0.5 * (residuals**2).sum(axis=1), np.full(len(starts), FIRST_DAMPING)
     active = np.arange(len(starts))
     for _ in range(MOST_STEPS):
         if not len(active):
@@ -59,7 +59,7 @@ def least_squares(model: Model, starts: Matrix, low: Matrix, high: Matrix, toler
         step = _step(before, residuals[active], derivatives[active], damping[active], (low[active], high[active]))
         after = np.clip(before + step, low[active], high[active])
         new_residuals, new_derivatives = model(after, active)
-        new_costs = _costs(new_residuals)
+        new_costs = 0.5 * (new_residuals**2).sum(axis=1)
         lower = new_costs <= costs[active]
         settled = lower & (costs[active] - new_costs <= tolerance * costs[active])
         unmoved = (np.abs(after - before) <= UNMOVED * np.abs(before)).all(axis=1)
@@ -86,7 +86,3 @@ def _step(
     scaled[:, diagonal, diagonal] = 1 + damping[:, None]
     direction = np.where(held, 0.0, -gradient) * scale
     return np.asarray(np.linalg.solve(scaled, direction[:, :, None])[:, :, 0] * scale)
-
-
-def _costs(residuals: Matrix) -> Vector:
-    return np.asarray(0.5 * (residuals**2).sum(axis=1))

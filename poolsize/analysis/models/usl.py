@@ -20,17 +20,15 @@ from poolsize.analysis.vector import Matrix, Vector
 
 SAMPLES = 2000
 """Sampled parameters, from which the peak's range is read."""
-EXACT = 1e-13
-"""Tolerance of the fit."""
 FEWEST_SIZES = 4
 """With fewer sizes, three parameters leave no residual from which to estimate their uncertainty."""
 
 
 @dataclass(frozen=True)
 class Usl:
-    """A fitted law. lambda_: per second. sigma, kappa: shares. peak: N* in connections, infinite with kappa = 0.
+    """A fitted law. lambda_: per second. sigma, kappa: shares.
 
-    low, high: the 95 % range of the peak.
+    peak: N* in connections, infinite with kappa = 0. low, high: its 95 % range.
     """
 
     lambda_: float
@@ -42,7 +40,9 @@ class Usl:
 
     def throughput(self, sizes: Sequence[float]) -> Vector:
         """Return X at these sizes, per second; a value for each size."""
-        return _model(np.array([self.lambda_, self.sigma, self.kappa]), np.asarray(sizes, float))
+        numbers = np.asarray(sizes, float)
+        slowdown = 1 + self.sigma * (numbers - 1) + self.kappa * numbers * (numbers - 1)
+        return np.asarray(self.lambda_ * numbers / slowdown)
 
 
 def fit_usl(sizes: Sequence[float], throughput: Sequence[float], errors: Sequence[float] | None = None) -> Usl | None:
@@ -66,28 +66,17 @@ def fit_usl(sizes: Sequence[float], throughput: Sequence[float], errors: Sequenc
 
     start_rate = float((rates / numbers).max())
     starts = np.array([(start_rate, 0.01, 1e-4), (start_rate, 0.3, 1e-6), (start_rate, 0.03, 1e-2)])
-    minima = least_squares(residuals, starts, np.zeros((3, 3)), np.tile([inf, 1.0, inf], (3, 1)), EXACT)
+    minima = least_squares(residuals, starts, np.zeros((3, 3)), np.tile([inf, 1.0, inf], (3, 1)), tolerance=1e-13)
     best = int(minima.costs.argmin())
-    parameters, squares = minima.parameters[best], 2 * float(minima.costs[best])
-    low, high = _peak_interval(parameters, minima.derivatives[best], squares, len(rates))
+    parameters, jacobian = minima.parameters[best], minima.derivatives[best]
+    scale = 2 * float(minima.costs[best]) / max(1, len(rates) - len(parameters))
+    covariance = np.asarray(np.linalg.pinv(jacobian.T @ jacobian) * scale, float)
+    sampled = normal_samples(parameters, covariance, SAMPLES, np.random.default_rng(0))
+    peaks = [_peak(min(1.0, max(0.0, sigma)), max(0.0, kappa)) for _, sigma, kappa in sampled]
+    low, high = np.quantile(peaks, TAILS, method="nearest").tolist()
     lambda_, sigma, kappa = parameters.tolist()
     return Usl(lambda_, sigma, kappa, _peak(sigma, kappa), low, high)
 
 
-def _model(parameters: Vector, sizes: Vector) -> Vector:
-    lambda_, sigma, kappa = parameters
-    return np.asarray(lambda_ * sizes / (1 + sigma * (sizes - 1) + kappa * sizes * (sizes - 1)))
-
-
 def _peak(sigma: float, kappa: float) -> float:
     return sqrt(max(0.0, 1 - sigma) / kappa) if kappa > 0 else inf
-
-
-def _peak_interval(parameters: Vector, jacobian: Vector, squares: float, number: int) -> tuple[float, float]:
-    """Return the peak's 95 % range from samples of the parameters' normal approximation, clipped to the bounds."""
-    scale = squares / max(1, number - len(parameters))
-    covariance = np.asarray(np.linalg.pinv(jacobian.T @ jacobian) * scale, float)
-    sampled = normal_samples(parameters, covariance, SAMPLES, np.random.default_rng(0))
-    peaks = [_peak(min(1.0, max(0.0, sigma)), max(0.0, kappa)) for _, sigma, kappa in sampled]
-    ends = np.quantile(peaks, TAILS, method="nearest")
-    return float(ends[0]), float(ends[1])

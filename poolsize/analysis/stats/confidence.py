@@ -123,10 +123,8 @@ class Noise:
     def of(cls, sizes: Sequence[Sequence[Sequence[float]]]) -> "Noise":
         """Return the noise of a run. sizes: for each pool size its series, one a repeat; short series are left out."""
         groups = [[series_fit(tuple(series)) for series in repeats if len(series) > 1] for repeats in sizes]
-        logarithms = -MEMORY * np.log(1 - CORRELATIONS)
-        for group in groups:
-            for fit in group:
-                logarithms = logarithms + fit.log_likelihood
+        likelihoods = (fit.log_likelihood for group in groups for fit in group)
+        logarithms = sum(likelihoods, -MEMORY * np.log(1 - CORRELATIONS))
         weights = np.exp(logarithms - logarithms.max())
         weights /= weights.sum()
         return cls(weights, _scale(groups, weights))
@@ -171,10 +169,7 @@ def mean_interval(series: Sequence[Sequence[float]], noise: Noise | None = None)
 
 
 def half_width(series: Sequence[Sequence[float]], noise: Noise | None = None) -> float:
-    """Return half the width of the 95 % interval of the mean of one or more series, in their unit.
-
-    noise: of the whole run; None to learn it from these series alone. Infinity for too few seconds (see mean_interval).
-    """
+    """Return half the width of the interval of mean_interval; infinity for too few seconds."""
     error, freedom = mean_error(series, noise)
     return error * float(stdtrit(freedom, TAILS[1]))
 
@@ -182,8 +177,7 @@ def half_width(series: Sequence[Sequence[float]], noise: Noise | None = None) ->
 def mean_error(series: Sequence[Sequence[float]], noise: Noise | None = None) -> tuple[float, int]:
     """Return the standard error of the mean of one or more series, in their unit, and its degrees of freedom.
 
-    noise: of the whole run; None to learn it from these series alone. Infinity and 1 for too few seconds (see
-    mean_interval).
+    noise: as of mean_interval. Infinity and 1 for too few seconds.
     """
     fits = [series_fit(tuple(repeat)) for repeat in series if len(repeat) > 1]
     if not fits or sum(map(len, series)) < FEWEST_SECONDS:
@@ -205,35 +199,24 @@ def standard_error(seconds: Sequence[float]) -> tuple[float, float]:
     variance = float(series.var())
     if variance == 0:
         return mean, 0.0
-    independent = series.size / float(inflation_under(_lag_one(series - mean, variance), series.size)[0])
+    raw = float(((series[1:] - mean) * (series[:-1] - mean)).mean()) / variance
+    highest = series.size / (series.size + SHORTEST_MEMORY)
+    correlation = float(np.clip(raw + (1 + BIAS_SLOPE * raw) / series.size, 0.0, highest))
+    independent = series.size / float(inflation_under(correlation, series.size)[0])
     unbiased = variance / max(1 - 1 / independent, 0.05)
     return mean, sqrt(unbiased / independent)
-
-
-def _lag_one(deviations: Vector, variance: float) -> float:
-    """Return the correlation of a second with the next, bias-corrected, at least 0. deviations: from the mean."""
-    raw = float((deviations[1:] * deviations[:-1]).mean()) / variance
-    highest = len(deviations) / (len(deviations) + SHORTEST_MEMORY)
-    return float(np.clip(raw + (1 + BIAS_SLOPE * raw) / len(deviations), 0.0, highest))
 
 
 def normal_samples(means: Vector, covariance: Matrix, number: int, random: np.random.Generator) -> Matrix:
     """Return samples of normal variables, shape (number, variables).
 
     NumPy's own multivariate_normal depends on the signs of eigenvectors, which depend on the processor's kernels.
-    covariance: shape (variables, variables); a variable without an error is the same in all samples.
-    """
-    return np.asarray(means + random.standard_normal((number, len(means))) @ _square_root(covariance))
-
-
-def _square_root(covariance: Matrix) -> Matrix:
-    """Return a matrix that turns independent standard normal rows into rows with this covariance.
-
     The symmetric square root of the correlations is unique.
+    covariance: shape (variables, variables); a variable without an error is the same in all samples.
     """
     errors = np.sqrt(np.maximum(np.diag(covariance), 0.0))
     scale = np.where(errors > 0, errors, 1.0)
     correlations = np.clip(covariance / np.outer(scale, scale), -1.0, 1.0)
     variances, directions = np.linalg.eigh(correlations)
     root = (directions * np.sqrt(np.maximum(variances, 0.0))) @ directions.T
-    return np.asarray(root * errors)
+    return np.asarray(means + random.standard_normal((number, len(means))) @ (root * errors))

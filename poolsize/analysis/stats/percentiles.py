@@ -62,20 +62,14 @@ def merged(encoded: Iterable[str | None]) -> HdrHistogram:
     histogram = empty_histogram()
     for text in filter(None, encoded):
         try:
-            _require_own_classes(text)
+            inflated = zlib.decompressobj().decompress(base64.b64decode(text)[CLASSES_BEGIN:], MOST_BYTES + 1)
+            _, _, _, digits, lowest, highest = CLASSES.unpack_from(inflated)
+            if (digits, lowest, highest) != (DIGITS, 1, HIGHEST_US) or len(inflated) > MOST_BYTES:
+                raise ValueError(text)  # it has other classes, and so may need any amount of memory
             histogram.decode_and_add(text)
         except Exception:  # hdrh raises whatever base64, zlib or ctypes do
             raise BadInput("the run was changed by hand or damaged: a latency histogram can't be decoded") from None
     return histogram
-
-
-def _require_own_classes(text: str) -> None:
-    """Raise ValueError for a histogram that has not poolsize's classes, and so may need any amount of memory."""
-    packed = base64.b64decode(text)[CLASSES_BEGIN:]
-    inflated = zlib.decompressobj().decompress(packed, MOST_BYTES + 1)
-    _, _, _, digits, lowest, highest = CLASSES.unpack_from(inflated)
-    if (digits, lowest, highest) != (DIGITS, 1, HIGHEST_US) or len(inflated) > MOST_BYTES:
-        raise ValueError(text)
 
 
 def encoded(histogram: HdrHistogram) -> str:
