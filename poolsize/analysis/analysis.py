@@ -164,7 +164,12 @@ def analyze(run: Run, tolerance: float = TOLERANCE) -> Analysis:
         raise WorkFailed("the run has no complete step, so there is nothing to analyze")
     run = with_speed_checks(run)
     steps = curve_steps(run.plan, run.steps)
-    sizes = _summaries(run, [group for _, group in steps_by_size(steps)])
+    groups = [tuple(group) for _, group in steps_by_size(steps)]
+    noise, setting = RunNoise.of(groups), run.setting
+    sizes = tuple(
+        size_summary(group, service_demands(group, groups[0][0], setting.cores), noise, run.timeout_ms, setting.pools)
+        for group in groups
+    )
     observed = observations(steps)
     measured = [observation.pool_size for observation in observed]
     fitted = estimate = None
@@ -174,15 +179,6 @@ def analyze(run: Run, tolerance: float = TOLERANCE) -> Analysis:
         fitted = fit_between(observed)
         estimate = plateau(fitted, tolerance, of_grid=run.plan.search is None)
     return Analysis(run, steps, sizes, fitted, estimate, _bottleneck(run, steps, estimate))
-
-
-def _summaries(run: Run, groups: Sequence[Sequence[Step]]) -> tuple[SizeSummary, ...]:
-    """Return one summary per pool size. groups: the steps of each size, ascending."""
-    noise, cores = RunNoise.of(groups), run.setting.cores
-    return tuple(
-        size_summary(steps, service_demands(steps, groups[0][0], cores), noise, run.timeout_ms, run.setting.pools)
-        for steps in map(tuple, groups)
-    )
 
 
 def observations(steps: Sequence[Step]) -> Sequence[Observation]:
@@ -202,7 +198,5 @@ def _bottleneck(run: Run, steps: Sequence[Step], estimate: Plateau | None) -> Bo
     if estimate is None or run.plan.rate is not None or run.setting.recording is not None:
         return None
     valid = valid_steps(steps)
-    largest = max(step.pool_size for step in valid)
-    first = min(estimate.pool_size, largest)
-    beyond = [step for step in valid if step.pool_size >= first]
-    return bottleneck(Evidence(beyond, run.setting, run.calibration))
+    first = min(estimate.pool_size, max(step.pool_size for step in valid))
+    return bottleneck(Evidence([step for step in valid if step.pool_size >= first], run.setting, run.calibration))

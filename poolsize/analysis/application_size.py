@@ -15,7 +15,6 @@ from poolsize.analysis.curve import PER_DOUBLING, candidates
 from poolsize.analysis.models.closed_network import Station
 from poolsize.analysis.models.fitted_network import NOT_MEASURED, FittedNetwork
 from poolsize.analysis.stats.confidence import TAILS
-from poolsize.analysis.vector import Vector
 
 ADDED_MS = (0.0, 1.0, 2.0, 5.0, 20.0)
 """Times that an application adds to the time in the database, in ms: the rows of the table."""
@@ -121,20 +120,16 @@ def _size(
     plateau = _plateau(application, tolerance)
     if plateau is None:
         return None
+    shuffled = np.random.default_rng(0).permutation((np.arange(len(samples)) + 0.5) / len(samples))
+    loss_factors = LOSS_FACTOR ** ndtri(shuffled)  # quantiles of a log-normal distribution
     plateaus = [
         _plateau(sample.with_application(sample_ms, cpu), tolerance / loss_factor)
-        for (sample, sample_ms), loss_factor in zip(samples, _loss_factors(len(samples)), strict=True)
+        for (sample, sample_ms), loss_factor in zip(samples, loss_factors, strict=True)
     ]
     sizes = [sampled[0] if sampled else LARGEST for sampled in plateaus]
     low, enough, high = np.quantile(sizes, [TAILS[0], CERTAINTY, TAILS[1]], method="nearest").tolist()
     throughput = float(application.throughput([enough])[0])
     return ApplicationSize(network.database_ms + added_ms, added_ms, enough, (low, high), throughput, plateau[1])
-
-
-def _loss_factors(number: int) -> Vector:
-    """Return factors by which true losses exceed predicted losses: quantiles of a log-normal distribution, shuffled."""
-    probabilities = np.random.default_rng(0).permutation((np.arange(number) + 0.5) / number)
-    return np.asarray(LOSS_FACTOR ** ndtri(probabilities))
 
 
 def _plateau(network: FittedNetwork, tolerance: float) -> tuple[int, float] | None:

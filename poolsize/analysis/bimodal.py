@@ -57,22 +57,6 @@ class BimodalUsage:
         for_short, for_long = (floor(round(busy, 9)) + 1 for busy in (busy_short, connections - busy_short))
         return for_short, for_long
 
-    def lasts_as_in(self, other: "BimodalUsage | None") -> bool:
-        """Return whether the long mode is about as frequent in other usage times, with fewer connections.
-
-        Transactions of another kind are as frequent with any number of connections. Transactions that wait for each
-        other in the database are rarer with fewer connections, and there are none with one connection.
-        """
-        return other is not None and other.long.share >= MOSTLY * self.long.share
-
-    def is_explained(self, lock_wait_ms: float, disk_reads: float) -> bool:
-        """Return whether waits for row locks, or reads from disk, explain most of the long mode.
-
-        lock_wait_ms, disk_reads: time in waits for row locks, and pages read from disk, per transaction.
-        """
-        longer_ms = self.long.share * (self.long.usage_ms - self.short.usage_ms)
-        return lock_wait_ms >= MOSTLY * longer_ms or disk_reads >= MOSTLY * self.long.share
-
 
 def bimodal_kinds(kinds: Mapping[str, tuple[int, float]]) -> BimodalUsage | None:
     """Return the short and the long tasks of a workload, or None where no long tasks differ from the others.

@@ -242,18 +242,17 @@ def service_threads(step: Step, pools: int) -> CheckResult | None:
 
 def busy_connections(step: Step) -> float | None:
     """Return the mean number of busy connections of a pool; None without metrics."""
-    active, pools = step.counter("pool_active"), step.counter("pool_count")
-    used_seconds = step.counter("pool_usage_seconds")
-    busy = active if used_seconds is None else used_seconds  # the sum of usage times misses no moment between readings
-    return None if busy is None or not pools else busy / pools
+    return _in_each_pool(step, "pool_usage_seconds", "pool_active")
 
 
-def waiting_requests(step: Step) -> float | None:
-    """Return the mean number of requests of a pool that wait for a connection; None without metrics."""
-    waiting, pools = step.counter("pool_waiting"), step.counter("pool_count")
-    waited_seconds = step.counter("pool_wait_seconds")
-    waits = waiting if waited_seconds is None else waited_seconds
-    return None if waits is None or not pools else waits / pools
+def _in_each_pool(step: Step, spent_seconds: str, level: str) -> float | None:
+    """Return the mean number of requests of a pool by the time they spent, else by a level; None without metrics.
+
+    The sum of times misses no moment between two readings.
+    """
+    spent, pools = step.counter(spent_seconds), step.counter("pool_count")
+    number = step.counter(level) if spent is None else spent
+    return None if number is None or not pools else number / pools
 
 
 def wanting_requests(step: Step, pools: int) -> float | None:
@@ -264,7 +263,7 @@ def wanting_requests(step: Step, pools: int) -> float | None:
     """
     busy, opened = busy_connections(step), step.server_connections
     if busy is not None:
-        return busy + (waiting_requests(step) or 0.0)
+        return busy + (_in_each_pool(step, "pool_wait_seconds", "pool_waiting") or 0.0)
     if step.knows_usage or opened is None or not 0 < opened < pools * step.pool_size:
         return None
     return opened / pools
@@ -277,6 +276,6 @@ def mean_times_ms(step: Step, pools: int) -> tuple[float, float]:
     which the metrics page may show a part.
     """
     rate = step.mean_throughput / pools
-    numbers = waiting_requests(step), busy_connections(step)
+    numbers = _in_each_pool(step, "pool_wait_seconds", "pool_waiting"), busy_connections(step)
     wait_ms, usage_ms = (nan if number is None or not rate else 1000 * number / rate for number in numbers)
     return wait_ms, usage_ms

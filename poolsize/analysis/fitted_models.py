@@ -15,12 +15,12 @@ import numpy as np
 from hdrh.histogram import HdrHistogram
 
 from poolsize.analysis.application_size import ApplicationSize, application_sizes
-from poolsize.analysis.bimodal import BimodalUsage, Mode, bimodal_kinds, bimodal_usage
+from poolsize.analysis.bimodal import MOSTLY, BimodalUsage, Mode, bimodal_kinds, bimodal_usage
 from poolsize.analysis.by_size import BySize
 from poolsize.analysis.curve import candidates, fit_between
 from poolsize.analysis.models.fitted_network import NOTHING_MEASURED, FittedNetwork, MeasuredStations
 from poolsize.analysis.models.network_fit import fit_network
-from poolsize.analysis.models.usl import fit_usl
+from poolsize.analysis.models.usl import Usl, fit_usl
 from poolsize.analysis.observation import Observation
 from poolsize.analysis.plateau import ROUNDING, TOLERANCE, Plateau, plateau
 from poolsize.analysis.service_demand import saturated_server_ms
@@ -135,14 +135,9 @@ def _usl(observations: Observations, _: Terms) -> Estimate:
     return Estimate(round(law.peak), round(low), round(high))
 
 
-def _usl_rate(observations: Observations, _: Terms, size: int) -> float | None:
-    law = fit_usl(*means_by_size(observations))
-    return None if law is None else float(law.throughput([size])[0])
-
-
 def _network(observations: Observations, terms: Terms) -> Estimate:
     """Return the plateau of the closed network fitted to the observations; its range is that of the fit's samples."""
-    network = fitted_network(observations, terms.measured)
+    network = fitted_network(tuple(observations), terms.measured)
     if network is None:
         return Estimate(None)
     measured = sorted({observation.pool_size for observation in observations})
@@ -162,9 +157,8 @@ def _network_plateau(network: FittedNetwork, sizes: Sequence[int], tolerance: fl
     return ceil(np.interp(goal, rates[above - 1 : above + 1], sizes[above - 1 : above + 1]) - ROUNDING)
 
 
-def _network_rate(observations: Observations, terms: Terms, size: int) -> float | None:
-    network = fitted_network(observations, terms.measured)
-    return None if network is None else float(network.throughput([size])[0])
+def _rate(model: Usl | FittedNetwork | None, size: int) -> float | None:
+    return None if model is None else float(model.throughput([size])[0])
 
 
 def _kneedle(observations: Observations, _: Terms) -> Estimate:
@@ -183,24 +177,22 @@ def _kneedle(observations: Observations, _: Terms) -> Estimate:
     return Estimate(answer, low, high)
 
 
+@lru_cache(maxsize=32)  # an answer needs the network of all observations twice, as an estimator and for applications
+def fitted_network(observations: tuple[Observation, ...], measured: MeasuredStations) -> FittedNetwork | None:
+    """Return the closed network that fits the observations best; None with fewer than 4 sizes or a throughput of 0."""
+    return fit_network(*means_by_size(observations), measured)
+
+
 PLATEAU = "plateau"
 ESTIMATORS: Mapping[str, Estimator] = {
     PLATEAU: Estimator(_plateau, lambda observations, _, size: fit_between(observations).at(size)),
-    "usl": Estimator(_usl, _usl_rate),
-    "closed_network": Estimator(_network, _network_rate),
+    "usl": Estimator(_usl, lambda observations, _, size: _rate(fit_usl(*means_by_size(observations)), size)),
+    "closed_network": Estimator(
+        _network, lambda observations, terms, size: _rate(fitted_network(tuple(observations), terms.measured), size)
+    ),
     "kneedle": Estimator(_kneedle),
 }
 """Every estimator by the name that output and JSON use, in their order. A new estimator is a line here."""
-
-
-def fitted_network(observations: Observations, measured: MeasuredStations) -> FittedNetwork | None:
-    """Return the closed network that fits the observations best; None with fewer than 4 sizes or a throughput of 0."""
-    return _fitted_network(tuple(observations), measured)
-
-
-@lru_cache(maxsize=32)  # an answer needs the network of all observations twice, as an estimator and for applications
-def _fitted_network(observations: tuple[Observation, ...], measured: MeasuredStations) -> FittedNetwork | None:
-    return fit_network(*means_by_size(observations), measured)
 
 
 def means_by_size(observations: Observations) -> tuple[list[int], list[float], list[float]]:
@@ -271,7 +263,7 @@ class FittedModels:
     @cached_property
     def network(self) -> FittedNetwork | None:
         """The closed network fitted to the valid sizes; None with fewer than 4, and at a fixed rate."""
-        return fitted_network(self.observations, self._measured) if self.observations else None
+        return fitted_network(tuple(self.observations), self._measured) if self.observations else None
 
     @cached_property
     def bimodal(self) -> BimodalUsage | None:
@@ -291,18 +283,23 @@ class FittedModels:
     def _is_explained(self, modes: BimodalUsage, size: SizeSummary) -> bool:
         """Return whether waits in the database may explain the long mode at a size, or a smaller size was not measured.
 
+        Transactions of another kind are as frequent with any number of connections. Transactions that wait for each
+        other in the database are rarer with fewer connections, and there are none with one connection.
         modes: the modes of the usage times at that size.
         """
+        long = modes.long
         if size.pool_size > 1:
             smallest = self.by_size.valid[0].pool_size
             usage = self.by_size.histogram("usage", smallest) if smallest < size.pool_size else None
-            if usage is None or not modes.lasts_as_in(bimodal_usage(usage)):
+            fewer = None if usage is None else bimodal_usage(usage)
+            if fewer is None or fewer.long.share < MOSTLY * long.share:
                 return True
         lock_wait_ms, disk_reads = (
             (self.by_size.counter(name, size.pool_size) or 0.0) / size.throughput.mean
             for name in ("Innodb_row_lock_time", "Innodb_buffer_pool_reads")
         )
-        return modes.is_explained(lock_wait_ms, disk_reads)
+        longer_ms = long.share * (long.usage_ms - modes.short.usage_ms)
+        return lock_wait_ms >= MOSTLY * longer_ms or disk_reads >= MOSTLY * long.share
 
     def two_pools(self, connections: int) -> tuple[tuple[int, Mode], tuple[int, Mode]] | None:
         """Return the pool size and the mode of a pool for short and of a pool for long transactions.

@@ -14,7 +14,7 @@ error of T.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import isfinite, log
+from math import log
 from statistics import fmean
 from typing import Self
 
@@ -53,18 +53,22 @@ class PercentileLogs:
         against_mean: whether they are of multiples of the mean total time by Little's law.
         """
         known = [size for size in by_size.valid if getattr(size.total, quantile) > 0]
+        log_sizes = np.log2([size.pool_size for size in known])
         steps = [by_size.steps[size.pool_size] for size in known]
         series = [[_series(step, quantile) for step in repeats] for repeats in steps]
         noise = Noise.of(series)
         logarithms = [log(getattr(size.total, quantile)) for size in known]
-        biases = np.array([_bias(logarithm, parts, noise) for logarithm, parts in zip(logarithms, series, strict=True)])
-        variances, freedoms = _errors(series, noise)
-        means = np.array(logarithms) + biases
+        means = np.array([value + _bias(value, parts, noise) for value, parts in zip(logarithms, series, strict=True)])
         if against_mean:
             means -= [_log_mean(repeats) for repeats in steps]
-        log_sizes = np.log2([size.pool_size for size in known])
-        roughness = _roughness(log_sizes, means, variances)
-        return cls(log_sizes, means, variances, freedoms, roughness)
+        errors, freedoms = np.array([mean_error(repeats, noise) for repeats in series]).T
+        estimated = np.isfinite(errors)
+        variances = np.where(estimated, errors, UNKNOWN_ERROR) ** 2 + ROUNDING**2
+        roughness = 0.0
+        if len(means) > 1:
+            beyond = np.diff(means) ** 2 - variances[1:] - variances[:-1]
+            roughness = max(0.0, float(beyond.sum() / np.ptp(log_sizes)))
+        return cls(log_sizes, means, variances, np.where(estimated, freedoms, NORMAL), roughness)
 
     def at(self, sizes: Sequence[int]) -> tuple[Vector, Vector, Vector]:
         """Return mean, standard error and degrees of freedom of the logarithm at sizes within the measured sizes.
@@ -110,22 +114,6 @@ def _bias(logarithm: float, series: Sequence[Sequence[float]], noise: Noise) -> 
     independent = sum(len(repeat) / float(noise.weights @ inflation(len(repeat))) for repeat in long_enough)
     of_a_part = logarithm - fmean(value for repeat in long_enough for value in repeat)
     return max(0.0, of_a_part) / max(1.0, independent - 1)
-
-
-def _errors(series: Sequence[Sequence[Sequence[float]]], noise: Noise) -> tuple[Vector, Vector]:
-    """Return the variance of each size's mean logarithm, and its degrees of freedom. series: one a repeat."""
-    errors = [mean_error(repeats, noise) for repeats in series]
-    variances = [(error if isfinite(error) else UNKNOWN_ERROR) ** 2 + ROUNDING**2 for error, _ in errors]
-    freedoms = [freedom if isfinite(error) else NORMAL for error, freedom in errors]
-    return np.array(variances), np.array(freedoms)
-
-
-def _roughness(log_sizes: Vector, means: Vector, variances: Vector) -> float:
-    """Return the variance by which the logarithm changes over one doubling, beyond its errors."""
-    if len(means) < 2:
-        return 0.0
-    beyond = np.diff(means) ** 2 - variances[1:] - variances[:-1]
-    return max(0.0, float(beyond.sum() / np.ptp(log_sizes)))
 
 
 MOST_GAP = 0.5
@@ -195,13 +183,11 @@ class LatencyCurve:
         limits_ms: quantile ("p95") -> the highest value of that percentile in ms; one or more, which the run knows. The
         errors of two percentiles go together: they are of one distribution.
         """
-        room = np.min([log(limit_ms) - self._ratios(quantile) for quantile, limit_ms in limits_ms.items()], axis=0)
+        shares, rooms = (np.arange(POINTS)[:, None] + 0.5) / POINTS, []
+        for quantile, limit_ms in limits_ms.items():
+            logs = PercentileLogs.of(self.by_size, quantile, against_mean=self.littles_law is not None)
+            mean, error, freedom = logs.at(self.sizes)
+            rooms.append(log(limit_ms) - (mean + error * stdtrit(freedom, shares)))  # r has equally likely values
+        room = np.min(rooms, axis=0)
         kept = room >= 0 if self.littles_law is None else self.littles_law.at_most(np.exp(room))
         return np.asarray(kept.mean(axis=0))
-
-    def _ratios(self, quantile: str) -> Matrix:
-        """Return equally likely values of r at each size, ascending; shape (POINTS, sizes)."""
-        logs = PercentileLogs.of(self.by_size, quantile, against_mean=self.littles_law is not None)
-        mean, error, freedom = logs.at(self.sizes)
-        shares = (np.arange(POINTS) + 0.5) / POINTS
-        return np.asarray(mean + error * stdtrit(freedom, shares[:, None]))

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import groupby
 from math import ceil, hypot, sqrt
 from statistics import fmean
 
@@ -50,9 +51,8 @@ class Observation:
         return cls(observations[0].pool_size, throughput, error)
 
 
-@lru_cache(maxsize=4096)  # a search fits all earlier steps again for every step that it plans
-def _mean_and_error(seconds: tuple[float, ...]) -> tuple[float, float]:
-    return standard_error(seconds)
+_mean_and_error = lru_cache(maxsize=4096)(standard_error)
+"""Kept, because a search fits all earlier steps again for every step that it plans."""
 
 
 def pool_repeats(observations: Sequence[Observation]) -> Sequence[Observation]:
@@ -63,12 +63,10 @@ def pool_repeats(observations: Sequence[Observation]) -> Sequence[Observation]:
     groups_of = ceil(len(observations) / MOST_STEPS)
     if groups_of == 1:
         return observations
-    by_size: dict[int, list[Observation]] = {}
-    for observation in sorted(observations, key=lambda step: (step.pool_size, step.throughput, step.standard_error)):
-        by_size.setdefault(observation.pool_size, []).append(observation)
+    ordered = sorted(observations, key=lambda step: (step.pool_size, step.throughput, step.standard_error))
     return [
         Observation.mean(repeats[place :: ceil(len(repeats) / groups_of)])
-        for repeats in by_size.values()
+        for repeats in (list(group) for _, group in groupby(ordered, key=lambda step: step.pool_size))
         for place in range(ceil(len(repeats) / groups_of))
     ]
 

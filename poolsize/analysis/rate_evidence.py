@@ -45,20 +45,25 @@ class RateEvidence:
         """Return the evidence, or None where no transaction ended or no busy connections were recorded.
 
         rate: arrivals per second. The series have one value a second, as in run.Step.
+
+        The time that a transaction occupies a connection is the ratio of two series. Each second's value is linearised
+        around the ratio (Cochran, "Sampling Techniques", 1977, chapter 6): a second with many transactions also has
+        busy connections, so the ratio scatters less than both.
         """
-        occupied_seconds = _occupied_seconds(transactions, busy)
-        if occupied_seconds is None:
+        ended = sum(transactions)
+        if not ended or not busy:
             return None
+        occupied = sum(busy) / ended
+        per_second, seconds = ended / len(transactions), zip(transactions, busy, strict=True)
+        half = half_width([[occupied + (used - occupied * number) / per_second for number, used in seconds]])
         scale = rate / pool_size
-        utilisation = Interval(
-            scale * occupied_seconds.mean, scale * occupied_seconds.low, scale * occupied_seconds.high
-        )
+        low, high = scale * max(0.0, occupied - half), scale * (occupied + half)
         series = {
             "outstanding": [waiting + used for waiting, used in zip(backlog, busy, strict=True)],
             "p95_ms": [value for value in p95_ms if value],
         }
         growth = {name: (values[0], values[-1]) for name, values in series.items() if is_growing(values)}
-        return cls(utilisation, growth)
+        return cls(Interval(scale * occupied, low, high), growth)
 
     @property
     def is_served(self) -> bool:
@@ -91,22 +96,6 @@ def utilisation(step: Step) -> float | None:
     """
     evidence = None if step.rate is None else rate_evidence(step)
     return None if evidence is None else evidence.utilisation.mean
-
-
-def _occupied_seconds(transactions: Sequence[float], busy: Sequence[float]) -> Interval | None:
-    """Return the time that a transaction occupies a connection, in seconds, with its 95 % interval; None if unknown.
-
-    It is the ratio of two series. Each second's value is linearised around the ratio (Cochran, "Sampling Techniques",
-    1977, chapter 6): a second with many transactions also has busy connections, so the ratio scatters less than both.
-    """
-    ended = sum(transactions)
-    if not ended or not busy:
-        return None
-    ratio = sum(busy) / ended
-    per_second = ended / len(transactions)
-    linearised = [ratio + (used - ratio * number) / per_second for number, used in zip(transactions, busy, strict=True)]
-    half = half_width([linearised])
-    return Interval(ratio, max(0.0, ratio - half), ratio + half)
 
 
 def is_growing(series: Sequence[float]) -> bool:

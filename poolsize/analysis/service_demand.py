@@ -72,7 +72,9 @@ def _of_step(step: Step, smallest: Step, cores: int) -> ServiceDemands | None:
         return None
     if server_ms is not None:
         server_cores = max(1, round(step.counter("process_cores") or cores))
-        return ServiceDemands(client_ms, processes, server_ms, server_cores, inferred=False, saturated=_saturated(step))
+        loads = [(step.counter(f"{whose}_cpu"), step.counter(f"{whose}_cores")) for whose in ("process", "machine")]
+        saturated = any(busy is not None and number and busy >= SATURATED * number for busy, number in loads)
+        return ServiceDemands(client_ms, processes, server_ms, server_cores, inferred=False, saturated=saturated)
     if smallest.pool_size > 1:
         return None
     lone_ms = mean_ms([smallest.latencies.usage]) - (_time_ms(smallest, smallest.busy_worker_cores) or 0.0)
@@ -97,11 +99,6 @@ def saturated_server_ms(demands: Mapping[float, ServiceDemands]) -> float | None
     slope, idle = linear_regression(list(busy), list(busy.values()))
     extrapolated_ms = 1000 * slope * cores / (cores - idle) if 0 < idle < cores else measured_ms
     return min(measured_ms, max(LEAST_SHARE * measured_ms, extrapolated_ms))
-
-
-def _saturated(step: Step) -> bool:
-    loads = [(step.counter(f"{whose}_cpu"), step.counter(f"{whose}_cores")) for whose in ("process", "machine")]
-    return any(busy is not None and cores and busy >= SATURATED * cores for busy, cores in loads)
 
 
 def _time_ms(step: Step, busy_cores: float | None) -> float | None:

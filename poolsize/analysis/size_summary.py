@@ -27,9 +27,6 @@ from poolsize.runs.run import LATENCIES, QUANTILES, CheckResult, Step
 TWO_SIDED_95 = 1.96
 """Standard errors in half a 95 % interval of a normal variable."""
 
-Sections = Mapping[str, Mapping[str, Sequence[float]]]
-"""The sections of a step: see Step."""
-
 
 @dataclass(frozen=True, eq=False)
 class RunNoise:
@@ -47,19 +44,19 @@ class RunNoise:
         """Return the noise of a run. sizes: the steps of each pool size; only valid steps count, if there are any."""
         valid = [valid_steps(steps) for steps in sizes]
         counted = valid if any(map(len, valid)) else sizes
-        sections = [[step.sections for step in steps if step.sections] for steps in counted]
+
+        def of_sections(latency: str, quantile: str) -> Noise:
+            return Noise.of(
+                [
+                    [log_series(step.sections[latency][quantile]) for step in steps if latency in step.sections]
+                    for steps in counted
+                ]
+            )
+
         return cls(
             Noise.of([[corrected(step) for step in steps] for steps in counted]),
-            {
-                latency: {quantile: Noise.of(_log_series(sections, latency, quantile)) for quantile in QUANTILES}
-                for latency in LATENCIES
-            },
+            {latency: {quantile: of_sections(latency, quantile) for quantile in QUANTILES} for latency in LATENCIES},
         )
-
-
-def _log_series(sections: Sequence[Sequence[Sections]], latency: str, quantile: str) -> list[list[tuple[float, ...]]]:
-    """Return for each size the logarithms of a quantile in the sections of its steps, where a step has the latency."""
-    return [[log_series(step[latency][quantile]) for step in steps if latency in step] for steps in sections]
 
 
 @dataclass(frozen=True)
@@ -130,6 +127,7 @@ def size_summary(
     pools: number of pools of that size.
     """
     latencies = _latencies(steps, timeout_ms)
+    utilisations = [share for step in steps if (share := utilisation(step)) is not None]
     if not steps[0].knows_usage:
         times_ms = [mean_times_ms(step, pools) for step in steps]
         for name, values in zip(("wait", "usage"), zip(*times_ms, strict=True), strict=True):
@@ -154,7 +152,7 @@ def size_summary(
         },
         errors=sum(step.error_count for step in steps),
         failed_checks=tuple(result for step in steps for result in step.failed_checks),
-        utilisation=_utilisation(steps),
+        utilisation=fmean(utilisations) if utilisations else None,
         demands=demands,
     )
 
@@ -167,11 +165,6 @@ def _throughput(steps: Sequence[Step], noise: RunNoise) -> Interval:
         return interval
     half = hypot(interval.high - interval.mean, TWO_SIDED_95 * error * interval.mean)
     return Interval(interval.mean, max(0.0, interval.mean - half), interval.mean + half)
-
-
-def _utilisation(steps: Sequence[Step]) -> float | None:
-    known = [share for step in steps if (share := utilisation(step)) is not None]
-    return fmean(known) if known else None
 
 
 def _kinds(steps: Sequence[Step], timeout_ms: float) -> dict[str, KindSummary]:

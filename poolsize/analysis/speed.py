@@ -38,24 +38,19 @@ STEEPEST = -1.0
 
 def with_speed_checks(run: Run) -> Run:
     """Return the run with the speed check of each step against the usual speed of the whole run, where it is known."""
-    usual = UsualSpeed.of(run)
-    return replace(run, steps=tuple(_with_speed_check(step, usual, run.setting.pools) for step in run.steps))
+    usual, steps = UsualSpeed.of(run), []
+    for step in run.steps:
+        checks = tuple(result for result in step.checks if result.check is not Check.SPEED)
+        if usual is not None and (shown := StepSpeed.of(step, run.setting.pools)):
+            checks += (speed_check(step, shown, usual),)
+        steps.append(step if checks == step.checks else replace(step, checks=checks))
+    return replace(run, steps=tuple(steps))
 
 
 def with_step(run: Run, step: Step) -> Run:
-    """Return the run with one more step, and with the speed checks that follow from it.
-
-    A step without a speed changes no check.
-    """
+    """Return the run with one more step, and with the speed checks that follow from it."""
     longer = replace(run, steps=(*run.steps, step))
     return longer if step_speed(step) is None else with_speed_checks(longer)
-
-
-def _with_speed_check(step: Step, usual: "UsualSpeed | None", pools: int) -> Step:
-    checks = tuple(result for result in step.checks if result.check is not Check.SPEED)
-    if usual is not None and (shown := StepSpeed.of(step, pools)):
-        checks += (speed_check(step, shown, usual),)
-    return step if checks == step.checks else replace(step, checks=checks)
 
 
 def speed_check(step: Step, shown: "StepSpeed", usual: "UsualSpeed") -> CheckResult:

@@ -8,7 +8,7 @@ from poolsize.answer.from_run import recommend
 from poolsize.answer.latency_limit import LatencyLimits
 from poolsize.answer.recommendation import Recommendation
 from poolsize.errors import PoolsizeError
-from poolsize.predict.prediction import Prediction, WhatIf, predict
+from poolsize.predict.prediction import WhatIf, predict
 from poolsize.present.text.layout import bullets
 from poolsize.present.text.ranges import range_text
 from poolsize.present.text.sentences.findings import warning_sentences
@@ -101,16 +101,11 @@ def _with_cores(analysis: Analysis, cores: int, tolerance: float) -> str:
         prediction = predict(analysis, WhatIf(cores=cores))
     except PoolsizeError as error:
         return str(error)
-    size, rate = _smallest_enough(prediction, tolerance)
-    return (
-        f"With {count(cores, 'core')} the network that was fitted to the run predicts {per_second(rate)} with "
-        f"{count(size, 'connection')}. With the run's own cores, the network differs from the measurement by "
-        f"{100 * prediction.error:.1f} %."
-    )
-
-
-def _smallest_enough(prediction: Prediction, tolerance: float) -> tuple[int, float]:
-    """Return the smallest size within the tolerance of the highest predicted throughput, and its throughput."""
     highest = max(size.throughput for size in prediction.sizes)
     smallest = next(size for size in prediction.sizes if size.throughput >= (1 - tolerance) * highest)
-    return smallest.pool_size, smallest.throughput
+    return (
+        f"With {count(cores, 'core')} the network that was fitted to the run predicts "
+        f"{per_second(smallest.throughput)} with {count(smallest.pool_size, 'connection')}. "
+        "With the run's own cores, the network differs from the measurement by "
+        f"{100 * prediction.error:.1f} %."
+    )

@@ -11,13 +11,12 @@ import numpy as np
 
 from poolsize.analysis.analysis import Analysis
 from poolsize.analysis.bottleneck import BottleneckName
-from poolsize.analysis.models.closed_network import Station
 from poolsize.analysis.models.fitted_network import FittedNetwork
 from poolsize.analysis.models.network_fit import MOST_CONNECTIONS
 from poolsize.answer.finding import Caution, Finding, Reason
 from poolsize.errors import BadInput, WorkFailed
 from poolsize.formula import require_cores
-from poolsize.predict.predicted_size import PredictedSize, Predictor, latency_errors, predictor
+from poolsize.predict.predicted_size import PredictedSize, latency_errors, predictor
 from poolsize.runs.plan import MOST_USERS
 
 LARGEST = 10_000
@@ -172,7 +171,7 @@ def predict(analysis: Analysis, what_if: WhatIf, sizes: Sequence[int] | None = N
         predicted,
         _error(analysis, network),
         _latency_errors(analysis, network),
-        (*_findings(analysis, what_if, changed, users, max(pool_sizes)), *_timeouts(model, predicted)),
+        _findings(analysis, what_if, changed, users, predicted),
         what_if,
     )
 
@@ -193,9 +192,9 @@ def _latency_errors(analysis: Analysis, network: FittedNetwork) -> Mapping[str, 
 
 
 def _findings(
-    analysis: Analysis, what_if: WhatIf, network: FittedNetwork, users: int, largest: int
+    analysis: Analysis, what_if: WhatIf, network: FittedNetwork, users: int, sizes: Sequence[PredictedSize]
 ) -> tuple[Finding, ...]:
-    """Return the basis of the figures and the limits of their use. largest: the largest predicted size."""
+    """Return the basis of the figures and the limits of their use, such as sizes at which users time out."""
     as_measured = analysis.models.usage_histogram is not None
     findings: list[Finding] = [UsageAsMeasured() if as_measured else UsageExponential()]
     if what_if.cores is not None:
@@ -206,18 +205,15 @@ def _findings(
     if users % what_if.instances:
         findings.append(UsersRoundedUp(users, ceil(users / what_if.instances)))
     largest_measured = analysis.valid_sizes[-1].pool_size
-    if largest > largest_measured:
+    if max(size.pool_size for size in sizes) > largest_measured:
         findings.append(Extrapolated(largest_measured))
-    return tuple(findings)
-
-
-def _timeouts(model: Predictor, sizes: Sequence[PredictedSize]) -> tuple[Finding, ...]:
-    """Return a warning where users time out: the sizes at which they do, and the share of their requests."""
     shares = {size.pool_size: size.timeouts / (size.timeouts + size.throughput) for size in sizes}
     late = {size: share for size, share in shares.items() if share > FEW_TIMEOUTS}
-    if not late:
-        return ()
-    return (UsersTimeOut(model.timeout_ms / 1000, tuple(late), min(late.values()), max(late.values())),)
+    if late:
+        findings.append(
+            UsersTimeOut(analysis.run.timeout_ms / 1000, tuple(late), min(late.values()), max(late.values()))
+        )
+    return tuple(findings)
 
 
 def _sizes(analysis: Analysis, users: int, instances: int) -> tuple[int, ...]:
@@ -233,29 +229,21 @@ def changed_network(analysis: Analysis, network: FittedNetwork, what_if: WhatIf)
 
     Raises BadInput for differences that need figures the run lacks.
     """
-    return replace(
-        network,
-        client=replace(network.client, servers=network.client.servers * what_if.instances),
-        cpu=network.cpu if what_if.cores is None else _with_cores(analysis, network.cpu, what_if.cores),
-        delay_ms=_delay_ms(analysis, network.delay_ms, what_if.round_trip_ms),
-    )
-
-
-def _with_cores(analysis: Analysis, cpu: Station, cores: int) -> Station:
-    if not cpu.demand_ms:
-        raise BadInput(
-            f"`cores` {cores}: the run does not know how much CPU time a transaction takes on the server; leave it out"
-        )
-    return cpu.with_servers(max(1, round(cpu.servers * cores / analysis.setting.cores)))
-
-
-def _delay_ms(analysis: Analysis, delay_ms: float, round_trip_ms: float | None) -> float:
-    if round_trip_ms is None:
-        return delay_ms
-    calibration, statements = analysis.run.calibration, analysis.statements
-    if calibration is None or statements is None:
-        raise BadInput(
-            f"`round_trip_ms` {round_trip_ms:g}ms: the run does not know how long its own round trip was, "
-            "or how many statements a transaction has; leave it out"
-        )
-    return max(0.0, delay_ms + statements * (round_trip_ms - calibration.round_trip_us / 1000))
+    cpu, delay_ms = network.cpu, network.delay_ms
+    if (cores := what_if.cores) is not None:
+        if not cpu.demand_ms:
+            raise BadInput(
+                f"`cores` {cores}: the run does not know how much CPU time a transaction takes on the server; "
+                "leave it out"
+            )
+        cpu = cpu.with_servers(max(1, round(cpu.servers * cores / analysis.setting.cores)))
+    if (round_trip_ms := what_if.round_trip_ms) is not None:
+        calibration, statements = analysis.run.calibration, analysis.statements
+        if calibration is None or statements is None:
+            raise BadInput(
+                f"`round_trip_ms` {round_trip_ms:g}ms: the run does not know how long its own round trip was, "
+                "or how many statements a transaction has; leave it out"
+            )
+        delay_ms = max(0.0, delay_ms + statements * (round_trip_ms - calibration.round_trip_us / 1000))
+    client = replace(network.client, servers=network.client.servers * what_if.instances)
+    return replace(network, client=client, cpu=cpu, delay_ms=delay_ms)

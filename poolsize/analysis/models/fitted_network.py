@@ -113,7 +113,8 @@ class FittedNetwork:
         ends = np.cumsum([0.0, *self.weights]) / sum(self.weights)
         shares = np.diff(np.rint(SAMPLES * ends)).astype(int).tolist()
         structures = (self, *(replace(other, saturated_share=self.saturated_share) for other in self.alternatives))
-        return [sample for network, share in zip(structures, shares, strict=True) for sample in network._sampled(share)]
+        shared = [(network, share) for network, share in zip(structures, shares, strict=True) if share]
+        return [sample for network, share in shared for sample in network._sampled(share)]
 
     def _sampled(self, number: int) -> "list[FittedNetwork]":
         """Return a number of networks of this structure whose curves agree with the measured curve.
