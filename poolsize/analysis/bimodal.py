@@ -1,6 +1,6 @@
 """Bimodal usage times: short and long transactions that share a pool, by their tasks or by their distribution."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import floor
 
@@ -70,14 +70,12 @@ def bimodal_kinds(kinds: Mapping[str, tuple[int, float]]) -> BimodalUsage | None
     if len(names) < 2 or transactions < FEWEST_TRANSACTIONS:
         return None
     bound = max(range(1, len(names)), key=lambda place: used[names[place]][1] / used[names[place - 1]][1])
-    short, long = (_mode_of_kinds(part, used, transactions) for part in (names[:bound], names[bound:]))
-    return _bimodal(short, long)
-
-
-def _mode_of_kinds(names: Sequence[str], kinds: Mapping[str, tuple[int, float]], transactions: int) -> Mode:
-    number = sum(kinds[name][0] for name in names)
-    usage_ms = sum(kinds[name][0] * kinds[name][1] for name in names) / number
-    return Mode(number / transactions, usage_ms, tuple(names))
+    modes = []
+    for part in (names[:bound], names[bound:]):
+        number = sum(used[name][0] for name in part)
+        usage_ms = sum(used[name][0] * used[name][1] for name in part) / number
+        modes.append(Mode(number / transactions, usage_ms, tuple(part)))
+    return _bimodal(*modes)
 
 
 def _bimodal(short: Mode, long: Mode) -> BimodalUsage | None:

@@ -47,16 +47,13 @@ class BySize:
         """The summaries of the sizes that may enter an estimate, ascending."""
         return tuple(summary for summary in self.summaries if summary.valid)
 
-    @cached_property
-    def _by_pool_size(self) -> Mapping[int, SizeSummary]:
-        return {summary.pool_size: summary for summary in self.summaries}
-
     def at(self, pool_size: int) -> SizeSummary:
         """Return the summary of a measured size. Raises BadInput that names the measured sizes for another size."""
-        if pool_size not in self._by_pool_size:
-            measured = ", ".join(map(str, self._by_pool_size))
+        by_pool_size = {summary.pool_size: summary for summary in self.summaries}
+        if pool_size not in by_pool_size:
+            measured = ", ".join(map(str, by_pool_size))
             raise BadInput(f"`pool_size` {pool_size} was not measured; the measured sizes are {measured}")
-        return self._by_pool_size[pool_size]
+        return by_pool_size[pool_size]
 
     def nearest(self, pool_size: float) -> SizeSummary:
         """Return the summary of the valid size that is nearest on a logarithmic scale. At least one must be valid."""

@@ -219,33 +219,27 @@ def weigh(steps: Steps, sizes: tuple[int, ...], prior: Prior) -> Hypotheses:
         disturbed = disturbed | (np.arange(number) == worst)
 
 
-@dataclass(frozen=True)
-class _Fits:
-    """The fit to the steps under each roughness (k), noise (l) and bend (j).
-
-    misfits: -2 log likelihood, up to a constant, shape (k, l, j). errors: (K + V)^-1 (y - mean) for each step, and
-    precisions: the diagonal of (K + V)^-1, both with the bend's variance in K, shape (k, l, steps, j).
-    """
-
-    misfits: Matrix
-    errors: Matrix
-    precisions: Matrix
-
-
 def _weigh(steps: Steps, sizes: tuple[int, ...], prior: Prior, disturbed: NDArray[np.bool_]) -> _Weighed:
     """Return the probabilities of the hypotheses in which these steps are disturbed, or these and one more."""
-    fits = _fit(steps, sizes, prior, disturbed)
+    misfits, errors, precisions = _fit(steps, sizes, prior, disturbed)
     share = prior.disturbed
     counted = disturbed.sum() * np.log(share) + (~disturbed).sum() * np.log1p(-share)
-    same = prior.log_density()[:, :, None] + counted - 0.5 * fits.misfits
-    left_out, variances = fits.errors / fits.precisions, 1 / fits.precisions
+    same = prior.log_density()[:, :, None] + counted - 0.5 * misfits
+    left_out, variances = errors / precisions, 1 / precisions
     wider = variances + prior.disturbance**2
     gains = 0.5 * (np.log(variances / wider) + left_out**2 * (1 / variances - 1 / wider)) + np.log(share / (1 - share))
     return _Weighed(disturbed, same, np.where(disturbed[:, None], -np.inf, same[:, :, None] + gains))
 
 
-def _fit(steps: Steps, sizes: tuple[int, ...], prior: Prior, disturbed: NDArray[np.bool_]) -> _Fits:
-    """Return the fits in which these steps are disturbed, by a rank-one update of K + V for each bend."""
+def _fit(
+    steps: Steps, sizes: tuple[int, ...], prior: Prior, disturbed: NDArray[np.bool_]
+) -> tuple[Matrix, Matrix, Matrix]:
+    """Return the fits in which these steps are disturbed, by a rank-one update of K + V for each bend.
+
+    There is a fit for each roughness (k), noise (l) and bend (j). The results: -2 log likelihood, up to a constant,
+    shape (k, l, j); for each step (K + V)^-1 (y - mean), and the diagonal of (K + V)^-1, both with the bend's variance
+    in K, shape (k, l, steps, j).
+    """
     places, variance = steps.places, prior.rise_deviation**2
     noise = np.square(prior.between_step_noise)[:, None] + steps.within + prior.disturbance**2 * disturbed
     covariances = prior.covariances(sizes)[:, None, places[:, None], places] + noise[:, :, None] * np.eye(len(places))
@@ -259,18 +253,17 @@ def _fit(steps: Steps, sizes: tuple[int, ...], prior: Prior, disturbed: NDArray[
     misfits = (solved @ straight + np.linalg.slogdet(covariances)[1])[:, :, None] + np.log(scales)
     misfits += prior.rise**2 * squares - 2 * prior.rise * products - variance * projected**2 / scales
     factors = prior.rise + variance * projected / scales
-    return _Fits(
-        misfits,
-        solved[..., None] - pulls * factors[:, :, None],
-        np.diagonal(inverses, axis1=2, axis2=3)[..., None] - variance * pulls**2 / scales[:, :, None],
-    )
+    precisions = np.diagonal(inverses, axis1=2, axis2=3)[..., None] - variance * pulls**2 / scales[:, :, None]
+    return misfits, solved[..., None] - pulls * factors[:, :, None], precisions
 
 
 def _most_probable(weighed: Sequence[_Weighed]) -> Hypotheses:
     parts = [part for each in weighed for part in (each.same, each.one_more)]
     ends = np.cumsum([part.size for part in parts])
     logs = np.concatenate([part.ravel() for part in parts])
-    order = _largest(logs)
+    least = np.partition(logs, -MOST_KEPT)[-MOST_KEPT] if len(logs) > MOST_KEPT else -np.inf
+    candidates = np.flatnonzero(logs >= least)
+    order = candidates[np.argsort(-logs[candidates], kind="stable")][:MOST_KEPT]  # the first of equal values
     probabilities = np.exp(logs[order] - _logsumexp(logs, None))
     order = order[: int(np.searchsorted(np.cumsum(probabilities), KEPT)) + 1]
     rows = []
@@ -281,13 +274,6 @@ def _most_probable(weighed: Sequence[_Weighed]) -> Hypotheses:
         rows.append((probability, roughness, noise, bend, disturbed | np.isin(np.arange(len(disturbed)), step)))
     kept, roughness, noise, bend, disturbed = (np.array(column) for column in zip(*rows, strict=True))
     return Hypotheses(kept / kept.sum(), roughness, noise, bend, disturbed)
-
-
-def _largest(logs: Vector) -> NDArray[np.intp]:
-    """Return the indices of the MOST_KEPT largest values, the largest first; of equal values, the first."""
-    least = np.partition(logs, -MOST_KEPT)[-MOST_KEPT] if len(logs) > MOST_KEPT else -np.inf
-    candidates = np.flatnonzero(logs >= least)
-    return np.asarray(candidates[np.argsort(-logs[candidates], kind="stable")][:MOST_KEPT])
 
 
 def _logsumexp(logs: Matrix, axis: tuple[int, ...] | None) -> Vector:

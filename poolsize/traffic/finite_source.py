@@ -56,28 +56,6 @@ class FiniteSource:
         return self.connections_in_use / self.throughput
 
 
-@dataclass(frozen=True)
-class _Source:
-    """The users and the queue's bounds.
-
-    rates: as of finite_source. most: the largest number of users that wait for or have a connection.
-    """
-
-    rates: Vector
-    users: int
-    most: int
-
-    @property
-    def pool(self) -> int:
-        """Connections of the pool."""
-        return len(self.rates)
-
-    @property
-    def full_rate(self) -> float:
-        """Transactions per millisecond with the pool full."""
-        return float(self.rates[-1])
-
-
 def finite_source(
     rates: Vector, users: int, think_ms: float, departures: Departures | None = None, timeout_ms: float = inf
 ) -> FiniteSource:
@@ -87,15 +65,19 @@ def finite_source(
     departures: how the departures from the queue vary; None for exponential times between them, with which the wait
     times are exact. timeout_ms: the longest time that a user waits for a connection.
     """
-    in_time = users if timeout_ms == inf else len(rates) + int(float(rates[-1]) * timeout_ms)
-    source = _Source(rates, users, min(users, in_time))
-    share = _timed_out_share(source, think_ms, timeout_ms) if source.most < users else 0.0
+    pool, full_rate = len(rates), float(rates[-1])
+    most = users if timeout_ms == inf else min(users, pool + int(full_rate * timeout_ms))
+    share = _timed_out_share(rates, users, most, think_ms, timeout_ms) if most < users else 0.0
     pause_ms = think_ms + share * timeout_ms if share else think_ms
-    inside, probabilities = _inside_users(source, pause_ms)
-    in_use = np.minimum(inside, source.pool)
+    inside, probabilities = _inside_users(rates, users, most, pause_ms)
+    in_use = np.minimum(inside, pool)
     throughput = float(probabilities @ np.where(in_use > 0, rates[in_use - 1], 0.0))
-    seen, ahead = _seen(source, inside, probabilities, pause_ms)
-    waits = wait_times(ahead, seen / seen.sum(), source.full_rate, departures or Departures())
+    # An arriving user sees the system with one user fewer (Sevcik and Mitrani, 1981; Lavenberg and Reiser).
+    seen, ahead = np.ones(1), inside[-1:] - 1 - pool
+    if pause_ms and len(inside) > 1:
+        joins = inside < most
+        seen, ahead = probabilities[joins] * (users - inside[joins]), inside[joins] - pool
+    waits = wait_times(ahead, seen / seen.sum(), full_rate, departures or Departures())
     return FiniteSource(
         throughput,
         throughput * share / (1 - share),
@@ -105,50 +87,41 @@ def finite_source(
     )
 
 
-def _seen(
-    source: _Source, inside: NDArray[np.int64], probabilities: Vector, pause_ms: float
-) -> tuple[Vector, NDArray[np.int64]]:
-    """Return the weights of the states that an arriving user sees, and the numbers of users ahead in the queue.
+def _timed_out_share(rates: Vector, users: int, most: int, think_ms: float, timeout_ms: float) -> float:
+    """Return the share of the requests that time out: those that find the queue as long as the timeout permits.
 
-    It sees the system as it is with one user fewer (Sevcik and Mitrani, 1981; Lavenberg and Reiser).
+    most: the largest number of users that wait for or have a connection.
     """
-    if pause_ms == 0 or len(inside) == 1:
-        return np.ones(1), inside[-1:] - 1 - source.pool
-    joins = inside < source.most
-    return probabilities[joins] * (source.users - inside[joins]), inside[joins] - source.pool
-
-
-def _timed_out_share(source: _Source, think_ms: float, timeout_ms: float) -> float:
-    """Return the share of the requests that time out: those that find the queue as long as the timeout permits."""
-    beyond = source.users - source.most
-    always = (beyond - source.full_rate * think_ms) / (beyond + source.full_rate * timeout_ms)
-    if always * (source.most - source.pool) > CERTAIN:
+    beyond, full_rate = users - most, float(rates[-1])
+    always = (beyond - full_rate * think_ms) / (beyond + full_rate * timeout_ms)
+    if always * (most - len(rates)) > CERTAIN:
         return always
     low, high = 0.0, 1.0
     for _ in range(HALVINGS):
         middle = (low + high) / 2
-        inside, probabilities = _inside_users(source, think_ms + middle * timeout_ms)
-        requests = probabilities * (source.users - inside)
-        refused = requests[inside == source.most].sum() / requests.sum()
+        inside, probabilities = _inside_users(rates, users, most, think_ms + middle * timeout_ms)
+        requests = probabilities * (users - inside)
+        refused = requests[inside == most].sum() / requests.sum()
         low, high = (middle, high) if refused > middle else (low, middle)
     return low
 
 
-def _inside_users(source: _Source, pause_ms: float) -> tuple[NDArray[np.int64], Vector]:
+def _inside_users(rates: Vector, users: int, most: int, pause_ms: float) -> tuple[NDArray[np.int64], Vector]:
     """Return the possible numbers of users who wait for or have a connection, and the probability of each number.
 
-    pause_ms: mean time of a user between two requests. Numbers of negligible probability are left out.
+    most: the largest such number. pause_ms: mean time of a user between two requests. Numbers of negligible probability
+    are left out.
     """
     if pause_ms == 0:
-        return np.array([source.most]), np.ones(1)
-    pool, users = min(source.pool, source.users), source.users
+        return np.array([most]), np.ones(1)
+    pool = min(len(rates), users)
     up_to_pool = np.arange(pool + 1)
-    ratios = np.log((users - up_to_pool[1:] + 1) / (pause_ms * source.rates[:pool]))
+    ratios = np.log((users - up_to_pool[1:] + 1) / (pause_ms * rates[:pool]))
     logarithms = np.concatenate([[0.0], np.cumsum(ratios)])
-    outside = pause_ms * source.full_rate  # users outside at the peak, if the pool is full there
+    outside = pause_ms * float(rates[-1])  # users outside at the peak, if the pool is full there
     around = FAR * np.sqrt(outside + 1) + FAR
-    peak = min(source.most, max(pool, users - outside))
-    first, last = max(pool + 1, round(peak - around)), min(source.most, round(peak + around))
+    peak = min(most, max(pool, users - outside))
+    first, last = max(pool + 1, round(peak - around)), min(most, round(peak + around))
     beyond_pool = np.arange(first, max(first, last + 1))
     beyond = gammaln(users - pool + 1) - gammaln(users - beyond_pool + 1) - (beyond_pool - pool) * np.log(outside)
     all_logarithms = np.concatenate([logarithms, logarithms[-1] + beyond])
