@@ -15,7 +15,6 @@ from poolsize.present.text.sentences.findings import warning_sentences
 from poolsize.runs.run import Run
 from poolsize.units import count, milliseconds, per_second, percent, probability_text
 
-HIGHEST_TOLERANCE = 0.2
 CORES_FACTOR = 16
 """Upper end of the slider for cores, as a multiple of the run's cores."""
 
@@ -59,7 +58,7 @@ def explorer(run: Run) -> widgets.Widget:
     tolerance = widgets.FloatSlider(
         value=TOLERANCE,
         min=0.01,
-        max=HIGHEST_TOLERANCE,
+        max=0.2,
         step=0.01,
         readout_format=".0%",
         description="tolerance",

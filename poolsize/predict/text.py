@@ -38,7 +38,11 @@ def prediction_text(prediction: Prediction) -> str:
         f"{100 * prediction.error:.1f} %."
     )
     notes = (*_network(prediction.network), error, *map(sentence, prediction.findings))
-    errors = f"{ERRORS}\n\n{_errors(prediction).as_text()}" if prediction.latency_errors else ""
+    rows = tuple(
+        (latency, *(f"{100 * errors[quantile]:.0f} %" for quantile in PRINTED))
+        for latency, errors in prediction.latency_errors.items()
+    )
+    errors = f"{ERRORS}\n\n{Table(('', *PRINTED), rows).as_text()}" if rows else ""
     return "\n\n".join(filter(None, (title, _sizes(prediction).as_text(), errors, bullets(notes))))
 
 
@@ -70,14 +74,6 @@ def _sizes(prediction: Prediction) -> Table:
     return Table((*columns, "timeouts") if timeouts else columns, rows).without_unknown()
 
 
-def _errors(prediction: Prediction) -> Table:
-    rows = tuple(
-        (latency, *(f"{100 * errors[quantile]:.0f} %" for quantile in PRINTED))
-        for latency, errors in prediction.latency_errors.items()
-    )
-    return Table(("", *PRINTED), rows)
-
-
 def _network(network: FittedNetwork) -> tuple[str, ...]:
     """Return the parts of a transaction's time in the network, and what each station with several servers does."""
     where, queue = ("in a further queue of the database", "further queue")
@@ -99,17 +95,14 @@ def _network(network: FittedNetwork) -> tuple[str, ...]:
     )
 
 
-NETWORK = ("client", "cpu", "queue", "delay_ms")
-"""The fields of the network that are in JSON; the others are of its fit."""
-
-
 def prediction_json(prediction: Prediction) -> str:
     """Return a prediction as a JSON object.
 
-    Keys: the fields of Prediction, of the network only those of NETWORK, and notes: the findings as sentences.
+    Keys: the fields of Prediction, of the network only those that are not of its fit, and notes: the findings as
+    sentences.
     """
     fields = asdict(prediction)
-    fields["network"] = {name: fields["network"][name] for name in NETWORK}
+    fields["network"] = {name: fields["network"][name] for name in ("client", "cpu", "queue", "delay_ms")}
     fields["findings"] = findings_values(prediction.findings)
     return json.dumps(fields | {"notes": [sentence(finding) for finding in prediction.findings]})
 

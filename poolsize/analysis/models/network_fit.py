@@ -91,11 +91,6 @@ class _Curve:
     rates: Vector
     weights: Vector
 
-    @property
-    def lone_ms(self) -> float:
-        """The shortest time that a connection can need for a transaction."""
-        return float((np.asarray(self.sizes) / self.rates).min())
-
 
 def fit_network(
     sizes: Sequence[int],
@@ -198,13 +193,14 @@ def _starts(
     curve: _Curve, servers: Sequence[int], demand_ms: float | None, *, slows: bool
 ) -> tuple[NDArray[np.int64], Matrix, Matrix, Matrix]:
     """Return each start's number of servers, its parameters from the curve's two asymptotes, and their bounds."""
+    lone_ms = float((np.asarray(curve.sizes) / curve.rates).min())  # the shortest that a transaction can take
     starts = list(product(servers, SCALINGS, SLOWDOWNS if slows else (0.0,)))
     numbers = np.array([number for number, _, _ in starts])
     scaling, slowdown = np.array([begin for _, *begin in starts]).T
     demands = numbers**scaling / curve.rates.max() if demand_ms is None else np.full(len(numbers), demand_ms)
-    delays = np.maximum(curve.lone_ms - demands, 0.1 * curve.lone_ms)
-    low = np.tile([LEAST_TIME * curve.lone_ms, LEAST_TIME * curve.lone_ms, 0.0, LEAST_SCALING], (len(numbers), 1))
-    most_ms, most_slowdown = MOST_TIME * curve.lone_ms, MOST_SLOWDOWN if slows else 0.0
+    delays = np.maximum(lone_ms - demands, 0.1 * lone_ms)
+    low = np.tile([LEAST_TIME * lone_ms, LEAST_TIME * lone_ms, 0.0, LEAST_SCALING], (len(numbers), 1))
+    most_ms, most_slowdown = MOST_TIME * lone_ms, MOST_SLOWDOWN if slows else 0.0
     high = np.tile([most_ms, most_ms, most_slowdown, 1.0], (len(numbers), 1))
     if demand_ms is not None:
         low[:, 0] = high[:, 0] = demand_ms

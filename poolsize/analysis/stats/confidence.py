@@ -127,20 +127,15 @@ class Noise:
         logarithms = sum(likelihoods, -MEMORY * np.log(1 - CORRELATIONS))
         weights = np.exp(logarithms - logarithms.max())
         weights /= weights.sum()
-        return cls(weights, _scale(groups, weights))
-
-
-def _scale(groups: Sequence[Sequence[SeriesFit]], weights: Vector) -> float:
-    """Return the scale factor of the repeats: root mean square of their deviations, in standard errors; at least 1."""
-    squares, freedom = 0.0, 0
-    for group in groups:
-        variances = np.array([mean_variance([fit], weights) for fit in group])
-        if len(group) < 2 or not variances.all():
-            continue
-        means = np.array([fit.mean for fit in group])
-        squares += float(np.sum((means - means.mean()) ** 2 / variances.mean()))
-        freedom += len(group) - 1
-    return max(1.0, sqrt(squares / freedom)) if freedom else 1.0
+        squares, freedom = 0.0, 0  # the scale is the root mean square of the repeats' deviations, in standard errors
+        for group in groups:
+            variances = np.array([mean_variance([fit], weights) for fit in group])
+            if len(group) < 2 or not variances.all():
+                continue
+            means = np.array([fit.mean for fit in group])
+            squares += float(np.sum((means - means.mean()) ** 2 / variances.mean()))
+            freedom += len(group) - 1
+        return cls(weights, max(1.0, sqrt(squares / freedom)) if freedom else 1.0)
 
 
 @dataclass(frozen=True)
