@@ -127,14 +127,8 @@ def _answer(curve: FittedCurve, probability: Vector, certainty: float, *, of_gri
     place = int(np.argmax(probability >= certainty))
     if not of_grid or curve.sizes[place] in curve.measured:
         return place
-    measured = [index for index, size in enumerate(curve.sizes) if size in curve.measured]
-    likely = [index for index in measured if index < place and probability[index] >= 1 / 2]
-    near = [
-        index
-        for index in measured
-        if index > place and curve.sizes[index] <= NEAR * curve.sizes[place] and probability[index] >= 1 / 2
-    ]
-    return next(iter((*likely, *near)), place)
+    likely = (index for index, size in enumerate(curve.sizes) if size in curve.measured and probability[index] >= 1 / 2)
+    return next((index for index in likely if curve.sizes[index] <= NEAR * curve.sizes[place]), place)
 
 
 def open_loop_plateau(sizes: Sequence[int], rate: float, tolerance: float = TOLERANCE) -> Plateau:

@@ -89,15 +89,6 @@ def rate_evidence(step: Step) -> RateEvidence | None:
     )
 
 
-def utilisation(step: Step) -> float | None:
-    """Return the share of the pool's connections that the arrival rate needs.
-
-    None in a closed loop, and where no transaction ended.
-    """
-    evidence = None if step.rate is None else rate_evidence(step)
-    return None if evidence is None else evidence.utilisation.mean
-
-
 def is_growing(series: Sequence[float]) -> bool:
     """Return whether a series, one value a second, grows significantly (97.5 % one-sided, Student's t).
 

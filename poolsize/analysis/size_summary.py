@@ -8,7 +8,7 @@ from typing import Self
 
 from poolsize.analysis.attempts import valid_steps
 from poolsize.analysis.checks import mean_times_ms
-from poolsize.analysis.rate_evidence import utilisation
+from poolsize.analysis.rate_evidence import rate_evidence
 from poolsize.analysis.service_demand import ServiceDemands
 from poolsize.analysis.speed import corrected, speed_correction
 from poolsize.analysis.stats.confidence import Interval, Noise, mean_interval
@@ -127,7 +127,8 @@ def size_summary(
     pools: number of pools of that size.
     """
     latencies = _latencies(steps, timeout_ms)
-    utilisations = [share for step in steps if (share := utilisation(step)) is not None]
+    at_rate = (rate_evidence(step) for step in steps if step.rate is not None)
+    utilisations = [evidence.utilisation.mean for evidence in at_rate if evidence is not None]
     if not steps[0].knows_usage:
         times_ms = [mean_times_ms(step, pools) for step in steps]
         for name, values in zip(("wait", "usage"), zip(*times_ms, strict=True), strict=True):

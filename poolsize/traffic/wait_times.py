@@ -64,28 +64,15 @@ def wait_times(ahead: NDArray[np.int64], probabilities: Vector, rate: float, dep
     least, most = float(queued[0] + 1), float(queued[-1] + 1)
     shortest_ms = max(0.0, least - FAR * sqrt(variability * least)) / own_rate
     longest_ms = (most + FAR * sqrt(max(1.0, variability) * most)) / own_rate
-    times = np.linspace(shortest_ms, longest_ms + ceil(_most(pauses)) * departures.pause_ms, POINTS)
+    most_pauses = ceil(pauses + FAR * sqrt(pauses))
+    times = np.linspace(shortest_ms, longest_ms + most_pauses * departures.pause_ms, POINTS)
     later = weights @ gammaincc((queued[:, None] + 1) / variability, own_rate * times / variability)
     if pauses:
-        later = _with_pauses(times, later, pauses, departures.pause_ms)
+        numbers = np.arange(max(0, int(pauses - FAR * sqrt(pauses))), most_pauses + 1)
+        shares = np.exp(numbers * np.log(pauses) - gammaln(numbers + 1))
+        shifted = [np.interp(times - number * departures.pause_ms, times, later, left=later[0]) for number in numbers]
+        later = sum(share * longer for share, longer in zip(shares / shares.sum(), shifted, strict=True))
     return np.asarray(np.interp(levels, 1 - later, times, left=0.0))
-
-
-def _with_pauses(times: Vector, later: Vector, pauses: float, pause_ms: float) -> Vector:
-    """Return the probabilities of longer waits with a Poisson number of pauses. later: without pauses, at the times."""
-    numbers = np.arange(max(0, int(pauses - FAR * sqrt(pauses))), ceil(_most(pauses)) + 1)
-    shares = np.exp(numbers * np.log(pauses) - gammaln(numbers + 1))
-    return np.asarray(
-        sum(
-            share * np.interp(times - number * pause_ms, times, later, left=later[0])
-            for number, share in zip(numbers, shares / shares.sum(), strict=True)
-        )
-    )
-
-
-def _most(pauses: float) -> float:
-    """Return a number of pauses that is hardly ever exceeded. pauses: their mean number."""
-    return pauses + FAR * sqrt(pauses)
 
 
 def _thinned(queued: NDArray[np.int64], probabilities: Vector) -> tuple[Vector, Vector]:
