@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 
 from poolsize.analysis.analysis import Analysis
 from poolsize.present.text.tables import failed_names
+from poolsize.runs.run import LATENCIES
 
 WIDTH, HEIGHT = 7.2, 3.8
 """Inches of a plot in a notebook."""
@@ -44,15 +45,14 @@ def sizes_frame(analysis: Analysis) -> pd.DataFrame:
     """
     rows = []
     for size in analysis.sizes:
-        row: dict[str, object] = {
-            "throughput": round(size.throughput.mean, 1),
-            "low": round(size.throughput.low, 1),
-            "high": round(size.throughput.high, 1),
+        rates = {name: round(getattr(size.throughput, name), 1) for name in ("mean", "low", "high")}
+        times = {
+            f"{latency}_{quantile}": round(getattr(getattr(size, latency), quantile), 2)
+            for latency in LATENCIES
+            for quantile in QUANTILES
         }
-        for name, latency in (("wait", size.wait), ("usage", size.usage), ("total", size.total)):
-            row |= {f"{name}_{quantile}": round(getattr(latency, quantile), 2) for quantile in QUANTILES}
         checks = {"errors": size.errors, "checks": failed_names(size.failed_checks)}
-        rows.append({"pool_size": size.pool_size} | row | checks)
+        rows.append({"pool_size": size.pool_size, "throughput": rates.pop("mean")} | rates | times | checks)
     return pd.DataFrame(rows).set_index("pool_size")
 
 

@@ -104,30 +104,41 @@ JSON_TYPES = {str: "text", int: "number", float: "number", bool: "true or false"
 def options_page() -> str:
     """Return the page of a sweep's options: for each group a table with a row for each option."""
     headings = ("Option", "Meaning", "Default", "`locust -f`", "`--replay`", "`--resume`", "Python")
-    sections = [
-        f"\n## {group.value}\n\n"
-        + table(headings, (_option_row(name, option) for name, option in OPTIONS.items() if option.group is group))
-        for group in Group
-    ]
-    return GENERATED.format(source="poolsize/sweep/options.py") + OPTIONS_INTRODUCTION + "".join(sections)
+    page = GENERATED.format(source="poolsize/sweep/options.py") + OPTIONS_INTRODUCTION
+    for group in Group:
+        rows = (_option_row(name, option) for name, option in OPTIONS.items() if option.group is group)
+        page += f"\n## {group.value}\n\n{table(headings, rows)}"
+    return page
 
 
 def checks_page() -> str:
     """Return the page of the checks, from the docstrings of their functions: a table of all, and a section for each."""
+    paragraphs = {check: _paragraphs(check) for check in Check}
     rows = (
-        (f"[`{check}`](#{check})", _summary(check), _yes(check.retryable), _yes(check.disqualifies)) for check in Check
+        (f"[`{check}`](#{check})", summary, _yes(check.retryable), _yes(check.disqualifies))
+        for check, (summary, *_) in paragraphs.items()
     )
-    summary = table(("Check", "What must hold", "Retried", "Disqualified"), rows)
-    header = GENERATED.format(source="poolsize/analysis/checks.py and poolsize/runs/check.py")
-    return header + CHECKS_INTRODUCTION + summary + "".join(map(_check_section, Check))
+    page = GENERATED.format(source="poolsize/analysis/checks.py and poolsize/runs/check.py") + CHECKS_INTRODUCTION
+    page += table(("Check", "What must hold", "Retried", "Disqualified"), rows)
+    for check, texts in paragraphs.items():
+        explanation = [text for text in texts if not text.startswith(FIGURES)]
+        figures = next(text.removeprefix(FIGURES) for text in texts if text.startswith(FIGURES))
+        parts = [f"\n## {check} {{ #{check} }}", *explanation, f"Figures in `values`: {figures}"]
+        page += "\n\n".join(parts) + "\n"
+    return page
 
 
 def run_format_page() -> str:
     """Return the page of a run's format: a section for each record, and the server's counters."""
-    sections = [
-        f"## {heading} {{ #{record.__name__.lower()} }}\n\n{table(('Field', 'Type', 'Meaning'), _field_rows(record))}"
-        for record, heading in RECORDS.items()
-    ]
+    sections = []
+    for record, heading in RECORDS.items():
+        hints = get_type_hints(record)
+        rows = [
+            (", ".join(f"`{name}`" for name in names), _json_type(hints[names[0]]), meaning)
+            for names, meaning in _explanations(record)
+        ]
+        fields_table = table(("Field", "Type", "Meaning"), rows)
+        sections.append(f"## {heading} {{ #{record.__name__.lower()} }}\n\n{fields_table}")
     counters = (
         (f"`{name}`", "gauge" if name in GAUGES else "per second", meaning) for name, meaning in COUNTERS.items()
     )
@@ -166,31 +177,12 @@ def _yes(fact: bool) -> str:
     return "yes" if fact else "no"
 
 
-def _check_section(check: Check) -> str:
-    paragraphs = _paragraphs(check)
-    explanation = [text for text in paragraphs[1:] if not text.startswith(FIGURES)]
-    figures = next(text.removeprefix(FIGURES) for text in paragraphs if text.startswith(FIGURES))
-    parts = [f"\n## {check} {{ #{check} }}", _summary(check), *explanation, f"Figures in `values`: {figures}"]
-    return "\n\n".join(parts) + "\n"
-
-
-def _summary(check: Check) -> str:
-    """Return the first sentence: what must hold."""
-    sentence = re.sub(r"^Check (in an? \w+ loop)? ?that ", r"\1, ", _paragraphs(check)[0]).removeprefix(", ")
-    return sentence[0].upper() + sentence[1:]
-
-
 def _paragraphs(check: Check) -> list[str]:
-    """Return the paragraphs of the docstring of the check's function, which has the check's name."""
+    """Return the paragraphs of the docstring of the check's function. The first says what must hold."""
     function = speed_check if check is Check.SPEED else getattr(checks, check)
-    return [" ".join(paragraph.split()) for paragraph in (inspect.getdoc(function) or "").split("\n\n")]
-
-
-def _field_rows(record: type) -> Iterator[tuple[str, str, str]]:
-    """Yield names, type and meaning of the fields of a dataclass, in the order of its docstring."""
-    hints = get_type_hints(record)
-    for names, meaning in _explanations(record):
-        yield ", ".join(f"`{name}`" for name in names), _json_type(hints[names[0]]), meaning
+    first, *others = [" ".join(text.split()) for text in (inspect.getdoc(function) or "").split("\n\n")]
+    sentence = re.sub(r"^Check (in an? \w+ loop)? ?that ", r"\1, ", first).removeprefix(", ")
+    return [sentence[0].upper() + sentence[1:], *others]
 
 
 def _explanations(record: type) -> Iterator[tuple[list[str], str]]:

@@ -53,6 +53,11 @@ CODE = re.compile(r"`([^`]+)`")
 """A command or a name in a sentence."""
 TAG = re.compile(r"<(?=[a-zA-Z/!?])")
 """The beginning of an HTML tag."""
+OUTCOMES = {
+    LimitKept: "kept (",
+    LimitDecides: "kept, and it decides the pool size (",
+    LimitBroken: "not kept by any pool size (at best ",
+}
 UNDER_CHECKS = (CheckFailed, VerificationFailed, Retried)
 """Warnings whose steps and figures stand under Checks, so that the page has them once."""
 
@@ -68,12 +73,10 @@ def report_html(analysis: Analysis, answer: Recommendation, current: int | None 
 
 def report_markdown(analysis: Analysis, answer: Recommendation) -> str:
     """Return the report as Markdown, with the curve in letters instead of plots."""
-    return _templates(_without_tags).get_template("report.md.j2").render(report=_contents(analysis, answer))
-
-
-def _without_tags(value: object) -> object:
-    """Return a text in which no HTML tag begins: Markdown would pass it on to a browser."""
-    return TAG.sub("&lt;", value) if isinstance(value, str) else value
+    contents = _contents(analysis, answer)
+    # Markdown would pass an HTML tag on to a browser
+    templates = _templates(lambda value: TAG.sub("&lt;", value) if isinstance(value, str) else value)
+    return templates.get_template("report.md.j2").render(report=contents)
 
 
 def _templates(finalize: Callable[[object], object] | None = None) -> jinja2.Environment:
@@ -153,11 +156,7 @@ def _limit_sentence(answer: Recommendation) -> str:
     """Return the latency limit with its outcome; empty without a limit."""
     for finding in answer.findings:
         if isinstance(finding, LimitKept | LimitDecides | LimitBroken):
-            outcome = {
-                LimitKept: "kept (",
-                LimitDecides: "kept, and it decides the pool size (",
-                LimitBroken: "not kept by any pool size (at best ",
-            }[type(finding)]
+            outcome = OUTCOMES[type(finding)]
             probability = f"{probability_text(finding.probability)} probability"
             return f"Latency limit {limits_text(finding.limits_ms)}: {outcome}{probability})"
     return ""
@@ -213,6 +212,7 @@ def _throughput_picture(analysis: Analysis, answer: Recommendation, current: int
     plateau = analysis.plateau
     of_limit = plateau is not None and answer.pool_size != plateau.pool_size
     marks = {"answer": answer.pool_size if of_limit else None, "current": current}
+    known = {name: size for name, size in marks.items() if size}
     others = "The marks below the curve are the pool sizes of the estimators and of the formula."
     if plateau is None:
         caption = "No pool size passed the checks that an answer needs."
@@ -227,7 +227,6 @@ def _throughput_picture(analysis: Analysis, answer: Recommendation, current: int
             f"The line is the smallest pool size that probably reaches {percent(1 - plateau.tolerance)} of capacity "
             f"(dotted). The shaded sizes are its 95 % range. {others}"
         )
-    known = {name: size for name, size in marks.items() if size}
     return _picture("The throughput knee", caption, alt_text.of_throughput, plot_throughput, analysis, known)
 
 

@@ -1,6 +1,7 @@
 """Findings, checks and bottlenecks are data; each has a sentence."""
 
 import json
+from functools import partial
 from string import Formatter
 from typing import Any
 
@@ -39,13 +40,22 @@ def test_every_record_has_a_sentence(kind: type[Figures], words: Any) -> None:
     assert {record.code for record in records_of(kind) if words.dispatch(record) is words.dispatch(kind)} == set()
 
 
+def templates_of(words: Any) -> list[str]:
+    """The template of a record, or the texts of the function that chooses it; none of a function that words it."""
+    if not isinstance(words, partial):
+        return []
+    (template,) = words.args
+    texts = [template] if isinstance(template, str) else template.__code__.co_consts
+    return [text for text in texts if isinstance(text, str) and "{" in text]
+
+
 @pytest.mark.parametrize(("kind", "words"), [(Finding, sentence), (WayOut, way_out_text)])
 def test_every_template_takes_figures_of_its_record_in_known_units(kind: type[Figures], words: Any) -> None:
-    templates = {record: words.dispatch(record).__defaults__ for record in records_of(kind)}
     fields = [
         (record, name, unit)
-        for record, defaults in templates.items()
-        for _, name, unit, _ in Formatter().parse(defaults[0] if defaults else "")
+        for record in records_of(kind)
+        for text in templates_of(words.dispatch(record))
+        for _, name, unit, _ in Formatter().parse(text)
         if name is not None
     ]
     assert len(fields) > 3

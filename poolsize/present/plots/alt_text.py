@@ -13,10 +13,9 @@ from poolsize.units import count, milliseconds, number, per_second
 
 def estimator_sizes(analysis: Analysis) -> Mapping[str, int]:
     """Return the pool size of each estimator, and of the formula, by name; estimators without a size are left out."""
-    setting = analysis.setting
-    sizes = {name.replace("_", " "): size for name, size in analysis.models.sizes.items()}
-    sizes["formula"] = starting_point(setting.cores, disks=setting.disks).connections
-    return {name: size for name, size in sizes.items() if size is not None}
+    cores, disks = analysis.setting.cores, analysis.setting.disks
+    sizes = {**analysis.models.sizes, "formula": starting_point(cores, disks=disks).connections}
+    return {name.replace("_", " "): size for name, size in sizes.items() if size is not None}
 
 
 def of_throughput(analysis: Analysis, marks: Mapping[str, int]) -> str:
@@ -26,13 +25,14 @@ def of_throughput(analysis: Analysis, marks: Mapping[str, int]) -> str:
     """
     best = max(analysis.sizes, key=lambda size: size.throughput.mean)
     course = ", ".join(f"{per_second(size.throughput.mean)} at {size.pool_size}" for size in _landmarks(analysis))
-    text = f"Throughput against pool size: {course}; the highest is {per_second(best.throughput.mean)} at "
-    text += f"{best.pool_size}."
-    if plateau := analysis.plateau:
-        between = f", {known}" if (known := plateau_range_text(analysis)) else ""
-        text += f" The plateau starts at {count(plateau.pool_size, 'connection')}{between}."
+    plateau, between = analysis.plateau, plateau_range_text(analysis)
+    starts = f" The plateau starts at {count(plateau.pool_size, 'connection')}" if plateau else ""
+    starts += (f", {between}." if between else ".") if plateau else ""
     marked = ", ".join(f"{name} {size}" for name, size in {**estimator_sizes(analysis), **marks}.items())
-    return f"{text} Marked below: {marked}."
+    return (
+        f"Throughput against pool size: {course}; the highest is {per_second(best.throughput.mean)} at "
+        f"{best.pool_size}.{starts} Marked below: {marked}."
+    )
 
 
 def of_latency(analysis: Analysis) -> str:
@@ -59,8 +59,8 @@ def of_distribution(analysis: Analysis, latency: str = "total") -> str:
 
     def describe(size: SizeSummary) -> str:
         times = getattr(size, latency)
-        longest = f"p99.9 {milliseconds(times.p99_9)} and the longest {milliseconds(times.max)}"
-        return f"p50 is {milliseconds(times.p50)}, {longest}"
+        p50, p99_9, longest = map(milliseconds, (times.p50, times.p99_9, times.max))
+        return f"p50 is {p50}, p99.9 {p99_9} and the longest {longest}"
 
     return _at_landmarks(f"The distribution of the {latency} time, one line for each pool size", analysis, describe)
 

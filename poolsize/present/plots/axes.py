@@ -61,7 +61,11 @@ def pool_size_axis(ax: Axes, sizes: Sequence[int], label: str = "pool size (conn
     """Make the x axis logarithmic, with labels at pool sizes. sizes: ascending, at least one. Returns ax."""
     ax.set_xscale("log", base=2)
     ax.xaxis.set_minor_locator(NullLocator())
-    labelled = _sizes_to_label(sizes)
+    length = log(sizes[-1] / sizes[0])
+    labelled = [sizes[0]]
+    for size in sizes[1:]:  # only labels that don't touch
+        if log(size / labelled[-1]) >= (LETTER * len(f"{size:,}") + GAP) * length:
+            labelled.append(size)
     ax.set_xticks(labelled, [f"{size:,}" for size in labelled])
     ax.set_xlabel(label)
     return ax
@@ -96,19 +100,6 @@ def rate_axis(ax: Axes, label: str = "throughput (transactions/s)") -> Axes:
     ax.yaxis.set_major_formatter(StrMethodFormatter("{x:,.10g}"))
     ax.set_ylabel(label)
     return ax
-
-
-def _sizes_to_label(sizes: Sequence[int]) -> list[int]:
-    """Return the sizes whose labels don't touch on a logarithmic axis from the first size to the last.
-
-    sizes: ascending, at least one.
-    """
-    length = log(sizes[-1] / sizes[0])
-    labelled = [sizes[0]]
-    for size in sizes[1:]:
-        if log(size / labelled[-1]) >= (LETTER * len(f"{size:,}") + GAP) * length:
-            labelled.append(size)
-    return labelled
 
 
 def legend_above(ax: Axes, columns: int, height: float = 1.0) -> None:

@@ -43,10 +43,9 @@ POINTS = 100
 
 
 def figure(analysis: Analysis) -> Figure:
-    """Return a figure of an analysis: throughput, latency, and wait and usage time, below each other.
+    """Return a figure of an analysis: throughput, latency, and, where they are known, wait and usage time.
 
-    Its title names workload, server and users. Where wait and usage times are not known,
-    the figure lacks the last plot.
+    The plots are below each other, under a title that names workload, server and users.
     """
     plots = (plot_throughput, plot_latency, *([plot_wait_and_usage] if analysis.knows_usage else []))
     return below_each_other([partial(plot, analysis=analysis) for plot in plots], run_title(analysis))
@@ -146,22 +145,19 @@ def plot_distribution(ax: Axes, analysis: Analysis, latency: str = "total") -> A
         times_ms = quantiles(histogram, (1 - 10**-nines).tolist()) / 1000
         ax.plot(nines, times_ms, color=colour, linestyle=line_style, label=str(size))
         most_nines = max(most_nines, nines[-1])
-    ticks = {label: -np.log10(1 - share) for label, share in NINES.items()}
-    ticks = {label: nines for label, nines in ticks.items() if nines <= most_nines}
+    ticks = {label: -np.log10(1 - share) for label, share in NINES.items() if -np.log10(1 - share) <= most_nines}
     ax.set_xticks(list(ticks.values()), list(ticks))
     ax.set_xlabel("percentile")
     milliseconds_axis(ax, f"{latency} time (ms)")
-    if not ax.lines:
-        return ax
-    ax.legend(title="pool size", loc="center left", bbox_to_anchor=(1, 0.5), borderpad=0)
+    if ax.lines:
+        ax.legend(title="pool size", loc="center left", bbox_to_anchor=(1, 0.5), borderpad=0)
     return ax
 
 
 def plot_published(ax: Axes, names: Sequence[str]) -> Axes:
     """Draw published curves, each as a share of its highest throughput, for curves of several units. Returns ax.
 
-    names: keys of known_curves(), at most five. A dotted line marks a fixed number of
-    users within the sizes.
+    names: keys of known_curves(), at most five. A dotted line marks a fixed number of users within the sizes.
     """
     sizes: set[int] = set()
     curves = known_curves()

@@ -21,7 +21,7 @@ from poolsize.present.plots.axes import (
     rate_axis,
     stacked_bars,
 )
-from poolsize.runs.run import Run, Step
+from poolsize.runs.run import Run
 from poolsize.units import count
 
 VISIBLE = 0.01
@@ -39,32 +39,32 @@ def plot_seconds(ax: Axes, run: Run) -> Axes:
     """
     edges = np.concatenate([[0], np.cumsum([len(step.throughput) for step in run.steps])]).tolist()
     seconds_a_point = int(-(-edges[-1] // MOST_POINTS))
-    _draw_steps(ax, run, edges, seconds_a_point)
-    warm_ups = [(start, step.warm_up_seconds) for step, start in zip(run.steps, edges, strict=False)]
-    ax.broken_barh(warm_ups, (0, 1), transform=ax.get_xaxis_transform(), facecolor=LIGHT, alpha=0.45, label="warm-up")
-    labelled = len(run.steps) <= MOST_LABELS
-    if labelled:
-        _label_steps(ax, run.steps, edges)
-    ax.set_xlim(0, edges[-1])
-    ax.autoscale_view(scalex=False)
-    ax.set_xlabel("seconds of load" + ("; above each step its pool size" if labelled else ""))
-    mean_of = f"per second, mean of {count(seconds_a_point, 'second')}"
-    rate_axis(ax, "transactions in a second" if seconds_a_point == 1 else mean_of)
-    legend_above(ax, 2, 1.06)
-    return ax
-
-
-def _draw_steps(ax: Axes, run: Run, edges: Sequence[int], seconds_a_point: int) -> None:
-    """Draw a line a step. edges: the second at which each step starts, and the last step's end."""
     retried = {*retried_places(run)}
-    for is_retried, colour, label in ((False, BLUE, "each second"), (True, ORANGE, "failed, measured again")):
+    for is_retried, colour, name in ((False, BLUE, "each second"), (True, ORANGE, "failed, measured again")):
         lines = [
             _line(step.throughput, start, seconds_a_point)
             for place, (step, start) in enumerate(zip(run.steps, edges, strict=False))
             if (place in retried) is is_retried
         ]
         if lines:
-            ax.add_collection(LineCollection(lines, colors=colour, linewidths=1, label=label))
+            ax.add_collection(LineCollection(lines, colors=colour, linewidths=1, label=name))
+    warm_ups = [(start, step.warm_up_seconds) for step, start in zip(run.steps, edges, strict=False)]
+    ax.broken_barh(warm_ups, (0, 1), transform=ax.get_xaxis_transform(), facecolor=LIGHT, alpha=0.45, label="warm-up")
+    above = ""
+    if len(run.steps) <= MOST_LABELS:
+        above = "; above each step its pool size"
+        for step, start, end in zip(run.steps, edges, edges[1:], strict=False):
+            ax.annotate(
+                str(step.pool_size), ((start + end) / 2, 1), xycoords=ax.get_xaxis_transform(),
+                textcoords="offset points", xytext=(0, 2), ha="center", fontsize=8,
+            )  # fmt: skip
+    ax.set_xlim(0, edges[-1])
+    ax.autoscale_view(scalex=False)
+    ax.set_xlabel(f"seconds of load{above}")
+    mean_of = f"per second, mean of {count(seconds_a_point, 'second')}"
+    rate_axis(ax, "transactions in a second" if seconds_a_point == 1 else mean_of)
+    legend_above(ax, 2, 1.06)
+    return ax
 
 
 def _line(throughput: Sequence[float], start: int, seconds_a_point: int) -> Matrix:
@@ -73,14 +73,6 @@ def _line(throughput: Sequence[float], start: int, seconds_a_point: int) -> Matr
     lengths = np.array([len(part) for part in parts])
     middles = np.cumsum(lengths) - lengths / 2
     return np.column_stack([start + middles, [part.mean() for part in parts]])
-
-
-def _label_steps(ax: Axes, steps: Sequence[Step], edges: Sequence[int]) -> None:
-    for step, start, end in zip(steps, edges, edges[1:], strict=False):
-        ax.annotate(
-            str(step.pool_size), ((start + end) / 2, 1), xycoords=ax.get_xaxis_transform(),
-            textcoords="offset points", xytext=(0, 2), ha="center", fontsize=8,
-        )  # fmt: skip
 
 
 def plot_processors(ax: Axes, analysis: Analysis) -> Axes:
@@ -119,8 +111,8 @@ def plot_threads(ax: Axes, analysis: Analysis) -> Axes:
 def plot_users(ax: Axes, analysis: Analysis) -> Axes:
     """Draw the mean numbers of users that hold a connection, wait for a connection, or pause between transactions.
 
-    By Little's law, each number is throughput times the mean time in that state. Where the run
-    does not know these times, the plot is empty. Returns ax.
+    By Little's law, each is throughput times the mean time in that state; without these times the plot is empty.
+    Returns ax.
     """
     sizes = analysis.sizes if analysis.knows_usage else ()
     holding = np.array([size.throughput.mean * size.usage.mean / 1000 for size in sizes])

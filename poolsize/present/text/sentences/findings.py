@@ -5,7 +5,7 @@ A record's words are a template, or a function where they depend on the figures.
 
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from functools import singledispatch
+from functools import partial, singledispatch
 from importlib import import_module
 from typing import Any
 
@@ -23,18 +23,21 @@ from poolsize.answer.finding import (
     SweepRecordingBeyond,
     WayOut,
 )
-from poolsize.units import count, loss_text, milliseconds, number, per_second, percent, pool_sizes, sizes_text
+from poolsize.units import count, milliseconds, number, per_second, percent, pool_sizes, sizes_text
 
 OWN_WORDS = {"poolsize.answer.from_formula": "formula", "poolsize.answer.fleet_plan": "fleet"}
 """Module in which findings arise -> the module here that words them; `warnings` and `reasons` word those of a run."""
 SHORTER_PAUSES = "with shorter pauses of the users: they want a connection too rarely to fill the pool"
 MORE_CPU = "Give the load generator a core or a machine of its own."
+MORE_WORKERS = (
+    "Use --processes {workers} on a machine with cores that the server does not need, or workers on other machines "
+    "(--expect-workers)."
+)
 UNITS: Mapping[str, Callable[[Any], str]] = {
     "ms": milliseconds,
     "/s": per_second,
     "%": percent,
     "number": number,
-    "loss": loss_text,
     "range": sizes_text,
     "sizes": pool_sizes,
     "kinds": lambda failed: ", ".join(f"{failed[kind]} {kind}" for kind in sorted(failed)) or "none",
@@ -55,24 +58,24 @@ class _Figure:
         if unit in UNITS:
             return UNITS[unit](self._value)
         if unit.startswith("#"):
-            return count(self._value, *unit[1:].split("/"))
+            return count(self._value, unit[1:])
         return f"{100 * self._value:{unit[:-2]}} %" if unit.endswith(" %") else format(self._value, unit)
 
 
 def filled(template: str, values: Mapping[str, Any]) -> str:
     """Return a template with its figures.
 
-    {usage_ms:ms} is a figure in a unit of UNITS, {users:#user} and {processes:#process/processes} count, {share:.0f %}
-    is a fraction in percent, {way_out} a way out. Any other format is Python's.
+    {usage_ms:ms} is a figure in a unit of UNITS, {users:#user} counts, {share:.0f %} is a fraction in percent,
+    {way_out} a way out. Any other format is Python's.
     """
     return template.format_map({name: _Figure(value) for name, value in values.items()})
 
 
 @singledispatch
 def sentence(finding: Finding) -> str:
-    """Return the sentence of a finding, with its figures and its way out. Each record has a function of its own.
+    """Return the sentence of a finding, with its figures and its way out.
 
-    The functions of a module's findings are registered when the first of them is worded: the formula's answer starts
+    The words of a module's findings are registered when the first of them is worded: the formula's answer starts
     without the words of a run's.
     """
     module = f"{__package__}.{OWN_WORDS.get(type(finding).__module__, 'warnings')}"
@@ -82,11 +85,18 @@ def sentence(finding: Finding) -> str:
     return sentence(finding)
 
 
-def register_templates(templates: Mapping[type[Figures], str]) -> None:
-    """Register the words of findings and of ways out. templates: by the record, for `filled`."""
+def register_templates(templates: Mapping[type[Figures], str | Callable[[Any], str]]) -> None:
+    """Register the words of findings and of ways out.
+
+    templates: record -> its template, for `filled`, or the function that chooses a template for a record's figures.
+    """
     for record, template in templates.items():
         words: Any = sentence if issubclass(record, Finding) else way_out_text
-        words.register(record, lambda figures, template=template: filled(template, vars(figures)))
+        words.register(record, partial(_filled_from, template))
+
+
+def _filled_from(template: str | Callable[[Any], str], figures: Figures) -> str:
+    return filled(template if isinstance(template, str) else template(figures), vars(figures))
 
 
 def reason_sentences(findings: Iterable[Finding]) -> tuple[str, ...]:
@@ -136,27 +146,17 @@ def _(way_out: MoreUsers) -> str:
     return f"use {' or '.join([*users, *smaller])}"
 
 
-@way_out_text.register
-def _(way_out: MoreWorkersByDemands) -> str:
-    more = MORE_CPU
-    if way_out.workers is not None:
-        more = (
-            "Use --processes {workers} on a machine with cores that the server does not need, or workers on other "
-            "machines (--expect-workers)."
-        )
-    return filled(
-        "At {pool_size:#connection}, a transaction takes {client_ms:ms} of CPU time in the load generator and "
-        "{server_ms:ms} of CPU time on the server, which has {server_cores:#core}. " + more,
-        vars(way_out),
-    )
-
-
 register_templates(
     {
         MeasureLonger: "measure longer, with --step-time {step_seconds}s or --repeats {repeats}",
         SearchLonger: "search again with --budget {budget_minutes}m",
         FillGap: "measure more pool sizes between {below} and {above}",
         SweepRecordingBeyond: "replay other --pool-sizes, if the recording contains them",
+        MoreWorkersByDemands: lambda way_out: (
+            "At {pool_size:#connection}, a transaction takes {client_ms:ms} of CPU time in the load generator and "
+            "{server_ms:ms} of CPU time on the server, which has {server_cores:#core}. "
+            + (MORE_CPU if way_out.workers is None else MORE_WORKERS)
+        ),
         MoreWorkers: f"{MORE_CPU} Or divide the load among workers with --processes 2 or more.",
     }
 )

@@ -10,17 +10,6 @@ MIB = 2**20
 
 
 @sentence.register
-def _(finding: fleet_plan.FleetSize) -> str:
-    size = f"the recommended {count(finding.size, 'connection')}"
-    if not finding.unused:
-        return f"All pools together have {size}."
-    return (
-        f"All pools together have {finding.connections:,} of {size}. With pools that are larger by 1, they would have "
-        f"more than {finding.size:,}."
-    )
-
-
-@sentence.register
 def _(finding: fleet_plan.FleetLimit) -> str:
     return (
         f"The server's limit keeps the pools small. {_in_deploy(finding.instances)}, they open "
@@ -115,6 +104,12 @@ def _listed(sizes: Mapping[str, int]) -> str:
 
 register_templates(
     {
+        fleet_plan.FleetSize: lambda finding: (
+            "All pools together have {connections:,} of the recommended {size:#connection}. With pools that are larger "
+            "by 1, they would have more than {size:,}."
+            if finding.unused
+            else "All pools together have the recommended {size:#connection}."
+        ),
         fleet_plan.FleetThreads: "The threads of the processes can't use larger pools. All pools together have "
         "{connections:,} of the recommended {size:#connection}.",
         fleet_plan.BeyondWeight: "{service} has {connections:,} connections; its weight alone would give it "

@@ -1,28 +1,19 @@
 """The findings of the formula's answer as sentences."""
 
 from poolsize.answer import from_formula
-from poolsize.present.text.sentences.findings import filled, register_templates, sentence
-
-
-@sentence.register
-def _(finding: from_formula.PhysicalCores) -> str:
-    divided = " ({logical_cpus} logical CPUs / {threads_per_core})" if finding.threads_per_core > 1 else ""
-    cores = "cores = {cores}: physical cores of the database's host; hyper-threads don't count"
-    return filled(cores + divided, vars(finding))
-
-
-@sentence.register
-def _(finding: from_formula.DeadlockFloor) -> str:
-    is_above = finding.deadlock_floor > finding.connections
-    above = f"; it is above the formula's {finding.connections}" if is_above else ""
-    return (
-        f"deadlock floor = {finding.deadlock_floor}: with fewer connections in the pool of one process, its threads "
-        f"can deadlock, because each thread holds several. It is a minimum, not an optimum{above}"
-    )
-
+from poolsize.present.text.sentences.findings import register_templates
 
 register_templates(
     {
+        from_formula.PhysicalCores: lambda finding: (
+            "cores = {cores}: physical cores of the database's host; hyper-threads don't count"
+            + (" ({logical_cpus} logical CPUs / {threads_per_core})" if finding.threads_per_core > 1 else "")
+        ),
+        from_formula.DeadlockFloor: lambda finding: (
+            "deadlock floor = {deadlock_floor}: with fewer connections in the pool of one process, its threads can "
+            "deadlock, because each thread holds several. It is a minimum, not an optimum"
+            + ("; it is above the formula's {connections}" if finding.deadlock_floor > finding.connections else "")
+        ),
         from_formula.NoDisks: "effective_disks = 0: the data needs no disk",
         from_formula.DisksUncached: "effective_disks = {disks}: the number of disks, assuming that every read misses "
         "the cache; --cache-hit-rate makes it smaller",

@@ -10,18 +10,6 @@ from poolsize.units import count, loss_text, milliseconds, per_second, percent, 
 
 
 @sentence.register
-def _(finding: application.DatabaseSize) -> str:
-    text = (
-        f"When nothing queues, a transaction takes {milliseconds(finding.database_ms)} in the database, and "
-        f"{milliseconds(finding.client_ms)} of CPU time in the load generator."
-    )
-    if finding.database_size is None or finding.database_size > finding.pool_size:
-        return text
-    needed = count(finding.database_size, "connection")
-    return f"{text} For an application whose own code took no time in a transaction, {needed} would be enough."
-
-
-@sentence.register
 def _(finding: application.NoApplicationSizes) -> str:
     return f"The table of pool sizes for applications is missing: {application.EXPLANATIONS[finding.why]}."
 
@@ -123,27 +111,8 @@ def _(finding: price.CurrentSize) -> str:
 
 
 @sentence.register
-def _(finding: reasons.WaitAndUsage) -> str:
-    nearest = (
-        "" if finding.measured_size == finding.pool_size else " (both at {measured_size}, the nearest measured size)"
-    )
-    return filled("Mean wait time {wait_ms:ms}, mean usage time {usage_ms:ms}" + nearest + ".", vars(finding))
-
-
-@sentence.register
 def _(finding: reasons.LimitedBy) -> str:
     return bottleneck_sentence(finding.name, finding.values)
-
-
-@sentence.register
-def _(finding: reasons.QueueInDatabase) -> str:
-    usage = f"from {milliseconds(finding.answer_usage_ms)} to {milliseconds(finding.usage_ms)}"
-    in_database = "transactions also queue in the database, not only in the pool"
-    holding = "transactions wait while they hold a connection, instead of waiting for one in the pool"
-    return (
-        f"With {count(finding.largest, 'connection')}, measured throughput is {per_second(finding.throughput)} and "
-        f"usage time rises {usage}: {in_database if finding.in_database else holding}."
-    )
 
 
 @sentence.register
@@ -160,21 +129,44 @@ def _(finding: reasons.TwoUsageTimes) -> str:
     )
 
 
-@sentence.register
-def _(finding: reasons.FormulaOverridden) -> str:
-    together = f" for all {finding.pools} pools together" if finding.pools > 1 else ""
-    return (
-        f"The formula suggests {finding.connections}{together} ({count(finding.cores, 'core')} x 2 + "
-        f"{count(finding.disks, 'disk')}). The measurement overrides it."
-    )
-
-
 register_templates(
     {
+        application.DatabaseSize: lambda finding: (
+            "When nothing queues, a transaction takes {database_ms:ms} in the database, and {client_ms:ms} of CPU time "
+            "in the load generator."
+            + (
+                ""
+                if finding.database_size is None or finding.database_size > finding.pool_size
+                else " For an application whose own code took no time in a transaction, {database_size:#connection} "
+                "would be enough."
+            )
+        ),
         application.LoadGeneratorSize: "The load generator, which takes {client_ms:ms} of CPU time for a transaction, "
         "needs {pool_size:#connection} (95 % range {range:range}).",
         price.CurrentNotMeasured: "Your current pool size, {current}, is outside of the measured sizes ({low} to "
         "{high}), so its price is not known. To measure it, use --pool-sizes {pool_size},{current}.",
+        reasons.WaitAndUsage: lambda finding: (
+            "Mean wait time {wait_ms:ms}, mean usage time {usage_ms:ms}"
+            + (
+                "."
+                if finding.measured_size == finding.pool_size
+                else " (both at {measured_size}, the nearest measured size)."
+            )
+        ),
+        reasons.QueueInDatabase: lambda finding: (
+            "With {largest:#connection}, measured throughput is {throughput:/s} and usage time rises from "
+            "{answer_usage_ms:ms} to {usage_ms:ms}: "
+            + (
+                "transactions also queue in the database, not only in the pool."
+                if finding.in_database
+                else "transactions wait while they hold a connection, instead of waiting for one in the pool."
+            )
+        ),
+        reasons.FormulaOverridden: lambda finding: (
+            "The formula suggests {connections}"
+            + (" for all {pools} pools together" if finding.pools > 1 else "")
+            + " ({cores:#core} x 2 + {disks:#disk}). The measurement overrides it."
+        ),
         reasons.Verified: "At {load:%} of the throughput of this pool size ({rate:/s}, open loop), the p95 wait time "
         "is {wait_p95_ms:ms} and the p95 total time {total_p95_ms:ms}.",
         reasons.JobQueue: "With as many users as connections ({users}) no user waits. If your users are the consumers "

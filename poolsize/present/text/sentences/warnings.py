@@ -61,13 +61,6 @@ def _are_busy(size: int, utilisation: float) -> str:
 
 
 @sentence.register
-def _(finding: verdict.StillRising) -> str:
-    throughput = "For a higher throughput, whatever the latency: it" if finding.limit_broken else "Throughput"
-    rises = f"{throughput} still rises at {finding.largest}, the largest measured size"
-    return f"{rises}: {way_out_text(finding.way_out)}."
-
-
-@sentence.register
 def _(finding: warnings.CheckFailed) -> str:
     check, sizes = finding.check, pool_sizes(finding.sizes)
     failed = f"For want of better steps, the figures at {sizes} come from steps that failed the check `{check}`"
@@ -118,13 +111,6 @@ def _(finding: failed_attempts.MostlyFailed) -> str:
     return f"{_failed_attempts(finding.attempts)}{doubt} {way_out_text(finding.way_out)}."
 
 
-@way_out_text.register
-def _(way_out: failed_attempts.EndPrograms) -> str:
-    if quiet := way_out.quiet_steps:
-        return f"The last {count(quiet, 'step')} passed, so the machine may be quiet now: measure again"
-    return "The other programs ran until the end of the sweep: end them, or wait until they end, and measure again"
-
-
 @sentence.register
 def _(finding: failed_attempts.TooFewValid) -> str:
     valid = finding.valid
@@ -145,15 +131,6 @@ def _failed_attempts(attempts: failed_attempts.FailedAttempts) -> str:
     return f"{others}{f', most of all {names}' if names else ''}: {failed}"
 
 
-@sentence.register
-def _(finding: warnings.FewSteps) -> str:
-    more = "search with a larger --budget" if finding.search else "add --repeats 3"
-    return (
-        f"{count(finding.steps, 'step')} at different pool sizes do not show how much a repeated step would differ. "
-        f"The 95 % range assumes the usual noise between steps. To measure the noise, {more}."
-    )
-
-
 register_templates(
     {
         application.BeyondMeasured: "The sweep measured {highest:/s} at most. That your application can reach "
@@ -161,6 +138,12 @@ register_templates(
         application.ShortUsageTime: "The usage time of {usage_time_ms:ms} is shorter than the {database_ms:ms} that a "
         "transaction of this run takes in the database alone, so the answer is for an application that adds nothing. "
         "Check that both are the same transaction, on the same server.",
+        failed_attempts.EndPrograms: lambda way_out: (
+            "The last {quiet_steps:#step} passed, so the machine may be quiet now: measure again"
+            if way_out.quiet_steps
+            else "The other programs ran until the end of the sweep: end them, or wait until they end, and measure "
+            "again"
+        ),
         failed_attempts.MeasureAgain: "Measure again; `poolsize analyze` shows the checks",
         failed_attempts.CorrectWorkload: "Find out why transactions fail, correct the workload or the server, and "
         "measure again",
@@ -168,6 +151,11 @@ register_templates(
         warnings.BudgetSpent: "The search spent its budget of {budget_seconds:number} s before its answer was certain: "
         "the throughput loss at the answer is between {loss_low:%} and {loss_high:%}. For a narrower interval, "
         "{way_out}.",
+        warnings.FewSteps: lambda finding: (
+            "{steps:#step} at different pool sizes do not show how much a repeated step would differ. The 95 % range "
+            "assumes the usual noise between steps. To measure the noise, "
+            + ("search with a larger --budget." if finding.search else "add --repeats 3.")
+        ),
         warnings.NothingVerified: "--verify measured nothing, because no step is valid.",
         warnings.LeftOut: "Not used for the answer: {sizes:sizes}, because {users:#user} never filled the pool.",
         warnings.CoresAssumed: "The formula assumes that the database's host has {cores:#core}, as many as the machine "
@@ -188,6 +176,10 @@ register_templates(
         verdict.UsersLimited: "With {users:#user}, pools of more than {largest:#connection} were never full, so they "
         "show nothing of the database: {way_out}.",
         verdict.OneSize: "Only one pool size, {pool_size}, is valid, and an answer compares two: {way_out}.",
+        verdict.StillRising: lambda finding: (
+            ("For a higher throughput, whatever the latency: it" if finding.limit_broken else "Throughput")
+            + " still rises at {largest}, the largest measured size: {way_out}."
+        ),
         verdict.SmallestSize: "The smallest valid size, {pool_size}, is on the plateau, so a smaller size may be too: "
         "{way_out}.",
         verdict.NothingValid: "No step passed its checks. See them with `poolsize analyze`, and measure again.",
