@@ -9,7 +9,6 @@ from typing import Any
 from poolsize.analysis.analysis import Analysis
 from poolsize.analysis.observation import Observation
 from poolsize.analysis.plateau import TOLERANCE
-from poolsize.analysis.size_summary import SizeSummary
 from poolsize.analysis.speed import UsualSpeed
 from poolsize.analysis.stats.confidence import Interval
 from poolsize.analysis.stats.paired_differences import Pair, paired
@@ -211,7 +210,13 @@ def _table(agreement: Agreement) -> Table:
         (side, {size.pool_size: per_second(size.throughput.mean) for size in analysis.sizes})
         for side, analysis in sides
     ]
-    columns += _shares_and_waits(agreement.analyses[0]) if alone else _latencies(scenario, sides)
+    if alone:
+        sizes_alone = agreement.analyses[0].sizes
+        shares = _shares({size.pool_size: size.throughput.mean for size in sizes_alone})
+        waits = {size.pool_size: milliseconds(size.wait.p95) for size in sizes_alone}
+        columns += [(f"{agreement.analyses[0].setting.subject}, of best", shares), ("wait p95", waits)]
+    else:
+        columns += _latencies(scenario, sides)
     for name, title in scenario.counters.items():
         for side, analysis in sides:
             means = {size.pool_size: analysis.by_size.counter(name, size.pool_size) for size in analysis.sizes}
@@ -227,25 +232,16 @@ def _table(agreement: Agreement) -> Table:
     return table if alone else table.without_unknown()
 
 
-def _shares_and_waits(analysis: Analysis) -> list[Column]:
-    shares = _shares({size.pool_size: size.throughput.mean for size in analysis.sizes})
-    waits = {size.pool_size: milliseconds(size.wait.p95) for size in analysis.sizes}
-    return [(f"{analysis.setting.subject}, of best", shares), ("wait p95", waits)]
-
-
 def _latencies(scenario: Scenario, sides: Sequence[tuple[str, Analysis]]) -> list[Column]:
     kinds = [ALL_KINDS] if any(claim.p95_of == ALL_KINDS for claim in scenario.claims) else []
     kinds += dict.fromkeys(kind for _, analysis in sides for kind in analysis.sizes[0].kinds)
-    return [
-        (f"p95 of {kind}, {side}", {size.pool_size: milliseconds(_p95_ms(size, kind)) for size in analysis.sizes})
-        for kind in kinds
-        for side, analysis in sides
-    ]
-
-
-def _p95_ms(size: SizeSummary, kind: str) -> float:
-    """Return the p95 total time of a kind of transaction, or of all kinds."""
-    return (size if kind == ALL_KINDS else size.kinds[kind]).total.p95
+    columns = []
+    for kind in kinds:
+        for side, analysis in sides:
+            of_kind = [(size.pool_size, size if kind == ALL_KINDS else size.kinds[kind]) for size in analysis.sizes]
+            p95s = {pool_size: milliseconds(each.total.p95) for pool_size, each in of_kind}
+            columns.append((f"p95 of {kind}, {side}", p95s))
+    return columns
 
 
 def _shares(throughputs: Mapping[int, float]) -> dict[int, str]:

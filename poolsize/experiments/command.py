@@ -78,13 +78,13 @@ def scenario(name: str | None, lists: bool, full: bool, as_json: bool, **texts: 
     with _resumed_by(command, None):
         paths = _measure(known, typed)
     with _resumed_by(command, paths[0]):
+        first, limited = paths[0], []
         if known.other:
-            paths += (_measure_beside(known.sweep_options(**known.other), typed, other_path(paths[0])),)
+            paths += (_measure_beside(known.sweep_options(**known.other), typed, other_path(first)),)
         analyses = [analyze(load_run(path)) for path in paths]
-        limited = [
-            _measure_limit(known, f"{limit_ms}ms", typed, paths[0])
-            for limit_ms in wait_limits_ms(analyses[0], known.limit_shares)
-        ]
+        for limit_ms in wait_limits_ms(analyses[0], known.limit_shares):  # with which most transactions may fail
+            options = known.sweep_options(pool_timeout_seconds=f"{limit_ms}ms", error_budget="99%")
+            limited.append(_measure_beside(options, typed, first.with_name(f"{first.stem}-{limit_ms}ms{first.suffix}")))
     click.echo(_answer(known, analyses, paths, limited, as_json=as_json))
 
 
@@ -191,12 +191,6 @@ def _sweep(locustfile: Path, options: SweepOptions) -> Path:
 
     with ProgressBar() as bar:
         return run_locust(locustfile, options, bar.show)
-
-
-def _measure_limit(known: Scenario, limit: str, typed: SweepOptions, run: Path) -> Path:
-    """Measure a short wait limit, with which most transactions may fail. run: path of the scenario's first run."""
-    options = known.sweep_options(pool_timeout_seconds=limit, error_budget="99%")
-    return _measure_beside(options, typed, run.with_name(f"{run.stem}-{limit}{run.suffix}"))
 
 
 def _measure_beside(options: SweepOptions, typed: SweepOptions, path: Path) -> Path:

@@ -22,7 +22,7 @@ from poolsize.locust.set_up import ReadySweep
 from poolsize.locust.user import PoolUser
 from poolsize.locust.workers import Workers, split
 from poolsize.runs.plan import PlannedStep
-from poolsize.runs.run import Latencies, Run, Step
+from poolsize.runs.run import Run, Step
 from poolsize.runs.store import RunWriter
 from poolsize.server.bounded import OWN
 from poolsize.server.connection import asking, connect, database_url, given_host, naming_url
@@ -214,18 +214,18 @@ class RequestGenerator:
         finally:
             self.workers.stop_users()
         self.service.require_alive()
-        return replace(_of_requests(step), server_connections=connections, change_seconds=round(change_seconds, 3))
-
-
-def _of_requests(step: Step) -> Step:
-    """Return an assembled step as that of an application: its total times are response times, its others unknown."""
-
-    def totals(latencies: Latencies) -> Latencies:
-        return replace(latencies, wait=None, usage=None)
-
-    assert step.latencies is not None
-    kinds = {name: replace(kind, latencies=totals(kind.latencies)) for name, kind in step.kinds.items()}
-    return replace(step, latencies=totals(step.latencies), sections={"total": step.sections["total"]}, kinds=kinds)
+        assert step.latencies is not None
+        return replace(
+            step,
+            latencies=replace(step.latencies, wait=None, usage=None),  # the total times are response times
+            sections={"total": step.sections["total"]},
+            kinds={
+                name: replace(kind, latencies=replace(kind.latencies, wait=None, usage=None))
+                for name, kind in step.kinds.items()
+            },
+            server_connections=connections,
+            change_seconds=round(change_seconds, 3),
+        )
 
 
 if __name__ == "__main__":

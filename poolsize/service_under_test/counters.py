@@ -9,7 +9,6 @@ from typing import Any
 
 import psutil
 from prometheus_client.parser import text_string_to_metric_families
-from prometheus_client.samples import Sample
 
 from poolsize.bounds import is_counter, shown
 
@@ -104,19 +103,13 @@ def _of_prometheus(text: str) -> Metrics:
         samples = [sample for family in families for sample in family.samples]
     except Exception:  # a malformed page makes the parser raise more than ValueError
         return {}
-    known = {name: values for name in NAMES if (values := _of_pools(samples, name))}
+    known: dict[str, dict[tuple[str, ...], float]] = {}
+    for sample in samples:
+        if sample.name in NAMES and (sample.name not in BY_STATE or sample.labels.get("state") == "used"):
+            pool = tuple(sample.labels.get(label, "") for label in POOL_LABELS)
+            known.setdefault(sample.name, {})[pool] = _in_seconds(sample.name, sample.value)
     first = {counter: next((name for name in names if name in known), None) for counter, names in METRICS.items()}
-    return {counter: (name, known[name]) for counter, name in first.items() if name}
-
-
-def _of_pools(samples: Sequence[Sample], name: str) -> Sequence[float]:
-    """Return the value of a metric in each pool."""
-    pools = {
-        tuple(sample.labels.get(label, "") for label in POOL_LABELS): _in_seconds(name, sample.value)
-        for sample in samples
-        if sample.name == name and (name not in BY_STATE or sample.labels.get("state") == "used")
-    }
-    return list(pools.values())
+    return {counter: (name, [*known[name].values()]) for counter, name in first.items() if name}
 
 
 def _of_druid(content: Any) -> Metrics:
@@ -152,7 +145,11 @@ class ProcessFamily:
         if self._guard is None or not members:
             return {}
         busy = [process for process, seconds, _ in members if seconds - self._begun.get(process, 0.0) > IDLE_SECONDS]
-        of_ended = sum(map(_seconds_of_ended, [self._guard, *(process for process, _, _ in members)]))
+        of_ended = 0.0  # of descendants that have ended and were waited for
+        for process in [self._guard, *(process for process, _, _ in members)]:
+            with suppress(psutil.Error):
+                times = process.cpu_times()
+                of_ended += times.children_user + times.children_system
         counters = {
             "application_cpu": sum(seconds for _, seconds, _ in members) + of_ended,
             "application_memory_bytes": float(sum(memory for _, _, memory in members)),
@@ -168,14 +165,6 @@ class ProcessFamily:
                     times = process.cpu_times()
                     members.append((process, float(times.user + times.system), process.memory_info().rss))
         return members
-
-
-def _seconds_of_ended(process: psutil.Process) -> float:
-    """Return the CPU time of the descendants of a process that have ended and that it waited for."""
-    with suppress(psutil.Error):
-        times = process.cpu_times()
-        return float(times.children_user + times.children_system)
-    return 0.0
 
 
 def _cores(processes: Sequence[psutil.Process]) -> int:

@@ -90,7 +90,18 @@ def survey_text(scenario: Scenario, survey: Survey) -> str:
     parts = [paragraph(f"{scenario.question} Source: {scenario.source}."), bullets(READING)]
     parts += [f"{TITLES[work]} (µs):\n{_times(work, timings).as_text()}" for work in works]
     if waits := [timing for timing in timings if timing.users == MANY_USERS]:
-        parts.append(f"The longest wait of {MANY_USERS} users, SELECT 1:\n{_waits(waits).as_text()}")
+        rows = [
+            (
+                timing.pool,
+                USER_KINDS[timing.concurrency],
+                *(milliseconds(nan if ms is None else ms) for ms in (timing.longest_wait_ms, timing.fair_wait_ms)),
+                str(timing.users - timing.served),
+                "yes" if timing.starves else "no",
+            )
+            for timing in waits
+        ]
+        table = Table(("pool", "concurrency", "longest wait", "in a fair pool", "never served", "starves"), rows)
+        parts.append(f"The longest wait of {MANY_USERS} users, SELECT 1:\n{table.as_text()}")
     notes = [STARVES] if any(timing.starves for timing in waits) else []
     if any(timing.pool.endswith(JAVA) for timing in timings):
         notes.append(f"Java: {', '.join(f'{name} {version}' for name, version in java_versions().items())}.")
@@ -120,21 +131,6 @@ def _times(work: Work, timings: Sequence[Timing]) -> Table:
         for pool, kind in dict.fromkeys((pool, kind) for pool, kind, _ in times_us)
     )
     return Table(("pool", "concurrency", *map(str, USERS)), rows)
-
-
-def _waits(waits: Sequence[Timing]) -> Table:
-    rows = tuple(
-        (
-            timing.pool,
-            USER_KINDS[timing.concurrency],
-            milliseconds(nan if timing.longest_wait_ms is None else timing.longest_wait_ms),
-            milliseconds(nan if timing.fair_wait_ms is None else timing.fair_wait_ms),
-            str(timing.users - timing.served),
-            "yes" if timing.starves else "no",
-        )
-        for timing in waits
-    )
-    return Table(("pool", "concurrency", "longest wait", "in a fair pool", "never served", "starves"), rows)
 
 
 def survey_json(scenario: Scenario, survey: Survey, path: str) -> str:

@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 
 from poolsize.errors import BadInput
 from poolsize.record import Amount, Count, Name, Series, record
-from poolsize.runs.line_file import LineFile, RunLine, naming_line, record_of, run_lines
+from poolsize.runs.line_file import LineFile, naming_line, record_of, run_lines
 
 POOL_SIZE = 8
 """Connections of each pool."""
@@ -166,13 +166,12 @@ def load_survey(path: Path) -> Survey:
         raise BadInput(f"{path} is not a survey of pools that this poolsize can resume: start a new survey")
     with naming_line(path, first):
         setting = _SETTING.validate_python(header.get("setting"))
-    return Survey(setting, tuple(_part(path, line) for line in lines))
-
-
-def _part(path: Path, line: RunLine) -> SurveyPart:
-    values = record_of(path, line)
-    with naming_line(path, line):
-        return _PART.validate_python(values.get("part"))
+    parts = []
+    for line in lines:
+        values = record_of(path, line)
+        with naming_line(path, line):
+            parts.append(_PART.validate_python(values.get("part")))
+    return Survey(setting, tuple(parts))
 
 
 def java_versions() -> Mapping[str, str]:
