@@ -43,10 +43,7 @@ logger = logging.getLogger("poolsize")
 
 
 def report_failure(progress: ProgressPipe, error: PoolsizeError, hint: str = "") -> None:
-    """Report an error that ends the sweep, to the process that started the sweep and on standard error.
-
-    hint: for standard error alone; the process that started the sweep has a hint of its own.
-    """
+    """Report an error that ends the sweep: to the sweep's starter, which has a hint of its own, and on stderr."""
     progress.send(SweepFailed(str(error), error.exit_code))
     sys.stderr.write(visible(f"poolsize: error: {with_flags(str(error))}{hint}\n"))
 

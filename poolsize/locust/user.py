@@ -59,10 +59,8 @@ class PoolUser(User):
         """End what on_start began; Locust calls both once for each user. Does nothing by default."""
 
     def run(self) -> None:  # type: ignore[misc]  # final for mypy alone: Locust's own PytestUser overrides it too
-        """Start, take part in every step, and stop; Locust calls this once for each user.
-
-        Locust's own loop would wait for wait_time after each step, and swallow errors.
-        """
+        """Start, take part in every step, and stop; Locust calls this once for each user."""
+        # Locust's own loop would wait for wait_time after each step, and swallow errors.
         self._state = LOCUST_STATE_WAITING  # Locust stops a waiting user at once: between steps nothing is running
         self._taskset_instance = DefaultTaskSet(self)
         try:

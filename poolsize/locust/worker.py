@@ -233,13 +233,11 @@ def let_workers_end_with_this_process() -> None:
 
 
 def watch_master(runner: WorkerRunner, seconds: int) -> None:
-    """End the worker once the master was silent for so many seconds, in place of Locust's own watch.
-
-    Locust's watch compares times of day. A clock that is set forward would end every worker. This watch counts its
-    looks, which also stand still while the machine sleeps.
-    """
+    """End the worker once the master was silent for so many seconds, in place of Locust's own watch."""
 
     def watch() -> None:
+        # Locust's watch compares times of day, and a clock that is set forward would end every worker. Looks also stand
+        # still while the machine sleeps.
         heard, silent = runner.last_heartbeat_timestamp, 0
         while silent < seconds:
             gevent.sleep(LOOK_SECONDS)

@@ -177,9 +177,8 @@ class Workers:
                 raise WorkFailed(f"no worker has reported for {GRACE_SECONDS} s")
 
     def _next_reply(self, workers: set[str]) -> tuple[str, messages.Reply | None]:
-        """Return a worker and its next reply in this conversation.
+        """Return a worker and its next reply, None after LOOK_SECONDS or for another worker's or conversation's.
 
-        The reply is None after LOOK_SECONDS without one, and for one of another worker or conversation.
         Raises WorkFailed for a reply that the worker failed, and UserGone for a failed user of any worker.
         """
         try:

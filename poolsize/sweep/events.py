@@ -54,10 +54,7 @@ class StepStarted:
 
 @dataclass(frozen=True)
 class SpeedAwaited:
-    """The machine is slow, so the sweep waits before it measures a step again.
-
-    pool_size: of that step. speed: the machine's speed, as a share of its speed before the first step.
-    """
+    """The sweep waits before it repeats a step on a slow machine. speed: as a share of that before the first step."""
 
     pool_size: int
     speed: float
@@ -123,10 +120,7 @@ class StepDone:
 
 @dataclass(frozen=True)
 class TurnAwaited:
-    """The sweep goes on when it is given a turn, because it measures in turn with another sweep.
-
-    steps: number of steps so far, failed attempts included. complete: whether no step is left.
-    """
+    """The sweep waits for a turn. steps: so far, failed attempts included. complete: whether no step is left."""
 
     steps: int
     complete: bool
@@ -165,10 +159,7 @@ class Occasion(StrEnum):
 
 @dataclass(frozen=True)
 class StatementGroup:
-    """The statements of an occasion. statements: each with how often statements of its form follow each other.
-
-    " ..." at the end of a statement means that it is longer.
-    """
+    """The statements of an occasion, each with how often its form is repeated; " ..." ends one that is longer."""
 
     occasion: Occasion
     statements: tuple[tuple[str, int], ...]

@@ -49,11 +49,8 @@ def next_step(run: Run) -> PlannedStep | SearchEnd | None:
 
 
 def grid_steps(plan: SweepPlan) -> Iterator[PlannedStep]:
-    """Yield every step of a grid, in the order to measure them: each repeat has all sizes in a random order.
-
-    The plan's seed fixes the order. A random order keeps a drift of the machine (heat, another load) from looking like
-    an effect of the pool size.
-    """
+    """Yield every step of a grid in order: each repeat has all sizes in a random order, which the plan's seed fixes."""
+    # A random order keeps a drift of the machine (heat, another load) from looking like an effect of the pool size.
     shuffle, order = random.Random(plan.seed), count()
     for repeat in range(plan.repeats):
         sizes = [*dict.fromkeys(plan.sizes)]
@@ -62,10 +59,7 @@ def grid_steps(plan: SweepPlan) -> Iterator[PlannedStep]:
 
 
 def missing_steps(run: Run) -> list[PlannedStep]:
-    """Return the planned steps of a grid without a successful attempt that may have another, the least tried first.
-
-    A run of MOST_STEPS steps misses none.
-    """
+    """Return a grid's steps that need an attempt, the least tried first; a run of MOST_STEPS steps misses none."""
     if len(run.steps) >= MOST_STEPS:
         return []
     planned = tuple(grid_steps(run.plan))
@@ -75,14 +69,11 @@ def missing_steps(run: Run) -> list[PlannedStep]:
 
 
 def is_retried(run: Run, decision: PlannedStep | SearchEnd | None) -> bool:
-    """Return whether the run's latest step failed a check and is measured again.
-
-    decision: the next step. A search measures the size again only where it needs the size.
-    """
+    """Return whether the run's latest step failed a check and is measured again. decision: the next step."""
     step = run.steps[-1]
     if not step.retryable:
         return False
-    if run.plan.search is not None and step.rate == run.plan.rate:
+    if run.plan.search is not None and step.rate == run.plan.rate:  # it measures a size again only where it needs it
         return isinstance(decision, PlannedStep) and decision.pool_size == step.pool_size
     return may_be_retried(run.plan, step, attempt_counts([step], run.steps)[step_key(step)])
 
@@ -131,9 +122,8 @@ def _step_to_confirm(plan: SweepPlan, steps: Sequence[Step]) -> PlannedStep | No
 
 
 def _unconfirmed(good: Sequence[Observation]) -> list[int]:
-    """Return the sizes with too few steps on which the answer hangs, ascending.
+    """Return the sizes, ascending, on which the answer hangs with too few steps, or with a step probably disturbed.
 
-    A size needs another step where a step was probably disturbed, even if the answer stays the same.
     good: of the steps that need no other attempt, at least one.
     """
     observations = group_neighbouring_sizes(sorted(good, key=lambda observation: observation.pool_size))

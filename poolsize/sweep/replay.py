@@ -14,7 +14,7 @@ from poolsize.analysis.stats.steady_state import warm_up_seconds
 from poolsize.errors import BadInput, Interrupted, did_you_mean
 from poolsize.recordings.published import published_curves
 from poolsize.recordings.recording import Recording, read_recording
-from poolsize.runs.plan import MOST_STEP_SECONDS, PlannedStep, SweepPlan
+from poolsize.runs.plan import MOST_STEP_SECONDS, PlannedStep
 from poolsize.runs.run import Calibration, Run, Step
 from poolsize.runs.store import RunWriter, resume_command
 from poolsize.sweep.events import Event
@@ -29,8 +29,8 @@ from poolsize.units import count
 def replay(options: SweepOptions, on_event: Callable[[Event], None]) -> Path:
     """Sweep the recording that options.replay names, and return the run's path.
 
-    on_event: called with each event of the sweep. Raises BadInput for an option that needs a server, and for a
-    recording that can't be read. Raises Interrupted for Ctrl-C.
+    on_event: called with each event of the sweep. Raises BadInput for an option that needs a server, for a size beyond
+    the recorded sizes, and for a recording that can't be read. Raises Interrupted for Ctrl-C.
     """
     assert options.replay is not None
     for name in options.chosen:
@@ -40,7 +40,15 @@ def replay(options: SweepOptions, on_event: Callable[[Event], None]) -> Path:
     run, path = resumed_run(options, workload), options.resume
     recording = recording_of(options.replay)
     if run is None or path is None:
-        plan = _plan(options, workload.name, recording)
+        smallest, largest = recording.sizes[0], recording.sizes[-1]
+        plan = plan_for(options, workload.name, (smallest, largest))
+        for size in plan.sizes:
+            if not smallest <= size <= largest:
+                raise BadInput(
+                    f"`sizes` {size}: {options.replay} was recorded with {smallest} to "
+                    f"{count(largest, 'connection')}: name sizes in this range"
+                )
+        plan = replace(plan, users=recording.users or plan.users)
         run = Run(new_setting(options, plan, workload, recording=str(options.replay)), ())
         path = new_file(options.output, workload.name)
     generator = ReplayGenerator(recording, run)
@@ -62,19 +70,6 @@ def recording_of(path: Path) -> Recording:
             f"`replay` {path}: neither a file nor a published curve: {', '.join(known)}{did_you_mean(str(path), known)}"
         )
     return known[str(path)].recording
-
-
-def _plan(options: SweepOptions, workload: str, recording: Recording) -> SweepPlan:
-    """Return the plan, with the recording's users. Raises BadInput for a size beyond the recorded sizes."""
-    smallest, largest = recording.sizes[0], recording.sizes[-1]
-    plan = plan_for(options, workload, (smallest, largest))
-    for size in plan.sizes:
-        if not smallest <= size <= largest:
-            raise BadInput(
-                f"`sizes` {size}: {options.replay} was recorded with {smallest} to "
-                f"{count(largest, 'connection')}: name sizes in this range"
-            )
-    return replace(plan, users=recording.users or plan.users)
 
 
 def recorded_run(recording: Recording, name: str, cores: int | None = None, disks: int | None = None) -> Run:

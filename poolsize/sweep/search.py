@@ -183,10 +183,9 @@ def _bracket(progress: Progress) -> int | None:
 
 
 def _above(progress: Progress) -> int | None:
-    """Return a size above the measured sizes, or None where throughput hardly gains there.
+    """Return twice the largest measured size, or None where throughput hardly gains there.
 
-    It is twice the largest measured size. Where users could not fill a larger pool, it is halfway to the largest size
-    that they can fill, on a logarithmic scale.
+    Where users could not fill a larger pool, go halfway to the largest that they can fill, on a logarithmic scale.
     """
     curve, high = progress.curve, max(progress.measured)
     larger = [size for size in curve.sizes if size > high]
