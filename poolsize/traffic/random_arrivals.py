@@ -1,0 +1,245 @@
+"""A pool whose requests arrive at random, at one rate or in bursts, with usage times of two phases: MMPP/PH/k, exactly.
+
+The number of requests in the pool, the phases of those that use a connection and the state of the arrivals form a
+quasi-birth-death process (Neuts 1981; Latouche and Ramaswami 1999). While requests wait, the age of the first of them
+is a fluid: it rises with time, and falls by the time between two arrivals when a connection is handed over (Asmussen
+1995). So the probability of a longer wait is a matrix exponential, whose matrix follows from G: the probabilities of
+the states in which the process first has one request fewer.
+
+With a wait limit, the first request leaves when its age reaches the limit, and the fluid stays below it. The states in
+which it returns from an age then obey a matrix Riccati equation, which is solved from the limit down.
+
+Times are in mean usage times, rates per mean usage time.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil, inf, log, log2
+
+import numpy as np
+
+from poolsize.analysis.vector import Vector
+from poolsize.traffic.usage_phases import ConnectionsInUse, UsagePhases
+
+CONVERGED = 1e-14
+MOST_ITERATIONS = 60
+"""Of the logarithmic reduction. Each counts twice as many levels as the one before, so 60 are never reached."""
+RAREST = 1e-5
+"""The probability of a longer wait down to which a distribution is computed."""
+FIRST_TIME = 0.01
+"""The first wait time of a distribution without a limit, in times between two ends of a usage."""
+STEPS = 16
+"""Times between a time and its double."""
+MOST_OCTAVES = 60
+SMALL_NORM, TERMS = 0.1, 10
+"""Norm of a matrix from which TERMS terms of its exponential's series are exact."""
+AGES = 512
+"""Ages up to a wait limit at which the queue is solved."""
+
+
+@dataclass(frozen=True)
+class Arrivals:
+    """Requests that arrive at random, at a rate that changes at random (a Markov-modulated Poisson process).
+
+    rates: one for each state. changes: the generator of the states. weights: how much a request of each state counts.
+    """
+
+    rates: Vector
+    changes: Vector
+    weights: Vector
+
+    @property
+    def number(self) -> int:
+        """States."""
+        return len(self.rates)
+
+
+def steady(rate: float) -> Arrivals:
+    """Return arrivals at one rate (Poisson)."""
+    return Arrivals(np.array([rate]), np.zeros((1, 1)), np.ones(1))
+
+
+def in_bursts(
+    busy: float, calm: float, busy_time: float, calm_time: float, weights: tuple[float, float] = (1.0, 1.0)
+) -> Arrivals:
+    """Return arrivals at two rates, whose states last exponential times with these means."""
+    changes = np.array([[-1 / busy_time, 1 / busy_time], [1 / calm_time, -1 / calm_time]])
+    return Arrivals(np.array([busy, calm]), changes, np.array(weights))
+
+
+@dataclass(frozen=True)
+class Waits:
+    """What requests meet.
+
+    times: wait times, ascending from 0. longer: probabilities that a request waits longer. mean: of the wait times of
+    all requests. timed_out: share of the requests that leave at a wait limit, which is then the last of the times.
+    """
+
+    times: Vector
+    longer: Vector
+    mean: float
+    timed_out: float = 0.0
+
+    def quantile(self, probability: float) -> float:
+        """Return the wait time that this share of the requests does not exceed."""
+        beyond = 1 - probability
+        if self.longer[0] <= beyond:
+            return 0.0
+        if self.timed_out > beyond:
+            return float(self.times[-1])
+        return float(np.interp(-log(beyond), -np.log(np.maximum(self.longer, RAREST / 100)), self.times))
+
+
+def waits(arrivals: Arrivals, phases: UsagePhases, pool_size: int, limit: float = inf) -> Waits:
+    """Return the waits of requests of which none waits longer than the limit.
+
+    Without a limit, the mean rate of the arrivals is below the pool size.
+    """
+    queue = _Queue(arrivals, ConnectionsInUse(phases), pool_size)
+    return _unlimited(queue) if limit == inf else _limited(queue, limit)
+
+
+@dataclass(frozen=True)
+class _Queue:
+    """The rates of a full pool, between states of the arrivals and of the connections in use."""
+
+    arrivals: Arrivals
+    in_use: ConnectionsInUse
+    pool_size: int
+
+    @property
+    def staying(self) -> Vector:
+        return np.asarray(np.kron(np.eye(self.arrivals.number), self.in_use.staying(self.pool_size)))
+
+    @property
+    def handing_over(self) -> Vector:
+        return np.asarray(np.kron(np.eye(self.arrivals.number), self.in_use.handing_over(self.pool_size)))
+
+    @property
+    def arriving(self) -> Vector:
+        return np.asarray(np.kron(np.diag(self.arrivals.rates), np.eye(self.pool_size + 1)))
+
+    @property
+    def no_arrival(self) -> Vector:
+        return np.kron(self.arrivals.changes, np.eye(self.pool_size + 1)) - self.arriving
+
+    @property
+    def weights(self) -> Vector:
+        """How much a request counts whose arrival found this state of the arrivals."""
+        return np.repeat(self.arrivals.weights, self.pool_size + 1)
+
+    def arriving_in(self, level: Vector) -> float:
+        """Return the weighted arrivals in states with these probabilities."""
+        return float(
+            level.reshape(self.arrivals.number, -1).sum(axis=1) @ (self.arrivals.rates * self.arrivals.weights)
+        )
+
+
+def _unlimited(queue: _Queue) -> Waits:
+    returning = first_passages(queue.arriving, queue.staying + queue.no_arrival, queue.handing_over)
+    *free, full = _levels(queue, returning)
+    ageing = queue.staying + returning @ queue.arriving
+    first = full @ queue.arriving
+    served = np.linalg.solve(-ageing, queue.handing_over.sum(axis=1) * queue.weights)
+    time, octave = FIRST_TIME / queue.pool_size / STEPS, 0
+    step, times, longer = exponential(ageing * time), [0.0], [float(first @ served)]
+    total = sum(map(queue.arriving_in, free)) + longer[0]
+    state = first
+    while longer[-1] > RAREST * total and octave < MOST_OCTAVES:
+        for _ in range(STEPS):
+            state = state @ step
+            times.append(times[-1] + time)
+            longer.append(float(state @ served))
+        step, time, octave = (step, time, 1) if octave == 0 else (step @ step, 2 * time, octave + 1)
+    mean = float(first @ np.linalg.solve(-ageing, served))
+    return Waits(np.array(times), np.maximum(longer, 0.0) / total, mean / total)
+
+
+def _limited(queue: _Queue, limit: float) -> Waits:
+    ages, step = np.linspace(0, limit, AGES, retstep=True)
+    fluid = np.block([[queue.staying, -queue.handing_over], [queue.arriving, -queue.no_arrival]])
+    (up, down), (back, forth) = (
+        (row[:, : len(row)], row[:, len(row) :]) for row in np.split(exponential(fluid * step), 2)
+    )
+    returning: Vector = np.eye(len(up))
+    older = []
+    for _ in ages[1:]:
+        returning = np.asarray(np.linalg.solve((forth - back @ returning).T, (up @ returning - down).T).T)
+        older.append(up + returning @ back)
+    *free, full = _levels(queue, returning)
+    states = [full @ queue.arriving]
+    for ageing in reversed(older):
+        states.append(states[-1] @ ageing)
+    served = _integrals(np.array(states) @ (queue.handing_over.sum(axis=1) * queue.weights), step)
+    left = float(states[-1] @ queue.weights)
+    longer = served[-1] - served + left
+    total = sum(map(queue.arriving_in, free)) + longer[0]
+    return Waits(ages, longer / total, float(_integrals(longer, step)[-1]) / total, left / total)
+
+
+def exponential(matrix: Vector) -> Vector:
+    """Return the exponential of a matrix, by its series for a small part of it and by squaring.
+
+    scipy.linalg has it, too; its import would take as long as the answer.
+    """
+    halvings = max(0, ceil(log2(float(np.abs(matrix).sum(axis=1).max()) / SMALL_NORM)))
+    small, one = matrix / 2**halvings, np.eye(len(matrix))
+    result: Vector = one
+    for term in range(TERMS, 0, -1):
+        result = np.asarray(one + small @ result / term)
+    for _ in range(halvings):
+        result = np.asarray(result @ result)
+    return result
+
+
+def _integrals(values: Vector, step: float) -> Vector:
+    """Return the integrals from the first value to each of them, by the trapezoidal rule."""
+    return np.concatenate([[0.0], np.cumsum((values[1:] + values[:-1]) / 2) * step])
+
+
+def first_passages(up: Vector, local: Vector, down: Vector) -> Vector:
+    """Return G of a quasi-birth-death process: the probabilities of the states at the first visit one level below.
+
+    By logarithmic reduction (Latouche and Ramaswami 1993).
+    """
+    one = np.eye(len(local))
+    above, below = np.linalg.solve(-local, up), np.linalg.solve(-local, down)
+    passages, climb = below.copy(), above.copy()
+    for _ in range(MOST_ITERATIONS):
+        both = one - above @ below - below @ above
+        above, below = np.linalg.solve(both, above @ above), np.linalg.solve(both, below @ below)
+        more = climb @ below
+        passages, climb = passages + more, climb @ above
+        if more.max() < CONVERGED:
+            break
+    return np.asarray(passages / passages.sum(axis=1, keepdims=True))  # a stable queue always comes back
+
+
+def _levels(queue: _Queue, returning: Vector) -> Sequence[Vector]:
+    """Return the weights of the states with 0, 1, ... connections in use and nobody waiting.
+
+    returning: the states in which nobody waits any more, after an arrival at a full pool. Level by level, the levels
+    above are folded into returns to this one.
+    """
+    arrivals, in_use = queue.arrivals, queue.in_use
+    rates, one = np.diag(arrivals.rates), np.eye(arrivals.number)
+    local, ratios = queue.staying + queue.no_arrival + queue.arriving @ returning, []
+    for fewer in reversed(range(queue.pool_size)):
+        ending = np.asarray(np.kron(one, in_use.ending(fewer + 1)))
+        starting = np.asarray(np.kron(rates, in_use.starting(fewer)))
+        ratios.append(np.linalg.solve(-_balanced(local, ending).T, starting.T).T)
+        local = np.kron(arrivals.changes, np.eye(fewer + 1)) + np.kron(one, in_use.staying(fewer)) + ratios[-1] @ ending
+    kernel = np.linalg.svd(_balanced(local, np.zeros((arrivals.number, 1))).T)[2][-1]
+    levels = [kernel / kernel.sum()]
+    for ratio in reversed(ratios):
+        levels.append(levels[-1] @ ratio)
+    return levels
+
+
+def _balanced(local: Vector, ending: Vector) -> Vector:
+    """Return a generator whose diagonal balances all other rates: without a subtraction, no rounding error grows.
+
+    Source: Grassmann, Taksar and Heyman (1985).
+    """
+    others = local - np.diag(local.diagonal())
+    return np.asarray(others - np.diag(others.sum(axis=1) + ending.sum(axis=1)))

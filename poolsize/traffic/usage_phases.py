@@ -1,0 +1,119 @@
+"""Usage times as at most two exponential phases, which a queue of many connections can be solved for exactly.
+
+The squared coefficient of variation (variance over squared mean; 1 for exponential times) decides the form. Above 1
+each usage has one of two phases; where only the variation is known, both kinds have the same share of the time (Tijms,
+"A First Course in Stochastic Models", appendix B), else the third moment decides (Whitt 1982). From 0.5 to 1 a second
+phase follows the first one at times (Marie 1980). Below 0.5 more phases would be needed: waits are nearly linear in the
+variation, so pool_use extrapolates them.
+
+Phases have their times in mean usage times.
+"""
+
+from dataclasses import dataclass
+from math import exp, log, sqrt
+
+import numpy as np
+
+from poolsize.analysis.vector import Vector
+
+LEAST_VARIATION = 0.5
+"""The lowest squared coefficient of variation that two phases can have."""
+NORMAL_QUANTILES = {0.95: 1.6449, 0.99: 2.3263}
+
+
+@dataclass(frozen=True)
+class UsageTimes:
+    """How long a request uses a connection.
+
+    variation: squared coefficient of variation. third_moment: in cubes of the mean; None where it is not known.
+    """
+
+    mean_ms: float
+    variation: float = 1.0
+    third_moment: float | None = None
+
+
+def log_normal(mean_ms: float, probability: float, quantile_ms: float) -> UsageTimes | None:
+    """Return log-normal usage times with this mean and quantile; None where there are none.
+
+    probability: 0.95 or 0.99. A quantile is at least the mean, and at most 3.9 (0.95) or 15 (0.99) times the mean. The
+    third moment is the geometric mean of that of log-normal times and that of two phases with the same share of the
+    time: two phases with the log-normal third moment would have fewer usages beyond the quantile than there are.
+    """
+    normal, logarithm = NORMAL_QUANTILES[probability], log(quantile_ms / mean_ms)
+    if not 0 <= logarithm <= normal**2 / 2:
+        return None
+    variation = exp((normal - sqrt(normal**2 - 2 * logarithm)) ** 2) - 1
+    if variation <= 1:
+        return UsageTimes(mean_ms, variation)
+    often, rates = _same_share(variation)
+    of_same_share = 6 * (often / rates[0] ** 3 + (1 - often) / rates[1] ** 3)
+    return UsageTimes(mean_ms, variation, sqrt(of_same_share * (1 + variation) ** 3))
+
+
+@dataclass(frozen=True)
+class UsagePhases:
+    """A usage time: it starts in the first phase with the probability `first`, else in the second one.
+
+    rates: at which a phase ends, per mean usage time. onward: probability that the second phase follows the first.
+    """
+
+    first: float
+    rates: tuple[float, float]
+    onward: float
+
+
+def usage_phases(usage: UsageTimes) -> UsagePhases:
+    """Return phases with these usage times' variation, LEAST_VARIATION or more, and third moment."""
+    variation, third = usage.variation, usage.third_moment
+    if variation < 1:
+        return UsagePhases(1.0, (2.0, 1 / variation), 1 / (2 * variation))
+    if third is None or variation == 1:
+        return UsagePhases(*_same_share(variation), 0.0)
+    second = 1 + variation
+    product = (3 * second - 6) / (third - 1.5 * second**2)
+    half = (1 + second * product / 2) / 2
+    difference = sqrt(half**2 - product)
+    fast, slow = half + difference, half - difference
+    return UsagePhases(fast * (1 - slow) / (fast - slow), (fast, slow), 0.0)
+
+
+def _same_share(variation: float) -> tuple[float, tuple[float, float]]:
+    """Return the probability of the first phase and both rates, of phases that take the same share of the time."""
+    often = (1 + sqrt((variation - 1) / (variation + 1))) / 2
+    return often, (2 * often, 2 * (1 - often))
+
+
+@dataclass(frozen=True)
+class ConnectionsInUse:
+    """Connections in use, by how many of them are in the first phase: 0 to all of them, one row for each number.
+
+    Rates are per mean usage time.
+    """
+
+    phases: UsagePhases
+
+    def staying(self, in_use: int) -> Vector:
+        """Return the generator of changes of phase, the rates of the usages that end on its diagonal too."""
+        in_first, (first, second) = np.arange(in_use + 1), self.phases.rates
+        moves = np.diag(in_first[1:] * first * self.phases.onward, -1)
+        return np.asarray(moves - np.diag(in_first * first + (in_use - in_first) * second))
+
+    def ending(self, in_use: int) -> Vector:
+        """Return the rates of the changes to one connection fewer in use."""
+        in_first, (first, second) = np.arange(in_use + 1), self.phases.rates
+        ends = np.zeros((in_use + 1, in_use))
+        ends[in_first[1:], in_first[:-1]] = in_first[1:] * first * (1 - self.phases.onward)
+        ends[in_first[:-1], in_first[:-1]] += (in_use - in_first[:-1]) * second
+        return ends
+
+    def starting(self, in_use: int) -> Vector:
+        """Return the probabilities of the changes to one connection more in use."""
+        in_first = np.arange(in_use + 1)
+        starts = np.zeros((in_use + 1, in_use + 2))
+        starts[in_first, in_first + 1], starts[in_first, in_first] = self.phases.first, 1 - self.phases.first
+        return starts
+
+    def handing_over(self, in_use: int) -> Vector:
+        """Return the rates of the changes in which a usage ends and the next one starts on its connection."""
+        return np.asarray(self.ending(in_use) @ self.starting(in_use - 1))
