@@ -6,6 +6,7 @@ The flow; every box is a frozen dataclass, every arrow a function, and the tree 
         --sweep.loop <-> load, server, locust (or sweep.replay)--> Step, Step, ... --runs.store--> Run (a file)
         --analysis--> Analysis --answer--> Recommendation, FleetPlan (and in wings: Comparison, Prediction)
         --present--> text, JSON, plots, report, notebook
+    Traffic (a rate and usage times) --traffic--> PoolUse --answer--> TrafficAnswer
 
 A stored run is the only bridge between measuring and everything after it::
 
@@ -25,12 +26,14 @@ if TYPE_CHECKING:
     from poolsize.answer.fleet import ServerLimit, Service, ServicePool
     from poolsize.answer.fleet_plan import FleetPlan, plan_fleet
     from poolsize.answer.from_run import recommend
+    from poolsize.answer.from_traffic import Supply, Traffic, TrafficAnswer, recommend_for
     from poolsize.answer.recommendation import Recommendation
     from poolsize.comparison.comparison import Comparison, compare
     from poolsize.formula import StartingPoint, starting_point
     from poolsize.present.text.recommendation import explain
     from poolsize.runs.run import Run, Step
     from poolsize.runs.store import load_run
+    from poolsize.traffic.usage_phases import UsageTimes
 
 __all__ = [
     "Analysis",
@@ -44,12 +47,17 @@ __all__ = [
     "ServicePool",
     "StartingPoint",
     "Step",
+    "Supply",
+    "Traffic",
+    "TrafficAnswer",
+    "UsageTimes",
     "analyze",
     "compare",
     "explain",
     "load_run",
     "plan_fleet",
     "recommend",
+    "recommend_for",
     "starting_point",
 ]
 
@@ -59,12 +67,14 @@ _HOMES = {
     "answer.fleet": ("ServerLimit", "Service", "ServicePool"),
     "answer.fleet_plan": ("FleetPlan", "plan_fleet"),
     "answer.from_run": ("recommend",),
+    "answer.from_traffic": ("Supply", "Traffic", "TrafficAnswer", "recommend_for"),
     "answer.recommendation": ("Recommendation",),
     "comparison.comparison": ("Comparison", "compare"),
     "formula": ("StartingPoint", "starting_point"),
     "present.text.recommendation": ("explain",),
     "runs.run": ("Run", "Step"),
     "runs.store": ("load_run",),
+    "traffic.usage_phases": ("UsageTimes",),
 }
 """Module -> the public names that are in it."""
 

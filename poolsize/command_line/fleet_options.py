@@ -55,9 +55,15 @@ class FleetOptions:
             return self
         return replace(self, instances=measured.instances, processes=measured.processes)
 
-    def service(self) -> "Service":
-        """Return the only service of the fleet. Raises BadInput."""
+    def service(self, connections_per_thread: int | None = None) -> "Service":
+        """Return the only service of the fleet. Raises BadInput.
+
+        connections_per_thread: where threads are typed without the connections that each holds.
+        """
         from poolsize.answer.fleet import Service
+
+        if self.connections_per_thread is not None or self.app_threads is None:
+            connections_per_thread = self.connections_per_thread
 
         return Service(
             name="application",
@@ -65,7 +71,7 @@ class FleetOptions:
             processes=1 if self.processes is None else self.processes,
             max_instances=self.max_instances,
             threads=self.app_threads,
-            connections_per_thread=self.connections_per_thread,
+            connections_per_thread=connections_per_thread,
         )
 
     def limit(self, url: str | None = None) -> "ServerLimit":

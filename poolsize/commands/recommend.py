@@ -21,6 +21,7 @@ from poolsize.command_line.options import (
     read_by,
 )
 from poolsize.command_line.run_file import complete_run, end_unless
+from poolsize.command_line.traffic_options import TRAFFIC_OPTIONS, TrafficOptions, traffic_options
 from poolsize.errors import BadInput
 from poolsize.formula import effective_disks, starting_point
 from poolsize.present.text.recommendation import recommendation_json, recommendation_text
@@ -77,6 +78,7 @@ OF_CLIENT = ("usage_time_ms", "app_cpu_time_ms", "app_cores")
     "sets it too, unless --cores is given.",
 )
 @encryption_options
+@traffic_options
 @limit_options
 @fleet_options
 @json_option
@@ -87,13 +89,18 @@ def recommend(
     limits: "LatencyLimits | None",
     encryption: Encryption,
     fleet: FleetOptions,
+    demand: TrafficOptions,
     as_json: bool,
     **facts: Any,
 ) -> None:
-    """Recommend a pool size: from the formula, or from a measured run.
+    """Recommend a pool size: from the formula, from a measured run, or for the traffic of an application.
 
     The formula, connections = cores * 2 + effective_disks, is a place to start measuring.
     """
+    demand.check(with_limits=limits is not None)
+    if demand.rate is not None:
+        _for_traffic(demand, fleet, run_path, url, current, encryption, as_json=as_json, facts=facts)
+        return
     client_times = _client_times(*(facts.pop(name) for name in OF_CLIENT))
     if not run_path and (current is not None or limits is not None or client_times is not None):
         raise BadInput("--usage-time, --current, --max-p95 and --max-p99 need a measured run: name it with --run")
@@ -126,6 +133,41 @@ def recommend(
         end_unless(plan.pools)
 
 
+def _for_traffic(
+    demand: TrafficOptions,
+    fleet: FleetOptions,
+    run_path: str | None,
+    url: str | None,
+    current: int | None,
+    encryption: Encryption,
+    *,
+    as_json: bool,
+    facts: dict[str, Any],
+) -> None:
+    """Print the pool size that a traffic needs, beside what the database can use and what its limit allows."""
+    from poolsize.answer.from_traffic import Supply, recommend_for
+    from poolsize.present.text.traffic import traffic_json, traffic_text
+
+    traffic = demand.traffic(facts["usage_time_ms"], fleet.service(connections_per_thread=1))
+    of_client = [facts.pop(name) for name in OF_CLIENT]
+    answer, limit = None, fleet.limit()
+    if run_path:
+        from poolsize.answer.from_run import recommend as recommend_from
+
+        answer = recommend_from(_analysis(run_path, may_have=OF_THREADS), None, None, _client_times(*of_client))
+    elif of_client[1:] != [None, None]:
+        raise BadInput("--app-cpu-time and --app-cores need a measured run: name it with --run")
+    elif inspection := _inspected(url, facts, encryption):
+        limit = limit_of(inspection.server, inspection.connection_bytes, limit)
+    if answer is None and facts["cores"] is not None:
+        answer, _ = _from_formula(facts)
+    supply = None
+    if answer and answer.connections is not None:
+        supply = Supply(answer.connections, answer.range, answer.basis)
+    result = recommend_for(traffic, supply, limit, current)
+    click.echo(traffic_json(result) if as_json else traffic_text(result))
+
+
 def _client_times(usage_ms: float | None, cpu_ms: float | None, cores: int | None) -> "ClientTimes | None":
     """Return the times that the options give; None without a usage time. Raises BadInput."""
     if usage_ms is None:
@@ -142,7 +184,15 @@ def _analysis(run_path: str, may_have: tuple[str, ...]) -> "Analysis":
 
     may_have: parameters of options that the run does not contain.
     """
-    known = {"run_path", *OF_CLIENT, "as_json", *LIMITS, *(set(FLEET_OPTIONS) - set(OF_THREADS)), *may_have}
+    known = {
+        "run_path",
+        *OF_CLIENT,
+        *TRAFFIC_OPTIONS,
+        "as_json",
+        *LIMITS,
+        *(set(FLEET_OPTIONS) - set(OF_THREADS)),
+        *may_have,
+    }
     for name in click.get_current_context().params:
         if name not in known and is_typed(name):
             raise BadInput(f"{flag(name)}: the run contains this value; leave the option out")

@@ -25,7 +25,11 @@ from poolsize.answer.finding import (
 )
 from poolsize.units import count, milliseconds, number, per_second, percent, pool_sizes, sizes_text
 
-OWN_WORDS = {"poolsize.answer.from_formula": "formula", "poolsize.answer.fleet_plan": "fleet"}
+OWN_WORDS = {
+    "poolsize.answer.from_formula": "formula",
+    "poolsize.answer.fleet_plan": "fleet",
+    "poolsize.answer.from_traffic": "traffic",
+}
 """Module in which findings arise -> the module here that words them; `warnings` and `reasons` word those of a run."""
 SHORTER_PAUSES = "with shorter pauses of the users: they want a connection too rarely to fill the pool"
 MORE_CPU = "Give the load generator a core or a machine of its own."

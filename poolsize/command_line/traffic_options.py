@@ -1,0 +1,113 @@
+"""The options that describe traffic, and their reading."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from poolsize.command_line.options import flag, read_by
+from poolsize.errors import BadInput
+from poolsize.sweep.readers import decimal, positive_milliseconds
+
+if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
+    from poolsize.answer.fleet import Service
+    from poolsize.answer.from_traffic import Traffic
+    from poolsize.traffic.usage_phases import UsageTimes
+
+PER = {"/s": 1, "/sec": 1, "/min": 60, "/m": 60, "/h": 3600}
+"""Ending of a rate -> its seconds."""
+
+
+def _rate(text: str) -> float:
+    """Return "400/s" or "24000/min" in requests per second. Raises ValueError."""
+    number, per, unit = text.partition("/")
+    seconds = PER.get(f"{per}{unit.strip()}") if per else 1
+    if seconds is None or not (rate := decimal(number) / seconds) > 0:
+        raise ValueError("give requests per second, such as 400/s, or per minute, such as 24000/min")
+    return rate
+
+
+def _times(text: str) -> float:
+    """Return "3x" as a factor. Raises ValueError."""
+    return decimal(text.strip().removesuffix("x"))
+
+
+@dataclass(frozen=True)
+class TrafficOptions:
+    """The options that describe traffic, as typed; None where an option was not typed."""
+
+    rate: float | None
+    usage_p95_ms: float | None
+    usage_p99_ms: float | None
+    burst: float | None
+    max_wait_p99_ms: float | None
+
+    def check(self, *, with_limits: bool) -> None:
+        """Raise BadInput for an option of the traffic without its rate, and for its rate with limits of a run."""
+        if with_limits and self.rate is not None:
+            raise BadInput("--max-p95 and --max-p99 are limits of a run's total time; with --rate, give --max-wait-p99")
+        for name, value in vars(self).items():
+            if value is not None and self.rate is None:
+                raise BadInput(f"{flag(name.removesuffix('_ms'))} also needs --rate")
+
+    def traffic(self, usage_ms: float | None, service: "Service") -> "Traffic":
+        """Return the traffic. Raises BadInput."""
+        from poolsize.answer.from_traffic import Traffic
+
+        if usage_ms is None:
+            raise BadInput("--rate also needs --usage-time: how long a request uses a connection, e.g. 15ms")
+        assert self.rate is not None
+        burst = 1.0 if self.burst is None else self.burst
+        return Traffic(self.rate, self._usage(usage_ms), service, burst, self.max_wait_p99_ms)
+
+    def _usage(self, mean_ms: float) -> "UsageTimes":
+        from poolsize.traffic.usage_phases import UsageTimes, log_normal
+
+        if self.usage_p95_ms is not None and self.usage_p99_ms is not None:
+            raise BadInput("--usage-p95 and --usage-p99 both say how usage times vary: leave one out")
+        for name, probability, quantile_ms in (("p95", 0.95, self.usage_p95_ms), ("p99", 0.99, self.usage_p99_ms)):
+            if quantile_ms is not None:
+                usage = log_normal(mean_ms, probability, quantile_ms)
+                if usage is None:
+                    most = {"p95": "3.9", "p99": "15"}[name]
+                    mean = f"a mean of {mean_ms:g}ms"
+                    raise BadInput(f"--usage-{name} {quantile_ms:g}ms with {mean}: give 1 to {most} times the mean")
+                return usage
+        return UsageTimes(mean_ms)
+
+
+READERS: dict[str, tuple[str, Callable[[str], float]]] = {
+    "rate": ("RATE", _rate),
+    "usage_p95": ("DURATION", positive_milliseconds),
+    "usage_p99": ("DURATION", positive_milliseconds),
+    "burst": ("FACTOR", _times),
+    "max_wait_p99": ("DURATION", positive_milliseconds),
+}
+"""Parameter without its unit -> placeholder and reader of its option."""
+HELP = {
+    "rate": "Requests per second of all instances together, e.g. 400/s. The answer is then the pool size that this "
+    "traffic needs, beside what the database can use.",
+    "usage_p95": "95th percentile of the usage time, e.g. 40ms.",
+    "usage_p99": "99th percentile of the usage time.  [default: usage times vary like exponential ones]",
+    "burst": "Rate of a minute's busiest second over the mean rate, e.g. 3x.  [default: requests arrive at random]",
+    "max_wait_p99": "Highest p99 of the wait time for a connection.  [default: --usage-time]",
+}
+TRAFFIC_OPTIONS = tuple(READERS)
+"""The options' parameters."""
+
+
+def traffic_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Decorate a command with the options that describe traffic, which give the parameter `demand`: TrafficOptions."""
+
+    @wraps(command)
+    def with_traffic(**parameters: Any) -> None:
+        values = [parameters.pop(name) for name in READERS]
+        command(demand=TrafficOptions(*values), **parameters)
+
+    decorated = with_traffic
+    for name, (placeholder, reader) in reversed(READERS.items()):
+        option = click.option(flag(name), name, metavar=placeholder, callback=read_by(reader), help=HELP[name])
+        decorated = option(decorated)
+    return decorated

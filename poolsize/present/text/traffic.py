@@ -1,0 +1,120 @@
+"""The answer for a traffic as text for a terminal, and as a JSON object."""
+
+import json
+from dataclasses import asdict
+from math import isinf
+from typing import Any
+
+from poolsize.answer.from_traffic import TrafficAnswer
+from poolsize.present.text.layout import Table, bullets
+from poolsize.present.text.recommendation import caution, engine_line
+from poolsize.present.text.sentences.findings import findings_values, reason_sentences, warning_sentences
+from poolsize.traffic.pool_use import PoolUse
+from poolsize.units import count, milliseconds, percent
+
+NONE = "-"
+"""The cell of a number that does not exist."""
+
+
+def traffic_text(answer: TrafficAnswer) -> str:
+    """Return the pool size, the three numbers that bound it, the waits around it, the reasons and the warnings."""
+    pools = answer.traffic.service.pools
+    each = f" in each of {pools:,} processes" if pools > 1 else ""
+    parts = (
+        f"Pool size: {count(answer.pool_size, 'connection')}{each}.",
+        _bounds_table(answer).as_text(),
+        bullets(reason_sentences(answer.findings)),
+        _sizes_table(answer).below("Pool sizes of each process"),
+        caution(answer.findings),
+        f"For each process: {engine_line(answer.pool_size)}",
+    )
+    return "\n\n".join(filter(None, parts))
+
+
+def _bounds_table(answer: TrafficAnswer) -> Table:
+    """Return what the traffic needs, what the database can use and what the limits allow."""
+    pools, supply, limit = answer.traffic.service.pools, answer.supply, answer.limit
+    basis = "" if supply is None else {"formula": "the formula", "measured": "the run"}[supply.basis]
+    allowed = (NONE, "not known") if limit is None else (f"{limit:,}", f"{limit * pools:,}")
+    return Table(
+        ("", "each process", "together"),
+        [
+            ("the traffic needs", f"{answer.need:,}", f"{answer.need * pools:,}"),
+            ("the database can use", NONE, f"{supply.connections:,} by {basis}" if supply else "not known"),
+            ("the limits allow", *allowed),
+        ],
+    )
+
+
+def _sizes_table(answer: TrafficAnswer) -> Table:
+    has_others = answer.traffic.service.instances > 1
+    rows = []
+    for size in answer.sizes:
+        usual, away = size.usual, size.one_away
+        row = [f"{size.pool_size:,}", percent(min(1.0, usual.utilisation)), percent(usual.share_waiting), *_rare(usual)]
+        rows.append([*row, *(_rare(away) if away else ()), _rare(size.twice)[0]])
+    away_columns = ("one away p99", "p99.9") if has_others else ()
+    chosen = [size.pool_size for size in answer.sizes].index(answer.pool_size)
+    columns = ("pool size", "busy", "waiting", "wait p99", "p99.9", *away_columns, "twice the rate p99")
+    return Table(columns, rows, chosen)
+
+
+def _rare(use: PoolUse) -> tuple[str, str]:
+    """Return the p99 and p99.9 wait times."""
+    p99, p99_9 = (NO_END if isinf(wait) else milliseconds(wait) for wait in (use.wait_p99_ms, use.wait_p99_9_ms))
+    return p99, p99_9
+
+
+NO_END = "no end"
+
+
+def traffic_json(answer: TrafficAnswer) -> str:
+    """Return the answer as a JSON object. A wait time of a queue that grows without end is null."""
+    traffic, service = answer.traffic, answer.traffic.service
+    busiest = traffic.of_process(one_away=True)
+    return json.dumps(
+        {
+            "basis": "traffic",
+            "pool_size": answer.pool_size,
+            "connections": answer.connections,
+            "connections_in_deploy": answer.connections_in_deploy,
+            "traffic": {
+                "rate": traffic.rate,
+                "usage_ms": traffic.usage.mean_ms,
+                "usage_variation": traffic.usage.variation,
+                "burst": traffic.burst,
+                "instances": service.instances,
+                "processes": service.processes,
+                "threads": service.threads,
+                "max_wait_p99_ms": traffic.most_wait_ms,
+                "in_use_mean": traffic.in_use,
+                "in_use_p99_9": traffic.in_use_p99_9,
+                "busiest_process": {"rate": busiest.rate * 1000, "in_use_mean": busiest.load},
+            },
+            "need": answer.need,
+            "supply": asdict(answer.supply) if answer.supply else None,
+            "limit": answer.limit,
+            "decides": answer.decides,
+            "sizes": [
+                {
+                    "pool_size": size.pool_size,
+                    **_use_values(size.usual),
+                    "one_away": _use_values(size.one_away) if size.one_away else None,
+                    "twice": _use_values(size.twice),
+                }
+                for size in answer.sizes
+            ],
+            "findings": findings_values(answer.findings),
+            "reasons": reason_sentences(answer.findings),
+            "warnings": warning_sentences(answer.findings),
+        }
+    )
+
+
+def _use_values(use: PoolUse) -> dict[str, Any]:
+    waits = {"mean": use.wait_ms, "p99": use.wait_p99_ms, "p99_9": use.wait_p99_9_ms}
+    return {
+        "utilisation": use.utilisation,
+        "share_waiting": use.share_waiting,
+        "wait_ms": {name: None if isinf(wait) else wait for name, wait in waits.items()},
+    }

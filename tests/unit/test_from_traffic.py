@@ -1,0 +1,148 @@
+"""The pool size that a traffic needs, beside what the database can use and what the limits allow."""
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from poolsize.answer.fleet import ServerLimit, Service
+from poolsize.answer.from_traffic import Supply, Traffic, recommend_for, smallest_pool
+from poolsize.errors import BadInput
+from poolsize.traffic.pool_use import ProcessTraffic
+from poolsize.traffic.usage_phases import UsageTimes, log_normal
+from tests.conftest import EXAMPLES, Command
+
+SYNC = Service("application", 6, 4, threads=1, connections_per_thread=1)
+THREADS = Service("application", 6, 4, threads=8, connections_per_thread=1)
+FORMULA = Supply(9, (4, 18), "formula")
+
+
+def traffic(rate: float, usage_ms: float, service: Service, variation: float = 1.0) -> Traffic:
+    return Traffic(rate, UsageTimes(usage_ms, variation), service)
+
+
+CASES = {
+    # name: the traffic, then pool size, connections of all, connections in use on average
+    "sync_workers": (traffic(400, 15, SYNC), 1, 24, 6.0),
+    "threads": (traffic(400, 15, THREADS), 2, 48, 6.0),
+    "tomcat": (traffic(1200, 25, Service("a", 12, 1, threads=200, connections_per_thread=1)), 6, 72, 30.0),
+    "jobs": (traffic(50, 120, Service("a", 5, 2), 0.0), 3, 30, 6.0),
+    "article": (traffic(20_000, 2, Service("a", 4, 1)), 17, 68, 40.0),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_worked_case_comes_out(name: str) -> None:
+    asked, pool_size, connections, in_use = CASES[name]
+    answer = recommend_for(asked, FORMULA)
+    assert (answer.pool_size, answer.connections) == (pool_size, connections)
+    assert asked.in_use == pytest.approx(in_use)
+
+
+def test_spread_usage_times_come_out() -> None:
+    usage = log_normal(6, 0.99, 40)
+    assert usage is not None
+    answer = recommend_for(Traffic(300, usage, Service("a", 6, 4)))
+    assert (answer.pool_size, answer.connections, answer.traffic.in_use_p99_9) == (2, 48, 7)
+
+
+def codes(asked: Traffic, supply: Supply | None = FORMULA, limit: ServerLimit | None = None) -> list[str]:
+    return [finding.code for finding in recommend_for(asked, supply, limit).findings]
+
+
+def test_what_decides_is_named() -> None:
+    assert recommend_for(traffic(400, 15, THREADS)).decides == "need"
+    assert recommend_for(traffic(400, 15, SYNC)).decides == "threads"
+    assert codes(traffic(400, 15, SYNC))[0] == "traffic_threads"
+    holding_several = Service("a", 6, 4, threads=3, connections_per_thread=4)
+    assert (recommend_for(traffic(400, 15, holding_several)).pool_size, holding_several.floor) == (10, 10)
+    assert codes(traffic(400, 15, holding_several))[0] == "traffic_floor"
+    bounded = recommend_for(traffic(20_000, 2, Service("a", 4, 1)), FORMULA, ServerLimit(60))
+    assert (bounded.decides, bounded.limit, bounded.pool_size, bounded.need) == ("limit", 10, 10, 17)
+    assert "traffic_limit" in [finding.code for finding in bounded.findings]
+
+
+def test_beyond_what_the_database_can_use_no_size_helps() -> None:
+    assert "traffic_beyond_supply" in codes(traffic(20_000, 2, Service("a", 4, 1)))
+    assert "traffic_in_use" in codes(traffic(400, 15, THREADS))
+    assert "traffic_supply_unknown" in codes(traffic(400, 15, THREADS), None)
+
+
+def test_the_share_of_the_time_beyond_the_supply_is_poissons() -> None:
+    """6 in use on average: the sum of Poisson's probabilities up to 9 is 91.6 %."""
+    assert traffic(400, 15, THREADS).in_use_beyond(9) == pytest.approx(0.0839, abs=1e-4)
+
+
+def test_a_server_that_admits_no_pool_is_refused() -> None:
+    with pytest.raises(BadInput, match="32 pools need 32 connections"):
+        recommend_for(traffic(400, 15, THREADS), None, ServerLimit(20))
+
+
+LOADS = st.floats(0.05, 40)
+
+
+def need(load: float, usage_ms: float = 20.0, variation: float = 1.0, burst: float = 1.0) -> int:
+    """Return the pool of a process whose p99 wait time is at most 20 ms. load: connections in use with 20 ms."""
+    return smallest_pool(ProcessTraffic(load / 20.0, UsageTimes(usage_ms, variation), burst), 20.0)
+
+
+@settings(max_examples=25)
+@given(LOADS, st.floats(1, 3), st.floats(1, 3), st.floats(0, 10), st.floats(0, 10))
+def test_need_never_falls_with_more_traffic(
+    load: float, more_rate: float, more_usage: float, variation: float, more_variation: float
+) -> None:
+    usual = need(load, variation=variation)
+    assert need(load * more_rate, variation=variation) >= usual
+    assert need(load, 20.0 * more_usage, variation) >= usual
+    assert need(load, variation=variation + more_variation) >= usual
+
+
+@settings(max_examples=10)
+@given(LOADS, st.floats(0, 20), st.floats(1, 5), st.integers(1, 8), st.integers(1, 4))
+def test_a_size_carries_the_rate_for_which_it_is_answered(
+    load: float, variation: float, burst: float, instances: int, processes: int
+) -> None:
+    asked = Traffic(50 * load, UsageTimes(20.0, variation), Service("a", instances, processes), burst)
+    use = recommend_for(asked).at_size
+    assert (use.one_away or use.usual).wait_p99_ms <= asked.most_wait_ms
+    assert use.usual.utilisation < 1
+
+
+QUESTION = ("recommend", "--rate", "400/s", "--usage-time", "15ms", "--instances", "6", "--processes", "4")
+
+
+def test_the_command_answers_in_the_documented_keys(poolsize_here: Command) -> None:
+    done = poolsize_here(*QUESTION, "--app-threads", "8", "--cores", "4", "--max-connections", "151", "--json")
+    answer = json.loads(done.stdout)
+    assert (answer["basis"], answer["pool_size"], answer["connections"], answer["need"]) == ("traffic", 2, 48, 2)
+    assert (answer["connections_in_deploy"], answer["limit"], answer["decides"]) == (64, 4, "need")
+    assert answer["supply"] == {"connections": 9, "range": [4, 18], "basis": "formula"}
+    assert answer["traffic"]["in_use_mean"] == pytest.approx(6)
+    row = next(size for size in answer["sizes"] if size["pool_size"] == 2)
+    assert row["one_away"]["wait_ms"]["p99"] == pytest.approx(12.3, rel=0.05)
+    assert set(row) == {"pool_size", "utilisation", "share_waiting", "wait_ms", "one_away", "twice"}
+
+
+def test_a_run_says_what_the_database_can_use(poolsize_here: Command) -> None:
+    done = poolsize_here(*QUESTION, "--run", str(EXAMPLES["oltp_read_write-mariadb"]), "--json")
+    assert json.loads(done.stdout)["supply"]["basis"] == "measured"
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        (("--rate", "400"), "--rate also needs --usage-time"),
+        (("--burst", "3x"), "--burst also needs --rate"),
+        (("--rate", "0", "--usage-time", "1ms"), "--rate 0: give requests per second"),
+        (("--rate", "5/week", "--usage-time", "1ms"), "--rate 5/week: give requests per second"),
+        (("--rate", "5", "--usage-time", "1ms", "--usage-p99", "20ms"), "give 1 to 15 times the mean"),
+        (("--rate", "5", "--usage-time", "1ms", "--burst", "100x"), "--burst 100"),
+        (("--rate", "1e12", "--usage-time", "1ms"), "each process would use more than"),
+    ],
+)
+def test_bad_traffic_is_one_line(poolsize_here: Command, words: tuple[str, ...], error: str) -> None:
+    done = poolsize_here("recommend", *words)
+    assert done.returncode == 2
+    assert error in done.stderr
+    assert done.stderr.count("\n") == 1
