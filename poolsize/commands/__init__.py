@@ -22,12 +22,14 @@ COMMANDS = {
     "compare": "Compare runs, and show which differences are significant.",
     "report": "Write a run's answer, reasons and plots as one page.",
     "predict": "Predict throughput and latency with other cores, round trips or users.",
+    "explain": "Explain an error of a pool or of the server: causes, and what to look at next.",
     "scenario": "Repeat a published experiment on this machine.",
     "import": "Convert sysbench logs or a Locust history to a recording or a run.",
     "notebook": "Open a notebook on one run or several.",
 }
 MODULES = {
     "compare": "poolsize.comparison.command",
+    "explain": "poolsize.explanation.command",
     "config": "poolsize.pool_config.command",
     "import": "poolsize.commands.import_logs",
     "predict": "poolsize.predict.command",

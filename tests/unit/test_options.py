@@ -217,6 +217,7 @@ FLAGS_MAY_STAND_IN = (
     "comparison/",
     "predict/",
     "experiments/",
+    "explanation/",
     "pool_config/",
     "present/",
     "service_under_test/command.py",

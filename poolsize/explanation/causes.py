@@ -1,0 +1,161 @@
+"""The most probable causes of each kind of error, how to tell them apart, and what to look at next."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from poolsize.explanation.events import OF_POOL, Event, Use
+from poolsize.explanation.texts import GO, Kind
+
+
+@dataclass(frozen=True)
+class Cause:
+    """A cause. tell: what shows that it is this one."""
+
+    cause: str
+    tell: str
+
+
+@dataclass(frozen=True)
+class Advice:
+    """The causes of an event, the most probable first, and what to look at next: commands, metrics, settings."""
+
+    causes: tuple[Cause, ...] = ()
+    next: tuple[str, ...] = ()
+
+
+_ACROSS = Cause("Code holds a connection across something slow: a call of another service, a file, a lock.",
+    "On the server most of the pool's connections sleep; innodb_trx has old transactions.")  # fmt: skip
+_LEAK = Cause("Code does not return connections (a leak).",
+    "Connections in use stay at the maximum when the traffic stops, and only a restart helps.")  # fmt: skip
+_SLOW = Cause("Statements are slow, or wait for row locks.",
+    "On the server most of the pool's connections run, or have LOCK WAIT in innodb_trx.")  # fmt: skip
+_SLOWER = Cause("The usage time has grown: the database or the code became slower.",
+    "The mean usage time rose before the first error, the rate did not.")  # fmt: skip
+_RATE = Cause("The pool is too small for the rate.",
+    "Rate x mean usage time is near the pool size, and the usage time is as usual.")  # fmt: skip
+_BURST = Cause("More requests arrive at once than the pool has connections: a timer, a retry, a cold cache.",
+    "Errors come in single minutes; between them few connections are in use.")  # fmt: skip
+_REFUSED = Cause("The server refuses further connections: a limit, a wrong password, a blocked host.",
+    "A cause below the error, or the log around it, has 1040, 1045, 1129, 1203 or 1226.")  # fmt: skip
+_SLOW_OPENING = Cause("Opening a connection takes longer than the pool waits: DNS, encryption, a busy server.",
+    "A connection by hand from the same host takes as long.")  # fmt: skip
+_NETWORK = Cause("The server can't be reached: it restarts or failed over, or a firewall drops packets.",
+    "A connection by hand from the same host fails, too.")  # fmt: skip
+_PAUSE = Cause("The process stood still, and the wait limit ran out: garbage collection, or its CPU limit.",
+    "The garbage collector's log has a pause, or container_cpu_cfs_throttled_seconds_total rises.")  # fmt: skip
+_IDLE_LIMIT = Cause("The server ended an idle connection: its wait_timeout is below the pool's lifetime.",
+    "The idle time is near wait_timeout: SHOW GLOBAL VARIABLES LIKE 'wait_timeout'.")  # fmt: skip
+_FIREWALL = Cause("A firewall, proxy or load balancer dropped the idle connection.",
+    "The idle time is below wait_timeout, and near a limit on the way, often 300 or 350 s.")  # fmt: skip
+_RESTART = Cause("The server restarted, crashed or failed over.",
+    "SHOW GLOBAL STATUS LIKE 'Uptime' is short; many connections failed in the same second.")  # fmt: skip
+_KILLED = Cause("Something ended it: KILL, a socket timeout of the driver, a packet above max_allowed_packet.",
+    "It fails for the same statement, or after the same time.")  # fmt: skip
+_NOT_KEPT = Cause("Connections are opened and closed for each request, or the pool keeps few idle ones (Go keeps 2).",
+    "Connections in SHOW GLOBAL STATUS rises as fast as the requests; ss -tan has thousands in TIME_WAIT.")  # fmt: skip
+_POOLS_TOGETHER = Cause("The pools of all processes together may open more than the limit.",
+    "Pool size x processes, during a deploy twice, is above the limit: poolsize fleet computes it.")  # fmt: skip
+_IDLE_CROWD = Cause("Others hold connections without using them: old instances, scripts, tools.",
+    "Most connections of the process list sleep, and come from hosts that you do not expect.")  # fmt: skip
+_PILE_UP = Cause("The server became slow, and clients opened more and more connections.",
+    "Threads_running rose before the first error.")  # fmt: skip
+_LONG_TRANSACTION = Cause("A transaction holds its row locks for long, or was left open.",
+    "SELECT * FROM sys.innodb_lock_waits names the blocking session; its transaction is old.")  # fmt: skip
+_HOT_ROW = Cause("Many transactions change the same row: a counter, a queue.",
+    "SHOW ENGINE INNODB STATUS names the same table and index each time.")  # fmt: skip
+_LOCK_ORDER = Cause("Transactions lock the same rows in different orders.",
+    "SHOW ENGINE INNODB STATUS, LATEST DETECTED DEADLOCK, has two statements of different code.")  # fmt: skip
+_MORE_THREADS = Cause("The pool is smaller than the threads that use it, and a request does not wait.",
+    "The errors begin as soon as more threads than connections work at once.")  # fmt: skip
+
+_PROCESSES = "SHOW FULL PROCESSLIST, information_schema.innodb_trx: do the connections sleep, run, or wait for a lock?"
+_HOLDERS = "poolsize recommend --url URL: who holds connections, and what the server admits"
+_BELOW = "the cause below the error in the log"
+_AGES = "the pool's lifetime and idle checks against wait_timeout: poolsize config --check FILE"
+_MEASURE = "rate and mean usage time at that minute, against the pool size"
+ADVICE: Mapping[Kind | Use, Advice] = {
+    Use.HELD: Advice((_ACROSS, _LEAK, _SLOW), (_PROCESSES,)),
+    Use.BUSY: Advice((_SLOWER, _RATE, _BURST), (_MEASURE, _PROCESSES)),
+    Use.FULL: Advice((_SLOW, _ACROSS, _RATE), (_PROCESSES, _MEASURE)),
+    Use.NOT_FULL: Advice((_SLOW_OPENING, _REFUSED, _PAUSE), (_BELOW, _HOLDERS)),
+    Use.NONE_OPEN: Advice((_REFUSED, _NETWORK, _SLOW_OPENING), (_BELOW, _HOLDERS)),
+    Kind.WAIT_TIMEOUT: Advice((_SLOW, _ACROSS, _RATE), (_PROCESSES, _MEASURE)),
+    Kind.EXHAUSTED: Advice((_MORE_THREADS, _ACROSS, _LEAK), (_PROCESSES,)),
+    Kind.QUEUE_FULL: Advice((_SLOWER, _BURST, _ACROSS), (_PROCESSES, _MEASURE)),
+    Kind.HELD_LONG: Advice((_ACROSS, _LEAK, _SLOW), ("the stack trace below: it names the code", _PROCESSES)),
+    Kind.RETURNED_LATE: Advice((_SLOW, _ACROSS, _LONG_TRANSACTION), ("the stack trace of the leak report", _PROCESSES)),
+    Kind.STALLED: Advice((
+        Cause("Garbage collection stopped the process.", "Its log has a pause of that length."),
+        Cause("The CPU limit of the container was used up.", "container_cpu_cfs_throttled_seconds_total rises."),
+        Cause("The machine was suspended, or its clock was set.", "All processes of the host have a gap."),
+    ), ("the log of the garbage collector, and the CPU use against its limit",)),
+    Kind.OPENING_BLOCKED: Advice((
+        _SLOW_OPENING, _NETWORK, Cause("Closing statements blocks the helper threads.", "They stand in close()."),
+    ), ("the thread dump below the error: what do c3p0's helper threads wait for?",)),
+    Kind.STALE: Advice((_IDLE_LIMIT, _FIREWALL, _RESTART), (_AGES, "SHOW GLOBAL STATUS LIKE 'Aborted_clients'")),
+    Kind.LOST: Advice((_RESTART, _FIREWALL, _KILLED), ("the server's error log at that time", _AGES)),
+    Kind.CLOSED: Advice((
+        Cause("The process shuts down while requests still run.", "The errors begin with the stop of the process."),
+        Cause("Code closes the pool, for example after each request.", "The errors go on in a running process."),
+        Cause("A reload made a new pool, and code keeps the old one.", "The errors begin with a change of settings."),
+    ), ("what the log has just before the first error",)),
+    Kind.SETTING: Advice((
+        Cause("The size is above the library's own maximum.", "The text has that maximum."),
+        Cause("The size is 0 or negative.", "The setting, or its environment variable, is empty."),
+        Cause("The size is that of all processes together.", "Divided by the processes, it is accepted."),
+    ), ("poolsize config --for mysql-connector-python --size SIZE",)),
+    Kind.SERVER_FULL: Advice((_POOLS_TOGETHER, _IDLE_CROWD, _PILE_UP), (_HOLDERS, _PROCESSES)),
+    Kind.ACCOUNT_LIMIT: Advice((_POOLS_TOGETHER, _IDLE_CROWD, _NOT_KEPT), (_HOLDERS, "SHOW CREATE USER: its limits")),
+    Kind.HOST_BLOCKED: Advice((
+        Cause("A health check or a scanner opens the port and leaves.", "Its address is that of the blocked host."),
+        Cause("Connections break while they open: network, encryption.", "The server's error log has them as aborted."),
+        Cause("Clients give up before a busy server answers.", "Their connect timeout is short, and the CPU was full."),
+    ), ("SELECT * FROM performance_schema.host_cache; to truncate this table admits the host again",)),
+    Kind.LOCK_WAIT: Advice((_LONG_TRANSACTION, _HOT_ROW, _ACROSS), ("SELECT * FROM sys.innodb_lock_waits",)),
+    Kind.DEADLOCK: Advice((_LOCK_ORDER, _HOT_ROW, _LONG_TRANSACTION), (
+        "SHOW ENGINE INNODB STATUS, LATEST DETECTED DEADLOCK", "whether the code repeats the transaction, as it should",
+    )),
+    Kind.NO_PORT: Advice((
+        _NOT_KEPT,
+        Cause("A pool drops and reopens connections in a loop.", "Its counter of created connections rises."),
+        Cause("Another program of the host uses up the ports.", "ss -tanp names it."),
+    ), ("ss -tan state time-wait dst SERVER | wc -l", "the pool's idle connections and lifetime: keep them open")),
+    Kind.UNREACHABLE: Advice((
+        Cause("Nothing listens there: the server is down, or host or port are wrong.",
+              "Refused (111, 61, ECONNREFUSED), at once and from every host."),
+        Cause("A firewall drops the packets, or the host is down.", "Timed out (110, 60, ETIMEDOUT), and always."),
+        Cause("The server's queue of new connections overflows (back_log).",
+              "Only in bursts; nstat -az TcpExtListenOverflows rises on the server."),
+    ), ("mysqladmin --host HOST ping, from the same host", "the server's error log and its Uptime")),
+    Kind.PROXY_TIMEOUT: Advice((
+        Cause("ProxySQL uses all its connections to the hostgroup.", "ConnFree is 0, and ConnUsed is max_connections."),
+        Cause("The hostgroup's servers are shunned or offline.", "status in runtime_mysql_servers is not ONLINE."),
+        Cause("Transactions hold connections: multiplexing is off.", "ConnUsed is high, and queries are few."),
+    ), ("SELECT * FROM stats_mysql_connection_pool, on ProxySQL's admin interface",)),
+    Kind.DEADLINE: Advice((
+        Cause("The time ran out while the request waited for a connection.", "WaitCount and WaitDuration rise."),
+        Cause("The time ran out while a statement ran.", "WaitDuration does not rise, and the statement is slow."),
+        Cause("The time was nearly used up before the database was called.", "The trace has earlier, longer parts."),
+    ), ("where the error arose: in a borrow (Conn, BeginTx) or in a query", _PROCESSES)),
+}  # fmt: skip
+METRICS = {
+    "HikariCP": "hikaricp_connections_usage_seconds_max and hikaricp_connections_pending; leakDetectionThreshold=10000 "
+    "logs the code that holds a connection",
+    "Druid": "ActiveCount, WaitThreadCount and ConnectionHoldTimeHistogram of /druid/datasource.json",
+    "DBCP2": "commons.pool2.num.active, commons.pool2.num.waiters; logAbandoned logs the code that holds a connection",
+    "Tomcat JDBC": "Active, Size and WaitCount (JMX); logAbandoned logs the code that holds a connection",
+    "c3p0": "NumBusyConnections and NumThreadsAwaitingCheckoutDefaultUser (JMX); debugUnreturnedConnectionStackTraces",
+    "SQLAlchemy": "engine.pool.status() in each process; echo_pool='debug' logs each checkout and return",
+    "mysql2": "the pool's events acquire, release and enqueue, counted",
+    GO: "go_sql_in_use_connections, go_sql_wait_count_total and go_sql_wait_duration_seconds_total",
+}
+"""Library -> where its pool shows how its connections are used."""
+
+
+def advice(event: Event) -> Advice:
+    """Return the causes of an event, and what to look at next. A pool with free connections has no causes."""
+    if event.kind is Kind.STATISTICS and event.load.use in (None, Use.NOT_FULL, Use.NONE_OPEN):
+        return Advice(next=(METRICS[event.library],))
+    chosen = ADVICE[event.load.use or event.kind]
+    metrics = (METRICS[event.library],) if event.library in METRICS and event.kind in (*OF_POOL, Kind.DEADLINE) else ()
+    return Advice(chosen.causes, chosen.next[:1] + metrics + chosen.next[1:])

@@ -1,0 +1,84 @@
+"""`poolsize explain`: what an error of a pool or of the server means, for the person on call."""
+
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+import click
+
+from poolsize.bounds import shown
+from poolsize.command_line.options import json_option, read_by
+from poolsize.errors import BadInput
+from poolsize.explanation.events import Event, find_events
+from poolsize.explanation.text import events_json, events_text
+from poolsize.explanation.texts import KNOWN
+from poolsize.files import why_missing
+from poolsize.sweep.readers import positive_milliseconds
+from poolsize.terminal import pasteable
+
+MOST_BYTES = 100 * 2**20
+LONGEST_LINE = 2**16
+"""Bytes of a line that are searched; the rest of a longer line is skipped."""
+
+
+@click.command()
+@click.argument("texts", metavar="[TEXT]...", nargs=-1)
+@click.option(
+    "--usage-time",
+    "usage_time_ms",
+    metavar="DURATION",
+    callback=read_by(positive_milliseconds),
+    help="Mean usage time of a connection, from the pool's metrics, e.g. 50ms.",
+)
+@json_option
+def explain(texts: tuple[str, ...], usage_time_ms: float | None, as_json: bool) -> None:
+    """Explain an error of a connection pool, a driver or the server.
+
+    TEXT is an error, a line of a log, or a pool's statistics; put it in quotes. Without TEXT, standard input is read: a
+    log of up to 100 MiB, whose errors are counted by minute. The answer is what happened, what the numbers in the text
+    say, the three most probable causes, and what to look at next.
+    """
+    events = _of_arguments(texts, usage_time_ms) if texts else find_events(_lines(_standard_input()), usage_time_ms)
+    if not events:
+        raise BadInput(_unknown(texts))
+    click.echo(events_json(events) if as_json else events_text(events))
+
+
+def _of_arguments(texts: tuple[str, ...], usage_ms: float | None) -> list[Event]:
+    """Return the events in the arguments: each is a text, or together they are one without its quotes."""
+    lines = [line for text in texts for line in text.splitlines()]
+    return find_events(_shortened(lines), usage_ms) or find_events(_shortened([" ".join(lines)]), usage_ms)
+
+
+def _shortened(lines: Iterable[str]) -> Iterator[str]:
+    return (line[:LONGEST_LINE] for line in lines)
+
+
+def _unknown(texts: tuple[str, ...]) -> str:
+    known = f"known are errors of {', '.join(dict.fromkeys(known.library for known in KNOWN))}"
+    if len(texts) == 1 and not why_missing(Path(texts[0])):
+        return f"{shown(texts[0])} is a file: give it as standard input, poolsize explain < {pasteable(Path(texts[0]))}"
+    return f"no known error in {shown(' '.join(texts)) if texts else 'standard input'}; {known}"
+
+
+def _standard_input() -> BinaryIO:
+    """Return standard input. Raises BadInput for a terminal, and where it is closed."""
+    if sys.stdin is None or sys.stdin.isatty():
+        raise BadInput("give the text of an error in quotes, or a log as standard input: poolsize explain < app.log")
+    return sys.stdin.buffer
+
+
+def _lines(stream: BinaryIO) -> Iterator[str]:
+    """Yield the lines of a log, each up to LONGEST_LINE bytes; characters that are not UTF-8 are replaced."""
+    read = 0
+    while read < MOST_BYTES:
+        line = part = stream.readline(LONGEST_LINE)
+        read += len(part)
+        while len(part) == LONGEST_LINE and not part.endswith(b"\n"):
+            part = stream.readline(LONGEST_LINE)
+            read += len(part)
+        if not line:
+            return
+        yield line.decode("utf-8", errors="replace").rstrip("\r\n")
+    click.echo("poolsize: only the first 100 MiB of standard input were read", err=True)

@@ -1,0 +1,154 @@
+"""Lines of text -> events: known texts counted by minute, and what Little's law says of their numbers."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from poolsize.bounds import shortened
+from poolsize.explanation.texts import Kind, Numbers, matches
+from poolsize.terminal import visible
+
+OF_POOL = (Kind.WAIT_TIMEOUT, Kind.EXHAUSTED, Kind.QUEUE_FULL, Kind.STATISTICS)
+"""Kinds that report how a pool's connections are used."""
+LONG_USAGE_MS = 1000
+"""A usage time from which on a connection counts as held or leaked: a transaction of a request takes milliseconds."""
+FAR_ABOVE_MEAN = 2
+"""The same as a multiple of the mean usage time, where that is known."""
+MOST_MINUTES = 10_000
+"""The most minutes of an event that are counted apart: a week."""
+LONGEST_SHOWN = 300
+_HEAD = 64
+"""Characters of a line that may hold its time."""
+_DATE = r"\d{4}[-/]\d\d[-/]\d\d[T ]|\d\d?[-/]\w{3}[-/]\d{4}[: ]|[A-Z][a-z]{2} [ \d]\d "
+_TIME = re.compile(rf"(?<![\d:])((?:{_DATE})?[0-2]\d:[0-5]\d):[0-5]\d")
+_CONTINUES = re.compile(r"\s|$|Caused by: |Suppressed: |The last packet ")
+"""The beginning of a line that belongs to the error in a line above."""
+
+
+class Use(StrEnum):
+    """How a pool's connections are used, by the numbers of a text."""
+
+    NONE_OPEN = "none_open"
+    NOT_FULL = "not_full"
+    HELD = "held"
+    BUSY = "busy"
+    FULL = "full"
+
+
+@dataclass(frozen=True)
+class PoolLoad:
+    """What Little's law says of a pool's numbers.
+
+    per_second: requests that arrive, if those that wait came within the wait. held_ms: usage time if the connections in
+    use serve them all, else the usage time is longer. full_above_per_second: the rate that the connections in use
+    serve at the mean usage time. Each is None where a number for it is unknown. use: None without any number.
+    """
+
+    per_second: float | None = None
+    held_ms: float | None = None
+    full_above_per_second: float | None = None
+    use: Use | None = None
+
+
+@dataclass(frozen=True)
+class Event:
+    """A kind of error of a library, and how often it was found.
+
+    text: of the line with the most waiting requests, and of these the first with the most numbers. minutes: minute ->
+    count, of lines with a time, in the order of the lines.
+    """
+
+    text: str
+    library: str
+    kind: Kind
+    numbers: Numbers
+    load: PoolLoad
+    count: int
+    minutes: dict[str, int]
+
+
+def pool_load(numbers: Numbers, usage_ms: float | None = None) -> PoolLoad:
+    """Return what Little's law, requests = rate x time, says of a pool's numbers. usage_ms: mean usage time, if known.
+
+    Waiting requests = rate x wait time gives the rate, and connections in use = rate x usage time the usage time.
+    """
+    size, waiting, wait_ms = (numbers.get(name) for name in ("size", "waiting", "wait_ms"))
+    in_use = numbers.get("in_use", size)
+    if in_use is None:
+        return PoolLoad()
+    full_above = in_use / usage_ms * 1000 if usage_ms else None
+    if numbers.get("open") == 0 or (in_use == 0 and not numbers.get("idle")):
+        return PoolLoad(use=Use.NONE_OPEN)
+    if in_use < (size or 0) or numbers.get("idle"):
+        return PoolLoad(full_above_per_second=full_above, use=Use.NOT_FULL)
+    if waiting is None or not wait_ms:
+        return PoolLoad(full_above_per_second=full_above, use=Use.FULL)
+    long_ms = FAR_ABOVE_MEAN * usage_ms if usage_ms else LONG_USAGE_MS
+    if not waiting:
+        return PoolLoad(full_above_per_second=full_above, use=Use.HELD if wait_ms >= long_ms else Use.FULL)
+    per_second = waiting / wait_ms * 1000
+    held_ms = in_use / per_second * 1000
+    return PoolLoad(per_second, held_ms, full_above, Use.HELD if held_ms >= long_ms else Use.BUSY)
+
+
+class _Found:
+    """The texts of one kind and library that were found so far."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.minutes: Counter[str] = Counter()
+        self.best: tuple[tuple[float, int], str, Numbers] = ((-2, 0), "", {})
+
+    def add(self, minute: str) -> None:
+        """Count an error. minute: empty if it is unknown."""
+        self.count += 1
+        if minute and (minute in self.minutes or len(self.minutes) < MOST_MINUTES):
+            self.minutes[minute] += 1
+
+    def keep_best(self, text: str, numbers: Numbers) -> None:
+        """Keep the text with the most waiting requests, and of these the first with the most numbers."""
+        rank = (numbers.get("waiting", -1), len(numbers))
+        if rank > self.best[0]:
+            self.best = rank, text, numbers
+
+
+def find_events(lines: Iterable[str], usage_ms: float | None = None) -> list[Event]:
+    """Return the events in lines of text, the most frequent first. usage_ms: mean usage time, if known.
+
+    A stack trace that repeats an error counts as one. A line without a time has that of the line above.
+    """
+    found: dict[tuple[str, Kind], _Found] = {}
+    of_error: set[tuple[str, Kind]] = set()
+    minute = ""
+    for line in lines:
+        minute = _minute(line[:_HEAD]) or minute
+        if not _CONTINUES.match(line):
+            of_error.clear()
+        for known, text, numbers in matches(line):
+            key = known.library, known.kind
+            entry = found.setdefault(key, _Found())
+            entry.keep_best(text, numbers)
+            if key not in of_error:
+                of_error.add(key)
+                entry.add(_minute(line) or minute)
+    events = [
+        Event(
+            shortened(visible(each.best[1]), LONGEST_SHOWN),
+            library,
+            kind,
+            each.best[2],
+            pool_load(each.best[2], usage_ms) if kind in OF_POOL else PoolLoad(),
+            each.count,
+            dict(each.minutes),
+        )
+        for (library, kind), each in found.items()
+    ]
+    return sorted(events, key=lambda event: -event.count)
+
+
+def _minute(text: str) -> str:
+    """Return the minute of a time in a text, as the text writes it but for - and a space; empty without a time."""
+    match = _TIME.search(text)
+    return match[1].replace("/", "-").replace("T", " ") if match else ""

@@ -1,0 +1,178 @@
+"""An explained error in words, and as JSON."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+
+from poolsize.explanation.causes import advice
+from poolsize.explanation.events import LONG_USAGE_MS, OF_POOL, Event, Use
+from poolsize.explanation.texts import Kind
+from poolsize.present.text.layout import Table, bullets, paragraph
+from poolsize.units import count, number
+
+MOST_MINUTES_SHOWN = 20
+HAPPENED = {
+    Kind.WAIT_TIMEOUT: "a request waited{wait} for a connection and got none.",
+    Kind.EXHAUSTED: "all connections were in use, and this pool does not let a request wait.",
+    Kind.QUEUE_FULL: "too many requests already waited for a connection, so a further one got an error.",
+    Kind.STATISTICS: "this is the state of a pool, not an error.",
+    Kind.HELD_LONG: "a connection was borrowed and not returned in time.",
+    Kind.RETURNED_LATE: "a connection that was reported as leaked came back: it was held long, not leaked.",
+    Kind.STALLED: "the threads of the process did not run for a while.",
+    Kind.OPENING_BLOCKED: "c3p0's helper threads, which open and close connections, make no progress.",
+    Kind.STALE: "an idle connection was ended by the server or the network, and the client noticed it late.",
+    Kind.LOST: "a connection broke.",
+    Kind.CLOSED: "code used a pool that is closed.",
+    Kind.SETTING: "the library does not accept this pool size.",
+    Kind.SERVER_FULL: "error 1040: max_connections connections are open, and the server refuses a further one.",
+    Kind.ACCOUNT_LIMIT: "error 1203 or 1226: the account has reached a limit of its own.",
+    Kind.HOST_BLOCKED: "error 1129: connections of this host broke max_connect_errors times before they were ready.",
+    Kind.LOCK_WAIT: "error 1205: a statement waited for a row lock longer than innodb_lock_wait_timeout.",
+    Kind.DEADLOCK: "error 1213: two transactions waited for each other's locks, and the server ended one.",
+    Kind.NO_PORT: "the client has no free port for a further connection to this server.",
+    Kind.UNREACHABLE: "a connection could not be opened: the server did not answer or refused it.",
+    Kind.PROXY_TIMEOUT: "a request waited{wait} for a connection to a server and got none.",
+    Kind.DEADLINE: "the time that the request had was over, in a borrow or in a query.",
+}
+ERRNO = {
+    **dict.fromkeys((111, 61, 10061), "connection refused"),
+    **dict.fromkeys((110, 60, 10060), "connection timed out"),
+    **dict.fromkeys((99, 49), "cannot assign requested address"),
+    113: "no route to host",
+    104: "connection reset by peer",
+}
+"""Of Linux, macOS and Windows."""
+_BY_USE = {
+    Use.NONE_OPEN: "No connection is open: the pool is not too small, it can't open connections.",
+    Use.NOT_FULL: "The pool is not full: a larger one does not help.",
+    Use.HELD: "The pool is not too small for transactions of milliseconds: connections are held across something "
+    "slow, or leaked.",
+    Use.BUSY: "Connections come back quickly: the rate is too high for them, or the usage time has grown.",
+}
+
+
+def events_json(events: Sequence[Event]) -> str:
+    """Return a JSON object with `events`, each with its counts, numbers, sentences and causes."""
+    return json.dumps({"events": [_values(event) for event in events]})
+
+
+def events_text(events: Sequence[Event]) -> str:
+    """Return each event: what happened, what the numbers say, the causes, and what to look at next."""
+    return "\n\n".join(map(_event_text, events))
+
+
+def _values(event: Event) -> dict[str, object]:
+    values = {key: value for key, value in asdict(event).items() if key != "load"}
+    return (
+        values | asdict(event.load) | {"happened": _happened(event), "says": list(_says(event))} | asdict(advice(event))
+    )
+
+
+def _event_text(event: Event) -> str:
+    chosen = advice(event)
+    parts = [paragraph(f"{event.library}: {_happened(event)}"), paragraph(event.text, "    ")]
+    if event.count > 1:
+        parts.append(_counted(event))
+    if says := list(_says(event)):
+        parts.append("What the numbers say:\n" + bullets(says))
+    if chosen.causes:
+        causes = (
+            paragraph(f"{each.cause} Sign: {each.tell}", f"  {place}. ") for place, each in enumerate(chosen.causes, 1)
+        )
+        parts.append("Most probable causes:\n" + "\n".join(causes))
+    if chosen.next:
+        parts.append("Look at next:\n" + bullets(chosen.next))
+    return "\n\n".join(parts)
+
+
+def _counted(event: Event) -> str:
+    """Return how often an event was found, and a table of the busiest minutes."""
+    times = count(event.count, "time")
+    minutes = list(event.minutes)
+    if len(minutes) < 2:
+        return f"Found {times}" + (f", in {minutes[0]}." if minutes else ".")
+    busiest = sorted(minutes, key=lambda minute: -event.minutes[minute])[:MOST_MINUTES_SHOWN]
+    rows = [(minute, f"{event.minutes[minute]:,}") for minute in minutes if minute in busiest]
+    title = f"Found {times}, in {len(minutes):,} minutes"
+    return Table(("minute", "count"), rows).below(title if len(rows) == len(minutes) else f"{title}; the busiest")
+
+
+def _happened(event: Event) -> str:
+    wait_ms = event.numbers.get("wait_ms")
+    return HAPPENED[event.kind].format(wait="" if wait_ms is None else f" {_time(wait_ms)}")
+
+
+def _says(event: Event) -> Iterator[str]:
+    """Yield what the numbers of a text say."""
+    numbers = event.numbers
+    if event.kind in OF_POOL:
+        yield from _says_of_pool(event)
+    if "late_ms" in numbers:
+        yield f"The housekeeper of the pool, due every 30 s, came after {_time(numbers['late_ms'])}."
+    if "idle_ms" in numbers:
+        yield (
+            f"The server's last packet came {_time(numbers['idle_ms'])} before. Compare that with wait_timeout, by "
+            "default 28,800 s, and with the limits of firewalls."
+        )
+    if meaning := ERRNO.get(int(numbers.get("errno", 0))):
+        yield f"Error {numbers['errno']} of the operating system: {meaning}."
+    if "limit" in numbers:
+        yield f"The limit is {numbers['limit']:,}."
+    if event.kind is Kind.NO_PORT:
+        yield (
+            "A closed connection keeps its port for 60 s. Linux has 28,232 ports, so one address can open at most 470 "
+            "connections a second to one server."
+        )
+
+
+def _says_of_pool(event: Event) -> Iterator[str]:
+    """Yield what Little's law says of a pool's numbers."""
+    numbers, load = event.numbers, event.load
+    waiting, wait_ms, size = (numbers.get(name) for name in ("waiting", "wait_ms", "size"))
+    in_use = numbers.get("in_use", size or 0)
+    connections, requests = count(int(in_use), "connection"), count(int(waiting or 0), "request")
+    wait = _time(wait_ms or 0)
+    if load.per_second and load.held_ms:
+        yield (
+            f"{requests} waited, the longest for {wait}: about {_about(load.per_second)} arrive a second. If the "
+            f"{connections} in use serve them all, each is held for about {_time(_rounded(load.held_ms))}; if not, "
+            "for longer."
+        )
+    elif waiting == 0 and wait_ms and load.use in (Use.HELD, Use.FULL):
+        yield f"No other request waited, and none of {connections} became free in {wait}."
+    elif load.use is Use.FULL and wait_ms:
+        yield (
+            f"All {connections} are in use. The text does not have the number of waiting requests. If fewer than "
+            f"{in_use * wait_ms / LONG_USAGE_MS:,.0f} waited, each connection is held for more than 1 s."
+        )
+    elif load.use:
+        of_size = f" of {size:,}" if size else ""
+        yield f"{in_use:,}{of_size} connections are in use" + (f", and {requests} wait." if waiting else ".")
+    if load.use in _BY_USE:
+        yield _BY_USE[load.use]
+    if errors := numbers.get("opening_errors"):
+        yield f"The pool failed to open a connection: {count(int(errors), 'error')}."
+    if waits := numbers.get("waits"):
+        yield f"Since the start, the mean of {count(int(waits), 'wait')} is {_time(numbers['waited_ms'] / waits)}."
+    if load.full_above_per_second:
+        usage_ms, rate = in_use / load.full_above_per_second * 1000, _about(load.full_above_per_second)
+        yield f"At a mean usage time of {_time(usage_ms)}, all {connections} are in use only at a rate above {rate}/s."
+        if waiting and load.held_ms and load.use is Use.HELD:
+            yield (
+                f"At that rate, {requests} would wait for {_time(waiting * usage_ms / in_use)}, not for {wait}. A mean "
+                "from the pool's metrics leaves out connections that were not returned."
+            )
+
+
+def _rounded(value: float) -> float:
+    """Return a derived number with two digits."""
+    return float(f"{value:.2g}")
+
+
+def _about(value: float) -> str:
+    return number(_rounded(value))
+
+
+def _time(value_ms: float) -> str:
+    """Return a time: 185 ms, 8.1 s, 30 s, 28,800 s."""
+    return f"{number(value_ms)} ms" if value_ms < 1000 else f"{number(value_ms / 1000)} s"

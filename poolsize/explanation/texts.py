@@ -1,0 +1,232 @@
+"""The known texts of pools, drivers and servers, with the numbers in them."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+Numbers = Mapping[str, float]
+"""Name -> value. Names end with their unit; those without a unit are counts of connections or requests, or a code."""
+
+
+class Kind(StrEnum):
+    """What a text reports."""
+
+    WAIT_TIMEOUT = "wait_timeout"
+    EXHAUSTED = "exhausted"
+    QUEUE_FULL = "queue_full"
+    STATISTICS = "statistics"
+    HELD_LONG = "held_long"
+    RETURNED_LATE = "returned_late"
+    STALLED = "stalled"
+    OPENING_BLOCKED = "opening_blocked"
+    STALE = "stale_connection"
+    LOST = "connection_lost"
+    CLOSED = "pool_closed"
+    SETTING = "pool_setting"
+    SERVER_FULL = "server_full"
+    ACCOUNT_LIMIT = "account_limit"
+    HOST_BLOCKED = "host_blocked"
+    LOCK_WAIT = "lock_wait"
+    DEADLOCK = "deadlock"
+    NO_PORT = "no_port"
+    UNREACHABLE = "unreachable"
+    PROXY_TIMEOUT = "proxy_timeout"
+    DEADLINE = "deadline"
+
+
+@dataclass(frozen=True)
+class KnownText:
+    """A text of a library or of the server.
+
+    mark: its fixed beginning; only a line with it is searched. pattern: each repetition is bounded, so that the search
+    takes linear time; its groups with a name are numbers. unless: parts of a line that show another program's text.
+    """
+
+    library: str
+    kind: Kind
+    mark: str
+    pattern: re.Pattern[str]
+    unless: tuple[str, ...]
+
+
+SERVER, CLIENT, CONNECTOR_J, GO = "MySQL/MariaDB server", "MySQL/MariaDB client", "MySQL Connector/J", "Go database/sql"
+_CANT_CONNECT = r"Can't connect to (MySQL )?server on '[^']{1,200}' ?\((\[Errno )?"
+_DATABASE_PORT = r":(33\d\d|6033)\b"
+_TEXTS: Mapping[str, Sequence[tuple[Kind, *tuple[str, ...]]]] = {
+    "HikariCP": (
+        (Kind.WAIT_TIMEOUT, (r"Connection is not available, request timed out after <wait_ms>ms( \(total=<open>,"
+            r" active=<in_use>, idle=<idle>, waiting=<waiting>\))?")),
+        (Kind.STATISTICS, r"stats \(total=<open>/<size>, idle=<idle>/\d{1,12}, active=<in_use>, waiting=<waiting>\)"),
+        (Kind.STATISTICS, r"stats \(total=<open>, active=<in_use>, idle=<idle>, waiting=<waiting>\)"),
+        (Kind.STALE, r"Failed to validate connection …Possibly consider using a shorter maxLifetime value"),
+        (Kind.HELD_LONG, r"Connection leak detection triggered for …stack trace follows"),
+        (Kind.RETURNED_LATE, r"Previously reported leaked connection …was returned to the pool \(unleaked\)"),
+        (Kind.STALLED, r"Thread starvation or clock leap detected \(housekeeper delta=<<late>>\)"),
+    ),
+    "Druid": (
+        (Kind.WAIT_TIMEOUT, (r"wait millis <wait_ms>, active <in_use>, maxActive <size>(, creating <opening>)?(,"
+            r" createElapseMillis <opening_ms>)?(, createErrorCount <opening_errors>)?(, runningSqlCount <running>)?")),
+        (Kind.QUEUE_FULL, r"maxWaitThreadCount <queue_limit>, current wait Thread count <waiting>"),
+        (Kind.STATISTICS, (r'"WaitThreadCount":<waiting>,(?>…"PoolingCount":<idle>,)'
+            r'(?>…"ActiveCount":<in_use>,)…"MaxActive":<size>')),
+        (Kind.STALE, r"discard long time none received connection(?=(…lastPacketReceivedIdleMillis : <idle_ms>)?)"),
+        (Kind.HELD_LONG, r"abandon connection, owner thread: …, connected at : \d{1,15}"),
+        (Kind.CLOSED, r"dataSource already closed"),
+        (Kind.CLOSED, r"DataSourceClosedException"),
+    ),
+    "DBCP2": (
+        (Kind.WAIT_TIMEOUT, (r"Cannot get a connection, pool error:? Timeout waiting for idle object(, "
+            r"(borrowMaxWait|maxWait)(Millis|Duration)=(<wait_ms>|<<wait>>))?")),
+        (Kind.EXHAUSTED, r"Cannot get a connection, pool error:? Pool exhausted"),
+        (Kind.HELD_LONG, r"Pooled object created …by the following code has not been returned to the pool"),
+    ),
+    "Tomcat JDBC": (
+        (Kind.WAIT_TIMEOUT, (r"Timeout: Pool empty\. Unable to fetch a connection in <wait_s> seconds, none"
+            r" available\[size:<size>; busy:<in_use>; idle:<idle>; lastwait:<last_wait_ms>\]")),
+        (Kind.EXHAUSTED, r"NoWait: Pool empty\. Unable to fetch a connection, none available\[<in_use> in use\]"),
+        (Kind.HELD_LONG, r"Connection has been (abandoned|marked suspect, possibly abandoned) "),
+    ),
+    "c3p0": (
+        (Kind.WAIT_TIMEOUT, r"An attempt by a client to checkout a Connection has timed out"),
+        (Kind.WAIT_TIMEOUT, (r"A client timed out while waiting to acquire a resource from …timeout at"
+            r" awaitAvailable\(\)")),
+        (Kind.OPENING_BLOCKED, r"APPARENT DEADLOCK!!!"),
+        (Kind.HELD_LONG, r"A checked-out resource is overdue, and will be destroyed"),
+    ),
+    "SQLAlchemy": (
+        (Kind.WAIT_TIMEOUT, (r"QueuePool limit of size <size> overflow <overflow> reached, connection timed out,"
+            r" timeout <wait_s>")),
+        (Kind.STATISTICS, (r"Pool size: <size>  Connections in pool: <idle> Current Overflow: -?\d{1,12} Current"
+            r" Checked out connections: <in_use>")),
+        (Kind.HELD_LONG, r"The garbage collector is trying to clean up non-checked-in connection"),
+    ),
+    "MySQL Connector/Python": (
+        (Kind.EXHAUSTED, r"Failed getting connection; pool exhausted"),
+        (Kind.SETTING, r"Pool size should be higher than 0 and lower or equal to <limit>"),
+    ),
+    "peewee": ((Kind.EXHAUSTED, r"Exceeded maximum connections\."),),
+    "DBUtils": ((Kind.EXHAUSTED, r"TooManyConnections(Error)?\b", "asyncpg", "psycopg", "too many clients"),),
+    "mysql2": (
+        (Kind.QUEUE_FULL, r"Queue limit reached\."),
+        (Kind.EXHAUSTED, r"No connections available\."),
+        (Kind.CLOSED, r"Pool is closed\."),
+    ),
+    "Sequelize": ((Kind.WAIT_TIMEOUT, r"SequelizeConnectionAcquireTimeoutError\]?: Operation timeout"),),
+    "Knex": ((Kind.WAIT_TIMEOUT, r"Knex: Timeout acquiring a connection\. The pool is probably full\."),),
+    "Prisma": (
+        (Kind.WAIT_TIMEOUT, (r"Timed out fetching a new connection from the connection pool(…connection pool timeout:"
+            r" <wait_s>, connection limit: <size>)?")),
+    ),
+    "Active Record": (
+        (Kind.WAIT_TIMEOUT, (r"could not obtain a (database )?connection (from the pool )?within [\d.]{1,12} seconds"
+            r" \(waited <wait_s> seconds\)")),
+    ),
+    GO: (
+        (Kind.STATISTICS, (r"MaxOpenConnections:<size> OpenConnections:<open> InUse:<in_use> Idle:<idle>"
+            r" WaitCount:<waits> WaitDuration:<<waited>>")),
+        (Kind.STALE, r"closing bad idle connection: "),
+        (Kind.STALE, r"driver: bad connection"),
+        (Kind.LOST, r"invalid connection(?=[^\w]{0,9}$)"),
+        (Kind.DEADLINE, r"context deadline exceeded", "rpc error", "Client.Timeout", "://", "Get ", "Post ", "etcd"),
+    ),
+    "MySqlConnector": ((Kind.WAIT_TIMEOUT, r"Connect Timeout expired\. All pooled connections are in use\."),),
+    "MySQL Connector/NET": (
+        (Kind.WAIT_TIMEOUT, (r"error connecting: Timeout expired\. {1,2}The timeout period elapsed prior to obtaining"
+            r" a connection from the pool")),
+    ),
+    "sqlx": ((Kind.WAIT_TIMEOUT, r"pool timed out while waiting for an open connection"),),
+    "deadpool": ((Kind.WAIT_TIMEOUT, r"Timeout occurred while waiting for a slot to become available"),),
+    "Agroal": (
+        (Kind.WAIT_TIMEOUT, r"Sorry, acquisition timeout!"),
+        (Kind.WAIT_TIMEOUT, r"Acquisition timeout while waiting for (new )?connection"),
+    ),
+    "R2DBC pool": ((Kind.WAIT_TIMEOUT, r"Connection acquisition timed out after <wait_ms>ms"),),
+    "Vert.x": ((Kind.QUEUE_FULL, r"Connection pool reached max wait queue size of <queue_limit>"),),
+    "ProxySQL": (
+        (Kind.PROXY_TIMEOUT, (r"Max connect timeout reached while reaching hostgroup <hostgroup> (for 'fast_forward'"
+            r" session )?after <wait_ms>ms")),
+    ),
+    SERVER: (
+        (Kind.SERVER_FULL, r"Too many connections(?! from| to| per| for| open)", "421 ", "ftp", "smtp", "postfix"),
+        (Kind.ACCOUNT_LIMIT, r"already has more than 'max_user_connections' active connections"),
+        (Kind.ACCOUNT_LIMIT, r"has exceeded the '\w{1,40}' resource \(current value: <limit>\)"),
+        (Kind.HOST_BLOCKED, r"is blocked because of many connection errors"),
+        (Kind.LOCK_WAIT, r"Lock wait timeout exceeded; try restarting transaction"),
+        (Kind.DEADLOCK, r"Deadlock found when trying to get lock"),
+        (Kind.STALE, r"The client was disconnected by the server because of inactivity"),
+        (Kind.STALE, r"Aborted connection \d{1,20} to db: …\(Got timeout reading communication packets"),
+        (Kind.LOST, r"Aborted connection \d{1,20} to db: …\(Got an error reading communication packets"),
+    ),
+    CLIENT: (
+        (Kind.NO_PORT, _CANT_CONNECT + r"(?P<errno>99|49)\b[^)]{0,80}\)"),
+        (Kind.NO_PORT, r"Cannot assign requested address", "bind", "Bind", "listen"),
+        (Kind.NO_PORT, r"Can't assign requested address", "bind", "Bind", "listen"),
+        (Kind.NO_PORT, r"connect: can(?:not|'t) assign requested address"),
+        (Kind.NO_PORT, r"connect EADDRNOTAVAIL"),
+        (Kind.UNREACHABLE, _CANT_CONNECT + r"(?P<errno>110|111|113|60|61|10060|10061)\b[^)]{0,80}\)"),
+        (Kind.UNREACHABLE, r"Can't connect to (MySQL )?server on '[^']{1,200}'[ :]{0,2}(\(timed out\)|\W{0,3}$)"),
+        (Kind.UNREACHABLE, r"dial tcp [^ ]{1,100}" + _DATABASE_PORT + r": (connect: connection |i/o time)"),
+        (Kind.UNREACHABLE, r"connect (ECONNREFUSED|ETIMEDOUT) [^ ]{1,100}" + _DATABASE_PORT),
+        (Kind.STALE, r"MySQL server has gone away"),
+        (Kind.STALE, r"Server has gone away"),
+        (Kind.LOST, r"Lost connection to (MySQL )?server (during query|at '…', system error: <errno>)"),
+    ),
+    CONNECTOR_J: (
+        (Kind.UNREACHABLE, (r"The last packet sent successfully to the server was \d{1,3} milliseconds ago\. {1,2}The"
+            r" driver has not received any packets")),
+        (Kind.LOST, r"Communications link failure"),
+        (Kind.LOST, r"The last packet successfully received from the server was <idle_ms> milliseconds ago"),
+        (Kind.LOST, r"No operations allowed after connection closed"),
+    ),
+}  # fmt: skip
+"""Library -> kind, pattern, and parts of a line that exclude it. <name> is a number, <<name>> a duration with units,
+and … up to 300 characters."""
+_FIXED = re.compile(r"(?:[\w \"',:;=!/-]|\\[.()\[\]])+(?![?{])")
+_SECONDS = {"ns": 1e-9, "µs": 1e-6, "us": 1e-6, "ms": 1e-3, "s": 1, "m": 60, "h": 3600, "d": 86_400}
+_DURATION = re.compile(r"(\d{1,12}(?:\.\d{1,9})?)(ns|µs|us|ms|[smhd])")
+
+
+def _known(library: str, kind: Kind, text: str, *unless: str) -> KnownText:
+    fixed = _FIXED.match(text)
+    assert fixed is not None
+    pattern = re.sub(r"<<(\w+)>>", r"(?P<\1_text>[-\\w.µ]{1,60})", text)
+    pattern = re.sub(r"(?<!\?P)<(\w+_s)>", r"(?P<\1>\\d{1,12}(?:\\.\\d{1,6})?)", pattern)
+    pattern = re.sub(r"(?<!\?P)<(\w+)>", r"(?P<\1>\\d{1,12}(?:[.,]\\d{3}){0,4})", pattern)
+    return KnownText(library, kind, fixed[0].replace("\\", ""), re.compile(pattern.replace("…", ".{0,300}?")), unless)
+
+
+KNOWN = tuple(_known(library, *row) for library, rows in _TEXTS.items() for row in rows)
+_MARKED = [(known.mark, known) for known in KNOWN]
+
+
+def matches(line: str) -> Iterator[tuple[KnownText, str, dict[str, float]]]:
+    """Yield each known text in a line: what it is, the part of the line that it covers, and its numbers.
+
+    A text within another is a part of it.
+    """
+    spans: list[tuple[int, int]] = []
+    for known in [known for mark, known in _MARKED if mark in line]:
+        if not any(part in line for part in known.unless):
+            match = known.pattern.search(line)
+            if match and not any(start <= match.start() < end for start, end in spans):
+                spans.append(match.span())
+                yield known, match[0], _numbers(match.groupdict())
+
+
+def _numbers(groups: Mapping[str, str | None]) -> dict[str, float]:
+    """Return the numbers of a text: seconds and durations as milliseconds, and whole numbers as int."""
+    numbers: dict[str, float] = {}
+    for name, text in groups.items():
+        if text is None:
+            continue
+        if name.endswith("_text"):
+            parts = _DURATION.findall(text.lower())
+            numbers[name.replace("_text", "_ms")] = sum(float(part) * 1000 * _SECONDS[unit] for part, unit in parts)
+        elif name.endswith("_s"):
+            numbers[name.replace("_s", "_ms")] = float(text) * 1000
+        else:
+            numbers[name] = int(re.sub(r"\D", "", text))
+    if "overflow" in numbers:
+        numbers["in_use"] = numbers["size"] + numbers["overflow"]
+    return {name: int(value) if value == int(value) else value for name, value in numbers.items()}

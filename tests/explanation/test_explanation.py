@@ -1,0 +1,370 @@
+"""`poolsize explain`: the known texts with their numbers, what Little's law says of them, and logs of others."""
+
+import heapq
+import io
+import json
+import os
+import pty
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from poolsize.explanation import command
+from poolsize.explanation.causes import ADVICE, advice
+from poolsize.explanation.events import MOST_MINUTES, OF_POOL, Event, PoolLoad, Use, find_events, pool_load
+from poolsize.explanation.text import HAPPENED, events_json, events_text
+from poolsize.explanation.texts import KNOWN, Kind
+from tests.conftest import Command
+from tests.explanation.known_texts import EXAMPLES, OTHERS, Example
+
+ON_CALL = (
+    "HikariPool-1 - Connection is not available, request timed out after 30000ms "
+    "(total=10, active=10, idle=0, waiting=37)"
+)  # fmt: skip
+OF_SQLALCHEMY = "QueuePool limit of size 5 overflow 10 reached, connection timed out, timeout 30.00"
+OF_GO = "MaxOpenConnections:1 OpenConnections:1 InUse:1 Idle:0 WaitCount:120 WaitDuration:1m6s"
+EXPLAIN = [sys.executable, "-c", "from poolsize.commands import main; main()", "explain"]
+
+
+def one_event(text: str, usage_ms: float | None = None) -> Event:
+    (event,) = find_events(text.splitlines(), usage_ms)
+    return event
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: f"{example.library}: {example.text[:40]}")
+def test_a_known_text_is_recognised_with_its_numbers(example: Example) -> None:
+    event = one_event(example.text)
+    assert (event.library, event.kind) == (example.library, example.kind)
+    assert event.numbers == pytest.approx(example.numbers)
+    assert "Secret9" not in event.text
+    assert one_event(f"2026-11-26 10:15:03 ERROR [request 7] {example.text}").numbers == event.numbers
+
+
+@pytest.mark.parametrize("line", OTHERS)
+def test_a_line_of_something_else_is_not(line: str) -> None:
+    assert find_events([line]) == []
+
+
+def test_every_known_text_has_an_example_and_every_kind_three_causes_and_words() -> None:
+    assert len(EXAMPLES) >= 40
+    assert len(OTHERS) >= 20
+    for known in KNOWN:
+        assert len(known.mark) >= 8
+        assert any(known.pattern.search(example.text) for example in EXAMPLES), known
+    assert {known.kind for known in KNOWN} == set(Kind) == set(HAPPENED)
+    assert set(ADVICE) >= (set(Kind) - {Kind.STATISTICS}) | set(Use)
+    for each in ADVICE.values():
+        assert len(each.causes) == 3
+        assert each.next
+
+
+def test_on_call_each_connection_is_held_for_8_s() -> None:
+    """The worked case: 37 / 30 s = 1.2 a second, and 10 / 1.2 = 8 s."""
+    event = one_event(ON_CALL, usage_ms=50)
+    assert event.load == PoolLoad(pytest.approx(1.233, abs=0.001), pytest.approx(8108, abs=1), 200, Use.HELD)  # type: ignore[arg-type]
+    text = " ".join(events_text([event]).split())
+    assert "37 requests waited, the longest for 30 s: about 1.2 arrive a second" in text
+    assert "each is held for about 8.1 s" in text
+    assert "The pool is not too small for transactions of milliseconds: connections are held across" in text
+    assert "At a mean usage time of 50 ms, all 10 connections are in use only at a rate above 200/s." in text
+
+
+def timeouts(rate: float, usage_s: float, pool_size: int, limit_s: float) -> list[int]:
+    """Simulate a pool with a wait limit, first in first out: at each timeout, the number of requests that wait."""
+    chance = random.Random(7)
+    free_at, arrival = [0.0] * pool_size, 0.0
+    requests: list[tuple[float, float]] = []
+    for _ in range(20_000):
+        arrival += chance.expovariate(rate)
+        start = max(arrival, free_at[0])
+        if start <= arrival + limit_s:
+            heapq.heapreplace(free_at, start + chance.expovariate(1 / usage_s))
+        requests.append((arrival, min(start, arrival + limit_s)))
+    ends = [arrival + limit_s for arrival, end in requests if end == arrival + limit_s]
+    return [sum(arrival <= at < end for arrival, end in requests) for at in ends[200:1200:20]]
+
+
+@pytest.mark.parametrize("rate", [1.4, 2.5, 5.0])
+def test_the_rate_and_the_bound_of_the_usage_time_are_those_of_a_simulated_pool(rate: float) -> None:
+    """10 connections that are held for 8 s serve 1.25 a second, and as many requests come as the waiting ones say."""
+    waiting = timeouts(rate, usage_s=8, pool_size=10, limit_s=30)
+    load = pool_load({"in_use": 10, "waiting": sum(waiting) / len(waiting), "wait_ms": 30_000})
+    assert load.per_second == pytest.approx(rate, rel=0.1)
+    assert load.held_ms == pytest.approx(8000 * 1.25 / rate, rel=0.1)
+    assert load.held_ms is not None
+    assert load.held_ms <= 8000
+
+
+@pytest.mark.parametrize(
+    ("numbers", "usage_ms", "use"),
+    [
+        ({"open": 10, "in_use": 10, "idle": 0, "waiting": 150, "wait_ms": 1000}, None, Use.BUSY),
+        ({"open": 10, "in_use": 10, "idle": 0, "waiting": 10, "wait_ms": 1000}, None, Use.HELD),
+        ({"in_use": 10, "waiting": 37, "wait_ms": 30_000}, 8000, Use.BUSY),
+        ({"in_use": 10, "waiting": 150, "wait_ms": 1000}, 10, Use.HELD),
+        ({"in_use": 10, "waiting": 0, "wait_ms": 30_000}, None, Use.HELD),
+        ({"in_use": 10, "waiting": 0, "wait_ms": 250}, None, Use.FULL),
+        ({"open": 0, "in_use": 0, "idle": 0, "waiting": 37, "wait_ms": 30_000}, None, Use.NONE_OPEN),
+        ({"in_use": 3, "size": 20, "wait_ms": 5000}, None, Use.NOT_FULL),
+        ({"open": 10, "in_use": 7, "idle": 3, "waiting": 1, "wait_ms": 30_000}, None, Use.NOT_FULL),
+        ({"size": 5, "wait_ms": 10_000}, None, Use.FULL),
+        ({"in_use": 10, "size": 10, "waiting": 37}, None, Use.FULL),
+        ({"wait_ms": 30_000}, None, None),
+    ],
+)
+def test_the_numbers_say_how_the_connections_are_used(
+    numbers: dict[str, float], usage_ms: float | None, use: Use | None
+) -> None:
+    load = pool_load(numbers, usage_ms)
+    assert load.use is use
+    if load.per_second and load.held_ms:  # Little's law, for the waiting requests and for the connections
+        assert load.per_second * numbers["wait_ms"] / 1000 == pytest.approx(numbers["waiting"])
+        assert load.per_second * load.held_ms / 1000 == pytest.approx(numbers["in_use"])
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (
+            "QueuePool limit of size 5 overflow 10 reached, connection timed out, timeout 30.00",
+            "If fewer than 450 waited",
+        ),
+        ("wait millis 5001, active 3, maxActive 20, creating 1, createErrorCount 7", "a larger one does not help"),
+        ("wait millis 5001, active 3, maxActive 20, creating 1, createErrorCount 7", "open a connection: 7 errors"),
+        (ON_CALL.replace("10, active=10", "0, active=0"), "it can't open connections"),
+        (ON_CALL.replace("=37", "=0"), "none of 10 connections became free in 30 s"),
+        (ON_CALL.replace("=37", "=0").replace("30000", "250"), "none of 10 connections became free in 250 ms"),
+        (
+            "MaxOpenConnections:1 OpenConnections:1 InUse:1 Idle:0 WaitCount:120 WaitDuration:1m6s",
+            "120 waits is 550 ms",
+        ),
+        (
+            "The last packet successfully received from the server was 28,800,004 milliseconds ago.",
+            "came 28,800 s before",
+        ),
+        ("has exceeded the 'max_user_connections' resource (current value: 20)", "The limit is 20."),
+        (
+            "(2003, \"Can't connect to MySQL server on 'db' ([Errno 111] Connection refused)\")",
+            "system: connection refused",
+        ),
+        (
+            "maxWaitThreadCount 9, current wait Thread count 9",
+            "a further one got an error. maxWaitThreadCount 9, current",
+        ),
+        ("connect EADDRNOTAVAIL 10.0.0.5:3306", "at most 470 connections a second"),
+    ],
+)
+def test_the_words_have_the_numbers(text: str, sentence: str) -> None:
+    assert sentence in " ".join(events_text(find_events([text])).split())
+
+
+def test_a_pool_with_free_connections_has_no_causes() -> None:
+    event = one_event("HikariPool-1 - Pool stats (total=10, active=4, idle=6, waiting=0)")
+    assert advice(event).causes == ()
+    assert "not an error" in events_text([event])
+
+
+@pytest.mark.parametrize(
+    ("line", "minute"),
+    [
+        ("2026-11-26 10:15:03,123 ERROR", "2026-11-26 10:15"), ("2026-11-26T10:15:03Z", "2026-11-26 10:15"),
+        ("[mysql] 2026/11/26 10:15:03 packets.go", "2026-11-26 10:15"),
+        ("26-Nov-2026 10:15:03.123", "26-Nov-2026 10:15"),
+        ("Nov 26 10:15:03 web1 app[7]:", "Nov 26 10:15"), ("10:15:03.123 [main]", "10:15"), ("no time", None),
+        ('{"level":"error","logger":"' + 60 * "x" + '","ts":"2026-11-26T10:15:03Z"} ', "2026-11-26 10:15"),
+    ],
+)  # fmt: skip
+def test_lines_are_counted_by_minute(line: str, minute: str | None) -> None:
+    assert one_event(f"{line} {ON_CALL}").minutes == ({minute: 1} if minute else {})
+
+
+def test_a_stack_trace_is_one_error_and_has_the_time_of_its_first_line() -> None:
+    log = f"""\
+2026-11-26 10:14:59 INFO started
+2026-11-26 10:15:03 ERROR CannotGetJdbcConnectionException: {ON_CALL.replace("37", "3")}
+\tat com.example.Shop.main(Shop.java:7)
+Caused by: java.sql.SQLTransientConnectionException: {ON_CALL.replace("37", "3")}
+Caused by: java.sql.SQLNonTransientConnectionException: Too many connections
+2026-11-26 10:16:07 ERROR Communications link failure
+
+The last packet successfully received from the server was 10,004 milliseconds ago.
+2026-11-26 10:16:08 ERROR {ON_CALL}
+Traceback (most recent call last):
+sqlalchemy.exc.TimeoutError: {OF_SQLALCHEMY}
+"""
+    events = {event.library: event for event in find_events(log.splitlines())}
+    hikari = events["HikariCP"]
+    assert (hikari.count, hikari.minutes) == (2, {"2026-11-26 10:15": 1, "2026-11-26 10:16": 1})
+    assert hikari.numbers["waiting"] == 37  # of the line with the most
+    assert events["MySQL/MariaDB server"].minutes == {"2026-11-26 10:15": 1}
+    assert events["MySQL Connector/J"].count == 1
+    assert events["MySQL Connector/J"].numbers == {"idle_ms": 10_004}
+    assert events["SQLAlchemy"].minutes == {"2026-11-26 10:16": 1}
+    assert next(iter(events)) == "HikariCP"  # the most frequent
+
+
+def test_minutes_are_bounded_and_the_busiest_are_shown() -> None:
+    lines = (
+        f"2026-{month:02d}-{day:02d} {hour:02d}:{minute:02d}:00 {ON_CALL}"
+        for month in range(1, 13) for day in range(1, 3) for hour in range(24) for minute in range(60)
+    )  # fmt: skip
+    (event,) = find_events([*lines, *[f"2026-01-01 00:07:01 {ON_CALL}"] * 5])
+    assert event.count == 12 * 2 * 24 * 60 + 5
+    assert len(event.minutes) == MOST_MINUTES
+    text = events_text([event])
+    assert "2026-01-01 00:07      6" in text
+    assert len([line for line in text.splitlines() if line.lstrip().startswith("2026-")]) == 20
+
+
+def test_a_control_character_is_shown(poolsize_here: Command) -> None:
+    done = poolsize_here("explain", "Failed to validate connection \x1b]0;owned\x07 Possibly consider using a shorter "
+                         "maxLifetime value")  # fmt: skip
+    assert "\x1b" not in done.stdout
+    assert "\\u001b]0;owned" in done.stdout
+
+
+REPEATED = [
+    *(known.mark for known in KNOWN), "Can't connect to MySQL server on '", '"WaitThreadCount":1,"PoolingCount":1,',
+    "connect ECONNREFUSED ", "dial tcp 1", "2026-11-26 ", "1", ",1", " ", f"{ON_CALL[:-3]} ", "10:15:",
+    "wait millis 1, active 1, maxActive 1, creating 1, ",
+]  # fmt: skip
+
+
+def test_a_long_line_takes_linear_time() -> None:
+    """Each is as hard as it can be made: 64 KiB of a text's beginning. Quadratic time would take minutes."""
+    start = time.process_time()
+    for part in REPEATED:
+        find_events([(part * (command.LONGEST_LINE // len(part)))[: command.LONGEST_LINE]])
+    assert time.process_time() - start < 20
+
+
+@given(
+    st.sampled_from(EXAMPLES),
+    st.lists(st.sampled_from(["0", "00", "999999999999", "1.5", "-1", "1,000,000,000", "٣", "", "x", "9" * 40])),
+    st.none() | st.floats(min_value=1e-3, max_value=1e9),
+)
+def test_no_number_in_a_text_breaks_the_answer(example: Example, others: list[str], usage_ms: float | None) -> None:
+    replaced = iter(others)
+    events = find_events([re.sub(r"\d+", lambda number: next(replaced, number[0]), example.text)], usage_ms)
+    assert len(json.loads(events_json(events))["events"]) == len(events)
+    assert "nan" not in events_text(events)
+
+
+def lines_of(content: bytes) -> list[str]:
+    return list(command._lines(io.BytesIO(content)))
+
+
+def test_a_line_is_bounded_and_the_next_is_read() -> None:
+    long = b"x" * (2 * command.LONGEST_LINE + 7)
+    first, second = lines_of(long + b"\r\n" + ON_CALL.encode())
+    assert len(first) == command.LONGEST_LINE
+    assert second == ON_CALL
+    assert lines_of(b"x" * command.LONGEST_LINE + b"\nyes") == ["x" * command.LONGEST_LINE, "yes"]
+    assert lines_of(b"\xff\x00\xe4\n\n") == ["\ufffd\x00\ufffd", ""]
+
+
+def test_a_log_is_bounded(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(command, "MOST_BYTES", 100)
+    assert len(lines_of(b"123456789\n" * 20)) == 10
+    assert "only the first 100 MiB" in capsys.readouterr().err
+
+
+def explained(*arguments: str, content: bytes = b"") -> "subprocess.CompletedProcess[bytes]":
+    return subprocess.run([*EXPLAIN, *arguments], input=content, capture_output=True, timeout=60, check=False)
+
+
+def test_a_log_on_standard_input_is_explained_as_json() -> None:
+    content = b"\xff\xfe not UTF-8\n" + b"".join(
+        f"2026-11-26 10:15:{second} {ON_CALL}\n".encode() for second in range(10, 30)
+    )
+    done = explained("--json", "--usage-time", "50ms", content=content)
+    (event,) = json.loads(done.stdout)["events"]
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert (event["library"], event["kind"], event["count"]) == ("HikariCP", "wait_timeout", 20)
+    assert event["minutes"] == {"2026-11-26 10:15": 20}
+    assert event["numbers"]["waiting"] == 37
+    assert (round(event["held_ms"]), round(event["per_second"], 1), event["full_above_per_second"]) == (8108, 1.2, 200)
+    assert len(event["causes"]) == 3
+    assert set(event["causes"][0]) == {"cause", "tell"}
+    assert any("hikaricp_connections" in line for line in event["next"])
+
+
+def test_words_without_quotes_are_one_text_and_quoted_texts_are_several(poolsize_here: Command) -> None:
+    words = poolsize_here("explain", *OF_SQLALCHEMY.split())
+    assert "waited 30 s" in words.stdout
+    two = poolsize_here("explain", "--json", "Too many connections", "MySQL server has gone away\nDeadlock found when "
+                        "trying to get lock")  # fmt: skip
+    assert [event["kind"] for event in json.loads(two.stdout)["events"]] == [
+        "server_full",
+        "stale_connection",
+        "deadlock",
+    ]
+
+
+def test_what_is_not_known_is_bad_input_with_the_list_of_what_is(poolsize_here: Command) -> None:
+    """Nothing failed, and another input is the way out: so the exit code is 2."""
+    done = poolsize_here("explain", "--json", "nothing of a pool\x1b")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("poolsize: error: no known error in 'nothing of a pool\\x1b'; known are errors of")
+    for library in {known.library for known in KNOWN}:
+        assert library in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert explained(content=b"\n" * 100).returncode == 2
+
+
+def test_a_file_s_name_leads_to_standard_input(poolsize_here: Command) -> None:
+    done = poolsize_here("explain", __file__)
+    assert done.returncode == 2
+    assert f"poolsize explain < {__file__}" in done.stderr
+    for no_path in ("x" * 100_000, "a\0b", "."):
+        assert poolsize_here("explain", no_path).stderr.startswith("poolsize: error: no known error in '")
+
+
+def test_a_terminal_and_a_closed_standard_input_get_the_usage() -> None:
+    master, slave = pty.openpty()
+    for closed in ({"stdin": slave}, {"preexec_fn": lambda: os.close(0)}):
+        done = subprocess.run(EXPLAIN, capture_output=True, text=True, timeout=60, check=False, **closed)
+        assert done.returncode == 2
+        assert "give the text of an error in quotes, or a log as standard input: poolsize explain < app" in done.stderr
+    os.close(master)
+    os.close(slave)
+
+
+@pytest.fixture
+def reading() -> Iterator["subprocess.Popen[bytes]"]:
+    """A command that reads a log without an end."""
+    with subprocess.Popen(EXPLAIN, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
+        assert child.stdin is not None
+        child.stdin.write(f"{ON_CALL}\n".encode() * 10)
+        child.stdin.flush()
+        time.sleep(1)
+        yield child
+        child.kill()
+
+
+def test_ctrl_c_ends_the_reading(reading: "subprocess.Popen[bytes]") -> None:
+    reading.send_signal(signal.SIGINT)
+    _, errors = reading.communicate(timeout=20)
+    assert (reading.returncode, errors.strip()) == (130, b"poolsize: error: interrupted")
+
+
+def test_a_reader_that_is_gone_ends_it_silently(reading: "subprocess.Popen[bytes]") -> None:
+    assert reading.stdout is not None
+    reading.stdout.close()
+    assert reading.stdin is not None
+    reading.stdin.close()
+    assert reading.wait(timeout=20) == 141
+    assert reading.stderr is not None
+    assert reading.stderr.read() == b""
+
+
+def test_the_kinds_of_pools_are_those_with_numbers_of_use() -> None:
+    assert {example.kind for example in EXAMPLES if "in_use" in example.numbers} <= set(OF_POOL)
