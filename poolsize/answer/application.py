@@ -12,6 +12,7 @@ from poolsize.errors import BadInput
 if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
     from poolsize.analysis.analysis import Analysis
     from poolsize.analysis.application_size import ApplicationSize
+    from poolsize.analysis.vector import Vector
 
 
 class Unknown(StrEnum):
@@ -219,6 +220,18 @@ def application_prices(analysis: "Analysis", size: "ApplicationSize", current: i
         Price(pool_size, max(0.0, round(1 - rate / size.capacity, DIGITS)), None)
         for pool_size, rate in zip(pool_sizes, rates, strict=True)
     )
+
+
+def rates_in_use(analysis: "Analysis", size: "ApplicationSize") -> "Vector":
+    """Return the transactions per second that the application has with 1, 2, ... 2,000 connections in use."""
+    import numpy as np
+
+    from poolsize.analysis.application_size import GRID, LARGEST
+
+    network = analysis.models.network_with_client
+    assert network is not None
+    rates = network.with_application(size.added_ms, size.cpu).throughput(GRID)
+    return np.interp(np.arange(1, LARGEST + 1), GRID, rates)
 
 
 def _why_unknown(analysis: "Analysis") -> Unknown:

@@ -5,18 +5,20 @@ its traffic. It says nothing of the database: `Supply` does, and the server's li
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from math import isfinite
+from dataclasses import dataclass, field, replace
+from math import inf, isfinite
 from typing import Literal
 
 import numpy as np
 
+from poolsize.analysis.vector import Vector
 from poolsize.answer.finding import Caution, Finding, Reason
 from poolsize.answer.fleet import ServerLimit, Service
 from poolsize.answer.fleet_plan import LimitUnknown, MoreInstances
 from poolsize.bounds import LARGEST_POOL
 from poolsize.errors import BadInput
-from poolsize.traffic.pool_use import BUSY_SHARE, PoolUse, ProcessTraffic, pool_use
+from poolsize.traffic.database_load import DatabaseLoad, database_load
+from poolsize.traffic.pool_use import PoolUse, ProcessTraffic, pool_use
 from poolsize.traffic.usage_phases import UsageTimes
 
 Decides = Literal["need", "threads", "floor", "limit"]
@@ -24,8 +26,10 @@ NEIGHBOURS = 2
 """Smaller pool sizes in the table, and larger ones."""
 TWICE = 2
 """Times the rate, in the last columns of the table."""
-RARE = 0.001
-"""The share of the time in which more connections are in use than in_use_p99_9."""
+OFTEN = 0.999
+"""The share of the time in which no more connections are in use than in_use_p99_9."""
+BALANCING = 10
+"""Steps after which usage times and pool sizes, which depend on each other, hardly change any more."""
 
 
 @dataclass(frozen=True)
@@ -70,50 +74,30 @@ class Traffic:
         """Connections in use on average, of all processes together (Little's law)."""
         return self.rate * self.usage.mean_ms / 1000
 
-    def of_process(self, times: float = 1.0, *, one_away: bool = False) -> ProcessTraffic:
-        """Return the traffic of one process. times: of the rate. one_away: whether one of two or more instances is."""
+    def loaded(self, load: DatabaseLoad | None) -> "Traffic":
+        """Return the traffic with the usage times that the database's load makes; None for those that were given."""
+        return self if load is None else replace(self, usage=replace(self.usage, mean_ms=load.usage_ms))
+
+    def of_process(self, *, one_away: bool = False) -> ProcessTraffic:
+        """Return the traffic of one process. one_away: whether one of two or more instances is."""
         instances = self.service.instances
         others = instances / (instances - 1) if one_away and instances > 1 else 1.0
-        rate = self.rate / 1000 / self.service.pools * times * others
+        rate = self.rate / 1000 / self.service.pools * others
         return ProcessTraffic(rate, self.usage, self.burst, threads=self.service.most_useful)
-
-    def in_use_beyond(self, connections: int) -> float:
-        """Return the share of the time in which all processes use more connections, if their pools permit it.
-
-        The number in use is Poisson distributed where nobody waits, whatever the usage times are.
-        """
-        calm = (1 - self.burst * BUSY_SHARE) / (1 - BUSY_SHARE)
-        beyond = [_poisson_beyond(connections, self.in_use * part) for part in (self.burst, calm)]
-        return beyond[0] * BUSY_SHARE + beyond[1] * (1 - BUSY_SHARE) if self.burst > 1 else beyond[0]
-
-    @property
-    def in_use_p99_9(self) -> int:
-        """Connections in use that are exceeded for 0.1 % of the time."""
-        low, high = 0, 1
-        while self.in_use_beyond(high) > RARE:
-            low, high = high, 2 * high
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (middle, high) if self.in_use_beyond(middle) > RARE else (low, middle)
-        return high if self.in_use_beyond(low) > RARE else low
-
-
-def _poisson_beyond(number: int, mean: float) -> float:
-    """Return the probability that a Poisson distributed number is larger than this one."""
-    logarithms = np.cumsum(np.log(mean / np.arange(1, number + 1)))
-    return max(0.0, 1 - float(np.exp(np.concatenate([[0.0], logarithms]) - mean).sum()))
 
 
 @dataclass(frozen=True)
 class Supply:
     """The connections that the database can use at once, for all clients together.
 
-    range: lowest and highest; None where it is not known. basis: "formula" or "measured".
+    range: lowest and highest; None where it is not known. basis: "formula" or "measured". rates: requests per second
+    that the database completes with 1, 2, ... connections in use; None without a run that shows them.
     """
 
     connections: int
     range: tuple[int, int] | None
     basis: Literal["formula", "measured"]
+    rates: Vector | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
@@ -200,6 +184,37 @@ class BeyondSupply(Caution, code="traffic_beyond_supply", is_doubt=True):
     times: float
 
 
+class Slows(Reason, code="traffic_slows"):
+    """How the database slows as it fills, by the run.
+
+    usage_ms, loaded_usage_ms: mean usage times when nothing queues, and at the rate. knee_rate: with all connections in
+    use; beyond it, queues grow without end. overloaded_usage_ms: usage time then.
+    """
+
+    usage_ms: float
+    loaded_usage_ms: float
+    knee_rate: float
+    connections: int
+    overloaded_usage_ms: float
+
+
+class NearKnee(Caution, code="traffic_near_knee"):
+    """On average more connections are in use than the database can use. share: of knee_rate that arrives."""
+
+    in_use: float
+    supply: int
+    share: float
+
+
+class BeyondKnee(Caution, code="traffic_beyond_knee", is_doubt=True):
+    """Requests come faster than the database completes them with all connections in use, by the run."""
+
+    rate: float
+    knee_rate: float
+    connections: int
+    times: float
+
+
 class SupplyUnknown(Caution, code="traffic_supply_unknown"):
     """Nothing is known of what the database can use. in_use: connections, on average."""
 
@@ -215,10 +230,10 @@ class SpreadAssumed(Caution, code="traffic_spread_assumed"):
 class TrafficAnswer:
     """The answer for a traffic.
 
-    pool_size: of each process. need: the pool size that the traffic needs, None where no size keeps the wait limit.
-    decides: what decides the pool size. limit: the largest pool size that the server's limit allows; None where it is
-    not known. supply: None where nothing is known of the database. sizes: ascending in pool size. findings: in the
-    order to read them.
+    pool_size: of each process. need: the pool size that the traffic needs. decides: what decides the pool size. limit:
+    the largest pool size that the server's limit allows; None where it is not known. supply: None where nothing is
+    known of the database. load: of the database at the rate; None where it can't keep up. sizes: ascending in pool
+    size. findings: in the order to read them.
     """
 
     traffic: Traffic
@@ -228,6 +243,7 @@ class TrafficAnswer:
     decides: Decides
     limit: int | None
     supply: Supply | None
+    load: DatabaseLoad | None
     sizes: tuple[SizeUse, ...]
     findings: tuple[Finding, ...] = ()
 
@@ -240,6 +256,13 @@ class TrafficAnswer:
     def connections_in_deploy(self) -> int:
         """Connections of all pools in a rolling deploy at the autoscaler's maximum."""
         return self.pool_size * self.traffic.service.pools_in_deploy(self.server_limit.surge)
+
+    @property
+    def knee_rate(self) -> float | None:
+        """The rate from which on the database can't keep up with all connections in use; None where it is not known."""
+        if self.supply is None or self.supply.rates is None:
+            return None
+        return float(self.supply.rates[min(self.connections, len(self.supply.rates)) - 1])
 
     @property
     def at_size(self) -> SizeUse:
@@ -255,7 +278,7 @@ def recommend_for(
     current: today's pool size, for a row of the table. Raises BadInput where the server admits no pool.
     """
     service, limit = traffic.service, limit or ServerLimit()
-    wanted = smallest_pool(replace(traffic.of_process(one_away=True), threads=None), traffic.most_wait_ms)
+    load, wanted = _balance(traffic, supply)
     need = wanted if service.most_useful is None else min(wanted, service.most_useful)
     allowed = None if limit.usable is None else limit.usable // service.pools_in_deploy(limit.surge)
     if allowed is not None and allowed < service.floor:
@@ -270,15 +293,51 @@ def recommend_for(
         decides = "floor"
     if allowed is not None and allowed < size:
         size, decides = allowed, "limit"
-    answer = TrafficAnswer(traffic, limit, size, need, decides, allowed, supply, _sizes(traffic, size, need, current))
+    doubled = replace(traffic, rate=TWICE * traffic.rate)
+    loads = (load, database_load(_rates(doubled, supply, size * service.pools), doubled.rate, traffic.burst))
+    around = {size + each for each in range(-NEIGHBOURS, NEIGHBOURS + 1)} | {need} | ({current} if current else set())
+    sizes = tuple(_size_use(traffic, doubled, loads, each) for each in sorted(around) if each >= 1)
+    answer = TrafficAnswer(traffic, limit, size, need, decides, allowed, supply, load, sizes)
     return replace(answer, findings=tuple(_findings(answer)))
 
 
+def _balance(traffic: Traffic, supply: Supply | None) -> tuple[DatabaseLoad | None, int]:
+    """Return the database's load and the pool that a process wants, each at the other's value.
+
+    More connections in use make longer usage times, and those need more connections. Threads do not bound the pool.
+    """
+    load, wanted = None, _wanted(traffic, None)
+    for _ in range(BALANCING):
+        load = database_load(_rates(traffic, supply, wanted * traffic.service.pools), traffic.rate, traffic.burst)
+        before, wanted = wanted, _wanted(traffic, load)
+        if load is None or wanted == before:
+            break
+    return load, wanted
+
+
+def _wanted(traffic: Traffic, load: DatabaseLoad | None) -> int:
+    process = replace(traffic.loaded(load).of_process(one_away=True), threads=None)
+    return smallest_pool(process, traffic.most_wait_ms)
+
+
+def _rates(traffic: Traffic, supply: Supply | None, connections: int) -> Vector:
+    """Return the requests per second that the database completes with 1, 2, ... connections in use.
+
+    Without a run that shows them, usage times do not grow.
+    """
+    if supply is not None and supply.rates is not None:
+        return supply.rates[:connections]
+    return np.asarray(np.arange(1, connections + 1) * 1000 / traffic.usage.mean_ms)
+
+
 def _findings(answer: TrafficAnswer) -> Iterator[Finding]:
-    """Return what decides the size, then how the pools and the database go together, then what is not known."""
+    """Yield what decides the size, then how the pools and the database go together, then what is not known."""
     traffic, service, size = answer.traffic, answer.traffic.service, answer.pool_size
     waits = {each.pool_size: (each.one_away or each.usual).wait_p99_ms for each in answer.sizes}
     away = service.instances if service.instances > 1 else None
+    if answer.load is None:
+        yield from _of_database(answer)
+        return
     if answer.decides in {"need", "limit"}:
         yield KeepsWait(answer.need, traffic.most_wait_ms, waits[answer.need], away, waits.get(answer.need - 1))
     if answer.decides == "threads":
@@ -290,7 +349,7 @@ def _findings(answer: TrafficAnswer) -> Iterator[Finding]:
         assert answer.server_limit.usable is not None
         pools = service.pools_in_deploy(answer.server_limit.surge)
         yield LimitBound(answer.need, size, waits[size], answer.server_limit.usable, pools, away)
-    yield from _of_supply(answer)
+    yield from _of_database(answer)
     if answer.limit is None:
         instances = MoreInstances(answer.server_limit.surge, service.most_instances > service.instances)
         yield LimitUnknown(answer.connections_in_deploy, instances)
@@ -298,17 +357,24 @@ def _findings(answer: TrafficAnswer) -> Iterator[Finding]:
         yield SpreadAssumed()
 
 
-def _of_supply(answer: TrafficAnswer) -> Iterator[Finding]:
-    """Return how many connections are in use at once, and how many the database can use."""
-    traffic, supply, in_use = answer.traffic, answer.supply, answer.traffic.in_use
-    if supply is None:
-        yield SupplyUnknown(in_use, traffic.in_use_p99_9)
-    elif in_use >= supply.connections:
-        times = in_use / supply.connections
-        yield BeyondSupply(in_use, supply.connections, traffic.rate / times, traffic.usage.mean_ms / times, times)
+def _of_database(answer: TrafficAnswer) -> Iterator[Finding]:
+    """Yield how many connections are in use at once, how many the database can use, and how it slows."""
+    traffic, supply, load, knee = answer.traffic, answer.supply, answer.load, answer.knee_rate
+    usage_ms, connections = traffic.usage.mean_ms, answer.connections
+    if load is None:
+        yield BeyondKnee(traffic.rate, knee or 0.0, connections, traffic.rate / (knee or traffic.rate))
+    elif supply is None:
+        yield SupplyUnknown(load.mean, load.quantile(OFTEN))
+    elif load.mean >= supply.connections and knee is None:
+        times = load.mean / supply.connections
+        yield BeyondSupply(load.mean, supply.connections, traffic.rate / times, usage_ms / times, times)
     else:
-        beyond = traffic.in_use_beyond(supply.connections) if answer.connections > supply.connections else 0.0
-        yield InUse(in_use, traffic.in_use_p99_9, supply.connections, beyond, answer.connections)
+        beyond = load.beyond(supply.connections)
+        yield InUse(load.mean, load.quantile(OFTEN), supply.connections, beyond, connections)
+        if knee is not None:
+            yield Slows(usage_ms, load.usage_ms, knee, connections, 1000 * connections / knee)
+            if load.mean >= supply.connections:
+                yield NearKnee(load.mean, supply.connections, traffic.rate / knee)
 
 
 def smallest_pool(traffic: ProcessTraffic, most_wait_ms: float) -> int:
@@ -324,16 +390,16 @@ def smallest_pool(traffic: ProcessTraffic, most_wait_ms: float) -> int:
     return high
 
 
-def _sizes(traffic: Traffic, size: int, need: int, current: int | None) -> tuple[SizeUse, ...]:
-    """Return the rows of the answer, of the need, of today's pool size, and of their neighbours."""
-    around = {size + each for each in range(-NEIGHBOURS, NEIGHBOURS + 1)} | {need} | ({current} if current else set())
-    return tuple(_size_use(traffic, each) for each in sorted(around) if each >= 1)
+def _size_use(
+    traffic: Traffic, doubled: Traffic, loads: tuple[DatabaseLoad | None, DatabaseLoad | None], pool_size: int
+) -> SizeUse:
+    """Return a row of the table. loads: of the database, at the rate and at twice the rate; None for an overload."""
 
+    def use(asked: Traffic, load: DatabaseLoad | None, *, one_away: bool = False) -> PoolUse:
+        if load is None:
+            return PoolUse(pool_size, 1.0, 1.0, inf, inf, inf, 0.0)
+        return pool_use(asked.loaded(load).of_process(one_away=one_away), pool_size)
 
-def _size_use(traffic: Traffic, pool_size: int) -> SizeUse:
-    has_others = traffic.service.instances > 1
-    return SizeUse(
-        pool_use(traffic.of_process(), pool_size),
-        pool_use(traffic.of_process(one_away=True), pool_size) if has_others else None,
-        pool_use(traffic.of_process(TWICE), pool_size),
-    )
+    load, twice = loads
+    away = use(traffic, load, one_away=True) if traffic.service.instances > 1 else None
+    return SizeUse(use(traffic, load), away, use(doubled, twice))

@@ -150,11 +150,14 @@ def _for_traffic(
 
     traffic = demand.traffic(facts["usage_time_ms"], fleet.service(connections_per_thread=1))
     of_client = [facts.pop(name) for name in OF_CLIENT]
-    answer, limit = None, fleet.limit()
+    answer, limit, rates = None, fleet.limit(), None
     if run_path:
+        from poolsize.answer.application import rates_in_use
         from poolsize.answer.from_run import recommend as recommend_from
 
-        answer = recommend_from(_analysis(run_path, may_have=OF_THREADS), None, None, _client_times(*of_client))
+        analysis = _analysis(run_path, may_have=OF_THREADS)
+        answer = recommend_from(analysis, None, None, _client_times(*of_client))
+        rates = rates_in_use(analysis, answer.application) if answer.application else None
     elif of_client[1:] != [None, None]:
         raise BadInput("--app-cpu-time and --app-cores need a measured run: name it with --run")
     elif inspection := _inspected(url, facts, encryption):
@@ -163,7 +166,7 @@ def _for_traffic(
         answer, _ = _from_formula(facts)
     supply = None
     if answer and answer.connections is not None:
-        supply = Supply(answer.connections, answer.range, answer.basis)
+        supply = Supply(answer.connections, answer.range, answer.basis, rates)
     result = recommend_for(traffic, supply, limit, current)
     click.echo(traffic_json(result) if as_json else traffic_text(result))
 

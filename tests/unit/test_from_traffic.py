@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -37,14 +38,16 @@ def test_a_worked_case_comes_out(name: str) -> None:
     asked, pool_size, connections, in_use = CASES[name]
     answer = recommend_for(asked, FORMULA)
     assert (answer.pool_size, answer.connections) == (pool_size, connections)
-    assert asked.in_use == pytest.approx(in_use)
+    assert answer.load is not None
+    assert answer.load.mean == pytest.approx(in_use, rel=0.01)
 
 
 def test_spread_usage_times_come_out() -> None:
     usage = log_normal(6, 0.99, 40)
     assert usage is not None
     answer = recommend_for(Traffic(300, usage, Service("a", 6, 4)))
-    assert (answer.pool_size, answer.connections, answer.traffic.in_use_p99_9) == (2, 48, 7)
+    assert answer.load is not None
+    assert (answer.pool_size, answer.connections, answer.load.quantile(0.999)) == (2, 48, 7)
 
 
 def codes(asked: Traffic, supply: Supply | None = FORMULA, limit: ServerLimit | None = None) -> list[str]:
@@ -71,12 +74,27 @@ def test_beyond_what_the_database_can_use_no_size_helps() -> None:
 
 def test_the_share_of_the_time_beyond_the_supply_is_poissons() -> None:
     """6 in use on average: the sum of Poisson's probabilities up to 9 is 91.6 %."""
-    assert traffic(400, 15, THREADS).in_use_beyond(9) == pytest.approx(0.0839, abs=1e-4)
+    load = recommend_for(traffic(400, 15, THREADS)).load
+    assert load is not None
+    assert load.beyond(9) == pytest.approx(0.0839, abs=1e-4)
 
 
 def test_a_server_that_admits_no_pool_is_refused() -> None:
     with pytest.raises(BadInput, match="32 pools need 32 connections"):
         recommend_for(traffic(400, 15, THREADS), None, ServerLimit(20))
+
+
+def test_a_database_that_slows_lengthens_usage_times_up_to_the_knee() -> None:
+    """One core that all connections share: 10 ms alone, 50 ms at 80 % of its rate."""
+    shared = Supply(2, (2, 3), "measured", np.full(2000, 100.0))
+    asked = traffic(80, 10, Service("a", 2, 2))
+    answer = recommend_for(asked, shared)
+    assert answer.load is not None
+    assert answer.load.usage_ms == pytest.approx(50, rel=0.02)
+    assert answer.knee_rate == pytest.approx(100)
+    assert answer.need > recommend_for(asked).need
+    assert "traffic_near_knee" in codes(asked, shared)
+    assert codes(traffic(101, 10, Service("a", 2, 2)), shared)[0] == "traffic_beyond_knee"
 
 
 LOADS = st.floats(0.05, 40)

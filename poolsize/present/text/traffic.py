@@ -1,11 +1,10 @@
 """The answer for a traffic as text for a terminal, and as a JSON object."""
 
 import json
-from dataclasses import asdict
 from math import isinf
 from typing import Any
 
-from poolsize.answer.from_traffic import TrafficAnswer
+from poolsize.answer.from_traffic import OFTEN, TrafficAnswer
 from poolsize.present.text.layout import Table, bullets
 from poolsize.present.text.recommendation import caution, engine_line
 from poolsize.present.text.sentences.findings import findings_values, reason_sentences, warning_sentences
@@ -24,7 +23,7 @@ def traffic_text(answer: TrafficAnswer) -> str:
         f"Pool size: {count(answer.pool_size, 'connection')}{each}.",
         _bounds_table(answer).as_text(),
         bullets(reason_sentences(answer.findings)),
-        _sizes_table(answer).below("Pool sizes of each process"),
+        _sizes_table(answer).below("Pool sizes of each process") if answer.load else "",
         caution(answer.findings),
         f"For each process: {engine_line(answer.pool_size)}",
     )
@@ -70,7 +69,7 @@ NO_END = "no end"
 
 def traffic_json(answer: TrafficAnswer) -> str:
     """Return the answer as a JSON object. A wait time of a queue that grows without end is null."""
-    traffic, service = answer.traffic, answer.traffic.service
+    traffic, service, load, supply = answer.traffic, answer.traffic.service, answer.load, answer.supply
     busiest = traffic.of_process(one_away=True)
     return json.dumps(
         {
@@ -87,12 +86,13 @@ def traffic_json(answer: TrafficAnswer) -> str:
                 "processes": service.processes,
                 "threads": service.threads,
                 "max_wait_p99_ms": traffic.most_wait_ms,
-                "in_use_mean": traffic.in_use,
-                "in_use_p99_9": traffic.in_use_p99_9,
+                "loaded_usage_ms": load.usage_ms if load else None,
+                "in_use_mean": load.mean if load else None,
+                "in_use_p99_9": load.quantile(OFTEN) if load else None,
                 "busiest_process": {"rate": busiest.rate * 1000, "in_use_mean": busiest.load},
             },
             "need": answer.need,
-            "supply": asdict(answer.supply) if answer.supply else None,
+            "supply": {name: getattr(supply, name) for name in ("connections", "range", "basis")} if supply else None,
             "limit": answer.limit,
             "decides": answer.decides,
             "sizes": [
@@ -104,6 +104,7 @@ def traffic_json(answer: TrafficAnswer) -> str:
                 }
                 for size in answer.sizes
             ],
+            "knee_rate": answer.knee_rate,
             "findings": findings_values(answer.findings),
             "reasons": reason_sentences(answer.findings),
             "warnings": warning_sentences(answer.findings),

@@ -68,6 +68,15 @@ register_templates(
         from_traffic.BeyondSupply: "No pool size helps: {in_use:number} connections are in use on average, and the "
         "database can use {supply:,} at once. The database keeps up with at most {rate:/s}, or with a usage time of "
         "{usage_ms:ms}, or with {times:number} times the cores.",
+        from_traffic.Slows: "The database slows as it fills, by the run: at this rate the mean usage time is "
+        "{loaded_usage_ms:ms}, in place of {usage_ms:ms}. It keeps up with at most {knee_rate:/s}. In an overload, "
+        "with all {connections:#connection} in use, a request uses its connection for {overloaded_usage_ms:ms}.",
+        from_traffic.NearKnee: "{share:.0f %} of what the database completes arrives: {in_use:number} connections are "
+        "in use on average, more than the {supply:,} that it can use. Larger pools only move waiting from the pools "
+        "into the database. A lower rate or a shorter usage time helps.",
+        from_traffic.BeyondKnee: "No pool size helps: {rate:/s} arrive, and by the run the database completes at most "
+        "{knee_rate:/s} with {connections:#connection} in use. The queue grows without end, unless the rate falls, or "
+        "the database becomes {times:number} times as fast.",
         from_traffic.SupplyUnknown: "{in_use:number} connections are in use on average, and at most {in_use_p99_9:,} "
         "for 99.9 % of the time. Whether the database can use so many is not known: add --cores of its host, or a "
         "measured --run.",

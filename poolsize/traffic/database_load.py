@@ -1,0 +1,59 @@
+"""The database under the requests of all processes: how many connections are in use at once, and how usage times grow.
+
+To requests that arrive at random, the database is one queue: while n connections are in use, transactions end at the
+rate of a closed network with n users (Norton's theorem for queues, Chandy, Herzog and Woo 1975). Once all connections
+are in use, further requests wait in their pools, and the rate grows no more.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from poolsize.analysis.vector import Vector
+from poolsize.traffic.pool_use import BUSY_SHARE
+
+
+@dataclass(frozen=True)
+class DatabaseLoad:
+    """in_use: probabilities that 0, 1, ... connections are in use. usage_ms: mean usage time."""
+
+    in_use: Vector
+    usage_ms: float
+
+    @property
+    def mean(self) -> float:
+        """Connections in use on average."""
+        return float(self.in_use @ np.arange(len(self.in_use)))
+
+    def beyond(self, connections: int) -> float:
+        """Return the share of the time in which more connections are in use."""
+        return float(self.in_use[connections + 1 :].sum())
+
+    def quantile(self, share: float) -> int:
+        """Return the connections in use that are not exceeded for this share of the time."""
+        return int(np.searchsorted(np.cumsum(self.in_use), share))
+
+
+def database_load(rates: Vector, rate: float, burst: float = 1.0) -> DatabaseLoad | None:
+    """Return the load at a rate of requests per second; None where they come faster than the database serves them.
+
+    rates: requests per second that it completes with 1, 2, ... connections in use, one value for each connection of all
+    pools. burst: rate of the busiest second of a minute over the mean rate; at more than it serves, all are in use.
+    """
+    if rate >= rates[-1]:
+        return None
+    in_use = _in_use(rates, rate)
+    if burst > 1:
+        calm = rate * (1 - burst * BUSY_SHARE) / (1 - BUSY_SHARE)
+        in_use = BUSY_SHARE * _in_use(rates, burst * rate) + (1 - BUSY_SHARE) * _in_use(rates, calm)
+    return DatabaseLoad(in_use, 1000 * float(in_use @ np.arange(len(in_use))) / rate)
+
+
+def _in_use(rates: Vector, rate: float) -> Vector:
+    """Return the probabilities that 0, 1, ... connections are in use."""
+    if rate >= rates[-1]:
+        return np.asarray(np.eye(len(rates) + 1)[-1])
+    logarithms = np.concatenate([[0.0], np.cumsum(np.log(rate / rates))])
+    weights = np.exp(logarithms - logarithms.max())
+    weights[-1] /= 1 - rate / rates[-1]
+    return np.asarray(weights / weights.sum())
