@@ -12,6 +12,8 @@ UNUSED_SHARE = 0.1
 """Connections that no pool can take are named from this share of the size on."""
 NOTICEABLE = 0.005
 """A smaller loss of throughput is printed as none, and is nothing to warn of."""
+BUSY = (0.3, 0.5, 0.8)
+"""Shares of a pool's connections in use, for which the waits of separate pools are shown."""
 BEYOND_WEIGHT = 1.2
 """A service with more than this multiple of the connections that its weight gives is named."""
 
@@ -63,6 +65,22 @@ class FleetFloor(Reason, code="fleet_floor"):
 
     floors: Mapping[str, int]
     services: int
+
+
+class SeparatePools(Reason, code="fleet_separate_pools"):
+    """Threads wait for the connections of their own process, while other processes have free ones.
+
+    busy: shares of a pool's connections that are in use when nobody waits. waits, p99: mean and p99 wait times at each
+    of them, in mean usage times, for exponential usage times and pauses.
+    """
+
+    service: str
+    pool_size: int
+    threads: int
+    connections: int
+    busy: tuple[float, ...]
+    waits: tuple[float, ...]
+    p99: tuple[float, ...]
 
 
 class BeyondWeight(Reason, code="fleet_beyond_weight"):
@@ -204,11 +222,24 @@ def _reasons(plan: FleetPlan, instances: MoreInstances) -> Iterator[Finding]:
         yield decides(*together, instances)
     if floors := {pool.service.name: pool.service.floor for pool in plan.pools if pool.service.floor > 1}:
         yield FleetFloor(floors, len(plan.pools))
+    yield from _separate_pools(plan)
     weights = sum(pool.service.weight for pool in plan.pools)
     for pool in plan.pools:
         by_weight = plan.size * pool.service.weight / weights
         if pool.pool_size > pool.service.floor and pool.connections > BEYOND_WEIGHT * by_weight:
             yield BeyondWeight(pool.service.name, pool.connections, by_weight)
+
+
+def _separate_pools(plan: FleetPlan) -> Iterator[Finding]:
+    """Yield how long the threads of a process wait, for each service with pools that are smaller than they can use."""
+    for pool in plan.pools:
+        service, size = pool.service, pool.pool_size
+        if service.threads and service.connections_per_thread == 1 and service.pools > 1 and size < service.threads:
+            from poolsize.traffic.finite_source import waits_of_threads  # only these need scipy
+
+            waits = [waits_of_threads(size, service.threads, busy) for busy in BUSY]
+            means, p99 = zip(*waits, strict=True)
+            yield SeparatePools(service.name, size, service.threads, pool.connections, BUSY, means, p99)
 
 
 def _above_size(plan: FleetPlan, services: Sequence[Service], losses: MeasuredLosses | None) -> Iterator[Finding]:

@@ -55,15 +55,11 @@ class FleetOptions:
             return self
         return replace(self, instances=measured.instances, processes=measured.processes)
 
-    def service(self, connections_per_thread: int | None = None) -> "Service":
-        """Return the only service of the fleet. Raises BadInput.
-
-        connections_per_thread: where threads are typed without the connections that each holds.
-        """
+    def service(self) -> "Service":
+        """Return the only service of the fleet; a thread holds one connection where no option says more."""
         from poolsize.answer.fleet import Service
 
-        if self.connections_per_thread is not None or self.app_threads is None:
-            connections_per_thread = self.connections_per_thread
+        several = self.connections_per_thread
 
         return Service(
             name="application",
@@ -71,7 +67,7 @@ class FleetOptions:
             processes=1 if self.processes is None else self.processes,
             max_instances=self.max_instances,
             threads=self.app_threads,
-            connections_per_thread=connections_per_thread,
+            connections_per_thread=1 if several is None and self.app_threads is not None else several,
         )
 
     def limit(self, url: str | None = None) -> "ServerLimit":
@@ -95,7 +91,7 @@ HELP = {
     "max_instances": "Instances at the autoscaler's maximum.  [default: --instances]",
     "app_threads": "Threads in each process; they share its pool.",
     "connections_per_thread": "Connections that a thread holds at once. With --app-threads, it gives the smallest pool "
-    "without deadlocks.",
+    "without deadlocks.  [default: 1]",
     "surge": "Further instances that run during a rolling deploy, as a share; rounded up. 100% for a blue-green "
     "deploy.  [default: 25%]",
     "max_connections": "The server's max_connections.",

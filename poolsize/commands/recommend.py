@@ -148,7 +148,7 @@ def _for_traffic(
     from poolsize.answer.from_traffic import Supply, recommend_for
     from poolsize.present.text.traffic import traffic_json, traffic_text
 
-    traffic = demand.traffic(facts["usage_time_ms"], fleet.service(connections_per_thread=1))
+    traffic = demand.traffic(facts["usage_time_ms"], fleet.service())
     of_client = [facts.pop(name) for name in OF_CLIENT]
     answer, limit, rates = None, fleet.limit(), None
     if run_path:

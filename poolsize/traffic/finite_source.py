@@ -15,7 +15,8 @@ from math import inf
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln
+from scipy.optimize import brentq
+from scipy.special import gammaincc, gammaln
 
 from poolsize.analysis.vector import Vector
 from poolsize.traffic.wait_times import Departures, wait_times
@@ -85,6 +86,23 @@ def finite_source(
         float(probabilities @ (inside - in_use)),
         np.minimum(waits, timeout_ms),
     )
+
+
+def waits_of_threads(pool_size: int, threads: int, busy: float) -> tuple[float, float]:
+    """Return the mean and the p99 wait time of a process's threads, in mean usage times.
+
+    busy: share of the connections that are in use when nobody waits. Usage times and pauses are exponential.
+    """
+    pause = threads / (busy * pool_size) - 1
+    inside, probabilities = _inside_users(np.arange(1.0, pool_size + 1), threads, threads, pause)
+    seen, ahead = probabilities * (threads - inside), np.maximum(0, inside - pool_size + 1)
+    seen /= seen.sum()
+
+    def beyond(wait: float) -> float:
+        return float((seen * gammaincc(np.maximum(1, ahead), pool_size * wait))[ahead > 0].sum()) - 0.01
+
+    p99 = brentq(beyond, 0.0, float(threads * FAR)) if beyond(0.0) > 0 else 0.0
+    return float(seen @ ahead) / pool_size, p99
 
 
 def _timed_out_share(rates: Vector, users: int, most: int, think_ms: float, timeout_ms: float) -> float:

@@ -230,7 +230,7 @@ def test_a_fleet_above_the_plateau_is_warned_with_the_loss_of_the_run(poolsize_h
         ["--size", "9", "--service", "shop:1:1:0"], ["--size", "9", "--service", "shop:1:x:1"],
         ["--size", "9", "--service", "shop:1:1:1", "--instances", "3"], ["--size", "9", "--max-connections", "0"],
         ["--size", "9", "--service", "shop:1:1:1", "--service", "shop:2:1:1"], ["--size", "9", "--reserve", "-1"],
-        ["--size", "9", "--app-threads", "3"],
+        ["--size", "9", "--connections-per-thread", "3"],
     ],
 )  # fmt: skip
 def test_bad_input_is_one_line(poolsize_here: Command, arguments: list[str]) -> None:

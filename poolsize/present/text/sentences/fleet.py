@@ -28,6 +28,20 @@ def _(finding: fleet_plan.FleetFloor) -> str:
 
 
 @sentence.register
+def _(finding: fleet_plan.SeparatePools) -> str:
+    busy, waits, p99 = (
+        "{:.2g}, {:.2g} and {:.2g}".format(*values)
+        for values in ([100 * share for share in finding.busy], finding.waits, finding.p99)
+    )
+    return (
+        f"Each process of {finding.service} has only its own {count(finding.pool_size, 'connection')} for "
+        f"{finding.threads} threads. With {busy} % of them in use, a request waits for {waits} mean usage times on "
+        f"average, p99 {p99}; one pool of {finding.connections:,} would hardly let it wait. For your traffic: "
+        "poolsize recommend --rate and --usage-time."
+    )
+
+
+@sentence.register
 def _(finding: fleet_plan.AboveSize) -> str:
     when = "At the autoscaler's maximum, all" if finding.at_max_instances else "All"
     parts = [f"{when} pools together have {finding.connections:,} connections; {finding.size:,} are recommended."]

@@ -1,0 +1,100 @@
+"""Waits for real pools on a real server, beside those that the models of `poolsize.traffic` have."""
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import pytest
+from sqlalchemy import Engine, create_engine, text
+
+from poolsize.server.private_server import PrivateServer
+from poolsize.traffic.finite_source import waits_of_threads
+from poolsize.traffic.pool_use import ProcessTraffic, pool_use
+from poolsize.traffic.usage_phases import UsageTimes
+from tests.conftest import measured_again, on_mariadb
+
+pytestmark = [pytest.mark.server, pytest.mark.slow, pytest.mark.experiment]
+USAGE_S = 0.02
+SECONDS = 40.0
+PROCESSES, THREADS = 8, 8
+
+
+@dataclass
+class Measured:
+    """Wait and usage times of requests, in seconds."""
+
+    waits: list[float]
+    usages: list[float]
+
+
+def request(engine: Engine, usage: float, measured: Measured) -> None:
+    """Wait for a connection of the pool, use it, and give it back."""
+    asked = time.perf_counter()
+    with engine.connect() as connection:
+        got = time.perf_counter()
+        connection.execute(text("SELECT SLEEP(:seconds)"), {"seconds": usage})
+        connection.rollback()
+    measured.waits.append(got - asked)
+    measured.usages.append(time.perf_counter() - got)
+
+
+def at_once(tasks: list[Callable[[], None]]) -> None:
+    threads = [threading.Thread(target=task) for task in tasks]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+@on_mariadb
+@pytest.mark.parametrize("busy", [0.3, 0.5, 0.8])
+@measured_again
+def test_threads_wait_for_the_pool_of_their_process_as_a_fleet_prints(server: PrivateServer, busy: float) -> None:
+    """Processes with a connection each and threads that pause: each pool is that of a process."""
+    engines = [
+        create_engine(server.url.replace("mysql:", "mysql+pymysql:", 1), pool_size=1, max_overflow=0, pool_timeout=60)
+        for _ in range(PROCESSES)
+    ]
+    pause, measured = USAGE_S * (THREADS / busy - 1), Measured([], [])
+
+    def thread(engine: Engine, seed: int) -> None:
+        random, end = np.random.default_rng(seed), time.perf_counter() + SECONDS
+        while time.perf_counter() < end:
+            time.sleep(random.exponential(pause))
+            request(engine, random.exponential(USAGE_S), measured)
+
+    at_once([partial(thread, engine, 100 * n + t) for n, engine in enumerate(engines) for t in range(THREADS)])
+    usage = float(np.mean(measured.usages))
+    mean, p99 = waits_of_threads(1, THREADS, THREADS / (1 + pause / usage))
+    assert np.mean(measured.waits) / usage == pytest.approx(mean, rel=0.15)
+    assert np.quantile(measured.waits, 0.99) / usage == pytest.approx(p99, rel=0.15)
+
+
+@on_mariadb
+@pytest.mark.parametrize("utilisation", [0.3, 0.6, 0.8])
+@measured_again
+def test_requests_wait_for_a_queue_pool_as_the_model_says(server: PrivateServer, utilisation: float) -> None:
+    """Requests that arrive at random, a thread for each, at SQLAlchemy's own pool."""
+    size = 3
+    engine = create_engine(
+        server.url.replace("mysql:", "mysql+pymysql:", 1), pool_size=size, max_overflow=0, pool_timeout=60
+    )
+    random, measured = np.random.default_rng(1), Measured([], [])
+    number = round(SECONDS * utilisation * size / USAGE_S)
+    due = np.cumsum(random.exponential(USAGE_S / utilisation / size, number))
+    begin = time.perf_counter()
+    threads = []
+    for moment, usage in zip(due.tolist(), random.exponential(USAGE_S, number).tolist(), strict=True):
+        time.sleep(max(0.0, begin + moment - time.perf_counter()))
+        threads.append(threading.Thread(target=request, args=(engine, usage, measured)))
+        threads[-1].start()
+    for thread in threads:
+        thread.join()
+    usage_ms = 1000 * float(np.mean(measured.usages))
+    use = pool_use(ProcessTraffic(number / float(due[-1]) / 1000, UsageTimes(usage_ms)), size)
+    waits_ms = 1000 * np.array(measured.waits)
+    assert waits_ms.mean() == pytest.approx(use.wait_ms, rel=0.1, abs=1)
+    assert np.quantile(waits_ms, 0.99) == pytest.approx(use.wait_p99_ms, rel=0.1, abs=1)
