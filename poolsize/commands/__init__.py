@@ -103,10 +103,10 @@ def main() -> None:
         sys.stdout.reconfigure(errors="replace")  # a terminal without the letters that draw a curve shows others
     with guarded_output():
         try:
-            cli(standalone_mode=False)
-            _die_of_ctrl_c()
-        except click.exceptions.NoArgsIsHelpError as error:
-            click.echo(error.format_message())
+            try:
+                cli(standalone_mode=False)
+            except click.exceptions.NoArgsIsHelpError as error:
+                click.echo(error.format_message())  # which may fail, too
             _die_of_ctrl_c()
         except PoolsizeError as error:
             _end(str(error), error.exit_code)
