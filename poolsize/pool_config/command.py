@@ -9,13 +9,22 @@ import click
 
 from poolsize.answer.fleet_plan import FleetFloor, FleetLimit, LimitUnknown, plan_fleet
 from poolsize.command_line.fleet_options import FLEET_OPTIONS, FleetOptions, fleet_options, limit_of, losses_of
-from poolsize.command_line.options import Encryption, encryption_options, flag, inspected, is_typed, json_option
+from poolsize.command_line.options import (
+    Encryption,
+    encryption_options,
+    flag,
+    inspected,
+    is_typed,
+    json_option,
+    read_by,
+)
 from poolsize.command_line.run_file import end_unless, measured_answer
 from poolsize.errors import BadInput
 from poolsize.pool_config.settings import PoolSettings, ServerFacts, SizeOfRun, measured_times, pool_settings
 from poolsize.pool_config.stacks import STACKS, Stack, configuration, configuration_json, find_stack
 from poolsize.present.text.fleet import fleet_json, fleet_text
 from poolsize.present.text.sentences.findings import reason_sentences, warning_sentences
+from poolsize.sweep.readers import seconds
 
 
 @click.command()
@@ -34,7 +43,16 @@ from poolsize.present.text.sentences.findings import reason_sentences, warning_s
     "--run",
     "run_path",
     metavar="RUN",
-    help="Take --size from this measured run. The pool's timeout is then set from its wait times.",
+    help="Take --size and usage times from this measured run.",
+)
+@click.option(
+    "--caller-timeout",
+    "caller_timeout_seconds",
+    metavar="DURATION",
+    default="30s",
+    show_default=True,
+    callback=read_by(seconds),
+    help="How long the callers of your application wait. A third of it is the pool's wait limit.",
 )
 @click.option(
     "--url", envvar="POOLSIZE_URL", help="Read wait_timeout and limits of this server. POOLSIZE_URL sets it too."
@@ -132,7 +150,14 @@ def _recommended(options: dict[str, Any], stack: Stack | None, *, as_json: bool)
     if not plan.pools:
         click.echo(fleet_json(plan) if as_json else fleet_text(plan))
         end_unless(plan.pools)
-    return pool_settings(plan, measured, facts, fleet_known=bool(fleet.of_instances), of_run=of_run)
+    return pool_settings(
+        plan,
+        measured,
+        facts,
+        fleet_known=bool(fleet.of_instances),
+        of_run=of_run,
+        caller_timeout_seconds=options["caller_timeout_seconds"],
+    )
 
 
 def _caution(settings: PoolSettings) -> None:

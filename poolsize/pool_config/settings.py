@@ -16,9 +16,12 @@ if TYPE_CHECKING:  # numpy stays out of `poolsize config --size 33`
     from poolsize.answer.recommendation import Recommendation
 
 SURVEY = 'the survey "Connection pool survey: dbcp, druid, c3p0, tomcat-jdbc, HikariCP"'
-PUBLISHED_WAIT_LIMIT_SECONDS = 5
-"""Source: the survey (data/published), as the next three."""
+CALLER_TIMEOUT_SECONDS = 30.0
+"""How long callers of an application wait where nothing else is known: a usual limit of proxies and HTTP clients."""
+WAIT_SHARE = 3
+"""The wait limit is this part of the callers' time, so that an error, and another attempt, still reach them."""
 PUBLISHED_IDLE_CHECK_SECONDS = 90
+"""Source: the survey (data/published), as the next two."""
 PUBLISHED_IDLE_LIMIT_SECONDS = 1800
 PUBLISHED_MINIMUM = 3
 LIFETIME_SECONDS = 1800
@@ -34,12 +37,11 @@ DEFAULT_MAX_CONNECTIONS = 151
 class MeasuredTimes:
     """What a run tells of a pool's times at the recommended pool size.
 
-    wait_p99_ms, usage_p99_ms, usage_mean_ms: at measured_size, the measured pool size that is nearest to the
+    usage_p99_ms, usage_mean_ms: at measured_size, the measured pool size that is nearest to the
     recommended one. two_pools: for short and for long transactions, where the run proposes them.
     """
 
     measured_size: int
-    wait_p99_ms: float
     usage_p99_ms: float
     usage_mean_ms: float
     two_pools: "tuple[TransactionPool, ...]" = ()
@@ -77,6 +79,7 @@ class PoolSettings:
     size: connections that the pool may open, overflow included.
     minimum: connections that an idle pool keeps, for libraries that advise no fixed size.
     wait_limit_seconds: after which a borrower gets an error. longest_queue: borrowers that it serves by then.
+    caller_timeout_seconds: how long the callers of the application wait.
     lifetime_seconds: after which a connection is replaced. idle_limit_seconds: after which a surplus connection ends.
     idle_check_seconds: interval at which idle connections are pinged in the background.
     wait_timeout_seconds: the server's, or the default where `server` does not know it.
@@ -89,6 +92,7 @@ class PoolSettings:
     minimum: int
     wait_limit_seconds: int
     longest_queue: int
+    caller_timeout_seconds: float
     lifetime_seconds: int
     idle_limit_seconds: int
     idle_check_seconds: int
@@ -128,12 +132,13 @@ def pool_settings(
     *,
     fleet_known: bool,
     of_run: SizeOfRun | None = None,
+    caller_timeout_seconds: float = CALLER_TIMEOUT_SECONDS,
 ) -> PoolSettings:
     """Return the settings for each process of a fleet of one application.
 
-    The wait limit is twice the measured p99 wait time, at least 1 s; 5 s without a measurement. plan: with pools.
-    measured, of_run: as in PoolSettings. Raises BadInput for a server that ends idle connections sooner than a pool can
-    check them.
+    The wait limit is a third of what the callers' time has left after the p99 usage time, in whole seconds, at least
+    1 s. plan: with pools. measured, of_run, caller_timeout_seconds: as in PoolSettings. Raises BadInput for a server
+    that ends idle connections sooner than a pool can check them, and for callers who wait no longer than a usage time.
     """
     (pool,) = plan.pools
     wait_timeout = server.wait_timeout_seconds or DEFAULT_WAIT_TIMEOUT_SECONDS
@@ -142,8 +147,13 @@ def pool_settings(
             f"the server's wait_timeout is {wait_timeout} s: no pool can replace its connections that often; set it to "
             "60 s or more"
         )
-    # A shorter pause of the server or the network should not fail a transaction. Flask-SQLAlchemy cuts off fractions.
-    wait_limit = PUBLISHED_WAIT_LIMIT_SECONDS if measured is None else max(1, ceil(2 * measured.wait_p99_ms / 1000))
+    left_seconds = caller_timeout_seconds - _longest_usage_ms(measured) / 1000
+    if left_seconds <= 1:
+        raise BadInput(
+            f"`caller_timeout` {seconds_text(caller_timeout_seconds)}: a usage time takes up to "
+            f"{milliseconds(_longest_usage_ms(measured))}, and a pool waits for 1 s at least; callers must wait longer"
+        )
+    wait_limit = max(1, round(left_seconds / WAIT_SHARE))  # Flask-SQLAlchemy cuts off fractions
     usage_ms = measured.usage_mean_ms if measured else ASSUMED_USAGE_MS
     margin = min(30, ceil(wait_timeout / 10))  # so long before the server ends it, a connection ends
     lifetime = min(LIFETIME_SECONDS, wait_timeout - margin)
@@ -152,6 +162,7 @@ def pool_settings(
         minimum=min(PUBLISHED_MINIMUM, pool.pool_size),
         wait_limit_seconds=wait_limit,
         longest_queue=ceil(pool.pool_size * 1000 * wait_limit / usage_ms),
+        caller_timeout_seconds=caller_timeout_seconds,
         lifetime_seconds=lifetime,
         idle_limit_seconds=min(PUBLISHED_IDLE_LIMIT_SECONDS, lifetime),
         idle_check_seconds=min(PUBLISHED_IDLE_CHECK_SECONDS, int(0.75 * wait_timeout)),  # as 90 s of 120 s
@@ -171,9 +182,9 @@ def measured_times(analysis: "Analysis", answer: "Recommendation") -> MeasuredTi
     """
     assert answer.pool_size
     nearest = analysis.by_size.nearest(answer.pool_size)
-    if not (nearest.usage.mean > 0 and nearest.wait.p99 >= 0):
+    if not (nearest.usage.mean > 0 and nearest.usage.p99 >= 0):
         return None
-    return MeasuredTimes(nearest.pool_size, nearest.wait.p99, nearest.usage.p99, nearest.usage.mean, answer.two_pools)
+    return MeasuredTimes(nearest.pool_size, nearest.usage.p99, nearest.usage.mean, answer.two_pools)
 
 
 def sources(settings: PoolSettings) -> dict[str, str]:
@@ -259,17 +270,18 @@ def _recommended(settings: PoolSettings) -> str:
 
 
 def _wait_limit(settings: PoolSettings) -> str:
-    limit = seconds_text(settings.wait_limit_seconds)
-    measured = settings.measured
-    if measured is None:
-        return (
-            f"A borrower gets an error after {limit}. Source: {SURVEY}. With a measured --run, the limit follows from "
-            "the measured wait times."
-        )
+    usage = f"a usage time of {milliseconds(_longest_usage_ms(settings.measured))}"
+    if settings.measured:
+        usage = f"the measured p99 {usage.removeprefix('a ')}"
     return (
-        f"A borrower gets an error after {limit}: twice the p99 wait time, rounded up to whole seconds. The p99 "
-        f"wait time was {milliseconds(measured.wait_p99_ms)} with {count(measured.measured_size, 'connection')}."
+        f"A borrower gets an error after {seconds_text(settings.wait_limit_seconds)}: a third of the "
+        f"{seconds_text(settings.caller_timeout_seconds)} that callers wait (--caller-timeout), less {usage}. So the "
+        "error, or a second attempt, still reaches them."
     )
+
+
+def _longest_usage_ms(measured: MeasuredTimes | None) -> float:
+    return measured.usage_p99_ms if measured else ASSUMED_USAGE_MS
 
 
 def _server_connections(settings: PoolSettings) -> str:

@@ -209,16 +209,10 @@ def _wrapped(line: str, comment: str) -> str:
 
 def _advice(stack: Stack, pool: PoolSettings) -> Iterator[str]:
     if stack.has_wait_limit:
-        limit, longer = seconds_text(pool.wait_limit_seconds), "Timeout of the application's callers: longer than"
-        if pool.measured is None:
-            yield f"{longer} the wait limit of {limit}."
-        else:
-            usage_ms = pool.measured.usage_p99_ms
-            yield (
-                f"{longer} {milliseconds(1000 * pool.wait_limit_seconds + usage_ms)}, the wait limit of {limit} and "
-                f"the p99 usage time of {milliseconds(usage_ms)}. With a shorter one, callers give up while their "
-                "transaction still runs."
-            )
+        yield (
+            f"Timeout of the application's callers: {seconds_text(pool.caller_timeout_seconds)}. With a shorter one, "
+            "callers give up while their transaction still waits or runs; give yours as --caller-timeout."
+        )
     if pool.measured and pool.measured.two_pools:
         short, long = pool.measured.two_pools
         yield (

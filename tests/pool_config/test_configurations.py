@@ -53,8 +53,9 @@ TIMEOUTS = {
 def settings() -> PoolSettings:
     """The settings of a pool of SIZE connections with a wait limit of WAIT_LIMIT_MS."""
     plan = plan_fleet(SIZE, [Service("application", 1)], ServerLimit(100))
-    measured = MeasuredTimes(SIZE, WAIT_LIMIT_MS / 2, 30.0, 10.0)
-    intended = pool_settings(plan, measured, ServerFacts(wait_timeout_seconds=600), fleet_known=False)
+    measured, facts = MeasuredTimes(SIZE, 30.0, 10.0), ServerFacts(wait_timeout_seconds=600)
+    callers = 3 * WAIT_LIMIT_MS / 1000 + 0.03
+    intended = pool_settings(plan, measured, facts, fleet_known=False, caller_timeout_seconds=callers)
     assert 1000 * intended.wait_limit_seconds == WAIT_LIMIT_MS
     return intended
 

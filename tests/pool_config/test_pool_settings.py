@@ -3,7 +3,6 @@
 import json
 import re
 from dataclasses import replace
-from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from poolsize.answer.from_run import recommend
 from poolsize.answer.verdict import Verdict
 from poolsize.errors import BadInput
 from poolsize.pool_config.settings import (
+    CALLER_TIMEOUT_SECONDS,
     MeasuredTimes,
     PoolSettings,
     ServerFacts,
@@ -29,9 +29,14 @@ from poolsize.shipped import shipped
 from tests.conftest import EXAMPLES, Command, example
 
 
-def settings(size: int = 15, wait_timeout: int | None = None, measured: MeasuredTimes | None = None) -> PoolSettings:
-    plan = plan_fleet(size, [Service("application", 1)], ServerLimit(100_000))
-    return pool_settings(plan, measured, ServerFacts(wait_timeout_seconds=wait_timeout), fleet_known=False)
+def settings(
+    size: int = 15,
+    wait_timeout: int | None = None,
+    measured: MeasuredTimes | None = None,
+    callers_wait: float = CALLER_TIMEOUT_SECONDS,
+) -> PoolSettings:
+    plan, facts = plan_fleet(size, [Service("application", 1)], ServerLimit(100_000)), ServerFacts(None, wait_timeout)
+    return pool_settings(plan, measured, facts, fleet_known=False, caller_timeout_seconds=callers_wait)
 
 
 def values(stack: str, of: PoolSettings) -> dict[str, Any]:
@@ -65,7 +70,8 @@ OTHER_THAN_THE_SURVEY = {"c3p0.numHelperThreads": 3}
 
 @pytest.mark.parametrize("stack", PUBLISHED)
 def test_the_published_advice_comes_out_for_15_connections(stack: str) -> None:
-    written = values(stack, settings(15))
+    """Its wait limit, 5 s, is that of callers who wait for 15 s."""
+    written = values(stack, settings(15, callers_wait=15.0))
     advised = PUBLISHED[stack] | {name: value for name, value in OTHER_THAN_THE_SURVEY.items() if stack in name}
     assert {name: value for name, value in written.items() if name in PUBLISHED[stack]} == advised
     assert set(written) - set(PUBLISHED[stack]) == BEYOND_THE_SURVEY[stack]
@@ -77,14 +83,16 @@ def test_the_survey_checks_every_90_s_where_the_server_waits_for_120_s() -> None
     assert settings(wait_timeout=120).idle_check_seconds == 90
 
 
-@given(wait_timeout=st.integers(4, 10**7), size=st.integers(1, 5000), p99=st.floats(0, 1e6), usage=st.floats(0.1, 1e5))
-def test_every_time_is_shorter_than_the_servers(wait_timeout: int, size: int, p99: float, usage: float) -> None:
-    of = settings(size, wait_timeout, MeasuredTimes(size, p99, usage, usage))
+@given(
+    wait_timeout=st.integers(4, 10**7), size=st.integers(1, 5000), callers=st.floats(2, 1e5), share=st.floats(1e-6, 0.4)
+)
+def test_every_time_is_shorter_than_the_servers(wait_timeout: int, size: int, callers: float, share: float) -> None:
+    usage = 1000 * callers * share
+    of = settings(size, wait_timeout, MeasuredTimes(size, usage, usage), callers)
     assert 1 <= of.idle_check_seconds < wait_timeout
     assert 1 <= of.lifetime_seconds < wait_timeout
     assert of.idle_limit_seconds <= of.lifetime_seconds
-    assert 1000 * of.wait_limit_seconds >= max(1000, 2 * p99)
-    assert 1000 * (of.wait_limit_seconds - 1) < max(1000, 2 * p99)
+    assert 1 <= of.wait_limit_seconds <= max(1, callers / 3 + 0.5)
     assert 1 <= of.minimum <= of.size == size
     assert of.longest_queue >= size * 1000 * of.wait_limit_seconds / usage
 
@@ -97,15 +105,21 @@ def test_a_server_that_ends_connections_at_once_is_refused() -> None:
     assert values("hikaricp", settings(wait_timeout=40))["keepaliveTime"] == 30_000
 
 
-def test_the_wait_limit_is_that_of_the_measurement() -> None:
+def test_the_wait_limit_is_a_third_of_what_usage_leaves_of_the_callers_time() -> None:
+    assert settings().wait_limit_seconds == 10
+    assert settings(measured=MeasuredTimes(8, 6000.0, 5000.0)).wait_limit_seconds == 8
+    assert settings(callers_wait=2.0).wait_limit_seconds == 1
+    with pytest.raises(BadInput, match="callers must wait longer"):
+        settings(callers_wait=1.0)
+
+
+def test_usage_times_are_those_of_the_measurement() -> None:
     analysis = example("scan-mariadb")
     answer = recommend(analysis)
     assert answer.pool_size
     times = measured_times(analysis, answer)
     assert times
-    summary = analysis.at(times.measured_size)
-    assert (times.wait_p99_ms, times.usage_p99_ms) == (summary.wait.p99, summary.usage.p99)
-    assert settings(measured=times).wait_limit_seconds == max(1, ceil(2 * summary.wait.p99 / 1000))
+    assert times.usage_p99_ms == analysis.at(times.measured_size).usage.p99
 
 
 @pytest.mark.parametrize("stack", STACKS)
