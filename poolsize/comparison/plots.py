@@ -1,13 +1,14 @@
-"""Plots of a comparison: the throughput of all runs, and their differences from the first run."""
+"""Plots of a comparison: the throughput of all runs, and their differences from the first run, also as a table."""
 
 from itertools import cycle
+from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
-from poolsize.comparison.comparison import Comparison
+from poolsize.comparison.comparison import Comparison, RunDifference
 from poolsize.comparison.text import comparison_title
 from poolsize.present.plots.axes import (
     GREY,
@@ -22,6 +23,9 @@ from poolsize.present.plots.axes import (
     rate_axis,
 )
 from poolsize.units import count
+
+if TYPE_CHECKING:  # only notebooks need it
+    import pandas as pd
 
 BESIDE = 1.04
 """Factor between the x positions of two runs' error bars at the same pool size, so that they don't overlap."""
@@ -82,3 +86,30 @@ def plot_differences(ax: Axes, comparison: Comparison) -> Axes:
     ax.set_ylabel(f"{'throughput' if shows_throughput else 'p95'} against the first run")
     legend_above(ax, 1)
     return pool_size_axis(ax, sorted({size.pool_size for other in comparison.others for size in other.sizes}))
+
+
+def differences_frame(comparison: Comparison, other: RunDifference) -> "pd.DataFrame":
+    """Return a table with one row a pool size of both runs, ascending, indexed by pool_size.
+
+    Columns: throughput per second of the first and of this run; the differences of throughput and p95 total time in
+    percent of the first run, with 95 % intervals, and whether they are significant.
+    """
+    import pandas as pd
+
+    rows = []
+    for size in other.sizes:
+        row: dict[str, object] = {
+            "pool_size": size.pool_size,
+            "first": round(comparison.first.analysis.at(size.pool_size).throughput.mean, 1),
+            "this": round(other.run.analysis.at(size.pool_size).throughput.mean, 1),
+        }
+        for name, difference in (("throughput", size.throughput), ("p95", size.p95)):
+            if difference is not None:
+                row |= {
+                    f"{name}_more_percent": round(100 * difference.mean, 1),
+                    f"{name}_low": round(100 * difference.low, 1),
+                    f"{name}_high": round(100 * difference.high, 1),
+                    f"{name}_significant": difference.significant,
+                }
+        rows.append(row)
+    return pd.DataFrame(rows).set_index("pool_size")
