@@ -43,6 +43,8 @@ When MariaDB starts, it removes all temporary tables in its folder, also the tab
 WATCHED = "watched"
 """The file in a server's directory that its watchdog holds locked; the system gives the lock up when it dies."""
 REMOVAL_SECONDS = 30
+MAKING_SECONDS = 60
+"""A watchdog makes its directory's file sooner, however busy the machine is."""
 
 
 def clear_abandoned(parent: Path, beginning: str) -> None:
@@ -68,15 +70,29 @@ def clear(directory: Path) -> None:
 
 
 def _remove(directory: Path) -> None:
-    """Remove a directory, repeatedly while killed processes still write to it."""
+    """Remove a directory, repeatedly while killed processes still write to it.
+
+    The file that tells whether it is watched goes last: a removal that is killed leaves an abandoned directory.
+    """
     deadline = time.monotonic() + REMOVAL_SECONDS
     while directory.exists() and time.monotonic() < deadline:
-        shutil.rmtree(directory, ignore_errors=True)
+        with suppress(OSError):
+            others = [path for path in directory.iterdir() if path.name != WATCHED]
+            for path in others:
+                if path.is_dir() and not path.is_symlink():
+                    shutil.rmtree(path, ignore_errors=True)
+                else:
+                    path.unlink(missing_ok=True)
+            if not others:
+                (directory / WATCHED).unlink(missing_ok=True)
+                directory.rmdir()
         time.sleep(0.05)
 
 
 def _is_watched(directory: Path) -> bool:
-    """Return whether a watchdog holds the directory's file. Raises OSError where there is no such file."""
+    """Return whether a watchdog holds the directory's file, or has just made the directory. Raises OSError."""
+    if not (directory / WATCHED).exists():
+        return time.time() - directory.stat().st_mtime < MAKING_SECONDS
     with (directory / WATCHED).open() as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -119,6 +119,32 @@ def test_whichever_two_of_three_are_killed_the_third_is_gone(flavor: str, surviv
         assert gone(pid, directory)
 
 
+def test_a_removal_that_is_killed_is_ended_by_the_next_start(tmp_path: Path) -> None:
+    """Before, it could remove first what tells that nobody watches the directory, which then stayed for ever."""
+    directory = tmp_path / "poolsize-0123"
+    (directory / "data").mkdir(parents=True)
+    for name in ("a file", WATCHED, "z file"):
+        (directory / name).touch()
+    remover = (
+        "import os, shutil; from pathlib import Path; from poolsize.server.watchdog import clear; "
+        f"shutil.rmtree = lambda *_, **__: os.kill(os.getpid(), 9); clear(Path({str(directory)!r}))"
+    )
+    assert subprocess.run([sys.executable, "-c", remover], check=False).returncode == -signal.SIGKILL
+    assert (directory / WATCHED).exists()
+    clear_abandoned(tmp_path, "poolsize-")
+    assert not directory.exists()
+
+
+def test_a_directory_without_a_watchdogs_file_is_abandoned_after_a_while(tmp_path: Path) -> None:
+    directory = tmp_path / "poolsize-0123"
+    directory.mkdir()
+    clear_abandoned(tmp_path, "poolsize-")
+    assert directory.exists()
+    os.utime(directory, (0, 0))
+    clear_abandoned(tmp_path, "poolsize-")
+    assert not directory.exists()
+
+
 def test_a_killed_watchdog_ends_the_server_and_the_sweep(tmp_path: Path) -> None:
     sweep = subprocess.Popen(
         [str(Path(sys.executable).with_name("poolsize")), "sweep", "--workload", "select_one", "--pool-sizes", "1,2",
