@@ -144,6 +144,7 @@ def assert_ended(sweep: "subprocess.Popen[str]", run: Path, *causes: str) -> Non
     assert load_run(run, torn_end=True).steps
 
 
+@pytest.mark.parametrize("own_server", MARIADB_IN_CI, indirect=True)
 def test_a_dropped_account_ends_the_sweep(own_server: PrivateServer, cursor: Any, tmp_path: Path) -> None:
     with sweeping(own_server, tmp_path) as sweep:
         cursor.execute("DROP USER loader@'127.0.0.1'")
@@ -231,6 +232,7 @@ def test_a_server_that_restarts_costs_the_step_under_way(
     assert not any("server_gone" in step.errors for step in after.steps)
 
 
+@pytest.mark.parametrize("restarted_server", MARIADB_IN_CI, indirect=True)
 def test_a_server_that_stays_away_ends_the_sweep(restarted_server: RestartedServer, tmp_path: Path) -> None:
     with sweeping(restarted_server, tmp_path, "--wait-for-server", "2s") as sweep:
         restarted_server.kill()
@@ -277,6 +279,7 @@ def test_a_server_that_dies_while_a_connection_opens_is_gone(
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.parametrize("restarted_server", MARIADB_IN_CI, indirect=True)
 def test_another_server_that_answers_ends_the_sweep(restarted_server: RestartedServer, tmp_path: Path) -> None:
     """As after a failover to a server with other settings, whose figures can't be compared."""
     with sweeping(restarted_server, tmp_path) as sweep:

@@ -16,7 +16,7 @@ from poolsize import load_run
 from poolsize.server.connection import connect, database_url
 from poolsize.server.private_server import PrivateServer
 from poolsize.sweep.next_step import remaining
-from tests.conftest import Command, assert_swept, in_ci, measured
+from tests.conftest import MARIADB_IN_CI, Command, assert_swept, in_ci, measured
 
 pytestmark = pytest.mark.server
 SHORT = (
@@ -85,6 +85,7 @@ def test_a_reserve_of_connections_is_left(server: PrivateServer, poolsize: Comma
     assert "91 are free for the pool" in done.stderr
 
 
+@pytest.mark.parametrize("server", MARIADB_IN_CI, indirect=True)
 def test_a_server_that_serves_others_needs_a_word(server: PrivateServer, poolsize: Command, cursor: Any) -> None:
     ended = threading.Event()
 
@@ -107,6 +108,7 @@ def test_a_server_that_serves_others_needs_a_word(server: PrivateServer, poolsiz
     assert_swept(done)
 
 
+@pytest.mark.parametrize("server", MARIADB_IN_CI, indirect=True)
 def test_no_global_variable_is_set(server: PrivateServer, poolsize: Command, cursor: Any) -> None:
     cursor.execute("SET GLOBAL log_output = 'TABLE'")
     cursor.execute("TRUNCATE mysql.general_log")
@@ -133,6 +135,7 @@ def test_somebody_elses_schema_is_not_touched(server: PrivateServer, poolsize: C
     assert cursor.fetchall() == (("precious",),)
 
 
+@pytest.mark.parametrize("server", MARIADB_IN_CI, indirect=True)
 def test_an_empty_schema_made_for_it_is_used_and_left_empty(
     server: PrivateServer, poolsize: Command, cursor: Any
 ) -> None:
@@ -159,6 +162,7 @@ def test_an_account_without_the_grant_is_told_it(
     assert not (tmp_path / "a.jsonl").exists()
 
 
+@pytest.mark.parametrize("server", MARIADB_IN_CI, indirect=True)
 def test_leftovers_of_a_killed_sweep_are_cleared(server: PrivateServer, poolsize: Command, cursor: Any) -> None:
     cursor.execute("CREATE DATABASE poolsize")
     cursor.execute("CREATE TABLE poolsize.made_by_poolsize (name VARCHAR(64) PRIMARY KEY)")

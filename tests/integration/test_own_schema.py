@@ -177,6 +177,7 @@ def test_a_failed_restoration_does_not_hide_what_ended_the_sweep(
     assert "orders' doesn't exist" in second, errors
 
 
+@pytest.mark.parametrize("server", MARIADB_IN_CI, indirect=True)
 def test_a_second_ctrl_c_does_not_wait_for_the_clean_up(server: PrivateServer, tmp_path: Path, cursor: Any) -> None:
     """The clean-up restores the tables, which takes a minute here. The first Ctrl-C waits for it."""
     slow = (
@@ -230,6 +231,7 @@ def test_a_mistake_in_before_step_is_bad_input(
     assert checksum(cursor) == before
 
 
+@pytest.mark.parametrize("server", MARIADB_IN_CI, indirect=True)
 def test_a_killed_sweep_drops_nothing_and_the_next_one_restores(
     server: PrivateServer, poolsize: Command, tmp_path: Path, cursor: Any
 ) -> None:
@@ -282,6 +284,7 @@ def test_an_administrator_reads_that_a_schema_is_missing(server: PrivateServer, 
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.parametrize("server", MARIADB_IN_CI, indirect=True)
 def test_a_workload_that_restores_nothing_gets_a_note(
     server: PrivateServer, poolsize: Command, tmp_path: Path, cursor: Any
 ) -> None:

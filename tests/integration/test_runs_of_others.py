@@ -27,8 +27,9 @@ from poolsize.sweep.next_step import remaining
 from poolsize.sweep.opening import HARMLESS
 from poolsize.sweep.options import with_flags
 from poolsize.sweep.readers import RESERVED
-from tests.conftest import ROOT, Command, a_run
+from tests.conftest import ROOT, Command, a_run, in_ci
 
+DOORS = (["poolsize", "sweep"], ["locust", "--headless", "-f", str(ROOT / "locustfiles/scan.py")])
 RUN = a_run({1: 100, 2: 200})
 EXECUTED = "executed"
 LOCUSTFILE = f"""
@@ -204,9 +205,7 @@ def test_harmless_variables_of_a_run_are_named_and_given_again(poolsize_here: Co
 
 
 @pytest.mark.server
-@pytest.mark.parametrize(
-    "by", [["poolsize", "sweep"], ["locust", "--headless", "-f", str(ROOT / "locustfiles/scan.py")]]
-)
+@pytest.mark.parametrize("by", in_ci(DOORS, DOORS[0]))
 def test_a_run_with_variables_is_resumed_where_they_are_given_again(tmp_path: Path, by: list[str]) -> None:
     """By both doors: a run of this machine's server, of which a step is missing."""
     begun = ["poolsize", "sweep", "--workload", "scan", "--pool-sizes", "1,2", "--step-time", "1s", "--warm-up", "1s"]

@@ -92,9 +92,38 @@ def test_a_database_that_slows_lengthens_usage_times_up_to_the_knee() -> None:
     assert answer.load is not None
     assert answer.load.usage_ms == pytest.approx(50, rel=0.02)
     assert answer.knee_rate == pytest.approx(100)
-    assert answer.need > recommend_for(asked).need
+    assert answer.pool_size > recommend_for(asked).pool_size
     assert "traffic_near_knee" in codes(asked, shared)
-    assert codes(traffic(101, 10, Service("a", 2, 2)), shared)[0] == "traffic_beyond_knee"
+    beyond = recommend_for(traffic(101, 10, Service("a", 2, 2)), shared)
+    assert (beyond.need, beyond.findings[0].code) == (None, "traffic_beyond_knee")
+
+
+def test_a_database_that_goes_on_rising_is_answered_beyond_the_rate_of_small_pools() -> None:
+    """X(n) = 500 n / (n + 1): with the 4 connections that unloaded usage times need, it completes 400/s."""
+    rising = Supply(9, None, "measured", 500 * np.arange(1.0, 2001.0) / np.arange(2.0, 2002.0))
+    answer = recommend_for(traffic(410, 3.8, Service("a", 1)), rising)
+    assert answer.need is not None
+    assert answer.load is not None
+    assert answer.need >= 5
+    assert answer.at_size.usual.wait_p99_ms <= 3.8
+
+
+def test_too_few_threads_wait_without_end() -> None:
+    asked = traffic(1000, 10, Service("a", 1, threads=8, connections_per_thread=1))
+    assert codes(asked)[0] == "traffic_too_few_threads"
+    enough = traffic(500, 10, Service("a", 1, threads=6, connections_per_thread=1))
+    assert codes(enough)[0] == "traffic_threads"
+
+
+def test_huge_fleets_and_bursts_are_refused_or_answered_in_little_memory() -> None:
+    answer = recommend_for(traffic(400, 15, Service("a", 1_000_000, 1000)))
+    assert answer.connections == answer.pool_size * 10**9
+    with pytest.raises(BadInput, match="would be in use at once"):
+        traffic(1e12, 15, Service("a", 1_000_000, 1000))
+    with pytest.raises(BadInput, match="give 1 to 59"):
+        Traffic(400, UsageTimes(15), THREADS, burst=60)
+    with pytest.raises(BadInput, match="`current` 0"):
+        recommend_for(traffic(400, 15, THREADS), current=0)
 
 
 LOADS = st.floats(0.05, 40)
@@ -154,9 +183,9 @@ def test_a_run_says_what_the_database_can_use(poolsize_here: Command) -> None:
         (("--burst", "3x"), "--burst also needs --rate"),
         (("--rate", "0", "--usage-time", "1ms"), "--rate 0: give requests per second"),
         (("--rate", "5/week", "--usage-time", "1ms"), "--rate 5/week: give requests per second"),
-        (("--rate", "5", "--usage-time", "1ms", "--usage-p99", "20ms"), "give 1 to 15 times the mean"),
+        (("--rate", "5", "--usage-time", "1ms", "--usage-p99", "20ms"), "give 1 to 14.9 times the mean"),
         (("--rate", "5", "--usage-time", "1ms", "--burst", "100x"), "--burst 100"),
-        (("--rate", "1e12", "--usage-time", "1ms"), "each process would use more than"),
+        (("--rate", "1e12", "--usage-time", "1ms"), "would be in use at once"),
     ],
 )
 def test_bad_traffic_is_one_line(poolsize_here: Command, words: tuple[str, ...], error: str) -> None:

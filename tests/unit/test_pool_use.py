@@ -197,7 +197,7 @@ def test_a_pool_below_the_load_has_a_queue_without_end() -> None:
 
 
 def test_a_thread_with_a_connection_of_its_own_never_waits() -> None:
-    use = pool_use(ProcessTraffic(0.2, UsageTimes(20.0), threads=3), 3)
+    use = pool_use(ProcessTraffic(0.2, UsageTimes(20.0), most_in_use=3), 3)
     assert (use.share_waiting, use.wait_p99_9_ms) == (0.0, 0.0)
 
 
