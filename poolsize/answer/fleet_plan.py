@@ -14,6 +14,8 @@ NOTICEABLE = 0.005
 """A smaller loss of throughput is printed as none, and is nothing to warn of."""
 BUSY = (0.3, 0.5, 0.8)
 """Shares of a pool's connections in use, for which the waits of separate pools are shown."""
+NOTICEABLE_WAIT = 0.5
+"""Mean usage times: a shorter p99 wait in busy separate pools is not worth a sentence."""
 BEYOND_WEIGHT = 1.2
 """A service with more than this multiple of the connections that its weight gives is named."""
 
@@ -77,7 +79,6 @@ class SeparatePools(Reason, code="fleet_separate_pools"):
     service: str
     pool_size: int
     threads: int
-    connections: int
     busy: tuple[float, ...]
     waits: tuple[float, ...]
     p99: tuple[float, ...]
@@ -239,7 +240,8 @@ def _separate_pools(plan: FleetPlan) -> Iterator[Finding]:
 
             waits = [waits_of_threads(size, service.threads, busy) for busy in BUSY]
             means, p99 = zip(*waits, strict=True)
-            yield SeparatePools(service.name, size, service.threads, pool.connections, BUSY, means, p99)
+            if p99[-1] > NOTICEABLE_WAIT:
+                yield SeparatePools(service.name, size, service.threads, BUSY, means, p99)
 
 
 def _above_size(plan: FleetPlan, services: Sequence[Service], losses: MeasuredLosses | None) -> Iterator[Finding]:

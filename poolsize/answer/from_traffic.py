@@ -4,15 +4,15 @@ The need is the smallest pool whose p99 wait time stays within a limit while one
 its traffic. It says nothing of the database: `Supply` does, and the server's limit bounds both.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from math import inf, isfinite
+from math import ceil, inf, isfinite, sqrt
 from typing import Literal
 
 import numpy as np
 
 from poolsize.analysis.vector import Vector
-from poolsize.answer.finding import Caution, Finding, Reason
+from poolsize.answer.finding import Caution, Finding, Reason, Refusal
 from poolsize.answer.fleet import ServerLimit, Service
 from poolsize.answer.fleet_plan import LimitUnknown, MoreInstances
 from poolsize.bounds import LARGEST_POOL
@@ -28,6 +28,10 @@ TWICE = 2
 """Times the rate, in the last columns of the table."""
 OFTEN = 0.999
 """The share of the time in which no more connections are in use than in_use_p99_9."""
+MOST_IN_USE = 1_000_000
+"""More connections in use at once are a typing error."""
+FAR = 12
+"""Standard deviations beyond which a number of connections in use is negligible."""
 BALANCING = 10
 """Steps after which usage times and pool sizes, which depend on each other, hardly change any more."""
 
@@ -57,11 +61,11 @@ class Traffic:
         ):
             if not (value > 0 and isfinite(value)):
                 raise BadInput(f"`{name}` {value:g}: give a number above 0")
-        if not 1 <= self.burst <= 60:
-            raise BadInput(f"`burst` {self.burst:g}: the busiest second of a minute has 1 to 60 times the mean rate")
-        if self.rate * self.usage.mean_ms / 1000 / self.service.pools > LARGEST_POOL / 2:
+        if not 1 <= self.burst < 60:
+            raise BadInput(f"`burst` {self.burst:g}: give 1 to 59, the busiest second of a minute over the mean")
+        if self.in_use > MOST_IN_USE or self.in_use / self.service.pools > LARGEST_POOL / 2:
             raise BadInput(
-                f"`rate` {self.rate:g}/s: each process would use more than {LARGEST_POOL // 2:,} connections"
+                f"`rate` {self.rate:g}/s: {self.in_use:,.0f} connections would be in use at once; is it right?"
             )
 
     @property
@@ -75,7 +79,7 @@ class Traffic:
         return self.rate * self.usage.mean_ms / 1000
 
     def loaded(self, load: DatabaseLoad | None) -> "Traffic":
-        """Return the traffic with the usage times that the database's load makes; None for those that were given."""
+        """Return the traffic with the usage times under the database's load; None for those that were given."""
         return self if load is None else replace(self, usage=replace(self.usage, mean_ms=load.usage_ms))
 
     def of_process(self, *, one_away: bool = False) -> ProcessTraffic:
@@ -83,7 +87,7 @@ class Traffic:
         instances = self.service.instances
         others = instances / (instances - 1) if one_away and instances > 1 else 1.0
         rate = self.rate / 1000 / self.service.pools * others
-        return ProcessTraffic(rate, self.usage, self.burst, threads=self.service.most_useful)
+        return ProcessTraffic(rate, self.usage, self.burst, most_in_use=self.service.most_useful)
 
 
 @dataclass(frozen=True)
@@ -91,21 +95,26 @@ class Supply:
     """The connections that the database can use at once, for all clients together.
 
     range: lowest and highest; None where it is not known. basis: "formula" or "measured". rates: requests per second
-    that the database completes with 1, 2, ... connections in use; None without a run that shows them.
+    that the database completes with 1, 2, ... connections in use; None without a run that shows them. doubts: of the
+    run's answer.
     """
 
     connections: int
     range: tuple[int, int] | None
     basis: Literal["formula", "measured"]
     rates: Vector | None = field(default=None, compare=False)
+    doubts: tuple[Finding, ...] = ()
 
 
 @dataclass(frozen=True)
 class SizeUse:
     """A pool size of each process at the rate, with one instance away, and at twice the rate.
 
-    one_away: None for a single instance.
+    load: of the database at the rate; None where it can't keep up with so many connections. one_away: None for a single
+    instance.
     """
+
+    load: DatabaseLoad | None
 
     usual: PoolUse
     one_away: PoolUse | None
@@ -137,6 +146,14 @@ class ThreadsBound(Reason, code="traffic_threads"):
     connections: int
 
 
+class TooFewThreads(Caution, code="traffic_too_few_threads", is_doubt=True):
+    """The requests of a process need more connections than its threads can use. one_away_of: as in KeepsWait."""
+
+    threads: int
+    in_use: float
+    one_away_of: int | None
+
+
 class FloorBound(Reason, code="traffic_floor"):
     """The deadlock floor of a process is above its need."""
 
@@ -147,7 +164,7 @@ class FloorBound(Reason, code="traffic_floor"):
 class LimitBound(Caution, code="traffic_limit", is_doubt=True):
     """The server's limit allows a smaller pool than the need. wait_p99_ms: with it; infinite for a growing queue.
 
-    one_away_of: as in KeepsWait.
+    variables: of the server, with the values that the need takes. one_away_of: as in KeepsWait.
     """
 
     need: int
@@ -155,6 +172,7 @@ class LimitBound(Caution, code="traffic_limit", is_doubt=True):
     wait_p99_ms: float
     usable: int
     processes: int
+    variables: Mapping[str, int]
     one_away_of: int | None
 
 
@@ -172,7 +190,7 @@ class InUse(Reason, code="traffic_in_use"):
 
 
 class BeyondSupply(Caution, code="traffic_beyond_supply", is_doubt=True):
-    """On average more connections are in use than the database can use. rate, usage_ms: with which as many are.
+    """On average more connections are in use than the formula gives. rate, usage_ms: with which as many are.
 
     times: what the database can use must grow by this factor.
     """
@@ -206,12 +224,11 @@ class NearKnee(Caution, code="traffic_near_knee"):
     share: float
 
 
-class BeyondKnee(Caution, code="traffic_beyond_knee", is_doubt=True):
-    """Requests come faster than the database completes them with all connections in use, by the run."""
+class BeyondKnee(Refusal, code="traffic_beyond_knee"):
+    """Requests come faster than the database completes them with any number of connections, by the run."""
 
     rate: float
     knee_rate: float
-    connections: int
     times: float
 
 
@@ -230,20 +247,19 @@ class SpreadAssumed(Caution, code="traffic_spread_assumed"):
 class TrafficAnswer:
     """The answer for a traffic.
 
-    pool_size: of each process. need: the pool size that the traffic needs. decides: what decides the pool size. limit:
-    the largest pool size that the server's limit allows; None where it is not known. supply: None where nothing is
-    known of the database. load: of the database at the rate; None where it can't keep up. sizes: ascending in pool
-    size. findings: in the order to read them.
+    pool_size: of each process. need: the pool size that the traffic needs; None where the database can't keep up with
+    any. decides: what decides the pool size. limit: the largest pool size that the server's limit allows; None where it
+    is not known. supply: None where nothing is known of the database. sizes: ascending in pool size. findings: in the
+    order to read them.
     """
 
     traffic: Traffic
     server_limit: ServerLimit
     pool_size: int
-    need: int
+    need: int | None
     decides: Decides
     limit: int | None
     supply: Supply | None
-    load: DatabaseLoad | None
     sizes: tuple[SizeUse, ...]
     findings: tuple[Finding, ...] = ()
 
@@ -269,6 +285,11 @@ class TrafficAnswer:
         """The row of the pool size."""
         return next(size for size in self.sizes if size.pool_size == self.pool_size)
 
+    @property
+    def load(self) -> DatabaseLoad | None:
+        """The database's load at the rate; None where it can't keep up with these pools."""
+        return self.at_size.load
+
 
 def recommend_for(
     traffic: Traffic, supply: Supply | None = None, limit: ServerLimit | None = None, current: int | None = None
@@ -277,9 +298,9 @@ def recommend_for(
 
     current: today's pool size, for a row of the table. Raises BadInput where the server admits no pool.
     """
+    if current is not None and not 1 <= current <= LARGEST_POOL:
+        raise BadInput(f"`current` {current}: give 1 to {LARGEST_POOL:,} connections")
     service, limit = traffic.service, limit or ServerLimit()
-    load, wanted = _balance(traffic, supply)
-    need = wanted if service.most_useful is None else min(wanted, service.most_useful)
     allowed = None if limit.usable is None else limit.usable // service.pools_in_deploy(limit.surge)
     if allowed is not None and allowed < service.floor:
         pools = service.pools_in_deploy(limit.surge)
@@ -287,68 +308,91 @@ def recommend_for(
             f"`max_connections`: {pools:,} pools need {pools * service.floor:,} connections in a deploy, and the "
             f"server has {limit.usable:,} for them; run fewer processes, or raise its limit"
         )
-    size: int = max(need, service.floor)
-    decides: Decides = "need" if need == wanted else "threads"
-    if service.floor > need:
-        decides = "floor"
+    wanted = _balanced(traffic, supply)
+    bounded = wanted if service.most_useful is None else min(wanted, service.most_useful)
+    size: int = max(bounded, service.floor)
+    decides: Decides = "floor" if service.floor > bounded else "need" if bounded == wanted else "threads"
     if allowed is not None and allowed < size:
         size, decides = allowed, "limit"
-    doubled = replace(traffic, rate=TWICE * traffic.rate)
-    loads = (load, database_load(_rates(doubled, supply, size * service.pools), doubled.rate, traffic.burst))
-    around = {size + each for each in range(-NEIGHBOURS, NEIGHBOURS + 1)} | {need} | ({current} if current else set())
-    sizes = tuple(_size_use(traffic, doubled, loads, each) for each in sorted(around) if each >= 1)
-    answer = TrafficAnswer(traffic, limit, size, need, decides, allowed, supply, load, sizes)
-    return replace(answer, findings=tuple(_findings(answer)))
+    around = {size + each for each in range(-NEIGHBOURS, NEIGHBOURS + 1)} | {bounded, current or size}
+    sizes = tuple(_size_use(traffic, supply, each) for each in sorted(around) if each >= 1)
+    need = None if _is_beyond(traffic, supply) else bounded
+    answer = TrafficAnswer(traffic, limit, size, need, decides, allowed, supply, sizes)
+    return replace(answer, findings=tuple(_findings(answer, bounded == wanted)))
 
 
-def _balance(traffic: Traffic, supply: Supply | None) -> tuple[DatabaseLoad | None, int]:
-    """Return the database's load and the pool that a process wants, each at the other's value.
+def _is_beyond(traffic: Traffic, supply: Supply | None) -> bool:
+    """Return whether the database completes fewer requests with any number of connections, by the run."""
+    return supply is not None and supply.rates is not None and traffic.rate >= supply.rates.max()
+
+
+def _balanced(traffic: Traffic, supply: Supply | None) -> int:
+    """Return the pool that a process wants, and that makes the usage times for which it wants it.
 
     More connections in use make longer usage times, and those need more connections. Threads do not bound the pool.
     """
-    load, wanted = None, _wanted(traffic, None)
+    wanted, pools = _wanted(traffic, None), traffic.service.pools
+    if _is_beyond(traffic, supply):
+        return wanted
     for _ in range(BALANCING):
-        load = database_load(_rates(traffic, supply, wanted * traffic.service.pools), traffic.rate, traffic.burst)
+        load = _load(traffic, supply, wanted)
+        if load is None:  # the first pool with which the database keeps up
+            wanted = max(
+                wanted + 1, ceil((1 + int(np.argmax(_rates(traffic, supply, LARGEST_POOL) > traffic.rate))) / pools)
+            )
+            continue
         before, wanted = wanted, _wanted(traffic, load)
-        if load is None or wanted == before:
+        if wanted == before:
             break
-    return load, wanted
+    return wanted
+
+
+def _load(traffic: Traffic, supply: Supply | None, pool_size: int) -> DatabaseLoad | None:
+    """Return the database's load with pools of this size; None where it can't keep up with them."""
+    rates = _rates(traffic, supply, pool_size * traffic.service.pools)
+    return database_load(rates, traffic.rate, traffic.burst)
 
 
 def _wanted(traffic: Traffic, load: DatabaseLoad | None) -> int:
-    process = replace(traffic.loaded(load).of_process(one_away=True), threads=None)
+    process = replace(traffic.loaded(load).of_process(one_away=True), most_in_use=None)
     return smallest_pool(process, traffic.most_wait_ms)
 
 
 def _rates(traffic: Traffic, supply: Supply | None, connections: int) -> Vector:
     """Return the requests per second that the database completes with 1, 2, ... connections in use.
 
-    Without a run that shows them, usage times do not grow.
+    Without a run that shows them, usage times do not grow; more connections than are ever in use are left out.
     """
     if supply is not None and supply.rates is not None:
         return supply.rates[:connections]
-    return np.asarray(np.arange(1, connections + 1) * 1000 / traffic.usage.mean_ms)
+    busiest = traffic.in_use * traffic.burst
+    number = min(connections, ceil(busiest + FAR * sqrt(busiest) + FAR))
+    return np.asarray(np.arange(1, number + 1) * 1000 / traffic.usage.mean_ms)
 
 
-def _findings(answer: TrafficAnswer) -> Iterator[Finding]:
-    """Yield what decides the size, then how the pools and the database go together, then what is not known."""
-    traffic, service, size = answer.traffic, answer.traffic.service, answer.pool_size
+def _findings(answer: TrafficAnswer, is_wanted: bool) -> Iterator[Finding]:
+    """Yield what decides the size, then how the pools and the database go together, then what is not known.
+
+    is_wanted: whether the traffic, and not the threads, decides the need.
+    """
+    traffic, service, need = answer.traffic, answer.traffic.service, answer.need
     waits = {each.pool_size: (each.one_away or each.usual).wait_p99_ms for each in answer.sizes}
     away = service.instances if service.instances > 1 else None
-    if answer.load is None:
-        yield from _of_database(answer)
-        return
-    if answer.decides in {"need", "limit"}:
-        yield KeepsWait(answer.need, traffic.most_wait_ms, waits[answer.need], away, waits.get(answer.need - 1))
-    if answer.decides == "threads":
+    if need is not None and is_wanted and answer.decides != "floor":
+        yield KeepsWait(need, traffic.most_wait_ms, waits[need], away, waits.get(need - 1))
+    if need is not None and not is_wanted:
         assert service.threads is not None
-        yield ThreadsBound(service.threads, answer.need)
-    if answer.decides == "floor":
-        yield FloorBound(service.floor, answer.need)
-    if answer.decides == "limit":
+        busiest = traffic.loaded(answer.load).of_process(one_away=True).load
+        is_enough = busiest < need
+        yield ThreadsBound(service.threads, need) if is_enough else TooFewThreads(service.threads, busiest, away)
+    if need is not None and answer.decides == "floor":
+        yield FloorBound(service.floor, need)
+    if need is not None and answer.decides == "limit":
         assert answer.server_limit.usable is not None
         pools = service.pools_in_deploy(answer.server_limit.surge)
-        yield LimitBound(answer.need, size, waits[size], answer.server_limit.usable, pools, away)
+        variables = answer.server_limit.raised_to(max(need, service.floor) * pools)
+        size, usable = answer.pool_size, answer.server_limit.usable
+        yield LimitBound(max(need, service.floor), size, waits[size], usable, pools, variables, away)
     yield from _of_database(answer)
     if answer.limit is None:
         instances = MoreInstances(answer.server_limit.surge, service.most_instances > service.instances)
@@ -361,8 +405,11 @@ def _of_database(answer: TrafficAnswer) -> Iterator[Finding]:
     """Yield how many connections are in use at once, how many the database can use, and how it slows."""
     traffic, supply, load, knee = answer.traffic, answer.supply, answer.load, answer.knee_rate
     usage_ms, connections = traffic.usage.mean_ms, answer.connections
-    if load is None:
-        yield BeyondKnee(traffic.rate, knee or 0.0, connections, traffic.rate / (knee or traffic.rate))
+    if supply is not None and supply.rates is not None and answer.need is None:
+        most = float(supply.rates.max())
+        yield BeyondKnee(traffic.rate, most, traffic.rate / most)
+    elif load is None:
+        pass  # the limit or the threads are the cause, and have a finding
     elif supply is None:
         yield SupplyUnknown(load.mean, load.quantile(OFTEN))
     elif load.mean >= supply.connections and knee is None:
@@ -375,6 +422,7 @@ def _of_database(answer: TrafficAnswer) -> Iterator[Finding]:
             yield Slows(usage_ms, load.usage_ms, knee, connections, 1000 * connections / knee)
             if load.mean >= supply.connections:
                 yield NearKnee(load.mean, supply.connections, traffic.rate / knee)
+    yield from supply.doubts if supply else ()
 
 
 def smallest_pool(traffic: ProcessTraffic, most_wait_ms: float) -> int:
@@ -390,16 +438,14 @@ def smallest_pool(traffic: ProcessTraffic, most_wait_ms: float) -> int:
     return high
 
 
-def _size_use(
-    traffic: Traffic, doubled: Traffic, loads: tuple[DatabaseLoad | None, DatabaseLoad | None], pool_size: int
-) -> SizeUse:
-    """Return a row of the table. loads: of the database, at the rate and at twice the rate; None for an overload."""
+def _size_use(traffic: Traffic, supply: Supply | None, pool_size: int) -> SizeUse:
+    """Return a row of the table."""
 
-    def use(asked: Traffic, load: DatabaseLoad | None, *, one_away: bool = False) -> PoolUse:
+    def use(traffic: Traffic, load: DatabaseLoad | None, *, one_away: bool = False) -> PoolUse:
         if load is None:
             return PoolUse(pool_size, 1.0, 1.0, inf, inf, inf, 0.0)
-        return pool_use(asked.loaded(load).of_process(one_away=one_away), pool_size)
+        return pool_use(traffic.loaded(load).of_process(one_away=one_away), pool_size)
 
-    load, twice = loads
+    doubled, load = replace(traffic, rate=TWICE * traffic.rate), _load(traffic, supply, pool_size)
     away = use(traffic, load, one_away=True) if traffic.service.instances > 1 else None
-    return SizeUse(use(traffic, load), away, use(doubled, twice))
+    return SizeUse(load, use(traffic, load), away, use(doubled, _load(doubled, supply, pool_size)))

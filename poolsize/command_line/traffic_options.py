@@ -71,7 +71,7 @@ class TrafficOptions:
             if quantile_ms is not None:
                 usage = log_normal(mean_ms, probability, quantile_ms)
                 if usage is None:
-                    most = {"p95": "3.9", "p99": "15"}[name]
+                    most = {"p95": "3.86", "p99": "14.9"}[name]
                     mean = f"a mean of {mean_ms:g}ms"
                     raise BadInput(f"--usage-{name} {quantile_ms:g}ms with {mean}: give 1 to {most} times the mean")
                 return usage

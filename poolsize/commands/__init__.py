@@ -13,7 +13,7 @@ from poolsize.errors import BadInput, Interrupted, PoolsizeError, did_you_mean
 from poolsize.terminal import guarded_output
 
 COMMANDS = {
-    "recommend": "Recommend a pool size: from the formula, or from a measured run.",
+    "recommend": "Recommend a pool size: from the formula, from a measured run, or for a traffic.",
     "fleet": "Divide the database's connections among services, instances and processes.",
     "config": "Write the configuration of a connection pool, with the reason of each setting.",
     "sweep": "Measure pool sizes on a real server and recommend one.",

@@ -1,4 +1,4 @@
-"""`poolsize recommend`: the starting point from the formula, or the measured answer from a run."""
+"""`poolsize recommend`: from the formula, from a measured run, or for the traffic of an application."""
 
 import os
 from dataclasses import asdict
@@ -22,7 +22,7 @@ from poolsize.command_line.options import (
 )
 from poolsize.command_line.run_file import complete_run, end_unless
 from poolsize.command_line.traffic_options import TRAFFIC_OPTIONS, TrafficOptions, traffic_options
-from poolsize.errors import BadInput
+from poolsize.errors import BadInput, WorkFailed
 from poolsize.formula import effective_disks, starting_point
 from poolsize.present.text.recommendation import recommendation_json, recommendation_text
 from poolsize.sweep.readers import positive_milliseconds
@@ -30,6 +30,7 @@ from poolsize.sweep.readers import positive_milliseconds
 if TYPE_CHECKING:  # `poolsize recommend --cores 8` starts without what runs, fleets and servers need
     from poolsize.analysis.analysis import Analysis
     from poolsize.answer.application import ClientTimes
+    from poolsize.answer.fleet import ServerLimit
     from poolsize.answer.fleet_plan import FleetPlan
     from poolsize.answer.latency_limit import LatencyLimits
     from poolsize.facts.inspection import Inspection
@@ -58,8 +59,8 @@ OF_CLIENT = ("usage_time_ms", "app_cpu_time_ms", "app_cores")
     "usage_time_ms",
     metavar="DURATION",
     callback=read_by(positive_milliseconds),
-    help="Mean usage time of a transaction in your application when nothing queues, e.g. 3.1ms. The pool size is then "
-    "for that application.",
+    help="Mean usage time of a transaction in your application when nothing queues, e.g. 3.1ms. With --run, the pool "
+    "size is then for that application; with --rate, it is the time for which a request uses a connection.",
 )
 @click.option(
     "--app-cpu-time",
@@ -149,26 +150,32 @@ def _for_traffic(
     from poolsize.present.text.traffic import traffic_json, traffic_text
 
     traffic = demand.traffic(facts["usage_time_ms"], fleet.service())
-    of_client = [facts.pop(name) for name in OF_CLIENT]
-    answer, limit, rates = None, fleet.limit(), None
+    usage_ms, cpu_ms, app_cores = (facts.pop(name) for name in OF_CLIENT)
+    supply, inspection = None, None
     if run_path:
         from poolsize.answer.application import rates_in_use
         from poolsize.answer.from_run import recommend as recommend_from
 
         analysis = _analysis(run_path, may_have=OF_THREADS)
-        answer = recommend_from(analysis, None, None, _client_times(*of_client))
-        rates = rates_in_use(analysis, answer.application) if answer.application else None
-    elif of_client[1:] != [None, None]:
+        measured = recommend_from(analysis, None, None, _client_times(usage_ms, cpu_ms, app_cores))
+        if measured.connections is None:
+            raise WorkFailed(f"{run_path} has no pool size, which `poolsize recommend --run` explains: leave --run out")
+        rates = rates_in_use(analysis, measured.application) if measured.application else None
+        supply = Supply(measured.connections, measured.range, "measured", rates, measured.doubts)
+    elif cpu_ms is not None or app_cores is not None:
         raise BadInput("--app-cpu-time and --app-cores need a measured run: name it with --run")
-    elif inspection := _inspected(url, facts, encryption):
-        limit = limit_of(inspection.server, inspection.connection_bytes, limit)
-    if answer is None and facts["cores"] is not None:
-        answer, _ = _from_formula(facts)
-    supply = None
-    if answer and answer.connections is not None:
-        supply = Supply(answer.connections, answer.range, answer.basis, rates)
-    result = recommend_for(traffic, supply, limit, current)
-    click.echo(traffic_json(result) if as_json else traffic_text(result))
+    else:
+        inspection = _inspected(url, facts, encryption)
+        if facts["cores"] is not None:
+            formula, _ = _from_formula(facts)
+            supply = Supply(formula.connections or 1, formula.range, "formula")
+        elif not inspection:
+            for name in ("disks", "cache_hit_rate", "ssd", "threads_per_core"):
+                if is_typed(name):
+                    raise BadInput(f"{flag(name)} also needs --cores, of the database's host")
+    answer = recommend_for(traffic, supply, _limit(fleet, inspection), current)
+    click.echo(traffic_json(answer) if as_json else traffic_text(answer))
+    end_unless(answer.need)
 
 
 def _client_times(usage_ms: float | None, cpu_ms: float | None, cores: int | None) -> "ClientTimes | None":
@@ -241,20 +248,20 @@ def _output(answer: Recommendation, plan: "FleetPlan | None", inspection: "Inspe
 def _plan(
     answer: Recommendation, analysis: "Analysis | None", fleet: FleetOptions, inspection: "Inspection | None"
 ) -> "FleetPlan | None":
-    """Return the answer's connections divided among the application's processes, or None without a pool size.
-
-    The limit is the options', the inspected server's, or that of the server in POOLSIZE_URL.
-    """
+    """Return the answer's connections divided among the application's processes, or None without a pool size."""
     if answer.connections is None:
         return None
     from poolsize.answer.fleet_plan import plan_fleet
 
-    if inspection:
-        limit = limit_of(inspection.server, inspection.connection_bytes, fleet.limit())
-    else:
-        limit = fleet.limit(os.environ.get("POOLSIZE_URL") if fleet.max_connections is None else None)
     losses = losses_of(analysis, answer) if analysis else None
-    return plan_fleet(answer.connections, [fleet.service()], limit, losses)
+    return plan_fleet(answer.connections, [fleet.service()], _limit(fleet, inspection), losses)
+
+
+def _limit(fleet: FleetOptions, inspection: "Inspection | None") -> "ServerLimit":
+    """Return the limit of the options, of the inspected server, or of the server in POOLSIZE_URL."""
+    if inspection:
+        return limit_of(inspection.server, inspection.connection_bytes, fleet.limit())
+    return fleet.limit(os.environ.get("POOLSIZE_URL") if fleet.max_connections is None else None)
 
 
 def _from_formula(facts: dict[str, Any]) -> tuple[Recommendation, str]:

@@ -81,8 +81,9 @@ def pool_load(numbers: Numbers, usage_ms: float | None = None) -> PoolLoad:
     full_above = in_use / usage_ms * 1000 if usage_ms else None
     if numbers.get("open") == 0 or (in_use == 0 and not numbers.get("idle")):
         return PoolLoad(use=Use.NONE_OPEN)
-    if in_use < (size or 0) or numbers.get("idle"):
-        return PoolLoad(full_above_per_second=full_above, use=Use.NOT_FULL)
+    has_room = in_use < (size or 0) or numbers.get("idle")
+    if has_room or (not wait_ms and in_use > (in_use if size is None else size)):  # no limit, or an unknown overflow
+        return PoolLoad(full_above_per_second=full_above, use=Use.NOT_FULL if has_room else None)
     if waiting is None or not wait_ms:
         return PoolLoad(full_above_per_second=full_above, use=Use.FULL)
     long_ms = FAR_ABOVE_MEAN * usage_ms if usage_ms else LONG_USAGE_MS
@@ -93,8 +94,8 @@ def pool_load(numbers: Numbers, usage_ms: float | None = None) -> PoolLoad:
     return PoolLoad(per_second, held_ms, full_above, Use.HELD if held_ms >= long_ms else Use.BUSY)
 
 
-class _Found:
-    """The texts of one kind and library that were found so far."""
+class _Occurrences:
+    """The texts of one kind and library so far."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -119,7 +120,7 @@ def find_events(lines: Iterable[str], usage_ms: float | None = None) -> list[Eve
 
     A stack trace that repeats an error counts as one. A line without a time has that of the line above.
     """
-    found: dict[tuple[str, Kind], _Found] = {}
+    occurrences: dict[tuple[str, Kind], _Occurrences] = {}
     of_error: set[tuple[str, Kind]] = set()
     minute = ""
     for line in lines:
@@ -128,7 +129,7 @@ def find_events(lines: Iterable[str], usage_ms: float | None = None) -> list[Eve
             of_error.clear()
         for known, text, numbers in matches(line):
             key = known.library, known.kind
-            entry = found.setdefault(key, _Found())
+            entry = occurrences.setdefault(key, _Occurrences())
             entry.keep_best(text, numbers)
             if key not in of_error:
                 of_error.add(key)
@@ -143,7 +144,7 @@ def find_events(lines: Iterable[str], usage_ms: float | None = None) -> list[Eve
             each.count,
             dict(each.minutes),
         )
-        for (library, kind), each in found.items()
+        for (library, kind), each in occurrences.items()
     ]
     return sorted(events, key=lambda event: -event.count)
 

@@ -141,12 +141,9 @@ def _says_of_pool(event: Event) -> Iterator[str]:
     elif waiting == 0 and wait_ms and load.use in (Use.HELD, Use.FULL):
         yield f"No other request waited, and none of {connections} became free in {wait}."
     elif load.use is Use.FULL and wait_ms:
-        yield (
-            f"All {connections} are in use. The text does not have the number of waiting requests. If fewer than "
-            f"{in_use * wait_ms / LONG_USAGE_MS:,.0f} waited, each connection is held for more than 1 s."
-        )
+        yield f"All connections, {in_use:,}, are in use. {_unless_few_waited(in_use, wait_ms)}"
     elif load.use:
-        of_size = f" of {size:,}" if size else ""
+        of_size = f" of {size:,}" if size and in_use <= size else ""
         yield f"{in_use:,}{of_size} connections are in use" + (f", and {requests} wait." if waiting else ".")
     if load.use in _BY_USE:
         yield _BY_USE[load.use]
@@ -162,6 +159,16 @@ def _says_of_pool(event: Event) -> Iterator[str]:
                 f"At that rate, {requests} would wait for {_time(waiting * usage_ms / in_use)}, not for {wait}. A mean "
                 "from the pool's metrics leaves out connections that were not returned."
             )
+
+
+def _unless_few_waited(in_use: float, wait_ms: float) -> str:
+    few = in_use * wait_ms / LONG_USAGE_MS
+    unknown = "The text does not have the number of waiting requests."
+    return (
+        f"{unknown} If fewer than {few:,.0f} waited, each connection is held for more than 1 s."
+        if few >= 2
+        else unknown
+    )
 
 
 def _rounded(value: float) -> float:

@@ -52,7 +52,7 @@ from poolsize.sweep.readers import seconds
     default="30s",
     show_default=True,
     callback=read_by(seconds),
-    help="How long the callers of your application wait. A third of it is the pool's wait limit.",
+    help="How long the callers of your application wait. A third of what a usage time leaves is the pool's wait limit.",
 )
 @click.option(
     "--url", envvar="POOLSIZE_URL", help="Read wait_timeout and limits of this server. POOLSIZE_URL sets it too."

@@ -18,8 +18,8 @@ if TYPE_CHECKING:  # numpy stays out of `poolsize config --size 33`
 SURVEY = 'the survey "Connection pool survey: dbcp, druid, c3p0, tomcat-jdbc, HikariCP"'
 CALLER_TIMEOUT_SECONDS = 30.0
 """How long callers of an application wait where nothing else is known: a usual limit of proxies and HTTP clients."""
-WAIT_SHARE = 3
-"""The wait limit is this part of the callers' time, so that an error, and another attempt, still reach them."""
+WAIT_PART = 1 / 3
+"""The part of the callers' time that is the wait limit, so that an error, and another attempt, still reach them."""
 PUBLISHED_IDLE_CHECK_SECONDS = 90
 """Source: the survey (data/published), as the next two."""
 PUBLISHED_IDLE_LIMIT_SECONDS = 1800
@@ -27,7 +27,7 @@ PUBLISHED_MINIMUM = 3
 LIFETIME_SECONDS = 1800
 """HikariCP's default. It ends a connection before a network device or a failover makes it useless unnoticed."""
 ASSUMED_USAGE_MS = 50.0
-"""Mean usage time without a measurement, for the longest queue."""
+"""Mean usage time without a measurement, for the longest queue and the wait limit."""
 DEFAULT_WAIT_TIMEOUT_SECONDS = 28_800
 """Of MySQL and MariaDB."""
 DEFAULT_MAX_CONNECTIONS = 151
@@ -35,7 +35,7 @@ DEFAULT_MAX_CONNECTIONS = 151
 
 @dataclass(frozen=True)
 class MeasuredTimes:
-    """What a run tells of a pool's times at the recommended pool size.
+    """What a run shows of a pool's times at the recommended pool size.
 
     usage_p99_ms, usage_mean_ms: at measured_size, the measured pool size that is nearest to the
     recommended one. two_pools: for short and for long transactions, where the run proposes them.
@@ -84,7 +84,7 @@ class PoolSettings:
     idle_check_seconds: interval at which idle connections are pinged in the background.
     wait_timeout_seconds: the server's, or the default where `server` does not know it.
     plan: the fleet; of one process where the fleet is not known. fleet_known: whether it is.
-    measured: what a run tells, or None without a run that knows latencies.
+    measured: what a run shows, or None without a run that knows latencies.
     of_run: where a measured size comes from; None for a size that was given.
     """
 
@@ -153,7 +153,7 @@ def pool_settings(
             f"`caller_timeout` {seconds_text(caller_timeout_seconds)}: a usage time takes up to "
             f"{milliseconds(_longest_usage_ms(measured))}, and a pool waits for 1 s at least; callers must wait longer"
         )
-    wait_limit = max(1, round(left_seconds / WAIT_SHARE))  # Flask-SQLAlchemy cuts off fractions
+    wait_limit = max(1, round(left_seconds * WAIT_PART))  # Flask-SQLAlchemy cuts off fractions
     usage_ms = measured.usage_mean_ms if measured else ASSUMED_USAGE_MS
     margin = min(30, ceil(wait_timeout / 10))  # so long before the server ends it, a connection ends
     lifetime = min(LIFETIME_SECONDS, wait_timeout - margin)
@@ -176,7 +176,7 @@ def pool_settings(
 
 
 def measured_times(analysis: "Analysis", answer: "Recommendation") -> MeasuredTimes | None:
-    """Return what a run tells of a pool's times at its answer's size; None for a run without them.
+    """Return what a run shows of a pool's times at its answer's size; None for a run without them.
 
     A replay knows no latencies. An application's metrics give means of wait and usage time, and no percentiles.
     """
@@ -270,13 +270,11 @@ def _recommended(settings: PoolSettings) -> str:
 
 
 def _wait_limit(settings: PoolSettings) -> str:
-    usage = f"a usage time of {milliseconds(_longest_usage_ms(settings.measured))}"
-    if settings.measured:
-        usage = f"the measured p99 {usage.removeprefix('a ')}"
+    usage_ms, callers = _longest_usage_ms(settings.measured), seconds_text(settings.caller_timeout_seconds)
+    usage = f"{'the measured p99' if settings.measured else 'an assumed'} usage time of {milliseconds(usage_ms)}"
     return (
-        f"A borrower gets an error after {seconds_text(settings.wait_limit_seconds)}: a third of the "
-        f"{seconds_text(settings.caller_timeout_seconds)} that callers wait (--caller-timeout), less {usage}. So the "
-        "error, or a second attempt, still reaches them."
+        f"A borrower gets an error after {seconds_text(settings.wait_limit_seconds)}: a third of what {usage} leaves "
+        f"of the {callers} that callers wait (--caller-timeout), at least 1 s. So the error still reaches them."
     )
 
 

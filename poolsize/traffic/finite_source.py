@@ -25,6 +25,8 @@ NEGLIGIBLE = 1e-12
 """A probability that counts as 0, as a share of the highest."""
 FAR = 12
 """Standard deviations from the peak beyond which probabilities are negligible."""
+LONGEST = 20
+"""Times the mean wait behind all threads of a process: longer waits are negligible."""
 CERTAIN = 100
 """With as many timeouts among the requests in the queue, the queue is always as long as the timeout permits."""
 HALVINGS = 20
@@ -101,7 +103,8 @@ def waits_of_threads(pool_size: int, threads: int, busy: float) -> tuple[float, 
     def beyond(wait: float) -> float:
         return float((seen * gammaincc(np.maximum(1, ahead), pool_size * wait))[ahead > 0].sum()) - 0.01
 
-    p99 = brentq(beyond, 0.0, float(threads * FAR)) if beyond(0.0) > 0 else 0.0
+    longest = LONGEST * threads / pool_size  # hardly any wait is longer, even behind all other threads
+    p99 = brentq(beyond, 0.0, longest) if beyond(0.0) > 0 else 0.0
     return float(seen @ ahead) / pool_size, p99
 
 

@@ -1,10 +1,11 @@
-"""What a process's traffic makes of a pool: how many connections are in use, who waits for one, and how long.
+"""How a pool serves a process's traffic: connections in use, the share of requests that wait, and wait times.
 
 Small pools are solved exactly (random_arrivals). A large pool is compared with two smaller ones, which have as many
-spare connections in standard deviations of those in use (Halfin and Whitt 1981). How their waits differ from those of
-exponential usage times, for which Erlang's formula has the waits of every pool, is extrapolated to the large pool.
+spare connections per square root of the pool size (Halfin and Whitt 1981). Without bursts, their waits are corrected by
+Erlang's formula, which holds for exponential usage times and pools of every size. The figures of the two are
+extrapolated along a line in 1 / sqrt(pool size).
 Below a squared coefficient of variation of 0.5, waits are extrapolated along a line, on which they nearly lie (Tijms
-1994). tests/unit/test_pool_use.py has the errors.
+1994). tests/unit/test_pool_use.py holds the bounds of the errors.
 """
 
 from collections.abc import Callable
@@ -30,15 +31,15 @@ class ProcessTraffic:
     """The requests of one process for connections.
 
     rate: requests per millisecond. burst: rate in the busiest second of a minute over the mean rate; 1 for arrivals at
-    random. wait_limit_ms: after which a request gives up. threads: connections that the process can use at once; None
-    for any number.
+    random. wait_limit_ms: after which a request gives up. most_in_use: connections that the threads of the process
+    can use at once; None for any number.
     """
 
     rate: float
     usage: UsageTimes
     burst: float = 1.0
     wait_limit_ms: float = inf
-    threads: int | None = None
+    most_in_use: int | None = None
 
     @property
     def load(self) -> float:
@@ -65,19 +66,19 @@ class PoolUse:
 
 
 def pool_use(traffic: ProcessTraffic, pool_size: int) -> PoolUse:
-    """Return what the traffic makes of a pool of this size.
+    """Return how a pool of this size serves the traffic.
 
     With a connection for each thread nobody waits for a connection: requests wait for a thread.
     """
-    if traffic.threads is not None and pool_size >= traffic.threads:
-        return PoolUse(pool_size, min(traffic.load, traffic.threads) / pool_size, 0.0, 0.0, 0.0, 0.0, 0.0)
+    if traffic.most_in_use is not None and pool_size >= traffic.most_in_use:
+        return PoolUse(pool_size, min(traffic.load, traffic.most_in_use) / pool_size, 0.0, 0.0, 0.0, 0.0, 0.0)
     if traffic.load >= pool_size and traffic.wait_limit_ms == inf:
-        return PoolUse(pool_size, traffic.load / pool_size, 1.0, inf, inf, inf, 0.0)
+        return PoolUse(pool_size, 1.0, 1.0, inf, inf, inf, 0.0)
     if traffic.usage.variation < LEAST_VARIATION:
         return _extrapolated(traffic, pool_size)
     share, mean, p99, p99_9, timed_out = _figures(traffic, pool_size).tolist()
-    in_use, usage_ms = traffic.load * (1 - timed_out) / pool_size, traffic.usage.mean_ms
-    return PoolUse(pool_size, in_use, share, mean * usage_ms, p99 * usage_ms, p99_9 * usage_ms, timed_out)
+    utilisation, usage_ms = traffic.load * (1 - timed_out) / pool_size, traffic.usage.mean_ms
+    return PoolUse(pool_size, utilisation, share, mean * usage_ms, p99 * usage_ms, p99_9 * usage_ms, timed_out)
 
 
 def _extrapolated(traffic: ProcessTraffic, pool_size: int) -> PoolUse:
@@ -106,7 +107,7 @@ def _figures_of(of_pool: Waits) -> Vector:
 
 
 def _by_smaller(traffic: ProcessTraffic, pool_size: int, smaller: int) -> Vector:
-    """Return the figures of a large pool by the waits of a smaller one. A queue of either is as long in waits."""
+    """Return the figures of a large pool by the waits of a smaller one, whose queue moves more slowly."""
     faster = sqrt(pool_size / smaller)
 
     def scaled(load: float) -> float:

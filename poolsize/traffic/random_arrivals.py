@@ -69,7 +69,7 @@ def in_bursts(
 
 @dataclass(frozen=True)
 class Waits:
-    """What requests meet.
+    """Wait times of requests.
 
     times: wait times, ascending from 0. longer: probabilities that a request waits longer. mean: of the wait times of
     all requests. timed_out: share of the requests that leave at a wait limit, which is then the last of the times.
@@ -183,10 +183,10 @@ def exponential(matrix: Vector) -> Vector:
     scipy.linalg has it, too; its import would take as long as the answer.
     """
     halvings = max(0, ceil(log2(float(np.abs(matrix).sum(axis=1).max()) / SMALL_NORM)))
-    small, one = matrix / 2**halvings, np.eye(len(matrix))
-    result: Vector = one
+    small, identity = matrix / 2**halvings, np.eye(len(matrix))
+    result: Vector = identity
     for term in range(TERMS, 0, -1):
-        result = np.asarray(one + small @ result / term)
+        result = np.asarray(identity + small @ result / term)
     for _ in range(halvings):
         result = np.asarray(result @ result)
     return result
@@ -202,11 +202,11 @@ def first_passages(up: Vector, local: Vector, down: Vector) -> Vector:
 
     By logarithmic reduction (Latouche and Ramaswami 1993).
     """
-    one = np.eye(len(local))
+    identity = np.eye(len(local))
     above, below = np.linalg.solve(-local, up), np.linalg.solve(-local, down)
     passages, climb = below.copy(), above.copy()
     for _ in range(MOST_ITERATIONS):
-        both = one - above @ below - below @ above
+        both = identity - above @ below - below @ above
         above, below = np.linalg.solve(both, above @ above), np.linalg.solve(both, below @ below)
         more = climb @ below
         passages, climb = passages + more, climb @ above
@@ -222,13 +222,17 @@ def _levels(queue: _Queue, returning: Vector) -> Sequence[Vector]:
     above are folded into returns to this one.
     """
     arrivals, in_use = queue.arrivals, queue.in_use
-    rates, one = np.diag(arrivals.rates), np.eye(arrivals.number)
+    rates, identity = np.diag(arrivals.rates), np.eye(arrivals.number)
     local, ratios = queue.staying + queue.no_arrival + queue.arriving @ returning, []
     for fewer in reversed(range(queue.pool_size)):
-        ending = np.asarray(np.kron(one, in_use.ending(fewer + 1)))
+        ending = np.asarray(np.kron(identity, in_use.ending(fewer + 1)))
         starting = np.asarray(np.kron(rates, in_use.starting(fewer)))
         ratios.append(np.linalg.solve(-_balanced(local, ending).T, starting.T).T)
-        local = np.kron(arrivals.changes, np.eye(fewer + 1)) + np.kron(one, in_use.staying(fewer)) + ratios[-1] @ ending
+        local = (
+            np.kron(arrivals.changes, np.eye(fewer + 1))
+            + np.kron(identity, in_use.staying(fewer))
+            + ratios[-1] @ ending
+        )
     kernel = np.linalg.svd(_balanced(local, np.zeros((arrivals.number, 1))).T)[2][-1]
     levels = [kernel / kernel.sum()]
     for ratio in reversed(ratios):

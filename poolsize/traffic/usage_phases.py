@@ -10,11 +10,12 @@ Phases have their times in mean usage times.
 """
 
 from dataclasses import dataclass
-from math import exp, log, sqrt
+from math import exp, inf, isfinite, log, sqrt
 
 import numpy as np
 
 from poolsize.analysis.vector import Vector
+from poolsize.errors import BadInput
 
 LEAST_VARIATION = 0.5
 """The lowest squared coefficient of variation that two phases can have."""
@@ -25,30 +26,44 @@ NORMAL_QUANTILES = {0.95: 1.6449, 0.99: 2.3263}
 class UsageTimes:
     """How long a request uses a connection.
 
-    variation: squared coefficient of variation. third_moment: in cubes of the mean; None where it is not known.
+    variation: squared coefficient of variation. third_moment: in cubes of the mean; None where it is not known. p99_ms:
+    that was given, or None. Raises BadInput for values that no usage times have.
     """
 
     mean_ms: float
     variation: float = 1.0
     third_moment: float | None = None
+    p99_ms: float | None = None
+
+    def __post_init__(self) -> None:
+        """Check the values."""
+        if not (self.mean_ms > 0 and isfinite(self.mean_ms)):
+            raise BadInput(f"`usage_time` {self.mean_ms:g}: give a time above 0")
+        if not 0 <= self.variation < inf:
+            raise BadInput(f"`variation` {self.variation:g}: a squared coefficient of variation is 0 or more")
+        least = 1.5 * (1 + self.variation) ** 2
+        if self.third_moment is not None and not (self.variation > 1 and least < self.third_moment < inf):
+            raise BadInput(f"`third_moment` {self.third_moment:g}: above a `variation` of 1, give more than {least:g}")
 
 
 def log_normal(mean_ms: float, probability: float, quantile_ms: float) -> UsageTimes | None:
     """Return log-normal usage times with this mean and quantile; None where there are none.
 
-    probability: 0.95 or 0.99. A quantile is at least the mean, and at most 3.9 (0.95) or 15 (0.99) times the mean. The
-    third moment is the geometric mean of that of log-normal times and that of two phases with the same share of the
-    time: two phases with the log-normal third moment would have fewer usages beyond the quantile than there are.
+    probability: 0.95 or 0.99. A quantile is at least the mean, and at most 3.86 (0.95) or 14.9 (0.99) times the mean.
+    Of the two such distributions, it is the one that varies less. The third moment is the geometric mean of that of
+    log-normal times and that of two phases with the same share of the time: two phases with the log-normal third moment
+    would have fewer usages beyond the quantile than there are.
     """
     normal, logarithm = NORMAL_QUANTILES[probability], log(quantile_ms / mean_ms)
     if not 0 <= logarithm <= normal**2 / 2:
         return None
+    p99_ms = quantile_ms if probability == 0.99 else None
     variation = exp((normal - sqrt(normal**2 - 2 * logarithm)) ** 2) - 1
     if variation <= 1:
-        return UsageTimes(mean_ms, variation)
+        return UsageTimes(mean_ms, variation, p99_ms=p99_ms)
     often, rates = _same_share(variation)
     of_same_share = 6 * (often / rates[0] ** 3 + (1 - often) / rates[1] ** 3)
-    return UsageTimes(mean_ms, variation, sqrt(of_same_share * (1 + variation) ** 3))
+    return UsageTimes(mean_ms, variation, sqrt(of_same_share * (1 + variation) ** 3), p99_ms)
 
 
 @dataclass(frozen=True)

@@ -4,26 +4,30 @@ import json
 from math import isinf
 from typing import Any
 
+from poolsize.answer.finding import Severity
 from poolsize.answer.from_traffic import OFTEN, TrafficAnswer
-from poolsize.present.text.layout import Table, bullets
+from poolsize.present.text.layout import Table, bullets, paragraph
 from poolsize.present.text.recommendation import caution, engine_line
-from poolsize.present.text.sentences.findings import findings_values, reason_sentences, warning_sentences
+from poolsize.present.text.sentences.findings import findings_values, reason_sentences, sentence, warning_sentences
 from poolsize.traffic.pool_use import PoolUse
 from poolsize.units import count, milliseconds, percent
 
-NONE = "-"
-"""The cell of a number that does not exist."""
+NONE, NO_END = "-", "no end"
+"""The cells of a number that does not exist, and of a wait in a queue that grows without end."""
 
 
 def traffic_text(answer: TrafficAnswer) -> str:
     """Return the pool size, the three numbers that bound it, the waits around it, the reasons and the warnings."""
     pools = answer.traffic.service.pools
     each = f" in each of {pools:,} processes" if pools > 1 else ""
+    refusals = [sentence(finding) for finding in answer.findings if finding.severity is Severity.REFUSAL]
+    if refusals:
+        return "\n\n".join([*map(paragraph, refusals), _bounds_table(answer).as_text()])
     parts = (
         f"Pool size: {count(answer.pool_size, 'connection')}{each}.",
         _bounds_table(answer).as_text(),
         bullets(reason_sentences(answer.findings)),
-        _sizes_table(answer).below("Pool sizes of each process") if answer.load else "",
+        _sizes_table(answer).below("Pool sizes of each process"),
         caution(answer.findings),
         f"For each process: {engine_line(answer.pool_size)}",
     )
@@ -34,11 +38,12 @@ def _bounds_table(answer: TrafficAnswer) -> Table:
     """Return what the traffic needs, what the database can use and what the limits allow."""
     pools, supply, limit = answer.traffic.service.pools, answer.supply, answer.limit
     basis = "" if supply is None else {"formula": "the formula", "measured": "the run"}[supply.basis]
+    needed = (NONE, NONE) if answer.need is None else (f"{answer.need:,}", f"{answer.need * pools:,}")
     allowed = (NONE, "not known") if limit is None else (f"{limit:,}", f"{limit * pools:,}")
     return Table(
         ("", "each process", "together"),
         [
-            ("the traffic needs", f"{answer.need:,}", f"{answer.need * pools:,}"),
+            ("the traffic needs", *needed),
             ("the database can use", NONE, f"{supply.connections:,} by {basis}" if supply else "not known"),
             ("the limits allow", *allowed),
         ],
@@ -50,12 +55,16 @@ def _sizes_table(answer: TrafficAnswer) -> Table:
     rows = []
     for size in answer.sizes:
         usual, away = size.usual, size.one_away
-        row = [f"{size.pool_size:,}", percent(min(1.0, usual.utilisation)), percent(usual.share_waiting), *_rare(usual)]
+        row = [f"{size.pool_size:,}", _share(usual.utilisation), _share(usual.share_waiting), *_rare(usual)]
         rows.append([*row, *(_rare(away) if away else ()), _rare(size.twice)[0]])
-    away_columns = ("one away p99", "p99.9") if has_others else ()
+    away_columns = ("one away p99", "one away p99.9") if has_others else ()
     chosen = [size.pool_size for size in answer.sizes].index(answer.pool_size)
-    columns = ("pool size", "busy", "waiting", "wait p99", "p99.9", *away_columns, "twice the rate p99")
+    columns = ("pool size", "in use", "waiting", "wait p99", "wait p99.9", *away_columns, "p99 at twice the rate")
     return Table(columns, rows, chosen)
+
+
+def _share(share: float) -> str:
+    return "<0.01 %" if 0 < share < 1e-4 else percent(share)
 
 
 def _rare(use: PoolUse) -> tuple[str, str]:
@@ -64,13 +73,10 @@ def _rare(use: PoolUse) -> tuple[str, str]:
     return p99, p99_9
 
 
-NO_END = "no end"
-
-
 def traffic_json(answer: TrafficAnswer) -> str:
     """Return the answer as a JSON object. A wait time of a queue that grows without end is null."""
     traffic, service, load, supply = answer.traffic, answer.traffic.service, answer.load, answer.supply
-    busiest = traffic.of_process(one_away=True)
+    busiest = traffic.loaded(load).of_process(one_away=True)
     return json.dumps(
         {
             "basis": "traffic",
@@ -80,6 +86,7 @@ def traffic_json(answer: TrafficAnswer) -> str:
             "traffic": {
                 "rate": traffic.rate,
                 "usage_ms": traffic.usage.mean_ms,
+                "usage_p99_ms": traffic.usage.p99_ms,
                 "usage_variation": traffic.usage.variation,
                 "burst": traffic.burst,
                 "instances": service.instances,

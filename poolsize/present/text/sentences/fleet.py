@@ -30,14 +30,14 @@ def _(finding: fleet_plan.FleetFloor) -> str:
 @sentence.register
 def _(finding: fleet_plan.SeparatePools) -> str:
     busy, waits, p99 = (
-        "{:.2g}, {:.2g} and {:.2g}".format(*values)
+        "{}, {} and {}".format(*(f"{value:.2g}" if value >= 0.01 else "0" for value in values))
         for values in ([100 * share for share in finding.busy], finding.waits, finding.p99)
     )
     return (
         f"Each process of {finding.service} has only its own {count(finding.pool_size, 'connection')} for "
-        f"{finding.threads} threads. With {busy} % of them in use, a request waits for {waits} mean usage times on "
-        f"average, p99 {p99}; one pool of {finding.connections:,} would hardly let it wait. For your traffic: "
-        "poolsize recommend --rate and --usage-time."
+        f"{finding.threads:,} threads, and can't use those of others. With {busy} % of its connections in use, a "
+        f"request waits {waits} mean usage times on average (p99 {p99}). The rate and the usage time decide: `poolsize "
+        "recommend --rate`."
     )
 
 
