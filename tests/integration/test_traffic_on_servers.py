@@ -54,10 +54,7 @@ def at_once(tasks: list[Callable[[], None]]) -> None:
 @measured_again
 def test_threads_wait_for_the_pool_of_their_process_as_a_fleet_prints(server: PrivateServer, busy: float) -> None:
     """Processes with a connection each and threads that pause: each pool is that of a process."""
-    engines = [
-        create_engine(server.url.replace("mysql:", "mysql+pymysql:", 1), pool_size=1, max_overflow=0, pool_timeout=60)
-        for _ in range(PROCESSES)
-    ]
+    engines = [create_engine(server.url, pool_size=1, max_overflow=0, pool_timeout=60) for _ in range(PROCESSES)]
     pause, measured = USAGE_S * (THREADS / busy - 1), Measured([], [])
 
     def thread(engine: Engine, seed: int) -> None:
@@ -77,24 +74,27 @@ def test_threads_wait_for_the_pool_of_their_process_as_a_fleet_prints(server: Pr
 @pytest.mark.parametrize("utilisation", [0.3, 0.6, 0.8])
 @measured_again
 def test_requests_wait_for_a_queue_pool_as_the_model_says(server: PrivateServer, utilisation: float) -> None:
-    """Requests that arrive at random, a thread for each, at SQLAlchemy's own pool."""
-    size = 3
-    engine = create_engine(
-        server.url.replace("mysql:", "mysql+pymysql:", 1), pool_size=size, max_overflow=0, pool_timeout=60
-    )
-    random, measured = np.random.default_rng(1), Measured([], [])
-    number = round(SECONDS * utilisation * size / USAGE_S)
-    due = np.cumsum(random.exponential(USAGE_S / utilisation / size, number))
-    begin = time.perf_counter()
-    threads = []
-    for moment, usage in zip(due.tolist(), random.exponential(USAGE_S, number).tolist(), strict=True):
-        time.sleep(max(0.0, begin + moment - time.perf_counter()))
-        threads.append(threading.Thread(target=request, args=(engine, usage, measured)))
-        threads[-1].start()
-    for thread in threads:
-        thread.join()
+    """Requests that arrive at random, a thread for each, at SQLAlchemy's own pools: those of several processes."""
+    size, usage, measured = 3, 0.05, Measured([], [])
+    rate = utilisation * size / usage
+
+    def process(seed: int) -> None:
+        engine = create_engine(server.url, pool_size=size, max_overflow=0, pool_timeout=60)
+        random, begin, due = np.random.default_rng(seed), time.perf_counter(), 0.0
+        threads = []
+        while (due := due + random.exponential(1 / rate)) < 2 * SECONDS:
+            time.sleep(max(0.0, begin + due - time.perf_counter()))
+            threads.append(threading.Thread(target=request, args=(engine, random.exponential(usage), measured)))
+            threads[-1].start()
+        for thread in threads:
+            thread.join()
+
+    at_once([partial(process, seed) for seed in range(PROCESSES)])
+    number = len(measured.waits)
+    assert number > 10_000
     usage_ms = 1000 * float(np.mean(measured.usages))
-    use = pool_use(ProcessTraffic(number / float(due[-1]) / 1000, UsageTimes(usage_ms)), size)
+    use = pool_use(ProcessTraffic(number / PROCESSES / (2 * SECONDS) / 1000, UsageTimes(usage_ms)), size)
     waits_ms = 1000 * np.array(measured.waits)
     assert waits_ms.mean() == pytest.approx(use.wait_ms, rel=0.1, abs=1)
+    assert (waits_ms > 1).mean() == pytest.approx(use.share_waiting, rel=0.1)
     assert np.quantile(waits_ms, 0.99) == pytest.approx(use.wait_p99_ms, rel=0.1, abs=1)
