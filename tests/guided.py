@@ -29,6 +29,8 @@ with atheris.instrument_imports(
     from poolsize.analysis.analysis import analyze
     from poolsize.commands.fleet import services_of
     from poolsize.errors import BadInput, PoolsizeError
+    from poolsize.explanation.events import find_events
+    from poolsize.explanation.text import events_json, events_text
     from poolsize.parser_process import CPU_SECONDS
     from poolsize.pool_config.check import check_pools, pool_checks_json, pool_checks_text
     from poolsize.pool_config.files import reading
@@ -38,6 +40,7 @@ with atheris.instrument_imports(
     from poolsize.service_under_test.description import read_description
     from poolsize.terminal import visible
 
+from tests.explanation.known_texts import EXAMPLES
 from tests.hostile_files import as_lines, run_lines, valid_files
 
 LONGEST_INPUT = 30_000
@@ -78,6 +81,12 @@ def _pools(path: Path) -> None:
     text.encode()
 
 
+def _errors(path: Path) -> None:
+    events = find_events(path.read_text(encoding="utf-8", errors="replace").splitlines(), 50.0)
+    text = visible(events_text(events) + events_json(events))
+    assert not any(unicodedata.category(letter) == "Cc" for letter in text if letter not in "\n\t")
+
+
 READERS: dict[str, Callable[[Path], object]] = {
     "run.jsonl": _run,
     "curve.csv": read_recording,
@@ -93,6 +102,7 @@ READERS: dict[str, Callable[[Path], object]] = {
     "pools.go": _pools,
     "pools.js": _pools,
     "my.cnf": _pools,
+    "errors.log": _errors,
 }
 """Name of a file -> its reader. The first byte of an input chooses one, modulo their number; the file follows."""
 
@@ -109,7 +119,8 @@ def try_input(folder: Path, data: bytes) -> None:
 
 def write_seeds(folder: Path) -> None:
     """Write the valid files of each reader, the first byte of which chooses it."""
-    seeds = valid_files() | {"run.jsonl": as_lines(run_lines(steps=1))}
+    errors = "\n".join(known.text for known in EXAMPLES).encode()
+    seeds = valid_files() | {"run.jsonl": as_lines(run_lines(steps=1)), "errors.log": errors}
     for number, name in enumerate(READERS):
         for other, content in seeds.items():
             if other == name or (READERS[name] is _pools and Path(other).suffix == Path(name).suffix):
