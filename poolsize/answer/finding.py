@@ -34,21 +34,16 @@ class Severity(StrEnum):
 
 
 @dataclass_transform(frozen_default=True)
-class Figures:
-    """Figures by names with units. Every subclass is a frozen dataclass, made without the code that dataclasses write.
+class QuickRecord:
+    """A record whose every subclass is a frozen dataclass, made without the code that dataclasses write.
 
-    That code would double the time in which `poolsize recommend --cores 8` starts.
-    code: of the record in JSON; empty for figures that several records share, and for a kind of records.
+    For the records of `poolsize recommend --cores 8`: making that code takes a large part of its start.
     """
 
-    code: ClassVar[str] = ""
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
-    def __init_subclass__(cls, code: str = "", **marks: bool) -> None:
-        """Make the class a dataclass. marks: class variable -> its value."""
-        cls.code = code or cls.code
-        for name, value in marks.items():
-            setattr(cls, name, value)
+    def __init_subclass__(cls) -> None:
+        """Make the class a dataclass."""
         dataclass(init=False, repr=False, eq=False)(cls)
 
     def __init__(self, *values: Any, **named: Any) -> None:
@@ -79,6 +74,22 @@ class Figures:
     def __repr__(self) -> str:
         """Return the class with its figures, as Python writes it."""
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in vars(self).items())})"
+
+
+class Figures(QuickRecord):
+    """Figures by names with units.
+
+    code: of the record in JSON; empty for figures that several records share, and for a kind of records.
+    """
+
+    code: ClassVar[str] = ""
+
+    def __init_subclass__(cls, code: str = "", **marks: bool) -> None:
+        """Make the class a dataclass. marks: class variable -> its value."""
+        cls.code = code or cls.code
+        for name, value in marks.items():
+            setattr(cls, name, value)
+        super().__init_subclass__()
 
     def items(self) -> Iterator[tuple[str, Any]]:
         """Return names and values as in JSON: with shared figures, without the way out, and without default values."""

@@ -1,10 +1,9 @@
 """Recommendation: a pool size, its range, a verdict on it, findings and a price table."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Self
 
-from poolsize.answer.finding import Finding
+from poolsize.answer.finding import Finding, QuickRecord
 from poolsize.formula import StartingPoint
 
 if TYPE_CHECKING:  # neither numpy nor what only a run's answer needs is part of `poolsize recommend --cores 8`
@@ -15,8 +14,7 @@ if TYPE_CHECKING:  # neither numpy nor what only a run's answer needs is part of
     from poolsize.runs.plan import MeasuredApplication
 
 
-@dataclass(frozen=True)
-class Formula:
+class Formula(QuickRecord):
     """The formula's answer for the database's host: connections = cores * 2 + effective_disks."""
 
     cores: int
@@ -29,8 +27,7 @@ class Formula:
         return cls(start.cores, start.effective_disks, start.connections)
 
 
-@dataclass(frozen=True)
-class Recommendation:
+class Recommendation(QuickRecord):
     """The answer.
 
     basis: "formula" for a starting point, "measured" for a run.

@@ -1,12 +1,13 @@
 """The options that describe a fleet, which several commands share, and their reading."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from poolsize.answer.finding import QuickRecord
 from poolsize.command_line.options import read_by
 from poolsize.sweep.readers import decimal
 
@@ -25,8 +26,7 @@ def _surge(text: str) -> float:
     return decimal(text.strip().removesuffix("%")) / 100
 
 
-@dataclass(frozen=True)
-class FleetOptions:
+class FleetOptions(QuickRecord):
     """The options that describe a fleet, as typed; None where an option was not typed.
 
     instances, processes, max_instances, app_threads, connections_per_thread: see Service, of the only service.

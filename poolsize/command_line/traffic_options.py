@@ -1,12 +1,12 @@
 """The options that describe traffic, and their reading."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from poolsize.answer.finding import QuickRecord
 from poolsize.command_line.options import flag, read_by
 from poolsize.errors import BadInput
 from poolsize.sweep.readers import decimal, positive_milliseconds
@@ -34,8 +34,7 @@ def _times(text: str) -> float:
     return decimal(text.strip().removesuffix("x"))
 
 
-@dataclass(frozen=True)
-class TrafficOptions:
+class TrafficOptions(QuickRecord):
     """The options that describe traffic, as typed; None where an option was not typed."""
 
     rate: float | None

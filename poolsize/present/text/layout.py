@@ -4,7 +4,9 @@ import re
 import sys
 import textwrap
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+from poolsize.answer.finding import QuickRecord
 
 NARROWEST, WIDEST = 40, 120
 PIPED = 88
@@ -40,8 +42,7 @@ def paragraph(text: str, mark: str = "") -> str:
     return textwrap.fill(text, width, initial_indent=mark, subsequent_indent=" " * len(mark))
 
 
-@dataclass(frozen=True)
-class Table:
+class Table(QuickRecord):
     """Text cells in columns, which terminal, HTML page and Markdown file each print in their own way.
 
     columns: names. rows: each with one cell a column, ready to print. chosen: index of the row to point at, or None.
