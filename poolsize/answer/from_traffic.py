@@ -1,7 +1,7 @@
 """Traffic -> TrafficAnswer: the pool size that a process's traffic needs, beside what the database can use.
 
 The need is the smallest pool whose p99 wait time stays within a limit while one instance is away and the others take
-its traffic. It says nothing of the database: `Supply` does, and the server's limit bounds both.
+its traffic. `Supply` is what the database can use. The server's limit bounds the pool size.
 """
 
 from collections.abc import Iterator, Mapping
@@ -40,8 +40,8 @@ BALANCING = 10
 class Traffic:
     """What an application's traffic is.
 
-    rate: requests per second of all its processes, each of which takes the same part. A request uses one connection for
-    a usage time. burst: rate of the busiest second of a minute over the mean rate; 1 for arrivals at random.
+    rate: requests per second of all its processes, divided evenly among them. A request uses one connection for its
+    usage time. burst: rate of the busiest second of a minute over the mean rate; 1 for arrivals at random.
     max_wait_p99_ms: the limit of the p99 wait time for a connection; None for the mean usage time.
     Raises BadInput for values that no traffic has.
     """
@@ -83,7 +83,7 @@ class Traffic:
         return self if load is None else replace(self, usage=replace(self.usage, mean_ms=load.usage_ms))
 
     def of_process(self, *, one_away: bool = False) -> ProcessTraffic:
-        """Return the traffic of one process. one_away: whether one of two or more instances is."""
+        """Return the traffic of a process. one_away: whether an instance is away, and the others take its traffic."""
         instances = self.service.instances
         others = instances / (instances - 1) if one_away and instances > 1 else 1.0
         rate = self.rate / 1000 / self.service.pools * others
@@ -108,14 +108,13 @@ class Supply:
 
 @dataclass(frozen=True)
 class SizeUse:
-    """A pool size of each process at the rate, with one instance away, and at twice the rate.
+    """How a pool of this size serves the traffic: at the rate, with an instance away, and at twice the rate.
 
     load: of the database at the rate; None where it can't keep up with so many connections. one_away: None for a single
     instance.
     """
 
     load: DatabaseLoad | None
-
     usual: PoolUse
     one_away: PoolUse | None
     twice: PoolUse
@@ -275,10 +274,14 @@ class TrafficAnswer:
 
     @property
     def knee_rate(self) -> float | None:
-        """The rate from which on the database can't keep up with all connections in use; None where it is not known."""
+        """The rate from which on the database can't keep up; None where it is not known.
+
+        With the connections of all pools; where no pool size helps, with any number of connections.
+        """
         if self.supply is None or self.supply.rates is None:
             return None
-        return float(self.supply.rates[min(self.connections, len(self.supply.rates)) - 1])
+        rates = self.supply.rates
+        return float(rates.max() if self.need is None else rates[min(self.connections, len(rates)) - 1])
 
     @property
     def at_size(self) -> SizeUse:
@@ -336,10 +339,9 @@ def _balanced(traffic: Traffic, supply: Supply | None) -> int:
         return wanted
     for _ in range(BALANCING):
         load = _load(traffic, supply, wanted)
-        if load is None:  # the first pool with which the database keeps up
-            wanted = max(
-                wanted + 1, ceil((1 + int(np.argmax(_rates(traffic, supply, LARGEST_POOL) > traffic.rate))) / pools)
-            )
+        if load is None:
+            keeping_up = _rates(traffic, supply, LARGEST_POOL) > traffic.rate
+            wanted = max(wanted + 1, ceil((1 + int(np.argmax(keeping_up))) / pools))
             continue
         before, wanted = wanted, _wanted(traffic, load)
         if wanted == before:
@@ -405,9 +407,8 @@ def _of_database(answer: TrafficAnswer) -> Iterator[Finding]:
     """Yield how many connections are in use at once, how many the database can use, and how it slows."""
     traffic, supply, load, knee = answer.traffic, answer.supply, answer.load, answer.knee_rate
     usage_ms, connections = traffic.usage.mean_ms, answer.connections
-    if supply is not None and supply.rates is not None and answer.need is None:
-        most = float(supply.rates.max())
-        yield BeyondKnee(traffic.rate, most, traffic.rate / most)
+    if knee is not None and answer.need is None:
+        yield BeyondKnee(traffic.rate, knee, traffic.rate / knee)
     elif load is None:
         pass  # the limit or the threads are the cause, and have a finding
     elif supply is None:

@@ -95,7 +95,7 @@ def test_a_database_that_slows_lengthens_usage_times_up_to_the_knee() -> None:
     assert answer.pool_size > recommend_for(asked).pool_size
     assert "traffic_near_knee" in codes(asked, shared)
     beyond = recommend_for(traffic(101, 10, Service("a", 2, 2)), shared)
-    assert (beyond.need, beyond.findings[0].code) == (None, "traffic_beyond_knee")
+    assert (beyond.need, beyond.findings[0].code, beyond.knee_rate) == (None, "traffic_beyond_knee", 100)
 
 
 def test_a_database_that_goes_on_rising_is_answered_beyond_the_rate_of_small_pools() -> None:
