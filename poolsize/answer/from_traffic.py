@@ -42,7 +42,8 @@ class Traffic:
 
     rate: requests per second of all its processes, divided evenly among them. A request uses one connection for its
     usage time. burst: rate of the busiest second of a minute over the mean rate; 1 for arrivals at random.
-    max_wait_p99_ms: the limit of the p99 wait time for a connection; None for the mean usage time.
+    max_wait_p99_ms: the limit of the p99 wait time for a connection; None for the mean usage time. wait_limit_ms: after
+    which a request gives up; None for never. It changes the waits of the table, and not the need.
     Raises BadInput for values that no traffic has.
     """
 
@@ -51,6 +52,7 @@ class Traffic:
     service: Service
     burst: float = 1.0
     max_wait_p99_ms: float | None = None
+    wait_limit_ms: float | None = None
 
     def __post_init__(self) -> None:
         """Check the values."""
@@ -61,6 +63,11 @@ class Traffic:
         ):
             if not (value > 0 and isfinite(value)):
                 raise BadInput(f"`{name}` {value:g}: give a number above 0")
+        if self.wait_limit_ms is not None and not self.most_wait_ms < self.wait_limit_ms < inf:
+            raise BadInput(
+                f"`wait_limit` {self.wait_limit_ms:g}ms: give more than the limit of the p99 wait time, "
+                f"{self.most_wait_ms:g}ms"
+            )
         if not 1 <= self.burst < 60:
             raise BadInput(f"`burst` {self.burst:g}: give 1 to 59, the busiest second of a minute over the mean")
         if self.in_use > MOST_IN_USE or self.in_use / self.service.pools > LARGEST_POOL / 2:
@@ -87,7 +94,7 @@ class Traffic:
         instances = self.service.instances
         others = instances / (instances - 1) if one_away and instances > 1 else 1.0
         rate = self.rate / 1000 / self.service.pools * others
-        return ProcessTraffic(rate, self.usage, self.burst, most_in_use=self.service.most_useful)
+        return ProcessTraffic(rate, self.usage, self.burst, self.wait_limit_ms or inf, self.service.most_useful)
 
 
 @dataclass(frozen=True)
@@ -356,7 +363,7 @@ def _load(traffic: Traffic, supply: Supply | None, pool_size: int) -> DatabaseLo
 
 
 def _wanted(traffic: Traffic, load: DatabaseLoad | None) -> int:
-    process = replace(traffic.loaded(load).of_process(one_away=True), most_in_use=None)
+    process = replace(traffic.loaded(load).of_process(one_away=True), wait_limit_ms=inf, most_in_use=None)
     return smallest_pool(process, traffic.most_wait_ms)
 
 
@@ -443,7 +450,7 @@ def _size_use(traffic: Traffic, supply: Supply | None, pool_size: int) -> SizeUs
     """Return a row of the table."""
 
     def use(traffic: Traffic, load: DatabaseLoad | None, *, one_away: bool = False) -> PoolUse:
-        if load is None:
+        if load is None and supply is not None and supply.rates is not None:
             return PoolUse(pool_size, 1.0, 1.0, inf, inf, inf, 0.0)
         return pool_use(traffic.loaded(load).of_process(one_away=one_away), pool_size)
 

@@ -42,6 +42,7 @@ class TrafficOptions(QuickRecord):
     usage_p99_ms: float | None
     burst: float | None
     max_wait_p99_ms: float | None
+    wait_limit_ms: float | None
 
     def check(self, *, with_limits: bool) -> None:
         """Raise BadInput for an option of the traffic without its rate, and for its rate with limits of a run."""
@@ -59,7 +60,7 @@ class TrafficOptions(QuickRecord):
             raise BadInput("--rate also needs --usage-time: how long a request uses a connection, e.g. 15ms")
         assert self.rate is not None
         burst = 1.0 if self.burst is None else self.burst
-        return Traffic(self.rate, self._usage(usage_ms), service, burst, self.max_wait_p99_ms)
+        return Traffic(self.rate, self._usage(usage_ms), service, burst, self.max_wait_p99_ms, self.wait_limit_ms)
 
     def _usage(self, mean_ms: float) -> "UsageTimes":
         from poolsize.traffic.usage_phases import UsageTimes, log_normal
@@ -83,6 +84,7 @@ READERS: dict[str, tuple[str, Callable[[str], float]]] = {
     "usage_p99": ("DURATION", positive_milliseconds),
     "burst": ("FACTOR", _times),
     "max_wait_p99": ("DURATION", positive_milliseconds),
+    "wait_limit": ("DURATION", positive_milliseconds),
 }
 """Parameter without its unit -> placeholder and reader of its option."""
 HELP = {
@@ -92,6 +94,7 @@ HELP = {
     "usage_p99": "99th percentile of the usage time.  [default: usage times vary like exponential ones]",
     "burst": "Rate of a minute's busiest second over the mean rate, e.g. 3x.  [default: requests arrive at random]",
     "max_wait_p99": "Highest p99 of the wait time for a connection.  [default: --usage-time]",
+    "wait_limit": "The pool's timeout, after which a request gives up: shows which share does.  [default: none]",
 }
 TRAFFIC_OPTIONS = tuple(READERS)
 """The options' parameters."""

@@ -1,6 +1,7 @@
 """The pool size that a traffic needs, beside what the database can use and what the limits allow."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -115,6 +116,19 @@ def test_too_few_threads_wait_without_end() -> None:
     assert codes(enough)[0] == "traffic_threads"
 
 
+def test_a_wait_limit_changes_the_waits_of_the_table_and_not_the_need(poolsize_here: Command) -> None:
+    asked = traffic(400, 15, THREADS)
+    limited = recommend_for(replace(asked, wait_limit_ms=40.0))
+    assert limited.need == recommend_for(asked).need
+    (one, two, *_) = limited.sizes
+    assert one.usual.share_timed_out > two.usual.share_timed_out > 0
+    assert one.usual.wait_p99_9_ms == 40
+    with pytest.raises(BadInput, match="`wait_limit` 10ms: give more than"):
+        replace(asked, wait_limit_ms=10.0)
+    done = poolsize_here(*QUESTION, "--wait-limit", "40ms")
+    assert "timing out" in done.stdout
+
+
 def test_huge_fleets_and_bursts_are_refused_or_answered_in_little_memory() -> None:
     answer = recommend_for(traffic(400, 15, Service("a", 1_000_000, 1000)))
     assert answer.connections == answer.pool_size * 10**9
@@ -168,7 +182,7 @@ def test_the_command_answers_in_the_documented_keys(poolsize_here: Command) -> N
     assert answer["traffic"]["in_use_mean"] == pytest.approx(6)
     row = next(size for size in answer["sizes"] if size["pool_size"] == 2)
     assert row["one_away"]["wait_ms"]["p99"] == pytest.approx(12.3, rel=0.05)
-    assert set(row) == {"pool_size", "utilisation", "share_waiting", "wait_ms", "one_away", "twice"}
+    assert set(row) == {"pool_size", "utilisation", "share_waiting", "share_timed_out", "wait_ms", "one_away", "twice"}
 
 
 def test_a_run_says_what_the_database_can_use(poolsize_here: Command) -> None:

@@ -51,15 +51,18 @@ def _bounds_table(answer: TrafficAnswer) -> Table:
 
 
 def _sizes_table(answer: TrafficAnswer) -> Table:
-    has_others = answer.traffic.service.instances > 1
+    """Return the waits at each size; with a wait limit, also the shares that time out."""
+    has_limit, has_others = answer.traffic.wait_limit_ms is not None, answer.traffic.service.instances > 1
     rows = []
     for size in answer.sizes:
         usual, away = size.usual, size.one_away
         row = [f"{size.pool_size:,}", _share(usual.utilisation), _share(usual.share_waiting), *_rare(usual)]
-        rows.append([*row, *(_rare(away) if away else ()), _rare(size.twice)[0]])
-    away_columns = ("one away p99", "one away p99.9") if has_others else ()
+        row += [*(_rare(away) if away else ()), _rare(size.twice)[0]]
+        rows.append([*row, *(_share(use.share_timed_out) for use in (usual, size.twice) if has_limit)])
     chosen = [size.pool_size for size in answer.sizes].index(answer.pool_size)
-    columns = ("pool size", "in use", "waiting", "wait p99", "wait p99.9", *away_columns, "p99 at twice the rate")
+    columns = ["pool size", "in use", "waiting", "wait p99", "wait p99.9"]
+    columns += ["one away p99", "one away p99.9"] if has_others else []
+    columns += ["p99 at twice the rate", *(("timing out", "at twice the rate") if has_limit else ())]
     return Table(columns, rows, chosen)
 
 
@@ -93,6 +96,7 @@ def traffic_json(answer: TrafficAnswer) -> str:
                 "processes": service.processes,
                 "threads": service.threads,
                 "max_wait_p99_ms": traffic.most_wait_ms,
+                "wait_limit_ms": traffic.wait_limit_ms,
                 "loaded_usage_ms": load.usage_ms if load else None,
                 "in_use_mean": load.mean if load else None,
                 "in_use_p99_9": load.quantile(OFTEN) if load else None,
@@ -124,5 +128,6 @@ def _use_values(use: PoolUse) -> dict[str, Any]:
     return {
         "utilisation": use.utilisation,
         "share_waiting": use.share_waiting,
+        "share_timed_out": use.share_timed_out,
         "wait_ms": {name: None if isinf(wait) else wait for name, wait in waits.items()},
     }
