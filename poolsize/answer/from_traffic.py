@@ -56,11 +56,7 @@ class Traffic:
 
     def __post_init__(self) -> None:
         """Check the values."""
-        for name, value in (
-            ("rate", self.rate),
-            ("usage_time", self.usage.mean_ms),
-            ("max_wait_p99", self.most_wait_ms),
-        ):
+        for name, value in (("rate", self.rate), ("max_wait_p99", self.most_wait_ms)):
             if not (value > 0 and isfinite(value)):
                 raise BadInput(f"`{name}` {value:g}: give a number above 0")
         if self.wait_limit_ms is not None and not self.most_wait_ms < self.wait_limit_ms < inf:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:  # `poolsize recommend --cores 8` starts without what runs, fl
     from poolsize.answer.application import ClientTimes
     from poolsize.answer.fleet import ServerLimit
     from poolsize.answer.fleet_plan import FleetPlan
+    from poolsize.answer.from_traffic import Supply
     from poolsize.answer.latency_limit import LatencyLimits
     from poolsize.facts.inspection import Inspection
 
@@ -100,7 +101,14 @@ def recommend(
     """
     demand.check(with_limits=limits is not None)
     if demand.rate is not None:
-        _for_traffic(demand, fleet, run_path, url, current, encryption, as_json=as_json, facts=facts)
+        from poolsize.answer.from_traffic import recommend_for
+        from poolsize.present.text.traffic import traffic_json, traffic_text
+
+        traffic = demand.traffic(facts["usage_time_ms"], fleet.service())
+        supply, inspection = _supply(run_path, url, facts, encryption)
+        needed = recommend_for(traffic, supply, _limit(fleet, inspection), current)
+        click.echo(traffic_json(needed) if as_json else traffic_text(needed))
+        end_unless(needed.need)
         return
     client_times = _client_times(*(facts.pop(name) for name in OF_CLIENT))
     if not run_path and (current is not None or limits is not None or client_times is not None):
@@ -134,24 +142,16 @@ def recommend(
         end_unless(plan.pools)
 
 
-def _for_traffic(
-    demand: TrafficOptions,
-    fleet: FleetOptions,
-    run_path: str | None,
-    url: str | None,
-    current: int | None,
-    encryption: Encryption,
-    *,
-    as_json: bool,
-    facts: dict[str, Any],
-) -> None:
-    """Print the pool size that a traffic needs, beside what the database can use and what its limit allows."""
-    from poolsize.answer.from_traffic import Supply, recommend_for
-    from poolsize.present.text.traffic import traffic_json, traffic_text
+def _supply(
+    run_path: str | None, url: str | None, facts: dict[str, Any], encryption: Encryption
+) -> "tuple[Supply | None, Inspection | None]":
+    """Return what the database can use, by a run or by the formula, and the facts of a server that was asked.
 
-    traffic = demand.traffic(facts["usage_time_ms"], fleet.service())
+    The former is None without a run and without cores. Raises BadInput, and WorkFailed for a run without a pool size.
+    """
+    from poolsize.answer.from_traffic import Supply
+
     usage_ms, cpu_ms, app_cores = (facts.pop(name) for name in OF_CLIENT)
-    supply, inspection = None, None
     if run_path:
         from poolsize.answer.application import rates_in_use
         from poolsize.answer.from_run import recommend as recommend_from
@@ -161,21 +161,17 @@ def _for_traffic(
         if measured.connections is None:
             raise WorkFailed(f"{run_path} has no pool size, which `poolsize recommend --run` explains: leave --run out")
         rates = rates_in_use(analysis, measured.application) if measured.application else None
-        supply = Supply(measured.connections, measured.range, "measured", rates, measured.doubts)
-    elif cpu_ms is not None or app_cores is not None:
+        return Supply(measured.connections, measured.range, "measured", rates, measured.doubts), None
+    if cpu_ms is not None or app_cores is not None:
         raise BadInput("--app-cpu-time and --app-cores need a measured run: name it with --run")
-    else:
-        inspection = _inspected(url, facts, encryption)
-        if facts["cores"] is not None:
-            formula, _ = _from_formula(facts)
-            supply = Supply(formula.connections or 1, formula.range, "formula")
-        elif not inspection:
-            for name in ("disks", "cache_hit_rate", "ssd", "threads_per_core"):
-                if is_typed(name):
-                    raise BadInput(f"{flag(name)} also needs --cores, of the database's host")
-    answer = recommend_for(traffic, supply, _limit(fleet, inspection), current)
-    click.echo(traffic_json(answer) if as_json else traffic_text(answer))
-    end_unless(answer.need)
+    inspection = _inspected(url, facts, encryption)
+    if facts["cores"] is not None:
+        start = starting_point(**facts)
+        return Supply(start.pool_size, from_formula(start).range, "formula"), inspection
+    for name in ("disks", "cache_hit_rate", "ssd", "threads_per_core"):
+        if is_typed(name) and not inspection:
+            raise BadInput(f"{flag(name)} also needs --cores, of the database's host")
+    return None, inspection
 
 
 def _client_times(usage_ms: float | None, cpu_ms: float | None, cores: int | None) -> "ClientTimes | None":

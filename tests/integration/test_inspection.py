@@ -185,3 +185,18 @@ def test_a_fleet_keeps_the_limit_of_its_account(server: PrivateServer, poolsize:
         written = poolsize("config", "--for", stack, "--size", "33", *fleet, url=url)
         assert written.returncode == 0, written.stderr
     assert json.loads(written.stdout)["connections"] == 32  # a larger limit is the server's to give
+
+
+def test_a_traffic_has_the_limit_of_the_server_that_is_asked(server: PrivateServer, poolsize: Command) -> None:
+    """By --url, and by POOLSIZE_URL beside a run; without cores the server on this machine has this machine's."""
+    traffic = ("--rate", "400/s", "--usage-time", "15ms", "--instances", "6", "--processes", "4")
+    answer = inspected(poolsize, server.url, *traffic)
+    with closing(connect(database_url(server.url))) as connection, connection.cursor() as cursor:
+        cursor.execute("SELECT @@max_connections")
+        ((limit,),) = cursor.fetchall()
+    pools = 4 * 8  # six instances, and two more in a deploy
+    assert answer["limit"] == (limit - 10) // pools
+    assert answer["supply"]["basis"] == "formula"
+    run = str(ROOT / "data/examples/oltp_read_write-mariadb.jsonl")
+    by_run = json.loads(poolsize("recommend", *traffic, "--run", run, "--json", url=server.url).stdout)
+    assert (by_run["limit"], by_run["supply"]["basis"]) == (answer["limit"], "measured")
