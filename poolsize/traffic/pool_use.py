@@ -20,6 +20,8 @@ from poolsize.traffic.usage_phases import LEAST_VARIATION, UsageTimes, usage_pha
 
 SMALL, LARGEST_EXACT = 8, 24
 """The pools with which a large one is compared; those up to the second are solved exactly."""
+MOST_UTILISATION = 1 - 1e-6
+"""From which on a queue counts as one that grows without end: rounding errors would be larger than what is left."""
 LEAST_LOAD = 0.01
 """Of a smaller pool that stands for a large one, as a share of its connections."""
 BUSY_SHARE = 1 / 60
@@ -72,7 +74,7 @@ def pool_use(traffic: ProcessTraffic, pool_size: int) -> PoolUse:
     """
     if traffic.most_in_use is not None and pool_size >= traffic.most_in_use:
         return PoolUse(pool_size, min(traffic.load, traffic.most_in_use) / pool_size, 0.0, 0.0, 0.0, 0.0, 0.0)
-    if traffic.load >= pool_size and traffic.wait_limit_ms == inf:
+    if traffic.load >= pool_size * MOST_UTILISATION and traffic.wait_limit_ms == inf:
         return PoolUse(pool_size, 1.0, 1.0, inf, inf, inf, 0.0)
     if traffic.usage.variation < LEAST_VARIATION:
         return _extrapolated(traffic, pool_size)
@@ -115,7 +117,7 @@ def _by_smaller(traffic: ProcessTraffic, pool_size: int, smaller: int) -> Vector
 
     of_smaller, load = _exact_waits(traffic, smaller, scaled, faster), scaled(traffic.load)
     likelier = 1.0
-    if traffic.burst == 1 and traffic.load < pool_size:
+    if traffic.burst == 1 and traffic.load < pool_size * MOST_UTILISATION:
         likelier = _share_waiting(pool_size, traffic.load) / _share_waiting(smaller, load)
         faster = (pool_size - traffic.load) / (smaller - load)
     longer, timed_out = np.minimum(1.0, of_smaller.longer * likelier), of_smaller.timed_out * likelier
@@ -135,7 +137,7 @@ def _exact_waits(traffic: ProcessTraffic, pool_size: int, scaled: Callable[[floa
         weights, second = (busy / scaled(busy), calm / scaled(calm)), 1000 / usage_ms
         arrivals = in_bursts(scaled(busy), scaled(calm), second, second / BUSY_SHARE - second, weights)
     phases, limit = usage_phases(traffic.usage), traffic.wait_limit_ms / usage_ms * faster
-    if scaled(load) < pool_size:
+    if scaled(load) < pool_size * MOST_UTILISATION:
         unlimited = waits(arrivals, phases, pool_size)
         if unlimited.times[-1] <= limit:
             return unlimited

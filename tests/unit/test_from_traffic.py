@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from poolsize.answer.fleet import ServerLimit, Service
@@ -161,6 +161,7 @@ def test_need_never_falls_with_more_traffic(
 
 @settings(max_examples=10)
 @given(LOADS, st.floats(0, 20), st.floats(1, 5), st.integers(1, 8), st.integers(1, 4))
+@example(8.0, 0.0, 1.0, 1, 2)
 def test_a_size_carries_the_rate_for_which_it_is_answered(
     load: float, variation: float, burst: float, instances: int, processes: int
 ) -> None:

@@ -51,6 +51,19 @@ def test_one_connection_has_the_mean_wait_of_pollaczek_and_khinchine(load: float
     assert use.share_waiting == pytest.approx(load, rel=1e-6)
 
 
+@pytest.mark.parametrize("pool_size", [1, 4, 24, 100])
+@pytest.mark.parametrize("variation", [0.0, 0.3, 1.0, 5.0, 20.0])
+def test_a_nearly_full_pool_waits_as_in_heavy_traffic_and_a_full_one_for_ever(pool_size: int, variation: float) -> None:
+    """Kingman's limit; rounding errors must not make the wait of an even fuller pool a short one."""
+    usage = UsageTimes(USAGE_MS, variation)
+    spare = 1e-5
+    use = pool_use(ProcessTraffic(pool_size * (1 - spare) / USAGE_MS, usage), pool_size)
+    assert use.wait_ms == pytest.approx(USAGE_MS / pool_size * (1 + variation) / 2 / spare, rel=0.02)
+    for fuller in (1e-7, 1e-10, 1e-15, 0.0):
+        use = pool_use(ProcessTraffic(pool_size * (1 - fuller) / USAGE_MS, usage), pool_size)
+        assert use.wait_p99_ms == inf
+
+
 def test_one_connection_with_a_wait_limit_times_out_as_in_the_closed_form() -> None:
     """Exponential usage times: the wait that is offered has a truncated exponential density."""
     load, limit = 0.8, 5.0
