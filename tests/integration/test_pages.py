@@ -20,7 +20,8 @@ from tests.pages import Block, all_blocks, blocks, environment, link_checkout, p
 
 LANGUAGES = {"sh", "console", "sql", "python", "yaml", "toml", "text"}
 NO_SERVER = (
-    "poolsize recommend", "poolsize sweep --replay", "poolsize import", "poolsize report", "poolsize scenario --list",
+    "poolsize recommend", "poolsize fleet", "poolsize config", "poolsize explain", "poolsize sweep --replay",
+    "poolsize import", "poolsize report", "poolsize scenario --list",
 )  # fmt: skip
 DRAWN = ("poolsize analyze", "poolsize compare")
 OTHERS = (
