@@ -6,7 +6,7 @@ The flow; every box is a frozen dataclass, every arrow a function, and the tree 
         --sweep.loop <-> load, server, locust (or sweep.replay)--> Step, Step, ... --runs.store--> Run (a file)
         --analysis--> Analysis --answer--> Recommendation, FleetPlan (and in wings: Comparison, Prediction)
         --present--> text, JSON, plots, report, notebook
-    Traffic (a rate and usage times) --traffic--> PoolUse --answer--> TrafficAnswer
+    Traffic (a rate and usage times) --traffic--> PoolUse --answer--> TrafficAnswer, TrafficPlan
 
 A stored run is the only bridge between measuring and everything after it::
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from poolsize.analysis.analysis import Analysis, analyze
     from poolsize.answer.application import ClientTimes
     from poolsize.answer.fleet import ServerLimit, Service, ServicePool
+    from poolsize.answer.fleet_from_traffic import TrafficPlan, TrafficPool, plan_fleet_for
     from poolsize.answer.fleet_plan import FleetPlan, plan_fleet
     from poolsize.answer.from_run import recommend
     from poolsize.answer.from_traffic import Supply, Traffic, TrafficAnswer, recommend_for
@@ -50,12 +51,15 @@ __all__ = [
     "Supply",
     "Traffic",
     "TrafficAnswer",
+    "TrafficPlan",
+    "TrafficPool",
     "UsageTimes",
     "analyze",
     "compare",
     "explain",
     "load_run",
     "plan_fleet",
+    "plan_fleet_for",
     "recommend",
     "recommend_for",
     "starting_point",
@@ -65,6 +69,7 @@ _HOMES = {
     "analysis.analysis": ("Analysis", "analyze"),
     "answer.application": ("ClientTimes",),
     "answer.fleet": ("ServerLimit", "Service", "ServicePool"),
+    "answer.fleet_from_traffic": ("TrafficPlan", "TrafficPool", "plan_fleet_for"),
     "answer.fleet_plan": ("FleetPlan", "plan_fleet"),
     "answer.from_run": ("recommend",),
     "answer.from_traffic": ("Supply", "Traffic", "TrafficAnswer", "recommend_for"),

@@ -144,7 +144,30 @@ class ServicePool:
     connections_in_deploy: int
 
 
-def share_out(size: int, services: Sequence[Service], limit: ServerLimit) -> tuple[ServicePool, ...] | None:
+def service_pool(service: Service, pool_size: int, limit: ServerLimit) -> ServicePool:
+    """Return the pool of each process of a service, with its connections usually and in a deploy."""
+    in_deploy = pool_size * service.pools_in_deploy(limit.surge)
+    return ServicePool(service, pool_size, pool_size * service.pools, in_deploy)
+
+
+def connections_of(pools: Sequence[ServicePool]) -> int:
+    """Return the connections of all pools that usually exist."""
+    return sum(pool.connections for pool in pools)
+
+
+def in_deploy_of(pools: Sequence[ServicePool]) -> int:
+    """Return the connections of all pools in a rolling deploy at the autoscaler's maximum."""
+    return sum(pool.connections_in_deploy for pool in pools)
+
+
+def sizes_of(pools: Sequence[ServicePool]) -> dict[str, int]:
+    """Return service -> pool size."""
+    return {pool.service.name: pool.pool_size for pool in pools}
+
+
+def share_out(
+    size: float, services: Sequence[Service], limit: ServerLimit, largest: Sequence[int | None] | None = None
+) -> tuple[ServicePool, ...] | None:
     """Return the pool of each service, or None where the smallest pools exceed the server's limit.
 
     The sum over the usual processes stays within size, unless the smallest pools alone exceed it. The sum in a rolling
@@ -152,10 +175,12 @@ def share_out(size: int, services: Sequence[Service], limit: ServerLimit) -> tup
     use. Within these bounds, the service with the fewest connections for its weight grows first. So no split gives the
     worst supplied service more, and no pool can grow any further.
 
-    size: recommended connections, for all services together.
+    size: recommended connections, for all services together. largest: pool size of each service; None for the most that
+    its threads can use.
     """
     if not services:
         raise ValueError("a fleet has at least one service")
+    largest = [service.most_useful for service in services] if largest is None else largest
     sizes = [service.floor for service in services]
     usual = [service.pools for service in services]
     most = [service.pools_in_deploy(limit.surge) for service in services]
@@ -166,16 +191,13 @@ def share_out(size: int, services: Sequence[Service], limit: ServerLimit) -> tup
     growing = set(range(len(services)))
     while growing:
         place = min(growing, key=lambda each: (sizes[each] * usual[each] / services[each].weight, each))
-        if usual[place] > free or most[place] > free_in_deploy or sizes[place] == services[place].most_useful:
+        if usual[place] > free or most[place] > free_in_deploy or sizes[place] == largest[place]:
             growing.remove(place)
             continue
         sizes[place] += 1
         free -= usual[place]
         free_in_deploy -= most[place]
-    return tuple(
-        ServicePool(service, pool_size, pool_size * pools, pool_size * pools_in_deploy)
-        for service, pool_size, pools, pools_in_deploy in zip(services, sizes, usual, most, strict=True)
-    )
+    return tuple(service_pool(service, pool_size, limit) for service, pool_size in zip(services, sizes, strict=True))
 
 
 def smallest_need(services: Sequence[Service], limit: ServerLimit) -> int:
@@ -192,6 +214,6 @@ def with_fewer_processes(
     """
     for processes in range(max(service.processes for service in services) - 1, 0, -1):
         pools = share_out(size, [service.with_processes(processes) for service in services], limit)
-        if pools is not None and sum(pool.connections for pool in pools) <= size:
+        if pools is not None and connections_of(pools) <= size:
             return processes, pools
     return None

@@ -4,7 +4,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from poolsize.answer.finding import Caution, Figures, Finding, Reason, Refusal, Severity
-from poolsize.answer.fleet import ServerLimit, Service, ServicePool, share_out, smallest_need, with_fewer_processes
+from poolsize.answer.fleet import (
+    ServerLimit,
+    Service,
+    ServicePool,
+    connections_of,
+    in_deploy_of,
+    share_out,
+    sizes_of,
+    smallest_need,
+    with_fewer_processes,
+)
 from poolsize.bounds import LARGEST_POOL
 from poolsize.errors import BadInput
 
@@ -173,12 +183,12 @@ class FleetPlan:
     @property
     def connections(self) -> int:
         """Connections of all pools that usually exist."""
-        return _connections(self.pools)
+        return connections_of(self.pools)
 
     @property
     def connections_in_deploy(self) -> int:
         """Connections of all pools in a rolling deploy at the autoscaler's maximum."""
-        return sum(pool.connections_in_deploy for pool in self.pools)
+        return in_deploy_of(self.pools)
 
 
 def plan_fleet(
@@ -190,27 +200,39 @@ def plan_fleet(
     limit: of the server; None where it is not known. losses: of throughput, from a run; None without a run.
     Raises BadInput for a size that no pool has, and for two services of the same name.
     """
-    if not 1 <= size <= LARGEST_POOL:
+    require_fleet(size, services)
+    limit = limit or ServerLimit()
+    plan = FleetPlan(size, limit, share_out(size, services, limit) or ())
+    instances = more_instances(services, limit)
+    if not plan.pools:
+        return replace(plan, findings=(exceeds_limit(services, limit), *_alternatives(plan, services)))
+    unknown = [LimitUnknown(plan.connections_in_deploy, instances)] if limit.usable is None else []
+    warnings = (*_above_size(plan, services, losses), *unknown)
+    return replace(plan, findings=(*_reasons(plan, instances), *_alternatives(plan, services), *warnings))
+
+
+def require_fleet(size: int | None, services: Sequence[Service]) -> None:
+    """Raise BadInput for a size that no pool has, and for two services of the same name."""
+    if size is not None and not 1 <= size <= LARGEST_POOL:
         raise BadInput(f"`size` {size}: give 1 to {LARGEST_POOL:,} connections")
     names = [service.name for service in services]
     for name in names:
         if names.count(name) > 1:
             raise BadInput(f"`services` {name}: two services have this name; rename one")
-    limit = limit or ServerLimit()
-    plan = FleetPlan(size, limit, share_out(size, services, limit) or ())
-    instances = MoreInstances(limit.surge, any(service.most_instances > service.instances for service in services))
-    if not plan.pools:
-        needed, usable = smallest_need(services, limit), limit.usable
-        assert usable is not None
-        pools, floor = (
-            sum(each.pools_in_deploy(limit.surge) for each in services),
-            max(each.floor for each in services),
-        )
-        exceeds = ExceedsLimit(needed, usable, needed - usable, pools, floor, instances)
-        return replace(plan, findings=(exceeds, *_alternatives(plan, services)))
-    unknown = [LimitUnknown(plan.connections_in_deploy, instances)] if limit.usable is None else []
-    warnings = (*_above_size(plan, services, losses), *unknown)
-    return replace(plan, findings=(*_reasons(plan, instances), *_alternatives(plan, services), *warnings))
+
+
+def more_instances(services: Sequence[Service], limit: ServerLimit) -> MoreInstances:
+    """Return what adds instances to the usual ones of these services."""
+    return MoreInstances(limit.surge, any(service.most_instances > service.instances for service in services))
+
+
+def exceeds_limit(services: Sequence[Service], limit: ServerLimit) -> ExceedsLimit:
+    """Return the refusal of services whose smallest pools exceed the server's limit."""
+    needed, usable = smallest_need(services, limit), limit.usable
+    assert usable is not None
+    pools = sum(each.pools_in_deploy(limit.surge) for each in services)
+    floor = max(each.floor for each in services)
+    return ExceedsLimit(needed, usable, needed - usable, pools, floor, more_instances(services, limit))
 
 
 def _reasons(plan: FleetPlan, instances: MoreInstances) -> Iterator[Finding]:
@@ -260,7 +282,7 @@ def _above_size(plan: FleetPlan, services: Sequence[Service], losses: MeasuredLo
         connections,
         plan.size,
         at_max_instances=not usually,
-        pool_sizes=_sizes(within) if within and _connections(within) <= plan.size else None,
+        pool_sizes=sizes_of(within) if within and connections_of(within) <= plan.size else None,
         throughput_loss=loss,
         measured_up_to=losses.up_to if losses else None,
     )
@@ -273,23 +295,20 @@ def _alternatives(plan: FleetPlan, services: Sequence[Service]) -> Iterator[Find
         return
     if too_many and (fewer := with_fewer_processes(plan.size, services, plan.limit)):
         processes, pools = fewer
-        yield FewerProcesses(processes, _connections(pools), _sizes(pools))
+        yield FewerProcesses(processes, connections_of(pools), sizes_of(pools))
     if usable != 0:
         to_database = plan.size if usable is None else min(plan.size, usable)
         yield Proxy(to_database, plan.connections_in_deploy or smallest_need(services, plan.limit))
     by_size = share_out(plan.size, services, plan.limit.without_maximum())
     assert by_size is not None
-    in_deploy = sum(pool.connections_in_deploy for pool in by_size)
-    if usable is not None and in_deploy > usable:
-        variables, more = plan.limit.raised_to(in_deploy), in_deploy - usable
-        memory_bytes = more * plan.limit.connection_bytes
-        yield RaiseLimit(variables, _sizes(by_size), _connections(by_size), more, memory_bytes)
+    if usable is not None and in_deploy_of(by_size) > usable:
+        yield raise_limit(by_size, plan.limit)
 
 
-def _connections(pools: Sequence[ServicePool]) -> int:
-    return sum(pool.connections for pool in pools)
-
-
-def _sizes(pools: Sequence[ServicePool]) -> dict[str, int]:
-    """Return service -> pool size."""
-    return {pool.service.name: pool.pool_size for pool in pools}
+def raise_limit(pools: Sequence[ServicePool], limit: ServerLimit) -> RaiseLimit:
+    """Return the larger limit that admits these pools in a deploy, which exceed the server's limit."""
+    in_deploy, usable = in_deploy_of(pools), limit.usable
+    assert usable is not None
+    more = in_deploy - usable
+    memory_bytes = more * limit.connection_bytes
+    return RaiseLimit(limit.raised_to(in_deploy), sizes_of(pools), connections_of(pools), more, memory_bytes)

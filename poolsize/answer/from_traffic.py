@@ -6,7 +6,7 @@ its traffic. `Supply` is what the database can use. The server's limit bounds th
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from math import ceil, inf, isfinite, sqrt
+from math import ceil, inf, isfinite
 from typing import Literal
 
 import numpy as np
@@ -17,7 +17,7 @@ from poolsize.answer.fleet import ServerLimit, Service
 from poolsize.answer.fleet_plan import LimitUnknown, MoreInstances
 from poolsize.bounds import LARGEST_POOL
 from poolsize.errors import BadInput
-from poolsize.traffic.database_load import DatabaseLoad, database_load
+from poolsize.traffic.database_load import DatabaseLoad, database_load, unslowed_rates
 from poolsize.traffic.pool_use import PoolUse, ProcessTraffic, pool_use
 from poolsize.traffic.usage_phases import UsageTimes
 
@@ -30,8 +30,6 @@ OFTEN = 0.999
 """The share of the time in which no more connections are in use than in_use_p99_9."""
 MOST_IN_USE = 1_000_000
 """More connections in use at once are a typing error."""
-FAR = 12
-"""Standard deviations beyond which a number of connections in use is negligible."""
 BALANCING = 10
 """Steps after which usage times and pool sizes, which depend on each other, hardly change any more."""
 
@@ -110,6 +108,19 @@ class Supply:
 
 
 @dataclass(frozen=True)
+class ProcessNeed:
+    """The pool of a process, whatever the server's limit is.
+
+    need: the smallest pool that keeps the limit of the wait time, within what its threads can use. pool_size: that, or
+    the deadlock floor where it is above. decides: the pool size.
+    """
+
+    need: int
+    pool_size: int
+    decides: Decides
+
+
+@dataclass(frozen=True)
 class SizeUse:
     """How a pool of this size serves the traffic: at the rate, with an instance away, and at twice the rate.
 
@@ -142,25 +153,34 @@ class KeepsWait(Reason, code="traffic_need"):
 
 
 class ThreadsBound(Reason, code="traffic_threads"):
-    """The threads of a process can't use more connections. connections: that they can hold together."""
+    """The threads of a process can't use more connections. connections: that they can hold together.
+
+    service: the name of a service in a fleet.
+    """
 
     threads: int
     connections: int
+    service: str | None = None
 
 
 class TooFewThreads(Caution, code="traffic_too_few_threads", is_doubt=True):
-    """The requests of a process need more connections than its threads can use. one_away_of: as in KeepsWait."""
+    """The requests of a process need more connections than its threads can use. one_away_of: as in KeepsWait.
+
+    service: the name of a service in a fleet.
+    """
 
     threads: int
     in_use: float
     one_away_of: int | None
+    service: str | None = None
 
 
 class FloorBound(Reason, code="traffic_floor"):
-    """The deadlock floor of a process is above its need."""
+    """The deadlock floor of a process is above its need. service: the name of a service in a fleet."""
 
     floor: int
     need: int
+    service: str | None = None
 
 
 class LimitBound(Caution, code="traffic_limit", is_doubt=True):
@@ -314,17 +334,23 @@ def recommend_for(
             f"`max_connections`: {pools:,} pools need {pools * service.floor:,} connections in a deploy, and the "
             f"server has {limit.usable:,} for them; run fewer processes, or raise its limit"
         )
-    wanted = _balanced(traffic, supply)
-    bounded = wanted if service.most_useful is None else min(wanted, service.most_useful)
-    size: int = max(bounded, service.floor)
-    decides: Decides = "floor" if service.floor > bounded else "need" if bounded == wanted else "threads"
+    of_process = process_need(traffic, supply)
+    size, decides = of_process.pool_size, of_process.decides
     if allowed is not None and allowed < size:
         size, decides = allowed, "limit"
-    around = {size + each for each in range(-NEIGHBOURS, NEIGHBOURS + 1)} | {bounded, current or size}
-    sizes = tuple(_size_use(traffic, supply, each) for each in sorted(around) if each >= 1)
-    need = None if _is_beyond(traffic, supply) else bounded
+    around = {size + each for each in range(-NEIGHBOURS, NEIGHBOURS + 1)} | {of_process.need, current or size}
+    sizes = tuple(size_use(traffic, each, supply) for each in sorted(around) if each >= 1)
+    need = None if _is_beyond(traffic, supply) else of_process.need
     answer = TrafficAnswer(traffic, limit, size, need, decides, allowed, supply, sizes)
-    return replace(answer, findings=tuple(_findings(answer, bounded == wanted)))
+    return replace(answer, findings=tuple(_findings(answer, of_process)))
+
+
+def process_need(traffic: Traffic, supply: Supply | None = None) -> ProcessNeed:
+    """Return the pool that a process needs at its traffic, and at the usage times that the database then has."""
+    service, wanted = traffic.service, _balanced(traffic, supply)
+    need = wanted if service.most_useful is None else min(wanted, service.most_useful)
+    decides: Decides = "floor" if service.floor > need else "need" if need == wanted else "threads"
+    return ProcessNeed(need, max(need, service.floor), decides)
 
 
 def _is_beyond(traffic: Traffic, supply: Supply | None) -> bool:
@@ -366,32 +392,22 @@ def _wanted(traffic: Traffic, load: DatabaseLoad | None) -> int:
 def _rates(traffic: Traffic, supply: Supply | None, connections: int) -> Vector:
     """Return the requests per second that the database completes with 1, 2, ... connections in use.
 
-    Without a run that shows them, usage times do not grow; more connections than are ever in use are left out.
+    Without a run that shows them, usage times do not grow.
     """
     if supply is not None and supply.rates is not None:
         return supply.rates[:connections]
-    busiest = traffic.in_use * traffic.burst
-    number = min(connections, ceil(busiest + FAR * sqrt(busiest) + FAR))
-    return np.asarray(np.arange(1, number + 1) * 1000 / traffic.usage.mean_ms)
+    return unslowed_rates(traffic.usage.mean_ms, traffic.in_use * traffic.burst, connections)
 
 
-def _findings(answer: TrafficAnswer, is_wanted: bool) -> Iterator[Finding]:
-    """Yield what decides the size, then how the pools and the database go together, then what is not known.
-
-    is_wanted: whether the traffic, and not the threads, decides the need.
-    """
+def _findings(answer: TrafficAnswer, of_process: ProcessNeed) -> Iterator[Finding]:
+    """Yield what decides the size, then how the pools and the database go together, then what is not known."""
     traffic, service, need = answer.traffic, answer.traffic.service, answer.need
     waits = {each.pool_size: (each.one_away or each.usual).wait_p99_ms for each in answer.sizes}
     away = service.instances if service.instances > 1 else None
-    if need is not None and is_wanted and answer.decides != "floor":
+    if need is not None and of_process.decides != "threads" and answer.decides != "floor":
         yield KeepsWait(need, traffic.most_wait_ms, waits[need], away, waits.get(need - 1))
-    if need is not None and not is_wanted:
-        assert service.threads is not None
-        busiest = traffic.loaded(answer.load).of_process(one_away=True).load
-        is_enough = busiest < need
-        yield ThreadsBound(service.threads, need) if is_enough else TooFewThreads(service.threads, busiest, away)
-    if need is not None and answer.decides == "floor":
-        yield FloorBound(service.floor, need)
+    if need is not None and (of_process.decides == "threads" or answer.decides == "floor"):
+        yield bound(traffic.loaded(answer.load), of_process)
     if need is not None and answer.decides == "limit":
         assert answer.server_limit.usable is not None
         pools = service.pools_in_deploy(answer.server_limit.surge)
@@ -404,6 +420,18 @@ def _findings(answer: TrafficAnswer, is_wanted: bool) -> Iterator[Finding]:
         yield LimitUnknown(answer.connections_in_deploy, instances)
     if traffic.usage == UsageTimes(traffic.usage.mean_ms):
         yield SpreadAssumed()
+
+
+def bound(traffic: Traffic, of_process: ProcessNeed, name: str | None = None) -> Finding:
+    """Return the bound that decides the pool of a process: its threads or its deadlock floor. name: of its service."""
+    service, need = traffic.service, of_process.need
+    if of_process.decides == "floor":
+        return FloorBound(service.floor, need, name)
+    assert service.threads is not None
+    busiest = traffic.of_process(one_away=True).load
+    if busiest < need:
+        return ThreadsBound(service.threads, need, name)
+    return TooFewThreads(service.threads, busiest, service.instances if service.instances > 1 else None, name)
 
 
 def _of_database(answer: TrafficAnswer) -> Iterator[Finding]:
@@ -442,8 +470,8 @@ def smallest_pool(traffic: ProcessTraffic, most_wait_ms: float) -> int:
     return high
 
 
-def _size_use(traffic: Traffic, supply: Supply | None, pool_size: int) -> SizeUse:
-    """Return a row of the table."""
+def size_use(traffic: Traffic, pool_size: int, supply: Supply | None = None) -> SizeUse:
+    """Return how pools of this size serve the traffic."""
 
     def use(traffic: Traffic, load: DatabaseLoad | None, *, one_away: bool = False) -> PoolUse:
         if load is None and supply is not None and supply.rates is not None:

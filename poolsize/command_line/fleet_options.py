@@ -55,11 +55,15 @@ class FleetOptions(QuickRecord):
             return self
         return replace(self, instances=measured.instances, processes=measured.processes)
 
-    def service(self) -> "Service":
-        """Return the only service of the fleet; a thread holds one connection where no option says more."""
-        from poolsize.answer.fleet import Service
-
+    @property
+    def held(self) -> int | None:
+        """Connections that each thread holds at once: 1 where no option says more; None without threads."""
         several = self.connections_per_thread
+        return 1 if several is None and self.app_threads is not None else several
+
+    def service(self) -> "Service":
+        """Return the only service of the fleet."""
+        from poolsize.answer.fleet import Service
 
         return Service(
             name="application",
@@ -67,7 +71,7 @@ class FleetOptions(QuickRecord):
             processes=1 if self.processes is None else self.processes,
             max_instances=self.max_instances,
             threads=self.app_threads,
-            connections_per_thread=1 if several is None and self.app_threads is not None else several,
+            connections_per_thread=self.held,
         )
 
     def limit(self, url: str | None = None) -> "ServerLimit":

@@ -20,7 +20,7 @@ PER = {"/s": 1, "/sec": 1, "/min": 60, "/m": 60, "/h": 3600}
 """Ending of a rate -> its seconds."""
 
 
-def _rate(text: str) -> float:
+def requests_per_second(text: str) -> float:
     """Return "400/s" or "24000/min" in requests per second. Raises ValueError."""
     number, per, unit = text.partition("/")
     seconds = PER.get(f"{per}{unit.strip()}") if per else 1
@@ -37,12 +37,12 @@ def _times(text: str) -> float:
 class TrafficOptions(QuickRecord):
     """The options that describe traffic, as typed; None where an option was not typed."""
 
-    rate: float | None
-    usage_p95_ms: float | None
-    usage_p99_ms: float | None
-    burst: float | None
-    max_wait_p99_ms: float | None
-    wait_limit_ms: float | None
+    rate: float | None = None
+    usage_p95_ms: float | None = None
+    usage_p99_ms: float | None = None
+    burst: float | None = None
+    max_wait_p99_ms: float | None = None
+    wait_limit_ms: float | None = None
 
     def check(self, *, with_limits: bool) -> None:
         """Raise BadInput for an option of the traffic without its rate, and for its rate with limits of a run."""
@@ -73,13 +73,13 @@ class TrafficOptions(QuickRecord):
                 if usage is None:
                     most = {"p95": "3.86", "p99": "14.9"}[name]
                     mean = f"a mean of {mean_ms:g}ms"
-                    raise BadInput(f"--usage-{name} {quantile_ms:g}ms with {mean}: give 1 to {most} times the mean")
+                    raise BadInput(f"`usage_{name}` {quantile_ms:g}ms with {mean}: give 1 to {most} times the mean")
                 return usage
         return UsageTimes(mean_ms)
 
 
 READERS: dict[str, tuple[str, Callable[[str], float]]] = {
-    "rate": ("RATE", _rate),
+    "rate": ("RATE", requests_per_second),
     "usage_p95": ("DURATION", positive_milliseconds),
     "usage_p99": ("DURATION", positive_milliseconds),
     "burst": ("FACTOR", _times),

@@ -6,11 +6,15 @@ are in use, further requests wait in their pools, and the rate grows no more.
 """
 
 from dataclasses import dataclass
+from math import ceil, sqrt
 
 import numpy as np
 
 from poolsize.analysis.vector import Vector
 from poolsize.traffic.pool_use import BUSY_SHARE
+
+FAR = 12
+"""Standard deviations beyond which a number of connections in use is negligible."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,15 @@ def database_load(rates: Vector, rate: float, burst: float = 1.0) -> DatabaseLoa
         calm = rate * (1 - burst * BUSY_SHARE) / (1 - BUSY_SHARE)
         in_use = BUSY_SHARE * _in_use(rates, burst * rate) + (1 - BUSY_SHARE) * _in_use(rates, calm)
     return DatabaseLoad(in_use, 1000 * float(in_use @ np.arange(len(in_use))) / rate)
+
+
+def unslowed_rates(usage_ms: float, busiest: float, connections: int) -> Vector:
+    """Return the rates, for database_load, of a database whose usage times do not grow with the connections in use.
+
+    busiest: connections in use on average in the busiest second. More than are ever in use are left out.
+    """
+    number = min(connections, ceil(busiest + FAR * sqrt(busiest) + FAR))
+    return np.asarray(np.arange(1, number + 1) * 1000 / usage_ms)
 
 
 def _in_use(rates: Vector, rate: float) -> Vector:

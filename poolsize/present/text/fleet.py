@@ -1,10 +1,12 @@
 """A fleet's pools as text for a terminal, and as a JSON object."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-from poolsize.answer.finding import Severity
+from poolsize.answer.finding import Finding, Severity
+from poolsize.answer.fleet import ServicePool, connections_of, in_deploy_of
 from poolsize.answer.fleet_plan import FleetPlan
 from poolsize.present.text.layout import Table, bullets, paragraph
 from poolsize.present.text.recommendation import caution, engine_line
@@ -17,18 +19,23 @@ def fleet_text(plan: FleetPlan) -> str:
 
     Without an answer: the cause, and what else would fit.
     """
-    reasons = bullets(reason_sentences(plan.findings))
-    if not plan.pools:
-        causes = [sentence(finding) for finding in plan.findings if finding.severity is Severity.REFUSAL]
+    return pools_text(plan.pools, f"of {count(plan.size, 'connection')} in all", _table(plan), plan.findings)
+
+
+def pools_text(pools: Sequence[ServicePool], basis: str, table: Table, findings: Sequence[Finding]) -> str:
+    """Return the answer for these pools, as fleet_text does. basis: of several pool sizes."""
+    reasons = bullets(reason_sentences(findings))
+    if not pools:
+        causes = [sentence(finding) for finding in findings if finding.severity is Severity.REFUSAL]
         return "\n\n".join([*map(paragraph, causes), f"What fits:\n{reasons}"])
-    parts = (_headline(plan), _table(plan).as_text(), reasons, caution(plan.findings), _engines(plan))
+    parts = (_headline(pools, basis), table.as_text(), reasons, caution(findings), _engines(pools))
     return "\n\n".join(filter(None, parts))
 
 
-def _headline(plan: FleetPlan) -> str:
-    if len(plan.pools) > 1:
-        return f"Pool sizes for each process, of {count(plan.size, 'connection')} in all:"
-    (pool,) = plan.pools
+def _headline(pools: Sequence[ServicePool], basis: str) -> str:
+    if len(pools) > 1:
+        return f"Pool sizes for each process, {basis}:"
+    (pool,) = pools
     processes = pool.service.pools
     each = f" in each of {processes:,} processes" if processes > 1 else ""
     return f"Pool size: {count(pool.pool_size, 'connection')}{each}."
@@ -46,10 +53,10 @@ def _table(plan: FleetPlan) -> Table:
     return Table(("service", "instances", "processes", "pool size", "connections", "in a deploy"), rows)
 
 
-def _engines(plan: FleetPlan) -> str:
-    if len(plan.pools) == 1:
-        return f"For each process: {engine_line(plan.pools[0].pool_size)}"
-    lines = (f"{engine_line(pool.pool_size)}  # {pool.service.name}" for pool in plan.pools)
+def _engines(pools: Sequence[ServicePool]) -> str:
+    if len(pools) == 1:
+        return f"For each process: {engine_line(pools[0].pool_size)}"
+    lines = (f"{engine_line(pool.pool_size)}  # {pool.service.name}" for pool in pools)
     return "\n  ".join(["For each process:", *lines])
 
 
@@ -64,10 +71,15 @@ def fleet_values(plan: FleetPlan) -> dict[str, Any]:
     Keys: the fields of FleetPlan; connections and connections_in_deploy of all pools, null without pools; reasons and
     warnings: the findings as sentences.
     """
-    return asdict(replace(plan, findings=())) | {
-        "connections": plan.connections or None,
-        "connections_in_deploy": plan.connections_in_deploy or None,
-        "findings": findings_values(plan.findings),
-        "reasons": reason_sentences(plan.findings),
-        "warnings": warning_sentences(plan.findings),
+    return asdict(replace(plan, findings=())) | pools_values(plan.pools, plan.findings)
+
+
+def pools_values(pools: Sequence[ServicePool], findings: Sequence[Finding]) -> dict[str, Any]:
+    """Return the totals of the pools, null without pools, and the findings as data for JSON."""
+    return {
+        "connections": connections_of(pools) or None,
+        "connections_in_deploy": in_deploy_of(pools) or None,
+        "findings": findings_values(findings),
+        "reasons": reason_sentences(findings),
+        "warnings": warning_sentences(findings),
     }

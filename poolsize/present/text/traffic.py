@@ -1,16 +1,20 @@
 """The answer for a traffic as text for a terminal, and as a JSON object."""
 
 import json
+from dataclasses import asdict
 from math import isinf
 from typing import Any
 
 from poolsize.answer.finding import Severity
-from poolsize.answer.from_traffic import OFTEN, TrafficAnswer
+from poolsize.answer.fleet_from_traffic import TrafficPlan
+from poolsize.answer.from_traffic import OFTEN, SizeUse, Traffic, TrafficAnswer
+from poolsize.present.text.fleet import pools_text, pools_values
 from poolsize.present.text.layout import Table, bullets, paragraph
 from poolsize.present.text.recommendation import caution, engine_line
 from poolsize.present.text.sentences.findings import findings_values, reason_sentences, sentence, warning_sentences
+from poolsize.traffic.database_load import DatabaseLoad
 from poolsize.traffic.pool_use import PoolUse
-from poolsize.units import count, milliseconds, percent
+from poolsize.units import count, milliseconds, number, percent
 
 NONE, NO_END = "-", "no end"
 """The cells of a number that does not exist, and of a wait in a queue that grows without end."""
@@ -78,49 +82,94 @@ def _rare(use: PoolUse) -> tuple[str, str]:
 
 def traffic_json(answer: TrafficAnswer) -> str:
     """Return the answer as a JSON object. A wait time of a queue that grows without end is null."""
-    traffic, service, load, supply = answer.traffic, answer.traffic.service, answer.load, answer.supply
-    busiest = traffic.loaded(load).of_process(one_away=True)
+    supply = answer.supply
     return json.dumps(
         {
             "basis": "traffic",
             "pool_size": answer.pool_size,
             "connections": answer.connections,
             "connections_in_deploy": answer.connections_in_deploy,
-            "traffic": {
-                "rate": traffic.rate,
-                "usage_ms": traffic.usage.mean_ms,
-                "usage_p99_ms": traffic.usage.p99_ms,
-                "usage_variation": traffic.usage.variation,
-                "burst": traffic.burst,
-                "instances": service.instances,
-                "processes": service.processes,
-                "threads": service.threads,
-                "max_wait_p99_ms": traffic.most_wait_ms,
-                "wait_limit_ms": traffic.wait_limit_ms,
-                "loaded_usage_ms": load.usage_ms if load else None,
-                "in_use_mean": load.mean if load else None,
-                "in_use_p99_9": load.quantile(OFTEN) if load else None,
-                "busiest_process": {"rate": busiest.rate * 1000, "in_use_mean": busiest.load},
-            },
+            "traffic": _traffic_values(answer.traffic, answer.load),
             "need": answer.need,
             "supply": {name: getattr(supply, name) for name in ("connections", "range", "basis")} if supply else None,
             "limit": answer.limit,
             "decides": answer.decides,
-            "sizes": [
-                {
-                    "pool_size": size.pool_size,
-                    **_use_values(size.usual),
-                    "one_away": _use_values(size.one_away) if size.one_away else None,
-                    "twice": _use_values(size.twice),
-                }
-                for size in answer.sizes
-            ],
+            "sizes": list(map(_size_values, answer.sizes)),
             "knee_rate": answer.knee_rate,
             "findings": findings_values(answer.findings),
             "reasons": reason_sentences(answer.findings),
             "warnings": warning_sentences(answer.findings),
         }
     )
+
+
+def _traffic_values(traffic: Traffic, load: DatabaseLoad | None) -> dict[str, Any]:
+    service, busiest = traffic.service, traffic.loaded(load).of_process(one_away=True)
+    return {
+        "rate": traffic.rate,
+        "usage_ms": traffic.usage.mean_ms,
+        "usage_p99_ms": traffic.usage.p99_ms,
+        "usage_variation": traffic.usage.variation,
+        "burst": traffic.burst,
+        "instances": service.instances,
+        "processes": service.processes,
+        "threads": service.threads,
+        "max_wait_p99_ms": traffic.most_wait_ms,
+        "wait_limit_ms": traffic.wait_limit_ms,
+        "loaded_usage_ms": load.usage_ms if load else None,
+        "in_use_mean": load.mean if load else None,
+        "in_use_p99_9": load.quantile(OFTEN) if load else None,
+        "busiest_process": {"rate": busiest.rate * 1000, "in_use_mean": busiest.load},
+    }
+
+
+def _size_values(size: SizeUse) -> dict[str, Any]:
+    return {
+        "pool_size": size.pool_size,
+        **_use_values(size.usual),
+        "one_away": _use_values(size.one_away) if size.one_away else None,
+        "twice": _use_values(size.twice),
+    }
+
+
+def traffic_fleet_text(plan: TrafficPlan) -> str:
+    """Return the answer for a fleet by traffic: its pools, their waits, the reasons, and what else fits."""
+    return pools_text(plan.pools, "by the traffic of each service", _services_table(plan), plan.findings)
+
+
+def _services_table(plan: TrafficPlan) -> Table:
+    """Return the pool and the waits of each service; with the needs, where a pool is smaller than its need."""
+    is_below, rows = any(pool.decides == "limit" for pool in plan.pools), []
+    for pool in plan.pools:
+        need = [f"{pool.need:,}"] if is_below else []
+        counts = (f"{value:,}" for value in (pool.pool_size, pool.connections, pool.connections_in_deploy))
+        usual, away = pool.use.usual, pool.use.one_away
+        waits = (_share(usual.share_waiting), _rare(usual)[0], _rare(away)[0] if away else NONE)
+        rows.append([pool.service.name, *need, *counts, number(pool.traffic.in_use), *waits])
+    if len(plan.pools) > 1:
+        together = (f"{plan.connections:,}", f"{plan.connections_in_deploy:,}", number(plan.in_use))
+        rows.append(["together", *([""] if is_below else []), "", *together, "", "", ""])
+    columns = ["service", *(["need"] if is_below else []), "pool size", "connections", "in a deploy"]
+    return Table([*columns, "in use on average", "waiting", "wait p99", "one away p99"], rows)
+
+
+def traffic_fleet_json(plan: TrafficPlan) -> str:
+    """Return the answer for a fleet by traffic as a JSON object, with the keys of a fleet and of a traffic's answer."""
+    pools = [
+        {
+            "service": asdict(pool.service),
+            "connections": pool.connections,
+            "connections_in_deploy": pool.connections_in_deploy,
+            "traffic": _traffic_values(pool.traffic, pool.use.load),
+            "need": pool.need,
+            "decides": pool.decides,
+            **_size_values(pool.use),
+        }
+        for pool in plan.pools
+    ]
+    values = {"basis": "traffic", "size": plan.size, "limit": asdict(plan.limit), "pools": pools}
+    traffic = {"in_use_mean": plan.in_use, "in_use_p99_9": plan.load.quantile(OFTEN) if plan.load else None}
+    return json.dumps(values | {"traffic": traffic} | pools_values(plan.pools, plan.findings))
 
 
 def _use_values(use: PoolUse) -> dict[str, Any]:

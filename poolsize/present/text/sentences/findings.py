@@ -28,6 +28,7 @@ from poolsize.units import count, milliseconds, number, per_second, percent, poo
 OWN_WORDS = {
     "poolsize.answer.from_formula": "formula",
     "poolsize.answer.fleet_plan": "fleet",
+    "poolsize.answer.fleet_from_traffic": "traffic",
     "poolsize.answer.from_traffic": "traffic",
 }
 """Module in which findings arise -> the module here that words them; `warnings` and `reasons` word those of a run."""

@@ -12,7 +12,7 @@ MIB = 2**20
 @sentence.register
 def _(finding: fleet_plan.FleetLimit) -> str:
     return (
-        f"The server's limit keeps the pools small. {_in_deploy(finding.instances)}, they open "
+        f"The server's limit keeps the pools small. {in_deploy(finding.instances)}, they open "
         f"{finding.in_deploy:,} of the {finding.usable:,} connections that the fleet may use. Usually they have "
         f"{finding.connections:,} of the recommended {finding.size:,}."
     )
@@ -20,7 +20,7 @@ def _(finding: fleet_plan.FleetLimit) -> str:
 
 @sentence.register
 def _(finding: fleet_plan.FleetFloor) -> str:
-    floors = _sizes(finding.floors) if finding.services == 1 else _listed(finding.floors)
+    floors = _sizes(finding.floors) if finding.services == 1 else listed(finding.floors)
     return (
         f"Deadlock floor of each process: {floors}. With fewer connections in its pool, the threads of a "
         "process can deadlock, because each thread holds several."
@@ -36,8 +36,9 @@ def _(finding: fleet_plan.SeparatePools) -> str:
     return (
         f"Each process of {finding.service} has only its own {count(finding.pool_size, 'connection')} for "
         f"{finding.threads:,} threads, and can't use those of others. With {busy} % of its connections in use, a "
-        f"request waits {waits} mean usage times on average (p99 {p99}). The rate and the usage time decide: `poolsize "
-        "recommend --rate`."
+        f"request waits {waits} mean usage times on average (p99 {p99}). The rate and the usage time decide: give "
+        "them to `poolsize recommend --rate` or, for several services, to `poolsize fleet --service "
+        "NAME:INSTANCES:PROCESSES:RATE:USAGE_TIME`."
     )
 
 
@@ -59,7 +60,7 @@ def _(finding: fleet_plan.AboveSize) -> str:
 @sentence.register
 def _(finding: fleet_plan.LimitUnknown) -> str:
     return (
-        f"The server's max_connections is not known. {_in_deploy(finding.instances)}, the fleet opens "
+        f"The server's max_connections is not known. {in_deploy(finding.instances)}, the fleet opens "
         f"{count(finding.needed, 'connection')}. To stay within the server's limit, give --max-connections."
     )
 
@@ -68,7 +69,7 @@ def _(finding: fleet_plan.LimitUnknown) -> str:
 def _(finding: fleet_plan.ExceedsLimit) -> str:
     floor = f", at least {finding.floor:,} in each pool (the deadlock floor)" if finding.floor > 1 else ""
     return (
-        f"No pool size fits. {_in_deploy(finding.instances)}, "
+        f"No pool size fits. {in_deploy(finding.instances)}, "
         f"{count(finding.processes, 'process', 'processes')} need {finding.needed:,} connections{floor}. "
         f"The server admits {finding.usable:,} for them: {finding.excess:,} too few."
     )
@@ -93,7 +94,7 @@ def _(finding: fleet_plan.RaiseLimit) -> str:
     )
 
 
-def _in_deploy(instances: fleet_plan.MoreInstances) -> str:
+def in_deploy(instances: fleet_plan.MoreInstances) -> str:
     """Return when the fleet has the most connections."""
     deploy = f"In a rolling deploy with {100 * instances.surge:.0f} % more instances" if instances.surge else ""
     if not instances.autoscaled:
@@ -109,10 +110,11 @@ def _sizes(sizes: Mapping[str, int]) -> str:
     """Return pool sizes with the names of their services; of a single service, without its name."""
     if len(sizes) == 1:
         return f"{next(iter(sizes.values())):,}"
-    return _listed(sizes)
+    return listed(sizes)
 
 
-def _listed(sizes: Mapping[str, int]) -> str:
+def listed(sizes: Mapping[str, int]) -> str:
+    """Return pool sizes with the names of their services."""
     return ", ".join(f"{name} {size:,}" for name, size in sizes.items())
 
 

@@ -2,8 +2,9 @@
 
 from math import isinf
 
-from poolsize.answer import from_traffic
+from poolsize.answer import fleet_from_traffic, from_traffic
 from poolsize.present.text.sentences.findings import filled, register_templates, sentence
+from poolsize.present.text.sentences.fleet import in_deploy, listed
 from poolsize.units import count
 
 
@@ -37,8 +38,8 @@ def _(finding: from_traffic.LimitBound) -> str:
 def _(finding: from_traffic.TooFewThreads) -> str:
     away = " with one of {one_away_of:,} instances away" if finding.one_away_of else ""
     return filled(
-        "A process has {threads:#thread}, and its requests use {in_use:number} connections on average" + away + ". "
-        "Requests wait for a thread without end: add threads or processes.",
+        f"A process{_of(finding)} has " + "{threads:#thread}, and its requests use {in_use:number} connections on "
+        "average" + away + ". Requests wait for a thread without end: add threads or processes.",
         vars(finding),
     )
 
@@ -64,12 +65,48 @@ def _(finding: from_traffic.InUse) -> str:
     return filled(at_once + after, vars(finding))
 
 
+@sentence.register
+def _(finding: fleet_from_traffic.FleetNeeds) -> str:
+    need = (
+        "Each service needs the smallest pool whose p99 wait time stays within its limit (the mean usage time, unless "
+        "another is given) with one instance away. "
+    )
+    if finding.usable is None or finding.needed > finding.usable:
+        return need.strip()
+    return (
+        f"{need}{in_deploy(finding.instances)}, the pools open {finding.needed:,} of the {finding.usable:,} "
+        "connections that the fleet may use."
+    )
+
+
+@sentence.register
+def _(finding: fleet_from_traffic.FleetBelowNeed) -> str:
+    endless = (
+        " With these pools the queue grows without end, at the latest while an instance is away: "
+        f"{', '.join(finding.endless)}."
+    )
+    return (
+        f"The server's limit allows less than the services need. {in_deploy(finding.instances)}, they need "
+        f"{finding.needed:,} connections, and the fleet may use {finding.usable:,}. Pool sizes below the need: "
+        f"{listed(finding.pool_sizes)}; needed: {listed(finding.needs)}.{endless if finding.endless else ''}"
+    )
+
+
+def _of(finding: from_traffic.ThreadsBound | from_traffic.TooFewThreads | from_traffic.FloorBound) -> str:
+    """Return the part of a template that names the service in a fleet."""
+    return " of {service}" if finding.service else ""
+
+
 register_templates(
     {
-        from_traffic.ThreadsBound: "A process has {threads:#thread}, which can use {connections:#connection}: with so "
-        "many, no thread waits for one.",
-        from_traffic.FloorBound: "The deadlock floor of each process is {floor:,}, above the {need:,} that the traffic "
-        "needs: with fewer connections, threads that hold several can deadlock.",
+        from_traffic.ThreadsBound: lambda finding: (
+            f"A process{_of(finding)} has " + "{threads:#thread}, which can use {connections:#connection}: with so "
+            "many, no thread waits for one."
+        ),
+        from_traffic.FloorBound: lambda finding: (
+            f"The deadlock floor of each process{_of(finding)} is " + "{floor:,}, above the {need:,} that the traffic "
+            "needs: with fewer connections, threads that hold several can deadlock."
+        ),
         from_traffic.BeyondSupply: "On average {in_use:number} connections are in use, and by the formula the database "
         "can use {supply:,}: larger pools would hardly help. It can use so many at a rate of {rate:/s}, with a usage "
         "time of {usage_ms:ms}, or with {times:number} times the cores. Measure it before you rely on the formula.",
@@ -86,5 +123,13 @@ register_templates(
         "measured --run.",
         from_traffic.SpreadAssumed: "Usage times are taken to vary like exponential ones. If some are much longer than "
         "others, add --usage-p99.",
+        fleet_from_traffic.FleetBeyondSupply: "On average {in_use:number} connections are in use, and the database can "
+        "use {supply:,}: no pool size helps. The rates or the usage times must become {times:number} times smaller, or "
+        "the database {times:number} times larger. If the {supply:,} are the formula's, measure the database first.",
+        fleet_from_traffic.FleetSupplyUnknown: "On average {in_use:number} connections are in use, and at most "
+        "{in_use_p99_9:,} for 99.9 % of the time. Whether the database can use so many is not known: add --size, or a "
+        "measured --run.",
+        fleet_from_traffic.FleetSpreadAssumed: "Without usage_p99_ms, usage times are taken to vary like exponential "
+        "ones. If some are much longer than others, write it in a file of --services.",
     }
 )

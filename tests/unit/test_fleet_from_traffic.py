@@ -1,0 +1,290 @@
+"""A fleet by traffic: each service as if it were alone, all of them within the limit, and the command's answers."""
+
+import json
+from dataclasses import replace
+from itertools import product
+from math import inf
+from operator import mul, truediv
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import poisson
+
+from poolsize.answer.fleet import ServerLimit, Service
+from poolsize.answer.fleet_from_traffic import TrafficPlan, plan_fleet_for
+from poolsize.answer.from_traffic import Traffic, recommend_for
+from poolsize.errors import BadInput
+from poolsize.traffic.usage_phases import UsageTimes, log_normal
+from tests.conftest import EXAMPLES, Command
+
+SHOP = Traffic(400, UsageTimes(15), Service("shop", 12, 4, max_instances=30))
+JOBS = Traffic(50, UsageTimes(120), Service("jobs", 2))
+
+
+@st.composite
+def traffic(draw: st.DrawFn, name: str = "shop") -> Traffic:
+    """A service with at most a few connections in use in each process."""
+    threads = draw(st.sampled_from([{}, {"threads": 3, "connections_per_thread": 2}]))
+    service = Service(name, draw(st.integers(1, 4)), draw(st.integers(1, 3)), **threads)
+    usage = UsageTimes(draw(st.floats(1, 200)), draw(st.sampled_from([0.0, 1.0, 4.0])))
+    in_use = service.pools * draw(st.floats(0.01, 3))
+    return Traffic(in_use / usage.mean_ms * 1000, usage, service, draw(st.sampled_from([1.0, 2.0])))
+
+
+FLEETS = st.tuples(traffic("a"), traffic("b"), traffic("c"))
+
+
+@settings(max_examples=15)
+@given(traffic(), st.none() | st.integers(1, 100))
+def test_a_fleet_of_one_service_is_the_answer_for_its_traffic(asked: Traffic, usable: int | None) -> None:
+    limit = ServerLimit(max_user_connections=usable)
+    plan = plan_fleet_for([asked], limit=limit)
+    if not plan.pools:
+        with pytest.raises(BadInput, match="run fewer processes"):
+            recommend_for(asked, None, limit)
+        return
+    answer, (pool,) = recommend_for(asked, None, limit), plan.pools
+    assert (pool.pool_size, pool.need, pool.decides) == (answer.pool_size, answer.need, answer.decides)
+    assert (plan.connections, plan.connections_in_deploy) == (answer.connections, answer.connections_in_deploy)
+    assert pool.use.usual == answer.at_size.usual
+    assert pool.use.one_away == answer.at_size.one_away
+    assert (plan.load is None) == (answer.load is None)
+    if plan.load is not None and answer.load is not None:
+        assert plan.load.mean == pytest.approx(answer.load.mean)
+        assert plan.load.quantile(0.999) == answer.load.quantile(0.999)
+
+
+@settings(max_examples=8)
+@given(FLEETS, st.none() | st.integers(20, 150), st.permutations(range(3)))
+def test_the_answer_of_a_service_does_not_depend_on_the_order_of_the_services(
+    fleet: tuple[Traffic, ...], usable: int | None, order: list[int]
+) -> None:
+    limit = ServerLimit(max_user_connections=usable)
+    plan, turned = (plan_fleet_for(traffics, 9, limit) for traffics in (fleet, [fleet[place] for place in order]))
+    if plan.pools:
+        assert [plan.pools[place].pool_size for place in order] == [pool.pool_size for pool in turned.pools]
+        assert [plan.pools[place].use.usual for place in order] == [pool.use.usual for pool in turned.pools]
+    assert plan.in_use == turned.in_use
+    assert (plan.load is None) == (turned.load is None)
+    assert {finding.code for finding in plan.findings} == {finding.code for finding in turned.findings}
+
+
+@settings(max_examples=8)
+@given(FLEETS, st.floats(1, 3), st.floats(1, 3))
+def test_a_need_never_falls_with_more_traffic(fleet: tuple[Traffic, ...], more: float, longer: float) -> None:
+    """Another service's traffic changes nothing; the limit of the wait time stays."""
+    first = replace(fleet[0], max_wait_p99_ms=fleet[0].usage.mean_ms)
+    slower = replace(first.usage, mean_ms=first.usage.mean_ms * longer)
+    usual, faster, held = (
+        [pool.need for pool in plan_fleet_for([changed, *fleet[1:]]).pools]
+        for changed in (first, replace(first, rate=first.rate * more), replace(first, usage=slower))
+    )
+    assert faster[0] >= usual[0] <= held[0]
+    assert usual[1:] == faster[1:] == held[1:]
+
+
+@settings(max_examples=8)
+@given(FLEETS, st.floats(0.1, 0.99))
+def test_a_limit_below_the_needs_is_shared_by_need(fleet: tuple[Traffic, ...], part: float) -> None:
+    """Against brute force: within the limit, no split gives the service with the smallest share of its need more."""
+    full = plan_fleet_for(fleet)
+    usable = max(1, int(part * full.connections_in_deploy))
+    plan = plan_fleet_for(fleet, limit=ServerLimit(max_user_connections=usable))
+    wanted = [pool.pool_size for pool in full.pools]
+    pools = [asked.service.pools_in_deploy(0.25) for asked in fleet]
+    smallest_shares = [
+        min(map(truediv, split, wanted))
+        for split in product(*(range(asked.service.floor, most + 1) for asked, most in zip(fleet, wanted, strict=True)))
+        if sum(map(mul, split, pools)) <= usable
+    ]
+    assert bool(plan.pools) == bool(smallest_shares)
+    if plan.pools:
+        sizes = [pool.pool_size for pool in plan.pools]
+        assert min(map(truediv, sizes, wanted)) == max(smallest_shares)
+        assert plan.connections_in_deploy <= usable
+        assert all(
+            size == most or plan.connections_in_deploy + more > usable
+            for size, most, more in zip(sizes, wanted, pools, strict=True)
+        )
+        assert "fleet_below_need" in [finding.code for finding in plan.findings]
+
+
+def found(plan: TrafficPlan, code: str) -> dict[str, Any]:
+    """The figures of the only finding with this code."""
+    (finding,) = [finding for finding in plan.findings if finding.code == code]
+    return dict(finding.items())
+
+
+def test_connections_in_use_of_all_services_are_poissons_of_the_sum() -> None:
+    """6 and 6 in use, of usage times that differ by a factor of 8 and vary differently."""
+    usage = log_normal(15, 0.99, 80)
+    assert usage is not None
+    plan = plan_fleet_for([replace(SHOP, usage=usage), JOBS], 17)
+    in_use = found(plan, "traffic_in_use")
+    assert [plan.in_use, in_use["in_use"]] == pytest.approx([12, 12])
+    assert in_use["in_use_p99_9"] == poisson.ppf(0.999, 12)
+    assert in_use["share_beyond"] == pytest.approx(poisson.sf(17, 12), rel=1e-6)
+
+
+def test_beyond_what_the_database_can_use_no_size_helps() -> None:
+    plan = plan_fleet_for([SHOP, JOBS], 8)
+    assert found(plan, "fleet_beyond_supply") == {"in_use": pytest.approx(12), "supply": 8, "times": pytest.approx(1.5)}
+    assert "fleet_supply_unknown" in [finding.code for finding in plan_fleet_for([SHOP, JOBS]).findings]
+
+
+def test_the_alternatives_of_needs_beyond_the_limit_fit() -> None:
+    limit = ServerLimit(190)
+    plan = plan_fleet_for([SHOP, JOBS], limit=limit)
+    below = found(plan, "fleet_below_need")
+    assert (below["needed"], below["usable"], below["pool_sizes"], below["needs"]) == (
+        331,
+        180,
+        {"shop": 1},
+        {"shop": 2},
+    )
+    raised = ServerLimit(found(plan, "fleet_raise_limit")["variables"]["max_connections"])
+    assert [pool.decides for pool in plan_fleet_for([SHOP, JOBS], limit=raised).pools] == ["need", "need"]
+    lower = replace(raised, max_connections=(raised.max_connections or 0) - 1)
+    assert "limit" in [pool.decides for pool in plan_fleet_for([SHOP, JOBS], limit=lower).pools]
+    fewer = found(plan, "fleet_fewer_processes")["processes"]
+    fits = []
+    for number in (fewer, fewer + 1):
+        merged = [replace(each, service=each.service.with_processes(number)) for each in (SHOP, JOBS)]
+        fits.append(plan_fleet_for(merged, limit=limit))
+    assert ["limit" in [pool.decides for pool in each.pools] for each in fits] == [False, True]
+    assert found(plan, "fleet_proxy") == {"connections": poisson.ppf(0.999, 12), "clients": 331}
+
+
+def test_a_limit_below_the_smallest_pools_is_refused_with_what_fits() -> None:
+    plan = plan_fleet_for([SHOP, JOBS], limit=ServerLimit(100))
+    assert plan.pools == ()
+    assert found(plan, "fleet_exceeds_limit")["excess"] == 155 - 90
+    assert found(plan, "fleet_raise_limit")["variables"] == {"max_connections": 341}
+
+
+def test_bounds_name_their_service() -> None:
+    holding = replace(JOBS, service=Service("jobs", 2, threads=9, connections_per_thread=3))
+    too_few = Traffic(4000, UsageTimes(15), Service("shop", 12, 4, threads=1, connections_per_thread=1))
+    plan = plan_fleet_for([too_few, holding])
+    assert [pool.decides for pool in plan.pools] == ["threads", "floor"]
+    assert found(plan, "traffic_too_few_threads")["service"] == "shop"
+    assert found(plan, "traffic_floor") == {"floor": 19, "need": 9, "service": "jobs"}
+
+
+def test_queues_that_grow_without_end_are_named() -> None:
+    busy = Traffic(4000, UsageTimes(15), Service("shop", 4, 2))
+    plan = plan_fleet_for([busy, JOBS], limit=ServerLimit(62))
+    assert found(plan, "fleet_below_need")["endless"] == ("shop", "jobs")
+    assert [pool.use.usual.wait_p99_ms == inf for pool in plan.pools] == [True, False]
+
+
+def test_absurd_fleets_are_refused() -> None:
+    huge = [Traffic(9e8, UsageTimes(1), Service(name, 1000)) for name in ("a", "b")]
+    with pytest.raises(BadInput, match="are the rates right"):
+        plan_fleet_for(huge)
+    with pytest.raises(BadInput, match="two services have this name"):
+        plan_fleet_for([SHOP, SHOP])
+
+
+WORDS = ("fleet", "--service", "shop:12-30:4:24000/min:15ms", "--service", "jobs:2:1:50/s:120ms")
+SERVICE_FILE = """
+[[service]]
+name = "shop"
+instances = 12
+max_instances = 30
+processes = 4
+rate = 400
+usage_ms = 15
+
+[[service]]
+name = "jobs"
+instances = 2
+rate = 50
+usage_ms = 120
+"""
+
+
+def test_the_command_answers_in_the_documented_keys(poolsize_here: Command, tmp_path: Path) -> None:
+    done = poolsize_here(*WORDS, "--size", "17", "--max-connections", "500", "--json")
+    answer = json.loads(done.stdout)
+    assert (answer["basis"], answer["size"]) == ("traffic", 17)
+    assert (answer["connections"], answer["connections_in_deploy"]) == (114, 331)
+    assert answer["traffic"] == {"in_use_mean": pytest.approx(12), "in_use_p99_9": 24}
+    shop, jobs = answer["pools"]
+    assert (shop["service"]["name"], shop["pool_size"], shop["need"], shop["decides"]) == ("shop", 2, 2, "need")
+    alone = poolsize_here("recommend", "--rate", "50/s", "--usage-time", "120ms", "--instances", "2", "--json")
+    of_jobs = json.loads(alone.stdout)
+    (row,) = [size for size in of_jobs["sizes"] if size["pool_size"] == of_jobs["pool_size"]]
+    assert row.items() <= jobs.items()
+    assert (jobs["traffic"], jobs["connections"]) == (of_jobs["traffic"], of_jobs["connections"])
+    (tmp_path / "services.toml").write_text(SERVICE_FILE)
+    by_file = poolsize_here(
+        "fleet", "--services", "services.toml", "--size", "17", "--max-connections", "500", "--json"
+    )
+    assert by_file.stdout == done.stdout
+
+
+def test_the_table_has_each_service_and_the_sum(poolsize_here: Command) -> None:
+    done = poolsize_here(*WORDS, "--run", str(EXAMPLES["oltp_read_write-mariadb"]), "--max-connections", "190")
+    rows = {line.split()[0]: line.split() for line in done.stdout.splitlines() if line.strip()}
+    assert rows["service"][1:4] == ["need", "pool", "size"]
+    assert rows["shop"][1:6] == ["2", "1", "48", "152", "6"]
+    assert rows["together"][1:] == ["66", "179", "12"]
+    assert "no pool size helps" in " ".join(done.stdout.split())
+    refused = poolsize_here(*WORDS, "--max-connections", "100")
+    assert (refused.returncode, "65 too few" in " ".join(refused.stdout.split())) == (1, True)
+
+
+def test_a_file_gives_spread_bursts_and_threads(poolsize_here: Command, tmp_path: Path) -> None:
+    more = "usage_p99_ms = 600\nburst = 3\nthreads = 40\nconnections_per_thread = 1\n"
+    (tmp_path / "services.toml").write_text(SERVICE_FILE + more)
+    answer = json.loads(poolsize_here("fleet", "--services", "services.toml", "--json").stdout)
+    shop, jobs = answer["pools"]
+    assert shop["need"] == 2
+    assert jobs["need"] > 9
+    assert (jobs["traffic"]["usage_p99_ms"], jobs["traffic"]["burst"], jobs["traffic"]["threads"]) == (600, 3, 40)
+
+
+@pytest.mark.parametrize(
+    ("services", "line"),
+    [
+        (("shop:1:1:3", "jobs:1:1:3/s:4ms"), "--service shop: it has no rate, and jobs has one"),
+        (("shop:1:1:3/s",), "NAME:INSTANCES:PROCESSES:RATE:USAGE_TIME, e.g. shop:12:4:400/s:15ms"),
+        (("shop:1:1:3:4ms",), "NAME:INSTANCES:PROCESSES:RATE:USAGE_TIME, e.g. shop:12:4:400/s:15ms"),
+        (("shop:1:1:3/week:4ms",), "--service shop:1:1:3/week:4ms: give requests per second"),
+        (("shop:1:1:3/s:4",), "--service shop:1:1:3/s:4: a time needs a unit"),
+        (("shop:1:1:1e9/s:4s",), "--service shop:1:1:1e9/s:4s: rate 1e+09/s: 4,000,000,000 connections"),
+        (("shop:1:1:3/s:4ms", "shop:1:1:3/s:4ms"), "shop: two services have this name"),
+    ],
+)
+def test_bad_services_are_one_line(poolsize_here: Command, services: tuple[str, ...], line: str) -> None:
+    done = poolsize_here("fleet", *(word for service in services for word in ("--service", service)))
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert line in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line"),
+    [
+        ("rate = 50", "", "service 2: rate is missing: usage_ms needs it"),
+        ("usage_ms = 120", "", "service 2: usage_ms is missing: rate needs it"),
+        ("rate = 50\nusage_ms = 120", "", "--service jobs: it has no rate, and shop has one"),
+        ("rate = 50", "rate = 50\nweight = 2", "service 2: it has weight and rate; leave one out"),
+        ("rate = 50", "rates = 50", "service 2: rates is unknown; did you mean rate?"),
+        ("rate = 50", "rate = 0", "service 2: rate 0: give a number above 0"),
+        ("rate = 50", "rate = inf", "service 2: rate inf"),
+        ("usage_ms = 120", "usage_ms = nan", "service 2: usage_ms nan"),
+        ("usage_ms = 120", "usage_ms = 120\nusage_p99_ms = 0", "service 2: usage_p99_ms 0: give a number above 0"),
+        ("usage_ms = 120", "usage_ms = 120\nusage_p99_ms = 9000", "service 2: usage_p99 9000ms with a mean of 120ms"),
+    ],
+)
+def test_a_wrong_file_of_rates_is_refused(
+    poolsize_here: Command, tmp_path: Path, old: str, new: str, line: str
+) -> None:
+    (tmp_path / "services.toml").write_text(SERVICE_FILE.replace(old, new))
+    done = poolsize_here("fleet", "--services", "services.toml")
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert line in done.stderr
