@@ -5,11 +5,13 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from poolsize.answer.finding import Caution, Finding, Reason
-from poolsize.answer.price import DIGITS, CurrentSize, Price
+from poolsize.answer.price import DIGITS, CurrentSize
 from poolsize.bounds import MOST_CORES
 from poolsize.errors import BadInput
 
 if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
+    from collections.abc import Mapping
+
     from poolsize.analysis.analysis import Analysis
     from poolsize.analysis.application_size import ApplicationSize
     from poolsize.analysis.vector import Vector
@@ -190,8 +192,8 @@ def application_findings(
     )
     reasons: list[Finding] = [follows]
     if current is not None:
-        losses = {price.pool_size: price.throughput_loss for price in application_prices(analysis, size, current)}
-        reasons.append(CurrentSize(current, size.pool_size, losses[current] - losses[size.pool_size], None, None))
+        losses = application_losses(analysis, size, current)
+        reasons.append(CurrentSize(current, size.pool_size, losses[current] - losses[size.pool_size]))
     reasons.append(LoadGeneratorSize(plateau.pool_size, (plateau.low, plateau.high), network.client.demand_ms))
     warnings: list[Finding] = []
     if usage_time_ms < shortest_usage_time_ms(network):
@@ -202,8 +204,8 @@ def application_findings(
     return reasons, warnings
 
 
-def application_prices(analysis: "Analysis", size: "ApplicationSize", current: int | None) -> tuple[Price, ...]:
-    """Return the price of the measured sizes, of the application's size and of the current size, ascending.
+def application_losses(analysis: "Analysis", size: "ApplicationSize", current: int | None) -> "Mapping[int, float]":
+    """Return the throughput losses at the measured sizes, the application's size and the current size, ascending.
 
     Raises BadInput for a current size above 2,000.
     """
@@ -216,10 +218,10 @@ def application_prices(analysis: "Analysis", size: "ApplicationSize", current: i
     measured = {measured.pool_size for measured in analysis.valid_sizes}
     pool_sizes = sorted({*measured, size.pool_size, *([current] if current else [])})
     rates = network.with_application(size.added_ms, size.cpu).throughput(pool_sizes).tolist()
-    return tuple(
-        Price(pool_size, max(0.0, round(1 - rate / size.capacity, DIGITS)), None)
+    return {
+        pool_size: max(0.0, round(1 - rate / size.capacity, DIGITS))
         for pool_size, rate in zip(pool_sizes, rates, strict=True)
-    )
+    }
 
 
 def rates_in_use(analysis: "Analysis", size: "ApplicationSize") -> "Vector":

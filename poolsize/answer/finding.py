@@ -105,11 +105,13 @@ class Finding(Figures):
 
     is_doubt: whether it puts the pool size in doubt, so that whoever uses the size must read it.
     leads: whether it must be read before the answer: no verdict shows its doubt, or it is the cause why there is none.
+    of_prices: whether it explains the price table, and is read below it.
     """
 
     severity: ClassVar[Severity]
     is_doubt: ClassVar[bool] = False
     leads: ClassVar[bool] = False
+    of_prices: ClassVar[bool] = False
 
 
 class Reason(Finding):

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING
 from poolsize.answer.application import (
     ClientTimes,
     application_findings,
-    application_prices,
+    application_losses,
+    rates_in_use,
     size_for_application,
 )
 from poolsize.answer.failed_attempts import TooFewValid, mostly_failed
 from poolsize.answer.finding import Finding, Severity, sizes_beyond
 from poolsize.answer.latency_limit import NO_LIMITS, LatencyLimits, limits_of_run, within_limits
-from poolsize.answer.price import current_size, prices
+from poolsize.answer.operating_point import operating_point
+from poolsize.answer.price import Price, current_size, prices
 from poolsize.answer.reasons import FormulaOverridden, LimitedBy, reasons
 from poolsize.answer.recommendation import Formula, Recommendation
 from poolsize.answer.verdict import (
@@ -122,7 +124,9 @@ def _measured(
     is_warning = limit_finding is not None and limit_finding.severity is Severity.WARNING
     limit_reason, limit_warning = (None, limit_finding) if is_warning else (limit_finding, None)
     current_reason = None if current is None else current_size(analysis, size, current)
-    all_reasons = (first_reason, limit_reason, current_reason, *further_reasons)
+    throughput = analysis.throughput_at(size)
+    latency_known, latency = operating_point(analysis, size, throughput)
+    all_reasons = (first_reason, limit_reason, current_reason, *further_reasons, latency_known)
     if limit_warning and isinstance(verdict_warning, StillRising):
         verdict_warning = replace(verdict_warning, limit_broken=True)
     busy_warnings = high_utilisation(analysis, (plateau.pool_size, size)) if at_rate else ()
@@ -136,7 +140,7 @@ def _measured(
         formula=Formula.of(start),
         verdict=verdict,
         findings=_known(*findings),
-        throughput=analysis.throughput_at(size),
+        throughput=throughput,
         database_size=database.pool_size if database else None,
         database_range=database.range if database else None,
         application_sizes=analysis.models.application_sizes,
@@ -144,7 +148,7 @@ def _measured(
         measured_in=analysis.setting.application,
         two_pools=tuple(starmap(TransactionPool, analysis.models.two_pools(size) or ())),
         estimates=analysis.models.sizes,
-        prices=prices(analysis, (size, current)),
+        prices=prices(analysis, (size, current), latency),
         sweep_sizes=sizes_beyond(analysis, size if at_rate else plateau.pool_size) if verdict is Verdict.EDGE else (),
     )
 
@@ -160,16 +164,19 @@ def _of_application(
         for finding in of_generator.findings
         if finding.severity is Severity.WARNING and not isinstance(finding, OF_GENERATOR_ALONE)
     ]
+    rates = rates_in_use(analysis, size)
+    latency_known, latency = operating_point(analysis, size.pool_size, size.throughput, rates)
+    losses = application_losses(analysis, size, current)
     own, doubts = application_findings(analysis, size, client_times.usage_time_ms, current)
     return replace(
         of_generator,
         pool_size=size.pool_size,
         range=size.range,
-        findings=(*own, *kept, *warnings, *doubts),
+        findings=(*own, *kept, latency_known, *warnings, *doubts),
         throughput=size.throughput,
         application=size,
         two_pools=(),
-        prices=application_prices(analysis, size, current),
+        prices=tuple(Price(each, loss, latency(each)) for each, loss in losses.items()),
     )
 
 

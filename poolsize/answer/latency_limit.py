@@ -6,7 +6,7 @@ from math import isfinite, isnan
 from typing import TYPE_CHECKING, Self
 
 from poolsize.answer.finding import Caution, Figures, Finding, Reason, WayOut, measure_longer, sweep_larger
-from poolsize.answer.price import price
+from poolsize.answer.price import throughput_loss
 from poolsize.errors import BadInput
 
 if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
@@ -142,7 +142,7 @@ def within_limits(analysis: "Analysis", plateau: "Plateau", limits: LatencyLimit
         return LimitedSize(plateau.pool_size, LimitKept(limits_ms, probability), probability)
     highest = max(map(analysis.fitted_at, within))
     size = next(size for size in within if analysis.fitted_at(size) >= (1 - plateau.tolerance) * highest)
-    loss = price(analysis, size).throughput_loss - price(analysis, plateau.pool_size).throughput_loss
+    loss = throughput_loss(analysis, size) - throughput_loss(analysis, plateau.pool_size)
     finding = LimitDecides(limits_ms, probabilities[size], plateau.pool_size, throughput_loss=max(0.0, loss))
     return LimitedSize(size, finding, probabilities[size])
 

@@ -1,10 +1,10 @@
 """The price table: throughput loss and latency of the other pool sizes."""
 
 from dataclasses import dataclass
-from math import isnan
 from typing import TYPE_CHECKING
 
 from poolsize.answer.finding import Finding, Reason
+from poolsize.answer.operating_point import AtRate, Latency
 
 if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
     from poolsize.analysis.analysis import Analysis
@@ -18,16 +18,16 @@ class Price:
     """The price of a pool size.
 
     throughput_loss: share of capacity; negative where the measured throughput is above the fitted curve's capacity.
-    p95_ms: of the total time; None where unknown.
+    at_rate: the latency at the operating point; None where unknown.
     """
 
     pool_size: int
     throughput_loss: float
-    p95_ms: float | None
+    at_rate: AtRate | None
 
 
 class CurrentSize(Reason, code="current_size"):
-    """The price of the user's current pool size, compared with the recommended one. p95 in ms: None where unknown.
+    """The price of the user's current pool size, compared with the recommended one.
 
     throughput_loss: share of capacity that the current size loses compared with pool_size; negative for a gain.
     """
@@ -35,8 +35,6 @@ class CurrentSize(Reason, code="current_size"):
     current: int
     pool_size: int
     throughput_loss: float
-    p95_ms: float | None
-    recommended_p95_ms: float | None
 
 
 class CurrentNotMeasured(Reason, code="current_not_measured"):
@@ -48,17 +46,11 @@ class CurrentNotMeasured(Reason, code="current_not_measured"):
     high: int
 
 
-def prices(analysis: "Analysis", further_sizes: tuple[int | None, ...]) -> tuple[Price, ...]:
+def prices(analysis: "Analysis", further_sizes: tuple[int | None, ...], latency: Latency) -> tuple[Price, ...]:
     """Return the price of every valid size, and of the further sizes between them, ascending in pool size."""
     measured = [size.pool_size for size in analysis.valid_sizes]
     between = [size for size in further_sizes if size and measured[0] <= size <= measured[-1]]
-    return tuple(price(analysis, size) for size in sorted({*measured, *between}))
-
-
-def price(analysis: "Analysis", size: int) -> Price:
-    """Return the price of a size."""
-    p95_ms = analysis.by_size.latency_ms("p95", size)
-    return Price(size, throughput_loss(analysis, size), None if isnan(p95_ms) else p95_ms)
+    return tuple(Price(size, throughput_loss(analysis, size), latency(size)) for size in sorted({*measured, *between}))
 
 
 def throughput_loss(analysis: "Analysis", size: float) -> float:
@@ -76,6 +68,4 @@ def current_size(analysis: "Analysis", size: int, current: int) -> Finding:
     low, high = analysis.valid_sizes[0].pool_size, analysis.valid_sizes[-1].pool_size
     if not low <= current <= high:
         return CurrentNotMeasured(current, size, low, high)
-    recommended, now = price(analysis, size), price(analysis, current)
-    loss = now.throughput_loss - recommended.throughput_loss
-    return CurrentSize(current, size, loss, now.p95_ms, recommended.p95_ms)
+    return CurrentSize(current, size, throughput_loss(analysis, current) - throughput_loss(analysis, size))

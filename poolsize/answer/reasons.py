@@ -55,12 +55,16 @@ class CarriesRate(Reason, code="carries_rate"):
 
 
 class WaitAndUsage(Reason, code="wait_and_usage"):
-    """Mean wait and usage time at the answer. measured_size: the nearest measured size, which has these times."""
+    """Mean wait and usage time at the answer. measured_size: the nearest measured size, which has these times.
+
+    users: of the closed loop, whose number decides the wait time; None at a fixed rate.
+    """
 
     pool_size: int
     measured_size: int
     wait_ms: float
     usage_ms: float
+    users: int | None
 
 
 class LimitedBy(Reason, code="bottleneck"):
@@ -140,7 +144,7 @@ def reasons(analysis: "Analysis", size: int, formula_size: int, highest: Highest
     filled = own_pool and any(measured.pool_size == users for measured in analysis.sizes)
     findings = [
         _plateau(analysis, plateau, highest) if closed_loop else _carries_rate(analysis, plateau, size),
-        WaitAndUsage(size, nearest.pool_size, nearest.wait.mean, nearest.usage.mean)
+        WaitAndUsage(size, nearest.pool_size, nearest.wait.mean, nearest.usage.mean, users if closed_loop else None)
         if nearest.usage.mean > 0
         else None,
         LimitedBy(bottleneck.name, bottleneck.values) if bottleneck else None,

@@ -145,11 +145,10 @@ def losses_of(analysis: "Analysis", answer: "Recommendation") -> "MeasuredLosses
         return None
     if application := answer.application:
         from poolsize.analysis.application_size import LARGEST
-        from poolsize.answer.application import application_prices
+        from poolsize.answer.application import application_losses
 
         def of_application(connections: int) -> float:
-            prices = application_prices(analysis, application, connections)
-            return next(price.throughput_loss for price in prices if price.pool_size == connections)
+            return application_losses(analysis, application, connections)[connections]
 
         return MeasuredLosses(LARGEST, of_application)
     from poolsize.answer.price import throughput_loss

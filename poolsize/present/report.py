@@ -31,7 +31,7 @@ from poolsize.present.text.knee import knee_text
 from poolsize.present.text.ranges import range_text
 from poolsize.present.text.recommendation import APPLICATIONS, engine_lines, pool_size_text
 from poolsize.present.text.sentences.checks import check_sentence
-from poolsize.present.text.sentences.findings import reason_sentences, warning_sentences
+from poolsize.present.text.sentences.findings import reason_sentences, sentence, warning_sentences
 from poolsize.present.text.sentences.reasons import limits_text
 from poolsize.present.text.setting import facts, repeat_command
 from poolsize.present.text.tables import (
@@ -40,6 +40,7 @@ from poolsize.present.text.tables import (
     kinds_table,
     latency_table,
     price_table,
+    price_title,
     throughput_table,
     verified_table,
 )
@@ -118,8 +119,10 @@ def _contents(analysis: Analysis, answer: Recommendation) -> dict[str, Any]:
         "warnings": warning_sentences(each for each in answer.findings if not isinstance(each, UNDER_CHECKS)),
         "failed": _failed(analysis),
         "excluded": excluded_steps(analysis),
-        "reasons": reason_sentences(answer.findings),
+        "reasons": reason_sentences(finding for finding in answer.findings if not finding.of_prices),
         "prices": price_table(answer),
+        "prices_title": price_title(answer),
+        "prices_notes": [sentence(finding) for finding in answer.findings if finding.of_prices],
         "applications_title": APPLICATIONS,
         "applications": application_table(answer),
         "engines_title": alone if answer.measured_in is None else "In the application, set",

@@ -49,8 +49,9 @@ def test_a_replay_answers_like_a_sweep(poolsize_here: Command, curve: Path) -> N
     assert answer["load_seconds"] <= 600
     assert answer["estimates"].keys() == {"plateau", "usl", "closed_network", "kneedle"}
     prices = {price["pool_size"]: price for price in answer["regret"]}
-    assert prices[100]["p95_ms"] == pytest.approx(100, rel=0.05)
-    assert any("Your current pool size, 100," in reason and "has a p95 of" in reason for reason in answer["reasons"])
+    assert prices[100]["at_rate"] is None
+    assert any("Your current pool size, 100," in reason for reason in answer["reasons"])
+    assert any("They need a measurement, not a replay" in reason for reason in answer["reasons"])
     assert poolsize_here("recommend", "--run", "a.jsonl").returncode == 0
     assert poolsize_here("analyze", "a.jsonl", "--plot", "a.png", "--json").returncode == 0
 

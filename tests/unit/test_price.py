@@ -27,7 +27,6 @@ def reasons(run: Run, current: int | None = None) -> str:
 
 def test_the_current_size_has_its_price() -> None:
     assert "Your current pool size, 64, loses 2" in reasons(FALLING, current=64)
-    assert ", and has a p95 of " in reasons(FALLING, current=64)
     assert "Your current pool size, 4, is the recommended size" in reasons(FALLING, current=4)
     answer = recommend(analyze(FALLING), current=48)
     (price,) = [row for row in answer.prices if row.pool_size == 48]

@@ -102,6 +102,17 @@ def test_a_limit_that_no_size_keeps_gets_the_smallest_of_equally_fast_sizes() ->
     assert precise.pool_size == 8
 
 
+def test_the_price_table_has_the_measured_times_at_the_rate() -> None:
+    answer = recommend(analyze(at_a_rate(P95_MS)))
+    times_ms = {price.pool_size: price.at_rate.total_ms for price in answer.prices if price.at_rate}
+    assert {size: times.p95 for size, times in times_ms.items() if times} == pytest.approx(
+        {size: p95_ms for size, p95_ms in P95_MS.items() if size > 1}, rel=0.01
+    )
+    text = recommendation_text(answer)
+    assert "Total time at 300/s:\n\npool" in text
+    assert "The total times were measured at this arrival rate." in text
+
+
 def test_a_limit_that_a_larger_size_keeps_decides_at_a_rate() -> None:
     answer = recommend(analyze(at_a_rate(P95_MS)), LatencyLimits(max_p95_ms=100))
     assert (answer.pool_size, answer.verdict) == (4, "measured")

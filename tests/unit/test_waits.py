@@ -11,10 +11,9 @@ from poolsize.analysis.analysis import analyze
 from poolsize.analysis.stats.percentiles import empty_histogram, encoded
 from poolsize.analysis.vector import Vector
 from poolsize.experiments.predictions import timed_out_share
-from poolsize.predict.predicted_size import measured_departures
 from poolsize.runs.store import load_run
 from poolsize.traffic.finite_source import finite_source
-from poolsize.traffic.wait_times import Departures, wait_times
+from poolsize.traffic.wait_times import Departures, measured_departures, wait_times
 from tests.conftest import EXAMPLES
 
 SCAN = load_run(EXAMPLES["scan-mariadb"])

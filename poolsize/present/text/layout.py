@@ -13,6 +13,8 @@ PIPED = 88
 """Columns of a line of prose that goes to a file or to another program."""
 UNKNOWN = "?"
 """The cell of a figure that is not known; see poolsize.units."""
+NO_END = "no end"
+"""The cell of a time in a queue that grows without end."""
 GAP = "  "
 """Between two columns."""
 Lines = Sequence[Sequence[str]]
@@ -104,7 +106,7 @@ class Table(QuickRecord):
         """Return the columns behind the first, those together that belong to the column before: p95 to "wait p50"."""
         groups: list[list[int]] = []
         for place, name in enumerate(self.columns[1:], start=1):
-            if groups and (re.fullmatch(r"p\d+", name) or self.columns.count(name) > 1):
+            if groups and (re.fullmatch(r"p[\d.]+", name) or self.columns.count(name) > 1):
                 groups[-1].append(place)
             else:
                 groups.append([place])

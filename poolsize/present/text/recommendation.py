@@ -32,7 +32,7 @@ def recommendation_text(answer: Recommendation, fleet: "FleetPlan | None" = None
         *(paragraph(sentence(finding)) for finding in answer.findings if finding.leads),
         _headline(answer),
         _formula(answer.formula) if of_formula else "",
-        bullets(reason_sentences(answer.findings)),
+        bullets(reason_sentences(finding for finding in answer.findings if not finding.of_prices)),
         *([] if of_formula else _tables(answer)),
         caution(others),
     ]
@@ -51,10 +51,11 @@ def recommendation_text(answer: Recommendation, fleet: "FleetPlan | None" = None
 
 
 def _tables(answer: Recommendation) -> list[str]:
-    from poolsize.present.text.tables import application_table, price_table
+    from poolsize.present.text.tables import application_table, price_table, price_title
 
     of_applications = "" if answer.application else application_table(answer).below(APPLICATIONS)
-    return [price_table(answer).as_text() if answer.prices else "", of_applications]
+    notes = [paragraph(sentence(finding)) for finding in answer.findings if finding.of_prices]
+    return [price_table(answer).below(price_title(answer)), *notes, of_applications]
 
 
 def _headline(answer: Recommendation) -> str:

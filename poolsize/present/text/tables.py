@@ -1,10 +1,11 @@
 """The tables of an analysis and of a recommendation: throughput, latency, estimators, prices."""
 
-from math import inf, nan
+from math import inf
 from typing import TYPE_CHECKING
 
+from poolsize.answer.operating_point import MeasuredTimes, ModelledTimes
 from poolsize.answer.recommendation import Recommendation
-from poolsize.present.text.layout import UNKNOWN, Table
+from poolsize.present.text.layout import NO_END, UNKNOWN, Table
 from poolsize.units import milliseconds, number, per_second, percent, sizes_text
 
 if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
@@ -12,6 +13,7 @@ if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
 
     from poolsize.analysis.analysis import Analysis
     from poolsize.analysis.size_summary import KindSummary, SizeSummary, VerifiedStep
+    from poolsize.answer.operating_point import AtRate
     from poolsize.runs.run import CheckResult
 
 
@@ -87,7 +89,7 @@ def verified_table(analysis: "Analysis", *, narrow: bool = False) -> Table:
 
 
 def price_table(answer: Recommendation) -> Table:
-    """Return the price table, one row a pool size: throughput loss (share of capacity) and p95 total time.
+    """Return the price table, one row a pool size: throughput loss (share of capacity) and total time at a rate.
 
     An arrow points at the answer.
     """
@@ -96,12 +98,30 @@ def price_table(answer: Recommendation) -> Table:
         (
             str(price.pool_size),
             f"{-100 * price.throughput_loss:+.0f} %" if abs(price.throughput_loss) >= 0.005 else "±0",
-            milliseconds(nan if price.p95_ms is None else price.p95_ms),
+            *_total_times(price.at_rate),
         )
         for price in answer.prices
     ]
     chosen = sizes.index(answer.pool_size) if answer.pool_size in sizes else None
-    return Table(("pool", "throughput", "p95 total"), rows, chosen).without_unknown()
+    return Table(("pool", "throughput", "total p95", "p99.9"), rows, chosen).without_unknown()
+
+
+def price_title(answer: Recommendation) -> str:
+    """Return the title of the price table, which names the arrival rate. At a fixed rate no throughput is lost."""
+    compared = "Throughput compared with the fitted curve's highest"
+    for finding in answer.findings:
+        if isinstance(finding, MeasuredTimes):
+            return f"Total time at {per_second(finding.rate)}"
+        if isinstance(finding, ModelledTimes):
+            return f"{compared}, and total time at {per_second(finding.rate)}"
+    return compared
+
+
+def _total_times(at_rate: "AtRate | None") -> tuple[str, str]:
+    if at_rate is None:
+        return UNKNOWN, UNKNOWN
+    total = at_rate.total_ms
+    return (milliseconds(total.p95), milliseconds(total.p99_9)) if total else (NO_END, NO_END)
 
 
 def application_table(answer: Recommendation) -> Table:

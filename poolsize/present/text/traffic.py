@@ -9,15 +9,15 @@ from poolsize.answer.finding import Severity
 from poolsize.answer.fleet_from_traffic import TrafficPlan
 from poolsize.answer.from_traffic import OFTEN, SizeUse, Traffic, TrafficAnswer
 from poolsize.present.text.fleet import pools_text, pools_values
-from poolsize.present.text.layout import Table, bullets, paragraph
+from poolsize.present.text.layout import NO_END, Table, bullets, paragraph
 from poolsize.present.text.recommendation import caution, engine_line
 from poolsize.present.text.sentences.findings import findings_values, reason_sentences, sentence, warning_sentences
 from poolsize.traffic.database_load import DatabaseLoad
 from poolsize.traffic.pool_use import PoolUse
 from poolsize.units import count, milliseconds, number, percent
 
-NONE, NO_END = "-", "no end"
-"""The cells of a number that does not exist, and of a wait in a queue that grows without end."""
+NONE = "-"
+"""The cell of a number that does not exist."""
 
 
 def traffic_text(answer: TrafficAnswer) -> str:

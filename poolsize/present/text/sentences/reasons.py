@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from poolsize.answer import application, latency_limit, price, reasons
+from poolsize.answer import application, latency_limit, operating_point, price, reasons
 from poolsize.answer.verdict import Highest
 from poolsize.present.text.sentences.bottlenecks import bottleneck_sentence
 from poolsize.present.text.sentences.findings import filled, register_templates, sentence
@@ -103,11 +103,7 @@ def _(finding: price.CurrentSize) -> str:
     if current == finding.pool_size:
         return f"Your current pool size, {current}, is the recommended size."
     throughput = f"{'loses' if loss >= 0 else 'gains'} {loss_text(abs(loss))}"
-    compared = f"Your current pool size, {current}, {throughput} compared with {count(finding.pool_size, 'connection')}"
-    if finding.p95_ms is None or finding.recommended_p95_ms is None:
-        return f"{compared}."
-    latencies = f"{milliseconds(finding.p95_ms)} instead of {milliseconds(finding.recommended_p95_ms)}"
-    return f"{compared}, and has a p95 of {latencies}."
+    return f"Your current pool size, {current}, {throughput} compared with {count(finding.pool_size, 'connection')}."
 
 
 @sentence.register
@@ -145,8 +141,17 @@ register_templates(
         "needs {pool_size:#connection} (95 % range {range:range}).",
         price.CurrentNotMeasured: "Your current pool size, {current}, is outside of the measured sizes ({low} to "
         "{high}), so its price is not known. To measure it, use --pool-sizes {pool_size},{current}.",
+        operating_point.ModelledTimes: lambda finding: (
+            "The total times are computed, not measured: requests arrive at random, at {load:%} of the throughput of "
+            "{pool_size:#connection}; usage times grow with the connections in use."
+            + ("" if finding.usage_measured else " Usage times are taken to vary like exponential ones.")
+        ),
+        operating_point.MeasuredTimes: "The total times were measured at this arrival rate.",
+        operating_point.NoTotalTimes: "The total times at an arrival rate are not known. They need a measurement, not "
+        "a replay, of one pool with 4 valid sizes.",
         reasons.WaitAndUsage: lambda finding: (
-            "Mean wait time {wait_ms:ms}, mean usage time {usage_ms:ms}"
+            ("Mean" if finding.users is None else "With {users:#user} in the closed loop: mean")
+            + " wait time {wait_ms:ms}, mean usage time {usage_ms:ms}"
             + (
                 "."
                 if finding.measured_size == finding.pool_size

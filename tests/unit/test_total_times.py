@@ -1,0 +1,130 @@
+"""The total time at an arrival rate, against formulas and simulations of an open loop."""
+
+from collections import deque
+from dataclasses import replace
+from heapq import heappop, heappush
+from math import exp
+
+import numpy as np
+import pytest
+
+from poolsize import recommend
+from poolsize.answer.operating_point import LOAD, AtRate, ModelledTimes, NoTotalTimes
+from poolsize.traffic.total_times import BEYOND, SharedPool, usage_distribution
+from poolsize.traffic.wait_times import Departures, MeasuredDepartures
+from tests.closed_loop_simulation import Floats, Network, simulated_run, transactions
+from tests.conftest import a_run
+
+RARE = (0.95, 0.999)
+USERS_OF_OPEN_LOOP = 20_000
+"""With so many users, who pause long, arrivals are random."""
+EXPONENTIAL = {1: usage_distribution(None)}
+
+
+def test_one_connection_has_the_total_times_of_a_queue_with_one_server() -> None:
+    """M/M/1: the total time is exponential with the mean 1 / (service rate - arrival rate)."""
+    times_ms = SharedPool(np.array([100.0]), EXPONENTIAL).total_ms(1, 70.0, RARE)
+    assert times_ms == pytest.approx([-1000 / 30 * np.log(0.05), -1000 / 30 * np.log(0.001)], rel=0.005)
+
+
+def test_a_database_that_never_slows_has_the_total_times_of_erlangs_queue() -> None:
+    """M/M/4 at 70 %: wait and usage time are independent, and the share that waits is Erlang's C."""
+    waiting, at_work, spare = 0.42866, 100.0, 120.0  # 4 servers of 100/s, 280/s arrive
+    times_ms = SharedPool(at_work * np.arange(1.0, 9), EXPONENTIAL).total_ms(4, 280.0, RARE)
+    assert times_ms is not None
+    for time_ms, share in zip(times_ms, RARE, strict=True):
+        usage, wait = exp(-at_work * time_ms / 1000), exp(-spare * time_ms / 1000)
+        both = (spare * usage - at_work * wait) / (spare - at_work)
+        assert (1 - waiting) * usage + waiting * both == pytest.approx(1 - share, rel=0.01)
+
+
+def test_a_pool_below_the_rate_has_no_total_times_and_a_larger_one_keeps_up() -> None:
+    pool = SharedPool(np.array([100.0, 180.0, 200.0]), EXPONENTIAL)
+    assert pool.total_ms(2, 180.0, RARE) is None
+    assert pool.total_ms(3, 180.0, RARE) is not None
+
+
+@pytest.mark.parametrize(("cores", "pool_size"), [(2, 2), (2, 4), (2, 16), (8, 10)])
+def test_work_that_never_varies_on_shared_cores(cores: int, pool_size: int) -> None:
+    """Connections in use share the cores evenly; a transaction is always 1 ms of work, so departures are regular."""
+    rates = 1000 * np.minimum(np.arange(1.0, pool_size + 1), cores)
+    rate = LOAD * rates[-1]
+    constant = MeasuredDepartures({1: Departures(1e-6)})
+    model_ms = SharedPool(rates, {1: np.ones(len(BEYOND))}, constant).total_ms(pool_size, rate, RARE)
+    totals_ms = shared_cores(cores, pool_size, rate / 1000, 200_000, np.random.default_rng(1))
+    assert model_ms == pytest.approx(np.quantile(totals_ms, RARE), rel=0.1)
+
+
+def shared_cores(cores: int, pool_size: int, rate: float, requests: int, random: np.random.Generator) -> Floats:
+    """Return the total times, by their end, of requests with 1 ms of work, where connections in use share cores.
+
+    rate: requests per ms.
+    """
+    waiting: deque[float] = deque()
+    in_use: list[tuple[float, float]] = []  # the work of each connection at the transaction's end, and its arrival
+    now = done = 0.0
+    totals_ms = []
+    for arrival in np.cumsum(random.exponential(1 / rate, requests)).tolist():
+        while in_use and now + (in_use[0][0] - done) / (speed := min(1.0, cores / len(in_use))) <= arrival:
+            now += (in_use[0][0] - done) / speed
+            done, arrived = heappop(in_use)
+            totals_ms.append(now - arrived)
+            if waiting:
+                heappush(in_use, (done + 1, waiting.popleft()))
+        done += (arrival - now) * min(1.0, cores / len(in_use)) if in_use else 0.0
+        now = arrival
+        if len(in_use) < pool_size:
+            heappush(in_use, (done + 1, arrival))
+        else:
+            waiting.append(arrival)
+    return np.array(totals_ms)
+
+
+NETWORKS = [
+    Network(users=64, cores=2, client_ms=2.0, cpu_ms=4.0, slowdown=0.0),
+    pytest.param(Network(users=64, cores=2, client_ms=1.0, cpu_ms=4.0, slowdown=0.03), marks=pytest.mark.long),
+    pytest.param(Network(users=64, cores=1, client_ms=4.0, cpu_ms=2.0, slowdown=0.0), marks=pytest.mark.long),
+    pytest.param(Network(users=64, cores=4, client_ms=10.0, cpu_ms=4.0, slowdown=0.01), marks=pytest.mark.long),
+]
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+def test_the_price_table_has_the_total_times_of_a_simulated_open_loop(network: Network) -> None:
+    """The run is a closed loop. At the answer's rate, the two smallest pools that keep up have the simulated times."""
+    random = np.random.default_rng(4)
+    answer = recommend(simulated_run(network, (1, 2, 4, 8, 16), 40, random, 0.0, 0.0))
+    assert answer.throughput is not None
+    keeping_up = [(price.pool_size, at) for price in answer.prices if (at := price.at_rate) and at.total_ms]
+    for pool_size, at_rate in keeping_up[:2]:
+        assert at_rate.rate == pytest.approx(LOAD * answer.throughput)
+        p95, p99_9 = open_loop_quantiles(network, pool_size, at_rate.rate, random)
+        assert at_rate.total_ms
+        assert at_rate.total_ms.p95 == pytest.approx(p95, rel=0.1), pool_size
+        assert at_rate.total_ms.p99_9 == pytest.approx(p99_9, rel=0.15), pool_size
+
+
+def open_loop_quantiles(
+    network: Network, pool_size: int, rate: float, random: np.random.Generator
+) -> tuple[float, float]:
+    think_ms, seconds = 1000 * USERS_OF_OPEN_LOOP / rate, round(200_000 / rate)
+    open_loop = replace(network, users=USERS_OF_OPEN_LOOP, think_ms=think_ms)
+    done = transactions(open_loop, pool_size, [1.0] * seconds, random)
+    p95, p99_9 = np.quantile(1000 * (done[:, 1] + done[:, 2]), RARE).tolist()
+    return p95, p99_9
+
+
+def test_a_pool_that_can_not_keep_up_with_the_rate_has_no_total_times() -> None:
+    answer = recommend(a_run({1: 100, 2: 200, 4: 390, 8: 400, 16: 400}, users=256))
+    point = next(finding for finding in answer.findings if isinstance(finding, ModelledTimes))
+    assert answer.pool_size == point.pool_size == 4
+    by_size = {price.pool_size: price.at_rate for price in answer.prices}
+    assert by_size[2] == AtRate(point.rate, None)
+    assert point.rate == pytest.approx(273)
+    assert by_size[4]
+    assert by_size[4].total_ms
+
+
+def test_without_a_fitted_network_there_are_no_total_times() -> None:
+    answer = recommend(a_run({4: 390, 8: 400, 16: 400}, users=256))
+    assert NoTotalTimes() in answer.findings
+    assert [price.at_rate for price in answer.prices] == [None, None, None]
