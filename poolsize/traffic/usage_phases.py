@@ -26,14 +26,13 @@ NORMAL_QUANTILES = {0.95: 1.6449, 0.99: 2.3263}
 class UsageTimes:
     """How long a request uses a connection.
 
-    variation: squared coefficient of variation. third_moment: in cubes of the mean; None where it is not known. p99_ms:
-    that was given, or None. Raises BadInput for values that no usage times have.
+    variation: squared coefficient of variation. third_moment: in cubes of the mean; None where it is not known.
+    Raises BadInput for values that no usage times have.
     """
 
     mean_ms: float
     variation: float = 1.0
     third_moment: float | None = None
-    p99_ms: float | None = None
 
     def __post_init__(self) -> None:
         """Check the values."""
@@ -44,6 +43,14 @@ class UsageTimes:
         least = 1.5 * (1 + self.variation) ** 2
         if self.third_moment is not None and not (self.variation > 1 and least < self.third_moment < inf):
             raise BadInput(f"`third_moment` {self.third_moment:g}: above a `variation` of 1, give more than {least:g}")
+
+    @property
+    def p99_ms(self) -> float:
+        """The 99th percentile: of exponential times with a variation of 1, else of log-normal ones."""
+        if self.variation == 1:
+            return self.mean_ms * log(100)
+        square = log(1 + self.variation)
+        return self.mean_ms * exp(NORMAL_QUANTILES[0.99] * sqrt(square) - square / 2)
 
 
 def log_normal(mean_ms: float, probability: float, quantile_ms: float) -> UsageTimes | None:
@@ -57,13 +64,12 @@ def log_normal(mean_ms: float, probability: float, quantile_ms: float) -> UsageT
     normal, logarithm = NORMAL_QUANTILES[probability], log(quantile_ms / mean_ms)
     if not 0 <= logarithm <= normal**2 / 2:
         return None
-    p99_ms = quantile_ms if probability == 0.99 else None
     variation = exp((normal - sqrt(normal**2 - 2 * logarithm)) ** 2) - 1
     if variation <= 1:
-        return UsageTimes(mean_ms, variation, p99_ms=p99_ms)
+        return UsageTimes(mean_ms, variation)
     often, rates = _same_share(variation)
     of_same_share = 6 * (often / rates[0] ** 3 + (1 - often) / rates[1] ** 3)
-    return UsageTimes(mean_ms, variation, sqrt(of_same_share * (1 + variation) ** 3), p99_ms)
+    return UsageTimes(mean_ms, variation, sqrt(of_same_share * (1 + variation) ** 3))
 
 
 @dataclass(frozen=True)

@@ -245,7 +245,8 @@ def test_a_file_gives_spread_bursts_and_threads(poolsize_here: Command, tmp_path
     shop, jobs = answer["pools"]
     assert shop["need"] == 2
     assert jobs["need"] > 9
-    assert (jobs["traffic"]["usage_p99_ms"], jobs["traffic"]["burst"], jobs["traffic"]["threads"]) == (600, 3, 40)
+    assert jobs["traffic"]["usage_p99_ms"] == pytest.approx(600)
+    assert (jobs["traffic"]["burst"], jobs["traffic"]["threads"]) == (3, 40)
 
 
 @pytest.mark.parametrize(

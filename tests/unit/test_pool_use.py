@@ -3,12 +3,13 @@
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
-from math import exp, factorial, inf, log, sqrt
+from math import exp, factorial, inf, log, log1p, sqrt
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import expon, lognorm
 
 from poolsize.answer.from_traffic import smallest_pool
 from poolsize.traffic.pool_use import PoolUse, ProcessTraffic, pool_use
@@ -247,3 +248,16 @@ def test_a_quantile_that_log_normal_times_can_not_have_is_none() -> None:
     usage = log_normal(6.0, 0.99, 40.0)
     assert usage is not None
     assert usage.variation == pytest.approx(2.04, rel=0.01)
+
+
+@pytest.mark.parametrize("ratio", [1.2, 3, 14])
+def test_the_p99_usage_time_is_the_given_one_or_that_of_the_distribution(ratio: float) -> None:
+    usage = log_normal(6.0, 0.99, 6.0 * ratio)
+    assert usage is not None
+    assert usage.p99_ms == pytest.approx(6.0 * ratio)
+    assert UsageTimes(6.0).p99_ms == pytest.approx(expon(scale=6.0).ppf(0.99))
+    assert UsageTimes(6.0, 0.0).p99_ms == 6.0
+    of_p95 = log_normal(6.0, 0.95, 15.0)
+    assert of_p95 is not None
+    spread = sqrt(log1p(of_p95.variation))
+    assert of_p95.p99_ms == pytest.approx(lognorm(spread, scale=6.0 * exp(-(spread**2) / 2)).ppf(0.99), rel=1e-4)
