@@ -75,6 +75,11 @@ class Service:
         """Return the pools in a rolling deploy at the autoscaler's maximum. surge: share of further instances."""
         return (self.most_instances + ceil(round(self.most_instances * surge, DECIMALS))) * self.processes
 
+    def as_one_process(self) -> "Service":
+        """Return the service as a pool that all its processes share sees it: one process, with the threads of all."""
+        threads = None if self.threads is None else self.threads * self.pools
+        return Service(self.name, 1, threads=threads, connections_per_thread=self.connections_per_thread)
+
     def with_processes(self, processes: int) -> "Service":
         """Return the service with at most so many processes for each instance, which share the threads evenly."""
         processes = min(processes, self.processes)

@@ -13,8 +13,8 @@ import numpy as np
 
 from poolsize.analysis.vector import Vector
 from poolsize.answer.finding import Caution, Finding, Reason, Refusal
-from poolsize.answer.fleet import ServerLimit, Service
-from poolsize.answer.fleet_plan import LimitUnknown, MoreInstances
+from poolsize.answer.fleet import ServerLimit, Service, ServicePool
+from poolsize.answer.fleet_plan import FleetPlan, LimitUnknown, MoreInstances
 from poolsize.bounds import LARGEST_POOL
 from poolsize.errors import BadInput
 from poolsize.traffic.database_load import DatabaseLoad, database_load, unslowed_rates
@@ -142,7 +142,7 @@ class SizeUse:
 class KeepsWait(Reason, code="traffic_need"):
     """The need is the smallest pool that keeps the limit of the p99 wait time. fewer_p99_ms: with a pool smaller by 1.
 
-    one_away_of: instances, where one of them is away; None for a single instance.
+    processes: that have such a pool. one_away_of: instances, where one of them is away; None for a single instance.
     """
 
     need: int
@@ -150,6 +150,7 @@ class KeepsWait(Reason, code="traffic_need"):
     wait_p99_ms: float
     one_away_of: int | None
     fewer_p99_ms: float | None
+    processes: int
 
 
 class ThreadsBound(Reason, code="traffic_threads"):
@@ -312,6 +313,14 @@ class TrafficAnswer:
         return next(size for size in self.sizes if size.pool_size == self.pool_size)
 
     @property
+    def plan(self) -> FleetPlan:
+        """The pools as those of a fleet whose size is the need of all processes; none where no pool size helps."""
+        service = self.traffic.service
+        pool = ServicePool(service, self.pool_size, self.connections, self.connections_in_deploy)
+        pools = () if self.need is None else (pool,)
+        return FleetPlan((self.need or 0) * service.pools, self.server_limit, pools, self.findings)
+
+    @property
     def load(self) -> DatabaseLoad | None:
         """The database's load at the rate; None where it can't keep up with these pools."""
         return self.at_size.load
@@ -405,7 +414,7 @@ def _findings(answer: TrafficAnswer, of_process: ProcessNeed) -> Iterator[Findin
     waits = {each.pool_size: (each.one_away or each.usual).wait_p99_ms for each in answer.sizes}
     away = service.instances if service.instances > 1 else None
     if need is not None and of_process.decides != "threads" and answer.decides != "floor":
-        yield KeepsWait(need, traffic.most_wait_ms, waits[need], away, waits.get(need - 1))
+        yield KeepsWait(need, traffic.most_wait_ms, waits[need], away, waits.get(need - 1), service.pools)
     if need is not None and (of_process.decides == "threads" or answer.decides == "floor"):
         yield bound(traffic.loaded(answer.load), of_process)
     if need is not None and answer.decides == "limit":

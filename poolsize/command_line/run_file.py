@@ -9,6 +9,8 @@ from poolsize.errors import BadInput, WorkFailed
 
 if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
     from poolsize.analysis.analysis import Analysis
+    from poolsize.answer.application import ClientTimes
+    from poolsize.answer.from_traffic import Supply
     from poolsize.answer.recommendation import Recommendation
 
 
@@ -45,6 +47,22 @@ def measured_answer(path: str) -> "tuple[Analysis, Recommendation]":
     for finding in answer.doubts:
         click.echo(f"poolsize: the pool size is in doubt{verdict}: {sentence(finding)}", err=True)
     return analysis, answer
+
+
+def supply_of(path: str, analysis: "Analysis", client_times: "ClientTimes | None") -> "Supply":
+    """Return what the database can use, by the run in a file. client_times: of the application, or None.
+
+    Raises WorkFailed for a run without a pool size.
+    """
+    from poolsize.answer.application import rates_in_use
+    from poolsize.answer.from_run import recommend
+    from poolsize.answer.from_traffic import Supply
+
+    measured = recommend(analysis, None, None, client_times)
+    if measured.connections is None:
+        raise WorkFailed(f"{path} has no pool size, which `poolsize recommend --run` explains: leave --run out")
+    rates = rates_in_use(analysis, measured.application) if measured.application else None
+    return Supply(measured.connections, measured.range, "measured", rates, measured.doubts)
 
 
 def end_unless(found: object) -> None:

@@ -100,16 +100,21 @@ TRAFFIC_OPTIONS = tuple(READERS)
 """The options' parameters."""
 
 
-def traffic_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Decorate a command with the options that describe traffic, which give the parameter `demand`: TrafficOptions."""
+def traffic_options(command: Callable[..., None], without: tuple[str, ...] = ()) -> Callable[..., None]:
+    """Decorate a command with the options that describe traffic, which give the parameter `demand`: TrafficOptions.
+
+    without: parameters whose options the command does not have.
+    """
 
     @wraps(command)
     def with_traffic(**parameters: Any) -> None:
-        values = [parameters.pop(name) for name in READERS]
+        values = [parameters.pop(name, None) for name in READERS]
         command(demand=TrafficOptions(*values), **parameters)
 
     decorated = with_traffic
     for name, (placeholder, reader) in reversed(READERS.items()):
+        if name in without:
+            continue
         option = click.option(flag(name), name, metavar=placeholder, callback=read_by(reader), help=HELP[name])
         decorated = option(decorated)
     return decorated

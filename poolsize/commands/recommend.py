@@ -20,9 +20,9 @@ from poolsize.command_line.options import (
     limit_options,
     read_by,
 )
-from poolsize.command_line.run_file import complete_run, end_unless
+from poolsize.command_line.run_file import complete_run, end_unless, supply_of
 from poolsize.command_line.traffic_options import TRAFFIC_OPTIONS, TrafficOptions, traffic_options
-from poolsize.errors import BadInput, WorkFailed
+from poolsize.errors import BadInput
 from poolsize.formula import effective_disks, starting_point
 from poolsize.present.text.recommendation import recommendation_json, recommendation_text
 from poolsize.sweep.readers import positive_milliseconds
@@ -153,15 +153,8 @@ def _supply(
 
     usage_ms, cpu_ms, app_cores = (facts.pop(name) for name in OF_CLIENT)
     if run_path:
-        from poolsize.answer.application import rates_in_use
-        from poolsize.answer.from_run import recommend as recommend_from
-
         analysis = _analysis(run_path, may_have=OF_THREADS)
-        measured = recommend_from(analysis, None, None, _client_times(usage_ms, cpu_ms, app_cores))
-        if measured.connections is None:
-            raise WorkFailed(f"{run_path} has no pool size, which `poolsize recommend --run` explains: leave --run out")
-        rates = rates_in_use(analysis, measured.application) if measured.application else None
-        return Supply(measured.connections, measured.range, "measured", rates, measured.doubts), None
+        return supply_of(run_path, analysis, _client_times(usage_ms, cpu_ms, app_cores)), None
     if cpu_ms is not None or app_cores is not None:
         raise BadInput("--app-cpu-time and --app-cores need a measured run: name it with --run")
     inspection = _inspected(url, facts, encryption)

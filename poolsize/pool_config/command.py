@@ -2,13 +2,15 @@
 
 import json
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
-from poolsize.answer.fleet_plan import FleetFloor, FleetLimit, LimitUnknown, plan_fleet
-from poolsize.command_line.fleet_options import FLEET_OPTIONS, FleetOptions, fleet_options, limit_of, losses_of
+from poolsize.answer.fleet import ServerLimit
+from poolsize.answer.fleet_plan import plan_fleet
+from poolsize.command_line.fleet_options import FLEET_OPTIONS, fleet_options, limit_of, losses_of
 from poolsize.command_line.options import (
     Encryption,
     encryption_options,
@@ -18,13 +20,22 @@ from poolsize.command_line.options import (
     json_option,
     read_by,
 )
-from poolsize.command_line.run_file import end_unless, measured_answer
+from poolsize.command_line.run_file import complete_run, end_unless, measured_answer, supply_of
+from poolsize.command_line.traffic_options import traffic_options
 from poolsize.errors import BadInput
-from poolsize.pool_config.settings import PoolSettings, ServerFacts, SizeOfRun, measured_times, pool_settings
+from poolsize.pool_config.reasons import at_server_limit, waits_at_limit
+from poolsize.pool_config.settings import (
+    PoolSettings,
+    ServerFacts,
+    SizeOfRun,
+    UsageInPool,
+    measured_usage,
+    pool_settings,
+)
 from poolsize.pool_config.stacks import STACKS, Stack, configuration, configuration_json, find_stack
 from poolsize.present.text.fleet import fleet_json, fleet_text
 from poolsize.present.text.sentences.findings import reason_sentences, warning_sentences
-from poolsize.sweep.readers import seconds
+from poolsize.sweep.readers import positive_milliseconds, seconds
 
 
 @click.command()
@@ -36,14 +47,22 @@ from poolsize.sweep.readers import seconds
     metavar="FILE",
     type=click.Path(path_type=Path),
     help="Check the pool settings in this file instead: Spring Boot YAML, .properties, Python, Go, JavaScript or "
-    "my.cnf. With --size or --run, also compare them with the recommendation.",
+    "my.cnf. With --size, --run or --rate, also compare them with the recommendation.",
 )
 @click.option("--size", type=int, help="Recommended connections, for all clients together.")
 @click.option(
     "--run",
     "run_path",
     metavar="RUN",
-    help="Take --size and usage times from this measured run.",
+    help="Take --size and usage times from this measured run. With --rate, it shows how usage times grow.",
+)
+@partial(traffic_options, without=("wait_limit",))
+@click.option(
+    "--usage-time",
+    "usage_time_ms",
+    metavar="DURATION",
+    callback=read_by(positive_milliseconds),
+    help="Mean time for which a request uses a connection, with --rate.",
 )
 @click.option(
     "--caller-timeout",
@@ -66,7 +85,8 @@ def config(
     """Write the configuration of a connection pool, with the reason of each setting; or check an existing one.
 
     The configuration is for one process. With --instances and --processes, the recommended connections are divided
-    among all processes.
+    among all processes; with --rate, each gets the pool that its traffic needs. The pools of a rolling deploy then
+    count against the server's limit.
     """
     options["url"] = encryption.of(options["url"])
     if sum((lists, file is not None, stack is not None)) != 1:
@@ -86,9 +106,9 @@ def _write(name: str, options: dict[str, Any], *, as_json: bool) -> None:
     stack = find_stack(name)
     settings = _recommended(options, stack, as_json=as_json)
     if settings is None:
-        raise BadInput("give the recommended connections: either --size, or a measured --run")
+        raise BadInput("give the recommended connections: --size, a measured --run, or the traffic: --rate")
     configured = configuration(stack, settings)
-    _caution(settings)
+    _caution(settings, stack)
     click.echo(configuration_json(configured, settings) if as_json else configured.text, nl=as_json)
 
 
@@ -97,18 +117,20 @@ def _check(file: Path, options: dict[str, Any], *, as_json: bool) -> None:
     from poolsize.pool_config.files.reading import read_pools
 
     read = read_pools(file)
-    settings = _recommended(options, None, as_json=as_json)
+    stacks = {pool.library.stack for pool in read.pools}
+    stack = STACKS.get(stacks.pop()) if len(stacks) == 1 else None
+    settings = _recommended(options, stack, as_json=as_json)
     server = settings.server if settings else ServerFacts()
     if settings is None:
         for name in FLEET_OPTIONS:
             if is_typed(name):  # without a recommendation there is nothing to divide
-                raise BadInput(f"{flag(name)} also needs the recommended connections: --size, or --run")
+                raise BadInput(f"{flag(name)} also needs the recommended connections: --size, --run or --rate")
         if options["url"]:
             inspection = inspected(options["url"])
             server = ServerFacts(inspection.server.max_connections, inspection.wait_timeout_seconds)
     checked = check_pools(read.pools, server, settings)
     if settings:
-        _caution(settings)
+        _caution(settings, stack)
     if as_json:
         click.echo(pool_checks_json(str(file), checked, read.more))
     else:
@@ -116,32 +138,42 @@ def _check(file: Path, options: dict[str, Any], *, as_json: bool) -> None:
 
 
 def _recommended(options: dict[str, Any], stack: Stack | None, *, as_json: bool) -> PoolSettings | None:
-    """Return the settings for the size or the run that the options give; None without either. Raises BadInput.
+    """Return the settings for the size, the run or the traffic of the options; None without any. Raises BadInput.
 
-    Where no pools fit, it prints why and ends the command. stack: to configure, or None.
+    Where no pools fit, it prints why and ends the command. stack: of the configuration, or None.
     """
-    size, run_path, url = options["size"], options["run_path"], options["url"]
-    fleet: FleetOptions = options["fleet"]
+    size, run_path, demand, usage_ms = (options[name] for name in ("size", "run_path", "demand", "usage_time_ms"))
+    demand.check(with_limits=False)
+    if usage_ms is not None and demand.rate is None:
+        raise BadInput("--usage-time also needs --rate: the requests per second of all instances together")
     if size is not None and run_path is not None:
         raise BadInput("give either --size or --run, not both: the run contains the recommended connections")
-    if size is None and run_path is None:
+    if size is not None and demand.rate is not None:
+        raise BadInput("give either --size or --rate, not both: the pool size follows from the traffic")
+    if size is None and run_path is None and demand.rate is None:
         return None
-    measured = losses = of_run = wait_timeout_seconds = thread_pool_cores = None
-    if run_path is not None:
-        analysis, answer = measured_answer(run_path)
-        size, losses, fleet = answer.connections, losses_of(analysis, answer), fleet.measured_in(answer)
-        assert answer.verdict
-        measured, of_run = measured_times(analysis, answer), SizeOfRun(run_path, answer.verdict, bool(answer.doubts))
-        measured_server = analysis.setting.server
-        if measured_server and measured_server.thread_pool:
-            thread_pool_cores = analysis.setting.cores
-    assert size is not None
-    limit = fleet.limit()
-    if url:
-        inspection = inspected(url)
+    limit, wait_timeout_seconds = options["fleet"].limit(), None
+    if options["url"]:
+        inspection = inspected(options["url"])
         limit = limit_of(inspection.server, inspection.connection_bytes, limit)
         wait_timeout_seconds = inspection.wait_timeout_seconds
-    facts = ServerFacts(limit.max_connections, wait_timeout_seconds, thread_pool_cores)
+    facts = ServerFacts(limit.max_connections, wait_timeout_seconds, usable=limit.usable)
+    settings_of = _divided if demand.rate is None else _for_traffic
+    return settings_of(options, stack, limit, facts, as_json=as_json)
+
+
+def _divided(
+    options: dict[str, Any], stack: Stack | None, limit: ServerLimit, facts: ServerFacts, *, as_json: bool
+) -> PoolSettings:
+    """Return the settings for recommended connections, which are divided among all processes."""
+    fleet, size, usage, losses, of_run = options["fleet"], options["size"], None, None, None
+    if options["run_path"] is not None:
+        analysis, answer = measured_answer(options["run_path"])
+        size, losses, fleet = answer.connections, losses_of(analysis, answer), fleet.measured_in(answer)
+        assert answer.verdict
+        usage = measured_usage(analysis, answer)
+        of_run = SizeOfRun(options["run_path"], answer.verdict, bool(answer.doubts))
+        facts = facts.measured_in(analysis)
     if not fleet.of_instances and not is_typed("surge"):
         limit = replace(limit, surge=0.0)
     if stack and stack.shared_by_all:
@@ -150,23 +182,52 @@ def _recommended(options: dict[str, Any], stack: Stack | None, *, as_json: bool)
     if not plan.pools:
         click.echo(fleet_json(plan) if as_json else fleet_text(plan))
         end_unless(plan.pools)
-    return pool_settings(
-        plan,
-        measured,
-        facts,
-        fleet_known=bool(fleet.of_instances),
-        of_run=of_run,
-        caller_timeout_seconds=options["caller_timeout_seconds"],
-    )
+    callers_seconds = options["caller_timeout_seconds"]
+    return pool_settings(plan, usage, facts, callers_seconds, fleet_known=bool(fleet.of_instances), of_run=of_run)
 
 
-def _caution(settings: PoolSettings) -> None:
-    """Print to standard error why the pools are not what was recommended, and what the fleet must heed."""
+def _for_traffic(
+    options: dict[str, Any], stack: Stack | None, limit: ServerLimit, facts: ServerFacts, *, as_json: bool
+) -> PoolSettings:
+    """Return the settings for the pool that the traffic needs: of each process, or of a proxy that they share."""
+    from poolsize.answer.application import ClientTimes
+    from poolsize.answer.from_traffic import recommend_for
+    from poolsize.present.text.traffic import traffic_json, traffic_text
+
+    fleet, usage_ms, run_path, supply = options["fleet"], options["usage_time_ms"], options["run_path"], None
+    traffic = options["demand"].traffic(usage_ms, fleet.service())
+    if run_path is not None:
+        analysis = complete_run(run_path)
+        supply, facts = supply_of(run_path, analysis, ClientTimes(usage_ms, None, None)), facts.measured_in(analysis)
+    answer = recommend_for(traffic, supply, limit.without_maximum() if stack and stack.shared_by_all else limit)
+    plan = answer.plan
+    if not plan.pools:
+        click.echo(traffic_json(answer) if as_json else traffic_text(answer))
+        end_unless(plan.pools)
+    if stack and stack.is_proxy:
+        together = replace(traffic, service=traffic.service.as_one_process())
+        answer = recommend_for(together, supply, replace(limit, surge=0.0))
+        plan = replace(plan, size=answer.pool_size, findings=answer.findings)
+    times = answer.traffic.loaded(answer.load).usage
+    usage, callers_seconds = UsageInPool(times.p99_ms, times.mean_ms), options["caller_timeout_seconds"]
+    return pool_settings(plan, usage, facts, callers_seconds, fleet_known=bool(fleet.of_instances), traffic=answer)
+
+
+def _caution(settings: PoolSettings, stack: Stack | None) -> None:
+    """Print to standard error why the pools are not what was recommended, and what the fleet must heed.
+
+    stack: of the configuration, or None.
+    """
     known = settings.server.max_connections is not None or not settings.fleet_known
-    findings = [finding for finding in settings.plan.findings if not (known and isinstance(finding, LimitUnknown))]
-    deciding = [finding for finding in findings if isinstance(finding, FleetLimit | FleetFloor)]
-    for sentence in [
+    unsaid = {"traffic_supply_unknown", *(("fleet_limit_unknown",) if known else ())}  # `recommend` says the former
+    findings = [finding for finding in settings.plan.findings if finding.code not in unsaid]
+    deciding = [finding for finding in findings if finding.code in ("fleet_limit", "fleet_floor", "traffic_floor")]
+    busy, is_caution = waits_at_limit(settings)
+    for sentence in (
         *(reason_sentences(deciding) if settings.is_reduced else ()),
         *warning_sentences(findings),
-    ]:
-        click.echo(f"poolsize: {sentence}", err=True)
+        busy if is_caution and (stack is None or stack.has_wait_limit) else "",
+        at_server_limit(settings) if stack and stack.is_proxy else "",
+    ):
+        if sentence:
+            click.echo(f"poolsize: {sentence}", err=True)

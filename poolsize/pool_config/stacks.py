@@ -14,7 +14,8 @@ import jinja2
 from poolsize.errors import BadInput, did_you_mean
 from poolsize.facts.machine import TIME_WAIT_SECONDS
 from poolsize.pool_config.library import CONNECTOR_PYTHON, HIKARICP
-from poolsize.pool_config.settings import SURVEY, PoolSettings, seconds_text, sources
+from poolsize.pool_config.reasons import sources
+from poolsize.pool_config.settings import SURVEY, PoolSettings, seconds_text
 from poolsize.units import count, milliseconds, percent
 
 COMMENTS = {".go": "//", ".js": "//", ".conf": ";", ".sql": "--"}
@@ -30,19 +31,26 @@ class Stack:
     """A library, framework, proxy or server that is configured.
 
     name: its template is templates/`name`.j2. title: for people. file: usual name of its configuration file.
-    largest_pool: that the library accepts; None for any. shared_by_all: whether all processes share what it configures.
-    has_wait_limit: whether a borrower gets an error after a time. workers_are_processes: whether each connection has a
-    process of its own. least_check_seconds: shortest interval at which idle connections are pinged.
+    largest_pool: that the library accepts; None for any. is_proxy: whether it is a pool that all processes share.
+    is_server: whether it is the server. has_wait_limit: whether a borrower gets an error after a time.
+    workers_are_processes: whether each connection has a process of its own. least_check_seconds: shortest interval at
+    which idle connections are pinged.
     """
 
     name: str
     title: str
     file: str
     largest_pool: int | None = None
-    shared_by_all: bool = False
+    is_proxy: bool = False
+    is_server: bool = False
     has_wait_limit: bool = True
     workers_are_processes: bool = False
     least_check_seconds: int = 0
+
+    @property
+    def shared_by_all(self) -> bool:
+        """Whether all processes share what it configures."""
+        return self.is_proxy or self.is_server
 
     def accepts(self, pool_size: int) -> bool:
         """Return whether the library accepts a pool of this size."""
@@ -79,9 +87,9 @@ STACKS = {
             "php-fpm", "PHP-FPM with persistent connections", "www.conf", has_wait_limit=False,
             workers_are_processes=True,
         ),
-        Stack("proxysql", "ProxySQL, by its admin interface", "proxysql.sql", shared_by_all=True),
-        Stack("maxscale", "MaxScale", "maxscale.cnf", shared_by_all=True),
-        Stack("my.cnf", "The MySQL or MariaDB server itself", "poolsize.cnf", shared_by_all=True),
+        Stack("proxysql", "ProxySQL, by its admin interface", "proxysql.sql", is_proxy=True),
+        Stack("maxscale", "MaxScale", "maxscale.cnf", is_proxy=True),
+        Stack("my.cnf", "The MySQL or MariaDB server itself", "poolsize.cnf", has_wait_limit=False, is_server=True),
     )
 }  # fmt: skip
 
@@ -213,8 +221,8 @@ def _advice(stack: Stack, pool: PoolSettings) -> Iterator[str]:
             f"Timeout of the application's callers: {seconds_text(pool.caller_timeout_seconds)}. With a shorter one, "
             "callers give up while their transaction still waits or runs; give yours as --caller-timeout."
         )
-    if pool.measured and pool.measured.two_pools:
-        short, long = pool.measured.two_pools
+    if pool.usage.two_pools:
+        short, long = pool.usage.two_pools
         yield (
             f"Two pools: {percent(short.kind.share)} of transactions take {milliseconds(short.kind.usage_ms)}, the "
             f"others {milliseconds(long.kind.usage_ms)}. With {short.pool_size} connections for the short and "

@@ -21,7 +21,7 @@ from sqlalchemy import make_url
 
 from poolsize.answer.fleet import ServerLimit, Service
 from poolsize.answer.fleet_plan import plan_fleet
-from poolsize.pool_config.settings import MeasuredTimes, PoolSettings, ServerFacts, pool_settings
+from poolsize.pool_config.settings import PoolSettings, ServerFacts, UsageInPool, pool_settings
 from poolsize.pool_config.stacks import STACKS, configuration
 from poolsize.server.connection import connect, database_url
 from poolsize.server.private_server import PrivateServer
@@ -53,9 +53,9 @@ TIMEOUTS = {
 def settings() -> PoolSettings:
     """The settings of a pool of SIZE connections with a wait limit of WAIT_LIMIT_MS."""
     plan = plan_fleet(SIZE, [Service("application", 1)], ServerLimit(100))
-    measured, facts = MeasuredTimes(SIZE, 30.0, 10.0), ServerFacts(wait_timeout_seconds=600)
+    usage, facts = UsageInPool(30.0, 10.0), ServerFacts(wait_timeout_seconds=600)
     callers = 3 * WAIT_LIMIT_MS / 1000 + 0.03
-    intended = pool_settings(plan, measured, facts, fleet_known=False, caller_timeout_seconds=callers)
+    intended = pool_settings(plan, usage, facts, fleet_known=False, caller_timeout_seconds=callers)
     assert 1000 * intended.wait_limit_seconds == WAIT_LIMIT_MS
     return intended
 

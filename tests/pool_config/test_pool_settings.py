@@ -17,11 +17,11 @@ from poolsize.answer.verdict import Verdict
 from poolsize.errors import BadInput
 from poolsize.pool_config.settings import (
     CALLER_TIMEOUT_SECONDS,
-    MeasuredTimes,
     PoolSettings,
     ServerFacts,
     SizeOfRun,
-    measured_times,
+    UsageInPool,
+    measured_usage,
     pool_settings,
 )
 from poolsize.pool_config.stacks import COMMENTS, STACKS, WIDTH, configuration
@@ -32,11 +32,11 @@ from tests.conftest import EXAMPLES, Command, example
 def settings(
     size: int = 15,
     wait_timeout: int | None = None,
-    measured: MeasuredTimes | None = None,
+    usage: UsageInPool | None = None,
     callers_wait: float = CALLER_TIMEOUT_SECONDS,
 ) -> PoolSettings:
     plan, facts = plan_fleet(size, [Service("application", 1)], ServerLimit(100_000)), ServerFacts(None, wait_timeout)
-    return pool_settings(plan, measured, facts, fleet_known=False, caller_timeout_seconds=callers_wait)
+    return pool_settings(plan, usage, facts, fleet_known=False, caller_timeout_seconds=callers_wait)
 
 
 def values(stack: str, of: PoolSettings) -> dict[str, Any]:
@@ -88,7 +88,7 @@ def test_the_survey_checks_every_90_s_where_the_server_waits_for_120_s() -> None
 )
 def test_every_time_is_shorter_than_the_servers(wait_timeout: int, size: int, callers: float, share: float) -> None:
     usage = 1000 * callers * share
-    of = settings(size, wait_timeout, MeasuredTimes(size, usage, usage), callers)
+    of = settings(size, wait_timeout, UsageInPool(usage, usage), callers)
     assert 1 <= of.idle_check_seconds < wait_timeout
     assert 1 <= of.lifetime_seconds < wait_timeout
     assert of.idle_limit_seconds <= of.lifetime_seconds
@@ -107,7 +107,7 @@ def test_a_server_that_ends_connections_at_once_is_refused() -> None:
 
 def test_the_wait_limit_is_a_third_of_what_usage_leaves_of_the_callers_time() -> None:
     assert settings().wait_limit_seconds == 10
-    assert settings(measured=MeasuredTimes(8, 6000.0, 5000.0)).wait_limit_seconds == 8
+    assert settings(usage=UsageInPool(6000.0, 5000.0)).wait_limit_seconds == 8
     assert settings(callers_wait=2.0).wait_limit_seconds == 1
     with pytest.raises(BadInput, match="callers must wait longer"):
         settings(callers_wait=1.0)
@@ -117,9 +117,9 @@ def test_usage_times_are_those_of_the_measurement() -> None:
     analysis = example("scan-mariadb")
     answer = recommend(analysis)
     assert answer.pool_size
-    times = measured_times(analysis, answer)
-    assert times
-    assert times.usage_p99_ms == analysis.at(times.measured_size).usage.p99
+    usage = measured_usage(analysis, answer)
+    assert usage
+    assert usage.p99_ms == analysis.by_size.nearest(answer.pool_size).usage.p99
 
 
 @pytest.mark.parametrize("stack", STACKS)
@@ -171,7 +171,7 @@ def test_the_list_names_every_stack(poolsize_here: Command) -> None:
         (["--for", "xyz", "--size", "9"], "--for xyz: no such stack; poolsize config --list shows all"),
         (["--for", "php-fpm", "--size", "9", "--processes", "2"], "--processes 2: the workers of PHP-FPM"),
         (["--check", "a.yml", "--list"], "give exactly one of --for STACK"),
-        (["--for", "hikaricp"], "give the recommended connections: either --size, or a measured --run"),
+        (["--for", "hikaricp"], "give the recommended connections: --size, a measured --run, or the traffic: --rate"),
         (["--for", "hikaricp", "--size", "9", "--run", "a.jsonl"], "give either --size or --run, not both"),
         (["--size", "9"], "give exactly one of --for STACK"),
         (["--for", "hikaricp", "--size", "0"], "--size 0"),

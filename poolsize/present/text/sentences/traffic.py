@@ -16,8 +16,8 @@ def _(finding: from_traffic.KeepsWait) -> str:
         grows = ", and the queue would grow without end" if isinf(finding.fewer_p99_ms) else ", {fewer_p99_ms:ms}"
         wait += f"; with {count(finding.need - 1, 'connection')}{grows}"
     return filled(
-        "The traffic needs {need:#connection} in each process: the smallest pool whose p99 wait time stays within "
-        "{limit_ms:ms}" + away + ". " + wait + ".",
+        "The traffic needs {need:#connection}" + (" in each process" if finding.processes > 1 else "") + ": the "
+        "smallest pool whose p99 wait time stays within {limit_ms:ms}" + away + ". " + wait + ".",
         vars(finding),
     )
 
@@ -27,9 +27,16 @@ def _(finding: from_traffic.LimitBound) -> str:
     away = " with one instance away" if finding.one_away_of else ""
     wait = "The queue grows without end" if isinf(finding.wait_p99_ms) else "The p99 wait time is {wait_p99_ms:ms}"
     raised = " and ".join(f"{name} to {value:,}" for name, value in finding.variables.items())
+    each, fewer = " in each of {processes:,} processes of a deploy", ", or run fewer processes"
+    each, fewer = (each, fewer) if finding.processes > 1 else ("", "")
     return filled(
-        "The server's limit allows {limit:#connection} in each of {processes:#process/processes} of a deploy, and "
-        "{need:,} are needed. " + wait + away + f". Raise {raised}, or run fewer processes.",
+        "The server's limit allows {limit:#connection}"
+        + each
+        + ", and {need:,} are needed. "
+        + wait
+        + away
+        + ". Raise "
+        f"{raised}{fewer}.",
         vars(finding),
     )
 

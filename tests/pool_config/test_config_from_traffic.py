@@ -1,0 +1,184 @@
+"""`poolsize config --rate`: the pool that the traffic needs, in the configuration of every stack."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from poolsize.answer.fleet import Service
+from poolsize.answer.from_traffic import Traffic, TrafficAnswer, recommend_for
+from poolsize.pool_config.stacks import STACKS
+from poolsize.traffic.usage_phases import UsageTimes
+from poolsize.units import milliseconds
+from tests.conftest import EXAMPLES, Command
+
+INSTANCES, THREADS = 60, 8
+TRAFFIC = ["--rate=4000/s", "--usage-time=15ms", f"--instances={INSTANCES}", f"--app-threads={THREADS}"]
+UNREAD = {"asyncmy", "aiomysql", "peewee", "dbutils", "php-fpm", "proxysql", "maxscale"}
+"""Stacks whose files `config --check` does not read."""
+RESERVE = 10
+
+
+def answer(instances: int = INSTANCES, threads: int = THREADS) -> TrafficAnswer:
+    service = Service("application", instances, threads=threads, connections_per_thread=1)
+    return recommend_for(Traffic(4000, UsageTimes(15.0), service))
+
+
+def configured(poolsize_here: Command, stack: str, *words: str) -> tuple[dict[str, Any], str]:
+    """The JSON of a configuration, and what standard error has."""
+    done = poolsize_here("config", "--for", stack, *words, "--json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout), done.stderr
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_every_stack_has_the_size_that_the_traffic_needs(poolsize_here: Command, stack: str) -> None:
+    written, _ = configured(poolsize_here, stack, *TRAFFIC, "--caller-timeout=12s")
+    values = {each["name"]: each["value"] for each in written["settings"]}
+    needed, together = answer(), answer(1, INSTANCES * THREADS)
+    assert written["pool_size"] == needed.need == 4
+    assert written["connections_in_deploy"] == 75 * 4
+    if STACKS[stack].is_proxy:
+        assert together.need in (values.get("mysql_servers.max_connections"), values.get("max_routing_connections"))
+        assert written["settings"][-1]["value"] == 75 * 4 + RESERVE
+    elif STACKS[stack].is_server:
+        assert values["max_connections"] == 75 * 4 + RESERVE
+    else:
+        of_size = [each for each in written["settings"] if "connections are in use on average" in each["why"]]
+        assert needed.need in [each["value"] for each in of_size]
+    reasons = [each for each in written["settings"] if each["why"].startswith("A borrower gets an error after 4 s")]
+    in_ms = {each["value"] * {"ms": 1, "s": 1000}[each["unit"]] for each in reasons}
+    assert in_ms == ({4000} if STACKS[stack].has_wait_limit else set())  # 12 s, less a usage time of 69 ms: a third
+
+
+@pytest.mark.parametrize("stack", sorted(set(STACKS) - UNREAD))
+def test_what_it_writes_passes_its_own_check(poolsize_here: Command, stack: str) -> None:
+    done, file = poolsize_here("config", "--for", stack, *TRAFFIC), STACKS[stack].file
+    with open(file, "w") as opened:  # noqa: PTH123 (in the test's folder)
+        opened.write(done.stdout)
+    (pool,) = json.loads(poolsize_here("config", "--check", file, *TRAFFIC, "--json").stdout)["pools"]
+    assert (pool["findings"], pool["differences"]) == ([], [])
+    more = poolsize_here("config", "--check", file, *TRAFFIC, "--rate=9000/s", "--json")
+    assert stack == "django" or json.loads(more.stdout)["pools"][0]["differences"]
+
+
+def test_the_wait_limit_is_compared_with_the_waits_of_the_pool(poolsize_here: Command) -> None:
+    text = json.dumps(configured(poolsize_here, "go", *TRAFFIC)[0])
+    row = answer().at_size
+    assert row.one_away
+    assert f"1 of 1,000 requests waits longer than {milliseconds(row.one_away.wait_p99_9_ms)} with an instance" in text
+    alone = json.dumps(configured(poolsize_here, "go", "--rate=4000/s", "--usage-time=15ms")[0])
+    usual = recommend_for(Traffic(4000, UsageTimes(15.0), Service("a", 1))).at_size.usual
+    assert f"1 of 1,000 requests waits longer than {milliseconds(usual.wait_p99_9_ms)}: a borrower" in alone
+    threads = json.dumps(configured(poolsize_here, "go", *TRAFFIC[:3], "--app-threads=1")[0])
+    assert "fewer than 1 of 1,000 requests wait" in threads
+
+
+def test_a_wait_limit_that_busy_moments_reach_has_a_caution(poolsize_here: Command) -> None:
+    words = ["--rate=20/s", "--usage-time=1s", "--instances=3", "--max-connections=500"]
+    caution = "Busy moments reach the wait limit of 1 s: with 14 connections, 1 of 1,000 requests waits longer than"
+    written, errors = configured(poolsize_here, "hikaricp", *words, "--caller-timeout=6s")
+    assert caution in errors
+    assert caution in json.dumps(written)
+    assert "Use a larger pool (a shorter --max-wait-p99), or give a longer --caller-timeout." in errors
+    assert "Busy" not in configured(poolsize_here, "hikaricp", *words, "--caller-timeout=12s")[1]
+    assert "Busy" not in configured(poolsize_here, "hikaricp", *words, "--caller-timeout=6s", "--max-wait-p99=20ms")[1]
+    assert "Busy" not in configured(poolsize_here, "django", *words, "--caller-timeout=6s")[1]  # it has no wait limit
+    bounded = [*words[:3], "--caller-timeout=6s", "--max-connections=62"]
+    assert "Raise the server's limit, or give a longer" in configured(poolsize_here, "hikaricp", *bounded)[1]
+
+
+def test_a_longer_p99_usage_time_leaves_a_shorter_wait_limit(poolsize_here: Command) -> None:
+    words = ["--rate=20/s", "--usage-time=1s", "--usage-p99=9s", "--instances=3"]
+    (wait_limit, _) = (each for each in configured(poolsize_here, "go", *words)[0]["settings"] if each["unit"] == "s")
+    assert wait_limit["value"] == 7  # a third of 30 s less 9 s
+    assert "the p99 usage time of 9,000 ms" in wait_limit["why"]
+
+
+@pytest.mark.parametrize(
+    ("more", "decides"),
+    [
+        (["--max-connections=130"], "limit"),
+        (["--app-threads=2"], "threads"),
+        (["--app-threads=9", "--connections-per-thread=2"], "floor"),
+        (["--max-connections=1000"], "need"),
+    ],
+)
+def test_the_size_and_its_cautions_are_those_of_recommend(
+    poolsize_here: Command, more: list[str], decides: str
+) -> None:
+    written, errors = configured(poolsize_here, "go", *TRAFFIC, *more)
+    recommended = json.loads(poolsize_here("recommend", *TRAFFIC, *more, "--json").stdout)
+    assert recommended["decides"] == decides
+    assert written["pool_size"] == recommended["pool_size"]
+    reason = next(each["why"] for each in written["settings"] if each["name"] == "SetMaxOpenConns")
+    by_code = {
+        finding["code"]: text
+        for finding, text in zip(
+            sorted(recommended["findings"], key=lambda finding: finding["severity"] != "reason"),
+            [*recommended["reasons"], *recommended["warnings"]],
+            strict=True,
+        )
+    }
+    assert by_code[f"traffic_{decides}"] in reason
+    assert (by_code["traffic_spread_assumed"] in errors, "--cores" in errors) == (True, False)
+    assert (by_code[f"traffic_{decides}"] in errors) == (decides in {"limit", "floor"})
+
+
+def test_a_queue_without_end_is_no_fault(poolsize_here: Command) -> None:
+    written, errors = configured(poolsize_here, "go", *TRAFFIC[:3], "--max-connections=90")
+    assert "the queue of this pool grows without end with an instance away" in json.dumps(written).lower()
+    assert "The queue grows without end with one instance away. Raise max_connections to" in errors
+    assert "Busy" not in errors
+
+
+def test_a_proxy_has_what_the_server_admits(poolsize_here: Command) -> None:
+    words = ["--size=200", "--instances=90", "--max-connections=50"]
+    for stack, name in (("proxysql", "mysql_servers.max_connections"), ("maxscale", "max_routing_connections")):
+        for options, needed in ((words, 200), ([*TRAFFIC, "--max-connections=50"], answer(1, INSTANCES * 8).need)):
+            written, errors = configured(poolsize_here, stack, *options)
+            values = {each["name"]: each["value"] for each in written["settings"]}
+            assert values[name] == 40
+            assert re.search(rf"server's limit allows (the proxy )?40 .*{needed}", errors)
+            assert f"{needed}" in json.dumps(written)
+
+
+def test_the_threads_of_all_processes_share_a_proxy(poolsize_here: Command) -> None:
+    words = ["--rate=10/s", "--usage-time=15ms", "--instances=6", "--processes=4", "--app-threads=8"]
+    written, _ = configured(poolsize_here, "proxysql", *words, "--connections-per-thread=2")
+    assert written["settings"][0]["value"] == 6 * 4 * 8 + 1  # the deadlock floor of 192 threads
+
+
+def test_a_run_says_how_usage_times_grow(poolsize_here: Command) -> None:
+    words = [f"--run={EXAMPLES['oltp_read_write-mariadb']}", "--usage-time=3.1ms", "--instances=2", "--rate=400/s"]
+    recommended = json.loads(poolsize_here("recommend", *words, "--json").stdout)
+    loaded_ms = recommended["traffic"]["loaded_usage_ms"]
+    assert loaded_ms > 3.2
+    written, errors = configured(poolsize_here, "go", *words)
+    assert written["pool_size"] == recommended["pool_size"]
+    assert f"At 400/s with a usage time of {milliseconds(loaded_ms)}" in json.dumps(written)
+    assert "in doubt" not in errors
+    beyond = poolsize_here("config", "--for", "go", *words[:3], "--rate=4000/s")
+    assert (beyond.returncode, beyond.stdout.startswith("No pool size helps.")) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (["--rate=400/s"], "--rate also needs --usage-time"),
+        (["--usage-time=15ms"], "--usage-time also needs --rate"),
+        (["--size=9", "--usage-time=15ms"], "--usage-time also needs --rate"),
+        (["--size=9", "--burst=3x"], "--burst also needs --rate"),
+        (["--size=9", "--rate=400/s", "--usage-time=15ms"], "give either --size or --rate, not both"),
+        ([*TRAFFIC, "--wait-limit=5s"], "No such option '--wait-limit'"),
+        ([*TRAFFIC, "--caller-timeout=1s"], "--caller-timeout 1 s: a usage time takes up to 69.1 ms"),
+        ([*TRAFFIC, "--max-connections=20"], "--max-connections: 75 pools need 75 connections in a deploy"),
+        (["--rate=0/s", "--usage-time=15ms"], "--rate 0/s: give requests per second"),
+    ],
+)
+def test_bad_input_is_refused(poolsize_here: Command, words: list[str], line: str) -> None:
+    done = poolsize_here("config", "--for", "go", *words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert line in done.stderr
+    assert done.stderr.count("\n") == 1
