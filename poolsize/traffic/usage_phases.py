@@ -9,8 +9,9 @@ variation, so pool_use extrapolates them.
 Phases have their times in mean usage times.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from math import exp, inf, isfinite, log, sqrt
+from math import erfc, exp, inf, isfinite, log, sqrt
 
 import numpy as np
 
@@ -20,6 +21,8 @@ from poolsize.errors import BadInput
 LEAST_VARIATION = 0.5
 """The lowest squared coefficient of variation that two phases can have."""
 NORMAL_QUANTILES = {0.95: 1.6449, 0.99: 2.3263}
+LONGER = 0.35
+"""The share of the usages in progress that still take longer than the time on which phases and usages agree."""
 
 
 @dataclass(frozen=True)
@@ -57,19 +60,43 @@ def log_normal(mean_ms: float, probability: float, quantile_ms: float) -> UsageT
     """Return log-normal usage times with this mean and quantile; None where there are none.
 
     probability: 0.95 or 0.99. A quantile is at least the mean, and at most 3.86 (0.95) or 14.9 (0.99) times the mean.
-    Of the two such distributions, it is the one that varies less. The third moment is the geometric mean of that of
-    log-normal times and that of two phases with the same share of the time: two phases with the log-normal third moment
-    would have fewer usages beyond the quantile than there are.
+    Of the two such distributions, it is the one that varies less. Two phases can't follow the whole tail. The third
+    moment is such that they agree on the p65 of the remaining time of usages in progress, for which requests wait.
     """
     normal, logarithm = NORMAL_QUANTILES[probability], log(quantile_ms / mean_ms)
     if not 0 <= logarithm <= normal**2 / 2:
         return None
     variation = exp((normal - sqrt(normal**2 - 2 * logarithm)) ** 2) - 1
-    if variation <= 1:
-        return UsageTimes(mean_ms, variation)
+    return UsageTimes(mean_ms, variation, _third_moment(variation) if variation > 1 else None)
+
+
+def _third_moment(variation: float) -> float:
+    """Return the third moment of two phases that stand for log-normal usage times, at most that of those."""
+    deviation = sqrt(log(1 + variation))
+
+    def longer(time: float) -> float:
+        """Return the share of the log-normal usages in progress that still take longer than this time."""
+        place = log(time) / deviation
+        return (erfc((place - deviation / 2) / sqrt(2)) - time * erfc((place + deviation / 2) / sqrt(2))) / 2
+
+    remaining = _crossing(lambda time: longer(time) - LONGER, 0.1, exp(3 * deviation**2))
+
+    def longer_in_phases(third: float) -> float:
+        phases = _mixed(variation, third)
+        shares = (phases.first / phases.rates[0], (1 - phases.first) / phases.rates[1])
+        return sum(share * exp(-rate * remaining) for share, rate in zip(shares, phases.rates, strict=True))
+
     often, rates = _same_share(variation)
     of_same_share = 6 * (often / rates[0] ** 3 + (1 - often) / rates[1] ** 3)
-    return UsageTimes(mean_ms, variation, sqrt(of_same_share * (1 + variation) ** 3))
+    return _crossing(lambda third: longer_in_phases(third) - LONGER, of_same_share, (1 + variation) ** 3)
+
+
+def _crossing(falling: Callable[[float], float], low: float, high: float) -> float:
+    """Return where a falling function becomes 0 from low to high, both above 0; one of them where it does nowhere."""
+    while high / low > 1 + 1e-6:
+        middle = sqrt(low * high)
+        low, high = (middle, high) if falling(middle) > 0 else (low, middle)
+    return high
 
 
 @dataclass(frozen=True)
@@ -91,6 +118,11 @@ def usage_phases(usage: UsageTimes) -> UsagePhases:
         return UsagePhases(1.0, (2.0, 1 / variation), 1 / (2 * variation))
     if third is None or variation == 1:
         return UsagePhases(*_same_share(variation), 0.0)
+    return _mixed(variation, third)
+
+
+def _mixed(variation: float, third: float) -> UsagePhases:
+    """Return phases of which each usage has one, with this third moment (Whitt 1982); variation > 1."""
     second = 1 + variation
     product = (3 * second - 6) / (third - 1.5 * second**2)
     half = (1 + second * product / 2) / 2

@@ -148,7 +148,7 @@ def need(load: float, usage_ms: float = 20.0, variation: float = 1.0, burst: flo
     return smallest_pool(ProcessTraffic(load / 20.0, UsageTimes(usage_ms, variation), burst), 20.0)
 
 
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(LOADS, st.floats(1, 3), st.floats(1, 3), st.floats(0, 10), st.floats(0, 10))
 def test_need_never_falls_with_more_traffic(
     load: float, more_rate: float, more_usage: float, variation: float, more_variation: float

@@ -1,7 +1,7 @@
 """What a process's traffic makes of a pool, against formulas, worked cases and a simulation of every request."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from math import exp, factorial, inf, log, log1p, sqrt
 
@@ -22,7 +22,11 @@ SIZE_SEEDS = 4
 
 
 def traffic_of(pool: SimulatedPool) -> ProcessTraffic:
-    usage = UsageTimes(USAGE_MS if pool.burst == 1 else 1000 / pool.second, pool.variation)
+    usage: UsageTimes | None = UsageTimes(USAGE_MS if pool.burst == 1 else 1000 / pool.second, pool.variation)
+    if pool.is_log_normal:
+        deviation = sqrt(log(1 + pool.variation))
+        usage = log_normal(USAGE_MS, 0.99, USAGE_MS * exp(NORMAL_QUANTILES[0.99] * deviation - deviation**2 / 2))
+    assert usage is not None
     return ProcessTraffic(pool.load / usage.mean_ms, usage, pool.burst, pool.limit * usage.mean_ms)
 
 
@@ -125,23 +129,26 @@ def grid(number: int) -> Iterator[SimulatedPool]:
         yield pool
 
 
-def assert_as_simulated(pool: SimulatedPool, requests: int, seeds: int) -> None:
-    """Within 5 % or 0.1 usage times, and twice the standard error of the simulation."""
-    runs = [simulate(pool, requests, seed) for seed in range(seeds)]
+def differences(pool: SimulatedPool, requests: int, seeds: Iterable[int]) -> list[str]:
+    """Beyond 5 % or 0.1 usage times, and twice the standard error of the simulation."""
+    runs = [simulate(pool, requests, seed) for seed in seeds]
     traffic = traffic_of(pool)
-    use = pool_use(traffic, pool.pool_size)
-    for name, value in (("wait", use.wait_ms), ("p99", use.wait_p99_ms)):
+    use, usage_ms = pool_use(traffic, pool.pool_size), traffic.usage.mean_ms
+    found = []
+    for name, value in (("wait", use.wait_ms / usage_ms), ("p99", use.wait_p99_ms / usage_ms)):
         simulated = np.array([getattr(run, name) for run in runs])
-        error = 2 * simulated.std(ddof=1) / np.sqrt(seeds)
-        near = pytest.approx(simulated.mean(), abs=max(0.1, 0.05 * simulated.mean()) + error)
-        assert value / traffic.usage.mean_ms == near, (name, pool)
-    timed_out = np.array([run.share_timed_out for run in runs])
-    assert use.share_timed_out == pytest.approx(timed_out.mean(), abs=0.002 + 0.05 * timed_out.mean())
+        error = 2 * simulated.std(ddof=1) / np.sqrt(len(runs))
+        if value != pytest.approx(simulated.mean(), abs=max(0.1, 0.05 * simulated.mean()) + error):
+            found.append(f"{name} {value:.4g}, simulated {simulated.mean():.4g} +- {error:.2g}: {pool}")
+    timed_out = float(np.mean([run.share_timed_out for run in runs]))
+    if use.share_timed_out != pytest.approx(timed_out, abs=0.002 + 0.05 * timed_out):
+        found.append(f"timed out {use.share_timed_out:.4g}, simulated {timed_out:.4g}: {pool}")
+    return found
 
 
 @pytest.mark.parametrize("place", range(0, 500, 70))
 def test_waits_are_those_of_a_simulation(place: int) -> None:
-    assert_as_simulated(list(grid(500))[place], 50_000, 6)
+    assert not differences(list(grid(500))[place], 50_000, range(6))
 
 
 @pytest.mark.parametrize(
@@ -151,33 +158,53 @@ def test_log_normal_usage_times_have_nearly_the_p99_of_a_simulation(
     pool_size: int, utilisation: float, variation: float
 ) -> None:
     """Two phases are coarse for their tail: within 11 %, and beyond a squared variation of 4 further off."""
-    load, deviation = utilisation * pool_size, sqrt(log(1 + variation))
-    usage = log_normal(USAGE_MS, 0.99, USAGE_MS * exp(NORMAL_QUANTILES[0.99] * deviation - deviation**2 / 2))
-    assert usage is not None
-    pool = SimulatedPool(pool_size, load, variation, is_log_normal=True)
+    pool = SimulatedPool(pool_size, utilisation * pool_size, variation, is_log_normal=True)
     simulated = USAGE_MS * np.array([simulate(pool, 50_000, seed).p99 for seed in range(6)])
     error = 2 * simulated.std(ddof=1) / np.sqrt(len(simulated))
     near = pytest.approx(simulated.mean(), abs=0.11 * simulated.mean() + error)
-    assert pool_use(ProcessTraffic(load / USAGE_MS, usage), pool_size).wait_p99_ms == near
+    assert pool_use(traffic_of(pool), pool_size).wait_p99_ms == near
 
 
 @pytest.mark.experiment
 @pytest.mark.timeout(14_400)
 def test_500_simulations_have_the_waits_and_the_sizes_of_the_model(capsys: pytest.CaptureFixture[str]) -> None:
-    """The size is equal in 97 % or more, and never off by more than one. A size is judged by 4 x 10^6 requests."""
-    off = Counter[int]()
-    for pool in grid(500):
-        assert_as_simulated(pool, 250_000, 4)
-        if pool.limit == inf:
-            off[simulated_size(pool)] += 1
+    """The size is equal in 97 % or more, and never off by more than one.
+
+    Waits that differ in 10^6 requests are judged by 12 x 10^6 others: with long usage times, 4 seeds agree by chance.
+    """
+    pools = list(grid(500))
+    again = [pool for pool in pools if differences(pool, 250_000, range(4))]
+    differing = [found for pool in again for found in differences(pool, 1_000_000, range(100, 112))]
+    off = Counter(simulated_size(pool) for pool in pools if pool.limit == inf)
     with capsys.disabled():
-        print(f"sizes of the simulation less the model's: {dict(off)}")
+        print(f"judged again: {len(again)}; differing: {differing}; simulated sizes less the model's: {dict(off)}")
+    assert not differing
+    assert_sizes(off, 0.97)
+
+
+@pytest.mark.experiment
+@pytest.mark.timeout(3_600)
+def test_simulations_of_log_normal_usage_times_have_the_sizes_of_the_model(capsys: pytest.CaptureFixture[str]) -> None:
+    """Pools of other random values than those on which LONGER was chosen."""
+    random = np.random.default_rng(99)
+    off = Counter[int]()
+    for _ in range(60):
+        pool_size = round(float(np.exp(random.uniform(0, np.log(24)))))
+        load = random.uniform(0.1, 0.95) * pool_size
+        variation = float(np.exp(random.uniform(np.log(1.2), np.log(20))))
+        off[simulated_size(SimulatedPool(pool_size, load, variation, is_log_normal=True))] += 1
+    with capsys.disabled():
+        print(f"log-normal usage times: simulated sizes less the model's: {dict(off)}")
+    assert_sizes(off, 0.95)
+
+
+def assert_sizes(off: Counter[int], equal: float) -> None:
     assert set(off) <= {-1, 0, 1}
-    assert off[0] >= 0.97 * off.total()
+    assert off[0] >= equal * off.total()
 
 
 def simulated_size(pool: SimulatedPool) -> int:
-    """Return by how much the simulation's smallest pool is larger, with a p99 wait of at most a mean usage time.
+    """Return by how many connections the smallest simulated pool that keeps a p99 wait of one usage time is larger.
 
     The p99 is the mean of SIZE_SEEDS simulations: that of a single one is off by more than a connection changes it.
     """
