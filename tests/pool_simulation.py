@@ -46,18 +46,24 @@ class Simulated:
 def simulate(pool: SimulatedPool, requests: int, seed: int) -> Simulated:
     """Return what the requests of a simulated pool met."""
     random = np.random.default_rng(seed)
-    arrivals, usages = _arrivals(pool, requests, random).tolist(), _usages(pool, requests, random).tolist()
-    ends, waits = [0.0] * pool.pool_size, np.zeros(requests)
-    for number, (arrival, usage) in enumerate(zip(arrivals, usages, strict=True)):
-        wait = max(0.0, ends[0] - arrival)
-        waits[number] = min(wait, pool.limit)
-        if wait < pool.limit:
-            heapq.heapreplace(ends, arrival + wait + usage)
+    arrivals, usages = _arrivals(pool, requests, random), _usages(pool, requests, random)
+    waits = waits_in_order(arrivals, usages, pool.pool_size, pool.limit)
     counted = waits[requests // WARM_UP :]
     p99, p99_9 = np.quantile(counted, [0.99, 0.999])
     return Simulated(
         float((counted > 0).mean()), float(counted.mean()), p99, p99_9, float((counted >= pool.limit).mean())
     )
+
+
+def waits_in_order(arrivals: Times, usages: Times, pool_size: int, limit: float = inf) -> Times:
+    """Return the waits of requests that are served first in, first out, and give up after the limit."""
+    ends, waits = [0.0] * pool_size, np.zeros(len(arrivals))
+    for number, (arrival, usage) in enumerate(zip(arrivals.tolist(), usages.tolist(), strict=True)):
+        wait = max(0.0, ends[0] - arrival)
+        waits[number] = min(wait, limit)
+        if wait < limit:
+            heapq.heapreplace(ends, arrival + wait + usage)
+    return waits
 
 
 def _usages(pool: SimulatedPool, requests: int, random: np.random.Generator) -> Times:

@@ -55,14 +55,14 @@ def fastapi() -> Kind:
 
 def go() -> Kind:
     """net/http and database/sql."""
-    program = _built("go", ("go",), ("go", "build", "-o", "tasks", ".")) / "tasks"
+    program = built("go", ("go",), ("go", "build", "-o", "tasks", ".")) / "tasks"
     environment = {"DSN": "{account}:{password}@tcp({host}:{port})/shop", "POOL_SIZE": "{pool_size}"}
     return Kind(f"{program} {{service_port}}", environment, metrics="/metrics")
 
 
 def node() -> Kind:
     """Node's http and mysql2, which publishes no metrics."""
-    folder = _built("node", ("node", "npm"), ("npm", "install", "--no-package-lock", "--no-audit", "--no-fund"))
+    folder = built("node", ("node", "npm"), ("npm", "install", "--no-package-lock", "--no-audit", "--no-fund"))
     environment = {"SHOP_DATABASE": "mysql://{account}:{password}@{host}:{port}/shop", "POOL_SIZE": "{pool_size}"}
     return Kind(f"node {folder / 'service.js'} {{service_port}}", environment)
 
@@ -87,7 +87,7 @@ KINDS: Mapping[str, Callable[[], Kind]] = {
 
 
 def _spring(pool: Mapping[str, str], metrics: str) -> Kind:
-    folder = _built("spring", ("java", "mvn"), ("mvn", "--quiet", "--batch-mode", "package"))
+    folder = built("spring", ("java", "mvn"), ("mvn", "--quiet", "--batch-mode", "package"))
     environment = {
         "SERVER_PORT": "{service_port}",
         "SPRING_DATASOURCE_URL": "jdbc:mysql://{host}:{port}/shop?allowPublicKeyRetrieval=true&useSSL=false",
@@ -99,7 +99,7 @@ def _spring(pool: Mapping[str, str], metrics: str) -> Kind:
 
 
 @cache
-def _built(name: str, tools: tuple[str, ...], command: tuple[str, ...]) -> Path:
+def built(name: str, tools: tuple[str, ...], command: tuple[str, ...]) -> Path:
     """Build a service outside of the sources, once, and return its folder.
 
     Skip the test where a tool is missing, or where the libraries can't be fetched.

@@ -1,4 +1,4 @@
-"""Waits for real pools on a real server, beside those that the models of `poolsize.traffic` have."""
+"""Waits of a real fleet on a real server, beside those that the model of `poolsize.traffic` has."""
 
 import threading
 import time
@@ -12,8 +12,6 @@ from sqlalchemy import Engine, create_engine, text
 
 from poolsize.server.private_server import PrivateServer
 from poolsize.traffic.finite_source import waits_of_threads
-from poolsize.traffic.pool_use import ProcessTraffic, pool_use
-from poolsize.traffic.usage_phases import UsageTimes
 from tests.conftest import measured_again, on_mariadb
 
 pytestmark = [pytest.mark.server, pytest.mark.slow, pytest.mark.experiment]
@@ -68,33 +66,3 @@ def test_threads_wait_for_the_pool_of_their_process_as_a_fleet_prints(server: Pr
     mean, p99 = waits_of_threads(1, THREADS, THREADS / (1 + pause / usage))
     assert np.mean(measured.waits) / usage == pytest.approx(mean, rel=0.15)
     assert np.quantile(measured.waits, 0.99) / usage == pytest.approx(p99, rel=0.15)
-
-
-@on_mariadb
-@pytest.mark.parametrize("utilisation", [0.3, 0.6, 0.8])
-@measured_again
-def test_requests_wait_for_a_queue_pool_as_the_model_says(server: PrivateServer, utilisation: float) -> None:
-    """Requests that arrive at random, a thread for each, at SQLAlchemy's own pools: those of several processes."""
-    size, usage, measured = 3, 0.05, Measured([], [])
-    rate = utilisation * size / usage
-
-    def process(seed: int) -> None:
-        engine = create_engine(server.url, pool_size=size, max_overflow=0, pool_timeout=60)
-        random, begin, due = np.random.default_rng(seed), time.perf_counter(), 0.0
-        threads = []
-        while (due := due + random.exponential(1 / rate)) < 2 * SECONDS:
-            time.sleep(max(0.0, begin + due - time.perf_counter()))
-            threads.append(threading.Thread(target=request, args=(engine, random.exponential(usage), measured)))
-            threads[-1].start()
-        for thread in threads:
-            thread.join()
-
-    at_once([partial(process, seed) for seed in range(PROCESSES)])
-    number = len(measured.waits)
-    assert number > 10_000
-    usage_ms = 1000 * float(np.mean(measured.usages))
-    use = pool_use(ProcessTraffic(number / PROCESSES / (2 * SECONDS) / 1000, UsageTimes(usage_ms)), size)
-    waits_ms = 1000 * np.array(measured.waits)
-    assert waits_ms.mean() == pytest.approx(use.wait_ms, rel=0.1, abs=1)
-    assert (waits_ms > 1).mean() == pytest.approx(use.share_waiting, rel=0.1)
-    assert np.quantile(waits_ms, 0.99) == pytest.approx(use.wait_p99_ms, rel=0.1, abs=1)

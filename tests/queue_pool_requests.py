@@ -1,0 +1,94 @@
+"""Requests for a connection of SQLAlchemy's QueuePool, a thread for each, that arrive at the times of a plan.
+
+    python -m tests.queue_pool_requests [WORKLOAD] POOL_SIZE < PLAN
+
+The variable DATABASE is the URL. A line of the plan is a request: when it arrives, and how long the server then sleeps,
+in seconds. With a WORKLOAD of poolsize, a request runs a transaction instead. A line of the output is a request, too:
+when it asked for a connection, when it had the connection, and when it had given it back, in seconds. With the same
+input and output, `Requests.java` has HikariCP, and `applications/go/requests` Go's database/sql.
+"""
+
+import os
+import runpy
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from typing import Any
+
+from sqlalchemy import URL, Engine, create_engine
+
+from poolsize.server.connection import database_url
+from poolsize.server.schema import SweepSchema
+from poolsize.shipped import workloads
+from poolsize.sweep.readers import OWN_SCHEMA
+
+Use = Callable[[Any, float], object]
+"""What a request does: with a cursor, and the seconds of its line."""
+WARM_UP = 50
+"""Uses of each connection before the first request."""
+
+
+def main() -> None:
+    """Run the plan on standard input."""
+    *workload, pool_size = sys.argv[1:]
+    plan = [(float(due), float(seconds)) for due, seconds in map(str.split, sys.stdin)]
+    database = database_url(os.environ["DATABASE"])
+    with transactions(database, *workload) if workload else nullcontext((database, sleep)) as (url, use):
+        engine = create_engine(url, pool_size=int(pool_size), max_overflow=0, pool_timeout=600)
+        warm_up(engine, int(pool_size), use)
+        for times in run(engine, plan, use):
+            print(*times)
+        engine.dispose()
+
+
+def sleep(cursor: Any, seconds: float) -> None:
+    """Let the server sleep."""
+    cursor.execute(f"DO SLEEP({seconds})")
+
+
+@contextmanager
+def transactions(database: URL, workload: str) -> Iterator[tuple[URL, Use]]:
+    """Return a schema with the workload's tables, and the function that runs a transaction."""
+    name = workload.title().replace("_", "")
+    user_class = runpy.run_path(str(workloads()[workload]))[name]
+    user = user_class.__new__(user_class)
+    with SweepSchema(database) as schema:
+        schema.make_tables(user_class.prepare)
+        yield database.set(database=OWN_SCHEMA), lambda cursor, _: user.transaction(cursor)
+
+
+def warm_up(engine: Engine, pool_size: int, use: Use) -> None:
+    """Open all connections, and use each."""
+    connections = [engine.raw_connection() for _ in range(pool_size)]
+    for connection in connections:
+        for _ in range(WARM_UP):
+            use(connection.cursor(), 0.0)
+        connection.close()
+
+
+def run(engine: Engine, plan: list[tuple[float, float]], use: Use) -> list[tuple[float, float, float]]:
+    """Run the requests, and return their three times."""
+    requests: list[tuple[float, float, float]] = []
+
+    def request(seconds: float) -> None:
+        asked = time.perf_counter()
+        connection = engine.raw_connection()
+        got = time.perf_counter()
+        use(connection.cursor(), seconds)
+        connection.close()
+        requests.append((asked - begin, got - begin, time.perf_counter() - begin))
+
+    threads = [threading.Thread(target=request, args=(seconds,)) for _, seconds in plan]
+    begin = time.perf_counter()
+    for (due, _), thread in zip(plan, threads, strict=True):
+        time.sleep(max(0.0, begin + due - time.perf_counter()))
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return requests
+
+
+if __name__ == "__main__":
+    main()
