@@ -57,15 +57,14 @@ def events_json(events: Sequence[Event]) -> str:
 
 
 def events_text(events: Sequence[Event]) -> str:
-    """Return each event: what happened, what the numbers say, the causes, and what to look at next."""
+    """Return each event: what happened, what the numbers say, the remedy, the causes, and what to look at next."""
     return "\n\n".join(map(_event_text, events))
 
 
 def _values(event: Event) -> dict[str, object]:
     values = {key: value for key, value in asdict(event).items() if key != "load"}
-    return (
-        values | asdict(event.load) | {"happened": _happened(event), "says": list(_says(event))} | asdict(advice(event))
-    )
+    words = {"happened": _happened(event), "says": list(_says(event)), "remedy": _remedy(event)}
+    return values | asdict(event.load) | words | asdict(advice(event))
 
 
 def _event_text(event: Event) -> str:
@@ -75,6 +74,8 @@ def _event_text(event: Event) -> str:
         parts.append(_counted(event))
     if says := list(_says(event)):
         parts.append("What the numbers say:\n" + bullets(says))
+    if remedy := _remedy(event):
+        parts.append(paragraph(remedy))
     if chosen.causes:
         causes = (
             paragraph(f"{each.cause} Sign: {each.tell}", f"  {place}. ") for place, each in enumerate(chosen.causes, 1)
@@ -159,6 +160,15 @@ def _says_of_pool(event: Event) -> Iterator[str]:
                 f"At that rate, {requests} would wait for {_time(waiting * usage_ms / in_use)}, not for {wait}. A mean "
                 "from the pool's metrics leaves out connections that were not returned."
             )
+
+
+def _remedy(event: Event) -> str | None:
+    """Return what to do, and what does not help, where connections are held for long; else None."""
+    load = event.load
+    if load.use is not Use.HELD:
+        return None
+    held = f"about {_time(_rounded(load.held_ms))}" if load.held_ms else f"more than {_time(event.numbers['wait_ms'])}"
+    return f"A larger pool does not help while each connection is held for {held}. First find what holds it."
 
 
 def _unless_few_waited(in_use: float, wait_ms: float) -> str:

@@ -77,6 +77,26 @@ def test_on_call_each_connection_is_held_for_8_s() -> None:
     assert "At a mean usage time of 50 ms, all 10 connections are in use only at a rate above 200/s." in text
 
 
+@pytest.mark.parametrize(
+    ("numbers", "held"),
+    [
+        ("active=10, idle=0, waiting=37", "about 8.1 s"),
+        ("active=10, idle=0, waiting=0", "more than 30 s"),
+        ("active=10, idle=0, waiting=3700", None),  # 81 ms: they come back quickly
+        ("active=7, idle=3, waiting=1", None),
+    ],
+)
+def test_the_remedy_of_connections_that_are_held_for_long_is_no_larger_pool(numbers: str, held: str | None) -> None:
+    events = [one_event(ON_CALL.replace("active=10, idle=0, waiting=37", numbers))]
+    text, (values,) = " ".join(events_text(events).split()), json.loads(events_json(events))["events"]
+    if held is None:
+        assert ("A larger pool" in text, values["remedy"]) == (False, None)
+    else:
+        sentence = f"A larger pool does not help while each connection is held for {held}. First find what holds it."
+        assert values["remedy"] == sentence
+        assert sentence in text
+
+
 def timeouts(rate: float, usage_s: float, pool_size: int, limit_s: float) -> list[int]:
     """Simulate a pool with a wait limit, first in first out: at each timeout, the number of requests that wait."""
     chance = random.Random(7)
