@@ -73,6 +73,8 @@ def service_of(text: str, fleet: FleetOptions) -> "Service | Traffic":
     """
     name, *parts = (part.strip() for part in text.split(":"))
     has_rate = "/" in "".join(parts)
+    if len(parts) == 4 and not has_rate and parts[2].replace(".", "", 1).isdecimal():
+        raise BadInput(f"`services` {text}: a rate needs a unit: write {parts[2]}/s")
     if len(parts) != 3 + has_rate or not name:
         raise BadInput(
             f"`services` {text}: write {WITH_WEIGHT}, e.g. shop:12:4:3 or shop:12-30:4:3; or {WITH_RATE}, e.g. "

@@ -254,7 +254,7 @@ def test_a_file_gives_spread_bursts_and_threads(poolsize_here: Command, tmp_path
     [
         (("shop:1:1:3", "jobs:1:1:3/s:4ms"), "--service shop: it has no rate, and jobs has one"),
         (("shop:1:1:3/s",), "NAME:INSTANCES:PROCESSES:RATE:USAGE_TIME, e.g. shop:12:4:400/s:15ms"),
-        (("shop:1:1:3:4ms",), "NAME:INSTANCES:PROCESSES:RATE:USAGE_TIME, e.g. shop:12:4:400/s:15ms"),
+        (("shop:1:1:3:4ms",), "--service shop:1:1:3:4ms: a rate needs a unit: write 3/s"),
         (("shop:1:1:3/week:4ms",), "--service shop:1:1:3/week:4ms: give requests per second"),
         (("shop:1:1:3/s:4",), "--service shop:1:1:3/s:4: a time needs a unit"),
         (("shop:1:1:1e9/s:4s",), "--service shop:1:1:1e9/s:4s: rate 1e+09/s: 4,000,000,000 connections"),
