@@ -91,7 +91,8 @@ class FleetOptions(QuickRecord):
 
 HELP = {
     "instances": "Instances of the application that usually run.  [default: 1]",
-    "processes": "Processes of each instance; each has a pool.  [default: 1]",
+    "processes": "Processes of each instance; each has a pool. If instances have different numbers, give the sum as "
+    "--instances.  [default: 1]",
     "max_instances": "Instances at the autoscaler's maximum.  [default: --instances]",
     "app_threads": "Threads in each process; they share its pool.",
     "connections_per_thread": "Connections that a thread holds at once. With --app-threads, it gives the smallest pool "

@@ -37,6 +37,11 @@ MODULES = {
     "application": "poolsize.service_under_test.command",
 }
 """Command -> its module, where that is a wing's, or has another name than the command."""
+LEFT_OUT = {
+    ("config", "--cores"): "config needs no cores: the pool size follows from --rate, --size or --run",
+    ("config", "--wait-limit"): "in config, the pool's timeout follows from --caller-timeout",
+}
+"""Command and an option of another command -> why the former does not have it."""
 
 
 def module_of(command: str) -> str:
@@ -111,23 +116,23 @@ def main() -> None:
         except PoolsizeError as error:
             _end(str(error), error.exit_code)
         except click.ClickException as error:
-            _end(" ".join(error.format_message().split()) + way_out(error), BadInput.exit_code)
+            _end(" ".join(message_of(error).split()), BadInput.exit_code)
         except (click.Abort, KeyboardInterrupt):
             _end("interrupted", Interrupted.exit_code)
 
 
-def way_out(error: click.ClickException) -> str:
-    """Return the way out of an argument or an option that a command does not have; empty where none is known."""
-    context = error.ctx if isinstance(error, click.UsageError) else None
+def message_of(error: click.ClickException) -> str:
+    """Return an error's text, with the way out of an argument or an option that a command does not have."""
+    text, context = error.format_message(), error.ctx if isinstance(error, click.UsageError) else None
     if context is None or context.info_name is None:
-        return ""
-    options = {option for parameter in context.command.params for option in parameter.opts}
+        return text
     if isinstance(error, click.NoSuchOption):
-        others = [name for name in COMMANDS if name != context.info_name and _has_option(name, error.option_name)]
-        return f" poolsize {others[0]} has it." if others and not error.possibilities else ""
-    if "unexpected extra argument" in error.format_message() and "--run" in options:
-        return ": name a run with --run"
-    return ""
+        command, option = context.info_name, error.option_name
+        others = [name for name in COMMANDS if name != command and _has_option(name, option)]
+        why = LEFT_OUT.get((command, option))
+        return f"{error.message} poolsize {others[0]} has it{f'; {why}' if why else ''}." if others else text
+    has_run = any("--run" in parameter.opts for parameter in context.command.params)
+    return f"{text}: name a run with --run" if has_run and "unexpected extra argument" in text else text
 
 
 def _has_option(name: str, option: str) -> bool:

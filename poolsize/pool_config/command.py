@@ -35,7 +35,7 @@ from poolsize.pool_config.settings import (
 from poolsize.pool_config.stacks import STACKS, Stack, configuration, configuration_json, find_stack
 from poolsize.present.text.fleet import fleet_json, fleet_text
 from poolsize.present.text.sentences.findings import reason_sentences, warning_sentences
-from poolsize.sweep.readers import positive_milliseconds, seconds
+from poolsize.sweep.readers import positive_milliseconds
 
 
 @click.command()
@@ -70,8 +70,9 @@ from poolsize.sweep.readers import positive_milliseconds, seconds
     metavar="DURATION",
     default="30s",
     show_default=True,
-    callback=read_by(seconds),
-    help="How long the callers of your application wait. A third of what a usage time leaves is the pool's wait limit.",
+    callback=read_by(lambda text: positive_milliseconds(text) / 1000),
+    help="Timeout of those who call your service, not of the pool. The pool's wait limit is a third of what a usage "
+    "time leaves of it.",
 )
 @click.option(
     "--url", envvar="POOLSIZE_URL", help="Read wait_timeout and limits of this server. POOLSIZE_URL sets it too."

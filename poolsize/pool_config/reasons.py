@@ -120,7 +120,7 @@ def _wait_limit(settings: PoolSettings) -> str:
     reason = (
         f"A borrower gets an error after {seconds_text(settings.wait_limit_seconds)}: a third of what {named} of "
         f"{milliseconds(settings.usage.p99_ms)} leaves of the {seconds_text(settings.caller_timeout_seconds)} that "
-        "callers wait (--caller-timeout), at least 1 s. So the error still reaches them."
+        "callers wait (--caller-timeout), in whole seconds, at least 1 s. So the error still reaches them."
     )
     return f"{reason} {waits_at_limit(settings)[0]}".rstrip()
 

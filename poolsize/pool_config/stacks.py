@@ -64,7 +64,7 @@ STACKS = {
         Stack("sqlalchemy", "SQLAlchemy", "database.py"),
         Stack("sqlalchemy-async", "SQLAlchemy with asyncio (asyncmy)", "database.py"),
         Stack("flask-sqlalchemy", "Flask-SQLAlchemy", "config.py"),
-        Stack("django", "Django, and the threads of its server", "settings.py", has_wait_limit=False),
+        Stack("django", "Django, and the threads of its server (gunicorn)", "settings.py", has_wait_limit=False),
         Stack("asyncmy", "asyncmy", "database.py"),
         Stack("aiomysql", "aiomysql", "database.py"),
         Stack(
@@ -120,7 +120,8 @@ class Configuration:
 def find_stack(name: str) -> Stack:
     """Return the stack of a name. Raises BadInput for an unknown name."""
     if name not in STACKS:
-        near = did_you_mean(name, STACKS)
+        titled = [stack.name for stack in STACKS.values() if name and name.lower() in stack.title.lower()]
+        near = did_you_mean(name, STACKS) or (f"; did you mean {' or '.join(titled)}?" if titled else "")
         raise BadInput(f"`stack` {name}: no such stack{near or '; poolsize config --list shows all'}")
     return STACKS[name]
 

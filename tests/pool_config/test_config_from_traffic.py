@@ -52,6 +52,12 @@ def test_every_stack_has_the_size_that_the_traffic_needs(poolsize_here: Command,
     assert in_ms == ({4000} if STACKS[stack].has_wait_limit else set())  # 12 s, less a usage time of 69 ms: a third
 
 
+@pytest.mark.parametrize(("threads", "worker_class"), [(1, "sync"), (4, "gthread")])
+def test_the_workers_of_gunicorn_fit_the_threads(poolsize_here: Command, threads: int, worker_class: str) -> None:
+    text = configured(poolsize_here, "django", *TRAFFIC[:3], f"--app-threads={threads}")[0]["text"]
+    assert f'#   threads = {threads}\n#   worker_class = "{worker_class}"\n' in text
+
+
 @pytest.mark.parametrize("stack", sorted(set(STACKS) - UNREAD))
 def test_what_it_writes_passes_its_own_check(poolsize_here: Command, stack: str) -> None:
     done, file = poolsize_here("config", "--for", stack, *TRAFFIC), STACKS[stack].file
@@ -171,7 +177,12 @@ def test_a_run_says_how_usage_times_grow(poolsize_here: Command) -> None:
         (["--size=9", "--usage-time=15ms"], "--usage-time also needs --rate"),
         (["--size=9", "--burst=3x"], "--burst also needs --rate"),
         (["--size=9", "--rate=400/s", "--usage-time=15ms"], "give either --size or --rate, not both"),
-        ([*TRAFFIC, "--wait-limit=5s"], "No such option '--wait-limit'"),
+        (
+            [*TRAFFIC, "--wait-limit=5s"],
+            "poolsize recommend has it; in config, the pool's timeout follows from --caller-timeout.",
+        ),
+        ([*TRAFFIC, "--cores=4"], "No such option '--cores'. poolsize recommend has it; config needs no cores: the"),
+        ([*TRAFFIC, "--caller-timeout=500"], "--caller-timeout 500: a time needs a unit: write 500ms or 500s"),
         ([*TRAFFIC, "--caller-timeout=1s"], "--caller-timeout 1 s: a usage time takes up to 69.1 ms"),
         ([*TRAFFIC, "--max-connections=20"], "--max-connections: 75 pools need 75 connections in a deploy"),
         (["--rate=0/s", "--usage-time=15ms"], "--rate 0/s: give requests per second"),
