@@ -14,7 +14,7 @@ from poolsize.answer.application import (
 from poolsize.answer.failed_attempts import TooFewValid, mostly_failed
 from poolsize.answer.finding import Finding, Severity, sizes_beyond
 from poolsize.answer.latency_limit import NO_LIMITS, LatencyLimits, limits_of_run, within_limits
-from poolsize.answer.operating_point import operating_point
+from poolsize.answer.operating_point import RateTooHigh, check_rate, operating_point
 from poolsize.answer.price import Price, current_size, prices
 from poolsize.answer.reasons import FormulaOverridden, LimitedBy, reasons
 from poolsize.answer.recommendation import Formula, Recommendation
@@ -42,7 +42,7 @@ if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
 
 KEPT_FOR_APPLICATION = (LimitedBy, FormulaOverridden)
 """Reasons of the load generator's pool size that also hold for an application."""
-OF_GENERATOR_ALONE = (StillRising, SmallestSize, WideRange, FewSteps, BudgetSpent)
+OF_GENERATOR_ALONE = (StillRising, SmallestSize, WideRange, FewSteps, BudgetSpent, RateTooHigh)
 """Warnings about the load generator's pool size and its range, which say nothing of an application's."""
 
 
@@ -62,16 +62,19 @@ def recommend(
     limits: LatencyLimits | None = None,
     current: int | None = None,
     client_times: ClientTimes | None = None,
+    rate: float | None = None,
 ) -> Recommendation:
     """Return the recommendation of a complete run: its plateau's size, or the best size within the latency limits.
 
     With the times of a client, return the size for the application that has them; no latency limits hold for it.
 
     analysis: of the run, or the run itself. limits: of the total time; None for the limits that the sweep was given.
-    current: the user's pool size today, to compare with, or None.
+    current: the user's pool size today, to compare with, or None. rate: requests per second at which the price table
+    has the total times; None for 70 % of the answer's throughput, or for the fixed rate of the run.
     Raises WorkFailed for an incomplete run. Raises BadInput for a limit of a quantile that the run does not know, for a
-    current size that no pool has, and for an argument that is neither an analysis nor a run. Raises BadInput for a
-    usage time with latency limits, below the database's own time, or of a run that can't answer it.
+    current size that no pool has, for another rate than that of a run at a fixed rate, and for an argument that is
+    neither an analysis nor a run. Raises BadInput for a usage time with latency limits, below the database's own time,
+    or of a run that can't answer it.
     """
     from poolsize.analysis.analysis import Analysis, analyze
     from poolsize.runs.run import Run
@@ -89,6 +92,8 @@ def recommend(
             f"`usage_time_ms` {client_times.usage_time_ms:g}ms: a latency limit holds for the load generator only; "
             "leave one out"
         )
+    if rate is not None:
+        check_rate(rate, analysis.setting.plan.rate)
     if left := remaining(analysis.run):
         raise WorkFailed(f"the run is incomplete: {left}")
     start = starting_point(analysis.setting.cores, disks=analysis.setting.disks)
@@ -106,13 +111,19 @@ def recommend(
         )
     assert analysis.plateau is not None  # a run without a plateau has a verdict without a size
     if client_times is not None:
-        of_generator = _measured(analysis, analysis.plateau, start, NO_LIMITS, None)
-        return _of_application(analysis, of_generator, client_times, current)
-    return _measured(analysis, analysis.plateau, start, limits_of_run(analysis) if limits is None else limits, current)
+        of_generator = _measured(analysis, analysis.plateau, start, NO_LIMITS, None, rate)
+        return _of_application(analysis, of_generator, client_times, current, rate)
+    limits = limits_of_run(analysis) if limits is None else limits
+    return _measured(analysis, analysis.plateau, start, limits, current, rate)
 
 
 def _measured(
-    analysis: "Analysis", plateau: "Plateau", start: StartingPoint, limits: LatencyLimits, current: int | None
+    analysis: "Analysis",
+    plateau: "Plateau",
+    start: StartingPoint,
+    limits: LatencyLimits,
+    current: int | None,
+    rate: float | None,
 ) -> Recommendation:
     limited = within_limits(analysis, plateau, limits)
     size, limit_finding = limited.pool_size, limited.finding
@@ -125,8 +136,8 @@ def _measured(
     limit_reason, limit_warning = (None, limit_finding) if is_warning else (limit_finding, None)
     current_reason = None if current is None else current_size(analysis, size, current)
     throughput = analysis.throughput_at(size)
-    latency_known, latency = operating_point(analysis, size, throughput)
-    all_reasons = (first_reason, limit_reason, current_reason, *further_reasons, latency_known)
+    latency_known, latency = operating_point(analysis, size, throughput, rate)
+    all_reasons = (first_reason, limit_reason, current_reason, *further_reasons, *latency_known)
     if limit_warning and isinstance(verdict_warning, StillRising):
         verdict_warning = replace(verdict_warning, limit_broken=True)
     busy_warnings = high_utilisation(analysis, (plateau.pool_size, size)) if at_rate else ()
@@ -154,7 +165,11 @@ def _measured(
 
 
 def _of_application(
-    analysis: "Analysis", of_generator: Recommendation, client_times: ClientTimes, current: int | None
+    analysis: "Analysis",
+    of_generator: Recommendation,
+    client_times: ClientTimes,
+    current: int | None,
+    rate: float | None,
 ) -> Recommendation:
     """Return the load generator's recommendation turned into the recommendation for an application."""
     size = size_for_application(analysis, client_times)
@@ -165,14 +180,14 @@ def _of_application(
         if finding.severity is Severity.WARNING and not isinstance(finding, OF_GENERATOR_ALONE)
     ]
     rates = rates_in_use(analysis, size)
-    latency_known, latency = operating_point(analysis, size.pool_size, size.throughput, rates)
+    latency_known, latency = operating_point(analysis, size.pool_size, size.throughput, rate, rates)
     losses = application_losses(analysis, size, current)
     own, doubts = application_findings(analysis, size, client_times.usage_time_ms, current)
     return replace(
         of_generator,
         pool_size=size.pool_size,
         range=size.range,
-        findings=(*own, *kept, latency_known, *warnings, *doubts),
+        findings=(*own, *kept, *latency_known, *warnings, *doubts),
         throughput=size.throughput,
         application=size,
         two_pools=(),

@@ -2,17 +2,21 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import isnan
+from math import isfinite, isnan
 from typing import TYPE_CHECKING
 
-from poolsize.answer.finding import Finding, Reason
+from poolsize.answer.finding import Caution, Finding, Reason
+from poolsize.errors import BadInput
 
 if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
     from poolsize.analysis.analysis import Analysis
     from poolsize.analysis.vector import Vector
 
 LOAD = 0.7
-"""The arrival rate, as a share of the answer's throughput: some room is left for busy minutes. A chosen value."""
+"""The arrival rate where none is given, as a share of the answer's throughput: some room is left for busy minutes.
+
+A chosen value.
+"""
 
 
 @dataclass(frozen=True)
@@ -49,6 +53,18 @@ class MeasuredTimes(Reason, code="measured_total_times", of_prices=True):
     rate: float
 
 
+class RateTooHigh(Caution, code="rate_too_high"):
+    """The answer's pool, or every pool, can't keep up with the rate that was given, in requests per second.
+
+    keeps_up: the smallest pool size that does; None without. highest: the throughput that no pool size exceeds.
+    """
+
+    rate: float
+    pool_size: int
+    keeps_up: int | None
+    highest: float
+
+
 class NoTotalTimes(Reason, code="no_total_times", of_prices=True):
     """The total times at an arrival rate are not known: of a replay, of several pools, and without a fitted network."""
 
@@ -57,18 +73,36 @@ Latency = Callable[[int], AtRate | None]
 """Pool size -> its latency at the operating point; None where it is not known."""
 
 
+def check_rate(rate: float, measured: float | None) -> None:
+    """Raise BadInput for a rate that no traffic has, and for another one than that of a run at a fixed rate.
+
+    rate, measured: in requests per second; measured: of the run, None for a closed loop.
+    """
+    if not (rate > 0 and isfinite(rate)):
+        raise BadInput(f"`rate` {rate:g}: give a number above 0")
+    if measured not in {None, rate}:
+        raise BadInput(
+            f"`rate` {rate:g}/s: this run has the latency at {measured:g}/s alone, its fixed rate; leave it out"
+        )
+
+
 def operating_point(
-    analysis: "Analysis", pool_size: int, throughput: float, application_rates: "Vector | None" = None
-) -> tuple[Finding, Latency]:
+    analysis: "Analysis",
+    pool_size: int,
+    throughput: float,
+    rate: float | None = None,
+    application_rates: "Vector | None" = None,
+) -> tuple[tuple[Finding, ...], Latency]:
     """Return how the latency at the operating point of an answer is known, and the latency.
 
-    throughput: of the answer, per second. application_rates: transactions per second that an application has with 1, 2,
-    ... connections in use; None for the load generator, whose usage times the run may know.
+    throughput: of the answer, per second. rate: the arrival rate, per second; None for LOAD of the throughput, or for
+    the run's own fixed rate. application_rates: transactions per second that an application has with 1, 2, ...
+    connections in use; None for the load generator, whose usage times the run may know.
     """
     if (plan_rate := analysis.setting.plan.rate) is not None:
-        return MeasuredTimes(plan_rate), lambda size: _measured(analysis, size, plan_rate)
+        return (MeasuredTimes(plan_rate),), lambda size: _measured(analysis, size, plan_rate)
     if analysis.setting.recording is not None or analysis.setting.pools > 1 or analysis.models.network is None:
-        return NoTotalTimes(), lambda _: None
+        return (NoTotalTimes(),), lambda _: None
     from poolsize.traffic.total_times import SharedPool, usage_distribution
     from poolsize.traffic.wait_times import measured_departures
 
@@ -77,13 +111,19 @@ def operating_point(
     usage = {size: usage_distribution(times) for size, times in histograms.items() if times is not None}
     rates = _rates(analysis) if application_rates is None else application_rates
     departures = measured_departures(analysis.by_size) if usage and not analysis.run.think_time_ms else None
-    pool, rate = SharedPool(rates, usage or {1: usage_distribution(None)}, departures), LOAD * throughput
+    pool = SharedPool(rates, usage or {1: usage_distribution(None)}, departures)
+    load, at_rate = (LOAD, LOAD * throughput) if rate is None else (rate / throughput, rate)
 
     def latency(size: int) -> AtRate:
-        times_ms = pool.total_ms(size, rate, (0.95, 0.999))
-        return AtRate(rate, TotalTimes(*times_ms) if times_ms else None)
+        times_ms = pool.total_ms(size, at_rate, (0.95, 0.999))
+        return AtRate(at_rate, TotalTimes(*times_ms) if times_ms else None)
 
-    return ModelledTimes(rate, LOAD, pool_size, bool(usage)), latency
+    modelled = ModelledTimes(at_rate, load, pool_size, bool(usage))
+    if rate is None or rate < rates[:pool_size][-1]:
+        return (modelled,), latency
+    keeping_up = (rates > rate).nonzero()[0] + 1
+    smallest = int(keeping_up[0]) if len(keeping_up) else None
+    return (modelled, RateTooHigh(rate, pool_size, smallest, float(rates.max()))), latency
 
 
 def _rates(analysis: "Analysis") -> "Vector":

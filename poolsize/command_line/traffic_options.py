@@ -14,10 +14,13 @@ from poolsize.sweep.readers import decimal, positive_milliseconds
 if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
     from poolsize.answer.fleet import Service
     from poolsize.answer.from_traffic import Traffic
+    from poolsize.command_line.fleet_options import FleetOptions
     from poolsize.traffic.usage_phases import UsageTimes
 
 PER = {"/s": 1, "/sec": 1, "/min": 60, "/m": 60, "/h": 3600}
 """Ending of a rate -> its seconds."""
+USAGE_TIME = "how long a request uses a connection, e.g. 15ms"
+"""The meaning of --usage-time with --rate, for errors."""
 
 
 def requests_per_second(text: str) -> float:
@@ -47,17 +50,31 @@ class TrafficOptions(QuickRecord):
     def check(self, *, with_limits: bool) -> None:
         """Raise BadInput for an option of the traffic without its rate, and for its rate with limits of a run."""
         if with_limits and self.rate is not None:
-            raise BadInput("--max-p95 and --max-p99 are limits of a run's total time; with --rate, give --max-wait-p99")
+            raise BadInput(
+                "--max-p95 and --max-p99 are limits of a run's total time; with --rate, give --usage-time and "
+                "--max-wait-p99"
+            )
         for name, value in vars(self).items():
             if value is not None and self.rate is None:
                 raise BadInput(f"{flag(name.removesuffix('_ms'))} also needs --rate")
+
+    def rate_of_run(self, fleet: "FleetOptions") -> float | None:
+        """Return the rate at which a run's own transactions arrive, at one pool; None where no rate was typed.
+
+        Raises BadInput for options that describe an application, whose usage time is missing.
+        """
+        for name, value in (vars(self) | vars(fleet)).items():
+            if self.rate is not None and value is not None and name != "rate":
+                option = flag(name.removesuffix("_ms"))
+                raise BadInput(f"with --rate, {option} also needs --usage-time: {USAGE_TIME}")
+        return self.rate
 
     def traffic(self, usage_ms: float | None, service: "Service") -> "Traffic":
         """Return the traffic. Raises BadInput."""
         from poolsize.answer.from_traffic import Traffic
 
         if usage_ms is None:
-            raise BadInput("--rate also needs --usage-time: how long a request uses a connection, e.g. 15ms")
+            raise BadInput(f"--rate also needs --usage-time: {USAGE_TIME}")
         assert self.rate is not None
         burst = 1.0 if self.burst is None else self.burst
         return Traffic(self.rate, self._usage(usage_ms), service, burst, self.max_wait_p99_ms, self.wait_limit_ms)

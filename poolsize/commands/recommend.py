@@ -54,7 +54,13 @@ OF_CLIENT = ("usage_time_ms", "app_cpu_time_ms", "app_cores")
     show_default=True,
     help="--cores is divided by this number. Give 2 if you counted hyper-threads as cores.",
 )
-@click.option("--run", "run_path", metavar="RUN", help="Answer from this measured run.")
+@click.option(
+    "--run",
+    "run_path",
+    metavar="RUN",
+    help="Answer from this measured run. With --rate and without --usage-time, the price table has the total times at "
+    "that rate.",
+)
 @click.option(
     "--usage-time",
     "usage_time_ms",
@@ -100,7 +106,7 @@ def recommend(
     The formula, connections = cores * 2 + effective_disks, is a place to start measuring.
     """
     demand.check(with_limits=limits is not None)
-    if demand.rate is not None:
+    if demand.rate is not None and not (run_path and facts["usage_time_ms"] is None):
         from poolsize.answer.from_traffic import recommend_for
         from poolsize.present.text.traffic import traffic_json, traffic_text
 
@@ -110,6 +116,7 @@ def recommend(
         click.echo(traffic_json(needed) if as_json else traffic_text(needed))
         end_unless(needed.need)
         return
+    rate = demand.rate_of_run(fleet)
     client_times = _client_times(*(facts.pop(name) for name in OF_CLIENT))
     if not run_path and (current is not None or limits is not None or client_times is not None):
         raise BadInput("--usage-time, --current, --max-p95 and --max-p99 need a measured run: name it with --run")
@@ -123,7 +130,7 @@ def recommend(
         analysis = _analysis(run_path, may_have=OF_THREADS if fleet.of_instances else ())
         from poolsize.answer.from_run import recommend as recommend_from
 
-        answer = recommend_from(analysis, limits, current, client_times)
+        answer = recommend_from(analysis, limits, current, client_times, rate)
     else:
         inspection = _inspected(url, facts, encryption)
         if inspection and facts["cores"] is None:

@@ -1,5 +1,6 @@
 """The total time at an arrival rate, against formulas and simulations of an open loop."""
 
+import json
 from collections import deque
 from dataclasses import replace
 from heapq import heappop, heappush
@@ -9,11 +10,14 @@ import numpy as np
 import pytest
 
 from poolsize import recommend
-from poolsize.answer.operating_point import LOAD, AtRate, ModelledTimes, NoTotalTimes
+from poolsize.answer.application import ClientTimes
+from poolsize.answer.operating_point import LOAD, AtRate, ModelledTimes, NoTotalTimes, RateTooHigh
+from poolsize.answer.recommendation import Recommendation
+from poolsize.errors import BadInput
 from poolsize.traffic.total_times import BEYOND, SharedPool, usage_distribution
 from poolsize.traffic.wait_times import Departures, MeasuredDepartures
 from tests.closed_loop_simulation import Floats, Network, simulated_run, transactions
-from tests.conftest import a_run
+from tests.conftest import EXAMPLES, Command, a_run, example
 
 RARE = (0.95, 0.999)
 USERS_OF_OPEN_LOOP = 20_000
@@ -128,3 +132,120 @@ def test_without_a_fitted_network_there_are_no_total_times() -> None:
     answer = recommend(a_run({4: 390, 8: 400, 16: 400}, users=256))
     assert NoTotalTimes() in answer.findings
     assert [price.at_rate for price in answer.prices] == [None, None, None]
+
+
+RISING = a_run({1: 100, 2: 200, 4: 390, 8: 400, 16: 400}, users=256)
+
+
+def rows(answer: Recommendation) -> dict[int, AtRate | None]:
+    return {price.pool_size: price.at_rate for price in answer.prices}
+
+
+def too_high(answer: Recommendation) -> list[RateTooHigh]:
+    return [finding for finding in answer.findings if isinstance(finding, RateTooHigh)]
+
+
+def test_a_rate_of_ones_own_is_that_of_the_table_and_changes_nothing_else() -> None:
+    usual, answer = recommend(RISING), recommend(RISING, rate=273)
+    for size, (at_usual, at_rate) in {size: (rows(usual)[size], rows(answer)[size]) for size in rows(usual)}.items():
+        assert at_usual
+        assert at_rate
+        assert at_rate.rate == 273
+        assert at_rate.total_ms == at_usual.total_ms, size
+    assert replace(answer, prices=(), findings=()) == replace(usual, prices=(), findings=())
+    slow, fast = rows(recommend(RISING, rate=350))[8], rows(recommend(RISING, rate=10))[8]
+    assert slow
+    assert fast
+    assert slow.total_ms
+    assert fast.total_ms
+    assert slow.total_ms.p95 > fast.total_ms.p95
+
+
+def test_a_rate_above_every_pool_has_no_end_and_a_warning() -> None:
+    answer = recommend(RISING, rate=500)
+    assert set(rows(answer).values()) == {AtRate(500, None)}
+    (finding,) = too_high(answer)
+    assert finding.keeps_up is None
+    assert finding.highest == pytest.approx(400, rel=0.02)
+
+
+def test_a_rate_above_the_answer_names_the_smallest_pool_that_keeps_up() -> None:
+    (finding,) = too_high(recommend(RISING, rate=396))
+    assert finding.pool_size == 4
+    assert finding.keeps_up
+    assert 4 < finding.keeps_up <= 8
+    kept = rows(recommend(RISING, rate=396, current=finding.keeps_up))[finding.keeps_up]
+    below = rows(recommend(RISING, rate=396, current=finding.keeps_up - 1))[finding.keeps_up - 1]
+    assert kept
+    assert below
+    assert kept.total_ms
+    assert below.total_ms is None
+    assert too_high(recommend(RISING, rate=380)) == []
+
+
+def test_an_application_has_its_own_highest_throughput() -> None:
+    """Its usage times are longer than the load generator's, so it needs more connections for the same rate."""
+    run, times = example("oltp_read_write-mariadb"), ClientTimes(30.0)
+    answer = recommend(run, client_times=times, rate=500)
+    assert rows(answer)[8] == AtRate(500, None)
+    assert too_high(answer) == []
+    assert len(too_high(recommend(run, client_times=times, rate=1e5))) == 1
+
+
+@pytest.mark.parametrize("rate", [0.0, -1.0, float("inf"), float("nan")])
+def test_a_rate_that_no_traffic_has_is_refused(rate: float) -> None:
+    with pytest.raises(BadInput, match=r"^`rate` "):
+        recommend(RISING, rate=rate)
+
+
+def test_a_run_at_a_fixed_rate_knows_no_other_rate() -> None:
+    fixed = replace(RISING, setting=replace(RISING.setting, plan=replace(RISING.plan, rate=300.0)))
+    with pytest.raises(BadInput, match="`rate` 500/s: this run has the latency at 300/s alone"):
+        recommend(fixed, rate=500)
+
+
+RUN = ("recommend", "--run", str(EXAMPLES["oltp_read_write-mariadb"]))
+
+
+def test_the_command_shows_the_total_times_at_a_rate(poolsize_here: Command) -> None:
+    text = poolsize_here(*RUN, "--rate", "30000/min").stdout
+    assert "small error" not in text
+    assert "Throughput compared with the fitted curve's highest, and total time at 500/s:\n\npool" in text
+    answer = json.loads(poolsize_here(*RUN, "--rate", "500/s", "--json").stdout)
+    assert answer["basis"] == "measured"
+    assert {price["at_rate"]["rate"] for price in answer["regret"]} == {500}
+    totals = {price["pool_size"]: price["at_rate"]["total_ms"] for price in answer["regret"]}
+    assert totals[1] is None
+    assert set(totals[8]) == {"p95", "p99_9"}
+
+
+def test_near_the_throughput_the_table_says_how_uncertain_it_is(poolsize_here: Command) -> None:
+    text = " ".join(poolsize_here(*RUN, "--rate", "850/s").stdout.split())
+    assert "changes the times much: `poolsize sweep --rate 850` measures them." in text
+
+
+def test_the_command_answers_beyond_every_pool(poolsize_here: Command) -> None:
+    done = poolsize_here(*RUN, "--rate", "2000/s")
+    assert done.returncode == 0
+    assert done.stdout.count("no end   no end") + done.stdout.count("no end  no end") == 7
+    assert "No pool size keeps up with 2,000/s: the highest throughput is 934/s." in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        (("--burst", "3x"), "with --rate, --burst also needs --usage-time"),
+        (("--usage-p99", "40ms"), "with --rate, --usage-p99 also needs --usage-time"),
+        (("--instances", "4"), "with --rate, --instances also needs --usage-time"),
+        (("--max-connections", "151"), "with --rate, --max-connections also needs --usage-time"),
+        (("--max-p95", "20ms"), "with --rate, give --usage-time and --max-wait-p99"),
+        (("--app-cores", "2"), "--app-cpu-time and --app-cores also need --usage-time"),
+    ],
+)
+def test_options_of_an_application_at_a_rate_need_its_usage_time(
+    poolsize_here: Command, words: tuple[str, ...], error: str
+) -> None:
+    done = poolsize_here(*RUN, "--rate", "500/s", *words)
+    assert done.returncode == 2
+    assert error in done.stderr
+    assert done.stderr.count("\n") == 1

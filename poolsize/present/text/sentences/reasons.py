@@ -8,6 +8,9 @@ from poolsize.present.text.sentences.bottlenecks import bottleneck_sentence
 from poolsize.present.text.sentences.findings import filled, register_templates, sentence
 from poolsize.units import count, loss_text, milliseconds, per_second, percent, probability_text
 
+NEAR = 0.9
+"""From this share of the throughput on, the total times are uncertain. A chosen value."""
+
 
 @sentence.register
 def _(finding: application.NoApplicationSizes) -> str:
@@ -145,6 +148,12 @@ register_templates(
             "The total times are computed, not measured: requests arrive at random, at {load:%} of the throughput of "
             "{pool_size:#connection}; usage times grow with the connections in use."
             + ("" if finding.usage_measured else " Usage times are taken to vary like exponential ones.")
+            + (
+                " The rate is close to this throughput, so a small error of the throughput changes the times much: "
+                "`poolsize sweep --rate {rate:g}` measures them."
+                if NEAR <= finding.load < 1
+                else ""
+            )
         ),
         operating_point.MeasuredTimes: "The total times were measured at this arrival rate.",
         operating_point.NoTotalTimes: "The total times at an arrival rate are not known. They need a measurement, not "
