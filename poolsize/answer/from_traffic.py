@@ -15,6 +15,7 @@ from poolsize.analysis.vector import Vector
 from poolsize.answer.finding import Caution, Finding, Reason, Refusal
 from poolsize.answer.fleet import ServerLimit, Service, ServicePool
 from poolsize.answer.fleet_plan import FleetPlan, LimitUnknown, MoreInstances
+from poolsize.answer.operating_point import LOAD
 from poolsize.bounds import LARGEST_POOL
 from poolsize.errors import BadInput
 from poolsize.traffic.database_load import DatabaseLoad, database_load, unslowed_rates
@@ -154,13 +155,15 @@ class KeepsWait(Reason, code="traffic_need"):
 
 
 class ThreadsBound(Reason, code="traffic_threads"):
-    """The threads of a process can't use more connections. connections: that they can hold together.
+    """The threads of a process can't use more connections.
 
-    service: the name of a service in a fleet.
+    connections: that they can hold together. thread_wait_p99_ms: until a thread is free, with an instance away, if each
+    process has a queue of its own; None where a thread holds several connections. service: in a fleet, its name.
     """
 
     threads: int
     connections: int
+    thread_wait_p99_ms: float | None
     service: str | None = None
 
 
@@ -199,6 +202,14 @@ class LimitBound(Caution, code="traffic_limit", is_doubt=True):
     one_away_of: int | None
 
 
+class LimitAllows(Reason, code="traffic_limit_allows"):
+    """How the server's limit bounds a pool. usable: connections for all processes of a deploy. limit: for each."""
+
+    usable: int
+    processes: int
+    limit: int
+
+
 class InUse(Reason, code="traffic_in_use"):
     """How many connections are in use at once, and how many the database can use.
 
@@ -213,16 +224,25 @@ class InUse(Reason, code="traffic_in_use"):
 
 
 class BeyondSupply(Caution, code="traffic_beyond_supply", is_doubt=True):
-    """On average more connections are in use than the formula gives. rate, usage_ms: with which as many are.
+    """On average at least as many connections are in use as the database can use.
 
-    times: what the database can use must grow by this factor.
+    rate, usage_ms, enough: a rate, a usage time, and connections that the database could use, with which 70 % of what
+    it can use are in use. is_formula: whether the formula says what it can use.
     """
 
     in_use: float
     supply: int
+    is_formula: bool
     rate: float
     usage_ms: float
-    times: float
+    enough: int
+
+
+class BurstBeyondSupply(Caution, code="traffic_burst_beyond_supply", is_doubt=True):
+    """In the busiest second of a minute, as many connections are in use as the database can use, or more."""
+
+    in_use: float
+    supply: int
 
 
 class Slows(Reason, code="traffic_slows"):
@@ -347,8 +367,14 @@ def recommend_for(
     size, decides = of_process.pool_size, of_process.decides
     if allowed is not None and allowed < size:
         size, decides = allowed, "limit"
-    around = {size + each for each in range(-NEIGHBOURS, NEIGHBOURS + 1)} | {of_process.need, current or size}
-    sizes = tuple(size_use(traffic, each, supply) for each in sorted(around) if each >= 1)
+    most = service.most_useful or size + NEIGHBOURS
+    around = {
+        *range(max(1, size - NEIGHBOURS), min(size + NEIGHBOURS, most) + 1),
+        size,
+        of_process.need,
+        current or size,
+    }
+    sizes = tuple(size_use(traffic, each, supply) for each in sorted(around))
     need = None if _is_beyond(traffic, supply) else of_process.need
     answer = TrafficAnswer(traffic, limit, size, need, decides, allowed, supply, sizes)
     return replace(answer, findings=tuple(_findings(answer, of_process)))
@@ -424,6 +450,9 @@ def _findings(answer: TrafficAnswer, of_process: ProcessNeed) -> Iterator[Findin
         size, usable = answer.pool_size, answer.server_limit.usable
         yield LimitBound(max(need, service.floor), size, waits[size], usable, pools, variables, away)
     yield from _of_database(answer)
+    if answer.limit is not None and answer.server_limit.usable is not None and answer.decides != "limit":
+        processes = service.pools_in_deploy(answer.server_limit.surge)
+        yield LimitAllows(answer.server_limit.usable, processes, answer.limit)
     if answer.limit is None:
         instances = MoreInstances(answer.server_limit.surge, service.most_instances > service.instances)
         yield LimitUnknown(answer.connections_in_deploy, instances)
@@ -437,10 +466,11 @@ def bound(traffic: Traffic, of_process: ProcessNeed, name: str | None = None) ->
     if of_process.decides == "floor":
         return FloorBound(service.floor, need, name)
     assert service.threads is not None
-    busiest = traffic.of_process(one_away=True).load
-    if busiest < need:
-        return ThreadsBound(service.threads, need, name)
-    return TooFewThreads(service.threads, busiest, service.instances if service.instances > 1 else None, name)
+    busiest = replace(traffic.of_process(one_away=True), most_in_use=None)
+    if busiest.load < need:
+        wait_ms = pool_use(busiest, need).wait_p99_ms if service.threads == need else None
+        return ThreadsBound(service.threads, need, wait_ms, name)
+    return TooFewThreads(service.threads, busiest.load, service.instances if service.instances > 1 else None, name)
 
 
 def _of_database(answer: TrafficAnswer) -> Iterator[Finding]:
@@ -454,11 +484,14 @@ def _of_database(answer: TrafficAnswer) -> Iterator[Finding]:
     elif supply is None:
         yield SupplyUnknown(load.mean, load.quantile(OFTEN))
     elif load.mean >= supply.connections and knee is None:
-        times = load.mean / supply.connections
-        yield BeyondSupply(load.mean, supply.connections, traffic.rate / times, usage_ms / times, times)
+        times, is_formula = load.mean / supply.connections / LOAD, supply.basis == "formula"
+        enough = ceil(load.mean / LOAD)
+        yield BeyondSupply(load.mean, supply.connections, is_formula, traffic.rate / times, usage_ms / times, enough)
     else:
         beyond = load.beyond(supply.connections)
         yield InUse(load.mean, load.quantile(OFTEN), supply.connections, beyond, connections)
+        if load.mean < supply.connections <= traffic.burst * load.mean:
+            yield BurstBeyondSupply(traffic.burst * load.mean, supply.connections)
         if knee is not None:
             yield Slows(usage_ms, load.usage_ms, knee, connections, 1000 * connections / knee)
             if load.mean >= supply.connections:

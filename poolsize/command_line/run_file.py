@@ -54,7 +54,7 @@ def supply_of(path: str, analysis: "Analysis", client_times: "ClientTimes | None
 
     Raises WorkFailed for a run without a pool size.
     """
-    from poolsize.answer.application import rates_in_use
+    from poolsize.answer.application import ShortUsageTime, rates_in_use
     from poolsize.answer.from_run import recommend
     from poolsize.answer.from_traffic import Supply
 
@@ -62,7 +62,8 @@ def supply_of(path: str, analysis: "Analysis", client_times: "ClientTimes | None
     if measured.connections is None:
         raise WorkFailed(f"{path} has no pool size, which `poolsize recommend --run` explains: leave --run out")
     rates = rates_in_use(analysis, measured.application) if measured.application else None
-    return Supply(measured.connections, measured.range, "measured", rates, measured.doubts)
+    short = tuple(finding for finding in measured.findings if isinstance(finding, ShortUsageTime))
+    return Supply(measured.connections, measured.range, "measured", rates, (*measured.doubts, *short))
 
 
 def end_unless(found: object) -> None:

@@ -48,7 +48,7 @@ def database_load(rates: Vector, rate: float, burst: float = 1.0) -> DatabaseLoa
         return None
     in_use = _in_use(rates, rate)
     if burst > 1:
-        calm = rate * (1 - burst * BUSY_SHARE) / (1 - BUSY_SHARE)
+        calm = (rate - BUSY_SHARE * min(burst * rate, rates[-1])) / (1 - BUSY_SHARE)  # what is late is served then
         in_use = BUSY_SHARE * _in_use(rates, burst * rate) + (1 - BUSY_SHARE) * _in_use(rates, calm)
     return DatabaseLoad(in_use, 1000 * float(in_use @ np.arange(len(in_use))) / rate)
 

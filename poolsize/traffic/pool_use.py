@@ -3,7 +3,8 @@
 Small pools are solved exactly (random_arrivals). A large pool is compared with two smaller ones, which have as many
 spare connections per square root of the pool size (Halfin and Whitt 1981). Without bursts, their waits are corrected by
 Erlang's formula, which holds for exponential usage times and pools of every size. The figures of the two are
-extrapolated along a line in 1 / sqrt(pool size).
+extrapolated along a line in 1 / sqrt(pool size). In bursts far beyond the pool, the queue grows and shrinks as a fluid
+does: the smaller pools then have the same load per connection.
 Below a squared coefficient of variation of 0.5, waits are extrapolated along a line, on which they nearly lie (Tijms
 1994). tests/unit/test_pool_use.py holds the bounds of the errors.
 """
@@ -24,6 +25,8 @@ MOST_UTILISATION = 1 - 1e-6
 """From which on a queue counts as one that grows without end: rounding errors would be larger than what is left."""
 LEAST_LOAD = 0.01
 """Of a smaller pool that stands for a large one, as a share of its connections."""
+FLUID = 40
+"""Standard deviations by which a queue grows in a busy second, from which on it counts as a fluid."""
 BUSY_SHARE = 1 / 60
 """Of the time: with bursts, each minute has a busy second, on average."""
 
@@ -70,12 +73,14 @@ class PoolUse:
 def pool_use(traffic: ProcessTraffic, pool_size: int) -> PoolUse:
     """Return how a pool of this size serves the traffic.
 
-    With a connection for each thread nobody waits for a connection: requests wait for a thread.
+    With a connection for each thread nobody waits for a connection: requests wait for a thread. Waits for either are
+    infinite where the traffic needs more than there are.
     """
+    most = min(pool_size, traffic.most_in_use or pool_size)
+    if traffic.load >= most * MOST_UTILISATION and traffic.wait_limit_ms == inf:
+        return PoolUse(pool_size, most / pool_size, 1.0, inf, inf, inf, 0.0)
     if traffic.most_in_use is not None and pool_size >= traffic.most_in_use:
-        return PoolUse(pool_size, min(traffic.load, traffic.most_in_use) / pool_size, 0.0, 0.0, 0.0, 0.0, 0.0)
-    if traffic.load >= pool_size * MOST_UTILISATION and traffic.wait_limit_ms == inf:
-        return PoolUse(pool_size, 1.0, 1.0, inf, inf, inf, 0.0)
+        return PoolUse(pool_size, min(traffic.load, most) / pool_size, 0.0, 0.0, 0.0, 0.0, 0.0)
     if traffic.usage.variation < LEAST_VARIATION:
         return _extrapolated(traffic, pool_size)
     share, mean, p99, p99_9, timed_out = _figures(traffic, pool_size).tolist()
@@ -110,9 +115,12 @@ def _figures_of(of_pool: Waits) -> Vector:
 
 def _by_smaller(traffic: ProcessTraffic, pool_size: int, smaller: int) -> Vector:
     """Return the figures of a large pool by the waits of a smaller one, whose queue moves more slowly."""
-    faster = sqrt(pool_size / smaller)
+    is_fluid = _is_fluid(traffic, pool_size)
+    faster = 1.0 if is_fluid else sqrt(pool_size / smaller)
 
     def scaled(load: float) -> float:
+        if is_fluid:
+            return load * smaller / pool_size
         return max(smaller - (pool_size - load) / faster, smaller * LEAST_LOAD)
 
     of_smaller, load = _exact_waits(traffic, smaller, scaled, faster), scaled(traffic.load)
@@ -122,6 +130,12 @@ def _by_smaller(traffic: ProcessTraffic, pool_size: int, smaller: int) -> Vector
         faster = (pool_size - traffic.load) / (smaller - load)
     longer, timed_out = np.minimum(1.0, of_smaller.longer * likelier), of_smaller.timed_out * likelier
     return _figures_of(Waits(of_smaller.times / faster, longer, of_smaller.mean / faster * likelier, timed_out))
+
+
+def _is_fluid(traffic: ProcessTraffic, pool_size: int) -> bool:
+    """Return whether the queue grows by far more in a busy second than its random spread."""
+    busy, second = traffic.load * traffic.burst, 1000 / traffic.usage.mean_ms
+    return traffic.burst > 1 and (busy - pool_size) * second > FLUID * sqrt((busy + pool_size) * second)
 
 
 def _exact_waits(traffic: ProcessTraffic, pool_size: int, scaled: Callable[[float], float], faster: float) -> Waits:

@@ -53,7 +53,9 @@ class UsageTimes:
         if self.variation == 1:
             return self.mean_ms * log(100)
         square = log(1 + self.variation)
-        return self.mean_ms * exp(NORMAL_QUANTILES[0.99] * sqrt(square) - square / 2)
+        return round(
+            self.mean_ms * exp(NORMAL_QUANTILES[0.99] * sqrt(square) - square / 2), 9
+        )  # the one that was typed
 
 
 def log_normal(mean_ms: float, probability: float, quantile_ms: float) -> UsageTimes | None:

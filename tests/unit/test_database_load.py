@@ -38,3 +38,10 @@ def test_bursts_leave_the_mean_of_a_database_that_never_slows_and_need_more_at_o
     assert bursty is not None
     assert bursty.mean == pytest.approx(steady.mean)
     assert bursty.quantile(0.999) > 1.5 * steady.quantile(0.999)
+
+
+def test_what_is_late_in_a_burst_beyond_the_pools_is_served_later() -> None:
+    """Little's law: 400/s with 15 ms are 6 connections on average, though the busiest second needs 240 of 45."""
+    load = database_load(np.arange(1, 46) * 1000 / 15, 400.0, burst=40.0)
+    assert load is not None
+    assert load.mean == pytest.approx(6, rel=0.01)

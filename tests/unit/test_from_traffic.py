@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from math import inf
 
 import numpy as np
 import pytest
@@ -9,9 +10,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from poolsize.answer.fleet import ServerLimit, Service
-from poolsize.answer.from_traffic import Supply, Traffic, recommend_for, smallest_pool
+from poolsize.answer.from_traffic import BeyondSupply, Supply, ThreadsBound, Traffic, recommend_for, smallest_pool
 from poolsize.errors import BadInput
-from poolsize.traffic.pool_use import ProcessTraffic
+from poolsize.traffic.pool_use import ProcessTraffic, pool_use
 from poolsize.traffic.usage_phases import UsageTimes, log_normal
 from tests.conftest import EXAMPLES, Command
 
@@ -68,7 +69,12 @@ def test_what_decides_is_named() -> None:
 
 
 def test_beyond_what_the_database_can_use_no_size_helps() -> None:
-    assert "traffic_beyond_supply" in codes(traffic(20_000, 2, Service("a", 4, 1)))
+    beyond = traffic(20_000, 2, Service("a", 4, 1))
+    (found,) = (each for each in recommend_for(beyond, FORMULA).findings if isinstance(each, BeyondSupply))
+    assert (found.in_use, found.rate, found.usage_ms) == pytest.approx((40, 0.7 * 4_500, 0.7 * 0.45))
+    for mended in (replace(beyond, rate=found.rate), replace(beyond, usage=UsageTimes(found.usage_ms))):
+        assert "traffic_beyond_supply" not in codes(mended)
+    assert "traffic_beyond_supply" not in codes(beyond, Supply(found.enough, None, "formula"))
     assert "traffic_in_use" in codes(traffic(400, 15, THREADS))
     assert "traffic_supply_unknown" in codes(traffic(400, 15, THREADS), None)
 
@@ -112,8 +118,20 @@ def test_a_database_that_goes_on_rising_is_answered_beyond_the_rate_of_small_poo
 def test_too_few_threads_wait_without_end() -> None:
     asked = traffic(1000, 10, Service("a", 1, threads=8, connections_per_thread=1))
     assert codes(asked)[0] == "traffic_too_few_threads"
+    assert [size.usual.wait_p99_ms for size in recommend_for(asked).sizes] == [inf] * 3
+
+
+def test_the_wait_for_a_thread_is_that_of_a_queue_with_as_many_connections() -> None:
     enough = traffic(500, 10, Service("a", 1, threads=6, connections_per_thread=1))
-    assert codes(enough)[0] == "traffic_threads"
+    found = recommend_for(enough).findings[0]
+    assert isinstance(found, ThreadsBound)
+    assert found.thread_wait_p99_ms == pool_use(ProcessTraffic(0.5, UsageTimes(10)), 6).wait_p99_ms > 0
+
+
+def test_a_burst_beyond_what_the_database_can_use_is_named() -> None:
+    bursts = replace(traffic(400, 15, THREADS), burst=2.0)
+    assert "traffic_burst_beyond_supply" in codes(bursts)
+    assert "traffic_burst_beyond_supply" not in codes(replace(bursts, burst=1.4))
 
 
 def test_a_wait_limit_changes_the_waits_of_the_table_and_not_the_need(poolsize_here: Command) -> None:

@@ -165,6 +165,21 @@ def test_log_normal_usage_times_have_nearly_the_p99_of_a_simulation(
     assert pool_use(traffic_of(pool), pool_size).wait_p99_ms == near
 
 
+@pytest.mark.parametrize("pool_size", [300, 500, 1000])
+@pytest.mark.parametrize("variation", [0.6, 1.0, 10.0])
+def test_a_burst_beyond_a_large_pool_fills_and_empties_a_queue_like_a_fluid(pool_size: int, variation: float) -> None:
+    """A queue that grows in busy seconds, exponential in length, and shrinks in the calm 59 times as long."""
+    load, burst, second = 240.0, 8.0, 8000.0
+    busy, calm = load * burst, load * (60 - burst) / 59
+    grows, shrinks = busy - pool_size, pool_size - calm
+    share = (busy + calm * grows / shrinks) / 60 / load
+    shortening = pool_size * (1 / grows - 1 / shrinks / 59) / second
+    use = pool_use(ProcessTraffic(load * second / 1000, UsageTimes(1000 / second, variation), burst), pool_size)
+    assert use.wait_ms * second / 1000 == pytest.approx(share / shortening, rel=0.03)
+    for wait_ms, beyond in ((use.wait_p99_ms, 0.01), (use.wait_p99_9_ms, 0.001)):
+        assert wait_ms * second / 1000 == pytest.approx(log(share / beyond) / shortening, rel=0.03)
+
+
 @pytest.mark.experiment
 @pytest.mark.timeout(14_400)
 def test_500_simulations_have_the_waits_and_the_sizes_of_the_model(capsys: pytest.CaptureFixture[str]) -> None:
@@ -265,7 +280,7 @@ def test_a_pool_below_the_load_has_a_queue_without_end() -> None:
 
 
 def test_a_thread_with_a_connection_of_its_own_never_waits() -> None:
-    use = pool_use(ProcessTraffic(0.2, UsageTimes(20.0), most_in_use=3), 3)
+    use = pool_use(ProcessTraffic(0.1, UsageTimes(20.0), most_in_use=3), 3)
     assert (use.share_waiting, use.wait_p99_9_ms) == (0.0, 0.0)
 
 

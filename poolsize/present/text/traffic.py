@@ -7,7 +7,7 @@ from typing import Any
 
 from poolsize.answer.finding import Severity
 from poolsize.answer.fleet_from_traffic import TrafficPlan
-from poolsize.answer.from_traffic import OFTEN, SizeUse, Traffic, TrafficAnswer
+from poolsize.answer.from_traffic import OFTEN, BeyondSupply, SizeUse, Traffic, TrafficAnswer
 from poolsize.present.text.fleet import pools_text, pools_values
 from poolsize.present.text.layout import NO_END, Table, bullets, paragraph
 from poolsize.present.text.recommendation import caution, engine_line
@@ -27,12 +27,15 @@ def traffic_text(answer: TrafficAnswer) -> str:
     refusals = [sentence(finding) for finding in answer.findings if finding.severity is Severity.REFUSAL]
     if refusals:
         return "\n\n".join([*map(paragraph, refusals), _bounds_table(answer).as_text()])
+    beyond = [finding for finding in answer.findings if isinstance(finding, BeyondSupply)]
+    if_kept = ", if usage times do not grow" if beyond else ""
     parts = (
-        f"Pool size: {count(answer.pool_size, 'connection')}{each}.",
+        *(paragraph(sentence(finding)) for finding in beyond),
+        f"Pool size{if_kept}: {count(answer.pool_size, 'connection')}{each}.",
         _bounds_table(answer).as_text(),
         bullets(reason_sentences(answer.findings)),
-        _sizes_table(answer).below("Pool sizes of each process"),
-        caution(answer.findings),
+        _sizes_table(answer).below(_sizes_title(answer.traffic)),
+        caution(tuple(finding for finding in answer.findings if finding not in beyond)),
         f"For each process: {engine_line(answer.pool_size)}",
     )
     return "\n\n".join(filter(None, parts))
@@ -52,6 +55,12 @@ def _bounds_table(answer: TrafficAnswer) -> Table:
             ("the limits allow", *allowed),
         ],
     )
+
+
+def _sizes_title(traffic: Traffic) -> str:
+    notes = ["waits of all requests of a minute"] if traffic.burst > 1 else []
+    notes += ["at twice the rate, all instances run"] if traffic.service.instances > 1 else []
+    return "Pool sizes of each process" + (f" ({'; '.join(notes)})" if notes else "")
 
 
 def _sizes_table(answer: TrafficAnswer) -> Table:
@@ -82,13 +91,13 @@ def _rare(use: PoolUse) -> tuple[str, str]:
 
 def traffic_json(answer: TrafficAnswer) -> str:
     """Return the answer as a JSON object. A wait time of a queue that grows without end is null."""
-    supply = answer.supply
+    supply, exists = answer.supply, answer.need is not None
     return json.dumps(
         {
             "basis": "traffic",
-            "pool_size": answer.pool_size,
-            "connections": answer.connections,
-            "connections_in_deploy": answer.connections_in_deploy,
+            "pool_size": answer.pool_size if exists else None,
+            "connections": answer.connections if exists else None,
+            "connections_in_deploy": answer.connections_in_deploy if exists else None,
             "traffic": _traffic_values(answer.traffic, answer.load),
             "need": answer.need,
             "supply": {name: getattr(supply, name) for name in ("connections", "range", "basis")} if supply else None,

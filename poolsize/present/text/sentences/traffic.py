@@ -1,6 +1,6 @@
 """The findings of the answer for a traffic as sentences."""
 
-from math import isinf
+from math import ceil, isinf
 
 from poolsize.answer import fleet_from_traffic, from_traffic
 from poolsize.present.text.sentences.findings import filled, register_templates, sentence
@@ -54,8 +54,8 @@ def _(finding: from_traffic.TooFewThreads) -> str:
 @sentence.register
 def _(finding: from_traffic.InUse) -> str:
     at_once = (
-        "On average {in_use:number} connections are in use, and at most {in_use_p99_9:,} for 99.9 % of the time. The "
-        "database can use {supply:,} at once. "
+        "In use at once, by all processes: {in_use:number} on average, and more than {in_use_p99_9:,} for at most "
+        "0.1 % of the time. The database can use {supply:,}. "
     )
     if finding.connections <= finding.supply:
         after = "The pools have no more."
@@ -66,8 +66,8 @@ def _(finding: from_traffic.InUse) -> str:
         )
     else:
         after = (
-            "For {share_beyond:%} of the time more are in use, and usage times are longer. In an overload, all "
-            "{connections:,} connections reach the database."
+            "More than {supply:,} are in use for {share_beyond:%} of the time, and usage times are longer then. In an "
+            "overload, all {connections:,} connections reach the database."
         )
     return filled(at_once + after, vars(finding))
 
@@ -99,6 +99,12 @@ def _(finding: fleet_from_traffic.FleetBelowNeed) -> str:
     )
 
 
+def _for_thread(finding: from_traffic.ThreadsBound) -> str:
+    if not finding.thread_wait_p99_ms:
+        return ""
+    return " Requests wait for a thread instead, if each process has a queue of its own: p99 {thread_wait_p99_ms:ms}."
+
+
 def _of(finding: from_traffic.ThreadsBound | from_traffic.TooFewThreads | from_traffic.FloorBound) -> str:
     """Return the part of a template that names the service in a fleet."""
     return " of {service}" if finding.service else ""
@@ -108,15 +114,26 @@ register_templates(
     {
         from_traffic.ThreadsBound: lambda finding: (
             f"A process{_of(finding)} has " + "{threads:#thread}, which can use {connections:#connection}: with so "
-            "many, no thread waits for one."
+            "many, no thread waits for one." + _for_thread(finding)
         ),
         from_traffic.FloorBound: lambda finding: (
             f"The deadlock floor of each process{_of(finding)} is " + "{floor:,}, above the {need:,} that the traffic "
             "needs: with fewer connections, threads that hold several can deadlock."
         ),
-        from_traffic.BeyondSupply: "On average {in_use:number} connections are in use, and by the formula the database "
-        "can use {supply:,}: larger pools would hardly help. It can use so many at a rate of {rate:/s}, with a usage "
-        "time of {usage_ms:ms}, or with {times:number} times the cores. Measure it before you rely on the formula.",
+        from_traffic.BeyondSupply: lambda finding: (
+            "The database is too small for this traffic: on average {in_use:number} connections are in use, and "
+            f"{'by the formula ' if finding.is_formula else ''}"
+            "it can use {supply:,}. No pool size helps. At a rate of {rate:/s}, with a usage time of {usage_ms:ms}, or "
+            "with a database that can use {enough:#connection}"
+            f"{f' ({ceil(finding.enough / 2):,} cores)' if finding.is_formula else ''}, 70 % of what it can use would "
+            "be in use. If the application works for a part of the usage time, the database needs less: measure it."
+        ),
+        from_traffic.BurstBeyondSupply: "In the busiest second of a minute, {in_use:number} connections are in use on "
+        "average, and the database can use {supply:,}: usage times are longer then, and the waits with them.",
+        from_traffic.LimitAllows: lambda finding: (
+            "The server's limit leaves {usable:#connection} for "
+            f"{count(finding.processes, 'process', 'processes')} of a rolling deploy: {{limit:,}} for each."
+        ),
         from_traffic.Slows: "The database slows as it fills, by the run: at this rate the mean usage time is "
         "{loaded_usage_ms:ms}, in place of {usage_ms:ms}. It keeps up with at most {knee_rate:/s}. In an overload, "
         "with all {connections:#connection} in use, a request uses its connection for {overloaded_usage_ms:ms}.",
@@ -125,9 +142,9 @@ register_templates(
         "rate or a shorter usage time helps.",
         from_traffic.BeyondKnee: "No pool size helps. The rate is {rate:/s}, and by the run the database completes at "
         "most {knee_rate:/s}. Lower the rate, or make the database more than {times:.2f} times as fast.",
-        from_traffic.SupplyUnknown: "On average {in_use:number} connections are in use, and at most {in_use_p99_9:,} "
-        "for 99.9 % of the time. Whether the database can use so many is not known: add --cores of its host, or a "
-        "measured --run.",
+        from_traffic.SupplyUnknown: "In use at once, by all processes: {in_use:number} connections on average, and "
+        "more than {in_use_p99_9:,} for at most 0.1 % of the time. Whether the database can use so many is not known: "
+        "add --cores of its host, or a measured --run.",
         from_traffic.SpreadAssumed: "Usage times are taken to vary like exponential ones. If some are much longer than "
         "others, add --usage-p99.",
         fleet_from_traffic.FleetBeyondSupply: "On average {in_use:number} connections are in use, and the database can "
