@@ -54,8 +54,8 @@ class WaitsForEver(NoLimit, Caution, code="pool_waits"):
     """A setting sets no limit for waiting."""
 
     words = (
-        "{0.setting} {0.value:.0f}{0.default} sets no limit for waiting: while all connections are borrowed, a "
-        f"borrower waits until one is given back. {DOCUMENTED}"
+        "{0.setting} {0.value:.0f}{0.default} sets no limit for waiting: while all connections are in use, a "
+        f"request waits until a connection is given back. {DOCUMENTED}"
     )
 
 
@@ -69,10 +69,10 @@ class Unlimited(NoLimit, Caution, code="pool_unlimited"):
 
 
 class QueueUnlimited(NoLimit, Caution, code="pool_queue_unlimited"):
-    """The queueLimit of mysql2 lets any number of borrowers wait, for ever."""
+    """The queueLimit of mysql2 lets any number of requests wait, for ever."""
 
     words = (
-        "queueLimit {0.value:.0f}{0.default} lets any number of borrowers wait, and mysql2 has no limit for the time "
+        "queueLimit {0.value:.0f}{0.default} lets any number of requests wait, and mysql2 has no limit for the time "
         "that they wait. Source: mysql2's documentation, createPool."
     )
 
@@ -104,7 +104,7 @@ class OutlivesServer(OfSetting, Caution, code="pool_outlives_server"):
     wait_timeout_seconds: int
     words = (
         "An idle connection is kept {0.kept} ({0.setting}{0.default_at_end}) without a check in time. The server ends "
-        "it after {0.wait_timeout_seconds:,} s (wait_timeout), and the next borrower gets an error. Choose a shorter "
+        "it after {0.wait_timeout_seconds:,} s (wait_timeout), and the next request gets an error. Choose a shorter "
         "lifetime. Source: MySQL's manual, wait_timeout."
     )
 

@@ -1,16 +1,84 @@
 """Why each setting of a pool has its value, as sentences."""
 
-from math import isinf
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
+from poolsize.answer.finding import Caution, Finding, Severity
 from poolsize.answer.fleet_plan import FleetThreads
 from poolsize.answer.verdict import Verdict
+from poolsize.pool_config.findings import Worded
 from poolsize.pool_config.settings import ASSUMED_USAGE, SURVEY, PoolSettings, seconds_text
 from poolsize.present.text.sentences.findings import sentence
-from poolsize.units import count, milliseconds, number, per_second
+from poolsize.units import count, milliseconds, number, per_second, percent
+
+if TYPE_CHECKING:
+    from poolsize.pool_config.stacks import Stack
+
+DECIDING = re.compile("traffic_(need|threads|too_few_threads|floor|limit)|proxy_(floor|limit)")
+"""Codes of the findings that say why a pool has its size."""
+RARE = 0.001
+"""A smaller share of requests that reach the wait limit is no caution."""
 
 
-def sources(settings: PoolSettings) -> dict[str, str]:
-    """Return the sentences that the templates use: name -> sentence.
+class WholeRequests(Worded, Caution, code="pool_whole_requests"):
+    """The pool size is the number of threads or workers, and each of them serves a whole request."""
+
+    worker: str
+    words = (
+        "A {0.worker} is busy for the whole request. So --usage-time must be the whole request's time, not only the "
+        "time in the database: else the {0.worker}s are too few. Requests wait for a {0.worker}, not for a connection."
+    )
+
+
+class TimesOut(Worded, Caution, code="pool_times_out"):
+    """A share of the requests reaches the wait limit. one_away: while an instance is away.
+
+    bounded: whether the server's limit decides the pool size.
+    """
+
+    share: float
+    seconds: int
+    one_away: bool
+    bounded: bool
+    words = (
+        "{0.part} of the requests time out at the wait limit of {0.seconds:,} s{0.away}. {0.larger}, or give a longer "
+        "--caller-timeout."
+    )
+    part = property(lambda self: percent(self.share))
+    away = property(lambda self: " while an instance is away" if self.one_away else "")
+    larger = property(
+        lambda self: "Raise the server's limit" if self.bounded else "Use a larger pool (a shorter --max-wait-p99)"
+    )
+
+
+class RarelyTimesOut(TimesOut):
+    """Hardly a request reaches the wait limit."""
+
+    severity = Severity.REASON
+    words = f"Fewer than {percent(RARE)} of the requests time out{{0.away}}."
+
+
+def traffic_findings(settings: PoolSettings, stack: "Stack | None") -> Iterator[Finding]:
+    """Yield what this stack makes of the traffic: its workers, and how many requests reach the wait limit."""
+    answer, limit = settings.traffic, settings.wait_limit_seconds
+    if answer is None:
+        return
+    if stack and stack.worker:
+        yield WholeRequests(stack.worker)
+    if answer.load is None or (stack and not stack.has_wait_limit):
+        return  # where the database can't keep up, the answer has a caution
+    from poolsize.traffic.pool_use import pool_use  # only a traffic needs numpy
+
+    process = answer.traffic.loaded(answer.load).of_process(one_away=True)
+    share = pool_use(replace(process, wait_limit_ms=1000.0 * limit), answer.pool_size).share_timed_out
+    finding = RarelyTimesOut if share < RARE else TimesOut
+    yield finding(share, limit, answer.traffic.service.instances > 1, answer.decides == "limit")
+
+
+def sources(settings: PoolSettings, stack: "Stack") -> dict[str, str]:
+    """Return the sentences that the templates of a stack use: name -> sentence.
 
     size, minimum, wait_limit, lifetime, idle_limit, idle_check, longest_queue: as the fields of PoolSettings.
     lifetime_unchecked: of a pool that checks no idle connection. lifetime_text: the lifetime itself, e.g. "30 min".
@@ -22,12 +90,14 @@ def sources(settings: PoolSettings) -> dict[str, str]:
     server_ends_idle = f"The server's wait_timeout is taken as the default, {wait_timeout}; --url reads it."
     if settings.server.wait_timeout_seconds is not None:
         server_ends_idle = f"The server ends a connection that is idle for {wait_timeout} (its wait_timeout)."
+    of_traffic = {type(finding): sentence(finding) for finding in traffic_findings(settings, stack)}
+    whole_requests = of_traffic.pop(WholeRequests, "")
     replaced = f"A connection is replaced after {lifetime}. {server_ends_idle}"
     return {
-        "size": _size(settings),
-        "total": f"{_recommended(settings)} {at_server_limit(settings)}".rstrip(),
+        "size": f"{_size(settings, stack)} {whole_requests}".rstrip(),
+        "total": _recommended(settings),
         "minimum": f"Connections that the pool keeps open without load. Source: {SURVEY}.",
-        "wait_limit": _wait_limit(settings),
+        "wait_limit": " ".join((_wait_limit(settings), *of_traffic.values())),
         "lifetime": replaced,
         "lifetime_unchecked": (
             f"{replaced} Choose less if a firewall or a load balancer between ends idle connections sooner: nothing "
@@ -43,7 +113,7 @@ def sources(settings: PoolSettings) -> dict[str, str]:
             "A check of every borrowed connection costs a round trip to the database for every transaction."
         ),
         "longest_queue": (
-            f"Borrowers that may wait: as many as {count(settings.size, 'connection')} serve within the wait limit of "
+            f"Requests that may wait: as many as {count(settings.size, 'connection')} serve within the wait limit of "
             f"{seconds_text(settings.wait_limit_seconds)}, with a usage time of "
             f"{milliseconds(settings.usage.mean_ms)}. The next gets an error at once."
         ),
@@ -56,25 +126,23 @@ def sources(settings: PoolSettings) -> dict[str, str]:
     }
 
 
-def _size(settings: PoolSettings) -> str:
-    reason = _recommended(settings)
+def _size(settings: PoolSettings, stack: "Stack") -> str:
+    size, reason = count(settings.size, "connection"), _recommended(settings)
     if settings.is_reduced and not settings.traffic:
         reason = f"{reason} {_why_other(settings)}"
-    if settings.size == 1:
+    if settings.size == 1 and not stack.worker:
         reason += " With 1 connection, a thread that needs a second one at the same time never gets it."
-    size = count(settings.size, "connection")
-    if settings.fleet_known:
-        each = f"{size} in each of {count(settings.service.pools, 'process', 'processes')}"
-        return f"{each}: together {settings.plan.connections:,}. {reason}"
+    before = f"{size}. " if settings.is_reduced or settings.traffic else ""
+    after = " If more than one process has such a pool, divide the connections: give --instances and --processes."
     if settings.traffic:
-        return (
-            f"{size}. {reason} If more than one process has such a pool, give --instances and --processes: each then "
-            "needs a pool for its part of the rate."
+        after = (
+            " If more than one process has such a pool, give --instances and --processes: each then needs a pool for "
+            "its part of the rate."
         )
-    return (
-        f"{f'{size}. ' if settings.is_reduced else ''}{reason} If more than one process has such a pool, divide the "
-        "connections: give --instances and --processes."
-    )
+    if settings.fleet_known:
+        each, after = count(settings.service.pools, "process", "processes"), ""
+        before = f"{size} in each of {each}: together {settings.plan.connections:,}. "
+    return f"{stack.words(before)}{reason if settings.of_run else stack.words(reason)}{stack.words(after)}"
 
 
 def _why_other(settings: PoolSettings) -> str:
@@ -88,64 +156,31 @@ def _why_other(settings: PoolSettings) -> str:
 
 def _recommended(settings: PoolSettings) -> str:
     """Return where the size comes from; with traffic, also what decides it."""
+    deciding = [sentence(finding) for finding in settings.plan.findings if DECIDING.fullmatch(finding.code)]
     if settings.traffic:
-        from poolsize.answer import from_traffic as of  # only a traffic needs numpy
-
-        deciding = (of.KeepsWait, of.ThreadsBound, of.TooFewThreads, of.FloorBound, of.LimitBound)
-        findings = (finding for finding in settings.traffic.findings if isinstance(finding, deciding))
         traffic = settings.traffic.traffic.loaded(settings.traffic.load)
         in_use = (
             f"At {per_second(traffic.rate)} with a usage time of {milliseconds(traffic.usage.mean_ms)}, "
             f"{number(traffic.in_use)} connections are in use on average."
         )
-        return " ".join((in_use, *map(sentence, findings)))
+        return " ".join((in_use, *deciding))
     source, run = "(--size)", settings.of_run
     if run:
         verdict = "" if run.verdict is Verdict.MEASURED else f", verdict {run.verdict}"
         doubt = f" (in doubt{verdict})" if run.in_doubt else ""
         source = f"by the measurement in {run.path}{doubt}"
-    return f"Recommended {source}: {count(settings.plan.size, 'connection')}, for all clients of the database together."
-
-
-def at_server_limit(settings: PoolSettings) -> str:
-    """Return the caution that the server admits fewer connections of a proxy than recommended; "" for enough."""
-    shared, recommended = settings.shared_connections, settings.plan.size
-    limited = f"The server's limit allows the proxy {shared:,} of the recommended {count(recommended, 'connection')}."
-    return f"{limited} For more, raise the limit." if shared < recommended else ""
+    size = count(settings.plan.size, "connection")
+    return " ".join((f"Recommended {source}: {size}, for all clients of the database together.", *deciding))
 
 
 def _wait_limit(settings: PoolSettings) -> str:
     named = "the p99 usage time" if settings.traffic else "the measured p99 usage time"
     named = "an assumed usage time" if settings.usage is ASSUMED_USAGE else named
-    reason = (
-        f"A borrower gets an error after {seconds_text(settings.wait_limit_seconds)}: a third of what {named} of "
-        f"{milliseconds(settings.usage.p99_ms)} leaves of the {seconds_text(settings.caller_timeout_seconds)} that "
-        "callers wait (--caller-timeout), in whole seconds, at least 1 s. So the error still reaches them."
+    return (
+        f"Wait limit: {seconds_text(settings.wait_limit_seconds)}, a third of the caller timeout "
+        f"({seconds_text(settings.caller_timeout_seconds)}, --caller-timeout) less {named} "
+        f"({milliseconds(settings.usage.p99_ms)}), in whole seconds, at least 1 s. The error still reaches the callers."
     )
-    return f"{reason} {waits_at_limit(settings)[0]}".rstrip()
-
-
-def waits_at_limit(settings: PoolSettings) -> tuple[str, bool]:
-    """Return how the wait limit compares with the waits at the traffic, and whether this is a caution; "" without one.
-
-    A queue that grows without end has a caution of the traffic's answer.
-    """
-    answer, limit = settings.traffic, settings.wait_limit_seconds
-    if answer is None:
-        return "", False
-    row = answer.at_size
-    wait_ms, away = (row.one_away or row.usual).wait_p99_9_ms, " with an instance away" if row.one_away else ""
-    longer = f"1 of 1,000 requests waits longer than {milliseconds(wait_ms)}"
-    if isinf(wait_ms):
-        return f"The queue of this pool grows without end{away}, and requests reach the limit.", False
-    if wait_ms <= 1000 * limit:
-        waits = longer if wait_ms else "fewer than 1 of 1,000 requests wait"
-        return f"In this pool {waits}{away}: a borrower who reaches the limit shows a fault, not a busy moment.", False
-    larger = "Raise the server's limit" if answer.decides == "limit" else "Use a larger pool (a shorter --max-wait-p99)"
-    busy = (
-        f"Busy moments reach the wait limit of {limit} s: with {count(answer.pool_size, 'connection')}, {longer}{away}."
-    )
-    return f"{busy} {larger}, or give a longer --caller-timeout.", True
 
 
 def _server_connections(settings: PoolSettings) -> str:

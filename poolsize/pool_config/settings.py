@@ -65,14 +65,12 @@ class ServerFacts:
     """The facts of the server that will be used; None where they are not known.
 
     A run does not show the limits of that server: it may have measured a private server, with limits of poolsize's own.
-    thread_pool_cores: cores of the database's host, if the run measured a server with a thread pool. usable:
-    connections for the application, as ServerLimit has it.
+    thread_pool_cores: cores of the database's host, if the run measured a server with a thread pool.
     """
 
     max_connections: int | None = None
     wait_timeout_seconds: int | None = None
     thread_pool_cores: int | None = None
-    usable: int | None = None
 
     def measured_in(self, analysis: "Analysis") -> "ServerFacts":
         """Return the facts with what a run shows of the server."""
@@ -87,7 +85,7 @@ class PoolSettings:
 
     size: connections that the pool may open, overflow included.
     minimum: connections that an idle pool keeps, for libraries that advise no fixed size.
-    wait_limit_seconds: after which a borrower gets an error. longest_queue: borrowers that it serves by then.
+    wait_limit_seconds: after which a request gets an error. longest_queue: requests that it serves by then.
     caller_timeout_seconds: how long the callers of the application wait.
     lifetime_seconds: after which a connection is replaced. idle_limit_seconds: after which a surplus connection ends.
     idle_check_seconds: interval at which idle connections are pinged in the background.
@@ -95,6 +93,7 @@ class PoolSettings:
     plan: the fleet; of one process where the fleet is not known. fleet_known: whether it is.
     usage: the usage times, or ASSUMED_USAGE. of_run: where a measured size comes from, or None.
     traffic: the answer for the traffic that needs the pool, or None; for a proxy, with one pool for all processes.
+    shared_connections: of a proxy, which all processes share; None for pools of processes.
     """
 
     size: int
@@ -112,6 +111,7 @@ class PoolSettings:
     server: ServerFacts
     of_run: SizeOfRun | None = None
     traffic: "TrafficAnswer | None" = None
+    shared_connections: int | None = None
 
     @property
     def service(self) -> Service:
@@ -123,11 +123,6 @@ class PoolSettings:
         """Whether the server's limit or the deadlock floor makes the pools other than recommended."""
         size = self.plan.size
         return self.plan.connections > size or size - self.plan.connections >= self.service.pools
-
-    @property
-    def shared_connections(self) -> int:
-        """The connections of a proxy that all processes share: the recommended ones, as far as the server admits."""
-        return min(self.plan.size, self.server.usable or self.plan.size)
 
     @property
     def needed_connections(self) -> int:
@@ -147,13 +142,11 @@ def pool_settings(
     caller_timeout_seconds: float = CALLER_TIMEOUT_SECONDS,
     *,
     fleet_known: bool,
-    of_run: SizeOfRun | None = None,
-    traffic: "TrafficAnswer | None" = None,
 ) -> PoolSettings:
     """Return the settings for each process of a fleet of one application.
 
     The wait limit is a third of what the callers' time has left after the p99 usage time, in whole seconds, at least
-    1 s. plan: with pools. usage: None where it is not known. of_run, traffic, caller_timeout_seconds: as in
+    1 s. plan: with pools. usage: None where it is not known. caller_timeout_seconds, fleet_known: as in
     PoolSettings. Raises BadInput for a server that ends idle connections sooner than a pool can check them, and for
     callers who wait no longer than a usage time.
     """
@@ -188,8 +181,6 @@ def pool_settings(
         fleet_known=fleet_known,
         usage=usage,
         server=server,
-        of_run=of_run,
-        traffic=traffic,
     )
 
 

@@ -32,9 +32,10 @@ class Stack:
 
     name: its template is templates/`name`.j2. title: for people. file: usual name of its configuration file.
     largest_pool: that the library accepts; None for any. is_proxy: whether it is a pool that all processes share.
-    is_server: whether it is the server. has_wait_limit: whether a borrower gets an error after a time.
-    workers_are_processes: whether each connection has a process of its own. least_check_seconds: shortest interval at
-    which idle connections are pinged.
+    is_server: whether it is the server. has_wait_limit: whether a request gets an error after a time.
+    worker: what holds a connection for a whole request, so that its number is the pool size; "" for a pool that more
+    requests share. workers_are_processes: whether it is a process. least_check_seconds: shortest interval at which
+    idle connections are pinged.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Stack:
     is_proxy: bool = False
     is_server: bool = False
     has_wait_limit: bool = True
+    worker: str = ""
     workers_are_processes: bool = False
     least_check_seconds: int = 0
 
@@ -56,6 +58,12 @@ class Stack:
         """Return whether the library accepts a pool of this size."""
         return self.largest_pool is None or pool_size <= self.largest_pool
 
+    def words(self, text: str) -> str:
+        """Return sentences on the pools of processes in this stack's words: the pool of PHP-FPM is an instance's."""
+        if not self.workers_are_processes:
+            return text
+        return text.replace(" and --processes", "").replace("processes", "instances").replace("process", "instance")
+
 
 _HIKARICP_CHECKS = HIKARICP.least["keepaliveTime"] // 1000
 STACKS = {
@@ -64,12 +72,15 @@ STACKS = {
         Stack("sqlalchemy", "SQLAlchemy", "database.py"),
         Stack("sqlalchemy-async", "SQLAlchemy with asyncio (asyncmy)", "database.py"),
         Stack("flask-sqlalchemy", "Flask-SQLAlchemy", "config.py"),
-        Stack("django", "Django, and the threads of its server (gunicorn)", "settings.py", has_wait_limit=False),
+        Stack(
+            "django", "Django, and the threads of its server (gunicorn)", "settings.py", has_wait_limit=False,
+            worker="thread",
+        ),
         Stack("asyncmy", "asyncmy", "database.py"),
         Stack("aiomysql", "aiomysql", "database.py"),
         Stack(
             "mysql-connector-python", "MySQL Connector/Python", "database.py",
-            largest_pool=CONNECTOR_PYTHON.largest["pool_size"], has_wait_limit=False,
+            largest_pool=CONNECTOR_PYTHON.largest["pool_size"], has_wait_limit=False, worker="thread",
         ),
         Stack("peewee", "peewee", "database.py"),
         Stack("dbutils", "DBUtils PooledDB", "database.py", has_wait_limit=False),
@@ -84,7 +95,7 @@ STACKS = {
         Stack("go", "Go, database/sql with go-sql-driver/mysql", "database.go"),
         Stack("node-mysql2", "Node.js, mysql2", "database.js"),
         Stack(
-            "php-fpm", "PHP-FPM with persistent connections", "www.conf", has_wait_limit=False,
+            "php-fpm", "PHP-FPM with persistent connections", "www.conf", has_wait_limit=False, worker="worker",
             workers_are_processes=True,
         ),
         Stack("proxysql", "ProxySQL, by its admin interface", "proxysql.sql", is_proxy=True),
@@ -146,7 +157,7 @@ def configuration(stack: Stack, pool: PoolSettings) -> Configuration:
         return text.lower() if isinstance(recommended, bool) and not stack.file.endswith(".py") else text
 
     template = _templates().get_template(f"{stack.name}.j2")
-    lines = template.render(pool=pool, sources=sources(pool), why=why, value=value).splitlines()
+    lines = template.render(pool=pool, sources=sources(pool, stack), why=why, value=value).splitlines()
     advice = () if stack.shared_by_all else tuple(_advice(stack, pool))
     if advice:
         lines += ["", *(f"{comment} {line}" for line in ("Beyond these settings:", *advice))]
@@ -229,7 +240,7 @@ def _advice(stack: Stack, pool: PoolSettings) -> Iterator[str]:
             f"others {milliseconds(long.kind.usage_ms)}. With {short.pool_size} connections for the short and "
             f"{long.pool_size} for the long ones, short transactions don't wait behind long ones."
         )
-    if not stack.workers_are_processes:
+    if not stack.worker:
         yield (
             f"Workers that take jobs from a queue: at most {pool.size} in a process with this pool. Each holds a "
             "connection while it works; further workers only wait for a connection."

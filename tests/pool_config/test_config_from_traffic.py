@@ -9,8 +9,9 @@ import pytest
 from poolsize.answer.fleet import Service
 from poolsize.answer.from_traffic import Traffic, TrafficAnswer, recommend_for
 from poolsize.pool_config.stacks import STACKS
+from poolsize.traffic.pool_use import ProcessTraffic, pool_use
 from poolsize.traffic.usage_phases import UsageTimes
-from poolsize.units import milliseconds
+from poolsize.units import milliseconds, percent
 from tests.conftest import EXAMPLES, Command
 
 INSTANCES, THREADS = 60, 8
@@ -47,7 +48,7 @@ def test_every_stack_has_the_size_that_the_traffic_needs(poolsize_here: Command,
     else:
         of_size = [each for each in written["settings"] if "connections are in use on average" in each["why"]]
         assert needed.need in [each["value"] for each in of_size]
-    reasons = [each for each in written["settings"] if each["why"].startswith("A borrower gets an error after 4 s")]
+    reasons = [each for each in written["settings"] if each["why"].startswith("Wait limit: 4 s, a third")]
     in_ms = {each["value"] * {"ms": 1, "s": 1000}[each["unit"]] for each in reasons}
     assert in_ms == ({4000} if STACKS[stack].has_wait_limit else set())  # 12 s, less a usage time of 69 ms: a third
 
@@ -69,37 +70,56 @@ def test_what_it_writes_passes_its_own_check(poolsize_here: Command, stack: str)
     assert stack == "django" or json.loads(more.stdout)["pools"][0]["differences"]
 
 
-def test_the_wait_limit_is_compared_with_the_waits_of_the_pool(poolsize_here: Command) -> None:
-    text = json.dumps(configured(poolsize_here, "go", *TRAFFIC)[0])
-    row = answer().at_size
-    assert row.one_away
-    assert f"1 of 1,000 requests waits longer than {milliseconds(row.one_away.wait_p99_9_ms)} with an instance" in text
-    alone = json.dumps(configured(poolsize_here, "go", "--rate=4000/s", "--usage-time=15ms")[0])
-    usual = recommend_for(Traffic(4000, UsageTimes(15.0), Service("a", 1))).at_size.usual
-    assert f"1 of 1,000 requests waits longer than {milliseconds(usual.wait_p99_9_ms)}: a borrower" in alone
-    threads = json.dumps(configured(poolsize_here, "go", "--rate=100/s", *TRAFFIC[1:3], "--app-threads=1")[0])
-    assert "fewer than 1 of 1,000 requests wait" in threads
-
-
-def test_a_wait_limit_that_busy_moments_reach_has_a_caution(poolsize_here: Command) -> None:
+def test_the_wait_limit_has_the_share_that_times_out(poolsize_here: Command) -> None:
+    """While an instance is away, at the usage times and with the wait limit of the configuration."""
     words = ["--rate=20/s", "--usage-time=1s", "--instances=3", "--max-connections=500"]
-    caution = "Busy moments reach the wait limit of 1 s: with 14 connections, 1 of 1,000 requests waits longer than"
-    written, errors = configured(poolsize_here, "hikaricp", *words, "--caller-timeout=6s")
+    short = ["--caller-timeout=6s", "--max-wait-p99=1500ms"]
+    written, errors = configured(poolsize_here, "hikaricp", *words, *short)
+    away = ProcessTraffic(0.010, UsageTimes(1000.0), wait_limit_ms=1000)
+    share = pool_use(away, written["pool_size"]).share_timed_out
+    assert share > 0.001
+    caution = (
+        f"{percent(share)} of the requests time out at the wait limit of 1 s while an instance is away. Use a larger"
+    )
     assert caution in errors
     assert caution in json.dumps(written)
-    assert "Use a larger pool (a shorter --max-wait-p99), or give a longer --caller-timeout." in errors
-    assert "Busy" not in configured(poolsize_here, "hikaricp", *words, "--caller-timeout=12s")[1]
-    assert "Busy" not in configured(poolsize_here, "hikaricp", *words, "--caller-timeout=6s", "--max-wait-p99=20ms")[1]
-    assert "Busy" not in configured(poolsize_here, "django", *words, "--caller-timeout=6s")[1]  # it has no wait limit
+    for more in (["--caller-timeout=12s"], ["--caller-timeout=6s", "--max-wait-p99=20ms"]):
+        written, errors = configured(poolsize_here, "hikaricp", *words, *more)
+        assert "time out" not in errors
+        assert "Fewer than 0.1 % of the requests time out while an instance is away." in json.dumps(written)
+    assert "time out" not in configured(poolsize_here, "django", *words, *short)[1]  # it has no limit
     bounded = [*words[:3], "--caller-timeout=6s", "--max-connections=62"]
     assert "Raise the server's limit, or give a longer" in configured(poolsize_here, "hikaricp", *bounded)[1]
+
+
+def test_no_caution_stands_beside_a_p99_9_wait_below_the_limit(poolsize_here: Command) -> None:
+    words = ["--rate=60/s", "--usage-time=150ms", "--usage-p99=2s", "--instances=3", "--caller-timeout=4s"]
+    written, errors = configured(poolsize_here, "node-mysql2", *words)
+    assert "time out" not in errors
+    assert "Fewer than 0.1 % of the requests time out while an instance is away." in json.dumps(written)
+
+
+@pytest.mark.parametrize(
+    ("stack", "worker"), [("php-fpm", "worker"), ("django", "thread"), ("mysql-connector-python", "thread")]
+)
+def test_a_worker_is_busy_for_the_whole_request(poolsize_here: Command, stack: str, worker: str) -> None:
+    written, errors = configured(poolsize_here, stack, *TRAFFIC[:3])
+    caution = f"A {worker} is busy for the whole request. So --usage-time must be the whole request's time"
+    assert caution in errors
+    (size,) = {each["why"] for each in written["settings"] if each["value"] == written["pool_size"]} - {
+        each["why"] for each in written["settings"] if each["name"] == "threads"
+    }
+    assert caution in size
+    assert ("in each of 60 instances" in size) == (stack == "php-fpm")
+    assert "whole request" not in configured(poolsize_here, stack, "--size=9")[1]
+    assert "whole request" not in configured(poolsize_here, "go", *TRAFFIC[:3])[1]
 
 
 def test_a_longer_p99_usage_time_leaves_a_shorter_wait_limit(poolsize_here: Command) -> None:
     words = ["--rate=20/s", "--usage-time=1s", "--usage-p99=9s", "--instances=3"]
     (wait_limit, _) = (each for each in configured(poolsize_here, "go", *words)[0]["settings"] if each["unit"] == "s")
     assert wait_limit["value"] == 7  # a third of 30 s less 9 s
-    assert "the p99 usage time of 9,000 ms" in wait_limit["why"]
+    assert "less the p99 usage time (9,000 ms)" in wait_limit["why"]
 
 
 @pytest.mark.parametrize(
@@ -132,11 +152,11 @@ def test_the_size_and_its_cautions_are_those_of_recommend(
     assert (by_code[f"traffic_{decides}"] in errors) == (decides in {"limit", "floor"})
 
 
-def test_a_queue_without_end_is_no_fault(poolsize_here: Command) -> None:
-    written, errors = configured(poolsize_here, "go", *TRAFFIC[:3], "--max-connections=90")
-    assert "the queue of this pool grows without end with an instance away" in json.dumps(written).lower()
+def test_a_queue_without_end_times_out(poolsize_here: Command) -> None:
+    _, errors = configured(poolsize_here, "go", *TRAFFIC[1:3], "--rate=3960/s", "--max-connections=90")
     assert "The queue grows without end with one instance away. Raise max_connections to" in errors
-    assert "Busy" not in errors
+    away = ProcessTraffic(3.960 / 59, UsageTimes(15.0), wait_limit_ms=10_000)
+    assert f"{percent(pool_use(away, 1).share_timed_out)} of the requests time out at the wait limit of 10 s" in errors
 
 
 def test_a_proxy_has_what_the_server_admits(poolsize_here: Command) -> None:
@@ -146,14 +166,36 @@ def test_a_proxy_has_what_the_server_admits(poolsize_here: Command) -> None:
             written, errors = configured(poolsize_here, stack, *options)
             values = {each["name"]: each["value"] for each in written["settings"]}
             assert values[name] == 40
-            assert re.search(rf"server's limit allows (the proxy )?40 .*{needed}", errors)
+            assert re.search(
+                rf"server's limit allows (the proxy )?40 .*{needed}.* the server's max_connections to", errors
+            )
             assert f"{needed}" in json.dumps(written)
+            assert "fleet" not in errors
 
 
-def test_the_threads_of_all_processes_share_a_proxy(poolsize_here: Command) -> None:
-    words = ["--rate=10/s", "--usage-time=15ms", "--instances=6", "--processes=4", "--app-threads=8"]
-    written, _ = configured(poolsize_here, "proxysql", *words, "--connections-per-thread=2")
-    assert written["settings"][0]["value"] == 6 * 4 * 8 + 1  # the deadlock floor of 192 threads
+@pytest.mark.parametrize("sized", [["--rate=10/s", "--usage-time=15ms"], ["--size=17"]])
+def test_the_threads_of_all_processes_share_a_proxy(poolsize_here: Command, sized: list[str]) -> None:
+    """With a deadlock floor of the threads of all processes, which the server's limit must allow."""
+    words = [*sized, "--instances=6", "--processes=4", "--app-threads=8", "--connections-per-thread=2"]
+    written, errors = configured(poolsize_here, "proxysql", *words)
+    assert written["settings"][0]["value"] == 6 * 4 * 8 + 1
+    assert (
+        "The threads of all processes share the proxy, and its deadlock floor is 193" in written["settings"][0]["why"]
+    )
+    assert "its deadlock floor is 193" in errors
+    assert "each process" not in errors
+    assert "max_connections is not known" not in errors
+    assert configured(poolsize_here, "proxysql", *words, "--max-connections=203")[0]["settings"][0]["value"] == 193
+    refused = poolsize_here("config", "--for", "proxysql", *words, "--max-connections=202")
+    assert refused.returncode == 2
+    assert "share the proxy, which needs 193 connections (deadlock floor), and the server has 192" in refused.stderr
+
+
+def test_too_few_threads_are_those_of_a_process_also_behind_a_proxy(poolsize_here: Command) -> None:
+    words = ["--rate=400/s", "--usage-time=15ms", "--instances=2", "--app-threads=2"]
+    written, errors = configured(poolsize_here, "maxscale", *words)
+    assert written["settings"][0]["value"] == 4
+    assert "A process has 2 threads, and its requests use 6 connections on average with one of 2 instances" in errors
 
 
 def test_a_run_says_how_usage_times_grow(poolsize_here: Command) -> None:
