@@ -75,9 +75,12 @@ class Service:
         """Return the pools in a rolling deploy at the autoscaler's maximum. surge: share of further instances."""
         return (self.most_instances + ceil(round(self.most_instances * surge, DECIMALS))) * self.processes
 
-    def as_one_process(self) -> "Service":
-        """Return the service as a pool that all its processes share sees it: one process, with the threads of all."""
-        threads = None if self.threads is None else self.threads * self.pools
+    def as_one_process(self, surge: float) -> "Service":
+        """Return the service as a pool that all its processes share sees it: one process, with the threads of all.
+
+        These are the threads in a rolling deploy at the autoscaler's maximum. surge: share of further instances.
+        """
+        threads = None if self.threads is None else self.threads * self.pools_in_deploy(surge)
         return Service(self.name, 1, threads=threads, connections_per_thread=self.connections_per_thread)
 
     def with_processes(self, processes: int) -> "Service":
@@ -208,6 +211,11 @@ def share_out(
 def smallest_need(services: Sequence[Service], limit: ServerLimit) -> int:
     """Return the connections of the smallest pools in a rolling deploy at the autoscaler's maximum."""
     return sum(service.floor * service.pools_in_deploy(limit.surge) for service in services)
+
+
+def shared_floor(services: Sequence[Service], limit: ServerLimit) -> int:
+    """Return the smallest pool that all processes of a deploy at the autoscaler's maximum share without deadlocks."""
+    return 1 + sum((service.floor - 1) * service.pools_in_deploy(limit.surge) for service in services)
 
 
 def with_fewer_processes(

@@ -1,22 +1,28 @@
 """The traffic of several services -> TrafficPlan: the pool that each one needs, and all of them beside the limits.
 
-The need of each service is that of from_traffic, at the usage times that were given. Where the server's limit is below
-the sum, share_out divides it by need. To the database, the services are one queue: requests that arrive at random make
-a Poisson number of connections in use for each service, and the sum of such numbers is one of them, too.
+The need of each service is that of from_traffic, at the usage times that the database has under all of them: by a run,
+they grow by the same factor. Where the server's limit is below the sum, share_out divides it by need. To the database,
+the services are one queue: requests that arrive at random make a Poisson number of connections in use for each service,
+and the sum of such numbers is one of them, too.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import fsum, inf, isinf
 
+import numpy as np
+
 from poolsize.answer.finding import Caution, Finding, Reason
 from poolsize.answer.fleet import (
+    DECIMALS,
     ServerLimit,
+    Service,
     ServicePool,
     connections_of,
     in_deploy_of,
     service_pool,
     share_out,
+    shared_floor,
     sizes_of,
 )
 from poolsize.answer.fleet_plan import (
@@ -30,28 +36,37 @@ from poolsize.answer.fleet_plan import (
     require_fleet,
 )
 from poolsize.answer.from_traffic import (
-    MOST_IN_USE,
-    OFTEN,
+    BALANCING,
     Decides,
-    InUse,
     ProcessNeed,
     SizeUse,
     SpreadAssumed,
-    SupplyUnknown,
+    Supply,
+    ThreadsBound,
     Traffic,
     bound,
+    is_beyond,
+    load_of,
+    of_database,
     process_need,
     size_use,
 )
-from poolsize.bounds import LARGEST_NUMBER
+from poolsize.bounds import LARGEST_POOL
 from poolsize.errors import BadInput
-from poolsize.traffic.database_load import DatabaseLoad, database_load, unslowed_rates
+from poolsize.traffic.database_load import DatabaseLoad
 from poolsize.traffic.usage_phases import UsageTimes
 
 
 class FleetNeeds(Reason, code="fleet_needs"):
-    """What a need is. needed: connections of all needs in a deploy. usable: that the server admits; None if unknown."""
+    """How the traffic decides the pools.
 
+    limits_ms: service -> limit of the p99 wait time, of those whose pool the limit decides. several: how many of them
+    have more instances than one, of which one is away. needed: connections of all needs in a deploy. usable: that the
+    server admits; None if unknown.
+    """
+
+    limits_ms: Mapping[str, float]
+    several: int
     needed: int
     usable: int | None
     instances: MoreInstances
@@ -73,22 +88,6 @@ class FleetBelowNeed(Caution, code="fleet_below_need", is_doubt=True):
     endless: tuple[str, ...]
 
 
-class FleetBeyondSupply(Caution, code="fleet_beyond_supply", is_doubt=True):
-    """On average more connections are in use than the database can use. times: the former over the latter."""
-
-    in_use: float
-    supply: int
-    times: float
-
-
-class FleetSupplyUnknown(SupplyUnknown, code="fleet_supply_unknown"):
-    """Nothing is known of what the database can use."""
-
-
-class FleetSpreadAssumed(SpreadAssumed, code="fleet_spread_assumed"):
-    """Usage times of services without a p99 are taken to vary like exponential ones."""
-
-
 @dataclass(frozen=True)
 class TrafficPool(ServicePool):
     """The pool of each process of a service, by its traffic.
@@ -106,16 +105,17 @@ class TrafficPool(ServicePool):
 class TrafficPlan:
     """The answer for a fleet whose services have rates.
 
-    size: connections that the database can use; None where it is not known. pools: in the order of the services; empty
-    where the smallest exceed the server's limit. in_use: connections of all services in use on average. load: of the
-    database; None where the pools are too few for that. findings: in the order to read them.
+    traffic: of all services together, as the database sees it. supply: what the database can use; None where nothing is
+    known of it. pools: in the order of the services; empty where the smallest exceed the server's limit, and where the
+    database can't keep up with any. load: of the database; None where the pools are too few for the traffic. findings:
+    in the order to read them.
     """
 
-    size: int | None
+    traffic: Traffic
+    supply: Supply | None
     limit: ServerLimit
-    pools: tuple[TrafficPool, ...]
-    in_use: float
-    load: DatabaseLoad | None
+    pools: tuple[TrafficPool, ...] = ()
+    load: DatabaseLoad | None = None
     findings: tuple[Finding, ...] = ()
 
     @property
@@ -130,33 +130,98 @@ class TrafficPlan:
 
 
 def plan_fleet_for(
-    traffics: Sequence[Traffic], size: int | None = None, limit: ServerLimit | None = None
+    traffics: Sequence[Traffic], supply: Supply | None = None, limit: ServerLimit | None = None
 ) -> TrafficPlan:
     """Return the pool of each service that its traffic needs, or its share of a limit that is too low for all.
 
-    size: connections that the database can use, for all services together; None where it is not known.
-    Raises BadInput for a size that no pool has, for two services of the same name, and for absurd traffic.
+    supply: what the database can use, for all services together. A run's rates are those for their mean usage time.
+    Raises BadInput for a supply that no database has, for two services of the same name, and for absurd traffic.
     """
     services, limit = [traffic.service for traffic in traffics], limit or ServerLimit()
-    require_fleet(size, services)
-    in_use = fsum(traffic.in_use for traffic in traffics)
-    if in_use > MOST_IN_USE:
-        raise BadInput(f"`services`: {in_use:,.0f} connections would be in use at once; are the rates right?")
-    needs = [process_need(traffic) for traffic in traffics]
-    needed = _pools(traffics, needs, limit)
+    require_fleet(None if supply is None else supply.connections, services)
+    plan = TrafficPlan(_together(traffics), supply, limit)
+    if is_beyond(plan.traffic, supply):
+        return replace(plan, findings=tuple(of_database(plan.traffic, supply, None, 0)))
+    needs = _needs(traffics, supply)
+    needed = _pools(traffics, [need.pool_size for need in needs], limit)
     split = _within_limit(needed, limit)
     if not split:
-        findings = (exceeds_limit(services, limit), *_alternatives(traffics, needed, size, limit))
-        return TrafficPlan(size, limit, (), in_use, None, findings)
-    pools = tuple(_pool(*of_service, limit) for of_service in zip(traffics, needs, split, strict=True))
-    plan = TrafficPlan(size, limit, pools, in_use, _load(traffics, connections_of(pools)))
+        return replace(plan, findings=(exceeds_limit(services, limit), *_alternatives(traffics, needed, plan)))
+    pools = _with_uses(traffics, needs, _pools(traffics, split, limit), plan)
+    plan = replace(plan, pools=pools, load=load_of(plan.traffic, supply, connections_of(pools)))
     return replace(plan, findings=tuple(_findings(plan, needs, needed)))
 
 
-def _pools(traffics: Sequence[Traffic], needs: Sequence[ProcessNeed], limit: ServerLimit) -> list[ServicePool]:
-    """Return the pools that the services need, whatever the server admits."""
-    of_services = zip(traffics, needs, strict=True)
-    return [service_pool(traffic.service, need.pool_size, limit) for traffic, need in of_services]
+def _together(traffics: Sequence[Traffic]) -> Traffic:
+    """Return the traffic of all services as the database sees it, and as a pool sees it that all processes share.
+
+    Bursts come at once. The limit of the p99 wait time is that of the service with the lowest.
+    """
+    rate, in_use = fsum(traffic.rate for traffic in traffics), fsum(traffic.in_use for traffic in traffics)
+    if in_use > LARGEST_POOL / 2:
+        raise BadInput(f"`services`: {in_use:,.0f} connections would be in use at once; are the rates right?")
+    busiest = fsum(traffic.in_use * traffic.burst for traffic in traffics)
+    limit_ms = min(traffic.most_wait_ms for traffic in traffics)
+    usage = _usage_of(traffics, 1000 * in_use / rate)
+    return Traffic(rate, usage, Service("together", 1), max(1.0, busiest / in_use), limit_ms)
+
+
+def _usage_of(traffics: Sequence[Traffic], mean_ms: float) -> UsageTimes:
+    """Return the usage times of the requests of all services. mean_ms: of all.
+
+    Exponential ones are a mixture whose third moment is known.
+    """
+    if len(traffics) == 1:
+        return traffics[0].usage
+    rate = fsum(traffic.rate for traffic in traffics)
+    of_services = [(traffic.rate / rate, traffic.usage.mean_ms / mean_ms, traffic.usage) for traffic in traffics]
+    square = fsum(share * times**2 * (1 + usage.variation) for share, times, usage in of_services)
+    variation, third = max(0.0, round(square - 1, DECIMALS)), None
+    if variation > 1 and all(usage.variation == 1 for _, _, usage in of_services):
+        third = 6 * fsum(share * times**3 for share, times, _ in of_services)
+    return UsageTimes(mean_ms, variation, third)
+
+
+def _needs(traffics: Sequence[Traffic], supply: Supply | None) -> list[ProcessNeed]:
+    """Return the pool that a process of each service needs, at the usage times that the database has with all pools.
+
+    More connections in use make longer usage times, and those need more connections. Threads do not bound the pools.
+    """
+    times = 1.0
+    if supply is not None and supply.rates is not None:
+        unbounded = [
+            replace(each, service=replace(each.service, threads=None, connections_per_thread=None)) for each in traffics
+        ]
+        together = _together(traffics)
+        least = 1 + int(np.argmax(supply.rates > together.rate))
+        for _ in range(BALANCING):
+            wanted = sum(each.service.pools * process_need(_slowed(each, times)).need for each in unbounded)
+            growth = _growth(together, supply, max(wanted, least))
+            assert growth is not None
+            before, times = times, growth
+            if times == before:
+                break
+    return [process_need(_slowed(traffic, times)) for traffic in traffics]
+
+
+def _growth(traffic: Traffic, supply: Supply, connections: int) -> float | None:
+    """Return the factor by which usage times grow under the database's load; None where it can't keep up.
+
+    traffic: of all services. connections: of all pools.
+    """
+    load = load_of(traffic, supply, connections)
+    return None if load is None else load.usage_ms / traffic.usage.mean_ms
+
+
+def _slowed(traffic: Traffic, times: float) -> Traffic:
+    """Return the traffic with usage times that are longer by a factor. The limit of the wait time stays."""
+    usage = replace(traffic.usage, mean_ms=traffic.usage.mean_ms * times)
+    return replace(traffic, usage=usage, max_wait_p99_ms=traffic.most_wait_ms)
+
+
+def _pools(traffics: Sequence[Traffic], sizes: Sequence[int], limit: ServerLimit) -> list[ServicePool]:
+    """Return pools of these sizes, one of each service."""
+    return [service_pool(traffic.service, size, limit) for traffic, size in zip(traffics, sizes, strict=True)]
 
 
 def _within_limit(needed: Sequence[ServicePool], limit: ServerLimit) -> list[int]:
@@ -174,18 +239,27 @@ def _within_limit(needed: Sequence[ServicePool], limit: ServerLimit) -> list[int
     return [sizes[pool.service.name] for pool in needed if sizes]
 
 
-def _pool(traffic: Traffic, need: ProcessNeed, pool_size: int, limit: ServerLimit) -> TrafficPool:
-    pool, use = service_pool(traffic.service, pool_size, limit), size_use(traffic, pool_size)
-    decides = need.decides if pool_size == need.pool_size else "limit"
-    return TrafficPool(**vars(pool), traffic=traffic, need=need.need, decides=decides, use=use)
+def _with_uses(
+    traffics: Sequence[Traffic], needs: Sequence[ProcessNeed], pools: Sequence[ServicePool], plan: TrafficPlan
+) -> tuple[TrafficPool, ...]:
+    """Return the pools with how each serves its traffic. plan: without pools."""
+    growths: list[float | None] = [1.0, 1.0]
+    slows = plan.supply is not None and plan.supply.rates is not None
+    if plan.supply is not None and slows:
+        connections = connections_of(pools)
+        growths = [_growth(each, plan.supply, connections) for each in (plan.traffic, plan.traffic.twice())]
 
+    def load(traffic: Traffic, growth: float | None, size: int) -> DatabaseLoad | None:
+        return None if growth is None else load_of(_slowed(traffic, growth), None, size)
 
-def _load(traffics: Sequence[Traffic], connections: int) -> DatabaseLoad | None:
-    """Return the database's load by all services; None where they need more connections. Bursts come at once."""
-    rate = fsum(traffic.rate for traffic in traffics)
-    in_use = fsum(traffic.in_use for traffic in traffics)
-    busiest = fsum(traffic.in_use * traffic.burst for traffic in traffics)
-    return database_load(unslowed_rates(1000 * in_use / rate, busiest, connections), rate, busiest / in_use)
+    with_uses = []
+    for traffic, need, pool in zip(traffics, needs, pools, strict=True):
+        size = pool.pool_size
+        loads = load(traffic, growths[0], size), load(traffic.twice(), growths[1], size)
+        decides = need.decides if size == need.pool_size else "limit"
+        use = size_use(traffic, size, loads, slows=slows)
+        with_uses.append(TrafficPool(**vars(pool), traffic=traffic, need=need.need, decides=decides, use=use))
+    return tuple(with_uses)
 
 
 def _findings(plan: TrafficPlan, needs: Sequence[ProcessNeed], needed: Sequence[ServicePool]) -> Iterator[Finding]:
@@ -193,56 +267,55 @@ def _findings(plan: TrafficPlan, needs: Sequence[ProcessNeed], needed: Sequence[
     traffics, limit = [pool.traffic for pool in plan.pools], plan.limit
     instances = more_instances([traffic.service for traffic in traffics], limit)
     of_all, below = in_deploy_of(needed), [pool for pool in plan.pools if pool.decides == "limit"]
-    yield FleetNeeds(of_all, limit.usable, instances)
-    for traffic, need in zip(traffics, needs, strict=True):
-        if need.decides != "need":
-            yield bound(traffic, need, traffic.service.name)
     if below:
         assert limit.usable is not None
         endless = tuple(pool.service.name for pool in below if isinf((pool.use.one_away or pool.use.usual).wait_p99_ms))
         of_below = {name: size for name, size in sizes_of(needed).items() if name in sizes_of(below)}
         yield FleetBelowNeed(of_all, limit.usable, instances, sizes_of(below), of_below, endless)
-    yield from _of_database(plan)
+    by_wait = [traffic for traffic, need in zip(traffics, needs, strict=True) if need.decides == "need"]
+    limits_ms = {traffic.service.name: traffic.most_wait_ms for traffic in by_wait}
+    several = sum(traffic.service.instances > 1 for traffic in by_wait)
+    if limits_ms or (limit.usable is not None and not below):
+        yield FleetNeeds(limits_ms, several, of_all, limit.usable, instances)
+    for pool, need in zip(plan.pools, needs, strict=True):
+        if need.decides != "need":
+            finding = bound(pool.traffic.loaded(pool.use.load), need, pool.service.name)
+            if pool.decides != "limit" or not isinstance(finding, ThreadsBound):
+                yield finding
+    yield from of_database(plan.traffic, plan.supply, plan.load, plan.connections)
     if below:
-        yield from _alternatives(traffics, needed, plan.size, limit)
+        yield from _alternatives(traffics, needed, plan)
     if limit.usable is None:
         yield LimitUnknown(of_all, instances)
     if any(traffic.usage == UsageTimes(traffic.usage.mean_ms) for traffic in traffics):
-        yield FleetSpreadAssumed()
+        yield SpreadAssumed()
 
 
-def _of_database(plan: TrafficPlan) -> Iterator[Finding]:
-    """Yield how many connections are in use at once, and how many the database can use."""
-    size, load = plan.size, plan.load
-    if size is not None and plan.in_use >= size:
-        yield FleetBeyondSupply(plan.in_use, size, plan.in_use / size)
-    elif load is None:
-        pass  # the limit or the threads are the cause, and have a finding
-    elif size is None:
-        yield FleetSupplyUnknown(load.mean, load.quantile(OFTEN))
-    else:
-        yield InUse(load.mean, load.quantile(OFTEN), size, load.beyond(size), plan.connections)
-
-
-def _alternatives(
-    traffics: Sequence[Traffic], needed: Sequence[ServicePool], size: int | None, limit: ServerLimit
-) -> Iterator[Finding]:
+def _alternatives(traffics: Sequence[Traffic], needed: Sequence[ServicePool], plan: TrafficPlan) -> Iterator[Finding]:
     """Yield what else fits, where the needed pools exceed the server's limit."""
-    assert limit.usable is not None
+    limit, supply, usable = plan.limit, plan.supply, plan.limit.usable
+    assert usable is not None
     low, high, fitting = 0, max(traffic.service.processes for traffic in traffics), None
     while high - low > 1:
         processes = (low + high) // 2
         fewer = [replace(traffic, service=traffic.service.with_processes(processes)) for traffic in traffics]
-        pools = _pools(fewer, [process_need(traffic) for traffic in fewer], limit)
-        if in_deploy_of(pools) <= limit.usable:
+        pools = _pools(fewer, [need.pool_size for need in _needs(fewer, supply)], limit)
+        if in_deploy_of(pools) <= usable:
             low, fitting = processes, FewerProcesses(processes, connections_of(pools), sizes_of(pools))
         else:
             high = processes
     if fitting:
         yield fitting
-    load = _load(traffics, LARGEST_NUMBER)
-    assert load is not None
-    to_database = min(each for each in (load.quantile(OFTEN), limit.usable, size) if each is not None)
-    if load.mean < to_database:
-        yield Proxy(to_database, in_deploy_of(needed))
+    shared = shared_pool(traffics, supply, limit)
+    if shared <= min(usable, usable if supply is None else supply.connections):
+        yield Proxy(shared, in_deploy_of(needed))
     yield raise_limit(needed, limit)
+
+
+def shared_pool(traffics: Sequence[Traffic], supply: Supply | None, limit: ServerLimit) -> int:
+    """Return the size of one pool that all processes of all services share, such as a proxy's.
+
+    It keeps the lowest limit of the p99 wait time, and the threads of all processes of a deploy do not deadlock.
+    """
+    need = process_need(_together(traffics), supply).need
+    return max(need, shared_floor([traffic.service for traffic in traffics], limit))

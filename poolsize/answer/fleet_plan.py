@@ -11,6 +11,7 @@ from poolsize.answer.fleet import (
     connections_of,
     in_deploy_of,
     share_out,
+    shared_floor,
     sizes_of,
     smallest_need,
     with_fewer_processes,
@@ -131,18 +132,19 @@ class LimitUnknown(Caution, code="fleet_limit_unknown"):
 
 
 class ExceedsLimit(Refusal, code="fleet_exceeds_limit"):
-    """The smallest pools need more connections than the server admits. floor: of the pool with the highest."""
+    """The smallest pools need more connections than the server admits. floors, services: as in FleetFloor."""
 
     needed: int
     usable: int
     excess: int
     processes: int
-    floor: int
+    floors: Mapping[str, int]
+    services: int
     instances: MoreInstances
 
 
 class FewerProcesses(Reason, code="fleet_fewer_processes"):
-    """An alternative: fewer processes in each instance. pool_sizes: service -> pool size then."""
+    """An alternative: at most so many processes in each instance. pool_sizes: service -> pool size then."""
 
     processes: int
     connections: int
@@ -231,8 +233,13 @@ def exceeds_limit(services: Sequence[Service], limit: ServerLimit) -> ExceedsLim
     needed, usable = smallest_need(services, limit), limit.usable
     assert usable is not None
     pools = sum(each.pools_in_deploy(limit.surge) for each in services)
-    floor = max(each.floor for each in services)
-    return ExceedsLimit(needed, usable, needed - usable, pools, floor, more_instances(services, limit))
+    floors, instances = _floors(services), more_instances(services, limit)
+    return ExceedsLimit(needed, usable, needed - usable, pools, floors, len(services), instances)
+
+
+def _floors(services: Sequence[Service]) -> dict[str, int]:
+    """Return service -> deadlock floor, where it is above 1."""
+    return {service.name: service.floor for service in services if service.floor > 1}
 
 
 def _reasons(plan: FleetPlan, instances: MoreInstances) -> Iterator[Finding]:
@@ -243,7 +250,7 @@ def _reasons(plan: FleetPlan, instances: MoreInstances) -> Iterator[Finding]:
         decides = FleetThreads if not growing else FleetSize if by_size else FleetLimit
         together = (plan.size, plan.connections, unused, plan.connections_in_deploy, plan.limit.usable)
         yield decides(*together, instances)
-    if floors := {pool.service.name: pool.service.floor for pool in plan.pools if pool.service.floor > 1}:
+    if floors := _floors([pool.service for pool in plan.pools]):
         yield FleetFloor(floors, len(plan.pools))
     yield from _separate_pools(plan)
     weights = sum(pool.service.weight for pool in plan.pools)
@@ -296,8 +303,8 @@ def _alternatives(plan: FleetPlan, services: Sequence[Service]) -> Iterator[Find
     if too_many and (fewer := with_fewer_processes(plan.size, services, plan.limit)):
         processes, pools = fewer
         yield FewerProcesses(processes, connections_of(pools), sizes_of(pools))
-    if usable != 0:
-        to_database = plan.size if usable is None else min(plan.size, usable)
+    to_database = plan.size if usable is None else min(plan.size, usable)
+    if shared_floor(services, plan.limit) <= to_database:
         yield Proxy(to_database, plan.connections_in_deploy or smallest_need(services, plan.limit))
     by_size = share_out(plan.size, services, plan.limit.without_maximum())
     assert by_size is not None

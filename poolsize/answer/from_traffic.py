@@ -25,8 +25,6 @@ from poolsize.traffic.usage_phases import UsageTimes
 Decides = Literal["need", "threads", "floor", "limit"]
 NEIGHBOURS = 2
 """Smaller pool sizes in the table, and larger ones."""
-TWICE = 2
-"""Times the rate, in the last columns of the table."""
 OFTEN = 0.999
 """The share of the time in which no more connections are in use than in_use_p99_9."""
 MOST_IN_USE = 1_000_000
@@ -84,6 +82,10 @@ class Traffic:
         """Return the traffic with the usage times under the database's load; None for those that were given."""
         return self if load is None else replace(self, usage=replace(self.usage, mean_ms=load.usage_ms))
 
+    def twice(self) -> "Traffic":
+        """Return the traffic at twice the rate."""
+        return replace(self, rate=2 * self.rate)
+
     def of_process(self, *, one_away: bool = False) -> ProcessTraffic:
         """Return the traffic of a process. one_away: whether an instance is away, and the others take its traffic."""
         instances = self.service.instances
@@ -96,14 +98,14 @@ class Traffic:
 class Supply:
     """The connections that the database can use at once, for all clients together.
 
-    range: lowest and highest; None where it is not known. basis: "formula" or "measured". rates: requests per second
-    that the database completes with 1, 2, ... connections in use; None without a run that shows them. doubts: of the
-    run's answer.
+    range: lowest and highest; None where it is not known. basis: "formula", "measured" or "given". rates: requests per
+    second that the database completes with 1, 2, ... connections in use; None without a run that shows them. doubts: of
+    the run's answer.
     """
 
     connections: int
-    range: tuple[int, int] | None
-    basis: Literal["formula", "measured"]
+    range: tuple[int, int] | None = None
+    basis: Literal["formula", "measured", "given"] = "given"
     rates: Vector | None = field(default=None, compare=False)
     doubts: tuple[Finding, ...] = ()
 
@@ -213,7 +215,8 @@ class LimitAllows(Reason, code="traffic_limit_allows"):
 class InUse(Reason, code="traffic_in_use"):
     """How many connections are in use at once, and how many the database can use.
 
-    share_beyond: of the time in which more are in use. connections: of all pools.
+    share_beyond: of the time in which more are in use. connections: of all pools. waits_grow: whether the waits of the
+    answer count the longer usage times then.
     """
 
     in_use: float
@@ -221,6 +224,7 @@ class InUse(Reason, code="traffic_in_use"):
     supply: int
     share_beyond: float
     connections: int
+    waits_grow: bool
 
 
 class BeyondSupply(Caution, code="traffic_beyond_supply", is_doubt=True):
@@ -318,14 +322,8 @@ class TrafficAnswer:
 
     @property
     def knee_rate(self) -> float | None:
-        """The rate from which on the database can't keep up; None where it is not known.
-
-        With the connections of all pools; where no pool size helps, with any number of connections.
-        """
-        if self.supply is None or self.supply.rates is None:
-            return None
-        rates = self.supply.rates
-        return float(rates.max() if self.need is None else rates[min(self.connections, len(rates)) - 1])
+        """The rate from which on the database can't keep up with these pools; None where it is not known."""
+        return knee_rate(self.traffic, self.supply, self.connections)
 
     @property
     def at_size(self) -> SizeUse:
@@ -374,8 +372,12 @@ def recommend_for(
         of_process.need,
         current or size,
     }
-    sizes = tuple(size_use(traffic, each, supply) for each in sorted(around))
-    need = None if _is_beyond(traffic, supply) else of_process.need
+    slows = supply is not None and supply.rates is not None
+    sizes = tuple(
+        size_use(traffic, each, (load_of(traffic, supply, each), load_of(traffic.twice(), supply, each)), slows=slows)
+        for each in sorted(around)
+    )
+    need = None if is_beyond(traffic, supply) else of_process.need
     answer = TrafficAnswer(traffic, limit, size, need, decides, allowed, supply, sizes)
     return replace(answer, findings=tuple(_findings(answer, of_process)))
 
@@ -388,9 +390,20 @@ def process_need(traffic: Traffic, supply: Supply | None = None) -> ProcessNeed:
     return ProcessNeed(need, max(need, service.floor), decides)
 
 
-def _is_beyond(traffic: Traffic, supply: Supply | None) -> bool:
+def is_beyond(traffic: Traffic, supply: Supply | None) -> bool:
     """Return whether the database completes fewer requests with any number of connections, by the run."""
     return supply is not None and supply.rates is not None and traffic.rate >= supply.rates.max()
+
+
+def knee_rate(traffic: Traffic, supply: Supply | None, connections: int) -> float | None:
+    """Return the rate from which on the database can't keep up; None where it is not known.
+
+    With so many connections in all pools; where no pool size helps, with any number of connections.
+    """
+    if supply is None or supply.rates is None:
+        return None
+    rates = supply.rates
+    return float(rates.max() if is_beyond(traffic, supply) else rates[min(connections, len(rates)) - 1])
 
 
 def _balanced(traffic: Traffic, supply: Supply | None) -> int:
@@ -399,13 +412,12 @@ def _balanced(traffic: Traffic, supply: Supply | None) -> int:
     More connections in use make longer usage times, and those need more connections. Threads do not bound the pool.
     """
     wanted, pools = _wanted(traffic, None), traffic.service.pools
-    if _is_beyond(traffic, supply):
+    if supply is None or supply.rates is None or is_beyond(traffic, supply):
         return wanted
     for _ in range(BALANCING):
-        load = _load(traffic, supply, wanted)
+        load = load_of(traffic, supply, wanted)
         if load is None:
-            keeping_up = _rates(traffic, supply, LARGEST_POOL) > traffic.rate
-            wanted = max(wanted + 1, ceil((1 + int(np.argmax(keeping_up))) / pools))
+            wanted = max(wanted + 1, ceil((1 + int(np.argmax(supply.rates > traffic.rate))) / pools))
             continue
         before, wanted = wanted, _wanted(traffic, load)
         if wanted == before:
@@ -413,7 +425,7 @@ def _balanced(traffic: Traffic, supply: Supply | None) -> int:
     return wanted
 
 
-def _load(traffic: Traffic, supply: Supply | None, pool_size: int) -> DatabaseLoad | None:
+def load_of(traffic: Traffic, supply: Supply | None, pool_size: int) -> DatabaseLoad | None:
     """Return the database's load with pools of this size; None where it can't keep up with them."""
     rates = _rates(traffic, supply, pool_size * traffic.service.pools)
     return database_load(rates, traffic.rate, traffic.burst)
@@ -449,7 +461,7 @@ def _findings(answer: TrafficAnswer, of_process: ProcessNeed) -> Iterator[Findin
         variables = answer.server_limit.raised_to(max(need, service.floor) * pools)
         size, usable = answer.pool_size, answer.server_limit.usable
         yield LimitBound(max(need, service.floor), size, waits[size], usable, pools, variables, away)
-    yield from _of_database(answer)
+    yield from of_database(traffic, answer.supply, answer.load, answer.connections)
     if answer.limit is not None and answer.server_limit.usable is not None and answer.decides != "limit":
         processes = service.pools_in_deploy(answer.server_limit.surge)
         yield LimitAllows(answer.server_limit.usable, processes, answer.limit)
@@ -473,11 +485,15 @@ def bound(traffic: Traffic, of_process: ProcessNeed, name: str | None = None) ->
     return TooFewThreads(service.threads, busiest.load, service.instances if service.instances > 1 else None, name)
 
 
-def _of_database(answer: TrafficAnswer) -> Iterator[Finding]:
-    """Yield how many connections are in use at once, how many the database can use, and how it slows."""
-    traffic, supply, load, knee = answer.traffic, answer.supply, answer.load, answer.knee_rate
-    usage_ms, connections = traffic.usage.mean_ms, answer.connections
-    if knee is not None and answer.need is None:
+def of_database(
+    traffic: Traffic, supply: Supply | None, load: DatabaseLoad | None, connections: int
+) -> Iterator[Finding]:
+    """Yield how many connections are in use at once, how many the database can use, and how it slows.
+
+    connections: of all pools.
+    """
+    usage_ms, knee = traffic.usage.mean_ms, knee_rate(traffic, supply, connections)
+    if knee is not None and is_beyond(traffic, supply):
         yield BeyondKnee(traffic.rate, knee, traffic.rate / knee)
     elif load is None:
         pass  # the limit or the threads are the cause, and have a finding
@@ -489,7 +505,7 @@ def _of_database(answer: TrafficAnswer) -> Iterator[Finding]:
         yield BeyondSupply(load.mean, supply.connections, is_formula, traffic.rate / times, usage_ms / times, enough)
     else:
         beyond = load.beyond(supply.connections)
-        yield InUse(load.mean, load.quantile(OFTEN), supply.connections, beyond, connections)
+        yield InUse(load.mean, load.quantile(OFTEN), supply.connections, beyond, connections, knee is not None)
         if load.mean < supply.connections <= traffic.burst * load.mean:
             yield BurstBeyondSupply(traffic.burst * load.mean, supply.connections)
         if knee is not None:
@@ -512,14 +528,20 @@ def smallest_pool(traffic: ProcessTraffic, most_wait_ms: float) -> int:
     return high
 
 
-def size_use(traffic: Traffic, pool_size: int, supply: Supply | None = None) -> SizeUse:
-    """Return how pools of this size serve the traffic."""
+def size_use(
+    traffic: Traffic, pool_size: int, loads: tuple[DatabaseLoad | None, DatabaseLoad | None], *, slows: bool
+) -> SizeUse:
+    """Return how pools of this size serve the traffic.
+
+    loads: of the database at the rate and at twice the rate. slows: whether the waits without a load are endless,
+    because the database can't keep up; else the usage times are those of the traffic.
+    """
 
     def use(traffic: Traffic, load: DatabaseLoad | None, *, one_away: bool = False) -> PoolUse:
-        if load is None and supply is not None and supply.rates is not None:
+        if load is None and slows:
             return PoolUse(pool_size, 1.0, 1.0, inf, inf, inf, 0.0)
         return pool_use(traffic.loaded(load).of_process(one_away=one_away), pool_size)
 
-    doubled, load = replace(traffic, rate=TWICE * traffic.rate), _load(traffic, supply, pool_size)
+    load, load_at_twice = loads
     away = use(traffic, load, one_away=True) if traffic.service.instances > 1 else None
-    return SizeUse(load, use(traffic, load), away, use(doubled, _load(doubled, supply, pool_size)))
+    return SizeUse(load, use(traffic, load), away, use(traffic.twice(), load_at_twice))

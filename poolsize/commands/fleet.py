@@ -1,16 +1,20 @@
 """`poolsize fleet`: the database's connections, divided among services, instances and processes."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from poolsize.answer.fleet_plan import plan_fleet
 from poolsize.command_line.fleet_options import FleetOptions, fleet_options, losses_of
 from poolsize.command_line.options import Encryption, encryption_options, flag, is_typed, json_option
-from poolsize.command_line.run_file import end_unless, measured_answer
+from poolsize.command_line.run_file import complete_run, end_unless, measured_answer, supply_of
 from poolsize.command_line.services import WITH_RATE, WITH_WEIGHT, by_kind, service_of, services_of
 from poolsize.errors import BadInput
 from poolsize.present.text.fleet import fleet_json, fleet_text
+
+if TYPE_CHECKING:  # numpy stays out of services with weights
+    from poolsize.answer.from_traffic import Supply, Traffic
 
 
 @click.command()
@@ -81,21 +85,32 @@ def fleet(
     with_weight, traffics = by_kind(parts)
     if (size is None) == (run_path is None) and not (size is None and traffics):
         raise BadInput("give the connections to divide: either --size, or a measured --run")
-    losses = None
-    if run_path is not None:
-        analysis, answer = measured_answer(run_path)
-        size, losses, fleet = answer.connections, losses_of(analysis, answer), fleet.measured_in(answer)
     asks_server = is_typed("url") or fleet.max_connections is None
-    limit = fleet.limit(encryption.of(url if asks_server else None))
+    url = encryption.of(url if asks_server else None)
     if traffics:
         from poolsize.answer.fleet_from_traffic import plan_fleet_for  # numpy stays out of services with weights
         from poolsize.present.text.traffic import traffic_fleet_json, traffic_fleet_text
 
-        by_traffic = plan_fleet_for(traffics, size, limit)
+        by_traffic = plan_fleet_for(traffics, _supply(size, run_path, traffics), fleet.limit(url))
         click.echo(traffic_fleet_json(by_traffic) if as_json else traffic_fleet_text(by_traffic))
         end_unless(by_traffic.pools)
         return
+    losses = None
+    if run_path is not None:
+        analysis, answer = measured_answer(run_path)
+        size, losses, fleet = answer.connections, losses_of(analysis, answer), fleet.measured_in(answer)
     assert size is not None
-    plan = plan_fleet(size, with_weight or [fleet.service()], limit, losses)
+    plan = plan_fleet(size, with_weight or [fleet.service()], fleet.limit(url), losses)
     click.echo(fleet_json(plan) if as_json else fleet_text(plan))
     end_unless(plan.pools)
+
+
+def _supply(size: int | None, run_path: str | None, traffics: "list[Traffic]") -> "Supply | None":
+    """Return what the database can use, by --size or by a run for an application with the mean of all usage times."""
+    from poolsize.answer.application import ClientTimes
+    from poolsize.answer.from_traffic import Supply
+
+    if run_path is None:
+        return None if size is None else Supply(size)
+    mean_ms = 1000 * sum(each.in_use for each in traffics) / sum(each.rate for each in traffics)
+    return supply_of(run_path, complete_run(run_path), ClientTimes(mean_ms, None, None))

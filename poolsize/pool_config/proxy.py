@@ -39,7 +39,7 @@ class ProxyLimit(Worded, Caution, code="proxy_limit"):
 
 def shared_service(service: Service, limit: ServerLimit) -> Service:
     """Return the service as its proxy sees it. Raises BadInput where its deadlock floor exceeds the server's limit."""
-    shared = service.as_one_process()
+    shared = service.as_one_process(limit.surge)
     if limit.usable is not None and limit.usable < shared.floor:
         raise BadInput(
             "`max_connections`: the threads of all processes share the proxy, which needs "

@@ -175,26 +175,26 @@ def test_a_proxy_has_what_the_server_admits(poolsize_here: Command) -> None:
 
 @pytest.mark.parametrize("sized", [["--rate=10/s", "--usage-time=15ms"], ["--size=17"]])
 def test_the_threads_of_all_processes_share_a_proxy(poolsize_here: Command, sized: list[str]) -> None:
-    """With a deadlock floor of the threads of all processes, which the server's limit must allow."""
+    """With a deadlock floor of the threads of all processes of a deploy, which the server's limit must allow."""
     words = [*sized, "--instances=6", "--processes=4", "--app-threads=8", "--connections-per-thread=2"]
     written, errors = configured(poolsize_here, "proxysql", *words)
-    assert written["settings"][0]["value"] == 6 * 4 * 8 + 1
+    assert written["settings"][0]["value"] == 8 * 4 * 8 + 1
     assert (
-        "The threads of all processes share the proxy, and its deadlock floor is 193" in written["settings"][0]["why"]
+        "The threads of all processes share the proxy, and its deadlock floor is 257" in written["settings"][0]["why"]
     )
-    assert "its deadlock floor is 193" in errors
+    assert "its deadlock floor is 257" in errors
     assert "each process" not in errors
     assert "max_connections is not known" not in errors
-    assert configured(poolsize_here, "proxysql", *words, "--max-connections=203")[0]["settings"][0]["value"] == 193
-    refused = poolsize_here("config", "--for", "proxysql", *words, "--max-connections=202")
+    assert configured(poolsize_here, "proxysql", *words, "--max-connections=267")[0]["settings"][0]["value"] == 257
+    refused = poolsize_here("config", "--for", "proxysql", *words, "--max-connections=266")
     assert refused.returncode == 2
-    assert "share the proxy, which needs 193 connections (deadlock floor), and the server has 192" in refused.stderr
+    assert "share the proxy, which needs 257 connections (deadlock floor), and the server has 256" in refused.stderr
 
 
 def test_too_few_threads_are_those_of_a_process_also_behind_a_proxy(poolsize_here: Command) -> None:
     words = ["--rate=400/s", "--usage-time=15ms", "--instances=2", "--app-threads=2"]
     written, errors = configured(poolsize_here, "maxscale", *words)
-    assert written["settings"][0]["value"] == 4
+    assert written["settings"][0]["value"] == 6  # the threads of a deploy
     assert "A process has 2 threads, and its requests use 6 connections on average with one of 2 instances" in errors
 
 

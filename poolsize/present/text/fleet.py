@@ -27,7 +27,7 @@ def pools_text(pools: Sequence[ServicePool], basis: str, table: Table, findings:
     reasons = bullets(reason_sentences(findings))
     if not pools:
         causes = [sentence(finding) for finding in findings if finding.severity is Severity.REFUSAL]
-        return "\n\n".join([*map(paragraph, causes), f"What fits:\n{reasons}"])
+        return "\n\n".join([*map(paragraph, causes), *([f"What fits:\n{reasons}"] if reasons else [])])
     parts = (_headline(pools, basis), table.as_text(), reasons, caution(findings), _engines(pools))
     return "\n\n".join(filter(None, parts))
 

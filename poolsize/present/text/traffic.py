@@ -6,8 +6,8 @@ from math import isinf
 from typing import Any
 
 from poolsize.answer.finding import Severity
-from poolsize.answer.fleet_from_traffic import TrafficPlan
-from poolsize.answer.from_traffic import OFTEN, BeyondSupply, SizeUse, Traffic, TrafficAnswer
+from poolsize.answer.fleet_from_traffic import FleetBelowNeed, TrafficPlan
+from poolsize.answer.from_traffic import OFTEN, BeyondSupply, SizeUse, Supply, Traffic, TrafficAnswer, knee_rate
 from poolsize.present.text.fleet import pools_text, pools_values
 from poolsize.present.text.layout import NO_END, Table, bullets, paragraph
 from poolsize.present.text.recommendation import caution, engine_line
@@ -91,7 +91,7 @@ def _rare(use: PoolUse) -> tuple[str, str]:
 
 def traffic_json(answer: TrafficAnswer) -> str:
     """Return the answer as a JSON object. A wait time of a queue that grows without end is null."""
-    supply, exists = answer.supply, answer.need is not None
+    exists = answer.need is not None
     return json.dumps(
         {
             "basis": "traffic",
@@ -100,7 +100,7 @@ def traffic_json(answer: TrafficAnswer) -> str:
             "connections_in_deploy": answer.connections_in_deploy if exists else None,
             "traffic": _traffic_values(answer.traffic, answer.load),
             "need": answer.need,
-            "supply": {name: getattr(supply, name) for name in ("connections", "range", "basis")} if supply else None,
+            "supply": _supply_values(answer.supply),
             "limit": answer.limit,
             "decides": answer.decides,
             "sizes": list(map(_size_values, answer.sizes)),
@@ -112,11 +112,24 @@ def traffic_json(answer: TrafficAnswer) -> str:
     )
 
 
-def _traffic_values(traffic: Traffic, load: DatabaseLoad | None) -> dict[str, Any]:
-    service, busiest = traffic.service, traffic.loaded(load).of_process(one_away=True)
+def _supply_values(supply: Supply | None) -> dict[str, Any] | None:
+    return {name: getattr(supply, name) for name in ("connections", "range", "basis")} if supply else None
+
+
+def _together_values(traffic: Traffic, load: DatabaseLoad | None) -> dict[str, Any]:
     return {
         "rate": traffic.rate,
         "usage_ms": traffic.usage.mean_ms,
+        "loaded_usage_ms": load.usage_ms if load else None,
+        "in_use_mean": load.mean if load else None,
+        "in_use_p99_9": load.quantile(OFTEN) if load else None,
+    }
+
+
+def _traffic_values(traffic: Traffic, load: DatabaseLoad | None) -> dict[str, Any]:
+    service, busiest = traffic.service, traffic.loaded(load).of_process(one_away=True)
+    return {
+        **_together_values(traffic, load),
         "usage_p99_ms": traffic.usage.p99_ms,
         "usage_variation": traffic.usage.variation,
         "burst": traffic.burst,
@@ -125,9 +138,6 @@ def _traffic_values(traffic: Traffic, load: DatabaseLoad | None) -> dict[str, An
         "threads": service.threads,
         "max_wait_p99_ms": traffic.most_wait_ms,
         "wait_limit_ms": traffic.wait_limit_ms,
-        "loaded_usage_ms": load.usage_ms if load else None,
-        "in_use_mean": load.mean if load else None,
-        "in_use_p99_9": load.quantile(OFTEN) if load else None,
         "busiest_process": {"rate": busiest.rate * 1000, "in_use_mean": busiest.load},
     }
 
@@ -143,7 +153,10 @@ def _size_values(size: SizeUse) -> dict[str, Any]:
 
 def traffic_fleet_text(plan: TrafficPlan) -> str:
     """Return the answer for a fleet by traffic: its pools, their waits, the reasons, and what else fits."""
-    return pools_text(plan.pools, "by the traffic of each service", _services_table(plan), plan.findings)
+    doubts = [finding for finding in plan.findings if isinstance(finding, FleetBelowNeed | BeyondSupply)]
+    others = [finding for finding in plan.findings if finding not in doubts]
+    answer = pools_text(plan.pools, "by the traffic of each service", _services_table(plan), others)
+    return "\n\n".join([*(paragraph(sentence(finding)) for finding in doubts), answer])
 
 
 def _services_table(plan: TrafficPlan) -> Table:
@@ -154,9 +167,11 @@ def _services_table(plan: TrafficPlan) -> Table:
         counts = (f"{value:,}" for value in (pool.pool_size, pool.connections, pool.connections_in_deploy))
         usual, away = pool.use.usual, pool.use.one_away
         waits = (_share(usual.share_waiting), _rare(usual)[0], _rare(away)[0] if away else NONE)
-        rows.append([pool.service.name, *need, *counts, number(pool.traffic.in_use), *waits])
+        in_use = number(pool.use.load.mean if pool.use.load else pool.traffic.in_use)
+        rows.append([pool.service.name, *need, *counts, in_use, *waits])
     if len(plan.pools) > 1:
-        together = (f"{plan.connections:,}", f"{plan.connections_in_deploy:,}", number(plan.in_use))
+        in_use = number(plan.load.mean if plan.load else plan.traffic.in_use)
+        together = (f"{plan.connections:,}", f"{plan.connections_in_deploy:,}", in_use)
         rows.append(["together", *([""] if is_below else []), "", *together, "", "", ""])
     columns = ["service", *(["need"] if is_below else []), "pool size", "connections", "in a deploy"]
     return Table([*columns, "in use on average", "waiting", "wait p99", "one away p99"], rows)
@@ -176,9 +191,15 @@ def traffic_fleet_json(plan: TrafficPlan) -> str:
         }
         for pool in plan.pools
     ]
-    values = {"basis": "traffic", "size": plan.size, "limit": asdict(plan.limit), "pools": pools}
-    traffic = {"in_use_mean": plan.in_use, "in_use_p99_9": plan.load.quantile(OFTEN) if plan.load else None}
-    return json.dumps(values | {"traffic": traffic} | pools_values(plan.pools, plan.findings))
+    values = {
+        "basis": "traffic",
+        "supply": _supply_values(plan.supply),
+        "limit": asdict(plan.limit),
+        "pools": pools,
+        "traffic": _together_values(plan.traffic, plan.load),
+        "knee_rate": knee_rate(plan.traffic, plan.supply, plan.connections),
+    }
+    return json.dumps(values | pools_values(plan.pools, plan.findings))
 
 
 def _use_values(use: PoolUse) -> dict[str, Any]:

@@ -20,9 +20,8 @@ def _(finding: fleet_plan.FleetLimit) -> str:
 
 @sentence.register
 def _(finding: fleet_plan.FleetFloor) -> str:
-    floors = _sizes(finding.floors) if finding.services == 1 else listed(finding.floors)
     return (
-        f"Deadlock floor of each process: {floors}. With fewer connections in its pool, the threads of a "
+        f"Deadlock floor of each process: {_floors(finding)}. With fewer connections in its pool, the threads of a "
         "process can deadlock, because each thread holds several."
     )
 
@@ -67,7 +66,7 @@ def _(finding: fleet_plan.LimitUnknown) -> str:
 
 @sentence.register
 def _(finding: fleet_plan.ExceedsLimit) -> str:
-    floor = f", at least {finding.floor:,} in each pool (the deadlock floor)" if finding.floor > 1 else ""
+    floor = f" (deadlock floor of each process: {_floors(finding)})" if finding.floors else ""
     return (
         f"No pool size fits. {in_deploy(finding.instances)}, "
         f"{count(finding.processes, 'process', 'processes')} need {finding.needed:,} connections{floor}. "
@@ -78,7 +77,7 @@ def _(finding: fleet_plan.ExceedsLimit) -> str:
 @sentence.register
 def _(finding: fleet_plan.FewerProcesses) -> str:
     return (
-        "Alternative: more threads and fewer processes. With "
+        "Alternative: more threads and fewer processes. With at most "
         f"{count(finding.processes, 'process', 'processes')} in each instance, the fleet has "
         f"{finding.connections:,} connections ({_pool_sizes(finding.pool_sizes)})."
     )
@@ -100,6 +99,10 @@ def in_deploy(instances: fleet_plan.MoreInstances) -> str:
     if not instances.autoscaled:
         return deploy or "With all instances"
     return f"{deploy}, at the autoscaler's maximum" if deploy else "At the autoscaler's maximum"
+
+
+def _floors(finding: fleet_plan.FleetFloor | fleet_plan.ExceedsLimit) -> str:
+    return _sizes(finding.floors) if finding.services == 1 else listed(finding.floors)
 
 
 def _pool_sizes(sizes: Mapping[str, int]) -> str:

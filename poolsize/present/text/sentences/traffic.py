@@ -5,7 +5,7 @@ from math import ceil, isinf
 from poolsize.answer import fleet_from_traffic, from_traffic
 from poolsize.present.text.sentences.findings import filled, register_templates, sentence
 from poolsize.present.text.sentences.fleet import in_deploy, listed
-from poolsize.units import count
+from poolsize.units import count, milliseconds
 
 
 @sentence.register
@@ -65,25 +65,29 @@ def _(finding: from_traffic.InUse) -> str:
             "all of them are, and requests then queue in the database."
         )
     else:
+        uncounted = "" if finding.waits_grow else ", which the waits do not count"
         after = (
-            "More than {supply:,} are in use for {share_beyond:%} of the time, and usage times are longer then. In an "
-            "overload, all {connections:,} connections reach the database."
+            "More than {supply:,} are in use for {share_beyond:%} of the time, and usage times are longer then"
+            f"{uncounted}. "
+            "In an overload, all {connections:,} connections reach the database."
         )
     return filled(at_once + after, vars(finding))
 
 
 @sentence.register
 def _(finding: fleet_from_traffic.FleetNeeds) -> str:
-    need = (
-        "Each service needs the smallest pool whose p99 wait time stays within its limit (the mean usage time, unless "
-        "another is given) with one instance away. "
-    )
-    if finding.usable is None or finding.needed > finding.usable:
-        return need.strip()
-    return (
-        f"{need}{in_deploy(finding.instances)}, the pools open {finding.needed:,} of the {finding.usable:,} "
-        "connections that the fleet may use."
-    )
+    parts = []
+    if finding.limits_ms:
+        of_all = finding.several == len(finding.limits_ms)
+        away = " with one instance away" + ("" if of_all else ", of services with several") if finding.several else ""
+        limits = ", ".join(f"{name} {milliseconds(limit_ms)}" for name, limit_ms in finding.limits_ms.items())
+        parts.append(f"Needs are the smallest pools whose p99 wait time stays within its limit{away}: {limits}.")
+    if finding.usable is not None and finding.needed <= finding.usable:
+        parts.append(
+            f"{in_deploy(finding.instances)}, the pools open {finding.needed:,} of the {finding.usable:,} connections "
+            "that the fleet may use."
+        )
+    return " ".join(parts)
 
 
 @sentence.register
@@ -144,16 +148,8 @@ register_templates(
         "most {knee_rate:/s}. Lower the rate, or make the database more than {times:.2f} times as fast.",
         from_traffic.SupplyUnknown: "In use at once, by all processes: {in_use:number} connections on average, and "
         "more than {in_use_p99_9:,} for at most 0.1 % of the time. Whether the database can use so many is not known: "
-        "add --cores of its host, or a measured --run.",
+        "add a measured --run, or --cores of its host (for several services, --size).",
         from_traffic.SpreadAssumed: "Usage times are taken to vary like exponential ones. If some are much longer than "
-        "others, add --usage-p99.",
-        fleet_from_traffic.FleetBeyondSupply: "On average {in_use:number} connections are in use, and the database can "
-        "use {supply:,}: no pool size helps. The rates or the usage times must become {times:number} times smaller, or "
-        "the database {times:number} times larger. If the {supply:,} are the formula's, measure the database first.",
-        fleet_from_traffic.FleetSupplyUnknown: "On average {in_use:number} connections are in use, and at most "
-        "{in_use_p99_9:,} for 99.9 % of the time. Whether the database can use so many is not known: add --size, or a "
-        "measured --run.",
-        fleet_from_traffic.FleetSpreadAssumed: "Without usage_p99_ms, usage times are taken to vary like exponential "
-        "ones. If some are much longer than others, write it in a file of --services.",
+        "others, add --usage-p99, or usage_p99_ms in a file of --services.",
     }
 )
