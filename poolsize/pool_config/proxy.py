@@ -9,7 +9,6 @@ from poolsize.answer.fleet import ServerLimit, Service
 from poolsize.answer.fleet_plan import LimitUnknown
 from poolsize.errors import BadInput
 from poolsize.pool_config.findings import Worded
-from poolsize.units import count
 
 if TYPE_CHECKING:  # numpy stays out of `poolsize config --size 33`
     from poolsize.answer.from_traffic import ProcessNeed, Traffic, TrafficAnswer
@@ -32,8 +31,10 @@ class ProxyLimit(Worded, Caution, code="proxy_limit"):
     allowed: int
     recommended: int
     variables: Mapping[str, int]
-    words = "The server's limit allows the proxy {0.allowed:,} of the recommended {0.of}. For more, raise {0.raised}."
-    of = property(lambda self: count(self.recommended, "connection"))
+    words = (
+        "The server's limit allows the proxy {0.allowed:,} of the recommended {0.recommended:,} connections. For more, "
+        "raise {0.raised}."
+    )
     raised = property(lambda self: " and ".join(f"{name} to {value:,}" for name, value in self.variables.items()))
 
 
@@ -43,8 +44,8 @@ def shared_service(service: Service, limit: ServerLimit) -> Service:
     if limit.usable is not None and limit.usable < shared.floor:
         raise BadInput(
             "`max_connections`: the threads of all processes share the proxy, which needs "
-            f"{count(shared.floor, 'connection')} (deadlock floor), and the server has {limit.usable:,} for it; raise "
-            "its limit, or run fewer threads"
+            f"{shared.floor:,} connections (deadlock floor), and the server has {limit.usable:,} for it; raise its "
+            "limit, or run fewer threads"
         )
     return shared
 

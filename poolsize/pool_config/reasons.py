@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
+from math import isnan
 from typing import TYPE_CHECKING
 
 from poolsize.answer.finding import Caution, Finding, Severity
@@ -33,7 +33,7 @@ class WholeRequests(Worded, Caution, code="pool_whole_requests"):
 
 
 class TimesOut(Worded, Caution, code="pool_times_out"):
-    """A share of the requests reaches the wait limit. one_away: while an instance is away.
+    """A share of the requests, NaN if not known, reaches the wait limit. one_away: while an instance is away.
 
     bounded: whether the server's limit decides the pool size.
     """
@@ -46,7 +46,7 @@ class TimesOut(Worded, Caution, code="pool_times_out"):
         "{0.part} of the requests time out at the wait limit of {0.seconds:,} s{0.away}. {0.larger}, or give a longer "
         "--caller-timeout."
     )
-    part = property(lambda self: percent(self.share))
+    part = property(lambda self: "Some" if isnan(self.share) else percent(self.share))
     away = property(lambda self: " while an instance is away" if self.one_away else "")
     larger = property(
         lambda self: "Raise the server's limit" if self.bounded else "Use a larger pool (a shorter --max-wait-p99)"
@@ -62,19 +62,12 @@ class RarelyTimesOut(TimesOut):
 
 def traffic_findings(settings: PoolSettings, stack: "Stack | None") -> Iterator[Finding]:
     """Yield what this stack makes of the traffic: its workers, and how many requests reach the wait limit."""
-    answer, limit = settings.traffic, settings.wait_limit_seconds
-    if answer is None:
-        return
-    if stack and stack.worker:
+    answer, share = settings.traffic, settings.share_timed_out
+    if answer and stack and stack.worker:
         yield WholeRequests(stack.worker)
-    if answer.load is None or (stack and not stack.has_wait_limit):
-        return  # where the database can't keep up, the answer has a caution
-    from poolsize.traffic.pool_use import pool_use  # only a traffic needs numpy
-
-    process = answer.traffic.loaded(answer.load).of_process(one_away=True)
-    share = pool_use(replace(process, wait_limit_ms=1000.0 * limit), answer.pool_size).share_timed_out
-    finding = RarelyTimesOut if share < RARE else TimesOut
-    yield finding(share, limit, answer.traffic.service.instances > 1, answer.decides == "limit")
+    if answer and share is not None and (stack is None or stack.has_wait_limit):
+        finding, one_away = RarelyTimesOut if share < RARE else TimesOut, answer.traffic.service.instances > 1
+        yield finding(share, settings.wait_limit_seconds, one_away, answer.decides == "limit")
 
 
 def sources(settings: PoolSettings, stack: "Stack") -> dict[str, str]:

@@ -1,6 +1,7 @@
 """The settings of a pool that every library has under a name of its own."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import ceil
 from typing import TYPE_CHECKING
 
@@ -123,6 +124,26 @@ class PoolSettings:
         """Whether the server's limit or the deadlock floor makes the pools other than recommended."""
         size = self.plan.size
         return self.plan.connections > size or size - self.plan.connections >= self.service.pools
+
+    @cached_property
+    def share_timed_out(self) -> float | None:
+        """The share of the traffic's requests that reach the wait limit while an instance is away.
+
+        0 for fewer than 1 of 1,000; NaN where the model fails at so long a limit. None without traffic, and where the
+        database can't keep up with it, which the traffic's answer says.
+        """
+        answer, limit_ms = self.traffic, 1000.0 * self.wait_limit_seconds
+        if answer is None or answer.load is None:
+            return None
+        if (answer.at_size.one_away or answer.at_size.usual).wait_p99_9_ms <= limit_ms:
+            return 0.0
+        import numpy as np
+
+        from poolsize.traffic.pool_use import pool_use
+
+        of_process = answer.traffic.loaded(answer.load).of_process(one_away=True)
+        with np.errstate(all="ignore"):
+            return pool_use(replace(of_process, wait_limit_ms=limit_ms), answer.pool_size).share_timed_out
 
     @property
     def needed_connections(self) -> int:

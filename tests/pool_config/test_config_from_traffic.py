@@ -92,6 +92,14 @@ def test_the_wait_limit_has_the_share_that_times_out(poolsize_here: Command) -> 
     assert "Raise the server's limit, or give a longer" in configured(poolsize_here, "hikaricp", *bounded)[1]
 
 
+def test_a_share_that_the_model_can_t_tell_is_no_number(poolsize_here: Command) -> None:
+    """At so long a limit, in bursts beyond the pool, its matrices overflow."""
+    words = ["--rate=1000/s", "--usage-time=15ms", "--usage-p99=120ms", "--burst=20x", "--max-connections=30"]
+    _, errors = configured(poolsize_here, "go", *words, "--surge=0%")
+    assert re.search(r"(Some|[\d.]+ %) of the requests time out at the wait limit of 10 s\. Raise", errors)
+    assert all(line.startswith("poolsize: ") for line in errors.splitlines())
+
+
 def test_no_caution_stands_beside_a_p99_9_wait_below_the_limit(poolsize_here: Command) -> None:
     words = ["--rate=60/s", "--usage-time=150ms", "--usage-p99=2s", "--instances=3", "--caller-timeout=4s"]
     written, errors = configured(poolsize_here, "node-mysql2", *words)
