@@ -11,6 +11,9 @@ from poolsize.runs.store import RunWriter
 from poolsize.sweep.replay import recorded_run
 from poolsize.terminal import pasteable
 
+MOST_SHOWN = 30
+"""Pool sizes that are listed one by one."""
+
 
 @click.command("import")
 @click.argument("logs", nargs=-1, required=True, type=click.Path(path_type=Path))
@@ -50,5 +53,8 @@ def import_logs(logs: tuple[Path, ...], cores: int | None, disks: int | None, ou
     else:
         write_recording(recording, output)
         then = pasteable("poolsize", "sweep", "--replay", output)
-    sizes = ", ".join(map(str, recording.sizes))
-    click.echo(f"{output} contains the pool sizes {sizes}. Next: {then}")
+    sizes = recording.sizes
+    shown = ", ".join(map(str, sizes))
+    if len(sizes) > MOST_SHOWN:
+        shown = f"{sizes[0]} to {sizes[-1]}, {len(sizes):,} of them"
+    click.echo(f"{output} contains the pool sizes {shown}. Next: {then}")

@@ -60,16 +60,16 @@ def _rows(path: Path, log: bytes) -> Rows:
 
 
 def _sysbench(path: Path, lines: Iterable[str]) -> Rows:
-    matches = list(islice(filter(None, (SYSBENCH_LINE.match(line.strip()) for line in lines)), MOST_SECONDS + 1))
-    if not matches:
+    rows = []
+    for match in islice(filter(None, (SYSBENCH_LINE.match(line.strip()) for line in lines)), MOST_SECONDS + 1):
+        if match["quantile"] != "95":
+            raise BadInput(f"{path} has the {match['quantile']}th percentile: run sysbench with --percentile=95")
+        rows.append(_sysbench_second(path, match))
+    if not rows:
         raise BadInput(
             f"{path} has no line of sysbench for a second, such as [ 1s ] thds: 16 tps: 494.2 ..., nor is it a history "
             "of Locust's: run sysbench with --report-interval=1"
         )
-    other = [match for match in matches if match["quantile"] != "95"]
-    if other:
-        raise BadInput(f"{path} has the {other[0]['quantile']}th percentile: run sysbench with --percentile=95")
-    rows = [_sysbench_second(path, match) for match in matches]
     _require_every_second(path, [second for second, _ in rows])
     return [row for _, row in rows]
 
