@@ -4,38 +4,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from poolsize.answer.finding import Caution, Finding
+from poolsize.answer.finding import Finding
 from poolsize.answer.fleet import ServerLimit, Service
 from poolsize.answer.fleet_plan import LimitUnknown
 from poolsize.errors import BadInput
-from poolsize.pool_config.findings import Worded
+from poolsize.pool_config.findings import ProxyFloor, ProxyLimit
 
 if TYPE_CHECKING:  # numpy stays out of `poolsize config --size 33`
     from poolsize.answer.from_traffic import ProcessNeed, Traffic, TrafficAnswer
-
-
-class ProxyFloor(Worded, Caution, code="proxy_floor"):
-    """The deadlock floor of a proxy is above the connections that are needed, or recommended."""
-
-    floor: int
-    needed: int
-    words = (
-        "The threads of all processes share the proxy, and its deadlock floor is {0.floor:,}: with fewer connections, "
-        "threads that hold several can deadlock. Otherwise {0.needed:,} would do."
-    )
-
-
-class ProxyLimit(Worded, Caution, code="proxy_limit"):
-    """The server's limit allows a proxy fewer connections than recommended. variables: as in LimitBound."""
-
-    allowed: int
-    recommended: int
-    variables: Mapping[str, int]
-    words = (
-        "The server's limit allows the proxy {0.allowed:,} of the recommended {0.recommended:,} connections. For more, "
-        "raise {0.raised}."
-    )
-    raised = property(lambda self: " and ".join(f"{name} to {value:,}" for name, value in self.variables.items()))
 
 
 def shared_service(service: Service, limit: ServerLimit) -> Service:
