@@ -27,7 +27,7 @@ with atheris.instrument_imports(
 ):
     from poolsize import toml_file
     from poolsize.analysis.analysis import analyze
-    from poolsize.command_line.services import services_of
+    from poolsize.commands.fleet import services_of
     from poolsize.errors import BadInput, PoolsizeError
     from poolsize.explanation.events import find_events
     from poolsize.explanation.text import events_json, events_text

@@ -22,8 +22,8 @@ class Service:
 
     instances: that usually run. processes: of each instance. weight: part of the database's connections, relative to
     the weights of the other services. max_instances: at the autoscaler's maximum; None for the usual number.
-    threads: of a process, that share its pool. connections_per_thread: that each of them holds at once. Both None where
-    they are not known.
+    threads: of a process, that share its pool; None where they are not known. connections_per_thread: that each of them
+    holds at once; 1 where only the threads are given.
     Raises BadInput for values that no service has.
     """
 
@@ -47,6 +47,8 @@ class Service:
             raise BadInput(
                 f"`max_instances` {self.max_instances}: {self.name} usually has {self.instances:,}; give at least those"
             )
+        if self.threads is not None and self.connections_per_thread is None:
+            object.__setattr__(self, "connections_per_thread", 1)
         deadlock_floor(self.threads, self.connections_per_thread)
 
     @property

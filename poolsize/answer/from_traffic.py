@@ -65,7 +65,7 @@ class Traffic:
             raise BadInput(f"`burst` {self.burst:g}: give 1 to 59, the busiest second of a minute over the mean")
         if self.in_use > MOST_IN_USE or self.in_use / self.service.pools > LARGEST_POOL / 2:
             raise BadInput(
-                f"`rate` {self.rate:g}/s: {self.in_use:,.0f} connections would be in use at once; is it right?"
+                f"`rate` {self.rate:,.12g}/s: {self.in_use:,.0f} connections would be in use at once; is it right?"
             )
 
     @property

@@ -55,12 +55,6 @@ class FleetOptions(QuickRecord):
             return self
         return replace(self, instances=measured.instances, processes=measured.processes)
 
-    @property
-    def held(self) -> int | None:
-        """Connections that each thread holds at once: 1 where no option says more; None without threads."""
-        several = self.connections_per_thread
-        return 1 if several is None and self.app_threads is not None else several
-
     def service(self) -> "Service":
         """Return the only service of the fleet."""
         from poolsize.answer.fleet import Service
@@ -71,7 +65,7 @@ class FleetOptions(QuickRecord):
             processes=1 if self.processes is None else self.processes,
             max_instances=self.max_instances,
             threads=self.app_threads,
-            connections_per_thread=self.held,
+            connections_per_thread=self.connections_per_thread,
         )
 
     def limit(self, url: str | None = None) -> "ServerLimit":

@@ -82,6 +82,7 @@ class TrafficOptions(QuickRecord):
     def _usage(self, mean_ms: float) -> "UsageTimes":
         from poolsize.traffic.usage_phases import UsageTimes, log_normal
 
+        exponential = UsageTimes(mean_ms)
         if self.usage_p95_ms is not None and self.usage_p99_ms is not None:
             raise BadInput("--usage-p95 and --usage-p99 both say how usage times vary: leave one out")
         for name, probability, quantile_ms in (("p95", 0.95, self.usage_p95_ms), ("p99", 0.99, self.usage_p99_ms)):
@@ -92,7 +93,7 @@ class TrafficOptions(QuickRecord):
                     mean = f"a mean of {mean_ms:g}ms"
                     raise BadInput(f"`usage_{name}` {quantile_ms:g}ms with {mean}: give 1 to {most} times the mean")
                 return usage
-        return UsageTimes(mean_ms)
+        return exponential
 
 
 READERS: dict[str, tuple[str, Callable[[str], float]]] = {

@@ -1,20 +1,33 @@
-"""`poolsize fleet`: the database's connections, divided among services, instances and processes."""
+"""`poolsize fleet`: the pools of services, which share the database's connections or serve each its own traffic."""
 
+import re
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from poolsize.answer.fleet import Service
 from poolsize.answer.fleet_plan import plan_fleet
 from poolsize.command_line.fleet_options import FleetOptions, fleet_options, losses_of
 from poolsize.command_line.options import Encryption, encryption_options, flag, is_typed, json_option
 from poolsize.command_line.run_file import complete_run, end_unless, measured_answer, supply_of
-from poolsize.command_line.services import WITH_RATE, WITH_WEIGHT, by_kind, service_of, services_of
+from poolsize.command_line.traffic_options import TrafficOptions, requests_per_second
 from poolsize.errors import BadInput
 from poolsize.present.text.fleet import fleet_json, fleet_text
+from poolsize.sweep.readers import decimal, positive_milliseconds, whole_number
+from poolsize.toml_file import read_toml, record
 
 if TYPE_CHECKING:  # numpy stays out of services with weights
+    from collections.abc import Sequence
+
     from poolsize.answer.from_traffic import Supply, Traffic
+
+TABLE = "service"
+MOST_SERVICES = 1_000
+WITH_WEIGHT, WITH_RATE = "NAME:INSTANCES:PROCESSES:WEIGHT", "NAME:INSTANCES:PROCESSES:RATE:USAGE_TIME"
+KEYS = {"app_threads": "threads", "usage_time": "usage_ms", "usage_p99": "usage_p99_ms"}
+"""Name of a value in an error -> its key in a file of services, where that has another name."""
 
 
 @click.command()
@@ -81,8 +94,8 @@ def fleet(
         raise BadInput("give the services either by --service, or by --services FILE")
     if services_file and (fleet.app_threads, fleet.connections_per_thread) != (None, None):
         raise BadInput("--services FILE names the threads of each service: write threads and connections_per_thread")
-    parts = services_of(services_file) if services_file else [service_of(text, fleet) for text in services]
-    with_weight, traffics = by_kind(parts)
+    parts = services_of(services_file) if services_file else [_service_of(text, fleet) for text in services]
+    with_weight, traffics = _by_kind(parts, f"`services_file` {services_file}:" if services_file else "`services`")
     if (size is None) == (run_path is None) and not (size is None and traffics):
         raise BadInput("give the connections to divide: either --size, or a measured --run")
     asks_server = is_typed("url") or fleet.max_connections is None
@@ -114,3 +127,99 @@ def _supply(size: int | None, run_path: str | None, traffics: "list[Traffic]") -
         return None if size is None else Supply(size)
     mean_ms = 1000 * sum(each.in_use for each in traffics) / sum(each.rate for each in traffics)
     return supply_of(run_path, complete_run(run_path), ClientTimes(mean_ms, None, None))
+
+
+@dataclass(frozen=True)
+class ServiceTable(Service):
+    """A table [[service]]: a service and, where it has a rate, its traffic. rate: requests per second."""
+
+    rate: float | None = None
+    usage_ms: float | None = None
+    usage_p99_ms: float | None = None
+    burst: float | None = None
+
+
+def services_of(path: Path) -> "list[Service | Traffic]":
+    """Return the services of a file, with the traffic of those that have a rate: the fields of ServiceTable.
+
+    Raises BadInput for a file that can't be read or is not TOML, and for a service with a wrong key or value.
+    """
+    tables, _ = read_toml("services_file", path)
+    services = tables.pop(TABLE, [])
+    is_list = isinstance(services, list) and services and all(isinstance(table, dict) for table in services)
+    if tables or not is_list:
+        raise BadInput(f"`services_file` {path}: write a table [[{TABLE}]] for each service, and nothing else")
+    if len(services) > MOST_SERVICES:
+        raise BadInput(f"`services_file` {path}: {len(services):,} services: write up to {MOST_SERVICES:,}")
+    return [_of_table(f"`services_file` {path}, service {place}", table) for place, table in enumerate(services, 1)]
+
+
+def _of_table(where: str, table: dict[str, Any]) -> "Service | Traffic":
+    if not table.get("name", "unnamed"):
+        raise BadInput(f"{where}: the name is empty")
+    try:
+        row = record("", ServiceTable, table)
+        service = Service(**{field.name: getattr(row, field.name) for field in fields(Service)})
+        of_traffic = [name for name in table if name not in vars(service)]
+        if not of_traffic:
+            return service
+        for name in ("rate", "usage_ms"):
+            if name not in table:
+                raise BadInput(f"{name} is missing: {of_traffic[0]} needs it")
+        if "weight" in table:
+            raise BadInput("it has weight and rate; leave one out")
+        demand = TrafficOptions(row.rate, usage_p99_ms=row.usage_p99_ms, burst=row.burst)
+        return demand.traffic(row.usage_ms, service)
+    except BadInput as error:
+        text = str(error).replace("`", "").removeprefix(": ")
+        named = re.sub(rf"\b({'|'.join(KEYS)})\b", lambda name: KEYS[name[1]], text)
+        raise BadInput(f"{where}: {named}") from None
+
+
+def _service_of(text: str, fleet: FleetOptions) -> "Service | Traffic":
+    """Return the service of WITH_WEIGHT, or the traffic of WITH_RATE.
+
+    INSTANCES may be a range up to the autoscaler's maximum. fleet: has the threads of each process. Raises BadInput.
+    """
+    name, *parts = (part.strip() for part in text.split(":"))
+    has_rate = "/" in "".join(parts)
+    if len(parts) == 4 and not has_rate and parts[2].replace(".", "", 1).isdecimal():
+        raise BadInput(f"`services` {text}: a rate needs a unit: write {parts[2]}/s")
+    if len(parts) != 3 + has_rate or not name:
+        raise BadInput(
+            f"`services` {text}: write {WITH_WEIGHT}, e.g. shop:12:4:3 or shop:12-30:4:3; or {WITH_RATE}, e.g. "
+            "shop:12:4:400/s:15ms"
+        )
+    usual, dash, most = parts[0].partition("-")
+    try:
+        service = Service(
+            name=name,
+            instances=whole_number(usual),
+            processes=whole_number(parts[1]),
+            weight=1.0 if has_rate else decimal(parts[2]),
+            max_instances=whole_number(most) if dash else None,
+            threads=fleet.app_threads,
+            connections_per_thread=fleet.connections_per_thread,
+        )
+        if not has_rate:
+            return service
+        return TrafficOptions(requests_per_second(parts[2])).traffic(positive_milliseconds(parts[3]), service)
+    except (ValueError, BadInput) as error:
+        # only the threads have an option of their own
+        named = re.sub(r"`(?!app_threads|connections_per_thread)(\w+)`", r"\1", str(error))
+        raise BadInput(f"`services` {text}: {named}") from None
+
+
+def _by_kind(services: "Sequence[Service | Traffic]", where: str) -> "tuple[list[Service], list[Traffic]]":
+    """Return the services with weights, and the traffic of those with rates. Raises BadInput where there are both.
+
+    where: begins the error.
+    """
+    with_weight = [each for each in services if isinstance(each, Service)]
+    traffics = [each for each in services if not isinstance(each, Service)]
+    if traffics and with_weight:
+        raise BadInput(
+            f"{where} {with_weight[0].name} has no rate, and {traffics[0].service.name} has one; give each service a "
+            "rate and a usage time, or each a weight"
+        )
+    return with_weight, traffics

@@ -65,8 +65,8 @@ def log_normal(mean_ms: float, probability: float, quantile_ms: float) -> UsageT
     Of the two such distributions, it is the one that varies less. Two phases can't follow the whole tail. The third
     moment is such that they agree on the p65 of the remaining time of usages in progress, for which requests wait.
     """
-    normal, logarithm = NORMAL_QUANTILES[probability], log(quantile_ms / mean_ms)
-    if not 0 <= logarithm <= normal**2 / 2:
+    normal = NORMAL_QUANTILES[probability]
+    if not mean_ms <= quantile_ms < inf or (logarithm := log(quantile_ms / mean_ms)) > normal**2 / 2:
         return None
     variation = exp((normal - sqrt(normal**2 - 2 * logarithm)) ** 2) - 1
     return UsageTimes(mean_ms, variation, _third_moment(variation) if variation > 1 else None)

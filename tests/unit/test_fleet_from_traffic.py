@@ -335,7 +335,7 @@ def test_the_table_has_each_service_and_the_sum(poolsize_here: Command) -> None:
 
 
 def test_a_file_gives_spread_bursts_and_threads(poolsize_here: Command, tmp_path: Path) -> None:
-    more = "usage_p99_ms = 600\nburst = 3\nthreads = 40\nconnections_per_thread = 1\n"
+    more = "usage_p99_ms = 600\nburst = 3\nthreads = 40\n"
     (tmp_path / "services.toml").write_text(SERVICE_FILE + more)
     answer = json.loads(poolsize_here("fleet", "--services", "services.toml", "--json").stdout)
     shop, jobs = answer["pools"]
@@ -343,17 +343,20 @@ def test_a_file_gives_spread_bursts_and_threads(poolsize_here: Command, tmp_path
     assert jobs["need"] > 9
     assert jobs["traffic"]["usage_p99_ms"] == pytest.approx(600)
     assert (jobs["traffic"]["burst"], jobs["traffic"]["threads"]) == (3, 40)
+    assert jobs["service"]["connections_per_thread"] == 1
 
 
 @pytest.mark.parametrize(
     ("services", "line"),
     [
-        (("shop:1:1:3", "jobs:1:1:3/s:4ms"), "--service shop: it has no rate, and jobs has one"),
+        (("shop:1:1:3", "jobs:1:1:3/s:4ms"), "--service shop has no rate, and jobs has one"),
         (("shop:1:1:3/s",), "NAME:INSTANCES:PROCESSES:RATE:USAGE_TIME, e.g. shop:12:4:400/s:15ms"),
         (("shop:1:1:3:4ms",), "--service shop:1:1:3:4ms: a rate needs a unit: write 3/s"),
         (("shop:1:1:3/week:4ms",), "--service shop:1:1:3/week:4ms: give requests per second"),
         (("shop:1:1:3/s:4",), "--service shop:1:1:3/s:4: a time needs a unit"),
-        (("shop:1:1:1e9/s:4s",), "--service shop:1:1:1e9/s:4s: rate 1e+09/s: 4,000,000,000 connections"),
+        (("shop:1:1:1e9/s:4s",), "--service shop:1:1:1e9/s:4s: rate 1,000,000,000/s: 4,000,000,000 connections"),
+        (("shop:0:1:3/s:4ms",), "--service shop:0:1:3/s:4ms: instances 0: the instances of shop are 1 to 1,000,000"),
+        (("shop:5-2:1:3",), "--service shop:5-2:1:3: max_instances 2: shop usually has 5; give at least those"),
         (("shop:1:1:3/s:4ms", "shop:1:1:3/s:4ms"), "shop: two services have this name"),
     ],
 )
@@ -368,14 +371,24 @@ def test_bad_services_are_one_line(poolsize_here: Command, services: tuple[str, 
     [
         ("rate = 50", "", "service 2: rate is missing: usage_ms needs it"),
         ("usage_ms = 120", "", "service 2: usage_ms is missing: rate needs it"),
-        ("rate = 50\nusage_ms = 120", "", "--service jobs: it has no rate, and shop has one"),
+        ("rate = 50\nusage_ms = 120", "", "--services services.toml: jobs has no rate, and shop has one"),
         ("rate = 50", "rate = 50\nweight = 2", "service 2: it has weight and rate; leave one out"),
         ("rate = 50", "rates = 50", "service 2: rates is unknown; did you mean rate?"),
         ("rate = 50", "rate = 0", "service 2: rate 0: give a number above 0"),
         ("rate = 50", "rate = inf", "service 2: rate inf"),
         ("usage_ms = 120", "usage_ms = nan", "service 2: usage_ms nan"),
-        ("usage_ms = 120", "usage_ms = 120\nusage_p99_ms = 0", "service 2: usage_p99_ms 0: give a number above 0"),
-        ("usage_ms = 120", "usage_ms = 120\nusage_p99_ms = 9000", "service 2: usage_p99 9000ms with a mean of 120ms"),
+        ("usage_ms = 120", "usage_ms = 120\nusage_p99_ms = 0", "service 2: usage_p99_ms 0ms with a mean of 120ms"),
+        (
+            "usage_ms = 120",
+            "usage_ms = 120\nusage_p99_ms = 9000",
+            "service 2: usage_p99_ms 9000ms with a mean of 120ms",
+        ),
+        ("rate = 50", "rate = 50\nthreads = 0", "service 2: threads 0: an application has 1 to"),
+        (
+            "rate = 50",
+            "rate = 50\nconnections_per_thread = 2",
+            "service 2: threads and connections_per_thread go together",
+        ),
     ],
 )
 def test_a_wrong_file_of_rates_is_refused(
