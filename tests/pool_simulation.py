@@ -4,6 +4,7 @@ Times are in mean usage times. It shares no code with poolsize.traffic.
 """
 
 import heapq
+from collections import deque
 from dataclasses import dataclass
 from math import inf, log, sqrt
 
@@ -92,3 +93,33 @@ def _arrivals(pool: SimulatedPool, requests: int, random: np.random.Generator) -
             batches.append(batch)
             begin, made = begin + length, made + len(batch)
     return np.concatenate(batches)[:requests]
+
+
+def simulate_slowing(pools: int, pool_size: int, rate: float, rates: Times, requests: int, seed: int) -> Simulated:
+    """Return what requests meet whose exponential usage times grow with the connections in use of all pools together.
+
+    rates: requests that end per unit of time with 1, 2, ... connections in use. rate: of the requests of all pools.
+    """
+    random, now = np.random.default_rng(seed), 0.0
+    waits: list[float] = []
+    in_use, waiting = [0] * pools, [deque[float]() for _ in range(pools)]
+    together, ending = 0, np.concatenate([[0.0], rates]).tolist()
+    while len(waits) < requests:
+        changes = rate + ending[together]
+        now += random.exponential(1 / changes)
+        if random.random() * changes < rate:
+            pool = int(random.integers(pools))
+            if in_use[pool] < pool_size:
+                in_use[pool], together = in_use[pool] + 1, together + 1
+                waits.append(0.0)
+            else:
+                waiting[pool].append(now)
+        else:
+            pool = int(np.searchsorted(np.cumsum(in_use), random.random() * together, side="right"))
+            if waiting[pool]:
+                waits.append(now - waiting[pool].popleft())
+            else:
+                in_use[pool], together = in_use[pool] - 1, together - 1
+    counted = np.array(waits[requests // WARM_UP :])
+    p99, p99_9 = np.quantile(counted, [0.99, 0.999])
+    return Simulated(float((counted > 0).mean()), float(counted.mean()), p99, p99_9, 0.0)

@@ -187,36 +187,41 @@ def _needs(traffics: Sequence[Traffic], supply: Supply | None) -> list[ProcessNe
 
     More connections in use make longer usage times, and those need more connections. Threads do not bound the pools.
     """
-    times = 1.0
+    load, together = None, _together(traffics)
     if supply is not None and supply.rates is not None:
         unbounded = [
             replace(each, service=replace(each.service, threads=None, connections_per_thread=None)) for each in traffics
         ]
-        together = _together(traffics)
         least = 1 + int(np.argmax(supply.rates > together.rate))
         for _ in range(BALANCING):
-            wanted = sum(each.service.pools * process_need(_slowed(each, times)).need for each in unbounded)
-            growth = _growth(together, supply, max(wanted, least))
-            assert growth is not None
-            before, times = times, growth
-            if times == before:
+            wanted = sum(each.service.pools * _need(each, load, together).need for each in unbounded)
+            before, load = load, load_of(together, supply, max(wanted, least))
+            assert load is not None
+            if before is not None and load.usage_ms == before.usage_ms:
                 break
-    return [process_need(_slowed(traffic, times)) for traffic in traffics]
+    return [_need(traffic, load, together) for traffic in traffics]
 
 
-def _growth(traffic: Traffic, supply: Supply, connections: int) -> float | None:
-    """Return the factor by which usage times grow under the database's load; None where it can't keep up.
+def _need(traffic: Traffic, load: DatabaseLoad | None, together: Traffic) -> ProcessNeed:
+    """Return the need of a process; load, together: as in _part. The limit of the wait time is that without a load."""
+    if load is not None:
+        traffic = replace(
+            traffic.loaded(_part(traffic, LARGEST_POOL, load, together)), max_wait_p99_ms=traffic.most_wait_ms
+        )
+    return process_need(traffic)
 
-    traffic: of all services. connections: of all pools.
+
+def _part(traffic: Traffic, pool_size: int, load: DatabaseLoad, together: Traffic) -> DatabaseLoad | None:
+    """Return a service's part of the load by all services; None where its pools are too small for its traffic.
+
+    pool_size: of its processes. together: the traffic of all services.
     """
-    load = load_of(traffic, supply, connections)
-    return None if load is None else load.usage_ms / traffic.usage.mean_ms
-
-
-def _slowed(traffic: Traffic, times: float) -> Traffic:
-    """Return the traffic with usage times that are longer by a factor. The limit of the wait time stays."""
-    usage = replace(traffic.usage, mean_ms=traffic.usage.mean_ms * times)
-    return replace(traffic, usage=usage, max_wait_p99_ms=traffic.most_wait_ms)
+    times = traffic.usage.mean_ms / together.usage.mean_ms
+    slowed = replace(traffic, usage=replace(traffic.usage, mean_ms=times * load.usage_ms))
+    part = load_of(slowed, None, pool_size)
+    if part is None or load.rates is None:
+        return part
+    return replace(part, rates=load.rates / times, others=max(0.0, load.mean - part.mean))
 
 
 def _pools(traffics: Sequence[Traffic], sizes: Sequence[int], limit: ServerLimit) -> list[ServicePool]:
@@ -243,21 +248,23 @@ def _with_uses(
     traffics: Sequence[Traffic], needs: Sequence[ProcessNeed], pools: Sequence[ServicePool], plan: TrafficPlan
 ) -> tuple[TrafficPool, ...]:
     """Return the pools with how each serves its traffic. plan: without pools."""
-    growths: list[float | None] = [1.0, 1.0]
-    slows = plan.supply is not None and plan.supply.rates is not None
-    if plan.supply is not None and slows:
-        connections = connections_of(pools)
-        growths = [_growth(each, plan.supply, connections) for each in (plan.traffic, plan.traffic.twice())]
+    slows, connections = plan.supply is not None and plan.supply.rates is not None, connections_of(pools)
+    of_all = [
+        (each, load_of(each, plan.supply, connections) if slows else None)
+        for each in (plan.traffic, plan.traffic.twice())
+    ]
 
-    def load(traffic: Traffic, growth: float | None, size: int) -> DatabaseLoad | None:
-        return None if growth is None else load_of(_slowed(traffic, growth), None, size)
+    def load(traffic: Traffic, size: int, together: Traffic, load: DatabaseLoad | None) -> DatabaseLoad | None:
+        if not slows:
+            return load_of(traffic, None, size)
+        return None if load is None else _part(traffic, size, load, together)
 
     with_uses = []
     for traffic, need, pool in zip(traffics, needs, pools, strict=True):
         size = pool.pool_size
-        loads = load(traffic, growths[0], size), load(traffic.twice(), growths[1], size)
+        at_once, at_twice = (load(each, size, *of_all[place]) for place, each in enumerate((traffic, traffic.twice())))
         decides = need.decides if size == need.pool_size else "limit"
-        use = size_use(traffic, size, loads, slows=slows)
+        use = size_use(traffic, size, (at_once, at_twice), slows=slows)
         with_uses.append(TrafficPool(**vars(pool), traffic=traffic, need=need.need, decides=decides, use=use))
     return tuple(with_uses)
 

@@ -40,7 +40,8 @@ class Traffic:
     rate: requests per second of all its processes, divided evenly among them. A request uses one connection for its
     usage time. burst: rate of the busiest second of a minute over the mean rate; 1 for arrivals at random.
     max_wait_p99_ms: the limit of the p99 wait time for a connection; None for the mean usage time. wait_limit_ms: after
-    which a request gives up; None for never. It changes the waits of the table, and not the need.
+    which a request gives up; None for never. It changes the waits of the table, and not the need. slowed_by: the
+    database's load, which lengthens the usage times; None where they are those that were given.
     Raises BadInput for values that no traffic has.
     """
 
@@ -50,6 +51,7 @@ class Traffic:
     burst: float = 1.0
     max_wait_p99_ms: float | None = None
     wait_limit_ms: float | None = None
+    slowed_by: DatabaseLoad | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         """Check the values."""
@@ -80,7 +82,7 @@ class Traffic:
 
     def loaded(self, load: DatabaseLoad | None) -> "Traffic":
         """Return the traffic with the usage times under the database's load; None for those that were given."""
-        return self if load is None else replace(self, usage=replace(self.usage, mean_ms=load.usage_ms))
+        return self if load is None else replace(self, usage=replace(self.usage, mean_ms=load.usage_ms), slowed_by=load)
 
     def twice(self) -> "Traffic":
         """Return the traffic at twice the rate."""
@@ -90,8 +92,12 @@ class Traffic:
         """Return the traffic of a process. one_away: whether an instance is away, and the others take its traffic."""
         instances = self.service.instances
         others = instances / (instances - 1) if one_away and instances > 1 else 1.0
-        rate = self.rate / 1000 / self.service.pools * others
-        return ProcessTraffic(rate, self.usage, self.burst, self.wait_limit_ms or inf, self.service.most_useful)
+        share = others / self.service.pools
+        usages_ms = self.slowed_by.usages_ms(share * self.in_use) if self.slowed_by else None
+        limit_ms = self.wait_limit_ms or inf
+        return ProcessTraffic(
+            self.rate / 1000 * share, self.usage, self.burst, limit_ms, self.service.most_useful, usages_ms
+        )
 
 
 @dataclass(frozen=True)
@@ -428,7 +434,8 @@ def _balanced(traffic: Traffic, supply: Supply | None) -> int:
 def load_of(traffic: Traffic, supply: Supply | None, pool_size: int) -> DatabaseLoad | None:
     """Return the database's load with pools of this size; None where it can't keep up with them."""
     rates = _rates(traffic, supply, pool_size * traffic.service.pools)
-    return database_load(rates, traffic.rate, traffic.burst)
+    load = database_load(rates, traffic.rate, traffic.burst)
+    return replace(load, rates=None) if load and (supply is None or supply.rates is None) else load
 
 
 def _wanted(traffic: Traffic, load: DatabaseLoad | None) -> int:

@@ -19,15 +19,31 @@ FAR = 12
 
 @dataclass(frozen=True)
 class DatabaseLoad:
-    """in_use: probabilities that 0, 1, ... connections are in use. usage_ms: mean usage time."""
+    """in_use: probabilities that 0, 1, ... connections are in use. usage_ms: mean usage time.
+
+    rates: requests per second that the database completes with 1, 2, ... connections in use; None where usage times do
+    not grow with them. others: connections in use by other services, on average.
+    """
 
     in_use: Vector
     usage_ms: float
+    rates: Vector | None
+    others: float = 0.0
 
     @property
     def mean(self) -> float:
         """Connections in use on average."""
         return float(self.in_use @ np.arange(len(self.in_use)))
+
+    def usages_ms(self, own: float) -> Vector | None:
+        """Return the mean usage times with 1, 2, ... connections of one pool in use; None where they do not grow.
+
+        own: connections of this pool in use, on average.
+        """
+        if self.rates is None:
+            return None
+        together = np.arange(1, len(self.rates) + 1) + max(0.0, self.mean - own) + self.others
+        return np.asarray(1000 * together / np.interp(together, np.arange(1, len(self.rates) + 1), self.rates))
 
     def beyond(self, connections: int) -> float:
         """Return the share of the time in which more connections are in use."""
@@ -50,7 +66,7 @@ def database_load(rates: Vector, rate: float, burst: float = 1.0) -> DatabaseLoa
     if burst > 1:
         calm = (rate - BUSY_SHARE * min(burst * rate, rates[-1])) / (1 - BUSY_SHARE)  # what is late is served then
         in_use = BUSY_SHARE * _in_use(rates, burst * rate) + (1 - BUSY_SHARE) * _in_use(rates, calm)
-    return DatabaseLoad(in_use, 1000 * float(in_use @ np.arange(len(in_use))) / rate)
+    return DatabaseLoad(in_use, 1000 * float(in_use @ np.arange(len(in_use))) / rate, rates)
 
 
 def unslowed_rates(usage_ms: float, busiest: float, connections: int) -> Vector:

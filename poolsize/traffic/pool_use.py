@@ -9,8 +9,7 @@ Below a squared coefficient of variation of 0.5, waits are extrapolated along a 
 1994). tests/unit/test_pool_use.py holds the bounds of the errors.
 """
 
-from collections.abc import Callable
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, dataclass, field, replace
 from math import inf, sqrt
 
 import numpy as np
@@ -37,7 +36,8 @@ class ProcessTraffic:
 
     rate: requests per millisecond. burst: rate in the busiest second of a minute over the mean rate; 1 for arrivals at
     random. wait_limit_ms: after which a request gives up. most_in_use: connections that the threads of the process
-    can use at once; None for any number.
+    can use at once; None for any number. usages_ms: mean usage times with 1, 2, ... of the process's connections in
+    use, the last of them with more too; None where they are always those of `usage`.
     """
 
     rate: float
@@ -45,11 +45,19 @@ class ProcessTraffic:
     burst: float = 1.0
     wait_limit_ms: float = inf
     most_in_use: int | None = None
+    usages_ms: Vector | None = field(default=None, compare=False)
 
     @property
     def load(self) -> float:
         """Connections in use on average, if nobody gives up (Little's law)."""
         return self.rate * self.usage.mean_ms
+
+    def full(self, connections: int) -> "ProcessTraffic":
+        """Return the traffic with the usage times that so many connections in use have."""
+        if self.usages_ms is None:
+            return self
+        usage_ms = float(self.usages_ms[min(connections, len(self.usages_ms)) - 1])
+        return replace(self, usage=replace(self.usage, mean_ms=usage_ms))
 
 
 @dataclass(frozen=True)
@@ -77,14 +85,15 @@ def pool_use(traffic: ProcessTraffic, pool_size: int) -> PoolUse:
     infinite where the traffic needs more than there are.
     """
     most = min(pool_size, traffic.most_in_use or pool_size)
-    if traffic.load >= most * MOST_UTILISATION and traffic.wait_limit_ms == inf:
+    full = traffic.full(most)
+    if full.load >= most * MOST_UTILISATION and traffic.wait_limit_ms == inf:
         return PoolUse(pool_size, most / pool_size, 1.0, inf, inf, inf, 0.0)
     if traffic.most_in_use is not None and pool_size >= traffic.most_in_use:
         return PoolUse(pool_size, min(traffic.load, most) / pool_size, 0.0, 0.0, 0.0, 0.0, 0.0)
     if traffic.usage.variation < LEAST_VARIATION:
         return _extrapolated(traffic, pool_size)
-    share, mean, p99, p99_9, timed_out = _figures(traffic, pool_size).tolist()
-    utilisation, usage_ms = traffic.load * (1 - timed_out) / pool_size, traffic.usage.mean_ms
+    share, mean, p99, p99_9, timed_out = _figures(full, pool_size).tolist()
+    utilisation, usage_ms = traffic.load * (1 - timed_out) / pool_size, full.usage.mean_ms
     return PoolUse(pool_size, utilisation, share, mean * usage_ms, p99 * usage_ms, p99_9 * usage_ms, timed_out)
 
 
@@ -98,11 +107,46 @@ def _extrapolated(traffic: ProcessTraffic, pool_size: int) -> PoolUse:
     return PoolUse(pool_size, *np.maximum(0.0, of_near + beyond * (of_near - of_far)).tolist())
 
 
+@dataclass(frozen=True)
+class _Smaller:
+    """A pool that stands for a larger one, or for itself. faster: how many times as fast the larger one's queue moves.
+
+    is_fluid: whether both have the same load per connection; else as many spare connections per square root.
+    """
+
+    connections: int
+    pool_size: int
+    is_fluid: bool
+
+    @property
+    def faster(self) -> float:
+        return 1.0 if self.is_fluid else sqrt(self.pool_size / self.connections)
+
+    def load(self, load: float) -> float:
+        """Return its load that stands for a load of the larger pool."""
+        if self.is_fluid or self.connections == self.pool_size:
+            return load * self.connections / self.pool_size
+        return max(self.connections - (self.pool_size - load) / self.faster, self.connections * LEAST_LOAD)
+
+    def speeds(self, usages_ms: Vector | None) -> Vector:
+        """Return the speeds of usages with 0, 1, ... of its connections in use, 1 with all of them."""
+        if usages_ms is None:
+            return np.ones(self.connections + 1)
+        free = np.arange(self.connections, -1, -1)
+        spread = self.pool_size / self.connections if self.is_fluid else self.faster
+        in_use = np.maximum(self.pool_size - free * spread, 1)
+        usages = np.interp(in_use, np.arange(1, len(usages_ms) + 1), usages_ms)
+        return np.asarray(usages[-1] / usages)
+
+
 def _figures(traffic: ProcessTraffic, pool_size: int) -> Vector:
     """Return the share that waits, the mean, p99 and p99.9 wait in mean usage times, and the share that times out."""
     if pool_size <= LARGEST_EXACT:
-        return _figures_of(_exact_waits(traffic, pool_size, lambda load: load, 1.0))
-    of_small, of_larger = (_by_smaller(traffic, pool_size, smaller) for smaller in (SMALL, LARGEST_EXACT))
+        return _figures_of(_exact_waits(traffic, _Smaller(pool_size, pool_size, is_fluid=False)))
+    is_fluid = _is_fluid(traffic, pool_size)
+    of_small, of_larger = (
+        _by_smaller(traffic, _Smaller(smaller, pool_size, is_fluid)) for smaller in (SMALL, LARGEST_EXACT)
+    )
     step = 1 / sqrt(SMALL) - 1 / sqrt(LARGEST_EXACT)
     further = (1 / sqrt(LARGEST_EXACT) - 1 / sqrt(pool_size)) / step
     return np.asarray(np.maximum(0.0, of_larger + further * (of_larger - of_small)))
@@ -113,21 +157,14 @@ def _figures_of(of_pool: Waits) -> Vector:
     return np.array([of_pool.longer[0], of_pool.mean, *rare, of_pool.timed_out])
 
 
-def _by_smaller(traffic: ProcessTraffic, pool_size: int, smaller: int) -> Vector:
+def _by_smaller(traffic: ProcessTraffic, smaller: _Smaller) -> Vector:
     """Return the figures of a large pool by the waits of a smaller one, whose queue moves more slowly."""
-    is_fluid = _is_fluid(traffic, pool_size)
-    faster = 1.0 if is_fluid else sqrt(pool_size / smaller)
-
-    def scaled(load: float) -> float:
-        if is_fluid:
-            return load * smaller / pool_size
-        return max(smaller - (pool_size - load) / faster, smaller * LEAST_LOAD)
-
-    of_smaller, load = _exact_waits(traffic, smaller, scaled, faster), scaled(traffic.load)
-    likelier = 1.0
+    of_smaller, load = _exact_waits(traffic, smaller), smaller.load(traffic.load)
+    pool_size, faster, likelier = smaller.pool_size, smaller.faster, 1.0
     if traffic.burst == 1 and traffic.load < pool_size * MOST_UTILISATION:
-        likelier = _share_waiting(pool_size, traffic.load) / _share_waiting(smaller, load)
-        faster = (pool_size - traffic.load) / (smaller - load)
+        speeds = _Smaller(pool_size, pool_size, is_fluid=False).speeds(traffic.usages_ms)
+        likelier = _share_waiting(traffic.load, speeds) / _share_waiting(load, smaller.speeds(traffic.usages_ms))
+        faster = (pool_size - traffic.load) / (smaller.connections - load)
     longer, timed_out = np.minimum(1.0, of_smaller.longer * likelier), of_smaller.timed_out * likelier
     return _figures_of(Waits(of_smaller.times / faster, longer, of_smaller.mean / faster * likelier, timed_out))
 
@@ -138,29 +175,30 @@ def _is_fluid(traffic: ProcessTraffic, pool_size: int) -> bool:
     return traffic.burst > 1 and (busy - pool_size) * second > FLUID * sqrt((busy + pool_size) * second)
 
 
-def _exact_waits(traffic: ProcessTraffic, pool_size: int, scaled: Callable[[float], float], faster: float) -> Waits:
-    """Return the waits for a pool, in mean usage times.
-
-    scaled: the load of this pool that stands for a load of the traffic's. faster: how many times as fast a queue of the
-    traffic's pool moves.
-    """
+def _exact_waits(traffic: ProcessTraffic, pool: _Smaller) -> Waits:
+    """Return the waits of the traffic in a pool that stands for its own, in mean usage times."""
     load, usage_ms = traffic.load, traffic.usage.mean_ms
-    arrivals = steady(scaled(load))
+    arrivals = steady(pool.load(load))
     if traffic.burst > 1:
         busy, calm = load * traffic.burst, load * (1 - traffic.burst * BUSY_SHARE) / (1 - BUSY_SHARE)
-        weights, second = (busy / scaled(busy), calm / scaled(calm)), 1000 / usage_ms
-        arrivals = in_bursts(scaled(busy), scaled(calm), second, second / BUSY_SHARE - second, weights)
-    phases, limit = usage_phases(traffic.usage), traffic.wait_limit_ms / usage_ms * faster
-    if scaled(load) < pool_size * MOST_UTILISATION:
-        unlimited = waits(arrivals, phases, pool_size)
+        weights, second = (busy / pool.load(busy), calm / pool.load(calm)), 1000 / usage_ms
+        arrivals = in_bursts(pool.load(busy), pool.load(calm), second, second / BUSY_SHARE - second, weights)
+    phases, limit = usage_phases(traffic.usage), traffic.wait_limit_ms / usage_ms * pool.faster
+    speeds = pool.speeds(traffic.usages_ms)
+    if pool.load(load) < pool.connections * MOST_UTILISATION:
+        unlimited = waits(arrivals, phases, pool.connections, speeds=speeds)
         if unlimited.times[-1] <= limit:
             return unlimited
-    return waits(arrivals, phases, pool_size, limit)
+    return waits(arrivals, phases, pool.connections, limit, speeds)
 
 
-def _share_waiting(pool_size: int, load: float) -> float:
-    """Return the share of requests that wait, of exponential usage times (Erlang's C formula); load < pool_size."""
-    blocked = 1.0
-    for connections in range(1, pool_size + 1):
-        blocked = load * blocked / (connections + load * blocked)
-    return blocked / (1 - load / pool_size * (1 - blocked))
+def _share_waiting(load: float, speeds: Vector) -> float:
+    """Return the share of requests that wait, of exponential usage times.
+
+    Erlang's C formula, where the usage times depend on the connections in use. speeds: with 0, 1, ... in use.
+    """
+    in_use = np.arange(1, len(speeds))
+    logarithms = np.concatenate([[0.0], np.cumsum(np.log(load / (in_use * speeds[1:])))])
+    weights = np.exp(logarithms - logarithms.max())
+    weights[-1] /= 1 - load / in_use[-1]
+    return float(weights[-1] / weights.sum())

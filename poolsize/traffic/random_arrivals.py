@@ -90,12 +90,14 @@ class Waits:
         return float(np.interp(-log(beyond), -np.log(np.maximum(self.longer, RAREST / 100)), self.times))
 
 
-def waits(arrivals: Arrivals, phases: UsagePhases, pool_size: int, limit: float = inf) -> Waits:
+def waits(
+    arrivals: Arrivals, phases: UsagePhases, pool_size: int, limit: float = inf, speeds: Vector | None = None
+) -> Waits:
     """Return the waits of requests of which none waits longer than the limit.
 
-    Without a limit, the mean rate of the arrivals is below the pool size.
+    Without a limit, the mean rate of the arrivals is below the pool size. speeds: as in ConnectionsInUse; None for 1.
     """
-    queue = _Queue(arrivals, ConnectionsInUse(phases), pool_size)
+    queue = _Queue(arrivals, ConnectionsInUse(phases, np.ones(pool_size + 1) if speeds is None else speeds), pool_size)
     return _unlimited(queue) if limit == inf else _limited(queue, limit)
 
 

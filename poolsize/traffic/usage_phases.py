@@ -143,16 +143,17 @@ def _same_share(variation: float) -> tuple[float, tuple[float, float]]:
 class ConnectionsInUse:
     """Connections in use, by how many of them are in the first phase: 0 to all of them, one row for each number.
 
-    Rates are per mean usage time.
+    Rates are per mean usage time. speeds: at which phases go on with 0, 1, ... connections in use, 1 with all of them.
     """
 
     phases: UsagePhases
+    speeds: Vector
 
     def staying(self, in_use: int) -> Vector:
         """Return the generator of changes of phase, the rates of the usages that end on its diagonal too."""
         in_first, (first, second) = np.arange(in_use + 1), self.phases.rates
         moves = np.diag(in_first[1:] * first * self.phases.onward, -1)
-        return np.asarray(moves - np.diag(in_first * first + (in_use - in_first) * second))
+        return np.asarray(self.speeds[in_use] * (moves - np.diag(in_first * first + (in_use - in_first) * second)))
 
     def ending(self, in_use: int) -> Vector:
         """Return the rates of the changes to one connection fewer in use."""
@@ -160,7 +161,7 @@ class ConnectionsInUse:
         ends = np.zeros((in_use + 1, in_use))
         ends[in_first[1:], in_first[:-1]] = in_first[1:] * first * (1 - self.phases.onward)
         ends[in_first[:-1], in_first[:-1]] += (in_use - in_first[:-1]) * second
-        return ends
+        return np.asarray(self.speeds[in_use] * ends)
 
     def starting(self, in_use: int) -> Vector:
         """Return the probabilities of the changes to one connection more in use."""
