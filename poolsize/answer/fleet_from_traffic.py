@@ -37,6 +37,7 @@ from poolsize.answer.fleet_plan import (
 )
 from poolsize.answer.from_traffic import (
     BALANCING,
+    BeyondSupply,
     Decides,
     ProcessNeed,
     SizeUse,
@@ -289,8 +290,9 @@ def _findings(plan: TrafficPlan, needs: Sequence[ProcessNeed], needed: Sequence[
             finding = bound(pool.traffic.loaded(pool.use.load), need, pool.service.name)
             if pool.decides != "limit" or not isinstance(finding, ThreadsBound):
                 yield finding
-    yield from of_database(plan.traffic, plan.supply, plan.load, plan.connections)
-    if below:
+    of_all_services = list(of_database(plan.traffic, plan.supply, plan.load, plan.connections, len(plan.pools)))
+    yield from of_all_services
+    if below and not any(isinstance(finding, BeyondSupply) for finding in of_all_services):
         yield from _alternatives(traffics, needed, plan)
     if limit.usable is None:
         yield LimitUnknown(of_all, instances)

@@ -237,7 +237,7 @@ class BeyondSupply(Caution, code="traffic_beyond_supply", is_doubt=True):
     """On average at least as many connections are in use as the database can use.
 
     rate, usage_ms, enough: a rate, a usage time, and connections that the database could use, with which 70 % of what
-    it can use are in use. is_formula: whether the formula says what it can use.
+    it can use are in use. is_formula: whether the formula says what it can use. services: that the traffic is of.
     """
 
     in_use: float
@@ -246,6 +246,7 @@ class BeyondSupply(Caution, code="traffic_beyond_supply", is_doubt=True):
     rate: float
     usage_ms: float
     enough: int
+    services: int = 1
 
 
 class BurstBeyondSupply(Caution, code="traffic_burst_beyond_supply", is_doubt=True):
@@ -461,7 +462,9 @@ def _findings(answer: TrafficAnswer, of_process: ProcessNeed) -> Iterator[Findin
     if need is not None and of_process.decides != "threads" and answer.decides != "floor":
         yield KeepsWait(need, traffic.most_wait_ms, waits[need], away, waits.get(need - 1), service.pools)
     if need is not None and (of_process.decides == "threads" or answer.decides == "floor"):
-        yield bound(traffic.loaded(answer.load), of_process)
+        finding = bound(traffic.loaded(answer.load), of_process)
+        if answer.decides != "limit" or not isinstance(finding, ThreadsBound):
+            yield finding
     if need is not None and answer.decides == "limit":
         assert answer.server_limit.usable is not None
         pools = service.pools_in_deploy(answer.server_limit.surge)
@@ -493,23 +496,24 @@ def bound(traffic: Traffic, of_process: ProcessNeed, name: str | None = None) ->
 
 
 def of_database(
-    traffic: Traffic, supply: Supply | None, load: DatabaseLoad | None, connections: int
+    traffic: Traffic, supply: Supply | None, load: DatabaseLoad | None, connections: int, services: int = 1
 ) -> Iterator[Finding]:
     """Yield how many connections are in use at once, how many the database can use, and how it slows.
 
-    connections: of all pools.
+    connections: of all pools. services: that the traffic is of.
     """
     usage_ms, knee = traffic.usage.mean_ms, knee_rate(traffic, supply, connections)
+    in_use = traffic.in_use if load is None else load.mean
     if knee is not None and is_beyond(traffic, supply):
         yield BeyondKnee(traffic.rate, knee, traffic.rate / knee)
+    elif supply is not None and knee is None and in_use >= supply.connections:
+        times, is_formula, enough = in_use / supply.connections / LOAD, supply.basis == "formula", ceil(in_use / LOAD)
+        at_load = (traffic.rate / times, usage_ms / times, enough)
+        yield BeyondSupply(in_use, supply.connections, is_formula, *at_load, services)
     elif load is None:
         pass  # the limit or the threads are the cause, and have a finding
     elif supply is None:
         yield SupplyUnknown(load.mean, load.quantile(OFTEN))
-    elif load.mean >= supply.connections and knee is None:
-        times, is_formula = load.mean / supply.connections / LOAD, supply.basis == "formula"
-        enough = ceil(load.mean / LOAD)
-        yield BeyondSupply(load.mean, supply.connections, is_formula, traffic.rate / times, usage_ms / times, enough)
     else:
         beyond = load.beyond(supply.connections)
         yield InUse(load.mean, load.quantile(OFTEN), supply.connections, beyond, connections, knee is not None)

@@ -164,6 +164,16 @@ def test_the_alternatives_of_what_does_not_fit_do_fit() -> None:
     assert found(plan, "fleet_proxy") == {"connections": 33, "clients": 152}
 
 
+def test_floors_are_named_by_service_and_bound_a_proxy() -> None:
+    """2 threads that hold 2 connections each, in 30 processes of a deploy: 61 connections in a proxy."""
+    services = [Service("shop", 24, threads=2, connections_per_thread=2), Service("jobs", 2)]
+    refused = found(plan_fleet(70, services, ServerLimit(72)), "fleet_exceeds_limit")
+    assert (refused["needed"], refused["floors"], refused["services"]) == (30 * 3 + 3, {"shop": 3}, 2)
+    for size, is_named in ((61, True), (60, False)):
+        codes = [finding.code for finding in plan_fleet(size, services, ServerLimit(72)).findings]
+        assert ("fleet_proxy" in codes) == is_named
+
+
 def test_where_the_limit_decides_the_limit_with_which_the_size_decides_is_named() -> None:
     services, limit = [Service("shop", 12, 4, max_instances=30)], ServerLimit(500)
     plan = plan_fleet(200, services, limit)

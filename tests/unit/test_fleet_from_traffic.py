@@ -21,6 +21,7 @@ from poolsize.answer.fleet_from_traffic import TrafficPlan, plan_fleet_for, shar
 from poolsize.answer.fleet_plan import Proxy
 from poolsize.answer.from_traffic import Supply, Traffic, recommend_for
 from poolsize.errors import BadInput
+from poolsize.present.text.sentences.findings import sentence
 from poolsize.traffic.usage_phases import UsageTimes, log_normal
 from tests.conftest import EXAMPLES, Command
 
@@ -138,6 +139,9 @@ def test_connections_in_use_of_all_services_are_poissons_of_the_sum() -> None:
 def test_beyond_what_the_database_can_use_no_size_helps() -> None:
     beyond = found(plan_fleet_for([SHOP, JOBS], Supply(8)), "traffic_beyond_supply")
     assert (beyond["in_use"], beyond["supply"]) == (pytest.approx(12), 8)
+    cut = [finding.code for finding in plan_fleet_for([SHOP, JOBS], Supply(8), ServerLimit(190)).findings]
+    assert {"fleet_below_need", "traffic_beyond_supply"} <= set(cut)
+    assert "fleet_raise_limit" not in cut
     assert "traffic_supply_unknown" in [finding.code for finding in plan_fleet_for([SHOP, JOBS]).findings]
 
 
@@ -267,6 +271,36 @@ def test_bounds_name_their_service() -> None:
     assert [pool.decides for pool in plan.pools] == ["threads", "floor"]
     assert found(plan, "traffic_too_few_threads")["service"] == "shop"
     assert found(plan, "traffic_floor") == {"floor": 19, "need": 9, "service": "jobs"}
+
+
+def test_threads_that_could_use_more_than_the_limit_allows_are_not_said_to_never_wait() -> None:
+    few = replace(SHOP, rate=4000, service=replace(SHOP.service, threads=2))
+    for usable, is_said in ((None, True), (200, False)):
+        limit = ServerLimit(max_user_connections=usable)
+        for answer in (plan_fleet_for([few], None, limit), recommend_for(few, None, limit)):
+            assert ("traffic_threads" in [finding.code for finding in answer.findings]) == is_said
+
+
+@pytest.mark.parametrize(
+    ("fleet", "words"),
+    [
+        ([SHOP, JOBS], "within its limit with one instance away: shop 15 ms, jobs 120 ms."),
+        (
+            [SHOP, replace(JOBS, service=Service("jobs", 1))],
+            "within its limit with one instance away, where a service has several: shop 15 ms, jobs 120 ms.",
+        ),
+        (
+            [
+                replace(SHOP, service=replace(SHOP.service, threads=1)),
+                replace(JOBS, service=Service("jobs", 1), max_wait_p99_ms=8.0),
+            ],
+            "within its limit: jobs 8 ms.",
+        ),
+    ],
+)
+def test_the_limits_that_decide_are_named(fleet: list[Traffic], words: str) -> None:
+    (needs,) = [finding for finding in plan_fleet_for(fleet).findings if finding.code == "fleet_needs"]
+    assert sentence(needs).endswith(words)
 
 
 def test_queues_that_grow_without_end_are_named() -> None:

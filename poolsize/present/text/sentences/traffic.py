@@ -5,7 +5,7 @@ from math import ceil, isinf
 from poolsize.answer import fleet_from_traffic, from_traffic
 from poolsize.present.text.sentences.findings import filled, register_templates, sentence
 from poolsize.present.text.sentences.fleet import in_deploy, listed
-from poolsize.units import count, milliseconds
+from poolsize.units import count, milliseconds, percent
 
 
 @sentence.register
@@ -79,7 +79,9 @@ def _(finding: fleet_from_traffic.FleetNeeds) -> str:
     parts = []
     if finding.limits_ms:
         of_all = finding.several == len(finding.limits_ms)
-        away = " with one instance away" + ("" if of_all else ", of services with several") if finding.several else ""
+        away = (
+            " with one instance away" + ("" if of_all else ", where a service has several") if finding.several else ""
+        )
         limits = ", ".join(f"{name} {milliseconds(limit_ms)}" for name, limit_ms in finding.limits_ms.items())
         parts.append(f"Needs are the smallest pools whose p99 wait time stays within its limit{away}: {limits}.")
     if finding.usable is not None and finding.needed <= finding.usable:
@@ -127,8 +129,13 @@ register_templates(
         from_traffic.BeyondSupply: lambda finding: (
             "The database is too small for this traffic: on average {in_use:number} connections are in use, and "
             f"{'by the formula ' if finding.is_formula else ''}"
-            "it can use {supply:,}. No pool size helps. At a rate of {rate:/s}, with a usage time of {usage_ms:ms}, or "
-            "with a database that can use {enough:#connection}"
+            "it can use {supply:,}. No pool size helps. "
+            + (
+                f"With {percent(finding.supply / finding.enough)} of all rates or of all usage times, or "
+                if finding.services > 1
+                else "At a rate of {rate:/s}, with a usage time of {usage_ms:ms}, or "
+            )
+            + "with a database that can use {enough:#connection}"
             f"{f' ({ceil(finding.enough / 2):,} cores)' if finding.is_formula else ''}, 70 % of what it can use would "
             "be in use. If the application works for a part of the usage time, the database needs less: measure it."
         ),
