@@ -10,8 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import fsum, inf, isinf
 
-import numpy as np
-
 from poolsize.answer.finding import Caution, Finding, Reason
 from poolsize.answer.fleet import (
     DECIMALS,
@@ -47,10 +45,12 @@ from poolsize.answer.from_traffic import (
     Traffic,
     bound,
     is_beyond,
+    keeping_up,
     load_of,
     of_database,
     process_need,
     size_use,
+    with_load,
 )
 from poolsize.bounds import LARGEST_POOL
 from poolsize.errors import BadInput
@@ -193,7 +193,7 @@ def _needs(traffics: Sequence[Traffic], supply: Supply | None) -> list[ProcessNe
         unbounded = [
             replace(each, service=replace(each.service, threads=None, connections_per_thread=None)) for each in traffics
         ]
-        least = 1 + int(np.argmax(supply.rates > together.rate))
+        least = keeping_up(together, supply.rates)
         for _ in range(BALANCING):
             wanted = sum(each.service.pools * _need(each, load, together).need for each in unbounded)
             before, load = load, load_of(together, supply, max(wanted, least))
@@ -287,7 +287,8 @@ def _findings(plan: TrafficPlan, needs: Sequence[ProcessNeed], needed: Sequence[
         yield FleetNeeds(limits_ms, several, of_all, limit.usable, instances)
     for pool, need in zip(plan.pools, needs, strict=True):
         if need.decides != "need":
-            finding = bound(pool.traffic.loaded(pool.use.load), need, pool.service.name)
+            traffic = with_load(pool.traffic, pool.use.load, plan.supply, plan.traffic)
+            finding = bound(traffic, need, pool.service.name)
             if pool.decides != "limit" or not isinstance(finding, ThreadsBound):
                 yield finding
     of_all_services = list(of_database(plan.traffic, plan.supply, plan.load, plan.connections, len(plan.pools)))

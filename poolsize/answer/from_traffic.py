@@ -424,12 +424,17 @@ def _balanced(traffic: Traffic, supply: Supply | None) -> int:
     for _ in range(BALANCING):
         load = load_of(traffic, supply, wanted)
         if load is None:
-            wanted = max(wanted + 1, ceil((1 + int(np.argmax(supply.rates > traffic.rate))) / pools))
+            wanted = max(wanted + 1, ceil(keeping_up(traffic, supply.rates) / pools))
             continue
         before, wanted = wanted, _wanted(traffic, load)
         if wanted == before:
             break
     return wanted
+
+
+def keeping_up(traffic: Traffic, rates: Vector) -> int:
+    """Return the fewest connections in use with which the database completes more than arrives."""
+    return 1 + int(np.argmax(rates > traffic.rate))
 
 
 def load_of(traffic: Traffic, supply: Supply | None, pool_size: int) -> DatabaseLoad | None:
@@ -462,7 +467,7 @@ def _findings(answer: TrafficAnswer, of_process: ProcessNeed) -> Iterator[Findin
     if need is not None and of_process.decides != "threads" and answer.decides != "floor":
         yield KeepsWait(need, traffic.most_wait_ms, waits[need], away, waits.get(need - 1), service.pools)
     if need is not None and (of_process.decides == "threads" or answer.decides == "floor"):
-        finding = bound(traffic.loaded(answer.load), of_process)
+        finding = bound(with_load(traffic, answer.load, answer.supply, traffic), of_process)
         if answer.decides != "limit" or not isinstance(finding, ThreadsBound):
             yield finding
     if need is not None and answer.decides == "limit":
@@ -480,6 +485,17 @@ def _findings(answer: TrafficAnswer, of_process: ProcessNeed) -> Iterator[Findin
         yield LimitUnknown(answer.connections_in_deploy, instances)
     if traffic.usage == UsageTimes(traffic.usage.mean_ms):
         yield SpreadAssumed()
+
+
+def with_load(traffic: Traffic, load: DatabaseLoad | None, supply: Supply | None, together: Traffic) -> Traffic:
+    """Return the traffic with the usage times under the load, or else with the fewest connections that keep up.
+
+    together: the traffic of all services.
+    """
+    if load is not None or supply is None or supply.rates is None:
+        return traffic.loaded(load)
+    times = 1000 * keeping_up(together, supply.rates) / together.rate / together.usage.mean_ms
+    return replace(traffic, usage=replace(traffic.usage, mean_ms=traffic.usage.mean_ms * times))
 
 
 def bound(traffic: Traffic, of_process: ProcessNeed, name: str | None = None) -> Finding:

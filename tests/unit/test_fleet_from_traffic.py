@@ -19,7 +19,7 @@ from scipy.stats import poisson
 from poolsize.answer.fleet import ServerLimit, Service, shared_floor
 from poolsize.answer.fleet_from_traffic import TrafficPlan, plan_fleet_for, shared_pool
 from poolsize.answer.fleet_plan import Proxy
-from poolsize.answer.from_traffic import Supply, Traffic, recommend_for
+from poolsize.answer.from_traffic import Supply, TooFewThreads, Traffic, recommend_for
 from poolsize.errors import BadInput
 from poolsize.present.text.sentences.findings import sentence
 from poolsize.traffic.usage_phases import UsageTimes, log_normal
@@ -250,6 +250,14 @@ def test_services_with_the_same_usage_time_slow_as_one_with_the_sum_of_the_rates
     assert [pool.use.load.usage_ms for pool in halves.pools if pool.use.load] == pytest.approx(
         [halves.load.usage_ms] * 2
     )
+
+
+def test_threads_with_which_the_database_can_t_keep_up_are_too_few() -> None:
+    """At 1,500/s it needs 133 connections in use, though 33 would do if usage times did not grow."""
+    asked = Traffic(1500, UsageTimes(22), Service("x", 1, threads=90, connections_per_thread=1))
+    for answer in (plan_fleet_for([asked], SLOWING), recommend_for(asked, SLOWING)):
+        (few,) = [finding for finding in answer.findings if isinstance(finding, TooFewThreads)]
+        assert few.in_use == pytest.approx(133)
 
 
 def test_rates_beyond_what_the_database_completes_have_no_pools() -> None:
