@@ -33,8 +33,8 @@ STEPS = 16
 MOST_OCTAVES = 60
 SMALL_NORM, TERMS = 0.1, 10
 """Norm of a matrix from which TERMS terms of its exponential's series are exact."""
-AGES = 512
-"""Ages up to a wait limit at which the queue is solved."""
+FINEST = 0.05
+"""The first step of the ages up to a wait limit, in times between two ends of a usage, at most."""
 
 
 @dataclass(frozen=True)
@@ -158,25 +158,60 @@ def _unlimited(queue: _Queue) -> Waits:
 
 
 def _limited(queue: _Queue, limit: float) -> Waits:
-    ages, step = np.linspace(0, limit, AGES, retstep=True)
-    fluid = np.block([[queue.staying, -queue.handing_over], [queue.arriving, -queue.no_arrival]])
-    (up, down), (back, forth) = (
-        (row[:, : len(row)], row[:, len(row) :]) for row in np.split(exponential(fluid * step), 2)
-    )
-    returning: Vector = np.eye(len(up))
+    octaves = max(1, ceil(log2(limit * queue.pool_size / 2 / STEPS / FINEST + 1)))
+    first_step = limit / 2 / STEPS / (2**octaves - 1)
+    halves = np.repeat(np.arange(octaves), STEPS)
+    places = np.concatenate([halves, halves[::-1]])  # the queue changes fast at both ends
+    steps: Vector = first_step * 2.0**places
+    crossings = [_crossed(queue, first_step)]
+    while len(crossings) < octaves:
+        crossings.append(_twice(*crossings[-1]))
+    identity = returning = np.eye(len(crossings[0][0]))
     older = []
-    for _ in ages[1:]:
-        returning = np.asarray(np.linalg.solve((forth - back @ returning).T, (up @ returning - down).T).T)
-        older.append(up + returning @ back)
+    for through, turned, home, again in (crossings[place] for place in places):
+        older.append(through @ np.linalg.inv(identity - returning @ again))
+        returning = turned + older[-1] @ returning @ home
     *free, full = _levels(queue, returning)
     states = [full @ queue.arriving]
     for ageing in reversed(older):
         states.append(states[-1] @ ageing)
-    served = _integrals(np.array(states) @ (queue.handing_over.sum(axis=1) * queue.weights), step)
+    served = _integrals(np.array(states) @ (queue.handing_over.sum(axis=1) * queue.weights), steps)
     left = float(states[-1] @ queue.weights)
     longer = served[-1] - served + left
     total = sum(map(queue.arriving_in, free)) + longer[0]
-    return Waits(ages, longer / total, float(_integrals(longer, step)[-1]) / total, left / total)
+    mean = float(_integrals(longer, steps)[-1]) / total
+    return Waits(np.concatenate([[0.0], np.cumsum(steps)]), longer / total, mean, left / total)
+
+
+Crossing = tuple[Vector, Vector, Vector, Vector]
+"""The states after a fluid crosses a step of ages upwards, turns back in it, crosses it downwards, turns up again."""
+
+
+def _crossed(queue: _Queue, step: float) -> Crossing:
+    """Return the crossing of a step. One so short that the exponential of its rates is small is doubled."""
+    fluid = np.block([[queue.staying, -queue.handing_over], [queue.arriving, -queue.no_arrival]])
+    doublings = max(0, ceil(log2(float(np.abs(fluid).sum(axis=1).max()) * step)))
+    (up, down), (back, forth) = (
+        (row[:, : len(row)], row[:, len(row) :]) for row in np.split(exponential(fluid * step / 2**doublings), 2)
+    )
+    home = np.asarray(np.linalg.inv(forth), dtype=float)
+    crossing: Crossing = (up - down @ home @ back, -down @ home, home, home @ back)
+    for _ in range(doublings):
+        crossing = _twice(*crossing)
+    return crossing
+
+
+def _twice(through: Vector, turned: Vector, home: Vector, again: Vector) -> Crossing:
+    """Return the crossing of a step twice as long (Redheffer's product): of probabilities, so that no error grows."""
+    identity = np.eye(len(through))
+    rising = np.asarray(np.linalg.inv(identity - turned @ again), dtype=float)
+    falling = np.asarray(np.linalg.inv(identity - again @ turned), dtype=float)
+    return (
+        through @ rising @ through,
+        turned + through @ rising @ turned @ home,
+        home @ falling @ home,
+        again + home @ falling @ again @ through,
+    )
 
 
 def exponential(matrix: Vector) -> Vector:
@@ -194,9 +229,9 @@ def exponential(matrix: Vector) -> Vector:
     return result
 
 
-def _integrals(values: Vector, step: float) -> Vector:
+def _integrals(values: Vector, steps: Vector) -> Vector:
     """Return the integrals from the first value to each of them, by the trapezoidal rule."""
-    return np.concatenate([[0.0], np.cumsum((values[1:] + values[:-1]) / 2) * step])
+    return np.concatenate([[0.0], np.cumsum((values[1:] + values[:-1]) / 2 * steps)])
 
 
 def first_passages(up: Vector, local: Vector, down: Vector) -> Vector:

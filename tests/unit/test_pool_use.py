@@ -78,6 +78,20 @@ def test_one_connection_with_a_wait_limit_times_out_as_in_the_closed_form() -> N
     assert use.share_timed_out == pytest.approx(rejected, rel=1e-3)
 
 
+@pytest.mark.parametrize("limit", [250.0, 1000.0])
+def test_a_wait_limit_that_hardly_any_request_reaches_changes_nothing(limit: float) -> None:
+    """Bursts of some 50 usage times, whose rates over a long limit are beyond the largest number of a computer."""
+    arrivals, phases = in_bursts(12.0, 5.0, 50.0, 2950.0), usage_phases(UsageTimes(1.0, 4.0))
+    limited, unlimited = waits(arrivals, phases, 8, limit), waits(arrivals, phases, 8)
+    assert limited.timed_out < 1e-3
+    assert (limited.mean, limited.quantile(0.99)) == pytest.approx((unlimited.mean, unlimited.quantile(0.99)), rel=0.01)
+
+
+@pytest.mark.parametrize("limit", [20.0, 60.0])
+def test_bursts_beyond_the_pool_have_the_waits_and_time_outs_of_a_simulation(limit: float) -> None:
+    assert not differences(SimulatedPool(4, 1.5, 1.0, 8.0, 20.0, limit), 300_000, range(8))
+
+
 CASES = {
     # name: traffic of the process, with one of how many instances away, pool size, and what is right:
     # share that waits, mean, p99 and p99.9 wait in ms; then share, p99 and p99.9 with one instance away
