@@ -193,10 +193,10 @@ def _needs(traffics: Sequence[Traffic], supply: Supply | None) -> list[ProcessNe
         unbounded = [
             replace(each, service=replace(each.service, threads=None, connections_per_thread=None)) for each in traffics
         ]
-        least = keeping_up(together, supply.rates)
+        least, most = keeping_up(together, supply.rates)
         for _ in range(BALANCING):
             wanted = sum(each.service.pools * _need(each, load, together).need for each in unbounded)
-            before, load = load, load_of(together, supply, max(wanted, least))
+            before, load = load, load_of(together, supply, min(max(wanted, least), most))
             assert load is not None
             if before is not None and load.usage_ms == before.usage_ms:
                 break

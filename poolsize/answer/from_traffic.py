@@ -6,7 +6,7 @@ its traffic. `Supply` is what the database can use. The server's limit bounds th
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from math import ceil, inf, isfinite
+from math import ceil, inf, isfinite, isinf
 from typing import Literal
 
 import numpy as np
@@ -286,6 +286,17 @@ class BeyondKnee(Refusal, code="traffic_beyond_knee"):
     times: float
 
 
+class Collapses(Caution, code="traffic_collapses", is_doubt=True):
+    """The database slows down when it is full, by the run: an overload would not end.
+
+    connections: of all pools. most: with which it still completes more than the rate of the requests.
+    """
+
+    connections: int
+    most: int
+    rate: float
+
+
 class SupplyUnknown(Caution, code="traffic_supply_unknown"):
     """Nothing is known of what the database can use. in_use: connections, on average."""
 
@@ -418,23 +429,36 @@ def _balanced(traffic: Traffic, supply: Supply | None) -> int:
 
     More connections in use make longer usage times, and those need more connections. Threads do not bound the pool.
     """
-    wanted, pools = _wanted(traffic, None), traffic.service.pools
     if supply is None or supply.rates is None or is_beyond(traffic, supply):
-        return wanted
+        return _wanted(traffic, None)
+    fewest = ceil(keeping_up(traffic, supply.rates)[0] / traffic.service.pools)
+    most = _largest(traffic, supply.rates)
+    wanted = min(_wanted(traffic, None), most)
     for _ in range(BALANCING):
         load = load_of(traffic, supply, wanted)
         if load is None:
-            wanted = max(wanted + 1, ceil(keeping_up(traffic, supply.rates) / pools))
+            if not wanted < fewest <= most:
+                break
+            wanted = fewest
             continue
-        before, wanted = wanted, _wanted(traffic, load)
+        before, wanted = wanted, min(_wanted(traffic, load), most)
         if wanted == before:
             break
     return wanted
 
 
-def keeping_up(traffic: Traffic, rates: Vector) -> int:
-    """Return the fewest connections in use with which the database completes more than arrives."""
-    return 1 + int(np.argmax(rates > traffic.rate))
+def keeping_up(traffic: Traffic, rates: Vector) -> tuple[int, int]:
+    """Return the fewest and the most connections in use with which the database completes more than arrives.
+
+    Where it still does with the most of `rates`, no number is known to be too large.
+    """
+    more = rates > traffic.rate
+    return 1 + int(np.argmax(more)), MOST_IN_USE if more[-1] else len(rates) - int(np.argmax(more[::-1]))
+
+
+def _largest(traffic: Traffic, rates: Vector) -> int:
+    """Return the largest pool of a process with which the database keeps up when all pools are in use, at least 1."""
+    return max(1, keeping_up(traffic, rates)[1] // traffic.service.pools)
 
 
 def load_of(traffic: Traffic, supply: Supply | None, pool_size: int) -> DatabaseLoad | None:
@@ -464,7 +488,10 @@ def _findings(answer: TrafficAnswer, of_process: ProcessNeed) -> Iterator[Findin
     traffic, service, need = answer.traffic, answer.traffic.service, answer.need
     waits = {each.pool_size: (each.one_away or each.usual).wait_p99_ms for each in answer.sizes}
     away = service.instances if service.instances > 1 else None
-    if need is not None and of_process.decides != "threads" and answer.decides != "floor":
+    rates = answer.supply.rates if answer.supply else None
+    if rates is not None and need == _largest(traffic, rates) and answer.load and waits[need] > traffic.most_wait_ms:
+        yield Collapses(answer.connections, keeping_up(traffic, rates)[1], traffic.rate)
+    elif need is not None and of_process.decides != "threads" and answer.decides != "floor" and not isinf(waits[need]):
         yield KeepsWait(need, traffic.most_wait_ms, waits[need], away, waits.get(need - 1), service.pools)
     if need is not None and (of_process.decides == "threads" or answer.decides == "floor"):
         finding = bound(with_load(traffic, answer.load, answer.supply, traffic), of_process)
@@ -494,7 +521,7 @@ def with_load(traffic: Traffic, load: DatabaseLoad | None, supply: Supply | None
     """
     if load is not None or supply is None or supply.rates is None:
         return traffic.loaded(load)
-    times = 1000 * keeping_up(together, supply.rates) / together.rate / together.usage.mean_ms
+    times = 1000 * keeping_up(together, supply.rates)[0] / together.rate / together.usage.mean_ms
     return replace(traffic, usage=replace(traffic.usage, mean_ms=traffic.usage.mean_ms * times))
 
 
@@ -526,8 +553,11 @@ def of_database(
         times, is_formula, enough = in_use / supply.connections / LOAD, supply.basis == "formula", ceil(in_use / LOAD)
         at_load = (traffic.rate / times, usage_ms / times, enough)
         yield BeyondSupply(in_use, supply.connections, is_formula, *at_load, services)
-    elif load is None:
-        pass  # the limit or the threads are the cause, and have a finding
+    elif load is None:  # too few connections; the limit or the threads are the cause, and have a finding
+        if supply is not None and supply.rates is not None:
+            most = keeping_up(traffic, supply.rates)[1]
+            if connections > most:
+                yield Collapses(connections, most, traffic.rate)
     elif supply is None:
         yield SupplyUnknown(load.mean, load.quantile(OFTEN))
     else:

@@ -180,7 +180,8 @@ def _limited(queue: _Queue, limit: float) -> Waits:
     longer = served[-1] - served + left
     total = sum(map(queue.arriving_in, free)) + longer[0]
     mean = float(_integrals(longer, steps)[-1]) / total
-    return Waits(np.concatenate([[0.0], np.cumsum(steps)]), longer / total, mean, left / total)
+    ages = np.concatenate([[0.0], np.cumsum(steps[:-1]), [limit]])
+    return Waits(ages, longer / total, mean, left / total)
 
 
 Crossing = tuple[Vector, Vector, Vector, Vector]

@@ -148,6 +148,15 @@ register_templates(
         from_traffic.Slows: "The database slows as it fills, by the run: at this rate the mean usage time is "
         "{loaded_usage_ms:ms}, in place of {usage_ms:ms}. It keeps up with at most {knee_rate:/s}. In an overload, "
         "with all {connections:#connection} in use, a request uses its connection for {overloaded_usage_ms:ms}.",
+        from_traffic.Collapses: lambda finding: (
+            "The database slows down when it is full, by the run: with more than {most:#connection} in use, it "
+            "completes less than {rate:/s}, and an overload does not end. "
+            + (
+                "All pools together have {connections:,}: run fewer processes, or put a proxy before the database."
+                if finding.connections > finding.most
+                else "So larger pools do not make waits shorter."
+            )
+        ),
         from_traffic.NearKnee: "The rate is {share:.0f %} of what the database completes. On average {in_use:number} "
         "connections are in use, and it can use {supply:,}: larger pools only move waiting into the database. A lower "
         "rate or a shorter usage time helps.",
