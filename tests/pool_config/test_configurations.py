@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +63,9 @@ def settings() -> PoolSettings:
 
 def written(stack: str, folder: Path) -> dict[str, Any]:
     """The settings of a stack, name -> value; its configuration is written to the folder."""
-    configured = configuration(STACKS[stack], settings())
+    pool = settings()
+    shared = pool.plan.connections if STACKS[stack].is_proxy else None
+    configured = configuration(STACKS[stack], replace(pool, shared_connections=shared))
     (folder / configured.stack.file).write_text(configured.text)
     return {setting.name: setting.value for setting in configured.settings}
 
@@ -140,7 +143,9 @@ def connections(server: PrivateServer) -> int:
 
 def namespace(stack: str, **names: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """The settings of a stack, and what its Python code defines with these names given."""
-    configured = configuration(STACKS[stack], settings())
+    pool = settings()
+    shared = pool.plan.connections if STACKS[stack].is_proxy else None
+    configured = configuration(STACKS[stack], replace(pool, shared_connections=shared))
     exec(configured.text, names)
     return {setting.name: setting.value for setting in configured.settings}, names
 
