@@ -11,7 +11,7 @@ from math import ceil, sqrt
 import numpy as np
 
 from poolsize.analysis.vector import Vector
-from poolsize.traffic.pool_use import BUSY_SHARE
+from poolsize.traffic.pool_use import BUSY_SHARE, in_use_probabilities
 
 FAR = 12
 """Standard deviations beyond which a number of connections in use is negligible."""
@@ -82,7 +82,4 @@ def _in_use(rates: Vector, rate: float) -> Vector:
     """Return the probabilities that 0, 1, ... connections are in use."""
     if rate >= rates[-1]:
         return np.asarray(np.eye(len(rates) + 1)[-1])
-    logarithms = np.concatenate([[0.0], np.cumsum(np.log(rate / rates))])
-    weights = np.exp(logarithms - logarithms.max())
-    weights[-1] /= 1 - rate / rates[-1]
-    return np.asarray(weights / weights.sum())
+    return in_use_probabilities(rates, rate)

@@ -192,13 +192,18 @@ def _exact_waits(traffic: ProcessTraffic, pool: _Smaller) -> Waits:
     return waits(arrivals, phases, pool.connections, limit, speeds)
 
 
-def _share_waiting(load: float, speeds: Vector) -> float:
-    """Return the share of requests that wait, of exponential usage times.
+def in_use_probabilities(rates: Vector, rate: float) -> Vector:
+    """Return the probabilities that 0, 1, ... connections are in use, of a birth-death process that may queue.
 
-    Erlang's C formula, where the usage times depend on the connections in use. speeds: with 0, 1, ... in use.
+    rates: at which usages end with 1, 2, ... connections in use. rate: of the requests, below the last of them. With
+    constant usage times, the last probability is Erlang's C formula.
     """
-    in_use = np.arange(1, len(speeds))
-    logarithms = np.concatenate([[0.0], np.cumsum(np.log(load / (in_use * speeds[1:])))])
+    logarithms = np.concatenate([[0.0], np.cumsum(np.log(rate / rates))])
     weights = np.exp(logarithms - logarithms.max())
-    weights[-1] /= 1 - load / in_use[-1]
-    return float(weights[-1] / weights.sum())
+    weights[-1] /= 1 - rate / rates[-1]
+    return np.asarray(weights / weights.sum())
+
+
+def _share_waiting(load: float, speeds: Vector) -> float:
+    """Return the share of requests that wait, of exponential usage times. speeds: with 0, 1, ... connections in use."""
+    return float(in_use_probabilities(np.arange(1, len(speeds)) * speeds[1:], load)[-1])
