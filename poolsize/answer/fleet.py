@@ -160,6 +160,22 @@ def service_pool(service: Service, pool_size: int, limit: ServerLimit) -> Servic
     return ServicePool(service, pool_size, pool_size * service.pools, in_deploy)
 
 
+class PoolTotals:
+    """The sums of an answer's pools."""
+
+    pools: tuple[ServicePool, ...]
+
+    @property
+    def connections(self) -> int:
+        """Connections of all pools that usually exist."""
+        return connections_of(self.pools)
+
+    @property
+    def connections_in_deploy(self) -> int:
+        """Connections of all pools in a rolling deploy at the autoscaler's maximum."""
+        return in_deploy_of(self.pools)
+
+
 def connections_of(pools: Sequence[ServicePool]) -> int:
     """Return the connections of all pools that usually exist."""
     return sum(pool.connections for pool in pools)

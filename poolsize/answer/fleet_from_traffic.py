@@ -1,9 +1,8 @@
 """The traffic of several services -> TrafficPlan: the pool that each one needs, and all of them beside the limits.
 
 The need of each service is that of from_traffic, at the usage times that the database has under all of them: by a run,
-they grow by the same factor. Where the server's limit is below the sum, share_out divides it by need. To the database,
-the services are one queue: requests that arrive at random make a Poisson number of connections in use for each service,
-and the sum of such numbers is one of them, too.
+they grow with the connections in use of the service's own pool, and with the mean number of all others. Where the
+server's limit is below the sum, share_out divides it by need. To the database, the services are a single queue.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,6 +12,7 @@ from math import fsum, inf, isinf
 from poolsize.answer.finding import Caution, Finding, Reason
 from poolsize.answer.fleet import (
     DECIMALS,
+    PoolTotals,
     ServerLimit,
     Service,
     ServicePool,
@@ -103,7 +103,7 @@ class TrafficPool(ServicePool):
 
 
 @dataclass(frozen=True)
-class TrafficPlan:
+class TrafficPlan(PoolTotals):
     """The answer for a fleet whose services have rates.
 
     traffic: of all services together, as the database sees it. supply: what the database can use; None where nothing is
@@ -118,16 +118,6 @@ class TrafficPlan:
     pools: tuple[TrafficPool, ...] = ()
     load: DatabaseLoad | None = None
     findings: tuple[Finding, ...] = ()
-
-    @property
-    def connections(self) -> int:
-        """Connections of all pools that usually exist."""
-        return connections_of(self.pools)
-
-    @property
-    def connections_in_deploy(self) -> int:
-        """Connections of all pools in a rolling deploy at the autoscaler's maximum."""
-        return in_deploy_of(self.pools)
 
 
 def plan_fleet_for(
@@ -250,22 +240,22 @@ def _with_uses(
 ) -> tuple[TrafficPool, ...]:
     """Return the pools with how each serves its traffic. plan: without pools."""
     slows, connections = plan.supply is not None and plan.supply.rates is not None, connections_of(pools)
-    of_all = [
-        (each, load_of(each, plan.supply, connections) if slows else None)
-        for each in (plan.traffic, plan.traffic.twice())
+    loads = [
+        (together, load_of(together, plan.supply, connections) if slows else None)
+        for together in (plan.traffic, plan.traffic.twice())
     ]
 
-    def load(traffic: Traffic, size: int, together: Traffic, load: DatabaseLoad | None) -> DatabaseLoad | None:
+    def part(traffic: Traffic, pool_size: int, together: Traffic, load: DatabaseLoad | None) -> DatabaseLoad | None:
         if not slows:
-            return load_of(traffic, None, size)
-        return None if load is None else _part(traffic, size, load, together)
+            return load_of(traffic, None, pool_size)
+        return None if load is None else _part(traffic, pool_size, load, together)
 
     with_uses = []
     for traffic, need, pool in zip(traffics, needs, pools, strict=True):
         size = pool.pool_size
-        at_once, at_twice = (load(each, size, *of_all[place]) for place, each in enumerate((traffic, traffic.twice())))
+        usual, twice = part(traffic, size, *loads[0]), part(traffic.twice(), size, *loads[1])
         decides = need.decides if size == need.pool_size else "limit"
-        use = size_use(traffic, size, (at_once, at_twice), slows=slows)
+        use = size_use(traffic, size, (usual, twice), slows=slows)
         with_uses.append(TrafficPool(**vars(pool), traffic=traffic, need=need.need, decides=decides, use=use))
     return tuple(with_uses)
 

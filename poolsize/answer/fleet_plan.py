@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from poolsize.answer.finding import Caution, Figures, Finding, Reason, Refusal, Severity
 from poolsize.answer.fleet import (
+    PoolTotals,
     ServerLimit,
     Service,
     ServicePool,
@@ -169,7 +170,7 @@ class RaiseLimit(Reason, code="fleet_raise_limit"):
 
 
 @dataclass(frozen=True)
-class FleetPlan:
+class FleetPlan(PoolTotals):
     """The answer for a fleet.
 
     size: recommended connections, for all clients together.
@@ -181,16 +182,6 @@ class FleetPlan:
     limit: ServerLimit
     pools: tuple[ServicePool, ...]
     findings: tuple[Finding, ...] = ()
-
-    @property
-    def connections(self) -> int:
-        """Connections of all pools that usually exist."""
-        return connections_of(self.pools)
-
-    @property
-    def connections_in_deploy(self) -> int:
-        """Connections of all pools in a rolling deploy at the autoscaler's maximum."""
-        return in_deploy_of(self.pools)
 
 
 def plan_fleet(

@@ -53,9 +53,8 @@ class UsageTimes:
         if self.variation == 1:
             return self.mean_ms * log(100)
         square = log(1 + self.variation)
-        return round(
-            self.mean_ms * exp(NORMAL_QUANTILES[0.99] * sqrt(square) - square / 2), 9
-        )  # the one that was typed
+        p99_ms = self.mean_ms * exp(NORMAL_QUANTILES[0.99] * sqrt(square) - square / 2)
+        return round(p99_ms, 9)  # a p99 that was typed comes out as it was
 
 
 def log_normal(mean_ms: float, probability: float, quantile_ms: float) -> UsageTimes | None:
@@ -94,7 +93,10 @@ def _third_moment(variation: float) -> float:
 
 
 def _crossing(falling: Callable[[float], float], low: float, high: float) -> float:
-    """Return where a falling function becomes 0 from low to high, both above 0; one of them where it does nowhere."""
+    """Return where a falling function becomes 0 from low to high, both above 0; one of them where it does nowhere.
+
+    scipy.optimize has it, too; its import would take longer than the answer.
+    """
     while high / low > 1 + 1e-6:
         middle = sqrt(low * high)
         low, high = (middle, high) if falling(middle) > 0 else (low, middle)
