@@ -78,7 +78,7 @@ class Service:
         return (self.most_instances + ceil(round(self.most_instances * surge, DECIMALS))) * self.processes
 
     def as_one_process(self, surge: float) -> "Service":
-        """Return the service as a pool that all its processes share sees it: one process, with the threads of all.
+        """Return the service as a single process, with the threads of all its processes, whose pool they share.
 
         These are the threads in a rolling deploy at the autoscaler's maximum. surge: share of further instances.
         """

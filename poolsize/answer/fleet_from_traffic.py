@@ -1,4 +1,4 @@
-"""The traffic of several services -> TrafficPlan: the pool that each one needs, and all of them beside the limits.
+"""The traffic of several services -> TrafficPlan: the pool that each service needs, beside the limits.
 
 The need of each service is that of from_traffic, at the usage times that the database has under all of them: by a run,
 they grow with the connections in use of the service's own pool, and with the mean number of all others. Where the
@@ -62,7 +62,7 @@ class FleetNeeds(Reason, code="fleet_needs"):
     """How the traffic decides the pools.
 
     limits_ms: service -> limit of the p99 wait time, of those whose pool the limit decides. several: how many of them
-    have more instances than one, of which one is away. needed: connections of all needs in a deploy. usable: that the
+    have several instances, of which an instance is away. needed: connections of all needs in a deploy. usable: that the
     server admits; None if unknown.
     """
 
@@ -216,7 +216,7 @@ def _part(traffic: Traffic, pool_size: int, load: DatabaseLoad, together: Traffi
 
 
 def _pools(traffics: Sequence[Traffic], sizes: Sequence[int], limit: ServerLimit) -> list[ServicePool]:
-    """Return pools of these sizes, one of each service."""
+    """Return the pool of each service, with these sizes."""
     return [service_pool(traffic.service, size, limit) for traffic, size in zip(traffics, sizes, strict=True)]
 
 
@@ -313,7 +313,7 @@ def _alternatives(traffics: Sequence[Traffic], needed: Sequence[ServicePool], pl
 
 
 def shared_pool(traffics: Sequence[Traffic], supply: Supply | None, limit: ServerLimit) -> int:
-    """Return the size of one pool that all processes of all services share, such as a proxy's.
+    """Return the size of a pool that all processes of all services share, such as a proxy's.
 
     It keeps the lowest limit of the p99 wait time, and the threads of all processes of a deploy do not deadlock.
     """

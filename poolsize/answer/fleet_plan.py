@@ -211,7 +211,7 @@ def require_fleet(size: int | None, services: Sequence[Service]) -> None:
     names = [service.name for service in services]
     for name in names:
         if names.count(name) > 1:
-            raise BadInput(f"`services` {name}: two services have this name; rename one")
+            raise BadInput(f"`services` {name}: two services have this name; rename a service")
 
 
 def more_instances(services: Sequence[Service], limit: ServerLimit) -> MoreInstances:

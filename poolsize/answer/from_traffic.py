@@ -13,7 +13,7 @@ import numpy as np
 
 from poolsize.analysis.vector import Vector
 from poolsize.answer.finding import Caution, Finding, Reason, Refusal
-from poolsize.answer.fleet import ServerLimit, Service, ServicePool
+from poolsize.answer.fleet import ServerLimit, Service, service_pool
 from poolsize.answer.fleet_plan import FleetPlan, LimitUnknown, MoreInstances
 from poolsize.answer.operating_point import LOAD
 from poolsize.bounds import LARGEST_POOL
@@ -351,10 +351,9 @@ class TrafficAnswer:
     @property
     def plan(self) -> FleetPlan:
         """The pools as those of a fleet whose size is the need of all processes; none where no pool size helps."""
-        service = self.traffic.service
-        pool = ServicePool(service, self.pool_size, self.connections, self.connections_in_deploy)
-        pools = () if self.need is None else (pool,)
-        return FleetPlan((self.need or 0) * service.pools, self.server_limit, pools, self.findings)
+        service, limit = self.traffic.service, self.server_limit
+        pools = () if self.need is None else (service_pool(service, self.pool_size, limit),)
+        return FleetPlan((self.need or 0) * service.pools, limit, pools, self.findings)
 
     @property
     def load(self) -> DatabaseLoad | None:

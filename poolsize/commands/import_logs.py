@@ -54,7 +54,6 @@ def import_logs(logs: tuple[Path, ...], cores: int | None, disks: int | None, ou
         write_recording(recording, output)
         then = pasteable("poolsize", "sweep", "--replay", output)
     sizes = recording.sizes
-    shown = ", ".join(map(str, sizes))
-    if len(sizes) > MOST_SHOWN:
-        shown = f"{sizes[0]} to {sizes[-1]}, {len(sizes):,} of them"
+    is_short = len(sizes) <= MOST_SHOWN
+    shown = ", ".join(map(str, sizes)) if is_short else f"{sizes[0]} to {sizes[-1]}, {len(sizes):,} of them"
     click.echo(f"{output} contains the pool sizes {shown}. Next: {then}")
