@@ -71,7 +71,7 @@ def test_kind_of_error_in_a_run_is_shown_as_it_is() -> None:
 
 
 def test_every_code_of_findings_for_scripts_is_known() -> None:
-    """A renamed code breaks the scripts of users: the changelog must say so."""
+    """A renamed code breaks the scripts of users."""
     records = records_of(Figures)
     assert {findings.__name__, prediction.__name__} < {record.__module__ for record in records}, "the wings' too"
     assert_golden("codes.txt", "\n".join(sorted({record.code for record in records})) + "\n")
