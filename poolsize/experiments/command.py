@@ -29,7 +29,7 @@ from poolsize.experiments.survey.text import survey_json, survey_text
 from poolsize.experiments.survey.timing import FULL_SECONDS, LENGTH_SECONDS, TIMING_SECONDS
 from poolsize.present.text.layout import bullets
 from poolsize.runs.store import load_run, load_setting, other_path
-from poolsize.sweep.opening import find_locustfile
+from poolsize.sweep.opening import find_locustfile, new_file
 from poolsize.sweep.options import NAMES_ANOTHER, OPTIONS, SweepOptions
 from poolsize.terminal import pasteable
 from poolsize.units import minutes
@@ -71,9 +71,12 @@ def scenario(name: str | None, lists: bool, full: bool, as_json: bool, **texts: 
     if known.survey:
         from poolsize.experiments.survey.measure import survey_of_pools  # other scenarios start without it
 
-        survey, path = survey_of_pools(name, typed, command, FULL_SECONDS if full else TIMING_SECONDS)
-        text = f"{survey_text(known, survey)}\n\nStored in {path}"
-        click.echo(survey_json(known, survey, str(path)) if as_json else text)
+        path = new_file(typed.output, name)
+        survey = survey_of_pools(name, typed, FULL_SECONDS if full else TIMING_SECONDS)
+        values = survey_json(known, survey, str(path))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"{values}\n", "utf-8")
+        click.echo(values if as_json else f"{survey_text(known, survey)}\n\nStored in {path}")
         return
     with _resumed_by(command, None):
         paths = _measure(known, typed)

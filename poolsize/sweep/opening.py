@@ -167,7 +167,7 @@ def require_given_again(options: SweepOptions, parameter: str, named: str | None
     """
     if named is not None and getattr(options, parameter) is None:
         (words,) = parameter_words({parameter: named})
-        noun = {"replay": "recording", "mysqld": "server program"}.get(parameter, parameter)
+        noun = "recording" if parameter == "replay" else parameter
         raise BadInput(
             f"{options.named('resume')}: the run names the {noun} {named}, and the run may be somebody else's: check "
             f"that {noun}, then add {words}"

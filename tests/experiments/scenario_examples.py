@@ -7,17 +7,18 @@ timings of pools are those of the first folder. A scenario without an answer is 
 """
 
 import csv
+import json
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
 
 from poolsize.analysis.analysis import Analysis, analyze
 from poolsize.experiments.scenario import Scenario, read_scenario, scenario_names
 from poolsize.experiments.survey.text import PUBLISHED, USER_KINDS
-from poolsize.experiments.survey.timing import JAVA, USERS, Timing, Work, load_survey
+from poolsize.experiments.survey.timing import JAVA, USERS, Timing, Work
 from poolsize.runs.store import load_run
 from tests.conftest import ROOT
 
@@ -122,7 +123,8 @@ def _curves(answer: Answer) -> Iterator[dict[str, object]]:
 
 def _timings(answer: Answer, server: str) -> Iterator[dict[str, object]]:
     """Yield a row for each timing of a test of the published survey: milliseconds for so many transactions."""
-    timings = load_survey(answer.files[0]).timings
+    stored = json.loads(answer.files[0].read_text("utf-8"))["timings"]
+    timings = [Timing(**{field.name: values[field.name] for field in fields(Timing)}) for values in stored]
     for work, description in WORKS.items():
         test, transactions = PUBLISHED[work]
         for timing in timings:

@@ -1,7 +1,6 @@
 """The survey of pools: its figures, its text, and its pools with a driver that does nothing."""
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,18 +19,13 @@ from poolsize.experiments.survey.timing import (
     POOL_SIZE,
     Concurrency,
     Survey,
-    SurveyPart,
-    SurveySetting,
-    SurveyWriter,
     Timing,
     Work,
     java_versions,
-    load_survey,
 )
 from tests.conftest import Command
 
 SCENARIO = read_scenario("pools")
-SETTING = SurveySetting(0.2, None, {"innodb_buffer_pool_size": "64M"})
 OF_THREADS = POOLS[Concurrency.THREADS]
 
 
@@ -59,7 +53,7 @@ def test_users_starve_where_the_others_are_served_meanwhile() -> None:
 def test_the_text_has_every_work_beside_the_published_survey() -> None:
     found = [timing("A pool", work, 5, 100_000, 5, 1.0) for work in (Work.MOCK, Work.SELECT)]
     found.append(timing("A pool", Work.SELECT, MANY_USERS, 10_000, 8, 990.0))
-    text = survey_text(SCENARIO, Survey(SETTING, (SurveyPart("Python, threads", tuple(found), ("peewee",)),)))
+    text = survey_text(SCENARIO, Survey(tuple(found), ("peewee",)))
     assert "hikari (published)" in text
     assert "prepared and executed" not in text
     assert "Not installed: peewee." in text
@@ -69,8 +63,8 @@ def test_the_text_has_every_work_beside_the_published_survey() -> None:
 
 
 def test_the_json_has_every_figure() -> None:
-    part = SurveyPart("Python, threads", (timing("A pool", Work.MOCK, 5, 0, 0, 1000.0),))
-    answer = json.loads(survey_json(SCENARIO, Survey(SETTING, (part,)), "a.jsonl"))
+    survey = Survey((timing("A pool", Work.MOCK, 5, 0, 0, 1000.0),))
+    answer = json.loads(survey_json(SCENARIO, survey, "a.jsonl"))
     assert (answer["scenario"], answer["pool_size"], answer["file"]) == ("pools", POOL_SIZE, "a.jsonl")
     assert answer["timings"][0]["time_us"] is None
     assert answer["timings"][0]["starves"] is False
@@ -100,7 +94,7 @@ def test_the_pools_of_java_are_left_out_for_a_reason(monkeypatch: pytest.MonkeyP
         (tmp_path / program).chmod(0o700)
     with pytest.raises(JavaLeftOut, match="mvn failed: ERROR: no network") as failed:
         compiled_java(tmp_path)
-    text = survey_text(SCENARIO, Survey(SETTING, java_left_out=str(failed.value)))
+    text = survey_text(SCENARIO, Survey(java_left_out=str(failed.value)))
     assert "Pools of Java are left out: mvn failed: ERROR: no network." in " ".join(text.split())
 
 
@@ -122,6 +116,7 @@ def test_a_user_that_fails_ends_the_survey() -> None:
 @pytest.mark.parametrize(
     ("words", "way_out"),
     [
+        (["--resume", "a.jsonl"], "--resume a.jsonl: pools times pools on a private server: leave it out"),
         (["--step-time", "5s"], "--step-time 5s: pools times pools on a private server: leave it out"),
         (
             ["--url", "mysql://u:secret@h/"],
@@ -136,73 +131,8 @@ def test_the_survey_takes_no_option_of_a_sweep(poolsize_here: Command, words: li
     assert "secret" not in refused.stderr
 
 
-STORED = Survey(
-    SETTING,
-    (
-        SurveyPart("Python, threads", (timing("A pool", Work.MOCK, 5, 9, 5, 1.0),), ("peewee",)),
-        SurveyPart(
-            "Java, mock: Druid", (replace(timing("Druid (Java)", Work.MOCK, 5, 9, 5, 1.0), longest_wait_ms=None),)
-        ),
-    ),
-)
-
-
-def stored_survey(path: Path) -> Path:
-    with SurveyWriter(path, SETTING, resume=False) as writer:
-        for part in STORED.parts:
-            writer.append(part)
-    return path
-
-
-def test_a_stored_survey_is_what_was_stored_also_after_a_line_that_is_cut_off(tmp_path: Path) -> None:
-    path = stored_survey(tmp_path / "a.jsonl")
-    assert load_survey(path) == STORED
-    whole = path.read_bytes()
-    path.write_bytes(whole + b'{"part":{"process":"Java')
-    assert load_survey(path) == STORED
-    with SurveyWriter(path, SETTING, resume=True):
-        assert path.read_bytes() == whole
-
-
-@pytest.mark.parametrize(
-    ("damage", "named"),
-    [
-        (lambda text: text.replace('"survey":1', '"survey":2'), "not a survey of pools that this poolsize can resume"),
-        (lambda text: text.replace('"mock"', '"mocked"'), "line 2: timings.0.work is 'mocked'"),
-        (lambda text: text.replace('"seconds":0.2', '"seconds":null'), "line 1: seconds"),
-        (lambda text: text[:0], "not a survey of pools that this poolsize can resume"),
-    ],
-)
-def test_a_damaged_survey_is_refused(
-    poolsize_here: Command, tmp_path: Path, damage: Callable[[str], str], named: str
-) -> None:
-    path = stored_survey(tmp_path / "a.jsonl")
-    path.write_text(damage(path.read_text()))
-    refused = poolsize_here("scenario", "pools", "--resume", "a.jsonl")
-    assert refused.returncode == 2
-    assert refused.stderr.count("\n") == 1
-    assert named in refused.stderr
-
-
-@pytest.mark.parametrize(
-    ("words", "named"),
-    [
-        (["--full"], "timings of 0.2 s"),
-        (["--output", "b.jsonl"], "a resumed survey keeps its settings"),
-        (["--server-option", "innodb_buffer_pool_size=1G"], "the private server began with other variables"),
-        (["--mysqld", "mysqld"], "the survey began with the program that poolsize finds"),
-    ],
-)
-def test_a_survey_is_resumed_as_it_began(poolsize_here: Command, tmp_path: Path, words: list[str], named: str) -> None:
-    stored_survey(tmp_path / "a.jsonl")
-    refused = poolsize_here("scenario", "pools", "--resume", "a.jsonl", *words)
-    assert refused.returncode == 2
-    assert named in refused.stderr
-
-
 def test_a_survey_that_times_nothing_leaves_no_file(poolsize_here: Command, tmp_path: Path) -> None:
     failed = poolsize_here("scenario", "pools", "--mysqld", "nowhere/mysqld", "--output", "a.jsonl")
     assert failed.returncode == 2
     assert "nowhere/mysqld can't be run" in failed.stderr
-    assert "are kept" not in failed.stderr
     assert not (tmp_path / "a.jsonl").exists()

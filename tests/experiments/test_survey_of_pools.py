@@ -6,30 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from poolsize.experiments.survey.measure import JAVA_PROGRAMS, PYTHON_PROCESSES, java_commands, survey
+from poolsize.experiments.survey.measure import JAVA_PROGRAMS, MOST_CONNECTIONS, python_commands, survey, timed
 from poolsize.experiments.survey.pools import POOLS
-from poolsize.experiments.survey.timing import (
-    ARTIFACTS,
-    JAVA,
-    MANY_USERS,
-    USERS,
-    Concurrency,
-    Survey,
-    SurveyPart,
-    SurveySetting,
-    Timing,
-    Work,
-)
+from poolsize.experiments.survey.timing import ARTIFACTS, JAVA, MANY_USERS, USERS, Concurrency, Timing, Work
+from poolsize.server.private_server import private_server
 from tests.conftest import FLAVORS, mysqld
 
 pytestmark = pytest.mark.server
 
 
 def test_every_pool_of_asyncio_is_timed() -> None:
-    """The other processes have ended, as in a survey that is resumed."""
-    ended = [process for process, concurrency in PYTHON_PROCESSES.items() if concurrency is not Concurrency.ASYNCIO]
-    parts = tuple(SurveyPart(process, ()) for process in [*ended, *java_commands("", 0.02)])
-    timings = survey(Survey(SurveySetting(0.02, None, {}), parts), lambda _: None, lambda _: None).timings
+    with private_server(None, {}, MOST_CONNECTIONS) as server:
+        timings, _ = timed(python_commands(0.02)[Concurrency.ASYNCIO], server, lambda _: None)
     assert_timed(timings, Concurrency.ASYNCIO)
     assert all(timing.served <= min(timing.users, timing.transactions) for timing in timings)
 
@@ -48,12 +36,10 @@ def assert_timed(timings: Sequence[Timing], concurrency: Concurrency) -> None:
 def test_every_pool_is_timed(flavor: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     shown: list[Timing] = []
-    program = mysqld(flavor)
-    setting = SurveySetting(0.02, str(program) if program else None, {})
-    parts: list[SurveyPart] = []
-    done = survey(Survey(setting), parts.append, shown.append)
+    with private_server(mysqld(flavor), {}, MOST_CONNECTIONS) as server:
+        done = survey(server, 0.02, shown.append)
     timings = done.timings
-    assert list(timings) == shown == [timing for part in parts for timing in part.timings]
+    assert list(timings) == shown
     assert not done.missing
     for concurrency in Concurrency:
         assert_timed(timings, concurrency)
@@ -70,8 +56,3 @@ def test_every_pool_is_timed(flavor: str, tmp_path: Path, monkeypatch: pytest.Mo
     fair_pool = "poolsize's fair pool, no ROLLBACK"
     (fair,) = (timing for timing in timings if timing.pool == fair_pool and timing.users == MANY_USERS)
     assert (fair.served, fair.starves) == (MANY_USERS, False)
-    shown.clear()
-    resumed = survey(Survey(setting, tuple(parts[1:])), parts.append, shown.append)
-    assert {timing.concurrency for timing in shown} == {Concurrency.THREADS}
-    assert len(resumed.timings) == len(timings)
-    assert parts[-1].process == parts[0].process

@@ -16,7 +16,6 @@ from typing import Any
 import pytest
 
 from poolsize.errors import BadInput
-from poolsize.experiments.survey.timing import TIMING_SECONDS, SurveySetting, SurveyWriter
 from poolsize.present.text.setting import repeat_command
 from poolsize.runs.plan import MeasuredApplication
 from poolsize.runs.store import RunWriter, load_run, other_path, resume_command
@@ -235,25 +234,6 @@ def test_the_other_run_of_a_pair_is_no_better(poolsize_here: Command, tmp_path: 
     of_another(tmp_path, other_path(first).name, server_options={"innodb_io_capacity": "300"})
     again = "poolsize sweep --resume a.jsonl --against-option innodb_io_capacity=300"
     assert_refused(poolsize_here("sweep", "--resume", "a.jsonl"), tmp_path, again)
-
-
-def test_a_survey_names_no_program(poolsize_here: Command, tmp_path: Path) -> None:
-    evil = tmp_path / "mysqld"
-    evil.write_text(f"#!/bin/sh\ntouch {tmp_path}/{EXECUTED}\n")
-    evil.chmod(0o755)
-    for setting, words in (
-        (SurveySetting(TIMING_SECONDS, "./mysqld", {}), "check that server program, then add --mysqld ./mysqld"),
-        (
-            SurveySetting(TIMING_SECONDS, None, {"plugin_load": "evil.so"}),
-            "the run sets plugin_load on its private server",
-        ),
-        (SurveySetting(TIMING_SECONDS, None, {"back_log": "9"}), "--server-option back_log=9"),
-    ):
-        path = tmp_path / "pools.jsonl"
-        with SurveyWriter(path, setting, resume=False):
-            pass
-        assert_refused(poolsize_here("scenario", "pools", "--resume", path.name), tmp_path, words)
-        path.unlink()
 
 
 def test_a_schema_that_only_the_run_names_is_not_used(poolsize: Command, tmp_path: Path) -> None:

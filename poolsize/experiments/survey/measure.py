@@ -11,13 +11,12 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
 
 from sqlalchemy import make_url
 
-from poolsize.errors import BadInput, Interrupted, PoolsizeError, WorkFailed
+from poolsize.errors import BadInput, Interrupted, WorkFailed
 from poolsize.experiments.survey.text import survey_progress
 from poolsize.experiments.survey.timing import (
     ARTIFACTS,
@@ -28,25 +27,17 @@ from poolsize.experiments.survey.timing import (
     USERS,
     Concurrency,
     Survey,
-    SurveyPart,
-    SurveySetting,
-    SurveyWriter,
     Timing,
     Work,
-    load_survey,
 )
-from poolsize.runs.store import parameter_words
 from poolsize.server.private_server import PrivateServer, private_server
 from poolsize.server.processes import killed_by
-from poolsize.sweep.opening import new_file, require_given_again, require_server_options
 from poolsize.sweep.options import SweepOptions
 
-OF_SURVEY = ("mysqld", "server_options", "output", "resume")
+OF_SURVEY = ("mysqld", "server_options", "output")
 """Options that a survey of pools takes."""
 MOST_CONNECTIONS = 400
 """Connections that the server must admit: of 100 users without a pool, and as many times those that are ending."""
-PYTHON_PROCESSES = {f"Python, {concurrency}": concurrency for concurrency in Concurrency}
-"""Name of each process of Python -> its concurrency."""
 JAVA_PROGRAMS = ("java", "javac", "mvn")
 JAVA_RELEASE = "17"
 """The oldest Java that the survey runs on."""
@@ -60,97 +51,51 @@ class JavaLeftOut(Exception):
     """The pools of Java can't be timed here; the message is the reason."""
 
 
-def survey_of_pools(name: str, typed: SweepOptions, command: str, seconds: float) -> tuple[Survey, Path]:
-    """Time the pools, or those that are missing in the file of an interrupted survey.
+def survey_of_pools(name: str, typed: SweepOptions, seconds: float) -> Survey:
+    """Time the pools of a scenario, each timing for so many seconds.
 
-    Return the survey and the path of its file. command: of the scenario, without its options. seconds: of each timing.
-    Raises BadInput for an option of a sweep, and an error that names the command that resumes.
+    Raises BadInput for an option of a sweep, WorkFailed where a process of Python fails, and Interrupted for Ctrl-C.
     """
     for option in typed.chosen:
         if option not in OF_SURVEY:
             way_out = "leave it and POOLSIZE_URL out" if option == "url" else "leave it out"
             raise BadInput(f"{typed.named(option)}: {name} times pools on a private server: {way_out}")
-    if typed.resume:
-        begun, path = _resumed(typed, typed.resume, seconds), typed.resume
-    else:
-        mysqld = str(typed.mysqld) if typed.mysqld else None
-        begun, path = Survey(SurveySetting(seconds, mysqld, typed.server_options or {})), new_file(typed.output, name)
-    setting = begun.setting
-    with SurveyWriter(path, setting, resume=typed.resume is not None) as writer, survey_progress() as show:
-        try:
-            return survey(begun, writer.append, show), path
-        except PoolsizeError as error:
-            if load_survey(path).parts:
-                named = {"resume": str(path), "mysqld": setting.mysqld, "server_options": setting.server_options}
-                words = parameter_words({name: value for name, value in named.items() if value})
-                error.args = (f"{error}; the timings of finished processes are kept: {' '.join([command, *words])}",)
-            elif typed.resume is None:
-                path.unlink()
-            raise
-
-
-def _resumed(typed: SweepOptions, path: Path, seconds: float) -> Survey:
-    """Return the survey so far. Raises BadInput for options that it did not begin with."""
-    if typed.output is not None:
-        raise BadInput(f"{typed.named('output')}: a resumed survey keeps its settings: leave it out")
-    begun = load_survey(path)
-    setting = begun.setting
-    if setting.seconds != seconds:
-        raise BadInput(
-            f"{typed.named('resume')} has timings of {setting.seconds:g} s, and these would last {seconds:g} s: add or "
-            "leave out --full"
-        )
-    require_given_again(typed, "mysqld", setting.mysqld)
-    if typed.mysqld and str(typed.mysqld) != setting.mysqld:
-        program = setting.mysqld or "the program that poolsize finds"
-        raise BadInput(f"{typed.named('mysqld')}: the survey began with {program}: use that, or start a new survey")
-    require_server_options(typed, setting.server_options)
-    return begun
-
-
-def survey(begun: Survey, on_part: Callable[[SurveyPart], None], on_timing: Callable[[Timing], None]) -> Survey:
-    """Time all pools whose process has not ended yet, and return the survey with the timings of all.
-
-    begun: the survey so far. on_part: called with the timings of each process that ends. on_timing: called with each
-    timing. Raises WorkFailed where a process fails, and Interrupted for Ctrl-C.
-    """
-    parts, setting = {part.process: part for part in begun.parts}, begun.setting
-    program = Path(setting.mysqld) if setting.mysqld else None
     try:
         with (
-            private_server(program, setting.server_options, MOST_CONNECTIONS) as server,
-            TemporaryDirectory() as folder,
+            private_server(typed.mysqld, typed.server_options or {}, MOST_CONNECTIONS) as server,
+            survey_progress() as show,
         ):
-            commands, left_out = _commands(Path(folder), setting.seconds)
-            for process, command in commands.items():
-                if process in parts:
-                    continue
-                try:
-                    parts[process] = _part(process, command, server, on_timing)
-                except WorkFailed as failure:
-                    if server.reason_of_end() is not None or process in PYTHON_PROCESSES:
-                        raise
-                    left_out = str(failure)
-                    break
-                on_part(parts[process])
+            return survey(server, seconds, show)
     except KeyboardInterrupt:
         raise Interrupted("interrupted") from None
-    return replace(begun, parts=tuple(parts.values()), java_left_out=left_out)
 
 
-def _commands(folder: Path, seconds: float) -> tuple[dict[str, list[str]], str | None]:
-    """Return name of a process -> the command that times its pools, and why those of Java are left out, or None.
+def survey(server: PrivateServer, seconds: float, on_timing: Callable[[Timing], None]) -> Survey:
+    """Time all pools. on_timing: called with each timing. Raises WorkFailed where a process of Python fails."""
+    timings: list[Timing] = []
+    missing: list[str] = []
+    left_out = None
+    for command in python_commands(seconds).values():
+        of_process, not_installed = timed(command, server, on_timing)
+        timings += of_process
+        missing += not_installed
+    with TemporaryDirectory() as folder:
+        try:
+            for command in java_commands(compiled_java(Path(folder)), seconds):
+                timings += timed(command, server, on_timing)[0]
+        except JavaLeftOut as reason:
+            left_out = str(reason)
+        except WorkFailed as failure:
+            if server.reason_of_end() is not None:
+                raise
+            left_out = str(failure)
+    return Survey(tuple(timings), tuple(dict.fromkeys(missing)), left_out)
 
-    seconds: of each timing.
-    """
-    python = {
-        process: [sys.executable, "-P", "-m", "poolsize.experiments.survey.process", concurrency, str(seconds)]
-        for process, concurrency in PYTHON_PROCESSES.items()
-    }
-    try:
-        return python | java_commands(compiled_java(folder), seconds), None
-    except JavaLeftOut as reason:
-        return python, str(reason)
+
+def python_commands(seconds: float) -> dict[Concurrency, list[str]]:
+    """Return each concurrency of Python -> the command that times its pools."""
+    module = [sys.executable, "-P", "-m", "poolsize.experiments.survey.process"]
+    return {concurrency: [*module, concurrency, str(seconds)] for concurrency in Concurrency}
 
 
 def compiled_java(folder: Path) -> str:
@@ -180,26 +125,23 @@ def _run(command: list[str]) -> None:
         raise JavaLeftOut(f"{command[0]} failed: {reason}") from None
 
 
-def java_commands(class_path: str, seconds: float) -> dict[str, list[str]]:
-    """Return name of a process -> its command; together they time all pools of Java with every work.
-
-    seconds: of each timing.
-    """
-    users, commands = ",".join(map(str, USERS)), {}
+def java_commands(class_path: str, seconds: float) -> list[list[str]]:
+    """Return the commands that together time all pools of Java with every work."""
+    users, commands = ",".join(map(str, USERS)), []
     for work in Work:
-        together = ", ".join(ARTIFACTS.values())
+        together = ",".join(ARTIFACTS.values())
         for pools in ARTIFACTS.values() if work in {Work.MOCK, Work.BORROW} else [together]:
             options = [TEST_EACH] if work is Work.PRE_PING else []
             many_users = MANY_USERS if work is Work.SELECT else 0
-            arguments = [pools.replace(", ", ","), work, POOL_SIZE, seconds, users, MANY_SECONDS, many_users]
-            commands[f"Java, {work}: {pools}"] = [
-                "java", *options, "-cp", class_path, "PoolSurvey", *map(str, arguments),
-            ]  # fmt: skip
+            arguments = map(str, [pools, work, POOL_SIZE, seconds, users, MANY_SECONDS, many_users])
+            commands.append(["java", *options, "-cp", class_path, "PoolSurvey", *arguments])
     return commands
 
 
-def _part(process: str, command: list[str], server: PrivateServer, on_timing: Callable[[Timing], None]) -> SurveyPart:
-    """Return what a process times. Raises WorkFailed where it fails."""
+def timed(
+    command: list[str], server: PrivateServer, on_timing: Callable[[Timing], None]
+) -> tuple[list[Timing], list[str]]:
+    """Return the timings of a process, and its pools whose libraries are not installed. Raises WorkFailed."""
     url = make_url(server.url)
     environment = {
         **os.environ,
@@ -231,7 +173,7 @@ def _part(process: str, command: list[str], server: PrivateServer, on_timing: Ca
         if code:
             errors.seek(0)
             raise WorkFailed(f"timing the pools failed: {_reason(code, server, errors.read())}")
-    return SurveyPart(process, tuple(timings), tuple(missing))
+    return timings, missing
 
 
 def _reason(code: int, server: PrivateServer, errors: str) -> str:

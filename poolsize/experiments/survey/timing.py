@@ -1,4 +1,4 @@
-"""Timings: how fast one pool serves a number of users, how long the unluckiest of them waits; a survey and its file."""
+"""Timings: how fast one pool serves a number of users, and how long the unluckiest of them waits."""
 
 import re
 from collections.abc import Mapping
@@ -6,11 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from pydantic import TypeAdapter
-
-from poolsize.errors import BadInput
-from poolsize.record import Amount, Count, Name, Series, record
-from poolsize.runs.line_file import LineFile, naming_line, record_of, run_lines
+from poolsize.record import Amount, Count, Name, record
 
 POOL_SIZE = 8
 """Connections of each pool."""
@@ -34,8 +30,6 @@ ARTIFACTS = {
     "tomcat-jdbc": "Tomcat JDBC",
 }
 """Name in Maven -> name of the pool."""
-FORMAT = 1
-"""The version of the file's format."""
 
 
 class Concurrency(StrEnum):
@@ -95,83 +89,13 @@ class Timing:
         return waited and self.transactions >= 10 * self.users
 
 
-@record
-class SurveySetting:
-    """What a survey times.
-
-    seconds: of each timing. mysqld: path of the server program, or None to search for it. server_options: variables of
-    the server.
-    """
-
-    seconds: Amount
-    mysqld: Name | None
-    server_options: Mapping[Name, Name]
-
-
-@record
-class SurveyPart:
-    """The timings of a process. process: its name. missing: names of its pools whose libraries are not installed."""
-
-    process: Name
-    timings: Series[Timing]
-    missing: Series[Name] = ()
-
-
 @dataclass(frozen=True)
 class Survey:
-    """A survey, complete or not.
+    """The timings of all pools. missing: pools not installed. java_left_out: why the pools of Java are, or None."""
 
-    parts: of the processes that have ended. java_left_out: why pools of Java were not timed; None where all were, and
-    in a file.
-    """
-
-    setting: SurveySetting
-    parts: tuple[SurveyPart, ...] = ()
+    timings: tuple[Timing, ...] = ()
+    missing: tuple[str, ...] = ()
     java_left_out: str | None = None
-
-    @property
-    def timings(self) -> tuple[Timing, ...]:
-        """The timings of all processes."""
-        return tuple(timing for part in self.parts for timing in part.timings)
-
-    @property
-    def missing(self) -> tuple[str, ...]:
-        """The names of the pools whose libraries are not installed."""
-        return tuple(dict.fromkeys(name for part in self.parts for name in part.missing))
-
-
-_SETTING = TypeAdapter(SurveySetting)
-_PART = TypeAdapter(SurveyPart)
-
-
-class SurveyWriter(LineFile):
-    """Appends parts to a survey's file, which has a header, and a line for each process that has timed its pools."""
-
-    def __init__(self, path: Path, setting: SurveySetting, *, resume: bool) -> None:
-        """Make the file of a survey, or open that of an interrupted survey (`resume`). Raises as LineFile does."""
-        header = {"survey": FORMAT, "setting": _SETTING.dump_python(setting, mode="json")}
-        super().__init__(path, None if resume else header)
-
-    def append(self, part: SurveyPart) -> None:
-        """Append a part, and wait until it is on the disk. Raises WorkFailed where the disk does not take it."""
-        self.append_record({"part": _PART.dump_python(part, mode="json")})
-
-
-def load_survey(path: Path) -> Survey:
-    """Return the survey in a file, without a last line that is cut off. Raises BadInput for any other file."""
-    lines = (line for line in run_lines(path) if not line.is_torn)
-    first = next(lines, None)
-    header = record_of(path, first) if first else {}
-    if first is None or header.get("survey") != FORMAT:
-        raise BadInput(f"{path} is not a survey of pools that this poolsize can resume: start a new survey")
-    with naming_line(path, first):
-        setting = _SETTING.validate_python(header.get("setting"))
-    parts = []
-    for line in lines:
-        values = record_of(path, line)
-        with naming_line(path, line):
-            parts.append(_PART.validate_python(values.get("part")))
-    return Survey(setting, tuple(parts))
 
 
 def java_versions() -> Mapping[str, str]:
