@@ -117,10 +117,7 @@ def fleet_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def limit_of(server: "Server", connection_bytes: int | None, limit: "ServerLimit") -> "ServerLimit":
-    """Return a limit with the server's own values where the options do not give them.
-
-    connection_bytes: memory of an idle connection, or None.
-    """
+    """Return a limit with the server's own values where the options do not give them."""
     return replace(
         limit,
         max_connections=server.max_connections if limit.max_connections is None else limit.max_connections,
@@ -130,10 +127,7 @@ def limit_of(server: "Server", connection_bytes: int | None, limit: "ServerLimit
 
 
 def losses_of(analysis: "Analysis", answer: "Recommendation") -> "MeasuredLosses | None":
-    """Return the loss of throughput that a run tells, for its load generator or for the answer's application.
-
-    None for a run at a fixed rate, which has no capacity to lose.
-    """
+    """Return the loss of throughput by a run, for the answer's application if any; None at a fixed rate."""
     from poolsize.answer.fleet_plan import MeasuredLosses
 
     if analysis.setting.plan.rate is not None:

@@ -27,8 +27,8 @@ SIDES = ("first", "other")
 def measure_in_turn(locustfile: Path, options: SweepOptions, not_for_two: Sequence[str]) -> tuple[Path, Path]:
     """Measure two servers in turn at the same pool sizes, and return the paths of both runs.
 
-    not_for_two: parameters of the command that were given and that only the answer of one run can heed.
-    Raises BadInput for options that contradict each other, and for runs that compare would refuse.
+    not_for_two: given parameters that only one run's answer can heed. Raises BadInput, also for runs that can't be
+    compared.
     """
     _refuse_mixture(options, not_for_two)
     first = options.having(against_url=None, against_options=None, against_mysqld=None)
@@ -68,10 +68,7 @@ def _refuse_mixture(options: SweepOptions, not_for_two: Sequence[str]) -> None:
 
 
 def _resumed(options: SweepOptions, run: Path, variables: Mapping[str, str]) -> dict[str, Any]:
-    """Return the options that the other run has of its own. run: the first. variables: of its private server.
-
-    Raises BadInput where the other run is missing, and for its server's variables where they are not given again.
-    """
+    """Return the other run's own options. variables: of its private server. Raises BadInput where they don't fit it."""
     other = other_path(run)
     if not other.exists():
         given = next(name for name in NAMES_ANOTHER if getattr(options, name))
@@ -95,10 +92,8 @@ def _run_in_turn(
 ) -> tuple[Path, Path]:
     """Run two sweeps in turn, and return the paths of their runs.
 
-    options: of each sweep. Where it resumes no run, the other sweep writes its run beside the first's (see other_path).
-    show: called with an event and its side; of neither side, "", the beginning of both.
-    Raises what run_locust raises, and BadInput for runs that can't be compared. New runs that are refused or
-    interrupted before the first step are removed.
+    show: called with an event and its side, "" for the beginning of both. Raises as run_locust, and BadInput for runs
+    that can't be compared. New runs that are refused or interrupted before the first step are removed.
     """
     asked: list[EndAsked] = []
 
@@ -169,7 +164,7 @@ def _begin(
 
 
 def _measure_all(sweeps: list[LocustSweep], awaited: list[TurnAwaited], asked: Collection[EndAsked]) -> None:
-    """Give turns until both sweeps are complete, and only then let them end: to end a server is work, too.
+    """Give turns until both sweeps are complete, and only then let them end, which is work, too.
 
     asked: becomes true where the user asks for the end. Raises KeyboardInterrupt then, when a step is stored.
     """
@@ -191,10 +186,7 @@ def _next_wait(sweep: LocustSweep) -> TurnAwaited:
 
 
 def whose_turn(first: TurnAwaited, other: TurnAwaited) -> int | None:
-    """Return which sweep measures next, 0 for the first and 1 for the other; None where both are complete.
-
-    The sweep with fewer steps measures next. With equal numbers, they begin in turn: A B B A.
-    """
+    """Return which sweep measures next: 0, 1, or None. The one with fewer steps, else in turns: A B B A."""
     if first.complete and other.complete:
         return None
     if first.complete or other.complete:

@@ -41,10 +41,7 @@ MOST_WORKERS = 1_000
 
 
 def require_processes(options: SweepOptions) -> None:
-    """Raise BadInput for numbers of workers that no sweep can have.
-
-    These are numbers below 1, workers both on this machine and on others, and workers on others without a URL.
-    """
+    """Raise BadInput for numbers of workers that no sweep can have, and for workers elsewhere without a URL."""
     for name in ("processes", "expect_workers"):
         number = getattr(options, name)
         if number is not None and not 1 <= number <= MOST_WORKERS:
@@ -58,18 +55,14 @@ def require_processes(options: SweepOptions) -> None:
 
 
 class LocustSweep:
-    """A sweep in a Locust process. run_path: of the run's file; empty until the sweep has started.
-
-    resumed_by: the run that a user names to resume the sweep; None for the sweep's own.
-    """
+    """A sweep in a Locust process. run_path: empty until it has started. resumed_by: the run to name for that."""
 
     def __init__(
         self, locustfile: Path, options: SweepOptions, show: Callable[[Event], None], *, module: str, in_turn: bool
     ) -> None:
         """Start the process; the arguments are those of `started`.
 
-        Locust gets a session of its own. So Ctrl-C reaches only this process, which lets Locust clean up. When this
-        process is killed, the pipes break, and that ends Locust as well.
+        It has its own session: Ctrl-C reaches only this process, whose end breaks the pipes, and ends Locust as well.
         """
         self.run_path = ""
         self.resumed_by: str | None = None
@@ -92,10 +85,7 @@ class LocustSweep:
         os.close(turns)
 
     def follow(self) -> TurnAwaited | None:
-        """Show the sweep's events until the sweep awaits a turn, or until its end, for which the result is None.
-
-        Raises BadInput for options or a locustfile that the sweep refuses, and WorkFailed when the sweep fails.
-        """
+        """Show events until the sweep awaits a turn, or ends: None. Raises BadInput if refused, else WorkFailed."""
         failures: list[SweepFailed] = []
         for line in self._lines:
             if not line.endswith(b"\n"):  # Locust was killed
@@ -135,10 +125,7 @@ class LocustSweep:
         self._is_ending = True
 
     def stop(self, seconds: float) -> tuple[str, ...]:
-        """End the sweep early, wait until it has cleaned up, and return what failed in that.
-
-        seconds: the longest time to wait; then the sweep's processes are killed.
-        """
+        """End the sweep early, by force after the seconds, and return what failed in its clean-up."""
         self.end_early()
         with self._killed_if_late(seconds) as late:
             events = [read_event(line) for line in self._lines if line.endswith(b"\n")]  # a kill may cut a line
@@ -166,10 +153,7 @@ class LocustSweep:
 
     @contextmanager
     def _killed_if_late(self, seconds: float) -> Iterator[threading.Event]:
-        """Kill the process and its workers where the context takes longer, and set the event then.
-
-        It may be frozen, or in code of the workload's that hears no signal.
-        """
+        """Kill the process and its workers, which may be frozen, where the context is late; set the event then."""
         late = threading.Event()
 
         def kill() -> None:
@@ -185,10 +169,7 @@ class LocustSweep:
             timer.cancel()
 
     def _raise_failure(self, failures: list[SweepFailed], code: int) -> None:
-        """Raise the error of a sweep that failed, with all reasons: a failed clean-up hides no cause.
-
-        Bad input is the cause, also where it was reported after the clean-up that failed because of it.
-        """
+        """Raise the error of a failed sweep with all reasons. Bad input is the cause, also if reported last."""
         failures = sorted(failures, key=lambda failure: failure.exit_code != BadInput.exit_code)
         reasons = "; ".join(failure.message for failure in failures)
         exit_code = failures[0].exit_code if failures else None
@@ -212,9 +193,8 @@ def run_locust(
 ) -> Path:
     """Run the sweep in a Locust process, and return the path of the run's file.
 
-    show: called with each event of the sweep. module: as in `started`.
-    Raises BadInput for options or a locustfile that the sweep refuses, WorkFailed when the sweep fails, and Interrupted
-    when a signal ends it: Ctrl-C after the step under way, a second Ctrl-C at once.
+    Raises BadInput for what the sweep refuses, WorkFailed when it fails, and Interrupted: by Ctrl-C after the step
+    under way, by a second Ctrl-C or SIGTERM at once.
     """
     with started(locustfile, options, show, module) as sweep, first_interrupt(sweep.end_after_step):
         try:
@@ -227,8 +207,7 @@ def run_locust(
 def end_all(sweeps: Sequence[LocustSweep], error: BaseException) -> str:
     """End sweeps at the same time because of an error, and return what happened, "interrupted" first.
 
-    error: SIGTERM, a KeyboardInterrupt with its number, leaves them more time than Ctrl-C, which has none. A further
-    Ctrl-C does not wait for the clean-up.
+    SIGTERM, a KeyboardInterrupt with its number, leaves more time than Ctrl-C. A further Ctrl-C ends the clean-up.
     """
     by_ctrl_c = isinstance(error, KeyboardInterrupt) and not error.args
     deadline = monotonic() + (INTERRUPTED_SECONDS if by_ctrl_c else END_SECONDS)
@@ -243,7 +222,7 @@ def end_all(sweeps: Sequence[LocustSweep], error: BaseException) -> str:
 
 @contextmanager
 def first_interrupt(end_after_step: Callable[[], bool]) -> Iterator[None]:
-    """Within the context, let the first Ctrl-C call a function in place of raising KeyboardInterrupt.
+    """Let the first Ctrl-C call a function in place of raising KeyboardInterrupt.
 
     end_after_step: returns False where no step is under way; then the first Ctrl-C raises KeyboardInterrupt, too.
     """
@@ -289,8 +268,7 @@ def started(
 ) -> Iterator[LocustSweep]:
     """Start a sweep in a Locust process, and yield the sweep; leaving ends it.
 
-    show: called with each event of the sweep. module: what Python runs, of the kind of sweep.
-    in_turn: whether the sweep awaits a turn before each step.
+    module: what Python runs for its kind. in_turn: whether it awaits a turn before each step.
     """
     with terminable(), closing(LocustSweep(locustfile, options, show, module=module, in_turn=in_turn)) as sweep:
         yield sweep
@@ -318,10 +296,10 @@ def _command(module: str, locustfile: Path, options: SweepOptions) -> list[str]:
 
 
 def _environment(locustfile: Path, options: SweepOptions) -> dict[str, str]:
-    """Return Locust's environment. It carries options too: others could read the URL's password on a command line.
+    """Return Locust's environment. It carries options, too: others could read a password on a command line.
 
-    No single sweep may know the URL of a second server. The hash is of the text that Locust may execute: of the run to
-    resume, or of the file as it is now.
+    It has no second server's URL. The hash is of the text that Locust may execute: the resumed run's, or the file's
+    now.
     """
     environment = {name: value for name, value in os.environ.items() if name != OPTIONS["against_url"].variable}
     variables = {name: OPTIONS[name].variable for name in options.chosen}

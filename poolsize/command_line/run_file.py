@@ -15,10 +15,7 @@ if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
 
 
 def complete_run(path: str) -> "Analysis":
-    """Return the analysis of a complete run in a file.
-
-    Raises WorkFailed for an incomplete run, with the command that finishes it; BadInput for a file that is not a run.
-    """
+    """Return the analysis of a run in a file. Raises WorkFailed for an incomplete run, BadInput for no run."""
     from poolsize.analysis.analysis import analyze
     from poolsize.analysis.speed import with_speed_checks
     from poolsize.runs.store import load_run, resume_command
@@ -31,10 +28,7 @@ def complete_run(path: str) -> "Analysis":
 
 
 def measured_answer(path: str) -> "tuple[Analysis, Recommendation]":
-    """Return the analysis and the recommendation of a complete run; what puts it in doubt goes to standard error.
-
-    Raises BadInput for a run without a pool size.
-    """
+    """Return a run's analysis and answer, and print doubts to standard error. Raises BadInput without a size."""
     from poolsize.answer.from_run import recommend
     from poolsize.answer.verdict import Verdict
     from poolsize.present.text.sentences.findings import sentence
@@ -50,10 +44,7 @@ def measured_answer(path: str) -> "tuple[Analysis, Recommendation]":
 
 
 def supply_of(path: str, analysis: "Analysis", client_times: "ClientTimes | None") -> "Supply":
-    """Return what the database can use, by the run in a file. client_times: of the application, or None.
-
-    Raises WorkFailed for a run without a pool size.
-    """
+    """Return what the database can use, by the run in a file. Raises WorkFailed for a run without a pool size."""
     from poolsize.answer.application import ShortUsageTime, rates_in_use
     from poolsize.answer.from_run import recommend
     from poolsize.answer.from_traffic import Supply
@@ -67,9 +58,6 @@ def supply_of(path: str, analysis: "Analysis", client_times: "ClientTimes | None
 
 
 def end_unless(found: object) -> None:
-    """End the command with the exit code of failed work if the answer, which is printed already, has nothing to use.
-
-    found: the pool size, or the pools, of the answer; false where there are none.
-    """
+    """End the command with the exit code of failed work if the printed answer has no pool size or pools."""
     if not found:
         sys.exit(WorkFailed.exit_code)

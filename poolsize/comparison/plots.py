@@ -38,10 +38,7 @@ def comparison_figure(comparison: Comparison) -> Figure:
 
 
 def plot_compared(ax: Axes, comparison: Comparison) -> Axes:
-    """Draw each run's throughput per second, its fitted curve with the 95 % band, and its answer as a dotted line.
-
-    Returns ax.
-    """
+    """Draw the throughput of each run, its fitted curve with the 95 % band, and its answer. Returns ax."""
     sizes_of_all: set[int] = set()
     for run, colour, marker in zip(comparison.runs, cycle(IN_ORDER), cycle(MARKERS), strict=False):
         analysis, answer_size = run.analysis, run.answer.pool_size
@@ -63,10 +60,9 @@ def plot_compared(ax: Axes, comparison: Comparison) -> Axes:
 
 
 def plot_differences(ax: Axes, comparison: Comparison) -> Axes:
-    """Draw each run's difference from the first run at each size, as a share, with its 95 % interval.
+    """Draw each run's difference from the first at each size, as a share, with its 95 % interval for all sizes at once.
 
-    The intervals hold at all sizes at once. The difference is of throughput, or of the p95 total time where
-    transactions arrive at a fixed rate. Returns ax.
+    It is of throughput, or of the p95 total time where transactions arrive at a fixed rate. Returns ax.
     """
     shows_throughput = any(other.throughput for other in comparison.others)
     for place, other in enumerate(comparison.others):

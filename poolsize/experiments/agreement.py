@@ -35,11 +35,7 @@ Column = tuple[str, dict[int, str]]
 
 @dataclass(frozen=True)
 class Confirmation:
-    """The measured and the published ratio of a claim: its second throughput or latency divided by its first.
-
-    measured: with its 95 % interval; None where a size has no valid figures. published: name of the curve -> its
-    ratio; empty where the source gives no figures.
-    """
+    """A claim with its measured ratio, None without valid figures, and the published ones by curve, if any."""
 
     claim: Claim
     measured: Interval | None
@@ -52,10 +48,7 @@ class Confirmation:
 
     @property
     def agrees(self) -> bool | None:
-        """Whether throughput or latency changes as the source says, or as in any of the published curves.
-
-        None where the measurement is unclear.
-        """
+        """Whether the change is as the source, or any published curve, says; None where it is unclear."""
         if self.direction is Direction.UNCLEAR:
             return None
         if self.claim.expects is not None:
@@ -82,10 +75,7 @@ class Agreement:
 
 
 def agreement(scenario: Scenario, analyses: Sequence[Analysis]) -> Agreement:
-    """Return how the runs of a scenario agree with its source. analyses: of the first sweep, then of the other.
-
-    The sides of the scenario get the servers' names and versions, where these differ.
-    """
+    """Return how a scenario's runs agree with its source; sides get the servers' names where these differ."""
     by_side = dict(zip(Side, analyses, strict=False))
     usual = UsualSpeed.of(*(analysis.run for analysis in analyses)) if len(analyses) > 1 else None
     verdicts = tuple(
@@ -98,10 +88,7 @@ def agreement(scenario: Scenario, analyses: Sequence[Analysis]) -> Agreement:
 
 
 def _ratio(claim: Claim, by_side: Mapping[Side, Analysis], usual: UsualSpeed | None) -> Interval | None:
-    """Return the ratio with its interval, the usual noise between steps included; None where figures are missing.
-
-    usual: speed of the machine over both runs of a comparison.
-    """
+    """Return the ratio with its interval; None where figures are missing. usual: speed over both runs."""
     first, second = (by_side[side] for side in claim.sides)
     before, after = _steps(first, claim.sizes[0]), _steps(second, claim.sizes[1])
     pairs: list[Pair] = []
@@ -122,10 +109,7 @@ def _ratio(claim: Claim, by_side: Mapping[Side, Analysis], usual: UsualSpeed | N
 
 
 def _steps(analysis: Analysis, pool_size: int) -> Sequence[Step]:
-    """Return the steps of a size; none where it was not measured, or by steps that failed a check.
-
-    Users that can't fill a pool are part of the experiments.
-    """
+    """Return a size's steps, none if they failed a check. Users that can't fill a pool are part of experiments."""
     size = next((size for size in analysis.sizes if size.pool_size == pool_size and size.throughput.mean > 0), None)
     if size is None or any(
         result.check.disqualifies and result.check is not Check.USERS_LIMITED for result in size.failed_checks
@@ -163,12 +147,10 @@ def _published(scenario: Scenario, claim: Claim) -> dict[str, float]:
 
 
 def agreement_json(agreement: Agreement, runs: Sequence[str], more: Mapping[str, Any]) -> str:
-    """Return a JSON object.
+    """Return a JSON object: scenario, question, source, runs (paths), those of `more`, and claims.
 
-    Keys: scenario, its name; question; source; runs, the path of each run; those of `more`; claims, each with text,
-    sizes, sides (first or other run), p95_of (the kind whose latencies are compared, "all transactions", or null for
-    throughput), measured, published (curve -> ratio), direction, and agrees (null where the measurement is unclear).
-    measured has mean, low and high, which are null where infinite; without valid figures measured is null.
+    Of a claim: text, sizes, sides, p95_of, published (curve -> ratio), direction, agrees (null if unclear), and
+    measured (mean, low, high: null where infinite), null without valid figures.
     """
     scenario = agreement.scenario
     claims = [
@@ -200,10 +182,7 @@ def agreement_text(agreement: Agreement) -> str:
 
 
 def _table(agreement: Agreement) -> Table:
-    """Return throughput, latencies and counters of each sweep by pool size, and each curve's share of its best.
-
-    Of one sweep, the published pool sizes are in the table as well.
-    """
+    """Return figures and counters of each sweep, and each curve's share of its best, by pool size."""
     scenario, alone = agreement.scenario, len(agreement.analyses) == 1
     sides = list(zip(scenario.sides or ("throughput",), agreement.analyses, strict=True))
     columns = [

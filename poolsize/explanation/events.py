@@ -54,11 +54,7 @@ class PoolLoad:
 
 @dataclass(frozen=True)
 class Event:
-    """A kind of error of a library, and how often it was found.
-
-    text: of the line with the most waiting requests, and of these the first with the most numbers. minutes: minute ->
-    count, of lines with a time, in the order of the lines.
-    """
+    """An error of a library and its frequency. text: with the most waiting requests. minutes: minute -> count."""
 
     text: str
     library: str
@@ -118,7 +114,7 @@ class _Occurrences:
 def find_events(lines: Iterable[str], usage_ms: float | None = None) -> list[Event]:
     """Return the events in lines of text, the most frequent first. usage_ms: mean usage time, if known.
 
-    A stack trace that repeats an error counts as one. A line without a time has that of the line above.
+    An error that a stack trace repeats counts once. A line without a time has that of the line above.
     """
     occurrences: dict[tuple[str, Kind], _Occurrences] = {}
     of_error: set[tuple[str, Kind]] = set()

@@ -33,10 +33,7 @@ A step that might end at any second would end when its interval happens to be to
 
 
 class StepSeconds:
-    """Collects the seconds of a step as the workers report them.
-
-    workers: the workers that are not lost. complete: the seconds that all of them have reported, in order.
-    """
+    """Collects the seconds of a step. workers: not lost. complete: the seconds that all of them have reported."""
 
     def __init__(self, workers: Iterable[str]) -> None:
         self.workers = set(workers)
@@ -74,10 +71,7 @@ class Ending:
 
 
 def ending(plan: SweepPlan, planned: PlannedStep, seconds: Sequence[StepSecond]) -> Ending | None:
-    """Return the step's ending, or None while the step must go on.
-
-    planned: the step's place in the plan. seconds: all complete seconds so far, warm-up included.
-    """
+    """Return the step's ending, or None while it must go on. seconds: complete ones so far, warm-up included."""
     last = len(seconds)
     if stopped := _early_end(plan, seconds, planned.rate):
         return ending_now(plan, last, stopped)
@@ -115,10 +109,9 @@ def _start_seconds(plan: SweepPlan, seconds: Sequence[StepSecond]) -> int:
 
 
 def _paused_after(plan: SweepPlan, seconds: Sequence[StepSecond]) -> int:
-    """Return the number of seconds until PAUSES mean pauses were over; all seconds so far where they are not yet.
+    """Return the number of seconds until PAUSES mean pauses were over; all so far where they are not yet.
 
-    The first transaction of a user follows no pause. Pauses so short that the first second has PAUSES of them count as
-    none, and an open loop has none. It is never more than the longest step.
+    A user's first transaction follows no pause. Very short pauses count as none. Never more than the longest step.
     """
     if not any(second.gap_seconds for second in seconds):
         return 0
@@ -133,10 +126,9 @@ def _paused_after(plan: SweepPlan, seconds: Sequence[StepSecond]) -> int:
 
 
 def _is_shown(plan: SweepPlan, planned: PlannedStep, counted: Sequence[StepSecond], before: int) -> bool:
-    """Return whether throughput is as precise as the plan requires, and a pool serves the rate or does not.
+    """Return whether throughput is as precise as planned, and a pool serves the rate or not: only at the LOOKS.
 
-    Only the LOOKS may show that. before: number of counted seconds a second ago. The number may jump, because the end
-    of the warm-up moves.
+    before: number of counted seconds a second ago, from which it may jump, because the warm-up's end moves.
     """
     if plan.precision is None and planned.rate is None:
         return True
@@ -186,10 +178,7 @@ def assemble(
 ) -> Step:
     """Return the step, without checks and without the server's part.
 
-    planned: the step's place in the plan. started: UTC, ISO 8601. seconds: the step's seconds over all workers.
-    ending: which seconds count. shares: worker -> connections, of the workers that began the step.
-    reports: worker -> report, of the workers that stayed to the end.
-    timeout_ms: how long a user waits for a connection.
+    shares: worker -> connections, of the workers that began. reports: of those that stayed. timeout_ms: of a wait.
     """
     seconds, is_open = seconds[: ending.last], planned.rate is not None
     number = min((len(report.sections) for report in reports.values()), default=0)

@@ -41,13 +41,10 @@ class LocustGenerator:
         load_connections: set[int],
         wait_seconds: int | None,
     ) -> None:
-        """Connect to the server.
+        """Connect to the server. Raises BadInput when it can't be reached.
 
-        workers: the workers that measure. ready: the sweep. kinds: names of the kinds of transactions.
-        before_step: called before each step, to restore the workload's tables.
-        load_connections: a set that holds the server's ids of the workers' connections while a step is measured.
-        wait_seconds: longest time, in each step, to wait for a server that goes away; None for 60 s.
-        Raises BadInput when the server can't be reached.
+        before_step: restores the workload's tables. load_connections: set of the server's ids of the workers'
+        connections in a step. wait_seconds: for a server that goes away; None for 60 s.
         """
         self._workers, self._kinds, self._before_step = workers, kinds, before_step
         self._url, self._private, self._setting = ready.url, ready.private, ready.run.setting
@@ -84,8 +81,7 @@ class LocustGenerator:
     def measure(self, planned: PlannedStep) -> Step:
         """Measure one pool size once, with all workers, and return the step, without checks.
 
-        The loss of a worker ends the step early. When the server goes away, the step is measured again once it is back.
-        Raises WorkFailed when a worker or the server fails, and when the server stays away.
+        A lost worker ends the step early; a server that comes back is measured again. Raises WorkFailed otherwise.
         """
         seconds_left = float(self._wait_seconds)
         while True:
@@ -151,8 +147,7 @@ class LocustGenerator:
     def _wait(self, error: ServerGone, seconds_left: float) -> float:
         """Connect anew as soon as the server answers, and return the seconds that it took.
 
-        Raises ServerGone where it takes more than the seconds that are left of the limit, and for a private server,
-        with the reason why it ended where its log says so within a moment.
+        Raises ServerGone after the seconds that are left, and for a private server, with the reason in its log.
         """
         if self._private is not None:
             deadline = monotonic() + CRASH_SECONDS
@@ -179,10 +174,7 @@ class LocustGenerator:
         return monotonic() - began
 
     def _reconnect(self) -> None:
-        """Connect to the server anew, and end what it still has of the load.
-
-        Raises BadInput when the server can't be reached, and WorkFailed when another server answers.
-        """
+        """End the load on a server that is back. Raises BadInput without one, WorkFailed for another server."""
         with ExitStack() as stack:
             monitor = stack.enter_context(closing(connect(self._url, bounds=OWN)))
             with naming_failures(), monitor.cursor() as cursor:

@@ -94,10 +94,7 @@ _registered: list[SweepKind] = []
 
 
 def register(kind: SweepKind) -> None:
-    """Give Locust the sweep's options, and start the sweep with Locust's run; only the first call has an effect.
-
-    Importing PoolUser calls this, also where a process of another kind has loaded the Locust file.
-    """
+    """Give Locust the sweep's options, and start the sweep with Locust's run. Only the first call has an effect."""
     if _registered:
         return
     _registered.append(kind)

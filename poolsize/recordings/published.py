@@ -19,11 +19,9 @@ MEAN_SECONDS = 10
 
 @dataclass(frozen=True)
 class PublishedCurve:
-    """A throughput curve from the literature, or from a scenario that repeats it.
+    """A throughput curve from the literature, or from a scenario that repeats it, with texts as the source has them.
 
-    source, server, machine, workload: as the source states them. cores: of the database host; None where unknown.
-    unit: of the throughput, such as requests/s. recording: one throughput a pool size, without p95; its users where the
-    source fixed their number.
+    cores: of the database's host, or None. unit: of the throughput. recording: one throughput a pool size, without p95.
     """
 
     name: str
@@ -38,11 +36,7 @@ class PublishedCurve:
 
 @dataclass(frozen=True)
 class PoolTiming:
-    """The time that one pool took for a test of the survey, as published or repeated.
-
-    test: short name. description: the test's work, with its driver. pool: name of the pool.
-    threads: number of threads that shared the pool. elapsed_ms: of the whole test, in ms. source: of the survey.
-    """
+    """How long so many threads took with a pool for a test of the survey, as published or repeated."""
 
     test: str
     description: str
@@ -82,10 +76,7 @@ def repeated_pools() -> tuple[PoolTiming, ...]:
 
 
 def timings_of(test: str, pools: Sequence[str] | None) -> tuple[PoolTiming, ...]:
-    """Return the published and the repeated timings of a test, of these pools; None for all that are published.
-
-    Raises BadInput for a pool that has none.
-    """
+    """Return timings of a test: of these pools, or of all that are published. Raises BadInput for an unknown pool."""
     if pools is None:
         return tuple(timing for timing in published_pools() if timing.test == test)
     known = [timing for timing in (*published_pools(), *repeated_pools()) if timing.test == test]

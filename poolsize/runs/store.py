@@ -29,10 +29,7 @@ class RunWriter(LineFile):
     """Appends records to a run's file. A context manager that closes the file."""
 
     def __init__(self, path: Path, setting: Setting, *, resume: bool = False) -> None:
-        """Make the file and write its header, or open the file of an interrupted run (`resume`).
-
-        Raises as LineFile does.
-        """
+        """Make the file and its header, or open an interrupted run's (`resume`). Raises as LineFile does."""
         header = {"format": FORMAT, "setting": _SETTING.dump_python(setting)}
         super().__init__(path, None if resume else header)
 
@@ -112,10 +109,7 @@ def load_setting(path: Path) -> Setting:
 
 
 def named_by(setting: Setting) -> dict[str, Any]:
-    """Return what a run names and a sweep would open, execute or set: parameter -> value.
-
-    Runs of others are data, so a resumed sweep takes none of it from the run: the user gives it again.
-    """
+    """Return what a run names and a sweep would open, execute or set; as data of others, it must be given again."""
     if setting.application is not None:
         return {"application": setting.application.file}
     named = {
@@ -128,10 +122,7 @@ def named_by(setting: Setting) -> dict[str, Any]:
 
 
 def resume_command(path: str | os.PathLike[str]) -> str:
-    """Return the command that finishes a run, quoted for a shell, with all that the run names; flags are parameters.
-
-    path: of the run; of two runs that were measured in turn, of the first.
-    """
+    """Return the command, quoted, that finishes a run (of two in turn, the first), with all that the run names."""
     path = Path(path)
     named = _named_in(path)
     if (other := other_path(path)).exists():
@@ -141,10 +132,7 @@ def resume_command(path: str | os.PathLike[str]) -> str:
 
 
 def parameter_words(named: Mapping[str, Any]) -> list[str]:
-    """Return the words of a command that give these parameters, quoted for a shell.
-
-    named: parameter -> text, or variable -> value. A text can't pass for another option.
-    """
+    """Return the quoted words that give these parameters: a text, or variable -> value. None is another option."""
     pairs = [
         (name, text)
         for name, value in named.items()

@@ -24,10 +24,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class Bounds:
-    """What one exchange may take: a statement, from its first byte to the last byte of its result.
-
-    seconds: of the whole exchange. received_bytes, packets: of the server's answer; each row is a packet.
-    """
+    """Limits of one exchange, a statement and its result. received_bytes, packets (rows): of the server's answer."""
 
     seconds: float
     received_bytes: int
@@ -189,10 +186,7 @@ class BoundedConnection(GuardedConnection):
             raise
 
     def _until(self, move: Callable[[], Result], event: int, sock: Any) -> Result:
-        """Return the result of a function of a socket as soon as the socket lets it move on.
-
-        event: what the function waits for. Raises OperationalError at the end of the exchange's time.
-        """
+        """Return a socket function's result once it need not wait. Raises OperationalError at the end of the time."""
         while True:
             try:
                 return move()

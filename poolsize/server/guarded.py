@@ -86,8 +86,7 @@ class GuardedConnection(Connection):  # type: ignore[misc]  # PyMySQL has no typ
 def _own_context() -> Any:
     """Return PyMySQL's own TLS context, which all connections of this process share that name no other.
 
-    PyMySQL 1.2 makes one for each of them, on servers without TLS too. Each time it reads the system's certificate
-    authorities, 50 ms of CPU time, and then verifies no certificate.
+    PyMySQL 1.2 makes one for each, also without TLS, and reads the system's authorities each time: 50 ms of CPU time.
     """
     return Connection._create_ssl_ctx(None, {})
 
@@ -116,10 +115,7 @@ def notice_vanishing(sock: socket.socket) -> None:
 
 @contextmanager
 def naming_malformed(connection: Any) -> Iterator[None]:
-    """Raise what PyMySQL raises for a packet without the protocol's form as OperationalError, and end the connection.
-
-    PyMySQL's own errors of that kind, which have no number, get the same number. A server's long error is cut.
-    """
+    """Raise errors of packets without the protocol's form as OperationalError, and cut long texts of a server."""
     try:
         yield
     except pymysql.MySQLError as error:

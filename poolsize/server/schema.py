@@ -92,10 +92,7 @@ class SweepSchema:
             cursor.list_tables()
 
     def work(self, task: Callable[[Any], None]) -> None:
-        """Call a function with a cursor in the schema, on a new connection that is closed afterwards.
-
-        Raises WorkFailed when another sweep has the schema by now.
-        """
+        """Call a function with a cursor in the schema, on a new connection. Raises WorkFailed when the lock is lost."""
         with self._own():
             pass
         with closing(connect(self.url, OWN_SCHEMA)) as connection, connection.cursor() as cursor:
@@ -104,8 +101,7 @@ class SweepSchema:
     def _make(self, cursor: Any) -> None:
         """Clear what a killed sweep left, and mark the schema as in use; make it where it is missing.
 
-        A second call finishes what the first began, in whose session the server may have made the schema without a
-        mark. Raises BadInput when the owner of the tables lives, and when the schema holds tables of others.
+        A second call finishes what the first began. Raises BadInput for a living owner, and for tables of others.
         """
         _refuse_living_owner(cursor, self._owner)
         _clear(cursor)
@@ -181,9 +177,9 @@ def already_swept() -> BadInput:
 
 
 def _refuse_living_owner(cursor: Any, own: str) -> None:
-    """Raise BadInput if another owner of the tables lives, and take its lock otherwise, so that it can't come back.
+    """Raise BadInput if another owner of the tables lives; else take its lock, so that it can't come back.
 
-    own: this sweep's entry. A session that is lost gives its locks up, and its owner needs a moment to take them again.
+    A session that is lost gives its locks up, and its owner needs a moment to take them again.
     """
     owners = [name for name in _marked(cursor) or () if name.startswith(OWNER) and name != own]
     if not all(_is_free(cursor, owner) for owner in owners):

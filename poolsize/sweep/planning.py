@@ -27,8 +27,7 @@ def plan_for(
 ) -> SweepPlan:
     """Return the plan that follows from the options; the server's limits are not considered.
 
-    workload: its name. recorded: smallest and largest pool size of the recording in a replay, else None.
-    pools: number of pools of an application, which share the formula's connections; None for poolsize's own pool.
+    recorded: smallest and largest size in a replay. pools: of an application, which share the formula's connections.
     Raises BadInput for options that contradict each other or that no sweep can have.
     """
     start = starting_point(cores_of(options), disks=disks_of(options))
@@ -61,10 +60,7 @@ def plan_for(
 
 
 def options_of(plan: SweepPlan) -> dict[str, Any]:
-    """Return the options, field of SweepOptions -> value, that lead to the same plan on the same machine.
-
-    Defaults are left out, except the sizes or the search, and the users.
-    """
+    """Return the options, without defaults but sizes or search and users, that lead to the same plan."""
     defaults = {field.name: field.default for field in fields(plan)} | {"workload": plan.workload}
     search: dict[str, Any] = {}
     if plan.search is not None:

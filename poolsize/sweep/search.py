@@ -170,8 +170,7 @@ def _filled_by_its_users(step: Step) -> int | None:
 def _bracket(progress: Progress) -> int | None:
     """Return the first size to begin with that is not measured; None when all are.
 
-    Once users could not fill a pool, the search begins among the sizes that they surely fill, because no fewer want a
-    connection of a smaller pool.
+    Once users could not fill a pool, it is a size that they surely fill: no fewer want a smaller pool's connection.
     """
     if not progress.sizes:
         return None
@@ -185,7 +184,7 @@ def _bracket(progress: Progress) -> int | None:
 def _above(progress: Progress) -> int | None:
     """Return twice the largest measured size, or None where throughput hardly gains there.
 
-    Where users could not fill a larger pool, go halfway to the largest that they can fill, on a logarithmic scale.
+    Where users could not fill a larger pool, go halfway, by logarithm, to the largest that they can.
     """
     curve, high = progress.curve, max(progress.measured)
     larger = [size for size in curve.sizes if size > high]

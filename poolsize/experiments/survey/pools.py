@@ -34,10 +34,7 @@ Opening = tuple[Callable[[Arguments, Work], Any], Set[Work]]
 
 @dataclass(frozen=True)
 class Pool:
-    """A pool of a library; the functions of a pool for asyncio return awaitables.
-
-    borrow: returns a connection. use: works with it. close: ends all. give_back: returns a connection.
-    """
+    """The functions of a library's pool: borrow a connection, use it, close all, give one back. Async: awaitables."""
 
     borrow: Callable[[], Any]
     use: Callable[[Any], Any]

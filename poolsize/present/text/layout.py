@@ -22,10 +22,7 @@ Lines = Sequence[Sequence[str]]
 
 
 def terminal_width() -> int | None:
-    """Return the columns of the terminal, 40 to 120, or None where standard output is not a terminal.
-
-    The environment variable COLUMNS counts before the terminal's own size.
-    """
+    """Return the terminal's columns, or COLUMNS, from 40 to 120; None where standard output is no terminal."""
     if not sys.stdout.isatty():
         return None
     import shutil  # text that goes to a file or to another program starts without it
@@ -45,10 +42,7 @@ def paragraph(text: str, mark: str = "") -> str:
 
 
 class Table(QuickRecord):
-    """Text cells in columns, which terminal, HTML page and Markdown file each print in their own way.
-
-    columns: names. rows: each with one cell a column, ready to print. chosen: index of the row to point at, or None.
-    """
+    """Text cells in columns, for terminal, page and Markdown. rows: ready to print. chosen: row to point at."""
 
     columns: Sequence[str]
     rows: Lines
@@ -57,8 +51,8 @@ class Table(QuickRecord):
     def as_text(self) -> str:
         """Return the table as lines for a terminal: right-aligned columns under their names.
 
-        A table that is wider than the terminal is folded: the names of the columns wrap, and columns that still don't
-        fit follow in further tables below, each with the first column. Without a terminal nothing is folded.
+        A table wider than the terminal is folded: names wrap, and further columns follow below, each with the first
+        column.
         """
         width = terminal_width()
         lines = [self.columns, *self._pointed("->")]

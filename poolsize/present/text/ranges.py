@@ -14,8 +14,7 @@ from poolsize.units import sizes_text
 def range_text(answer: Recommendation) -> str:
     """Return the 95 % range of an answer, such as "95 % range 2 to 3"; empty where none was estimated.
 
-    An end is open where pools beyond the measured sizes may be the answer: the users could not fill larger pools, the
-    curve still rises, or the answer is the smallest size. Empty, too, for a single measured size.
+    An end is open where pools beyond the measured sizes may be the answer. Empty, too, for a single measured size.
     """
     if answer.range is None:
         return ""
@@ -26,10 +25,7 @@ def range_text(answer: Recommendation) -> str:
 
 
 def plateau_range_text(analysis: Analysis) -> str:
-    """Return the 95 % range of the plateau's start, as `range_text` does.
-
-    Empty without a fitted curve, such as at a fixed rate.
-    """
+    """Return the 95 % range of the plateau's start, as `range_text` does; empty without a fitted curve."""
     plateau = analysis.plateau
     if plateau is None or analysis.curve is None:
         return ""

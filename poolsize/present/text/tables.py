@@ -18,10 +18,7 @@ if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
 
 
 def sizes_table(analysis: "Analysis") -> Table:
-    """Return throughput (per second) and main percentiles, one row a pool size, without unknown columns.
-
-    Of an application, the total times are response times, and its own metrics have the mean times in its pool.
-    """
+    """Return throughput and main percentiles by pool size; of an application, response times and means of its pool."""
     times, total = ("wait p50", "wait p95", "usage p50", "usage p95", "total p95"), "total"
     if analysis.setting.application is not None:
         times, total = ("wait mean", "usage mean", "total p50", "total p95", "total p99"), "response"
@@ -58,10 +55,7 @@ def kinds_table(analysis: "Analysis") -> Table:
 
 
 def estimators_table(analysis: "Analysis") -> Table:
-    """Return each estimator's pool size, its range, and its two tests, one row an estimator.
-
-    The last column shows how far the size moves when the largest pool size is left out; "!" marks an unstable size.
-    """
+    """Return each estimator's pool size, range and tests. "!": it moves much without the largest size."""
     rows = []
     for name, estimate in analysis.models.estimates.items():
         size = "none" if estimate.pool_size is None else str(estimate.pool_size)
@@ -74,10 +68,7 @@ def estimators_table(analysis: "Analysis") -> Table:
 
 
 def verified_table(analysis: "Analysis", *, narrow: bool = False) -> Table:
-    """Return the verification steps: pool sizes in an open loop at a share of their throughput, one row per step.
-
-    narrow: with times in ms and without rates, for a phone.
-    """
+    """Return the verification steps, one a row. narrow: with times in ms and without rates, for a phone."""
     times = ("wait p95", "total p95", "total p99") if narrow else ("wait p95", "total p50", "total p95", "total p99")
     heads = times if narrow else ("arrivals", "throughput", *_briefly(times))
     rows = []
@@ -89,10 +80,7 @@ def verified_table(analysis: "Analysis", *, narrow: bool = False) -> Table:
 
 
 def price_table(answer: Recommendation) -> Table:
-    """Return the price table, one row a pool size: throughput loss (share of capacity) and total time at a rate.
-
-    An arrow points at the answer.
-    """
+    """Return throughput loss (share of capacity) and total time at a rate, by pool size; an arrow at the answer."""
     sizes = [price.pool_size for price in answer.prices]
     rows = [
         (

@@ -70,19 +70,15 @@ class _Figure:
 def filled(template: str, values: Mapping[str, Any]) -> str:
     """Return a template with its figures.
 
-    {usage_ms:ms} is a figure in a unit of UNITS, {users:#user} counts, {share:.0f %} is a fraction in percent,
-    {way_out} a way out. Any other format is Python's.
+    {usage_ms:ms}: in a unit of UNITS. {users:#user}: counted. {share:.0f %}: a fraction. {way_out}. Or a format of
+    Python's.
     """
     return template.format_map({name: _Figure(value) for name, value in values.items()})
 
 
 @singledispatch
 def sentence(finding: Finding) -> str:
-    """Return the sentence of a finding, with its figures and its way out.
-
-    The words of a module's findings are registered when the first of them is worded: the formula's answer starts
-    without the words of a run's.
-    """
+    """Return a finding's sentence, with its figures and way out, after importing its words when first needed."""
     module = f"{__package__}.{OWN_WORDS.get(type(finding).__module__, 'warnings')}"
     if module in sys.modules:
         raise NotImplementedError(finding.code)
@@ -91,10 +87,7 @@ def sentence(finding: Finding) -> str:
 
 
 def register_templates(templates: Mapping[type[Figures], str | Callable[[Any], str]]) -> None:
-    """Register the words of findings and of ways out.
-
-    templates: record -> its template, for `filled`, or the function that chooses a template for a record's figures.
-    """
+    """Register words of findings and ways out: record -> template for `filled`, or a function that chooses it."""
     for record, template in templates.items():
         words: Any = sentence if issubclass(record, Finding) else way_out_text
         words.register(record, partial(_filled_from, template))
