@@ -287,8 +287,9 @@ def _findings(plan: TrafficPlan, needs: Sequence[ProcessNeed], needed: Sequence[
         yield from _alternatives(traffics, needed, plan)
     if limit.usable is None:
         yield LimitUnknown(of_all, instances)
-    if any(traffic.usage == UsageTimes(traffic.usage.mean_ms) for traffic in traffics):
-        yield SpreadAssumed()
+    assumed = [each.traffic.usage == UsageTimes(each.traffic.usage.mean_ms) for each in plan.pools]
+    if any(each and need.decides != "threads" for each, need in zip(assumed, needs, strict=True)):
+        yield SpreadAssumed(several=True)
 
 
 def _alternatives(traffics: Sequence[Traffic], needed: Sequence[ServicePool], plan: TrafficPlan) -> Iterator[Finding]:

@@ -15,9 +15,11 @@ from poolsize.analysis.vector import Vector
 from poolsize.answer.finding import Caution, Finding, Reason, Refusal
 from poolsize.answer.fleet import ServerLimit, Service, service_pool
 from poolsize.answer.fleet_plan import FleetPlan, LimitUnknown, MoreInstances
+from poolsize.answer.from_formula import from_formula
 from poolsize.answer.operating_point import LOAD
 from poolsize.bounds import LARGEST_POOL
 from poolsize.errors import BadInput
+from poolsize.formula import StartingPoint
 from poolsize.traffic.database_load import DatabaseLoad, database_load, unslowed_rates
 from poolsize.traffic.pool_use import PoolUse, ProcessTraffic, pool_use
 from poolsize.traffic.usage_phases import UsageTimes
@@ -115,6 +117,11 @@ class Supply:
     rates: Vector | None = field(default=None, compare=False)
     doubts: tuple[Finding, ...] = ()
 
+    @staticmethod
+    def by_formula(start: StartingPoint) -> "Supply":
+        """Return what the formula says of a database's host."""
+        return Supply(start.pool_size, from_formula(start).range, "formula")
+
 
 @dataclass(frozen=True)
 class ProcessNeed:
@@ -165,13 +172,15 @@ class KeepsWait(Reason, code="traffic_need"):
 class ThreadsBound(Reason, code="traffic_threads"):
     """The threads of a process can't use more connections.
 
-    connections: that they can hold together. thread_wait_p99_ms: until a thread is free, with an instance away, if each
-    process has a queue of its own; None where a thread holds several connections. service: in a fleet, its name.
+    connections: that they can hold together. thread_wait_p99_ms: until a thread is free, if each process has a queue of
+    its own; None where a thread holds several connections. one_away: whether an instance is away then. service: in a
+    fleet, its name.
     """
 
     threads: int
     connections: int
     thread_wait_p99_ms: float | None
+    one_away: bool
     service: str | None = None
 
 
@@ -221,14 +230,15 @@ class LimitAllows(Reason, code="traffic_limit_allows"):
 class InUse(Reason, code="traffic_in_use"):
     """How many connections are in use at once, and how many the database can use.
 
-    share_beyond: of the time in which more are in use. connections: of all pools. waits_grow: whether the waits of the
-    answer count the longer usage times then.
+    share_beyond: of the time in which more are in use. connections: of all pools. share_full: of the time in which all
+    of these are in use. waits_grow: whether the waits of the answer count the longer usage times then.
     """
 
     in_use: float
     in_use_p99_9: int
     supply: int
     share_beyond: float
+    share_full: float
     connections: int
     waits_grow: bool
 
@@ -298,14 +308,20 @@ class Collapses(Caution, code="traffic_collapses", is_doubt=True):
 
 
 class SupplyUnknown(Caution, code="traffic_supply_unknown"):
-    """Nothing is known of what the database can use. in_use: connections, on average."""
+    """Nothing is known of what the database can use.
+
+    in_use: connections, on average. cores: with which the formula gives as many, with one disk.
+    """
 
     in_use: float
     in_use_p99_9: int
+    cores: int
 
 
 class SpreadAssumed(Caution, code="traffic_spread_assumed"):
-    """Usage times are taken to vary like exponential ones."""
+    """Usage times are taken to vary like exponential ones. several: whether there may be several services."""
+
+    several: bool
 
 
 @dataclass(frozen=True)
@@ -509,8 +525,8 @@ def _findings(answer: TrafficAnswer, of_process: ProcessNeed) -> Iterator[Findin
     if answer.limit is None:
         instances = MoreInstances(answer.server_limit.surge, service.most_instances > service.instances)
         yield LimitUnknown(answer.connections_in_deploy, instances)
-    if traffic.usage == UsageTimes(traffic.usage.mean_ms):
-        yield SpreadAssumed()
+    if traffic.usage == UsageTimes(traffic.usage.mean_ms) and of_process.decides != "threads":
+        yield SpreadAssumed(several=False)
 
 
 def with_load(traffic: Traffic, load: DatabaseLoad | None, supply: Supply | None, together: Traffic) -> Traffic:
@@ -533,7 +549,7 @@ def bound(traffic: Traffic, of_process: ProcessNeed, name: str | None = None) ->
     busiest = replace(traffic.of_process(one_away=True), most_in_use=None)
     if busiest.load < need:
         wait_ms = pool_use(busiest, need).wait_p99_ms if service.threads == need else None
-        return ThreadsBound(service.threads, need, wait_ms, name)
+        return ThreadsBound(service.threads, need, wait_ms, service.instances > 1, name)
     return TooFewThreads(service.threads, busiest.load, service.instances if service.instances > 1 else None, name)
 
 
@@ -558,10 +574,11 @@ def of_database(
             if connections > most:
                 yield Collapses(connections, most, traffic.rate)
     elif supply is None:
-        yield SupplyUnknown(load.mean, load.quantile(OFTEN))
+        yield SupplyUnknown(load.mean, load.quantile(OFTEN), max(1, ceil((load.mean - 1) / 2)))
     else:
         beyond = load.beyond(supply.connections)
-        yield InUse(load.mean, load.quantile(OFTEN), supply.connections, beyond, connections, knee is not None)
+        full = load.beyond(connections - 1)
+        yield InUse(load.mean, load.quantile(OFTEN), supply.connections, beyond, full, connections, knee is not None)
         if load.mean < supply.connections <= traffic.burst * load.mean:
             yield BurstBeyondSupply(traffic.burst * load.mean, supply.connections)
         if knee is not None:

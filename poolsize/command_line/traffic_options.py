@@ -26,8 +26,11 @@ USAGE_TIME = "how long a request uses a connection, e.g. 15ms"
 def requests_per_second(text: str) -> float:
     """Return "400/s" or "24000/min" in requests per second. Raises ValueError."""
     number, per, unit = text.partition("/")
-    seconds = PER.get(f"{per}{unit.strip()}") if per else 1
-    if seconds is None or not (rate := decimal(number) / seconds) > 0:
+    try:
+        rate = decimal(number) / (PER[f"{per}{unit.strip()}"] if per else 1)
+    except (KeyError, ValueError):
+        rate = 0.0
+    if not rate > 0:
         raise ValueError("give requests per second, such as 400/s, or per minute, such as 24000/min")
     return rate
 

@@ -14,6 +14,7 @@ from poolsize.command_line.options import Encryption, encryption_options, flag, 
 from poolsize.command_line.run_file import complete_run, end_unless, measured_answer, supply_of
 from poolsize.command_line.traffic_options import TrafficOptions, requests_per_second
 from poolsize.errors import BadInput
+from poolsize.formula import starting_point
 from poolsize.present.text.fleet import fleet_json, fleet_text
 from poolsize.sweep.readers import decimal, positive_milliseconds, whole_number
 from poolsize.toml_file import read_toml, record
@@ -35,6 +36,11 @@ KEYS = {"app_threads": "threads", "usage_time": "usage_ms", "usage_p99": "usage_
     "--size",
     type=int,
     help="Recommended connections, for all clients together: what the database can use. Not required with rates.",
+)
+@click.option(
+    "--cores",
+    type=int,
+    help="Take --size from the formula, for a database on this many physical cores with one disk.",
 )
 @click.option(
     "--run",
@@ -69,14 +75,13 @@ KEYS = {"app_threads": "threads", "usage_time": "usage_ms", "usage_p99": "usage_
 )
 @json_option
 def fleet(
-    size: int | None,
-    run_path: str | None,
     url: str | None,
     services: tuple[str, ...],
     services_file: Path | None,
     encryption: Encryption,
     fleet: FleetOptions,
     as_json: bool,
+    **database: Any,
 ) -> None:
     """Divide the database's connections among services, instances and processes.
 
@@ -96,37 +101,46 @@ def fleet(
         raise BadInput("--services FILE names the threads of each service: write threads and connections_per_thread")
     parts = services_of(services_file) if services_file else [_service_of(text, fleet) for text in services]
     with_weight, traffics = _by_kind(parts, f"`services_file` {services_file}:" if services_file else "`services`")
-    if (size is None) == (run_path is None) and not (size is None and traffics):
-        raise BadInput("give the connections to divide: either --size, or a measured --run")
+    given = {name: value for name, value in database.items() if value is not None}
+    if len(given) > 1 or not (given or traffics):
+        raise BadInput("give the connections to divide: either --size, or --cores, or a measured --run")
     asks_server = is_typed("url") or fleet.max_connections is None
     url = encryption.of(url if asks_server else None)
     if traffics:
         from poolsize.answer.fleet_from_traffic import plan_fleet_for  # numpy stays out of services with weights
         from poolsize.present.text.traffic import traffic_fleet_json, traffic_fleet_text
 
-        by_traffic = plan_fleet_for(traffics, _supply(size, run_path, traffics), fleet.limit(url))
+        by_traffic = plan_fleet_for(traffics, _supply(given, traffics), fleet.limit(url))
         click.echo(traffic_fleet_json(by_traffic) if as_json else traffic_fleet_text(by_traffic))
         end_unless(by_traffic.pools)
         return
     losses = None
-    if run_path is not None:
-        analysis, answer = measured_answer(run_path)
+    if "run_path" in given:
+        analysis, answer = measured_answer(given["run_path"])
+        assert answer.connections is not None
         size, losses, fleet = answer.connections, losses_of(analysis, answer), fleet.measured_in(answer)
-    assert size is not None
+    else:
+        size = given["size"] if "size" in given else starting_point(given["cores"]).pool_size
     plan = plan_fleet(size, with_weight or [fleet.service()], fleet.limit(url), losses)
     click.echo(fleet_json(plan) if as_json else fleet_text(plan))
     end_unless(plan.pools)
 
 
-def _supply(size: int | None, run_path: str | None, traffics: "list[Traffic]") -> "Supply | None":
-    """Return what the database can use, by --size or by a run for an application with the mean of all usage times."""
+def _supply(given: dict[str, Any], traffics: "list[Traffic]") -> "Supply | None":
+    """Return what the database can use: given, by the formula, or by a run for an application.
+
+    given: of the options size, cores and run_path, the one that was typed. The application's usage time is the mean of
+    all services.
+    """
     from poolsize.answer.application import ClientTimes
     from poolsize.answer.from_traffic import Supply
 
-    if run_path is None:
-        return None if size is None else Supply(size)
-    mean_ms = 1000 * sum(each.in_use for each in traffics) / sum(each.rate for each in traffics)
-    return supply_of(run_path, complete_run(run_path), ClientTimes(mean_ms, None, None))
+    if "cores" in given:
+        return Supply.by_formula(starting_point(given["cores"]))
+    if "run_path" in given:
+        mean_ms = 1000 * sum(each.in_use for each in traffics) / sum(each.rate for each in traffics)
+        return supply_of(given["run_path"], complete_run(given["run_path"]), ClientTimes(mean_ms, None, None))
+    return Supply(given["size"]) if given else None
 
 
 @dataclass(frozen=True)

@@ -166,8 +166,7 @@ def _supply(
         raise BadInput("--app-cpu-time and --app-cores need a measured run: name it with --run")
     inspection = _inspected(url, facts, encryption)
     if facts["cores"] is not None:
-        start = starting_point(**facts)
-        return Supply(start.pool_size, from_formula(start).range, "formula"), inspection
+        return Supply.by_formula(starting_point(**facts)), inspection
     for name in ("disks", "cache_hit_rate", "ssd", "threads_per_core"):
         if is_typed(name) and not inspection:
             raise BadInput(f"{flag(name)} also needs --cores, of the database's host")

@@ -128,11 +128,14 @@ def _recommended(settings: PoolSettings) -> str:
 def _wait_limit(settings: PoolSettings) -> str:
     named = "the p99 usage time" if settings.traffic else "the measured p99 usage time"
     named = "an assumed usage time" if settings.usage is ASSUMED_USAGE else named
-    return (
-        f"Wait limit: {seconds_text(settings.wait_limit_seconds)}, a third of the caller timeout "
-        f"({seconds_text(settings.caller_timeout_seconds)}, --caller-timeout) less {named} "
-        f"({milliseconds(settings.usage.p99_ms)}), in whole seconds, at least 1 s. The error still reaches the callers."
+    third = (
+        f"a third of the caller timeout ({seconds_text(settings.caller_timeout_seconds)}, --caller-timeout) less "
+        f"{named} ({milliseconds(settings.usage.p99_ms)})"
     )
+    limit = f"{seconds_text(settings.wait_limit_seconds)}, {third}, in whole seconds"
+    if settings.third_seconds < 1:
+        limit = f"1 s, the least that poolsize writes: {third} is {milliseconds(1000 * settings.third_seconds)}"
+    return f"Wait limit: {limit}. The error still reaches the callers."
 
 
 def _server_connections(settings: PoolSettings) -> str:

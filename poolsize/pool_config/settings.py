@@ -114,6 +114,11 @@ class PoolSettings:
         return self.plan.pools[0].service
 
     @property
+    def third_seconds(self) -> float:
+        """The part of the callers' time that is the wait limit, before it is rounded."""
+        return _third(self.caller_timeout_seconds, self.usage)
+
+    @property
     def is_reduced(self) -> bool:
         """Whether the server's limit or the deadlock floor makes the pools other than recommended."""
         size = self.plan.size
@@ -170,13 +175,12 @@ def pool_settings(
             "60 s or more"
         )
     usage = usage or ASSUMED_USAGE
-    left_seconds = caller_timeout_seconds - usage.p99_ms / 1000
-    if left_seconds <= 1:
+    if caller_timeout_seconds - usage.p99_ms / 1000 <= 1:
         raise BadInput(
             f"`caller_timeout_seconds` {seconds_text(caller_timeout_seconds)}: a usage time takes up to "
-            f"{milliseconds(usage.p99_ms)}, and a pool waits for 1 s at least; callers must wait longer"
+            f"{milliseconds(usage.p99_ms)}, and poolsize writes wait limits of 1 s and more; callers must wait longer"
         )
-    wait_limit = max(1, round(left_seconds * WAIT_PART))  # Flask-SQLAlchemy cuts off fractions
+    wait_limit = max(1, round(_third(caller_timeout_seconds, usage)))  # Flask-SQLAlchemy cuts off fractions
     margin = min(30, ceil(wait_timeout / 10))  # so long before the server ends it, a connection ends
     lifetime = min(LIFETIME_SECONDS, wait_timeout - margin)
     return PoolSettings(
@@ -194,6 +198,11 @@ def pool_settings(
         usage=usage,
         server=server,
     )
+
+
+def _third(caller_timeout_seconds: float, usage: UsageInPool) -> float:
+    """Return the part of what the callers' time has left after the p99 usage time."""
+    return (caller_timeout_seconds - usage.p99_ms / 1000) * WAIT_PART
 
 
 def measured_usage(analysis: "Analysis", answer: "Recommendation") -> UsageInPool | None:

@@ -15,7 +15,7 @@ from poolsize.errors import BadInput, did_you_mean
 from poolsize.facts.machine import TIME_WAIT_SECONDS
 from poolsize.pool_config.library import CONNECTOR_PYTHON, HIKARICP
 from poolsize.pool_config.reasons import sources
-from poolsize.pool_config.settings import SURVEY, PoolSettings, seconds_text
+from poolsize.pool_config.settings import CALLER_TIMEOUT_SECONDS, SURVEY, PoolSettings, seconds_text
 from poolsize.units import count, milliseconds, percent
 
 COMMENTS = {".go": "//", ".js": "//", ".conf": ";", ".sql": "--"}
@@ -225,9 +225,10 @@ def _wrapped(line: str, comment: str) -> str:
 
 def _advice(stack: Stack, pool: PoolSettings) -> Iterator[str]:
     if stack.has_wait_limit:
+        own = "" if pool.caller_timeout_seconds != CALLER_TIMEOUT_SECONDS else "; give yours as --caller-timeout"
         yield (
             f"Timeout of the application's callers: {seconds_text(pool.caller_timeout_seconds)}. With a shorter one, "
-            "callers give up while their transaction still waits or runs; give yours as --caller-timeout."
+            f"callers give up while their transaction still waits or runs{own}."
         )
     if pool.usage.two_pools:
         short, long = pool.usage.two_pools

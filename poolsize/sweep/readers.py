@@ -38,6 +38,7 @@ RESERVED = frozenset({
 })  # fmt: skip
 """Variables of a private server that are poolsize's own: its files, where it listens, who may log in, its life."""
 _VARIABLE = re.compile(r"[a-z][a-z0-9_.]*")
+_WITH_SEPARATORS = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+")
 _PREFIX = re.compile(r"(?:loose|skip|disable|enable|maximum)_")
 
 
@@ -95,9 +96,9 @@ def whole_number(text: str) -> int:
 
 
 def decimal(text: str) -> float:
-    """Return a number. Raises ValueError."""
+    """Return a number; 20,000 as well as 20000. Raises ValueError."""
     try:
-        return float(text)
+        return float(text.replace(",", "") if _WITH_SEPARATORS.fullmatch(text.strip()) else text)
     except ValueError:
         raise ValueError("give a number, such as 500") from None
 

@@ -15,6 +15,7 @@ from poolsize.answer.fleet_plan import plan_fleet
 from poolsize.answer.from_run import recommend
 from poolsize.answer.verdict import Verdict
 from poolsize.errors import BadInput
+from poolsize.pool_config.reasons import sources
 from poolsize.pool_config.settings import (
     CALLER_TIMEOUT_SECONDS,
     PoolSettings,
@@ -108,7 +109,10 @@ def test_a_server_that_ends_connections_at_once_is_refused() -> None:
 def test_the_wait_limit_is_a_third_of_what_usage_leaves_of_the_callers_time() -> None:
     assert settings().wait_limit_seconds == 10
     assert settings(usage=UsageInPool(6000.0, 5000.0)).wait_limit_seconds == 8
-    assert settings(callers_wait=2.0).wait_limit_seconds == 1
+    short = settings(callers_wait=2.0)
+    assert short.wait_limit_seconds == 1
+    assert "the least that poolsize writes" in sources(short, STACKS["hikaricp"])["wait_limit"]
+    assert values("hikaricp", short)["validationTimeout"] < values("hikaricp", short)["connectionTimeout"]
     with pytest.raises(BadInput, match="callers must wait longer"):
         settings(callers_wait=1.0)
 

@@ -20,6 +20,7 @@ from poolsize.answer.fleet import ServerLimit, Service, shared_floor
 from poolsize.answer.fleet_from_traffic import TrafficPlan, plan_fleet_for, shared_pool
 from poolsize.answer.fleet_plan import Proxy
 from poolsize.answer.from_traffic import Supply, TooFewThreads, Traffic, recommend_for
+from poolsize.command_line.traffic_options import requests_per_second
 from poolsize.errors import BadInput
 from poolsize.present.text.sentences.findings import sentence
 from poolsize.traffic.usage_phases import UsageTimes, log_normal
@@ -342,6 +343,26 @@ instances = 2
 rate = 50
 usage_ms = 120
 """
+
+
+def test_the_formula_says_what_the_database_can_use(poolsize_here: Command) -> None:
+    given, by_formula = (poolsize_here(*WORDS, *supply, "--json").stdout for supply in (("--size=17",), ("--cores=8",)))
+    assert json.loads(given)["supply"] == {"connections": 17, "range": None, "basis": "given"}
+    assert json.loads(by_formula)["supply"] == {"connections": 17, "range": [8, 34], "basis": "formula"}
+    assert json.loads(given)["pools"] == json.loads(by_formula)["pools"]
+    divided = [poolsize_here("fleet", "--instances=3", option).stdout for option in ("--size=17", "--cores=8")]
+    assert divided[0] == divided[1]
+
+
+@pytest.mark.parametrize("text", ["20000/s", "20,000/s", "1,200,000/min", "20000"])
+def test_a_rate_is_read(text: str) -> None:
+    assert requests_per_second(text) == 20_000
+
+
+@pytest.mark.parametrize("text", ["", "/s", "20,00/s", "20k/s", "20000/day", "-1/s", "nan/s", "0"])
+def test_a_text_that_is_no_rate_is_refused_with_an_example(text: str) -> None:
+    with pytest.raises(ValueError, match="such as 400/s"):
+        requests_per_second(text)
 
 
 def test_the_command_answers_in_the_documented_keys(poolsize_here: Command, tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from poolsize.traffic.database_load import DatabaseLoad
 from poolsize.traffic.pool_use import PoolUse
 from poolsize.units import count, milliseconds, number, percent
 
+OTHER_LIBRARIES = "For another library: poolsize config --for STACK, with the same traffic and fleet"
 NONE = "-"
 """The cell of a number that does not exist."""
 
@@ -36,7 +37,7 @@ def traffic_text(answer: TrafficAnswer) -> str:
         bullets(reason_sentences(answer.findings)),
         _sizes_table(answer).below(_sizes_title(answer.traffic)),
         caution(tuple(finding for finding in answer.findings if finding not in beyond)),
-        f"For each process: {engine_line(answer.pool_size)}",
+        f"For each process: {engine_line(answer.pool_size)}\n{OTHER_LIBRARIES}",
     )
     return "\n\n".join(filter(None, parts))
 
@@ -59,7 +60,7 @@ def _bounds_table(answer: TrafficAnswer) -> Table:
 
 def _sizes_title(traffic: Traffic) -> str:
     notes = ["waits of all requests of a minute"] if traffic.burst > 1 else []
-    notes += ["at twice the rate, all instances run"] if traffic.service.instances > 1 else []
+    notes += ["the column at twice the rate is with all instances"] if traffic.service.instances > 1 else []
     return "Pool sizes of each process" + (f" ({'; '.join(notes)})" if notes else "")
 
 
@@ -75,7 +76,7 @@ def _sizes_table(answer: TrafficAnswer) -> Table:
     chosen = [size.pool_size for size in answer.sizes].index(answer.pool_size)
     columns = ["pool size", "in use", "waiting", "wait p99", "wait p99.9"]
     columns += ["one away p99", "one away p99.9"] if has_others else []
-    columns += ["p99 at twice the rate", *(("timing out", "at twice the rate") if has_limit else ())]
+    columns += ["p99 at twice the rate", *(("timing out", "timing out at twice") if has_limit else ())]
     return Table(columns, rows, chosen)
 
 

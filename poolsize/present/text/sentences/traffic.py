@@ -7,13 +7,16 @@ from poolsize.present.text.sentences.findings import filled, register_templates,
 from poolsize.present.text.sentences.fleet import in_deploy, listed
 from poolsize.units import count, milliseconds, percent
 
+NEAR = 0.6
+"""The share of what the database can use from which on requests begin to wait for each other in the database."""
+
 
 @sentence.register
 def _(finding: from_traffic.KeepsWait) -> str:
     away = " with one of {one_away_of:,} instances away" if finding.one_away_of else ""
     wait = "It is then {wait_p99_ms:ms}" if finding.wait_p99_ms else "Fewer than 1 % of the requests wait then"
     if finding.fewer_p99_ms is not None:
-        grows = ", and the queue would grow without end" if isinf(finding.fewer_p99_ms) else ", {fewer_p99_ms:ms}"
+        grows = ", and the queue would grow without end" if isinf(finding.fewer_p99_ms) else ", it is {fewer_p99_ms:ms}"
         wait += f"; with {count(finding.need - 1, 'connection')}{grows}"
     return filled(
         "The traffic needs {need:#connection}" + (" in each process" if finding.processes > 1 else "") + ": the "
@@ -53,9 +56,21 @@ def _(finding: from_traffic.TooFewThreads) -> str:
 
 @sentence.register
 def _(finding: from_traffic.InUse) -> str:
+    share = finding.in_use / finding.supply
+    near = (
+        f", and {100 * share:.0f} % of that is in use on average: the traffic is near what the database can do, "
+        "whatever the pool sizes are"
+        if NEAR <= share < 1
+        else ""
+    )
     at_once = (
-        "In use at once, by all processes: {in_use:number} on average, and more than {in_use_p99_9:,} for at most "
-        "0.1 % of the time. The database can use {supply:,}. "
+        "In use at once, by all processes: {in_use:number} on average"
+        + (
+            ", and more than {in_use_p99_9:,} for at most 0.1 % of the time. "
+            if finding.in_use_p99_9 < finding.connections
+            else ", and all {connections:,} for {share_full:%} of the time. "
+        )
+        + f"The database can use {{supply:,}}{near}. "
     )
     if finding.connections <= finding.supply:
         after = "The pools have no more."
@@ -108,7 +123,11 @@ def _(finding: fleet_from_traffic.FleetBelowNeed) -> str:
 def _for_thread(finding: from_traffic.ThreadsBound) -> str:
     if not finding.thread_wait_p99_ms:
         return ""
-    return " Requests wait for a thread instead, if each process has a queue of its own: p99 {thread_wait_p99_ms:ms}."
+    away = " with one instance away" if finding.one_away else ""
+    return (
+        " Requests wait for a thread instead, if each process has a queue of its own: p99 {thread_wait_p99_ms:ms}"
+        f"{away}."
+    )
 
 
 def _of(finding: from_traffic.ThreadsBound | from_traffic.TooFewThreads | from_traffic.FloorBound) -> str:
@@ -127,17 +146,17 @@ register_templates(
             "needs: with fewer connections, threads that hold several can deadlock."
         ),
         from_traffic.BeyondSupply: lambda finding: (
-            "The database is too small for this traffic: on average {in_use:number} connections are in use, and "
-            f"{'by the formula ' if finding.is_formula else ''}"
-            "it can use {supply:,}. No pool size helps. "
+            f"{'By the formula, the' if finding.is_formula else 'The'} database is too small for this traffic: on "
+            "average {in_use:number} connections are in use, and it can use {supply:,}. No pool size helps. Each of "
+            "these would bring the use to 70 %: "
             + (
-                f"With {percent(finding.supply / finding.enough)} of all rates or of all usage times, or "
+                f"{percent(finding.supply / finding.enough)} of all rates, the same share of all usage times, or "
                 if finding.services > 1
-                else "At a rate of {rate:/s}, with a usage time of {usage_ms:ms}, or "
+                else "a rate of {rate:/s}, a usage time of {usage_ms:ms}, or "
             )
-            + "with a database that can use {enough:#connection}"
-            f"{f' ({ceil(finding.enough / 2):,} cores)' if finding.is_formula else ''}, 70 % of what it can use would "
-            "be in use. If the application works for a part of the usage time, the database needs less: measure it."
+            + "a database that can use {enough:#connection}"
+            f"{f' ({ceil(finding.enough / 2):,} cores)' if finding.is_formula else ''}. If the application works for "
+            "a part of the usage time, the database needs less: measure it."
         ),
         from_traffic.BurstBeyondSupply: "In the busiest second of a minute, {in_use:number} connections are in use on "
         "average, and the database can use {supply:,}: usage times are longer then, and the waits with them.",
@@ -163,9 +182,11 @@ register_templates(
         from_traffic.BeyondKnee: "No pool size helps. The rate is {rate:/s}, and by the run the database completes at "
         "most {knee_rate:/s}. Lower the rate, or make the database more than {times:.2f} times as fast.",
         from_traffic.SupplyUnknown: "In use at once, by all processes: {in_use:number} connections on average, and "
-        "more than {in_use_p99_9:,} for at most 0.1 % of the time. Whether the database can use so many is not known: "
-        "add a measured --run, or --cores of its host (for several services, --size).",
-        from_traffic.SpreadAssumed: "Usage times are taken to vary like exponential ones. If some are much longer than "
-        "others, add --usage-p99, or usage_p99_ms in a file of --services.",
+        "more than {in_use_p99_9:,} for at most 0.1 % of the time. By the formula, that takes {cores:#core} or more: "
+        "add --cores of the database's host, or a measured --run.",
+        from_traffic.SpreadAssumed: lambda finding: (
+            "Usage times are taken to vary like exponential ones. If a few are much longer, or all are alike, add "
+            + ("usage_p99_ms in a file of --services." if finding.several else "their p99: --usage-p99.")
+        ),
     }
 )
