@@ -1,7 +1,7 @@
 """Numbers as text for people: three significant digits and a unit."""
 
 from collections.abc import Sequence
-from math import isnan
+from math import ceil, isnan
 
 
 def number(value: float) -> str:
@@ -40,6 +40,11 @@ def loss_text(share: float) -> str:
 def percent(fraction: float) -> str:
     """Return a fraction as a percentage: 0.034 -> 3.4 %."""
     return f"{number(fraction * 100)} %"
+
+
+def at_most(fraction: float) -> str:
+    """Return an upper bound, a fraction, in whole percent, rounded up: 0.034 -> 4 %."""
+    return f"{max(1, ceil(100 * fraction))} %"
 
 
 def probability_text(probability: float) -> str:

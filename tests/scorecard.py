@@ -3,20 +3,24 @@
     scorecard.py [FOLDER of recordings]...    else those beside this checkout, else the published curves
 Efficiency: throughput at the recommended size as a share of the best. Size: as a multiple of the smallest one within
 5 % of the best. Both on straight lines over log2 of the size between the recorded sizes' means.
+Refused: answers without a number. Covered: 95 % ranges that hold that smallest size.
 """
 
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from math import ceil
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
 
 from poolsize.analysis.analysis import analyze
+from poolsize.analysis.plateau import ROUNDING
+from poolsize.answer.verdict import verdict_without_size
 from poolsize.facts.machine import this_machine
 from poolsize.recordings.published import published_curves
 from poolsize.recordings.recording import Recording
@@ -65,7 +69,8 @@ class Truth:
 class Score:
     """One answer: its efficiency, its size as a multiple of the true plateau, and the load that it took.
 
-    spent: whether the search spent its budget.
+    spent: whether the search spent its budget. refused: whether the answer has no number. covered: whether the 95 %
+    range holds the true plateau's start.
     """
 
     recording: str
@@ -75,6 +80,8 @@ class Score:
     ratio: float
     load_seconds: int
     spent: bool = False
+    refused: bool = False
+    covered: bool = False
 
 
 def search(recording: Recording, path: Path, seed: int, cores: int) -> Run:
@@ -113,7 +120,9 @@ def scores_of(job: tuple[Path, int, bool]) -> dict[str, Score]:
     load = sum(len(step.throughput) for step in run.steps)
     analysis = analyze(run)
     assert analysis.plateau is not None
-    by_estimator = {"plateau": score(analysis.plateau.pool_size, load)}
+    covered = analysis.plateau.low <= ceil(truth.plateau - ROUNDING) <= analysis.plateau.high
+    refused = verdict_without_size(analysis) is not None
+    by_estimator = {"plateau": replace(score(analysis.plateau.pool_size, load), refused=refused, covered=covered)}
     if alone:
         return by_estimator
     by_estimator |= {name: score(size, load) for name, size in analysis.models.sizes.items() if size is not None}
@@ -145,6 +154,7 @@ def table(scores: Mapping[str, list[Score]]) -> str:
     """One line an estimator."""
     columns = (
         "answers  efficiency: mean  >= 0.93   worst  size: median  90th pc.  load: median    mean  90th pc.  spent"
+        "  refused  covered"
     )
     lines = [f"{'':>16}  {columns}"]
     for name, rows in scores.items():
@@ -154,7 +164,8 @@ def table(scores: Mapping[str, list[Score]]) -> str:
             f"{name:>16}  {len(rows):>7}  {efficiency.mean():>16.3f}  {(efficiency >= 0.93).mean():>7.1%}"
             f"  {efficiency.min():>6.3f}  {np.median(ratio):>12.2f}  {np.quantile(ratio, 0.9):>8.2f}"
             f"  {np.median(load):>10.0f} s  {load.mean():>4.0f} s  {np.quantile(load, 0.9):>6.0f} s"
-            f"  {np.mean([score.spent for score in rows]):>5.1%}"
+            f"  {np.mean([score.spent for score in rows]):>5.1%}  {np.mean([score.refused for score in rows]):>7.1%}"
+            f"  {np.mean([score.covered for score in rows]):>7.1%}"
         )
     return "\n".join(lines)
 

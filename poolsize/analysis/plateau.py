@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil
+from math import ceil, exp
 
 import numpy as np
 from scipy.special import ndtri
@@ -39,7 +39,8 @@ class Plateau:
     probability: that throughput at pool_size is within the tolerance of capacity.
     low, high: the 95 % range of the plateau's start. threshold: (1 - tolerance) x capacity, per second.
     tolerance: share of capacity by which throughput may be lower. throughput: at pool_size, per second.
-    loss_low, loss_high: 95 % range of the throughput loss at pool_size, shares of capacity.
+    greatest_loss: share by which throughput at pool_size is lower than at any other size, with a probability of 97.5 %
+    at most.
     """
 
     pool_size: int
@@ -49,8 +50,7 @@ class Plateau:
     threshold: float
     tolerance: float
     throughput: float
-    loss_low: float
-    loss_high: float
+    greatest_loss: float
 
     @property
     def capacity(self) -> float:
@@ -75,7 +75,7 @@ def plateau(
     place = _answer(curve, probability, certainty, of_grid=of_grid)
     size = curve.sizes[place]
     first, last = plateau_range(curve, tolerance)
-    best, least = (1 - np.exp(float(ratios.at(place).quantile(share)[0])) for share in reversed(TAILS))
+    highest = float(curve.against(size).quantile(TAILS[1]).max())
     return Plateau(
         pool_size=size,
         probability=float(probability[place]),
@@ -84,8 +84,7 @@ def plateau(
         threshold=(1 - tolerance) * curve.at(curve.best_size),
         tolerance=tolerance,
         throughput=float(curve.mean[place]),
-        loss_low=max(0.0, float(best)),
-        loss_high=max(0.0, float(least)),
+        greatest_loss=1 - exp(-max(0.0, highest)),
     )
 
 
@@ -137,4 +136,4 @@ def open_loop_plateau(sizes: Sequence[int], rate: float, tolerance: float = TOLE
     Throughput above the rate is chance, so larger sizes are no better.
     sizes: the sizes that served the rate, ascending, not empty. rate: arrivals per second.
     """
-    return Plateau(sizes[0], 1.0, sizes[0], sizes[0], (1 - tolerance) * rate, tolerance, rate, 0.0, 0.0)
+    return Plateau(sizes[0], 1.0, sizes[0], sizes[0], (1 - tolerance) * rate, tolerance, rate, 0.0)

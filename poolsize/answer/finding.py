@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import MISSING, FrozenInstanceError, dataclass, fields
 from enum import StrEnum
 from itertools import pairwise
-from math import ceil
+from math import ceil, sqrt
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, dataclass_transform
 
 if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
@@ -153,6 +153,12 @@ class SearchLonger(WayOut, code="search_longer"):
     budget_minutes: int
 
 
+class SearchNarrower(WayOut, code="search_narrower"):
+    """Search again for a narrower range: the search ended because its answer was certain enough."""
+
+    interval: float
+
+
 class FillGap(WayOut, code="fill_gap"):
     """Measure sizes between two neighbouring measured sizes."""
 
@@ -212,6 +218,8 @@ def measure_longer(analysis: "Analysis") -> WayOut:
     ]
     if gaps:
         return FillGap(*max(gaps)[1:])
+    if plan.search is not None and analysis.run.ended == "certain":
+        return SearchNarrower(max(1.01, round(sqrt(plan.search.interval), 2)))
     if plan.search is not None:
         return SearchLonger(max(1, LONGER * plan.search.budget_seconds // 60))
     return MeasureLonger(step_seconds=max(30, LONGER * plan.step_seconds), repeats=3)

@@ -21,11 +21,13 @@ from poolsize.runs.check import Check
 
 if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
     from poolsize.analysis.analysis import Analysis
+    from poolsize.analysis.plateau import Plateau
 
 RISING, HALF_A_DOUBLING = 0.01, 2**0.5
 """A curve still rises if throughput gains more than this share over half a doubling of the pool size."""
-NOISY_SPAN = 8
-"""A measurement is too noisy if the upper end of the 95 % range is more than this multiple of the lower end."""
+NOISY_SPAN, MOST_LOSS = 8, 0.1
+"""A measurement is too noisy if the upper end of the 95 % range is more than this multiple of the lower end, and the
+answer may lose this share of throughput or more."""
 
 
 class Verdict(StrEnum):
@@ -138,7 +140,7 @@ def highest(finding: Finding | None) -> Highest:
 def verdict_without_size(analysis: "Analysis") -> tuple[Verdict, Finding] | None:
     """Return the verdict and the refusal of a run that determines no size; None for a run that determines a size."""
     plateau, too_few = analysis.plateau, too_few_valid(analysis)
-    if plateau is None or plateau.high > NOISY_SPAN * plateau.low:
+    if plateau is None or is_noisy(plateau):
         if everywhere := _failed_everywhere(analysis):
             return everywhere
         noisy = Noisy(plateau.low, plateau.high, measure_longer(analysis)) if plateau else NothingValid()
@@ -150,6 +152,11 @@ def verdict_without_size(analysis: "Analysis") -> tuple[Verdict, Finding] | None
     if _is_generator_limited(analysis, plateau.pool_size) and not separable:
         return Verdict.GENERATOR_LIMITED, GeneratorNotSeparable(more_workers(nearest))
     return None
+
+
+def is_noisy(plateau: "Plateau") -> bool:
+    """Return whether the 95 % range is too wide for an answer, and a wrong size may cost too much."""
+    return plateau.high > NOISY_SPAN * plateau.low and plateau.greatest_loss >= MOST_LOSS
 
 
 def verdict_on_size(analysis: "Analysis", size: int) -> tuple[Verdict, Finding | None]:

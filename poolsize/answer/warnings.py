@@ -26,11 +26,17 @@ class CheckFailed(Caution, code="check_failed"):
 
 
 class WideRange(Caution, code="wide_range"):
-    """The 95 % range is wide, from low to high connections."""
+    """The 95 % range is wide, from low to high connections.
 
+    greatest_loss: share of throughput that the answer, pool_size, loses at most. way_out: None where the search was
+    certain, because it hardly matters which of these sizes the pool has.
+    """
+
+    pool_size: int
     low: int
     high: int
-    way_out: WayOut
+    greatest_loss: float
+    way_out: WayOut | None
 
 
 class FewSteps(Caution, code="few_steps"):
@@ -41,12 +47,14 @@ class FewSteps(Caution, code="few_steps"):
 
 
 class BudgetSpent(Caution, code="budget_spent"):
-    """The search ended before its answer was certain. loss_low, loss_high: 95 % range of the throughput loss there."""
+    """The search ended before its answer was certain.
+
+    greatest_loss: share of throughput that the answer loses at most. way_out: None where that is within the tolerance.
+    """
 
     budget_seconds: int
-    loss_low: float
-    loss_high: float
-    way_out: WayOut
+    greatest_loss: float
+    way_out: WayOut | None
 
 
 class VerificationFailed(Caution, code="verification_failed"):
@@ -165,13 +173,16 @@ def _of_the_answer(analysis: "Analysis", *, has_size: bool) -> Iterator[Finding]
 
     plan, plateau = analysis.setting.plan, analysis.plateau
     if has_size and plateau is not None and plateau.high >= WIDE * plateau.low:
-        yield WideRange(plateau.low, plateau.high, measure_longer(analysis))
+        certain = analysis.run.ended == SearchEnd.CERTAIN
+        way_out = None if certain else measure_longer(analysis)
+        yield WideRange(plateau.pool_size, plateau.low, plateau.high, plateau.greatest_loss, way_out)
     sizes = [step.pool_size for step in analysis.steps if step.valid]
     is_few = 1 < len(sizes) < ENOUGH_STEPS and len(sizes) == len({*sizes})
     if has_size and is_few and plan.rate is None and analysis.setting.recording is None:
         yield FewSteps(len(sizes), search=plan.search is not None)
     if plan.search is not None and analysis.run.ended == SearchEnd.BUDGET and plateau is not None:
-        yield BudgetSpent(plan.search.budget_seconds, plateau.loss_low, plateau.loss_high, measure_longer(analysis))
+        way_out = None if plateau.greatest_loss <= plateau.tolerance else measure_longer(analysis)
+        yield BudgetSpent(plan.search.budget_seconds, plateau.greatest_loss, way_out)
     for step in analysis.verified:
         if failed := step.failed_checks:
             checks = [result.check for result in failed]

@@ -10,7 +10,7 @@ from poolsize.analysis.analysis import Analysis
 from poolsize.analysis.plateau import CERTAINTY
 from poolsize.analysis.size_summary import KindSummary, SizeSummary, VerifiedStep
 from poolsize.analysis.speed import has_server_process, usual_speed
-from poolsize.answer.verdict import NOISY_SPAN, Highest, highest, verdict_on_size
+from poolsize.answer.verdict import Highest, highest, is_noisy, verdict_on_size
 from poolsize.present.text.knee import knee_text
 from poolsize.present.text.layout import paragraph, terminal_width
 from poolsize.present.text.ranges import plateau_range_text
@@ -95,7 +95,7 @@ def _estimates(analysis: Analysis) -> str:
     wide = f" Among the measured sizes it goes from {plateau.low} to {plateau.high}: too wide for an answer."
     return (
         f"Plateau: {count(plateau.pool_size, 'connection')}, the smallest pool size{certainty} within "
-        f"{percent(plateau.tolerance)} of {reached}{between}.{wide if plateau.high > NOISY_SPAN * plateau.low else ''}"
+        f"{percent(plateau.tolerance)} of {reached}{between}.{wide if is_noisy(plateau) else ''}"
     )
 
 

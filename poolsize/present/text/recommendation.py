@@ -8,7 +8,7 @@ from poolsize.answer.finding import Finding, ToDivide
 from poolsize.answer.recommendation import Formula, Recommendation
 from poolsize.present.text.layout import bullets, paragraph
 from poolsize.present.text.sentences.findings import findings_values, reason_sentences, sentence, warning_sentences
-from poolsize.units import count, milliseconds
+from poolsize.units import at_most, count, milliseconds
 
 if TYPE_CHECKING:
     from poolsize.answer.fleet_plan import FleetPlan
@@ -60,9 +60,14 @@ def _headline(answer: Recommendation) -> str:
         return f"No pool size can be recommended from this run.  [{answer.verdict}]"
     if answer.basis == "formula":
         return f"Start with {count(answer.pool_size, 'connection')}."
+    from poolsize.answer.warnings import WideRange
     from poolsize.present.text.ranges import range_text
 
-    interval = f" ({text})" if (text := range_text(answer)) else ""
+    interval = range_text(answer)
+    for finding in answer.findings:
+        if isinstance(finding, WideRange) and finding.pool_size == answer.pool_size:
+            interval += f", loses at most {at_most(finding.greatest_loss)} of throughput"
+    interval = f" ({interval})" if interval else ""
     if answer.application is not None:
         interval += f" for a usage time of {milliseconds(answer.application.usage_time_ms)}"
     doubt = "" if answer.verdict == "measured" else f"  [{answer.verdict}]"

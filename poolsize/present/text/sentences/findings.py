@@ -18,12 +18,13 @@ from poolsize.answer.finding import (
     MoreWorkers,
     MoreWorkersByDemands,
     SearchLonger,
+    SearchNarrower,
     Severity,
     SweepBeyond,
     SweepRecordingBeyond,
     WayOut,
 )
-from poolsize.units import count, milliseconds, number, per_second, percent, pool_sizes, sizes_text
+from poolsize.units import at_most, count, milliseconds, number, per_second, percent, pool_sizes, sizes_text
 
 OWN_WORDS = {
     "poolsize.answer.from_formula": "formula",
@@ -42,6 +43,7 @@ UNITS: Mapping[str, Callable[[Any], str]] = {
     "ms": milliseconds,
     "/s": per_second,
     "%": percent,
+    "most": at_most,
     "number": number,
     "range": sizes_text,
     "sizes": pool_sizes,
@@ -148,6 +150,7 @@ register_templates(
     {
         MeasureLonger: "measure longer, with --step-time {step_seconds}s or --repeats {repeats}",
         SearchLonger: "search again with --budget {budget_minutes}m",
+        SearchNarrower: "search again with --interval {interval:g}",
         FillGap: "measure more pool sizes between {below} and {above}",
         SweepRecordingBeyond: "replay other --pool-sizes, if the recording contains them",
         MoreWorkersByDemands: lambda way_out: (

@@ -153,10 +153,16 @@ register_templates(
         failed_attempts.MeasureAgain: "Measure again; `poolsize analyze` shows the checks",
         failed_attempts.CorrectWorkload: "Find out why transactions fail, correct the workload or the server, and "
         "measure again",
-        warnings.WideRange: "The range is wide, from {low} to {high}. To narrow it, {way_out}.",
-        warnings.BudgetSpent: "The search spent its budget of {budget_seconds:number} s before its answer was certain: "
-        "the throughput loss at the answer is between {loss_low:%} and {loss_high:%}. For a narrower interval, "
-        "{way_out}.",
+        warnings.WideRange: lambda finding: (
+            "The range is wide, from {low} to {high}. With {pool_size:#connection}, throughput is at most "
+            "{greatest_loss:most} lower than with any other size."
+            + (" To narrow the range, {way_out}." if finding.way_out else "")
+        ),
+        warnings.BudgetSpent: lambda finding: (
+            "The search spent its budget of {budget_seconds:number} s before its answer was certain. The throughput "
+            "loss at the answer is at most {greatest_loss:most}."
+            + (" For a smaller loss, {way_out}." if finding.way_out else "")
+        ),
         warnings.FewSteps: lambda finding: (
             "{steps:#step} at different pool sizes do not show how much a repeated step would differ. The 95 % range "
             "assumes the usual noise between steps. To measure the noise, "
