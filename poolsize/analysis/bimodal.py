@@ -27,11 +27,7 @@ MOSTLY = 0.5
 
 @dataclass(frozen=True)
 class Mode:
-    """The transactions around one mode.
-
-    share: their share of all transactions. usage_ms: their mean usage time. kinds: names of their tasks; empty for a
-    workload with one task.
-    """
+    """The transactions around one mode. share: of all. usage_ms: mean. kinds: their tasks; empty for a single task."""
 
     share: float
     usage_ms: float
@@ -111,10 +107,7 @@ def _mode(values_us: Vector, numbers: Vector, part: NDArray[np.bool_]) -> Mode:
 
 
 def _valley(density: Vector) -> int | None:
-    """Return the class with the lowest density relative to the lower of the peaks on its two sides.
-
-    None where no such density is below VALLEY with LEAST_LONG_SHARE of the transactions on either side.
-    """
+    """Return the class with the lowest density relative to the lower peak beside it; None if not below VALLEY."""
     lowest: tuple[float, int] | None = None
     for place in range(1, len(density) - 1):
         lower_peak = min(density[:place].max(), density[place + 1 :].max())

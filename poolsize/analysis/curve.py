@@ -108,10 +108,7 @@ class FittedCurve:
 
 @dataclass(frozen=True)
 class LogRatios:
-    """Logarithms at each size, each a mixture of normal distributions.
-
-    probabilities: of the hypotheses. means, deviations: under each hypothesis, shape (hypotheses, sizes).
-    """
+    """Logarithms at each size, mixtures of normals: probabilities, and by hypothesis and size means and deviations."""
 
     probabilities: Vector
     means: Matrix
@@ -142,10 +139,7 @@ class LogRatios:
 
 
 def candidates(low: int, high: int, also: Sequence[int] = ()) -> tuple[int, ...]:
-    """Return pool sizes from low to high, ascending: four in each doubling (all sizes below 8), low, high and `also`.
-
-    Sizes of `also` outside of low to high are left out.
-    """
+    """Return pool sizes from low to high: four in each doubling (all below 8), the ends, and `also` within them."""
     doublings = range(int(np.ceil(np.log2(high) * PER_DOUBLING)) + 1)
     regular = {round(2 ** (place / PER_DOUBLING)) for place in doublings}
     return tuple(sorted({size for size in regular | {low, high, *also} if low <= size <= high}))
@@ -158,10 +152,9 @@ def fit_between(observations: Sequence[Observation]) -> FittedCurve:
 
 
 def fit_curve(observations: Sequence[Observation], sizes: Sequence[int], prior: Prior = PRIOR) -> FittedCurve:
-    """Return the curve fitted to the observations, over the sizes.
+    """Return the curve fitted to the observations, over ascending sizes that include theirs.
 
-    sizes: ascending, the observed sizes included. At least one throughput must be above 0. Of more than 128 steps, the
-    repeats of a size are averaged in groups.
+    At least one throughput must be above 0. Of more than 128 steps, the repeats of a size are averaged in groups.
     """
     sizes = tuple(sizes)
     steps = Steps.of(pool_repeats(observations), sizes, prior)

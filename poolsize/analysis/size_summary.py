@@ -30,11 +30,7 @@ TWO_SIDED_95 = 1.96
 
 @dataclass(frozen=True, eq=False)
 class RunNoise:
-    """The noise of a run.
-
-    throughput: of the counted seconds. latencies: latency (wait, usage, total) -> quantile -> noise of its logarithm in
-    the sections of the steps.
-    """
+    """The noise of a run: of throughput; by latency and quantile, of its logarithm in the steps' sections."""
 
     throughput: Noise
     latencies: Mapping[str, Mapping[str, Noise]]
@@ -61,10 +57,7 @@ class RunNoise:
 
 @dataclass(frozen=True)
 class KindSummary:
-    """The figures of one kind of transaction at one pool size.
-
-    transactions: number that succeeded. share: of all transactions that succeeded. wait, usage, total: milliseconds.
-    """
+    """One kind of transaction at one size. share: of all that succeeded. wait, usage, total: milliseconds."""
 
     transactions: int
     share: float
@@ -120,11 +113,9 @@ class SizeSummary:
 def size_summary(
     steps: Sequence[Step], demands: ServiceDemands | None, noise: RunNoise, timeout_ms: float, pools: int = 1
 ) -> SizeSummary:
-    """Return the summary of one pool size.
+    """Return the summary of a pool size, from its steps, at least one.
 
-    steps: one or more, all of that size. demands: its service demands. noise: of the whole run.
-    timeout_ms: how long a user waits for a connection; a failed transaction counts as that long, or longer.
-    pools: number of pools of that size.
+    noise: of the whole run. timeout_ms: as which a failed transaction counts, or longer. pools: of that size.
     """
     latencies = _latencies(steps, timeout_ms)
     at_rate = (rate_evidence(step) for step in steps if step.rate is not None)
@@ -209,10 +200,9 @@ def _latencies(steps: Sequence[Step], timeout_ms: float) -> dict[str, Percentile
 
 @dataclass(frozen=True)
 class VerifiedStep:
-    """A pool size measured at a part of its own throughput, with arrivals at a fixed rate.
+    """A pool size measured with arrivals at a fixed rate: `load`, a share of its closed-loop throughput.
 
-    load: arrival rate as a share of the size's throughput in a closed loop. rate: arrivals per second.
-    throughput: transactions that ended per second. wait, total: milliseconds. failed_checks: of this step.
+    throughput: transactions that ended per second. wait, total: milliseconds.
     """
 
     pool_size: int
@@ -225,10 +215,7 @@ class VerifiedStep:
 
 
 def verified_step(step: Step, capacity: float, timeout_ms: float) -> VerifiedStep:
-    """Return the figures of an open-loop step. capacity: the pool size's throughput per second in a closed loop.
-
-    timeout_ms: how long a user waits for a connection; a failed transaction counts as that long, or longer.
-    """
+    """Return the figures of an open-loop step. capacity: the size's in a closed loop. timeout_ms: of a failure."""
     rate, latencies = step.rate or 0.0, step.latencies
     assert latencies is not None  # a replay has no open loop
     return VerifiedStep(

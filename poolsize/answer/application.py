@@ -1,20 +1,25 @@
 """The pool size of the user's application, and why a run may not have one."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
+import numpy as np
+
+from poolsize.analysis.analysis import Analysis
+from poolsize.analysis.application_size import (
+    CERTAINTY,
+    GRID,
+    LARGEST,
+    ApplicationSize,
+    shortest_usage_time_ms,
+    size_for_usage_time,
+)
+from poolsize.analysis.vector import Vector
 from poolsize.answer.finding import Caution, Finding, Reason
 from poolsize.answer.price import DIGITS, CurrentSize
 from poolsize.bounds import MOST_CORES
 from poolsize.errors import BadInput
-
-if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
-    from collections.abc import Mapping
-
-    from poolsize.analysis.analysis import Analysis
-    from poolsize.analysis.application_size import ApplicationSize
-    from poolsize.analysis.vector import Vector
 
 
 class Unknown(StrEnum):
@@ -32,10 +37,7 @@ LEAST_SHARE = 0.5
 
 
 class DatabaseSize(Reason, code="database_size"):
-    """The times of a transaction when nothing queues, and the size that the database alone needs, with its 95 % range.
-
-    database_size, range: None where they are not known. pool_size: the answer.
-    """
+    """A transaction's times when nothing queues, and the size, with its range, that the database needs; or None."""
 
     database_ms: float
     client_ms: float
@@ -89,11 +91,8 @@ class BeyondMeasured(Caution, code="beyond_measured"):
     capacity: float
 
 
-def database_finding(analysis: "Analysis", pool_size: int) -> Finding:
-    """Return the limit that the database alone sets, or why no pool size of an application is known.
-
-    pool_size: the answer.
-    """
+def database_finding(analysis: Analysis, pool_size: int) -> Finding:
+    """Return the limit that the database alone sets, or why it is not known. pool_size: the answer."""
     sizes, network = analysis.models.application_sizes, analysis.models.network_with_client
     if network is None or not sizes:
         return NoApplicationSizes(_why_unknown(analysis))
@@ -105,9 +104,9 @@ def database_finding(analysis: "Analysis", pool_size: int) -> Finding:
 class ClientTimes:
     """The times of the user's own client, the application whose pool gets the size.
 
-    usage_time_ms: mean usage time of a transaction when nothing queues. cpu_time_ms: CPU time of a transaction in the
-    application, under load; None where it is not known. cores: that all its instances may use together; None for 1.
-    Raises BadInput for values that no application has.
+    usage_time_ms: mean of a transaction when nothing queues. cpu_time_ms: its CPU time in the application, under load,
+    or None. cores: that all its instances may use together; None for 1. Raises BadInput for values that no application
+    has.
     """
 
     usage_time_ms: float
@@ -126,13 +125,8 @@ class ClientTimes:
             )
 
 
-def size_for_application(analysis: "Analysis", client_times: ClientTimes) -> "ApplicationSize":
-    """Return the pool size of an application. A usage time below the database's time adds nothing.
-
-    Raises BadInput where the run has no such size, and for a usage time below half of the database's time.
-    """
-    from poolsize.analysis.application_size import LARGEST, size_for_usage_time
-
+def size_for_application(analysis: Analysis, client_times: ClientTimes) -> ApplicationSize:
+    """Return an application's pool size. Raises BadInput without one, and for a usage time of another transaction."""
     usage_time_ms = client_times.usage_time_ms
     network, text = analysis.models.network_with_client, f"`usage_time_ms` {usage_time_ms:g}ms"
     if network is None or analysis.plateau is None:
@@ -166,16 +160,12 @@ EXPLANATIONS = {
 
 
 def application_findings(
-    analysis: "Analysis", size: "ApplicationSize", usage_time_ms: float, current: int | None
+    analysis: Analysis, size: ApplicationSize, usage_time_ms: float, current: int | None
 ) -> tuple[list[Finding], list[Finding]]:
-    """Return the reasons of an application's size, and its warnings.
+    """Return the reasons of an application's size, the current size's price included, and its warnings.
 
-    The reasons: how it follows from the run, the current size's price, and the load generator's size. The warnings:
-    that the usage time is shorter than the database's, and that the sweep showed no capacity.
     usage_time_ms: that was given. current: the user's pool size today, or None.
     """
-    from poolsize.analysis.application_size import CERTAINTY, shortest_usage_time_ms
-
     network, plateau = analysis.models.network_with_client, analysis.plateau
     assert network is not None
     assert plateau is not None
@@ -204,13 +194,8 @@ def application_findings(
     return reasons, warnings
 
 
-def application_losses(analysis: "Analysis", size: "ApplicationSize", current: int | None) -> "Mapping[int, float]":
-    """Return the throughput losses at the measured sizes, the application's size and the current size, ascending.
-
-    Raises BadInput for a current size above 2,000.
-    """
-    from poolsize.analysis.application_size import LARGEST
-
+def application_losses(analysis: Analysis, size: ApplicationSize, current: int | None) -> Mapping[int, float]:
+    """Return the throughput loss by measured, the application's and the current size. Raises BadInput above 2,000."""
     if current is not None and current > LARGEST:
         raise BadInput(f"`current` {current}: with `usage_time_ms`, give {LARGEST:,} connections at most")
     network = analysis.models.network_with_client
@@ -224,19 +209,15 @@ def application_losses(analysis: "Analysis", size: "ApplicationSize", current: i
     }
 
 
-def rates_in_use(analysis: "Analysis", size: "ApplicationSize") -> "Vector":
+def rates_in_use(analysis: Analysis, size: ApplicationSize) -> Vector:
     """Return the transactions per second that the application has with 1, 2, ... 2,000 connections in use."""
-    import numpy as np
-
-    from poolsize.analysis.application_size import GRID, LARGEST
-
     network = analysis.models.network_with_client
     assert network is not None
     rates = network.with_application(size.added_ms, size.cpu).throughput(GRID)
     return np.interp(np.arange(1, LARGEST + 1), GRID, rates)
 
 
-def _why_unknown(analysis: "Analysis") -> Unknown:
+def _why_unknown(analysis: Analysis) -> Unknown:
     if analysis.setting.plan.rate is not None:
         return Unknown.RATE
     if analysis.setting.recording is not None:

@@ -2,8 +2,10 @@
 
 from dataclasses import dataclass, replace
 from itertools import starmap
-from typing import TYPE_CHECKING
 
+from poolsize.analysis.analysis import Analysis, analyze
+from poolsize.analysis.bimodal import Mode
+from poolsize.analysis.plateau import Plateau
 from poolsize.answer.application import (
     ClientTimes,
     application_findings,
@@ -32,13 +34,8 @@ from poolsize.answer.warnings import BudgetSpent, FewSteps, WideRange, high_util
 from poolsize.bounds import LARGEST_POOL
 from poolsize.errors import BadInput, WorkFailed
 from poolsize.formula import StartingPoint, starting_point
-
-if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
-    from poolsize.analysis.analysis import Analysis
-    from poolsize.analysis.bimodal import Mode
-    from poolsize.analysis.plateau import Plateau
-    from poolsize.runs.run import Run
-
+from poolsize.runs.run import Run
+from poolsize.sweep.next_step import remaining
 
 KEPT_FOR_APPLICATION = (LimitedBy, FormulaOverridden)
 """Reasons of the load generator's pool size that also hold for an application."""
@@ -48,17 +45,14 @@ OF_GENERATOR_ALONE = (StillRising, SmallestSize, WideRange, FewSteps, BudgetSpen
 
 @dataclass(frozen=True)
 class TransactionPool:
-    """One of two pools, for short or for long transactions.
-
-    pool_size: its connections. kind: share and mean usage time of its transactions.
-    """
+    """One of two pools, for short or for long transactions, with their share and mean usage time."""
 
     pool_size: int
-    kind: "Mode"
+    kind: Mode
 
 
 def recommend(
-    analysis: "Analysis | Run",
+    analysis: Analysis | Run,
     limits: LatencyLimits | None = None,
     current: int | None = None,
     client_times: ClientTimes | None = None,
@@ -76,10 +70,6 @@ def recommend(
     neither an analysis nor a run. Raises BadInput for a usage time with latency limits, below the database's own time,
     or of a run that can't answer it.
     """
-    from poolsize.analysis.analysis import Analysis, analyze
-    from poolsize.runs.run import Run
-    from poolsize.sweep.next_step import remaining
-
     if isinstance(analysis, Run):
         analysis = analyze(analysis)
     if not isinstance(analysis, Analysis):
@@ -118,8 +108,8 @@ def recommend(
 
 
 def _measured(
-    analysis: "Analysis",
-    plateau: "Plateau",
+    analysis: Analysis,
+    plateau: Plateau,
     start: StartingPoint,
     limits: LatencyLimits,
     current: int | None,
@@ -165,7 +155,7 @@ def _measured(
 
 
 def _of_application(
-    analysis: "Analysis",
+    analysis: Analysis,
     of_generator: Recommendation,
     client_times: ClientTimes,
     current: int | None,

@@ -3,17 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isfinite, isnan
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
+from poolsize.analysis.analysis import Analysis
+from poolsize.analysis.plateau import CERTAINTY, Plateau
 from poolsize.answer.finding import Caution, Figures, Finding, Reason, WayOut, measure_longer, sweep_larger
 from poolsize.answer.price import throughput_loss
 from poolsize.errors import BadInput
-
-if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
-    from poolsize.analysis.analysis import Analysis
-    from poolsize.analysis.plateau import Plateau
-    from poolsize.runs.plan import SweepPlan
-
+from poolsize.runs.plan import SweepPlan
 
 UNDECIDED = 0.1
 """From this probability of the likeliest size on, a longer measurement may show that the size keeps the limits.
@@ -32,7 +29,7 @@ class LatencyLimits:
     max_p99_ms: float | None = None
 
     @classmethod
-    def of_plan(cls, plan: "SweepPlan") -> Self:
+    def of_plan(cls, plan: SweepPlan) -> Self:
         """Return the limits that a sweep was given."""
         return cls(plan.max_p95_ms, plan.max_p99_ms)
 
@@ -46,7 +43,7 @@ class LatencyLimits:
 NO_LIMITS = LatencyLimits()
 
 
-def limits_of_run(analysis: "Analysis") -> LatencyLimits:
+def limits_of_run(analysis: Analysis) -> LatencyLimits:
     """Return the limits that the run's sweep was given, without those on a quantile that the run does not know."""
     known_ms = {
         f"max_{quantile}_ms": limit_ms
@@ -103,9 +100,8 @@ class LimitBroken(Caution, code="limit_broken", is_doubt=True, leads=True):
 
 @dataclass(frozen=True)
 class LimitedSize:
-    """The pool size within the latency limits.
+    """The pool size within the latency limits. finding: their effect, and probability: that it keeps them, or None.
 
-    finding: the effect of the limits; None without limits. probability: that the size keeps them; None without limits.
     is_edge: whether no size certainly keeps the limits, and a larger size than the measured ones may.
     """
 
@@ -115,7 +111,7 @@ class LimitedSize:
     is_edge: bool = False
 
 
-def within_limits(analysis: "Analysis", plateau: "Plateau", limits: LatencyLimits) -> LimitedSize:
+def within_limits(analysis: Analysis, plateau: Plateau, limits: LatencyLimits) -> LimitedSize:
     """Return the plateau's size if it keeps the latency limits, else the best size that keeps them.
 
     A size keeps the limits if it keeps all of them with a probability of at least CERTAINTY, which is that of the
@@ -123,8 +119,6 @@ def within_limits(analysis: "Analysis", plateau: "Plateau", limits: LatencyLimit
     highest of the sizes that keep the limits. Sizes between measured sizes count. Where no size keeps the limits, there
     is a warning (see _not_kept). Raises BadInput for a quantile that the run does not know.
     """
-    from poolsize.analysis.plateau import CERTAINTY
-
     limits_ms = limits.by_quantile
     if not limits_ms:
         return LimitedSize(plateau.pool_size)
@@ -148,7 +142,7 @@ def within_limits(analysis: "Analysis", plateau: "Plateau", limits: LatencyLimit
 
 
 def _not_kept(
-    analysis: "Analysis", plateau_size: int, limits_ms: dict[str, float], probabilities: dict[int, float]
+    analysis: Analysis, plateau_size: int, limits_ms: dict[str, float], probabilities: dict[int, float]
 ) -> LimitedSize:
     """Return the answer where no size keeps the limits with enough probability.
 
@@ -156,8 +150,6 @@ def _not_kept(
     The plateau's size replaces it where it is hardly less probable, and where no size is probable enough. At a fixed
     rate, the smallest size whose latency is the lowest but for the noise takes its place there.
     """
-    from poolsize.analysis.plateau import CERTAINTY
-
     likeliest = max(probabilities, key=lambda size: (round(probabilities[size], DIGITS), -size))
     rate, probability = analysis.setting.plan.rate, probabilities[likeliest]
     lowest_ms = {
@@ -191,11 +183,8 @@ def _not_kept(
     return LimitedSize(size, finding, probabilities[size], is_edge)
 
 
-def _smallest_as_fast(analysis: "Analysis", lowest: LowestQuantile) -> int:
-    """Return the smallest size whose quantile of the total time lies in the interval of the fastest size's quantile.
-
-    Where that interval is not known, the fastest size itself.
-    """
+def _smallest_as_fast(analysis: Analysis, lowest: LowestQuantile) -> int:
+    """Return the smallest size whose quantile lies in the interval of the fastest's; without one, the fastest."""
     interval = analysis.at(lowest.pool_size).intervals.get("total", {}).get(lowest.quantile)
     if interval is None or not isfinite(interval.high):
         return lowest.pool_size

@@ -54,10 +54,7 @@ class MeasuredTimes(Reason, code="measured_total_times", of_prices=True):
 
 
 class RateTooHigh(Caution, code="rate_too_high"):
-    """The answer's pool, or every pool, can't keep up with the rate that was given, in requests per second.
-
-    keeps_up: the smallest pool size that does; None without. highest: the throughput that no pool size exceeds.
-    """
+    """The answer's pool, or every pool, can't keep up with the rate. keeps_up: the smallest that does, or None."""
 
     rate: float
     pool_size: int
@@ -74,10 +71,7 @@ Latency = Callable[[int], AtRate | None]
 
 
 def check_rate(rate: float, measured: float | None) -> None:
-    """Raise BadInput for a rate that no traffic has, and for another one than that of a run at a fixed rate.
-
-    rate, measured: in requests per second; measured: of the run, None for a closed loop.
-    """
+    """Raise BadInput for a rate that no traffic has, or another than that of a run at a fixed rate."""
     if not (rate > 0 and isfinite(rate)):
         raise BadInput(f"`rate` {rate:g}: give a number above 0")
     if measured not in {None, rate}:
@@ -95,9 +89,8 @@ def operating_point(
 ) -> tuple[tuple[Finding, ...], Latency]:
     """Return how the latency at the operating point of an answer is known, and the latency.
 
-    throughput: of the answer, per second. rate: the arrival rate, per second; None for LOAD of the throughput, or for
-    the run's own fixed rate. application_rates: transactions per second that an application has with 1, 2, ...
-    connections in use; None for the load generator, whose usage times the run may know.
+    throughput: of the answer. rate: of arrivals; None for LOAD of the throughput, or the run's own rate.
+    application_rates: transactions per second with 1, 2, ... connections in use; None for the load generator.
     """
     if (plan_rate := analysis.setting.plan.rate) is not None:
         return (MeasuredTimes(plan_rate),), lambda size: _measured(analysis, size, plan_rate)

@@ -1,13 +1,10 @@
 """The price table: throughput loss and latency of the other pool sizes."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from poolsize.analysis.analysis import Analysis
 from poolsize.answer.finding import Finding, Reason
 from poolsize.answer.operating_point import AtRate, Latency
-
-if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
-    from poolsize.analysis.analysis import Analysis
 
 DIGITS = 6
 """Decimals of a throughput loss; further decimals are rounding errors."""
@@ -15,11 +12,7 @@ DIGITS = 6
 
 @dataclass(frozen=True)
 class Price:
-    """The price of a pool size.
-
-    throughput_loss: share of capacity; negative where the measured throughput is above the fitted curve's capacity.
-    at_rate: the latency at the operating point; None where unknown.
-    """
+    """The price of a pool size. throughput_loss: share of capacity, negative where more was measured."""
 
     pool_size: int
     throughput_loss: float
@@ -27,10 +20,7 @@ class Price:
 
 
 class CurrentSize(Reason, code="current_size"):
-    """The price of the user's current pool size, compared with the recommended one.
-
-    throughput_loss: share of capacity that the current size loses compared with pool_size; negative for a gain.
-    """
+    """The price of the current size against the recommended. throughput_loss: of capacity; below 0 for a gain."""
 
     current: int
     pool_size: int
@@ -46,24 +36,21 @@ class CurrentNotMeasured(Reason, code="current_not_measured"):
     high: int
 
 
-def prices(analysis: "Analysis", further_sizes: tuple[int | None, ...], latency: Latency) -> tuple[Price, ...]:
+def prices(analysis: Analysis, further_sizes: tuple[int | None, ...], latency: Latency) -> tuple[Price, ...]:
     """Return the price of every valid size, and of the further sizes between them, ascending in pool size."""
     measured = [size.pool_size for size in analysis.valid_sizes]
     between = [size for size in further_sizes if size and measured[0] <= size <= measured[-1]]
     return tuple(Price(size, throughput_loss(analysis, size), latency(size)) for size in sorted({*measured, *between}))
 
 
-def throughput_loss(analysis: "Analysis", size: float) -> float:
-    """Return the share of capacity that a size loses, by the fitted curve; at a fixed rate 0.
-
-    size: a part of a connection is a mean of several pools.
-    """
+def throughput_loss(analysis: Analysis, size: float) -> float:
+    """Return the share of capacity that a size, perhaps a mean of pools, loses; at a fixed rate 0."""
     if analysis.curve is None or analysis.plateau is None:
         return 0.0
     return round(1 - analysis.throughput_at(size) / analysis.plateau.capacity, DIGITS)
 
 
-def current_size(analysis: "Analysis", size: int, current: int) -> Finding:
+def current_size(analysis: Analysis, size: int, current: int) -> Finding:
     """Return the finding that compares the user's current pool size with the recommended size."""
     low, high = analysis.valid_sizes[0].pool_size, analysis.valid_sizes[-1].pool_size
     if not low <= current <= high:

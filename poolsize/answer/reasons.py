@@ -1,19 +1,16 @@
 """The reasons of a measured answer."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
+from poolsize.analysis.analysis import Analysis
+from poolsize.analysis.bottleneck import BottleneckName
+from poolsize.analysis.plateau import CERTAINTY, Plateau
+from poolsize.analysis.size_summary import SizeSummary
 from poolsize.answer.application import database_finding
 from poolsize.answer.finding import Finding, Reason
 from poolsize.answer.verdict import Highest
 from poolsize.runs.check import Check
-
-if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
-    from poolsize.analysis.analysis import Analysis
-    from poolsize.analysis.bottleneck import BottleneckName
-    from poolsize.analysis.plateau import Plateau
-    from poolsize.analysis.size_summary import SizeSummary
-    from poolsize.runs.run import Value
+from poolsize.runs.run import Value
 
 QUEUES_INSIDE = 1.2
 """Transactions queue in the database if the usage time at the largest size is longer by more than this factor."""
@@ -42,10 +39,7 @@ class OnPlateau(Reason, code="plateau"):
 
 
 class CarriesRate(Reason, code="carries_rate"):
-    """The smallest size that serves the arrival rate. smaller_sizes: that do not. is_answer: whether it is the answer.
-
-    utilisation: share of time that its connections are busy; None where unknown.
-    """
+    """The smallest size that serves the rate, after smaller_sizes that do not. utilisation: of connections, or None."""
 
     pool_size: int
     rate: float
@@ -55,10 +49,7 @@ class CarriesRate(Reason, code="carries_rate"):
 
 
 class WaitAndUsage(Reason, code="wait_and_usage"):
-    """Mean wait and usage time at the answer. measured_size: the nearest measured size, which has these times.
-
-    users: of the closed loop, whose number decides the wait time; None at a fixed rate.
-    """
+    """Mean wait and usage time at the measured size nearest to the answer. users: of the closed loop, or None."""
 
     pool_size: int
     measured_size: int
@@ -70,8 +61,8 @@ class WaitAndUsage(Reason, code="wait_and_usage"):
 class LimitedBy(Reason, code="bottleneck"):
     """What limits throughput, and the figures that show it."""
 
-    name: "BottleneckName"
-    values: "Mapping[str, Value]"
+    name: BottleneckName
+    values: Mapping[str, Value]
 
 
 class Verified(Reason, code="verified"):
@@ -84,10 +75,7 @@ class Verified(Reason, code="verified"):
 
 
 class QueueInDatabase(Reason, code="queue_in_database"):
-    """Transactions of the largest size have longer usage times than those of the answer.
-
-    in_database: whether they queue in the database, not in the load generator or the application.
-    """
+    """Usage times at the largest size are longer than at the answer. in_database: whether they queue there."""
 
     largest: int
     throughput: float
@@ -126,14 +114,8 @@ class FormulaOverridden(Reason, code="formula"):
     pools: int
 
 
-def reasons(analysis: "Analysis", size: int, formula_size: int, highest: Highest) -> tuple[Finding, ...]:
-    """Return the reasons why the answer is a pool size, the most important first.
-
-    size: the answer, a size of the plateau or within the latency limits. formula_size: the formula's connections.
-    highest: the meaning of the fitted curve's highest throughput.
-    """
-    from poolsize.analysis.bottleneck import BottleneckName
-
+def reasons(analysis: Analysis, size: int, formula_size: int, highest: Highest) -> tuple[Finding, ...]:
+    """Return why the answer is a size, the most important first. formula_size: the formula's connections."""
     plateau, setting = analysis.plateau, analysis.setting
     assert plateau is not None
     nearest, closed_loop = analysis.by_size.nearest(size), setting.plan.rate is None
@@ -162,9 +144,7 @@ def reasons(analysis: "Analysis", size: int, formula_size: int, highest: Highest
     return tuple(finding for finding in findings if finding)
 
 
-def _plateau(analysis: "Analysis", plateau: "Plateau", highest: Highest) -> Finding:
-    from poolsize.analysis.plateau import CERTAINTY
-
+def _plateau(analysis: Analysis, plateau: Plateau, highest: Highest) -> Finding:
     measured = analysis.by_size.is_measured(plateau.pool_size)
     below, above = (None, None) if measured else analysis.by_size.around(plateau.pool_size)
     return OnPlateau(
@@ -183,17 +163,15 @@ def _plateau(analysis: "Analysis", plateau: "Plateau", highest: Highest) -> Find
     )
 
 
-def _carries_rate(analysis: "Analysis", plateau: "Plateau", size: int) -> Finding:
+def _carries_rate(analysis: Analysis, plateau: Plateau, size: int) -> Finding:
     failed = [size.pool_size for size in analysis.sizes if size.failed(Check.ARRIVALS)]
     smaller = [size for size in failed if size < plateau.pool_size]
     rate, utilisation = analysis.setting.plan.rate or 0.0, analysis.at(plateau.pool_size).utilisation
     return CarriesRate(plateau.pool_size, rate, utilisation, smaller, is_answer=size == plateau.pool_size)
 
 
-def _queue_in_database(analysis: "Analysis", nearest: "SizeSummary") -> Finding | None:
+def _queue_in_database(analysis: Analysis, nearest: SizeSummary) -> Finding | None:
     """Return the reason that usage times rise above those of the measured size that is nearest to the answer."""
-    from poolsize.analysis.bottleneck import BottleneckName
-
     largest = analysis.valid_sizes[-1]
     if not largest.usage.mean > QUEUES_INSIDE * nearest.usage.mean > 0:
         return None
@@ -209,7 +187,7 @@ def _queue_in_database(analysis: "Analysis", nearest: "SizeSummary") -> Finding 
     )
 
 
-def _bimodal(analysis: "Analysis", size: int) -> Finding | None:
+def _bimodal(analysis: Analysis, size: int) -> Finding | None:
     pools = analysis.models.two_pools(size)
     if pools is None:
         return None

@@ -1,13 +1,12 @@
 """The warnings of a measured answer: what limits its use."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from poolsize.analysis.analysis import Analysis
 from poolsize.answer.finding import Caution, Finding, ToDivide, WayOut, measure_longer, sweep_larger
 from poolsize.runs.check import Check
-
-if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
-    from poolsize.analysis.analysis import Analysis
+from poolsize.runs.plan import SearchEnd
 
 WIDE = 4
 """A 95 % range is wide if its upper end is this multiple of the lower end, or more."""
@@ -135,7 +134,7 @@ class HighUtilisation(Caution, code="high_utilisation"):
     larger_utilisation: float | None = None
 
 
-def warnings(analysis: "Analysis", *, has_size: bool) -> tuple[Finding, ...]:
+def warnings(analysis: Analysis, *, has_size: bool) -> tuple[Finding, ...]:
     """Return the warnings of a run's answer, the most serious first. has_size: whether the answer has a pool size."""
     of_all = (*_of_the_steps(analysis), *_of_the_answer(analysis, has_size=has_size), *_of_the_setting(analysis))
     if not has_size:
@@ -149,7 +148,7 @@ def warnings(analysis: "Analysis", *, has_size: bool) -> tuple[Finding, ...]:
     return (SizeUnconfirmed(), *of_all, *each_pool)
 
 
-def _of_the_steps(analysis: "Analysis") -> Iterator[Finding]:
+def _of_the_steps(analysis: Analysis) -> Iterator[Finding]:
     """Yield the warnings of excluded steps, of corrected ones, and of each check that failed at any size.
 
     An overload that was measured twice is an answer, and not excluded. Of a size whose figures are not used, only the
@@ -167,10 +166,8 @@ def _of_the_steps(analysis: "Analysis") -> Iterator[Finding]:
             yield CheckFailed(check, sizes, dict(results[max(sizes)].values))
 
 
-def _of_the_answer(analysis: "Analysis", *, has_size: bool) -> Iterator[Finding]:
+def _of_the_answer(analysis: Analysis, *, has_size: bool) -> Iterator[Finding]:
     """Yield the warnings of a wide range, of few steps, of a spent budget, and of the open-loop steps."""
-    from poolsize.runs.plan import SearchEnd
-
     plan, plateau = analysis.setting.plan, analysis.plateau
     if has_size and plateau is not None and plateau.high >= WIDE * plateau.low:
         certain = analysis.run.ended == SearchEnd.CERTAIN
@@ -191,7 +188,7 @@ def _of_the_answer(analysis: "Analysis", *, has_size: bool) -> Iterator[Finding]
         yield NothingVerified()
 
 
-def _of_the_setting(analysis: "Analysis") -> Iterator[Finding]:
+def _of_the_setting(analysis: Analysis) -> Iterator[Finding]:
     setting, server = analysis.setting, analysis.setting.server
     if limited := [size.pool_size for size in analysis.sizes if size.failed(Check.USERS_LIMITED)]:
         yield LeftOut(limited, setting.plan.users)
@@ -205,11 +202,8 @@ def _of_the_setting(analysis: "Analysis") -> Iterator[Finding]:
         yield WithThreadPool()
 
 
-def high_utilisation(analysis: "Analysis", sizes: Iterable[int]) -> tuple[Finding, ...]:
-    """Return a warning for each size whose connections are more than 90 % busy at the run's arrival rate.
-
-    sizes: measured in an open loop. A size at which no transaction ended has no warning.
-    """
+def high_utilisation(analysis: Analysis, sizes: Iterable[int]) -> tuple[Finding, ...]:
+    """Return a warning for each size whose connections are more than 90 % busy at the run's arrival rate."""
     shares = {size: analysis.at(size).utilisation or 0.0 for size in sizes}
     rate, busy = analysis.setting.plan.rate or 0.0, []
     for size, share in shares.items():

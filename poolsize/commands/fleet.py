@@ -132,12 +132,13 @@ def _supply(given: dict[str, Any], traffics: "list[Traffic]") -> "Supply | None"
     given: of the options size, cores and run_path, the one that was typed. The application's usage time is the mean of
     all services.
     """
-    from poolsize.answer.application import ClientTimes
     from poolsize.answer.from_traffic import Supply
 
     if "cores" in given:
         return Supply.by_formula(starting_point(given["cores"]))
     if "run_path" in given:
+        from poolsize.answer.application import ClientTimes  # and the analysis of a run with it
+
         mean_ms = 1000 * sum(each.in_use for each in traffics) / sum(each.rate for each in traffics)
         return supply_of(given["run_path"], complete_run(given["run_path"]), ClientTimes(mean_ms, None, None))
     return Supply(given["size"]) if given else None

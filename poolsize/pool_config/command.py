@@ -201,13 +201,14 @@ def _divided(asked: Asked, stack: Stack | None, limit: ServerLimit, facts: Serve
 
 def _for_traffic(asked: Asked, stack: Stack | None, limit: ServerLimit, facts: ServerFacts) -> PoolSettings:
     """Return the settings for the pool that the traffic needs: of each process, or of a proxy that they share."""
-    from poolsize.answer.application import ClientTimes
     from poolsize.answer.from_traffic import process_need, recommend_for
     from poolsize.present.text.traffic import traffic_json, traffic_text
 
     service, supply = asked.fleet.service(), None
     traffic, is_proxy = asked.demand.traffic(asked.usage_time_ms, service), stack is not None and stack.is_proxy
     if asked.run_path is not None:
+        from poolsize.answer.application import ClientTimes  # and the analysis of a run with it
+
         analysis = complete_run(asked.run_path)
         client_times = ClientTimes(traffic.usage.mean_ms, None, None)
         supply, facts = supply_of(asked.run_path, analysis, client_times), facts.measured_in(analysis)

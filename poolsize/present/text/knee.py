@@ -1,12 +1,9 @@
 """The fitted curve in letters, for a terminal."""
 
 from math import log
-from typing import TYPE_CHECKING
 
+from poolsize.analysis.analysis import Analysis
 from poolsize.units import number, per_second
-
-if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
-    from poolsize.analysis.analysis import Analysis
 
 WIDTH, HEIGHT = 60, 8
 NARROWEST, BESIDE = 14, 26
@@ -15,7 +12,7 @@ EIGHTHS = " ▁▂▃▄▅▆▇█"
 """A letter for each eighth of a line's height."""
 
 
-def knee_text(analysis: "Analysis", width: int | None = None) -> str:
+def knee_text(analysis: Analysis, width: int | None = None) -> str:
     """Return the fitted curve as lines of letters: throughput from 0 over log2 of the pool size; empty without one.
 
     Below it are the valid sizes, and the plateau's start (^) with its 95 % range (~). width: columns, or None for all.

@@ -1,23 +1,18 @@
 """The tables of an analysis and of a recommendation: throughput, latency, estimators, prices."""
 
+from collections.abc import Callable, Iterable, Sequence
 from math import inf
-from typing import TYPE_CHECKING
 
-from poolsize.answer.operating_point import MeasuredTimes, ModelledTimes
+from poolsize.analysis.analysis import Analysis
+from poolsize.analysis.size_summary import KindSummary, SizeSummary, VerifiedStep
+from poolsize.answer.operating_point import AtRate, MeasuredTimes, ModelledTimes
 from poolsize.answer.recommendation import Recommendation
 from poolsize.present.text.layout import NO_END, UNKNOWN, Table
+from poolsize.runs.run import CheckResult
 from poolsize.units import milliseconds, number, per_second, percent, sizes_text
 
-if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
-    from collections.abc import Callable, Iterable, Sequence
 
-    from poolsize.analysis.analysis import Analysis
-    from poolsize.analysis.size_summary import KindSummary, SizeSummary, VerifiedStep
-    from poolsize.answer.operating_point import AtRate
-    from poolsize.runs.run import CheckResult
-
-
-def sizes_table(analysis: "Analysis") -> Table:
+def sizes_table(analysis: Analysis) -> Table:
     """Return throughput and main percentiles by pool size; of an application, response times and means of its pool."""
     times, total = ("wait p50", "wait p95", "usage p50", "usage p95", "total p95"), "total"
     if analysis.setting.application is not None:
@@ -30,20 +25,20 @@ def sizes_table(analysis: "Analysis") -> Table:
     return Table(("pool", "throughput", "95 % interval", "busy", *heads, "checks"), rows).without_unknown()
 
 
-def throughput_table(analysis: "Analysis") -> Table:
+def throughput_table(analysis: Analysis) -> Table:
     """Return throughput (per second) and failed checks, one row a pool size, narrow enough for a phone."""
     rows = [(*_throughput(size), failed_names(size.failed_checks)) for size in analysis.sizes]
     return Table(("pool", "per second", "95 % interval", "busy", "checks"), rows).without_unknown()
 
 
-def latency_table(analysis: "Analysis") -> Table:
+def latency_table(analysis: Analysis) -> Table:
     """Return percentiles of wait, usage and total time (ms), one row a pool size, narrow enough for a phone."""
     times = ("wait p50", "wait p95", "usage p50", "usage p95", "total p95", "total p99")
     rows = [(str(size.pool_size), *_times(size, times, number)) for size in analysis.sizes]
     return Table(("pool", *times), rows).without_unknown()
 
 
-def kinds_table(analysis: "Analysis") -> Table:
+def kinds_table(analysis: Analysis) -> Table:
     """Return share and times (ms) of each kind of transaction, one row a pool size and kind; no rows for one kind."""
     times = ("usage p50", "usage p95", "total p95")
     rows = [
@@ -54,7 +49,7 @@ def kinds_table(analysis: "Analysis") -> Table:
     return Table(("pool", "kind", "share", *times), rows).without_unknown()
 
 
-def estimators_table(analysis: "Analysis") -> Table:
+def estimators_table(analysis: Analysis) -> Table:
     """Return each estimator's pool size, range and tests. "!": it moves much without the largest size."""
     rows = []
     for name, estimate in analysis.models.estimates.items():
@@ -67,7 +62,7 @@ def estimators_table(analysis: "Analysis") -> Table:
     return Table(columns, rows)
 
 
-def verified_table(analysis: "Analysis", *, narrow: bool = False) -> Table:
+def verified_table(analysis: Analysis, *, narrow: bool = False) -> Table:
     """Return the verification steps, one a row. narrow: with times in ms and without rates, for a phone."""
     times = ("wait p95", "total p95", "total p99") if narrow else ("wait p95", "total p50", "total p95", "total p99")
     heads = times if narrow else ("arrivals", "throughput", *_briefly(times))
@@ -105,7 +100,7 @@ def price_title(answer: Recommendation) -> str:
     return compared
 
 
-def _total_times(at_rate: "AtRate | None") -> tuple[str, str]:
+def _total_times(at_rate: AtRate | None) -> tuple[str, str]:
     if at_rate is None:
         return UNKNOWN, UNKNOWN
     total = at_rate.total_ms
@@ -121,12 +116,12 @@ def application_table(answer: Recommendation) -> Table:
     return Table(("added", "usage time", "pool", "95 % range"), rows)
 
 
-def failed_names(results: "Iterable[CheckResult]") -> str:
+def failed_names(results: Iterable[CheckResult]) -> str:
     """Return the names of the failed checks, each once, or "ok" without any."""
     return ", ".join(dict.fromkeys(result.check for result in results)) or "ok"
 
 
-def _throughput(size: "SizeSummary") -> tuple[str, ...]:
+def _throughput(size: SizeSummary) -> tuple[str, ...]:
     """Return pool size, throughput, its interval, and the utilisation at an arrival rate, unknown in a closed loop."""
     low, high = size.throughput.low, size.throughput.high
     interval = UNKNOWN if high == inf else f"{number(low)}-{number(high)}"  # too little was measured
@@ -135,13 +130,13 @@ def _throughput(size: "SizeSummary") -> tuple[str, ...]:
 
 
 def _times(
-    source: "SizeSummary | KindSummary | VerifiedStep", names: "Sequence[str]", unit: "Callable[[float], str]"
+    source: SizeSummary | KindSummary | VerifiedStep, names: Sequence[str], unit: Callable[[float], str]
 ) -> list[str]:
     """Return the times that the names say, such as "wait p50". unit: time in ms -> text."""
     return [unit(getattr(getattr(source, latency), quantile)) for latency, quantile in map(str.split, names)]
 
 
-def _briefly(names: "Sequence[str]") -> list[str]:
+def _briefly(names: Sequence[str]) -> list[str]:
     """Return the names of times without a latency that the name before has: "wait p50" and "p95"."""
     latencies = ["", *(name.split()[0] for name in names)]
     return [name.removeprefix(f"{earlier} ") for name, earlier in zip(names, latencies, strict=False)]

@@ -1,13 +1,11 @@
 """The results of checks as sentences."""
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from poolsize.present.text.sentences.findings import filled
 from poolsize.runs.check import Check
-
-if TYPE_CHECKING:  # pydantic stays out of `poolsize recommend --cores 8`
-    from poolsize.runs.run import CheckResult
+from poolsize.runs.run import CheckResult, StopReason
 
 Values = Mapping[str, Any]
 SHOWN_STEAL = 0.01
@@ -28,7 +26,7 @@ BRIEFLY: Mapping[Check, str] = {
 """Check -> what its failure means, in a few words."""
 
 
-def check_sentence(result: "CheckResult") -> str:
+def check_sentence(result: CheckResult) -> str:
     """Return the figures of a check's result as a sentence without its full stop."""
     return check_detail(result.check, result.values)
 
@@ -45,8 +43,6 @@ def stop_sentence(values: Values) -> str:
 
 
 def _stopped(values: Values) -> str:
-    from poolsize.runs.run import StopReason
-
     match values["stopped"]:
         case StopReason.TOO_MANY_ERRORS:
             return "{failed} of {transactions} transactions failed, more than the error budget allows"
