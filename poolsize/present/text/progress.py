@@ -6,19 +6,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Self
 
 from poolsize.present.text.sentences.checks import BRIEFLY
-from poolsize.sweep.events import (
-    EndAsked,
-    Event,
-    Noted,
-    SecondPassed,
-    ServerAwaited,
-    ServerBack,
-    SpeedAwaited,
-    StepDone,
-    StepStarted,
-    SweepDone,
-    SweepStarted,
-)
+from poolsize.sweep import events
 from poolsize.sweep.options import with_flags
 from poolsize.terminal import drawn_on, visible
 from poolsize.units import count, milliseconds, minutes, per_second, percent
@@ -42,7 +30,7 @@ class TimeLeft:
     step that fails a check is measured again. Both are learned from the steps so far; the plan counts as one more step.
     """
 
-    def __init__(self, sweep: SweepStarted, clock: Callable[[], float]) -> None:
+    def __init__(self, sweep: events.SweepStarted, clock: Callable[[], float]) -> None:
         """Begin with the plan. clock: seconds, from any beginning."""
         self._sweep, self._clock = sweep, clock
         self._begun = self._step_begun = self._clock()
@@ -114,7 +102,7 @@ class ProgressBar:
             disable=not self._console.is_terminal,
         )
         self._task: TaskID | None = None
-        self._started = SweepStarted("", 0, 0, 0.0)
+        self._started = events.SweepStarted("", 0, 0, 0.0)
         self._time_left = TimeLeft(self._started, monotonic)
         self._steps_done = 0
         self._announced_end = 0.0
@@ -126,40 +114,40 @@ class ProgressBar:
     def __exit__(self, *_: object) -> None:
         self._bar.stop()
 
-    def show(self, event: Event, side: str = "") -> None:
+    def show(self, event: events.Event, side: str = "") -> None:
         """Update the display for an event that it knows. side: of two sweeps in turn, whose event it is."""
         match event:
-            case SweepStarted():
+            case events.SweepStarted():
                 self._begin(event)
-            case StepStarted(pool_size=size, rate=rate):
+            case events.StepStarted(pool_size=size, rate=rate):
                 self._time_left.begin_step(verifies=rate is not None and self._started.budget_seconds is not None)
                 load = ("" if rate is None else f" at {per_second(rate)}") + (side and f", {side}")
                 self._update("setting the pool size", f"{count(size, 'connection')}{load}")
-            case SpeedAwaited(pool_size=size, speed=speed):
+            case events.SpeedAwaited(pool_size=size, speed=speed):
                 speed_now = f"waiting for the machine's usual speed (now {percent(speed)})"
                 self._update(speed_now, count(size, "connection"))
-            case ServerAwaited(reason=reason, seconds=seconds):
+            case events.ServerAwaited(reason=reason, seconds=seconds):
                 self._say(f"{with_flags(reason)}. Waiting for the server, {count(seconds, 'second')} at most")
-            case ServerBack(seconds=seconds):
+            case events.ServerBack(seconds=seconds):
                 after = count(round(seconds), "second")
                 self._say(f"The server is back after {after}. The step is measured again")
-            case Noted(note=note):
+            case events.Noted(note=note):
                 self._say(f"poolsize: {with_flags(note)}")
-            case SecondPassed(transactions=rate, p95_ms=p95_ms):
+            case events.SecondPassed(transactions=rate, p95_ms=p95_ms):
                 self._time_left.pass_second()
                 left = minutes(self._time_left.seconds)
                 self._update(f"{per_second(rate)}, p95 {milliseconds(p95_ms)}, {left} left")
-            case StepDone():
+            case events.StepDone():
                 self._time_left.end_step(again=event.again)
                 self._steps_done += not event.again
                 self._print(event, side)
                 self._announce_later_end()
-            case EndAsked():
+            case events.EndAsked():
                 self._say("The sweep ends after this step. To end it now, press Ctrl-C again")
             case _:
                 pass
 
-    def _begin(self, sweep: SweepStarted) -> None:
+    def _begin(self, sweep: events.SweepStarted) -> None:
         self._started, self._steps_done = sweep, sweep.steps_done
         self._time_left = TimeLeft(sweep, monotonic)
         self._announced_end = self._time_left.seconds
@@ -203,7 +191,7 @@ class ProgressBar:
             elapsed = self._time_left.elapsed
             self._bar.update(self._task, completed=elapsed, total=elapsed + self._time_left.seconds, now=now)
 
-    def _print(self, step: StepDone, side: str) -> None:
+    def _print(self, step: events.StepDone, side: str) -> None:
         of_rate = "" if step.rate is None else f"  of {per_second(step.rate)} arrivals"
         again = "; will be retried" if step.again else ""
         checks = ", ".join(f"{check} ({BRIEFLY[check]})" for check in step.failed_checks)
@@ -229,17 +217,17 @@ class ReplayProgress:
         self._steps = self._steps_done = 0
         self._is_long = False
 
-    def show(self, event: Event) -> None:
+    def show(self, event: events.Event) -> None:
         """Count a step, and print a line where it is time; events of other kinds change nothing."""
         match event:
-            case SweepStarted(steps=steps, steps_done=steps_done, budget_seconds=budget):
+            case events.SweepStarted(steps=steps, steps_done=steps_done, budget_seconds=budget):
                 self._steps, self._steps_done = steps if budget is None else 0, steps_done
-            case StepDone():
+            case events.StepDone():
                 self._steps_done += not event.again
                 if self._clock() - self._printed >= REPLAY_SECONDS:
                     self._printed, self._is_long = self._clock(), True
                     self._print_line(self._words())
-            case SweepDone() if self._is_long:
+            case events.SweepDone() if self._is_long:
                 self._print_line(f"{count(self._steps_done, 'step')} replayed; analyzing them")
             case _:
                 pass

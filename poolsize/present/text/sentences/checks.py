@@ -37,11 +37,6 @@ def check_detail(check: Check, values: Values) -> str:
     return filled(template if isinstance(template, str) else template(values), {"failed": {}, **values})
 
 
-def stop_sentence(values: Values) -> str:
-    """Return why a step ended early. values: "stopped", which is the StopReason, and the figures of the reason."""
-    return filled(_stopped(values), values)
-
-
 def _stopped(values: Values) -> str:
     match values["stopped"]:
         case StopReason.TOO_MANY_ERRORS:
