@@ -30,7 +30,6 @@ class Interrupted(PoolsizeError):
     exit_code = 128 + signal.SIGINT
 
     def __init__(self, message: str, number: int = signal.SIGINT) -> None:
-        """Set the exit code. number: of the signal."""
         super().__init__(message)
         self.exit_code = 128 + number
 

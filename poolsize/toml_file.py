@@ -32,11 +32,6 @@ def tables_in(text: bytes) -> dict[str, Any]:
         raise BadInput(f"not TOML: {error}") from None
 
 
-def toml_table(text: str) -> dict[str, Any]:
-    """Return the tables of a TOML text that comes with poolsize."""
-    return tomllib.loads(text)
-
-
 def record(where: str, kind: type[R], table: dict[str, Any], secret: Collection[str] = ()) -> R:
     """Return the record, a dataclass, of a table with its fields as keys. where: begins errors.
 

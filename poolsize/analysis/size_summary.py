@@ -160,7 +160,6 @@ def _throughput(steps: Sequence[Step], noise: RunNoise) -> Interval:
 
 
 def _kinds(steps: Sequence[Step], timeout_ms: float) -> dict[str, KindSummary]:
-    """Return kind of transaction -> its figures over all steps."""
     names = dict.fromkeys(name for step in steps for name in step.kinds)
     stored = {name: [step.kinds[name] for step in steps if name in step.kinds] for name in names}
     transactions = {name: sum(kind.transactions for kind in kinds) for name, kinds in stored.items()}

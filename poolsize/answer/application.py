@@ -114,7 +114,6 @@ class ClientTimes:
     cores: int | None = None
 
     def __post_init__(self) -> None:
-        """Check the values."""
         if self.cores is not None and self.cpu_time_ms is None:
             raise BadInput(f"`app_cores` {self.cores}: also give the CPU time of a transaction, `app_cpu_time_ms`")
         if self.cores is not None and not 1 <= self.cores <= MOST_CORES:

@@ -43,7 +43,6 @@ class QuickRecord:
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
     def __init_subclass__(cls) -> None:
-        """Make the class a dataclass."""
         dataclass(init=False, repr=False, eq=False)(cls)
 
     def __init__(self, *values: Any, **named: Any) -> None:
@@ -60,19 +59,15 @@ class QuickRecord:
         vars(self).update(figures)
 
     def __setattr__(self, name: str, _: Any) -> NoReturn:
-        """Refuse a change."""
         raise FrozenInstanceError(name)
 
     def __eq__(self, other: object) -> bool:
-        """Return whether another object is of this class, and has the same figures."""
         return type(self) is type(other) and vars(self) == vars(other)
 
     def __hash__(self) -> int:
-        """Return a number that is the same for equal figures."""
         return hash((type(self), *vars(self).values()))
 
     def __repr__(self) -> str:
-        """Return the class with its figures, as Python writes it."""
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in vars(self).items())})"
 
 

@@ -36,7 +36,6 @@ class Service:
     connections_per_thread: int | None = None
 
     def __post_init__(self) -> None:
-        """Check the values."""
         for name in ("instances", "processes", "max_instances"):
             value = getattr(self, name)
             if value is not None and not 1 <= value <= MOST:
@@ -107,7 +106,6 @@ class ServerLimit:
     connection_bytes: int = CONNECTION_BYTES
 
     def __post_init__(self) -> None:
-        """Check the values."""
         if self.max_connections is not None and self.max_connections < 1:
             raise BadInput(f"`max_connections` {self.max_connections}: a server admits at least 1 connection")
         if self.reserve < 0:

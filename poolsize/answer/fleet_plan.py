@@ -224,7 +224,6 @@ def exceeds_limit(services: Sequence[Service], limit: ServerLimit) -> ExceedsLim
 
 
 def _floors(services: Sequence[Service]) -> dict[str, int]:
-    """Return service -> deadlock floor, where it is above 1."""
     return {service.name: service.floor for service in services if service.floor > 1}
 
 

@@ -310,7 +310,6 @@ def _environment(locustfile: Path, options: SweepOptions) -> dict[str, str]:
 
 
 def _reason_of_end(log: IO[bytes]) -> str:
-    """Return the reason why Locust ended, from its log."""
     log.seek(0)
     lines = log.read().decode(errors="replace").strip().splitlines() or ["its log is empty"]
     if any("Socket bind failure" in line for line in lines):

@@ -22,7 +22,6 @@ class GroupedCommand(click.Command):
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """Make the command and give it --help-all. args, kwargs: click's."""
         super().__init__(*args, **kwargs)
         self.params.append(
             click.Option(

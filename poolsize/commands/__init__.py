@@ -141,7 +141,6 @@ def _has_option(name: str, option: str) -> bool:
 
 
 def _end(message: str, code: int) -> None:
-    """Print an error and exit. code: exit code."""
     _die_of_ctrl_c()
     click.echo(f"poolsize: error: {message}", err=True)
     sys.exit(code)

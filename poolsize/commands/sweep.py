@@ -109,7 +109,6 @@ def measures_two(options: SweepOptions) -> bool:
 
 
 def _compare_in_turn(options: SweepOptions, resumed: Setting | None, current: int | None, *, as_json: bool) -> None:
-    """Measure two servers in turn, and print the comparison of their runs."""
     from poolsize.command_line.in_turn import measure_in_turn  # a replay starts without what only two servers need
     from poolsize.command_line.locust_sweep import require_processes
     from poolsize.comparison.command import compare_files
@@ -128,7 +127,6 @@ def _compare_in_turn(options: SweepOptions, resumed: Setting | None, current: in
 
 
 def _replay(options: SweepOptions) -> Path:
-    """Sweep a recorded curve, and return the path of the run's file."""
     if options.workload:
         raise BadInput(f"--workload {options.workload}: a recording has its own workload: leave --workload out")
     if is_typed("url"):  # a URL in the environment is for other sweeps

@@ -94,7 +94,6 @@ def difference_sentences(comparison: Comparison, other: RunDifference) -> list[s
 
 
 def _machine(other: RunDifference) -> str:
-    """Return that the machine had another speed, which may explain every other difference."""
     way_out = "This may explain every difference below. Measure both runs again, one right after the other."
     if other.faster_machine is not None:
         usual = f"{percent(1 + other.faster_machine)} of its usual speed in the first run"
@@ -132,7 +131,6 @@ def _longer(p95: Difference) -> str:
 
 
 def _where(other: RunDifference) -> Iterator[str]:
-    """Yield the pool sizes at which throughput differs significantly, and the largest of the differences."""
     if not other.significant_sizes:
         return
     sizes = ", ".join(map(str, other.significant_sizes))

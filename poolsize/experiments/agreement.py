@@ -134,7 +134,6 @@ def _log_p95s(analysis: Analysis, steps: Sequence[Step], kind: str) -> list[floa
 
 
 def _published(scenario: Scenario, claim: Claim) -> dict[str, float]:
-    """Return name of a published curve with both sizes -> the ratio of its throughputs."""
     if claim.expects is not None:
         return {}
     by_sizes = {curve.name: curve.recording.by_size for curve in scenario.curves_of(claim)}
@@ -254,7 +253,6 @@ def _verdict_sentence(verdict: Confirmation, scenario: Scenario) -> str:
 
 
 def _compared(claim: Claim, scenario: Scenario) -> str:
-    """Return what a ratio compares: the second of the claim to the first."""
     names = dict(zip(Side, scenario.sides, strict=False))
     (first_size, second_size), (first, second) = claim.sizes, claim.sides
     if first is not second:

@@ -92,7 +92,6 @@ def scenario(name: str | None, lists: bool, full: bool, as_json: bool, **texts: 
 
 
 def _list_of_scenarios(*, as_json: bool) -> str:
-    """Return question, source and length of every scenario, as text or as a JSON list of objects."""
     scenarios = [(each, _seconds(each)) for each in map(read_scenario, scenario_names())]
     if as_json:
         return json.dumps(
@@ -108,7 +107,6 @@ def _list_of_scenarios(*, as_json: bool) -> str:
 
 
 def _seconds(known: Scenario) -> int:
-    """Return the seconds of load of a scenario with its defaults."""
     if known.survey:
         return LENGTH_SECONDS
     plan = plan_of(known.sweep_options())

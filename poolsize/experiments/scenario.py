@@ -1,5 +1,6 @@
 """Scenario: a published experiment as the options of a sweep, with the claims that were made from it."""
 
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -10,7 +11,7 @@ from poolsize.recordings.published import PublishedCurve, published_curves
 from poolsize.runs.plan import SweepPlan
 from poolsize.sweep.options import SweepOptions
 from poolsize.sweep.planning import plan_for
-from poolsize.toml_file import record, toml_table
+from poolsize.toml_file import record
 
 ALL_KINDS = "all transactions"
 """The kind of a claim about the latency of a workload's transactions, whatever their kind."""
@@ -120,5 +121,5 @@ def read_scenario(name: str) -> Scenario:
     if name not in scenario_names():
         way_out = did_you_mean(name, scenario_names()) or f": the scenarios are {', '.join(scenario_names())}"
         raise BadInput(f"{name} is not a scenario{way_out}")
-    table = toml_table(FILES.joinpath(f"{name}.toml").read_text("utf-8"))
+    table = tomllib.loads(FILES.joinpath(f"{name}.toml").read_text("utf-8"))
     return record(f"{name}.toml", Scenario, {"name": name, **table})

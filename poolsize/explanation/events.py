@@ -91,15 +91,12 @@ def pool_load(numbers: Numbers, usage_ms: float | None = None) -> PoolLoad:
 
 
 class _Occurrences:
-    """The texts of one kind and library so far."""
-
     def __init__(self) -> None:
         self.count = 0
         self.minutes: Counter[str] = Counter()
         self.best: tuple[tuple[float, int], str, Numbers] = ((-2, 0), "", {})
 
     def add(self, minute: str) -> None:
-        """Count an error. minute: empty if it is unknown."""
         self.count += 1
         if minute and (minute in self.minutes or len(self.minutes) < MOST_MINUTES):
             self.minutes[minute] += 1

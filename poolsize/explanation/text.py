@@ -87,7 +87,6 @@ def _event_text(event: Event) -> str:
 
 
 def _counted(event: Event) -> str:
-    """Return how often an event was found, and a table of the busiest minutes."""
     times = count(event.count, "time")
     minutes = list(event.minutes)
     if len(minutes) < 2:
@@ -104,7 +103,6 @@ def _happened(event: Event) -> str:
 
 
 def _says(event: Event) -> Iterator[str]:
-    """Yield what the numbers of a text say."""
     numbers = event.numbers
     if event.kind in OF_POOL:
         yield from _says_of_pool(event)

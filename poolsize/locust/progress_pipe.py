@@ -17,7 +17,6 @@ class ProgressPipe:
     """Sends events to the process that started this process; drops the events where no process listens."""
 
     def __init__(self) -> None:
-        """Use the pipes that the starting process left open."""
         numbers = map(os.environ.get, (PROGRESS_DESCRIPTOR, TURNS_DESCRIPTOR))
         self._events, self._turns = (int(number) if number else None for number in numbers)
         self._watching: gevent.Greenlet[[], None] | None = None

@@ -111,7 +111,6 @@ def set_up(
 
 
 def _try_out(environment: Environment, tasks: Tasks, cursor: Any) -> None:
-    """Let one user of each class start, try each of its tasks, and stop."""
     for user_class, pairs in tasks.items():
         with _blaming(user_class):
             user = user_class(environment)
@@ -130,7 +129,6 @@ def _call_each(name: str, user_classes: Iterable[type[PoolUser]], cursor: Any) -
 
 
 def _function(user_class: type[PoolUser], name: str) -> Any:
-    """Return the function of a class method, which classes that inherit the method share."""
     return getattr(user_class, name).__func__
 
 

@@ -94,7 +94,6 @@ class LocustWorker:
                 self._reply(messages.Failed(f"{type(error).__name__}: {error}"))
 
     def _measure(self, order: messages.Open) -> None:
-        """Measure one step, from Open to WorkerReport."""
         if order.workload_sha256 != self._workload_sha256:
             raise WorkFailed(f"the worker {self._name} has another workload: start it with the master's locustfile")
         if order.kinds != self._kinds:

@@ -40,7 +40,6 @@ class Workers:
     """The workers of a sweep. progress: shows the seconds of each step."""
 
     def __init__(self, runner: Runner, plan: SweepPlan, progress: ProgressPipe) -> None:
-        """Begin to listen to the workers. runner: Locust's."""
         self._runner, self._plan, self.progress = runner, plan, progress
         self._ready = self._number = 0
         self._inbox: Queue[tuple[str, int, messages.Reply]] = Queue()
@@ -191,7 +190,6 @@ class Workers:
         return worker, reply
 
     def _send(self, order: messages.Order, worker: str | None = None) -> None:
-        """Send an order of this conversation to one worker, or to all."""
         self._runner.send_message(messages.ORDER, messages.encode(self._number, order), worker)
 
     def _start(self) -> None:

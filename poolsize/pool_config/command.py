@@ -119,7 +119,6 @@ class Asked:
     as_json: bool
 
     def __post_init__(self) -> None:
-        """Check the options."""
         self.demand.check(with_limits=False)
         if self.usage_time_ms is not None and self.demand.rate is None:
             raise BadInput("--usage-time also needs --rate: the requests per second of all instances together")
@@ -232,7 +231,6 @@ def _for_traffic(asked: Asked, stack: Stack | None, limit: ServerLimit, facts: S
 
 
 def _end(text: str) -> NoReturn:
-    """Print an answer without pools, and end the command."""
     click.echo(text)
     sys.exit(WorkFailed.exit_code)
 

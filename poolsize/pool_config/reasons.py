@@ -98,7 +98,6 @@ def _size(settings: PoolSettings, stack: "Stack") -> str:
 
 
 def _why_other(settings: PoolSettings) -> str:
-    """Return why all pools together have more or fewer connections than recommended."""
     if settings.plan.connections <= settings.plan.size:
         by_threads = any(isinstance(finding, FleetThreads) for finding in settings.plan.findings)
         return "The threads of the processes use fewer." if by_threads else "The server's limit allows fewer."

@@ -53,7 +53,6 @@ def read_logs(paths: Sequence[Path]) -> Recording:
 
 
 def _rows(path: Path, log: bytes) -> Rows:
-    """Return the seconds of a log."""
     read = _locust if log.removeprefix(codecs.BOM_UTF8).startswith(b"Timestamp,") else _sysbench
     return read(path, lines_of(path, log))
 

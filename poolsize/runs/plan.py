@@ -137,7 +137,6 @@ class SweepPlan:
     max_p99_ms: Limit | None = None
 
     def __post_init__(self) -> None:
-        """Raise BadInput for a plan that can't be carried out."""
         if self.rate is not None and self.think_time_ms:
             raise BadInput("`think_time_ms` is of a closed loop, and `rate` makes an open one: leave one out")
         if self.rate is not None and self.sizes and self.users < self.largest:

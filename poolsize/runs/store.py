@@ -142,7 +142,6 @@ def parameter_words(named: Mapping[str, Any]) -> list[str]:
 
 
 def _named_in(path: Path) -> dict[str, Any]:
-    """Return what the run in a file names; nothing where the file can't be read any more."""
     try:
         return named_by(load_setting(path))
     except BadInput:

@@ -225,11 +225,9 @@ class _Handshake:
 
     @property
     def verify_mode(self) -> ssl.VerifyMode:
-        """As the context's."""
         return self.context.verify_mode
 
     def wrap_socket(self, sock: Any, server_hostname: str) -> ssl.SSLSocket:
-        """Return the encrypted socket. Raises OSError, and OperationalError at the end of the time."""
         encrypted = self.context.wrap_socket(sock, server_hostname=server_hostname, do_handshake_on_connect=False)
         try:
             encrypted.settimeout(0.0)

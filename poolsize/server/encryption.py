@@ -107,7 +107,6 @@ def connect_arguments(url: URL) -> tuple[URL, Mapping[str, Any]]:
 
 @contextmanager
 def _reading(named: str, file: str | None, key: str | None = None) -> Iterator[None]:
-    """Turn the errors of a file of certificates, and of its key, into BadInput."""
     try:
         for path in (file, key):
             if path:

@@ -192,7 +192,6 @@ def _as_root() -> list[str]:
 
 
 def _start_watchdog(**request: object) -> "subprocess.Popen[bytes]":
-    """Start the process that makes the server's files, runs the server, and removes the files at the end."""
     watchdog = subprocess.Popen(
         [sys.executable, "-P", "-m", "poolsize.server.watchdog"], stdin=subprocess.PIPE, start_new_session=True
     )

@@ -43,7 +43,6 @@ def server_process(url: "URL") -> psutil.Process | None:
 
 
 def _listening(processes: Sequence[psutil.Process], port: int) -> list[psutil.Process]:
-    """Return the processes that listen on a port, as far as this account may know."""
     listening = []
     for process in processes:
         with suppress(psutil.Error):

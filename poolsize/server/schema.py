@@ -156,7 +156,6 @@ class _ListingCursor(Cursor):  # type: ignore[misc]  # PyMySQL has no types
         return rows
 
     def list_tables(self) -> None:
-        """List the tables that were not there before."""
         with self.connection.cursor(Cursor) as cursor:
             _mark(cursor, [name for name in _tables(cursor) if name not in self.before])
 
@@ -211,7 +210,6 @@ def _clear(cursor: Any) -> None:
 
 
 def _marked(cursor: Any) -> set[str] | None:
-    """Return the entries of the mark; None where there is no mark."""
     try:
         cursor.execute(f"SELECT name FROM {OWN_SCHEMA}.{MARK}")
     except pymysql.MySQLError as error:

@@ -34,7 +34,6 @@ class HeldLocks:
     """Locks in a session of their own, which is kept alive, and replaced when lost. Leaving gives the locks up."""
 
     def __init__(self, url: URL) -> None:
-        """Connect. Raises BadInput when the server can't be reached."""
         self._url = url
         self._names: list[str] = []
         self._session = connect(url, bounds=OWN)

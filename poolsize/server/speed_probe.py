@@ -33,7 +33,6 @@ class SpeedProbe:
     """Probes cores in turn, between start and stop, in a thread of its own; it also runs under gevent."""
 
     def __init__(self) -> None:
-        """Probe nothing yet."""
         self._running: list[bool] = []
         self._speeds: deque[float] = deque()
 

@@ -60,7 +60,6 @@ class ServiceFile:
     account: str | None = None
 
     def __post_init__(self) -> None:
-        """Raise BadInput for keys that contradict each other, or lack what a sweep needs."""
         if self.start is None and self.resize is None:
             raise BadInput("start is missing, the command that starts the application; or resize, for one that runs")
         if self.start is not None and self.resize is not None:

@@ -26,7 +26,6 @@ class RunningService:
     """The application of a sweep. `close` ends an application that was started, or restores the size of before."""
 
     def __init__(self, described: DescribedService, log: Path) -> None:
-        """Start the guard. log: file for the output of the application and of its commands."""
         self._described = described
         self._ready, self._metrics = described.file.page("ready"), described.file.page("metrics")
         self._log = log

@@ -121,7 +121,6 @@ class _Exchange:
         self._is_late = False
 
     def run(self) -> None:
-        """Read the page."""
         try:
             page = self._read()
         except TimeoutError:
@@ -157,7 +156,6 @@ class _Exchange:
         return WebPage(f"the page redirects more than {MOST_REDIRECTS} times")
 
     def _response(self, address: PageAddress) -> HTTPResponse:
-        """Send the request, and return the response, its body unread."""
         self._close()
         connection = HTTPConnection(address.host, address.port)
         connection.default_port = PORTS[address.scheme]
@@ -223,7 +221,6 @@ class _Bounded(io.RawIOBase):
 
 
 def _page_of(response: HTTPResponse) -> WebPage:
-    """Return the page of a response that is not a redirect."""
     if response.status >= 400:
         return WebPage(f"status {response.status}")
     if response.headers.get("Content-Encoding", "identity").strip().lower() != "identity":

@@ -81,7 +81,6 @@ class RequestWorker:
     """Carries out the master's orders."""
 
     def __init__(self, environment: "Environment") -> None:
-        """Begin to listen to the master, and to the requests and errors of the users."""
         assert environment.runner is not None
         self._runner = environment.runner
         self._number = 0

@@ -122,7 +122,6 @@ def _connector(arguments: Arguments, work: Work) -> Pool:
 
 
 def _peewee(arguments: Arguments, work: Work) -> Pool:
-    """Open peewee's pool, which gives each thread a connection of its own."""
     from playhouse.pool import PooledMySQLDatabase
 
     database = PooledMySQLDatabase(None, max_connections=POOL_SIZE, timeout=POOL_TIMEOUT_SECONDS)

@@ -72,7 +72,6 @@ class Users:
     """The users of a measurement, who borrow and return connections as fast as they can between two moments."""
 
     def __init__(self, number: int) -> None:
-        """Make the users, who do not begin yet."""
         self.each = [User() for _ in range(number)]
         self.began_ns = self.end_ns = 0
 

@@ -68,7 +68,6 @@ class _Source:
                         self.returned[node.name] = each.value
 
     def pools_of(self, node: ast.AST) -> Iterable[FilePool]:
-        """Yield the pools that a node configures by itself."""
         if isinstance(node, ast.Call):
             yield from self._of_call(node)
         elif isinstance(node, ast.Assign | ast.AnnAssign):

@@ -130,7 +130,6 @@ def _tokens(lexer: Lexer, text: str) -> list[Token]:
 
 
 def _split(tokens: Sequence[Token], separator: str) -> list[list[Token]]:
-    """Return the parts between the outermost separators."""
     parts: list[list[Token]] = [[]]
     depth = 0
     for token in tokens:
@@ -154,7 +153,6 @@ def _product(tokens: Sequence[Token]) -> int | None:
 
 
 def _without_limits(source: Source) -> list[FilePool]:
-    """Return the pools that sql.Open opens with its defaults."""
     return [
         FilePool(GO, f"sql.Open, line {token.line}", {})
         for place, token in enumerate(source.tokens)

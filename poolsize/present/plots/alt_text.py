@@ -121,7 +121,6 @@ def of_seconds(run: Run) -> str:
 
 
 def _at_landmarks(title: str, analysis: Analysis, describe: Callable[[SizeSummary], str]) -> str:
-    """Return the title with the figures of the landmarks."""
     figures = (f"with {count(size.pool_size, 'connection')} {describe(size)}" for size in _landmarks(analysis))
     return f"{title}: {'; '.join(figures)}."
 

@@ -122,5 +122,4 @@ def plot_users(ax: Axes, analysis: Analysis) -> Axes:
 
 
 def _counter(analysis: Analysis, name: str) -> Vector:
-    """Return the mean of a server counter at each pool size; NaN where it is not known."""
     return np.array([analysis.by_size.counter(name, size.pool_size) for size in analysis.sizes], float)

@@ -82,7 +82,6 @@ class Table(QuickRecord):
         return replace(self, columns=names, rows=tuple(rows))
 
     def _pointed(self, arrow: str) -> list[Sequence[str]]:
-        """Return the rows, with an arrow before the chosen row."""
         return [(f"{arrow} {row[0]}", *row[1:]) if index == self.chosen else row for index, row in enumerate(self.rows)]
 
     def _blocks(self, columns: Lines, width: int) -> list[list[int]]:
@@ -112,7 +111,6 @@ def _width(text: str) -> int:
 
 
 def _aligned(lines: Lines) -> str:
-    """Return lines of cells with every column right-aligned."""
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return "\n".join(
         GAP.join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines

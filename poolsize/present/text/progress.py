@@ -31,7 +31,6 @@ class TimeLeft:
     """
 
     def __init__(self, sweep: events.SweepStarted, clock: Callable[[], float]) -> None:
-        """Begin with the plan. clock: seconds, from any beginning."""
         self._sweep, self._clock = sweep, clock
         self._begun = self._step_begun = self._clock()
         self._verifying, self._step_seconds = False, 0.0

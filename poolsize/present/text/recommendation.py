@@ -101,7 +101,6 @@ def engine_lines(answer: Recommendation) -> tuple[str, ...]:
 
 
 def _engines(answer: Recommendation) -> str:
-    """Return the lines with a title; empty without a pool size."""
     lines = engine_lines(answer)
     if answer.pool_size is None:
         return ""

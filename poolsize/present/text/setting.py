@@ -105,7 +105,6 @@ def repeat_command(run: Run) -> str:
 
 
 def _server(setting: Setting) -> dict[str, Any]:
-    """Return the options that name the server."""
     values: dict[str, Any] = {}
     if setting.private:
         if setting.server and setting.server.flavor != "MariaDB":

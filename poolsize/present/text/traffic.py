@@ -43,7 +43,6 @@ def traffic_text(answer: TrafficAnswer) -> str:
 
 
 def _bounds_table(answer: TrafficAnswer) -> Table:
-    """Return what the traffic needs, what the database can use and what the limits allow."""
     pools, supply, limit = answer.traffic.service.pools, answer.supply, answer.limit
     basis = "" if supply is None else {"formula": "the formula", "measured": "the run"}[supply.basis]
     needed = (NONE, NONE) if answer.need is None else (f"{answer.need:,}", f"{answer.need * pools:,}")
@@ -85,7 +84,6 @@ def _share(share: float) -> str:
 
 
 def _rare(use: PoolUse) -> tuple[str, str]:
-    """Return the p99 and p99.9 wait times."""
     p99, p99_9 = (NO_END if isinf(wait) else milliseconds(wait) for wait in (use.wait_p99_ms, use.wait_p99_9_ms))
     return p99, p99_9
 

@@ -53,8 +53,6 @@ UNITS: Mapping[str, Callable[[Any], str]] = {
 
 
 class _Figure:
-    """A figure of a template."""
-
     def __init__(self, value: Any) -> None:
         self._value = value
 
