@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from poolsize.commands.reference import PAGES
+from tests.reference import PAGES
 
 ROOT = Path(__file__).parents[1]
 HERE = str(Path(sys.executable).parent)

@@ -6,14 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from poolsize.commands.reference import PAGES
 from poolsize.facts.server import query
 from poolsize.facts.status import COUNTERS
-from poolsize.present.reference import RECORDS, options_page, unexplained_fields
 from poolsize.sweep.option import Group
 from poolsize.sweep.options import OPTIONS
 from tests.conftest import ROOT
 from tests.pages import all_blocks, pages
+from tests.reference import PAGES, RECORDS, options_page, unexplained_fields
 
 DOCS = ROOT / "docs"
 NOT_OF_SWEEP_OPTIONS = {"--current", "--json", "--help-all"}

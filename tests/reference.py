@@ -1,18 +1,24 @@
 """The generated pages of docs/reference, each made from the declarations that it documents.
 
-The page of the commands is made from click's declarations, in poolsize/commands/reference.py.
+To write them into a checkout's docs: python -m tests.reference FOLDER
 """
 
 import inspect
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from enum import StrEnum
+from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
+import click
+
 from poolsize.analysis import checks
 from poolsize.analysis.speed import speed_check
+from poolsize.command_line.sweep_options import GroupedCommand, in_groups
+from poolsize.commands import COMMANDS, cli
 from poolsize.facts.machine import Machine
 from poolsize.facts.server import Server
 from poolsize.facts.status import COUNTERS, GAUGES
@@ -98,7 +104,26 @@ server that does not have the counter has no such key. Names with a capital lett
 machine.
 
 """
+COMMANDS_INTRODUCTION = """
+# Commands
+
+`poolsize COMMAND --help`, and `poolsize sweep --help-all`, print the same in a terminal. Results go to standard output;
+progress, warnings and errors go to standard error. The exit code is 0 after success. It is 1 if the work failed (for
+example, the server stopped, or the run is incomplete), or if no pool size can be recommended; in the second case the
+text or JSON is still printed. It is 2 for bad input, 130 after Ctrl-C, 141 if the program that reads standard output is
+gone, and 143 after SIGTERM.
+
+A control character in a text of others, such as a server's error or the name of a file, is printed as `\\u001b`.
+
+"""
 JSON_TYPES = {str: "text", int: "number", float: "number", bool: "true or false", NoneType: "null"}
+
+
+def commands_page() -> str:
+    """Return the page as Markdown: a list of the commands, and a section for each."""
+    summary = table(("Command", "What it does"), [(f"[`{name}`](#{name})", text) for name, text in COMMANDS.items()])
+    header = GENERATED.format(source="poolsize/commands")
+    return header + COMMANDS_INTRODUCTION + summary + "".join(map(_section, COMMANDS))
 
 
 def options_page() -> str:
@@ -159,6 +184,37 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "".join(f"| {' | '.join(line)} |\n" for line in cells)
 
 
+def _section(name: str) -> str:
+    context = click.Context(cli, info_name="poolsize")
+    command = cli.get_command(context, name)
+    assert command is not None
+    usage = " ".join(["poolsize", name, *command.collect_usage_pieces(context)])
+    text = inspect.cleandoc(command.help or "")
+    if isinstance(command, GroupedCommand):
+        options = "".join(
+            f"\n### {group.value}\n{_options(parameters)}" for group, parameters in in_groups(command.params).items()
+        )
+    else:
+        options = _options(command.params)
+    return f"\n## {name}\n\n    {usage}\n\n{text}\n{options}"
+
+
+def _options(parameters: Sequence[click.Parameter]) -> str:
+    rows = [_row(option) for option in parameters if isinstance(option, click.Option)]
+    return "\n" + table(("Option", "Meaning", "Default"), rows) if rows else ""
+
+
+def _row(option: click.Option) -> tuple[str, str, str]:
+    """Return the cells of an option; its default is in its help, or click's."""
+    text, _, default = re.sub(r"\]$", "", option.help or "").partition("  [default: ")
+    if not default and option.required:
+        default = "required"
+    elif not default and option.show_default:
+        default = str(option.default)
+    placeholder = "" if option.is_flag else f" {option.metavar or option.type.name.upper()}"
+    return f"`{option.opts[0]}{placeholder}`", text, default
+
+
 def _option_row(name: str, option: Option) -> tuple[str, ...]:
     meaning = f"{option.text} Also read from `{option.variable}`." if option.variable else option.text
     meaning += " May be repeated." if option.repeatable else ""
@@ -210,3 +266,22 @@ def _json_type(hint: Any) -> str:
     if is_dataclass(hint) and isinstance(hint, type):
         return f"[{hint.__name__}](#{hint.__name__.lower()})"
     return JSON_TYPES[hint]
+
+
+PAGES: Mapping[str, Callable[[], str]] = {
+    "commands.md": commands_page,
+    "options.md": options_page,
+    "run-format.md": run_format_page,
+    "checks.md": checks_page,
+}
+"""File in docs/reference -> function that returns its text."""
+
+
+def main(folder: Path) -> None:
+    """Write every page into a folder."""
+    for name, page in PAGES.items():
+        (folder / name).write_text(page(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
