@@ -1,7 +1,7 @@
 """Simulated runs of a closed loop, transaction by transaction: users, a pool and a database on a few cores."""
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 from itertools import pairwise
@@ -29,6 +29,8 @@ class Network:
     client_ms: mean time of a transaction outside of the database. cpu_ms: mean time at a core.
     slowdown: share by which a core gets slower for each transaction in the database beyond the cores.
     think_ms: mean pause of a user between transactions.
+    variation: squared coefficient of variation of the time at a core. instances: of the application; each has its share
+    of the users and of the pool.
     """
 
     users: int
@@ -37,6 +39,8 @@ class Network:
     cpu_ms: float
     slowdown: float
     think_ms: float = 0.0
+    variation: float = 1.0
+    instances: int = 1
 
 
 def transactions(network: Network, pool_size: int, speeds: Sequence[float], random: np.random.Generator) -> Floats:
@@ -44,34 +48,39 @@ def transactions(network: Network, pool_size: int, speeds: Sequence[float], rand
 
     speeds: of the database in each second, 1.0 as a rule. Users are served in order of arrival.
     """
-    draws = _exponentials(random)
+    draws = _draws(random.standard_exponential)
+    services = draws if network.variation == 1 else _gamma(network.variation, random)
     events: list[tuple[float, int, int]] = [(network.think_ms / 1000 * next(draws), 0, u) for u in range(network.users)]
     events.sort()
     asked, obtained = [0.0] * network.users, [0.0] * network.users
-    waiting: deque[int] = deque()
+    instances = network.instances
+    waiting: list[deque[int]] = [deque() for _ in range(instances)]
     ready: deque[int] = deque()
-    free, idle, length = pool_size, network.cores, len(speeds)
+    free = [pool_size // instances] * instances
+    idle, length = network.cores, len(speeds)
     ended: list[tuple[float, float, float]] = []
     while events[0][0] < length:
         now, event, user = heappop(events)
+        own = user % instances
         if event == 0:  # the user asks for a connection
             asked[user] = now
-            waiting.append(user)
+            waiting[own].append(user)
         elif event == 1:  # the client has done its part
             ready.append(user)
         else:  # a core has done its part, so the transaction ends
-            idle, free = idle + 1, free + 1
+            idle += 1
+            free[own] += 1
             ended.append((now, obtained[user] - asked[user], now - obtained[user]))
             heappush(events, (now + network.think_ms / 1000 * next(draws), 0, user))
-        while waiting and free:
-            free -= 1
-            user = waiting.popleft()
+        while waiting[own] and free[own]:
+            free[own] -= 1
+            user = waiting[own].popleft()
             obtained[user] = now
             heappush(events, (now + network.client_ms / 1000 * next(draws), 1, user))
         while ready and idle:
             idle -= 1
             slower = 1 + network.slowdown * (len(ready) + network.cores - idle - network.cores)
-            service = network.cpu_ms / 1000 * next(draws) * max(1.0, slower) / speeds[int(now)]
+            service = network.cpu_ms / 1000 * next(services) * max(1.0, slower) / speeds[int(now)]
             heappush(events, (now + service, 2, ready.popleft()))
     return np.array(ended)
 
@@ -133,6 +142,11 @@ def _sections(parts_us: Sequence[NDArray[np.int64]]) -> dict[str, tuple[float, .
     return {name: tuple(float(values[place]) for values in known) for place, name in enumerate(QUANTILES)}
 
 
-def _exponentials(random: np.random.Generator) -> Iterator[float]:
+def _gamma(variation: float, random: np.random.Generator) -> Iterator[float]:
+    """Return times with a mean of 1 and this squared coefficient of variation."""
+    return _draws(lambda number: random.gamma(1 / variation, variation, number))
+
+
+def _draws(many: Callable[[int], Floats]) -> Iterator[float]:
     while True:
-        yield from random.standard_exponential(4096).tolist()
+        yield from many(4096).tolist()

@@ -1,8 +1,11 @@
-"""The prediction for one pool size: a finite source of users in front of the closed network."""
+"""The prediction for one pool size: a finite source of users in front of the closed network.
+
+A usage time has the distribution that was measured with about as many connections in use, and the network's mean.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import ceil, isnan, nan
+from math import ceil, inf, isnan, nan
 
 import numpy as np
 
@@ -11,9 +14,11 @@ from poolsize.analysis.models.closed_network import throughputs
 from poolsize.analysis.models.fitted_network import FittedNetwork
 from poolsize.analysis.stats.percentiles import Percentiles
 from poolsize.analysis.vector import Vector
+from poolsize.predict.instances import own_share
 from poolsize.runs.run import LATENCIES, QUANTILES
-from poolsize.traffic.finite_source import finite_source
-from poolsize.traffic.wait_times import Departures, MeasuredDepartures, measured_departures, usage_shape
+from poolsize.traffic.finite_source import FiniteSource, finite_source
+from poolsize.traffic.total_times import WEIGHTS, usage_distribution
+from poolsize.traffic.wait_times import CLASSES, Departures, MeasuredDepartures, measured_departures, thinned
 
 NEGLIGIBLE = 0.01
 """A measured latency below this share of the total time is too short for an error in percent."""
@@ -43,9 +48,9 @@ class Predictor:
     """What the prediction of every pool size needs.
 
     rates: transactions per millisecond of the network with 1, 2, ... connections, all instances together.
-    users, think_time_ms, instances: see WhatIf. timeout_ms: the longest wait for a connection.
-    shape: CLASSES equally likely usage times, as multiples of their mean.
-    departures: as measured; None where the run does not show them. Then they vary as the usage times do.
+    users: of an instance. think_time_ms, instances: see WhatIf. timeout_ms: the longest wait for a connection.
+    usage: connections in use -> the distribution of the usage times with as many, at BEYOND, in their means.
+    departures: as measured, or as the usage times vary where the run does not show them.
     """
 
     rates: Vector
@@ -53,46 +58,80 @@ class Predictor:
     think_time_ms: float
     instances: int
     timeout_ms: float
-    shape: Vector
-    departures: MeasuredDepartures | None
+    usage: Mapping[int, Vector]
+    departures: MeasuredDepartures
 
     def without(self, size: int) -> "Predictor":
-        """Return the predictor that does not know how departures vary at a size."""
-        return replace(self, departures=self.departures and self.departures.without(size))
+        """Return the predictor that does not know how departures and usage times vary at a size."""
+        others = {measured: times for measured, times in self.usage.items() if measured != size}
+        return replace(self, usage=others or self.usage, departures=self.departures.without(size))
 
     def at(self, size: int, measured: float | None = None) -> PredictedSize:
         """Return the prediction for one size. Instances are alike, so one is solved, with its share of the rates."""
-        instances = self.instances
-        share, own_users = size // instances, ceil(self.users / instances)
-        own_rates = self.rates[np.arange(1, share + 1) * instances - 1] / instances
-        departures = self.departures.at(size) if self.departures else Departures(float(self.shape.var()))
-        source = finite_source(own_rates, own_users, self.think_time_ms, departures, self.timeout_ms)
-        usages_ms = source.usage_ms * self.shape
-        totals_ms = np.sort(np.add.outer(source.waits_ms, usages_ms).ravel())
+        rates, instances = self.rates[:size], self.instances
+        source = self._source(rates, self.users * instances, self.departures)
+        share = own_share(rates, source.found, instances)
+        if instances > 1:
+            source = self._source(share.rates, self.users, self.departures.of_share(instances))
+        waiting, waits_ms = float(source.found[-1]), source.waits_ms
+        free_ms, free = self._usages(rates, share.free)
+        full_ms, full = self._usages(rates, share.full)
+        usages_ms, usages = np.append(free_ms, full_ms), np.append((1 - waiting) * free, waiting * full)
+        after_wait_ms = _quantiles(full_ms, full, (np.arange(CLASSES) + 0.5) / CLASSES)
+        totals_ms = np.append(free_ms, np.add.outer(waits_ms, after_wait_ms))
+        totals = np.append((1 - waiting) * free, np.full(CLASSES**2, waiting / CLASSES**2))
         return PredictedSize(
             pool_size=size,
             throughput=1000 * source.throughput * instances,
             timeouts=1000 * source.timeouts * instances,
             at_work=source.connections_in_use * instances,
-            wait=_percentiles(source.waits_ms, source.wait_ms),
-            usage=_percentiles(usages_ms, source.usage_ms),
-            total=_percentiles(totals_ms, source.wait_ms + source.usage_ms),
+            wait=Percentiles(
+                **{name: source.wait_quantile_ms(share / 100) for name, share in QUANTILES.items()},
+                mean=source.wait_ms,
+                max=source.wait_quantile_ms(1.0),
+            ),
+            usage=_percentiles(usages_ms, usages, source.usage_ms),
+            total=_percentiles(totals_ms, totals, source.wait_ms + source.usage_ms),
             measured=measured,
         )
+
+    def _source(self, rates: Vector, users: int, departures: MeasuredDepartures) -> FiniteSource:
+        return finite_source(rates, users, self.think_time_ms, departures, self.timeout_ms)
+
+    def _usages(self, rates: Vector, in_use: Vector) -> tuple[Vector, Vector]:
+        """Return usage times and their probabilities. in_use: probabilities of 1, 2, ... connections in use."""
+        numbers = np.arange(1, len(rates) + 1)
+        means, weights = thinned(numbers, in_use)
+        measured = np.array(list(self.usage))
+        nearest = measured[np.abs(np.log(means[:, None] / measured)).argmin(axis=1)]
+        usage_ms = np.interp(means, numbers, numbers / rates)
+        shapes = np.array([self.usage[size] for size in nearest.tolist()])
+        return (usage_ms[:, None] * shapes).ravel(), np.outer(weights / weights.sum(), WEIGHTS).ravel()
 
 
 def predictor(
     analysis: Analysis, network: FittedNetwork, users: int, think_time_ms: float, largest: int, instances: int = 1
 ) -> Predictor:
-    """Return the predictor of a network with these users. largest: the largest pool size to be predicted."""
+    """Return the predictor of a network with these users of all instances. largest: the largest size of a prediction.
+
+    Departures are measured without think time alone: then every user who has no connection waits for one.
+    """
+    sizes = [size.pool_size for size in analysis.valid_sizes]
+    histograms = {size: analysis.by_size.histogram("usage", size) for size in sizes}
+    usage = {size: usage_distribution(times) for size, times in histograms.items() if times is not None}
+    usage = usage or {1: usage_distribution(None)}
+    varying: Mapping[float, Departures] = {
+        size: Departures(float(WEIGHTS @ times**2) - 1) for size, times in usage.items()
+    }
+    measured = None if analysis.run.think_time_ms else measured_departures(analysis.by_size)
     return Predictor(
         throughputs(network.stations, network.delay_ms, largest),
-        users,
+        ceil(users / instances),
         think_time_ms,
         instances,
-        analysis.run.timeout_ms,
-        usage_shape(analysis.models.usage_histogram),
-        None if analysis.run.think_time_ms else measured_departures(analysis.by_size),
+        analysis.run.timeout_ms or inf,  # an application's pool has a limit of its own, which a run does not know
+        usage,
+        measured or MeasuredDepartures(varying),
     )
 
 
@@ -120,6 +159,15 @@ def _error(analysis: Analysis, sizes: Sequence[PredictedSize], latency: str, qua
     return float(np.sqrt(np.mean(np.square(errors)))) if errors else nan
 
 
-def _percentiles(times_ms: Vector, mean_ms: float) -> Percentiles:
-    values = np.quantile(times_ms, [share / 100 for share in QUANTILES.values()]).tolist()
-    return Percentiles(**dict(zip(QUANTILES, values, strict=True)), mean=mean_ms, max=float(times_ms.max()))
+def _percentiles(times_ms: Vector, probabilities: Vector, mean_ms: float) -> Percentiles:
+    values = _quantiles(times_ms, probabilities, [share / 100 for share in QUANTILES.values()]).tolist()
+    largest_ms = float(times_ms[probabilities > 0].max())
+    return Percentiles(**dict(zip(QUANTILES, values, strict=True)), mean=mean_ms, max=largest_ms)
+
+
+def _quantiles(times_ms: Vector, probabilities: Vector, shares: Sequence[float] | Vector) -> Vector:
+    """Return the times that these shares do not exceed."""
+    order = np.argsort(times_ms)
+    times_ms, probabilities = times_ms[order], probabilities[order]
+    reached = np.cumsum(probabilities) - probabilities / 2
+    return np.asarray(np.interp(shares, reached, times_ms))

@@ -70,7 +70,7 @@ class WhatIf:
 
 
 class UsageAsMeasured(Reason, code="usage_as_measured"):
-    """Usage times vary around their mean as at the plateau of the run."""
+    """Usage times vary around their mean as at the measured size nearest to the connections in use."""
 
 
 class UsageExponential(Reason, code="usage_exponential"):

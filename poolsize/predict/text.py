@@ -22,8 +22,8 @@ from poolsize.units import count, milliseconds, number, per_second, pool_sizes
 PRINTED = ("p50", "p95", "p99")
 """The quantiles whose errors are printed."""
 ERRORS = (
-    "Accuracy: as a test, the model predicted the latencies at each measured pool size. For the\n"
-    "wait times, it did not use the measurement at that size. Errors (root mean square):"
+    "Accuracy: as a test, the model predicted the latencies at each measured pool size. It did not\n"
+    "use the wait times and the spread of usage times at that size. Errors (root mean square):"
 )
 NEGLIGIBLE = 0.001
 """A time below this share of the longest is not named."""
@@ -147,8 +147,8 @@ def _(finding: Extrapolated) -> str:
 
 register_templates(
     {
-        UsageAsMeasured: "The percentiles assume that usage times vary around their mean as they did at the plateau of "
-        "the run.",
+        UsageAsMeasured: "The percentiles assume that usage times vary around their mean as they did at the measured "
+        "pool size that is nearest to the connections in use.",
         UsageExponential: "Usage times are assumed to be exponentially distributed, because the run contains no usage "
         "times.",
     }

@@ -1,7 +1,7 @@
 """The wait times of a queue, from the number of users ahead and from how its departures vary."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, log, log2, sqrt
 
 import numpy as np
@@ -14,9 +14,9 @@ from poolsize.analysis.stats.percentiles import quantiles
 from poolsize.analysis.vector import Vector
 
 NEGLIGIBLE = 1e-6
-"""A probability of a number of users ahead, below which the number is left out."""
+"""A probability of a number of users or connections, below which the number is left out."""
 GROUPS = 64
-"""The largest number of different lengths of the queue for which a wait time is computed."""
+"""The largest number of different lengths of the queue, or connections in use, for which times are computed."""
 LEAST_VARIABILITY = 0.01
 """The lowest squared coefficient of variation for which the gamma distribution is computed."""
 MOST_PAUSED = 0.9
@@ -63,7 +63,7 @@ class MeasuredDepartures:
     so many departures, and its spread is theirs.
     """
 
-    by_pool_size: Mapping[int, Departures]
+    by_pool_size: Mapping[float, Departures]
 
     def at(self, pool_size: int) -> Departures:
         """Return the departures at a pool size, interpolated between the measured sizes over log2 of the size.
@@ -78,6 +78,24 @@ class MeasuredDepartures:
         )
         return Departures(float(np.exp(variability)), per_ms, pause_ms)
 
+    def variabilities(self, in_use: Vector) -> Vector:
+        """Return the variability of the departures with these numbers of connections in use."""
+        places = np.log2(list(self.by_pool_size))
+        figures = np.log([each.variability for each in self.by_pool_size.values()])
+        return np.asarray(np.exp(np.interp(np.log2(in_use), places, figures)))
+
+    def of_share(self, instances: int) -> "MeasuredDepartures":
+        """Return the departures from one of several pools, which are a random part of all departures.
+
+        A pool's size is its share of the measured size. Pauses are the same for all pools.
+        """
+        return MeasuredDepartures(
+            {
+                size / instances: replace(departures, variability=1 + (departures.variability - 1) / instances)
+                for size, departures in self.by_pool_size.items()
+            }
+        )
+
     def without(self, pool_size: int) -> "MeasuredDepartures":
         """Return the departures without those of a pool size, where there are others."""
         others = {size: departures for size, departures in self.by_pool_size.items() if size != pool_size}
@@ -86,7 +104,7 @@ class MeasuredDepartures:
 
 def measured_departures(by_size: BySize) -> MeasuredDepartures | None:
     """Return the departures of a run without think time; None where no valid size has users that wait."""
-    departures = {}
+    departures: dict[float, Departures] = {}
     for size in by_size.valid:
         step = by_size.steps[size.pool_size][0]
         queues = min(size.pool_size, len(step.workers) or 1)  # each worker has its own share of the pool
@@ -115,18 +133,16 @@ def _departures(waits: HdrHistogram, number: float, rate: float) -> Departures:
 def wait_times(ahead: NDArray[np.int64], probabilities: Vector, rate: float, departures: Departures) -> Vector:
     """Return CLASSES equally likely wait times in ms: with k users ahead, the time of k + 1 departures.
 
-    ahead: numbers of users ahead in the queue, ascending; below 0 a connection is free. probabilities: of these
-    numbers. rate: departures per millisecond with the pool full, pauses included.
+    ahead: numbers of users ahead in the queue, ascending. probabilities: of these numbers.
+    rate: departures per millisecond with the pool full, pauses included.
 
     The time of k + 1 departures is a gamma distribution, to which a Poisson number of pauses adds.
     """
-    waiting = (ahead >= 0) & (probabilities > NEGLIGIBLE)
     levels = (np.arange(CLASSES) + 0.5) / CLASSES
-    if probabilities[waiting].sum() <= 1 - levels[-1]:
-        return np.zeros(CLASSES)
-    queued, weights = _thinned(ahead[waiting], probabilities[waiting])
+    queued, weights = thinned(ahead, probabilities)
+    weights = weights / weights.sum()
     variability = max(departures.variability, LEAST_VARIABILITY)
-    pauses = departures.pauses_per_ms * float(weights @ (queued + 1) / weights.sum()) / rate
+    pauses = departures.pauses_per_ms * float(weights @ (queued + 1)) / rate
     own_rate = rate / (1 - departures.paused_share)
     least, most = float(queued[0] + 1), float(queued[-1] + 1)
     shortest_ms = max(0.0, least - FAR * sqrt(variability * least)) / own_rate
@@ -142,12 +158,16 @@ def wait_times(ahead: NDArray[np.int64], probabilities: Vector, rate: float, dep
     return np.asarray(np.interp(levels, 1 - later, times, left=0.0))
 
 
-def _thinned(queued: NDArray[np.int64], probabilities: Vector) -> tuple[Vector, Vector]:
-    """Return at most GROUPS lengths of the queue, each the mean of a group, and each group's probability."""
-    groups = np.array_split(np.arange(len(queued)), min(GROUPS, len(queued)))
+def thinned(numbers: NDArray[np.int64], probabilities: Vector) -> tuple[Vector, Vector]:
+    """Return at most GROUPS numbers, each the mean of a group, and the groups' probabilities.
+
+    Numbers of negligible probability are left out.
+    """
+    kept = np.flatnonzero(probabilities > NEGLIGIBLE * probabilities.sum())
+    groups = np.array_split(kept, min(GROUPS, len(kept)))
     weights = np.array([probabilities[group].sum() for group in groups])
-    lengths = np.array([probabilities[group] @ queued[group] for group in groups]) / weights
-    return lengths, weights
+    means = np.array([probabilities[group] @ numbers[group] for group in groups]) / weights
+    return means, weights
 
 
 def usage_shape(usage: HdrHistogram | None) -> Vector:

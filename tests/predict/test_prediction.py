@@ -17,6 +17,7 @@ from poolsize.predict.predicted_size import predictor
 from poolsize.predict.prediction import WhatIf, predict
 from poolsize.predict.text import prediction_json, prediction_text
 from poolsize.present.text.sentences.findings import sentence
+from poolsize.runs.plan import MeasuredApplication
 from poolsize.runs.store import load_run
 from poolsize.traffic.finite_source import finite_source
 from tests.conftest import EXAMPLES, ROOT, a_run, example
@@ -41,7 +42,7 @@ def test_many_users_who_seldom_call_are_an_open_queue() -> None:
         assert result.throughput == pytest.approx(offered / service_ms, rel=1e-3)
         assert result.wait_ms == pytest.approx(waiting / left, rel=0.02)
         p95_ms = max(0.0, np.log(waiting / 0.05) / left)
-        assert np.quantile(result.waits_ms, 0.95) == pytest.approx(p95_ms, rel=0.05, abs=0.15)
+        assert result.wait_quantile_ms(0.95) == pytest.approx(p95_ms, rel=0.05, abs=0.15)
 
 
 def test_the_machine_repairman_waits_as_its_closed_form_says() -> None:
@@ -194,6 +195,17 @@ def test_a_million_users_time_out_in_place_of_waiting_for_an_hour() -> None:
     assert not predict(SCAN, WhatIf()).sizes[0].timeouts
     assert "timeouts" in prediction_text(prediction)
     assert "timeouts" not in prediction_text(predict(SCAN, WhatIf()))
+
+
+def test_users_of_an_application_wait_as_long_as_its_pool_lets_them() -> None:
+    """A run does not know the wait limit of an application's pool: 0 made every request time out."""
+    application = MeasuredApplication("shop.toml", "0" * 64, "http://shop", started=True)
+    run = a_run({1: 100, 2: 200, 4: 390, 8: 400, 16: 401})
+    prediction = predict(analyze(replace(run, setting=replace(run.setting, application=application))), WhatIf(), [4])
+    (size,) = prediction.sizes
+    assert size.timeouts == 0
+    assert size.throughput == pytest.approx(390, rel=0.05)
+    assert "timeouts" not in prediction_text(prediction)
 
 
 def test_more_cores_do_more_and_more_users_wait_longer() -> None:
