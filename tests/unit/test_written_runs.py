@@ -100,7 +100,11 @@ def replays(draw: st.DrawFn) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "examples", [pytest.param(3, marks=pytest.mark.long), pytest.param(60, marks=pytest.mark.experiment)]
+    "examples",
+    [
+        pytest.param(3, marks=pytest.mark.long),
+        pytest.param(60, marks=[pytest.mark.experiment, pytest.mark.timeout(3600)]),
+    ],
 )
 def test_every_command_reads_what_a_replay_wrote(examples: int) -> None:
     """Whatever its options, also a run that was cut off, and once it was resumed."""
