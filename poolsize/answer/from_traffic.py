@@ -6,7 +6,7 @@ its traffic. `Supply` is what the database can use. The server's limit bounds th
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from math import ceil, inf, isfinite, isinf
+from math import ceil, inf, isfinite
 from typing import Literal
 
 import numpy as np
@@ -24,13 +24,17 @@ from poolsize.traffic.database_load import DatabaseLoad, database_load, unslowed
 from poolsize.traffic.pool_use import PoolUse, ProcessTraffic, pool_use
 from poolsize.traffic.usage_phases import UsageTimes
 
-Decides = Literal["need", "threads", "floor", "limit"]
+Decides = Literal["need", "threads", "floor", "limit", "supply"]
 NEIGHBOURS = 2
 """Smaller pool sizes in the table, and larger ones."""
 OFTEN = 0.999
 """The share of the time in which no more connections are in use than in_use_p99_9."""
 MOST_IN_USE = 1_000_000
 """More connections in use at once are a typing error."""
+CLOSE = 1.05
+"""A mean total time within this factor of the shortest is as good."""
+TRIED = 12
+"""Pool sizes of which the shortest total time is taken."""
 BALANCING = 10
 """Steps after which usage times and pool sizes, which depend on each other, hardly change any more."""
 
@@ -107,14 +111,15 @@ class Supply:
     """The connections that the database can use at once, for all clients together.
 
     range: lowest and highest; None where it is not known. basis: "formula", "measured" or "given". rates: requests per
-    second that the database completes with 1, 2, ... connections in use; None without a run that shows them. doubts: of
-    the run's answer.
+    second that the database completes with 1, 2, ... connections in use; None without a run that shows them.
+    highest_measured: of the throughput of the run. doubts: of the run's answer.
     """
 
     connections: int
     range: tuple[int, int] | None = None
     basis: Literal["formula", "measured", "given"] = "given"
     rates: Vector | None = field(default=None, compare=False)
+    highest_measured: float | None = None
     doubts: tuple[Finding, ...] = ()
 
     @staticmethod
@@ -269,15 +274,22 @@ class BurstBeyondSupply(Caution, code="traffic_burst_beyond_supply", is_doubt=Tr
 class Slows(Reason, code="traffic_slows"):
     """How the database slows as it fills, by the run.
 
-    usage_ms, loaded_usage_ms: mean usage times when nothing queues, and at the rate. knee_rate: with all connections in
-    use; beyond it, queues grow without end. overloaded_usage_ms: usage time then.
+    usage_ms, loaded_usage_ms: mean usage times when nothing queues, and at the rate. knee_rate: beyond it, queues grow
+    without end, whatever the pools are. connections: of all pools. full_rate: that the database completes when all are
+    in use. highest_measured: throughput of the run; None if unknown.
     """
 
     usage_ms: float
     loaded_usage_ms: float
     knee_rate: float
     connections: int
-    overloaded_usage_ms: float
+    full_rate: float
+    highest_measured: float | None
+
+    @property
+    def overloaded_usage_ms(self) -> float:
+        """The mean usage time when all connections are in use."""
+        return 1000 * self.connections / self.full_rate
 
 
 class NearKnee(Caution, code="traffic_near_knee"):
@@ -286,6 +298,23 @@ class NearKnee(Caution, code="traffic_near_knee"):
     in_use: float
     supply: int
     share: float
+
+
+class WaitsElsewhere(Reason, code="traffic_waits_elsewhere"):
+    """A larger pool would only move waiting into the database, because it is nearly full by the run.
+
+    pool_size, total_ms: of each process, and the mean total time with it. need, need_total_ms: of the pool that keeps
+    limit_ms, the limit of the p99 wait time; equal to the former where no pool does. share: of knee_rate that arrives.
+    one_away_of: as in KeepsWait.
+    """
+
+    pool_size: int
+    total_ms: float
+    need: int
+    need_total_ms: float
+    limit_ms: float
+    share: float
+    one_away_of: int | None
 
 
 class BeyondKnee(Refusal, code="traffic_beyond_knee"):
@@ -356,8 +385,8 @@ class TrafficAnswer:
 
     @property
     def knee_rate(self) -> float | None:
-        """The rate from which on the database can't keep up with these pools; None where it is not known."""
-        return knee_rate(self.traffic, self.supply, self.connections)
+        """The rate from which on the database can't keep up with any pools; None where it is not known."""
+        return knee_rate(self.supply)
 
     @property
     def at_size(self) -> SizeUse:
@@ -395,23 +424,21 @@ def recommend_for(
             f"server has {limit.usable:,} for them; run fewer processes, or raise its limit"
         )
     of_process = process_need(traffic, supply)
-    size, decides = of_process.pool_size, of_process.decides
+    size, need, decides = of_process.pool_size, of_process.need, of_process.decides
+    if decides == "need" and supply is not None:
+        size, need = _useful(traffic, supply, need)
+        decides = "need" if size == of_process.need else "supply"
     if allowed is not None and allowed < size:
         size, decides = allowed, "limit"
     most = service.most_useful or size + NEIGHBOURS
-    around = {
-        *range(max(1, size - NEIGHBOURS), min(size + NEIGHBOURS, most) + 1),
-        size,
-        of_process.need,
-        current or size,
-    }
+    around = {*range(max(1, size - NEIGHBOURS), min(size + NEIGHBOURS, most) + 1), size, need, current or size}
     slows = supply is not None and supply.rates is not None
     sizes = tuple(
         size_use(traffic, each, (load_of(traffic, supply, each), load_of(traffic.twice(), supply, each)), slows=slows)
         for each in sorted(around)
     )
-    need = None if is_beyond(traffic, supply) else of_process.need
-    answer = TrafficAnswer(traffic, limit, size, need, decides, allowed, supply, sizes)
+    of_all = None if is_beyond(traffic, supply) else need
+    answer = TrafficAnswer(traffic, limit, size, of_all, decides, allowed, supply, sizes)
     return replace(answer, findings=tuple(_findings(answer, of_process)))
 
 
@@ -423,20 +450,43 @@ def process_need(traffic: Traffic, supply: Supply | None = None) -> ProcessNeed:
     return ProcessNeed(need, max(need, service.floor), decides)
 
 
+def _useful(traffic: Traffic, supply: Supply, need: int) -> tuple[int, int]:
+    """Return the largest pool that is of use, and the need: the former, too, where no pool keeps the limit.
+
+    Where the database is full on average, or no pool keeps the limit of the wait time, larger pools only move waiting
+    into the database: the smallest tried pool is of use whose mean total time is close to the shortest.
+    """
+    load = None if supply.rates is None or is_beyond(traffic, supply) else load_of(traffic, supply, need)
+    if load is None:
+        return need, need
+    busiest = replace(traffic.loaded(load).of_process(one_away=True), wait_limit_ms=inf)
+    keeps = pool_use(busiest, need).wait_p99_ms <= traffic.most_wait_ms
+    if keeps and load.mean < supply.connections:
+        return need, need
+    tried = sorted({int(size) for size in np.geomspace(1, need, TRIED).round()})
+    totals = [mean_total_ms(traffic, supply, size) for size in tried]
+    useful = next(size for size, total_ms in zip(tried, totals, strict=True) if total_ms <= CLOSE * min(totals))
+    return useful, need if keeps else useful
+
+
+def mean_total_ms(traffic: Traffic, supply: Supply, pool_size: int) -> float:
+    """Return the mean total time with pools of this size; infinite if they are too small with an instance away."""
+    service, load = traffic.service, load_of(traffic, supply, pool_size)
+    left = service.pools - service.processes if service.instances > 1 else service.pools
+    if load is None or load_of(traffic, supply, ceil(pool_size * left / service.pools)) is None:
+        return inf
+    process = replace(traffic.loaded(load).of_process(), wait_limit_ms=inf)
+    return load.usage_ms + pool_use(process, pool_size).wait_ms
+
+
 def is_beyond(traffic: Traffic, supply: Supply | None) -> bool:
     """Return whether the database completes fewer requests with any number of connections, by the run."""
     return supply is not None and supply.rates is not None and traffic.rate >= supply.rates.max()
 
 
-def knee_rate(traffic: Traffic, supply: Supply | None, connections: int) -> float | None:
-    """Return the rate from which on the database can't keep up; None where it is not known.
-
-    With so many connections in all pools; where no pool size helps, with any number of connections.
-    """
-    if supply is None or supply.rates is None:
-        return None
-    rates = supply.rates
-    return float(rates.max() if is_beyond(traffic, supply) else rates[min(connections, len(rates)) - 1])
+def knee_rate(supply: Supply | None) -> float | None:
+    """Return the rate from which on the database can't keep up with any pools; None where it is not known."""
+    return None if supply is None or supply.rates is None else float(supply.rates.max())
 
 
 def _balanced(traffic: Traffic, supply: Supply | None) -> int:
@@ -500,25 +550,11 @@ def _rates(traffic: Traffic, supply: Supply | None, connections: int) -> Vector:
 
 def _findings(answer: TrafficAnswer, of_process: ProcessNeed) -> Iterator[Finding]:
     """Yield what decides the size, then how the pools and the database go together, then what is not known."""
-    traffic, service, need = answer.traffic, answer.traffic.service, answer.need
-    waits = {each.pool_size: (each.one_away or each.usual).wait_p99_ms for each in answer.sizes}
-    away = service.instances if service.instances > 1 else None
-    rates = answer.supply.rates if answer.supply else None
-    if rates is not None and need == _largest(traffic, rates) and answer.load and waits[need] > traffic.most_wait_ms:
-        yield Collapses(answer.connections, keeping_up(traffic, rates)[1], traffic.rate)
-    elif need is not None and of_process.decides != "threads" and answer.decides != "floor" and not isinf(waits[need]):
-        yield KeepsWait(need, traffic.most_wait_ms, waits[need], away, waits.get(need - 1), service.pools)
-    if need is not None and (of_process.decides == "threads" or answer.decides == "floor"):
-        finding = bound(with_load(traffic, answer.load, answer.supply, traffic), of_process)
-        if answer.decides != "limit" or not isinstance(finding, ThreadsBound):
+    traffic, service = answer.traffic, answer.traffic.service
+    yield from _deciding(answer, of_process)
+    for finding in of_database(traffic, answer.supply, answer.load, answer.connections):
+        if answer.decides != "supply" or not isinstance(finding, NearKnee):  # the first finding says as much
             yield finding
-    if need is not None and answer.decides == "limit":
-        assert answer.server_limit.usable is not None
-        pools = service.pools_in_deploy(answer.server_limit.surge)
-        variables = answer.server_limit.raised_to(max(need, service.floor) * pools)
-        size, usable = answer.pool_size, answer.server_limit.usable
-        yield LimitBound(max(need, service.floor), size, waits[size], usable, pools, variables, away)
-    yield from of_database(traffic, answer.supply, answer.load, answer.connections)
     if answer.limit is not None and answer.server_limit.usable is not None and answer.decides != "limit":
         processes = service.pools_in_deploy(answer.server_limit.surge)
         yield LimitAllows(answer.server_limit.usable, processes, answer.limit)
@@ -527,6 +563,34 @@ def _findings(answer: TrafficAnswer, of_process: ProcessNeed) -> Iterator[Findin
         yield LimitUnknown(answer.connections_in_deploy, instances)
     if traffic.usage == UsageTimes(traffic.usage.mean_ms) and of_process.decides != "threads":
         yield SpreadAssumed(several=False)
+
+
+def _deciding(answer: TrafficAnswer, of_process: ProcessNeed) -> Iterator[Finding]:
+    """Yield what decides the size; nothing where no pool size helps."""
+    traffic, service, need = answer.traffic, answer.traffic.service, answer.need
+    if need is None:
+        return
+    waits = {each.pool_size: (each.one_away or each.usual).wait_p99_ms for each in answer.sizes}
+    away = service.instances if service.instances > 1 else None
+    if answer.decides == "supply" and answer.supply is not None and answer.supply.rates is not None:
+        totals_ms = [mean_total_ms(traffic, answer.supply, size) for size in (answer.pool_size, need)]
+        share = traffic.rate / float(answer.supply.rates.max())
+        yield WaitsElsewhere(answer.pool_size, totals_ms[0], need, totals_ms[1], traffic.most_wait_ms, share, away)
+        most = keeping_up(traffic, answer.supply.rates)[1]
+        if most < MOST_IN_USE:
+            yield Collapses(answer.connections, most, traffic.rate)
+    elif of_process.decides == "need" and answer.decides != "floor" and isfinite(waits[need]):
+        yield KeepsWait(need, traffic.most_wait_ms, waits[need], away, waits.get(need - 1), service.pools)
+    if of_process.decides == "threads" or answer.decides == "floor":
+        finding = bound(with_load(traffic, answer.load, answer.supply, traffic), of_process)
+        if answer.decides != "limit" or not isinstance(finding, ThreadsBound):
+            yield finding
+    if answer.decides == "limit":
+        assert answer.server_limit.usable is not None
+        pools = service.pools_in_deploy(answer.server_limit.surge)
+        variables = answer.server_limit.raised_to(max(need, service.floor) * pools)
+        size, usable = answer.pool_size, answer.server_limit.usable
+        yield LimitBound(max(need, service.floor), size, waits[size], usable, pools, variables, away)
 
 
 def with_load(traffic: Traffic, load: DatabaseLoad | None, supply: Supply | None, together: Traffic) -> Traffic:
@@ -560,7 +624,7 @@ def of_database(
 
     connections: of all pools. services: that the traffic is of.
     """
-    usage_ms, knee = traffic.usage.mean_ms, knee_rate(traffic, supply, connections)
+    usage_ms, knee = traffic.usage.mean_ms, knee_rate(supply)
     in_use = traffic.in_use if load is None else load.mean
     if knee is not None and is_beyond(traffic, supply):
         yield BeyondKnee(traffic.rate, knee, traffic.rate / knee)
@@ -582,7 +646,8 @@ def of_database(
         if load.mean < supply.connections <= traffic.burst * load.mean:
             yield BurstBeyondSupply(traffic.burst * load.mean, supply.connections)
         if knee is not None:
-            yield Slows(usage_ms, load.usage_ms, knee, connections, 1000 * connections / knee)
+            assert load.rates is not None
+            yield Slows(usage_ms, load.usage_ms, knee, connections, float(load.rates[-1]), supply.highest_measured)
             if load.mean >= supply.connections:
                 yield NearKnee(load.mean, supply.connections, traffic.rate / knee)
     yield from supply.doubts if supply else ()

@@ -54,7 +54,8 @@ def supply_of(path: str, analysis: "Analysis", client_times: "ClientTimes | None
         raise WorkFailed(f"{path} has no pool size, which `poolsize recommend --run` explains: leave --run out")
     rates = rates_in_use(analysis, measured.application) if measured.application else None
     short = tuple(finding for finding in measured.findings if isinstance(finding, ShortUsageTime))
-    return Supply(measured.connections, measured.range, "measured", rates, (*measured.doubts, *short))
+    highest = max(size.throughput.mean for size in analysis.valid_sizes)
+    return Supply(measured.connections, measured.range, "measured", rates, highest, (*measured.doubts, *short))
 
 
 def end_unless(found: object) -> None:

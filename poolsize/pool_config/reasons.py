@@ -15,7 +15,7 @@ from poolsize.units import count, milliseconds, number, per_second
 if TYPE_CHECKING:
     from poolsize.pool_config.stacks import Stack
 
-DECIDING = re.compile("traffic_(need|threads|too_few_threads|floor|limit)|proxy_(floor|limit)")
+DECIDING = re.compile("traffic_(need|threads|too_few_threads|floor|limit|waits_elsewhere)|proxy_(floor|limit)")
 """Codes of the findings that say why a pool has its size."""
 
 

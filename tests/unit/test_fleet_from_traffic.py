@@ -233,7 +233,11 @@ def test_usage_times_of_a_fleet_of_one_service_grow_as_in_the_answer_for_its_tra
     asked = Traffic(rate, UsageTimes(22), service)
     plan, answer = plan_fleet_for([asked], SLOWING), recommend_for(asked, SLOWING)
     (pool,) = plan.pools
-    assert (pool.pool_size, pool.need, pool.decides) == (answer.pool_size, answer.need, answer.decides)
+    assert pool.need == answer.need
+    if answer.decides == "supply":  # a fleet has the needs, and its caution says that they hardly help
+        assert "traffic_near_knee" in [finding.code for finding in plan.findings]
+        return
+    assert (pool.pool_size, pool.decides) == (answer.pool_size, answer.decides)
     loads = [None if load is None else load.usage_ms for load in (plan.load, answer.load)]
     assert loads[0] == pytest.approx(loads[1])
     for ours, its in ((pool.use.usual, answer.at_size.usual), (pool.use.twice, answer.at_size.twice)):

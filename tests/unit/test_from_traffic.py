@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import replace
-from math import inf
+from math import inf, isinf
 
 import numpy as np
 import pytest
@@ -17,6 +17,7 @@ from poolsize.answer.from_traffic import (
     Supply,
     ThreadsBound,
     Traffic,
+    WaitsElsewhere,
     load_of,
     recommend_for,
     smallest_pool,
@@ -106,14 +107,28 @@ def test_a_database_that_slows_lengthens_usage_times_up_to_the_knee() -> None:
     """One core that all connections share: 10 ms alone, 50 ms at 80 % of its rate."""
     shared = Supply(2, (2, 3), "measured", np.full(2000, 100.0))
     asked = traffic(80, 10, Service("a", 2, 2))
+    load = load_of(asked, shared, 25)
+    assert load is not None
+    assert load.usage_ms == pytest.approx(50, rel=0.02)
     answer = recommend_for(asked, shared)
-    assert answer.load is not None
-    assert answer.load.usage_ms == pytest.approx(50, rel=0.02)
     assert answer.knee_rate == pytest.approx(100)
-    assert answer.pool_size > recommend_for(asked).pool_size
-    assert "traffic_near_knee" in codes(asked, shared)
+    assert answer.need is not None
+    assert answer.need > recommend_for(asked).pool_size
+    assert answer.need > answer.pool_size
     beyond = recommend_for(traffic(101, 10, Service("a", 2, 2)), shared)
     assert (beyond.need, beyond.findings[0].code, beyond.knee_rate) == (None, "traffic_beyond_knee", 100)
+
+
+def test_a_pool_that_only_moves_waiting_into_the_database_is_not_recommended() -> None:
+    """One core that all connections share: a request's total time is 1 / (100 - 80) s, whatever the pool is."""
+    asked, shared = traffic(80, 10, Service("a", 1)), Supply(2, (2, 3), "measured", np.full(2000, 100.0))
+    answer = recommend_for(asked, shared)
+    assert (answer.decides, answer.pool_size) == ("supply", 1)
+    assert answer.need is not None
+    assert answer.need > 10
+    (elsewhere,) = (each for each in answer.findings if isinstance(each, WaitsElsewhere))
+    assert (elsewhere.total_ms, elsewhere.need_total_ms) == pytest.approx((50, 50), rel=0.02)
+    assert recommend_for(replace(asked, rate=40), shared).decides == "need"
 
 
 def test_a_database_that_slows_down_when_full_bounds_the_pools() -> None:
@@ -122,7 +137,9 @@ def test_a_database_that_slows_down_when_full_bounds_the_pools() -> None:
     falling = Supply(20, None, "measured", 100 * in_use / (1 + 0.05 * (in_use - 1) + 0.002 * in_use * (in_use - 1)))
     one_pool, many = traffic(700, 10, Service("a", 1)), traffic(700, 10, Service("a", 25, 8))
     answer = recommend_for(one_pool, falling)
-    assert (answer.pool_size, answer.load is None) == (33, False)
+    assert answer.need is not None
+    assert answer.need == answer.pool_size < 33
+    assert not isinf(answer.at_size.usual.wait_p99_ms)
     for answered in (answer, recommend_for(many, falling), plan_fleet_for([many], falling)):
         (found,) = (each for each in answered.findings if isinstance(each, Collapses))
         assert (found.most, found.rate) == (33, 700)
@@ -134,8 +151,8 @@ def test_a_database_that_goes_on_rising_is_answered_beyond_the_rate_of_small_poo
     answer = recommend_for(traffic(410, 3.8, Service("a", 1)), rising)
     assert answer.need is not None
     assert answer.load is not None
-    assert answer.need >= 5
-    assert answer.at_size.usual.wait_p99_ms <= 3.8
+    assert answer.need > answer.pool_size >= 5
+    assert next(size for size in answer.sizes if size.pool_size == answer.need).usual.wait_p99_ms <= 3.8
 
 
 @pytest.mark.parametrize(("pools", "pool_size", "within"), [(1, 3, 0.05), (4, 2, 0.25)])

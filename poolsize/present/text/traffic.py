@@ -196,7 +196,7 @@ def traffic_fleet_json(plan: TrafficPlan) -> str:
         "limit": asdict(plan.limit),
         "pools": pools,
         "traffic": _together_values(plan.traffic, plan.load),
-        "knee_rate": knee_rate(plan.traffic, plan.supply, plan.connections),
+        "knee_rate": knee_rate(plan.supply),
     }
     return json.dumps(values | pools_values(plan.pools, plan.findings))
 

@@ -7,6 +7,8 @@ from poolsize.present.text.sentences.findings import filled, register_templates,
 from poolsize.present.text.sentences.fleet import in_deploy, listed
 from poolsize.units import count, milliseconds, percent
 
+FAR_BEYOND = 1.2
+"""A rate above this many times the highest measured throughput is extrapolated."""
 NEAR = 0.6
 """The share of what the database can use from which on requests begin to wait for each other in the database."""
 
@@ -164,9 +166,29 @@ register_templates(
             "The server's limit leaves {usable:#connection} for "
             f"{count(finding.processes, 'process', 'processes')} of a rolling deploy: {{limit:,}} for each."
         ),
-        from_traffic.Slows: "The database slows as it fills, by the run: at this rate the mean usage time is "
-        "{loaded_usage_ms:ms}, in place of {usage_ms:ms}. It keeps up with at most {knee_rate:/s}. In an overload, "
-        "with all {connections:#connection} in use, a request uses its connection for {overloaded_usage_ms:ms}.",
+        from_traffic.WaitsElsewhere: lambda finding: (
+            "The rate is {share:.0f %} of what the database completes at most. With {pool_size:#connection} in each "
+            "process, the mean total time is {total_ms:ms}"
+            + (
+                "; with {need:,}, which keep the p99 wait time within {limit_ms:ms}"
+                + (" with one of {one_away_of:,} instances away" if finding.one_away_of else "")
+                + ", it is {need_total_ms:ms}, because requests wait in the database instead. "
+                if finding.need > finding.pool_size
+                else ", which larger pools hardly shorten. No pool size keeps the p99 wait time within {limit_ms:ms}. "
+            )
+            + "A lower rate or a shorter usage time helps."
+        ),
+        from_traffic.Slows: lambda finding: (
+            "The database slows as it fills, by the run: at this rate the mean usage time is {loaded_usage_ms:ms}, in "
+            "place of {usage_ms:ms}. It keeps up with at most {knee_rate:/s}"
+            + (
+                ", which is extrapolated: the highest measured throughput is {highest_measured:/s}. "
+                if finding.highest_measured and finding.knee_rate > FAR_BEYOND * finding.highest_measured
+                else ". "
+            )
+            + "In an overload, with all {connections:#connection} in use, it completes {full_rate:/s}, and a request "
+            f"uses its connection for {milliseconds(finding.overloaded_usage_ms)}."
+        ),
         from_traffic.Collapses: lambda finding: (
             "The database slows down when it is full, by the run: with more than {most:#connection} in use, it "
             "completes less than {rate:/s}, and an overload does not end. "
