@@ -29,7 +29,8 @@ def per_second(rate: float) -> str:
 
 def signed_percent(fraction: float) -> str:
     """Return a fraction as a percentage with its sign and one decimal: -0.059 -> -5.9 %."""
-    return f"{100 * fraction:+.1f} %"
+    text = f"{100 * fraction:+.1f} %"
+    return "±0.0 %" if text == "-0.0 %" else text
 
 
 def loss_text(share: float) -> str:

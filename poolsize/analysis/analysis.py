@@ -12,7 +12,7 @@ from poolsize.analysis.curve import FittedCurve, fit_between
 from poolsize.analysis.fitted_models import FittedModels
 from poolsize.analysis.latency_curve import LatencyCurve
 from poolsize.analysis.observation import Observation, group_neighbouring_sizes
-from poolsize.analysis.plateau import TOLERANCE, Plateau, open_loop_plateau, plateau
+from poolsize.analysis.plateau import TOLERANCE, Plateau, contradicts, open_loop_plateau, plateau
 from poolsize.analysis.service_demand import service_demands
 from poolsize.analysis.size_summary import RunNoise, SizeSummary, VerifiedStep, size_summary, verified_step
 from poolsize.analysis.speed import SPEED_TOLERANCE, speed_correction, with_speed_checks
@@ -72,6 +72,14 @@ class Analysis:
         """Shares by which the throughput of valid steps is corrected to the usual speed, those of 3 % and more."""
         changes = [speed_correction(step)[0] - 1 for step in self.steps if step.valid]
         return tuple(change for change in changes if abs(change) >= SPEED_TOLERANCE)
+
+    @property
+    def contradiction(self) -> SizeSummary | None:
+        """The best measured size, where it is faster than the fitted curve's capacity beyond its own noise, or None."""
+        best = max(self.valid_sizes, key=lambda size: size.throughput.mean, default=None)
+        if best is None or self.plateau is None or self.curve is None or best.throughput.low <= self.plateau.capacity:
+            return None
+        return best if contradicts(self.plateau, best.pool_size, best.throughput.mean) else None
 
     @property
     def excluded(self) -> tuple[Step, ...]:

@@ -68,8 +68,8 @@ class ApplicationSize:
 
     @property
     def is_certain(self) -> bool:
-        """Whether the upper end of the range is at most WIDEST times the lower end."""
-        return self.range[1] <= WIDEST * self.range[0]
+        """Whether the upper end of the range is at most WIDEST times the lower end, and below the largest size."""
+        return self.range[1] <= WIDEST * self.range[0] and self.range[1] < LARGEST
 
 
 def application_cpu(cpu_time_ms: float, cores: int) -> Station:

@@ -88,6 +88,11 @@ def plateau(
     )
 
 
+def contradicts(estimate: Plateau, pool_size: int, throughput: float) -> bool:
+    """Return whether another size's measured throughput, per second, exceeds capacity by more than the tolerance."""
+    return pool_size != estimate.pool_size and throughput > (1 + estimate.tolerance) * estimate.capacity
+
+
 def plateau_range(
     curve: FittedCurve, tolerance: float = TOLERANCE, quantiles: tuple[float, float] = RANGE
 ) -> tuple[int, int]:

@@ -27,6 +27,7 @@ from poolsize.answer.verdict import (
     StillRising,
     Verdict,
     highest,
+    known_range,
     verdict_on_size,
     verdict_without_size,
 )
@@ -118,26 +119,28 @@ def _measured(
     limited = within_limits(analysis, plateau, limits)
     size, limit_finding = limited.pool_size, limited.finding
     at_rate = analysis.setting.plan.rate is not None
-    verdict, verdict_warning = verdict_on_size(analysis, size if at_rate else plateau.pool_size)
+    verdict, doubts = verdict_on_size(analysis, size if at_rate else plateau.pool_size)
     if limited.is_edge and verdict is Verdict.MEASURED:
         verdict = Verdict.EDGE
-    first_reason, *further_reasons = reasons(analysis, size, start.connections, highest(verdict_warning))
+    first_reason, *further_reasons = reasons(analysis, size, start.connections, highest(doubts))
     is_warning = limit_finding is not None and limit_finding.severity is Severity.WARNING
     limit_reason, limit_warning = (None, limit_finding) if is_warning else (limit_finding, None)
     current_reason = None if current is None else current_size(analysis, size, current)
     throughput = analysis.throughput_at(size)
     latency_known, latency = operating_point(analysis, size, throughput, rate)
     all_reasons = (first_reason, limit_reason, current_reason, *further_reasons, *latency_known)
-    if limit_warning and isinstance(verdict_warning, StillRising):
-        verdict_warning = replace(verdict_warning, limit_broken=True)
+    range_, open_end = known_range(analysis, doubts) if size == plateau.pool_size else (None, None)
+    if limit_warning:
+        doubts = [replace(each, limit_broken=True) if isinstance(each, StillRising) else each for each in doubts]
     busy_warnings = high_utilisation(analysis, (plateau.pool_size, size)) if at_rate else ()
-    all_warnings = (limit_warning, verdict_warning, *busy_warnings, *warnings(analysis, has_size=True))
+    all_warnings = (limit_warning, *doubts, *busy_warnings, *warnings(analysis, has_size=True))
     findings = (mostly_failed(analysis, has_size=True), *all_reasons, *all_warnings)
     database = next((row for row in analysis.models.application_sizes if not row.added_ms), None)
     return Recommendation(
         basis="measured",
         pool_size=size,
-        range=(plateau.low, plateau.high) if size == plateau.pool_size else (size, size),
+        range=range_,
+        range_open=open_end,
         formula=Formula.of(start),
         verdict=verdict,
         findings=_known(*findings),
@@ -177,6 +180,7 @@ def _of_application(
         of_generator,
         pool_size=size.pool_size,
         range=size.range,
+        range_open=None,
         findings=(*own, *kept, *latency_known, *warnings, *doubts),
         throughput=size.throughput,
         application=size,

@@ -10,7 +10,7 @@ if TYPE_CHECKING:  # neither numpy nor what only a run's answer needs is part of
     from poolsize.analysis.application_size import ApplicationSize
     from poolsize.answer.from_run import TransactionPool
     from poolsize.answer.price import Price
-    from poolsize.answer.verdict import Verdict
+    from poolsize.answer.verdict import OpenEnd, Verdict
     from poolsize.runs.plan import MeasuredApplication
 
 
@@ -34,8 +34,9 @@ class Recommendation(QuickRecord):
     pool_size: connections of the pool, or of each of the application's pools that were measured; None where the verdict
         forbids a number. With the usage time of an application, of that application; else of the load generator.
     range: lowest and highest pool size. Of a plateau, the 95 % range of its start; of an application, its 95 % range;
-        of a size that a latency limit decides, the size itself; for a formula, half of pool_size (at least the deadlock
-        floor) and twice pool_size. None where pool_size is None.
+        for a formula, half of pool_size (at least the deadlock floor) and twice pool_size. None where none was
+        estimated: without a pool size, at a fixed rate, for a size that a latency limit decides, for the only size.
+    range_open: the end of the 95 % range beyond which the answer may lie, because no such pool was measured, or None.
     formula: the formula's answer for the database's host.
     verdict: whether a measured size is usable, and if not, why; None for a formula.
     findings: reasons, warnings and refusals, in the order to read them.
@@ -58,6 +59,7 @@ class Recommendation(QuickRecord):
     formula: Formula
     verdict: "Verdict | None"
     findings: tuple[Finding, ...]
+    range_open: "OpenEnd | None" = None
     throughput: float | None = None
     database_size: int | None = None
     database_range: tuple[int, int] | None = None

@@ -1,7 +1,8 @@
 """The verdict on a measured size: whether it is usable, and if not, the reason and the way out."""
 
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from poolsize.answer.failed_attempts import too_few_valid
 from poolsize.answer.finding import (
@@ -93,6 +94,11 @@ class SmallestSize(Caution, code="smallest_size", is_doubt=True):
     way_out: WayOut
 
 
+OpenEnd = Literal["low", "high"]
+OPEN_ENDS: Mapping[type[Finding], OpenEnd] = {UsersLimited: "high", StillRising: "high", SmallestSize: "low"}
+"""Warning -> the end of the 95 % range beyond which the answer may lie."""
+
+
 class RateNotServed(Refusal, code="rate_not_served"):
     """No measured size serves the arrival rate, in transactions per second."""
 
@@ -130,11 +136,27 @@ class GeneratorNotSeparable(Refusal, code="generator_not_separable"):
     way_out: MoreWorkers
 
 
-def highest(finding: Finding | None) -> Highest:
-    """Return the meaning of the curve's highest throughput. finding: the warning of verdict_on_size."""
-    if isinstance(finding, UsersLimited):
+def highest(findings: Sequence[Finding]) -> Highest:
+    """Return the meaning of the curve's highest throughput. findings: the warnings of verdict_on_size."""
+    if any(isinstance(finding, UsersLimited) for finding in findings):
         return Highest.OF_FILLED
-    return Highest.OF_MEASURED if isinstance(finding, StillRising | OneSize) else Highest.CAPACITY
+    rising = any(isinstance(finding, StillRising | OneSize) for finding in findings)
+    return Highest.OF_MEASURED if rising else Highest.CAPACITY
+
+
+def known_range(analysis: "Analysis", findings: Sequence[Finding]) -> tuple[tuple[int, int] | None, OpenEnd | None]:
+    """Return the 95 % range of the plateau's start, and which end of it is open.
+
+    An end is open where pools beyond the measured sizes may be the answer: the users could not fill larger pools, the
+    curve still rises, or the answer is the smallest size. The range is None where none was estimated: for a single
+    measured size, and without a fitted curve, such as at a fixed rate.
+    findings: the warnings of verdict_on_size.
+    """
+    plateau = analysis.plateau
+    if plateau is None or analysis.curve is None or any(isinstance(finding, OneSize) for finding in findings):
+        return None, None
+    ends = [OPEN_ENDS[type(finding)] for finding in findings if type(finding) in OPEN_ENDS]
+    return (plateau.low, plateau.high), next(iter(ends), None)
 
 
 def verdict_without_size(analysis: "Analysis") -> tuple[Verdict, Finding] | None:
@@ -159,17 +181,19 @@ def is_noisy(plateau: "Plateau") -> bool:
     return plateau.high > NOISY_SPAN * plateau.low and plateau.greatest_loss >= MOST_LOSS
 
 
-def verdict_on_size(analysis: "Analysis", size: int) -> tuple[Verdict, Finding | None]:
-    """Return the verdict on a size, and a warning with the way out; None where the size is usable.
+def verdict_on_size(analysis: "Analysis", size: int) -> tuple[Verdict, Sequence[Finding]]:
+    """Return the verdict on a size, and the warnings with their ways out; no warning where the size is usable.
 
+    A saturated load generator decides the verdict, and hides no warning of sizes that were not measured.
     analysis: of a run with a plateau. size: the plateau's; at a fixed rate, the answer.
     """
+    verdict, findings = Verdict.MEASURED, list[Finding]()
+    if analysis.setting.plan.rate is None or not _smaller_is_too_small(analysis, size):
+        verdict, findings = _at_an_end(analysis, size) or (verdict, findings)
     if _is_generator_limited(analysis, size):
         way_out = more_workers(analysis.by_size.nearest(size))
-        return Verdict.GENERATOR_LIMITED, GeneratorLimited(size, way_out)
-    if analysis.setting.plan.rate is not None and _smaller_is_too_small(analysis, size):
-        return Verdict.MEASURED, None
-    return _at_an_end(analysis, size) or (Verdict.MEASURED, None)
+        return Verdict.GENERATOR_LIMITED, [GeneratorLimited(size, way_out), *findings]
+    return verdict, findings
 
 
 def _smaller_is_too_small(analysis: "Analysis", size: int) -> bool:
@@ -195,7 +219,7 @@ def _failed_everywhere(analysis: "Analysis") -> tuple[Verdict, Finding] | None:
     return None
 
 
-def _at_an_end(analysis: "Analysis", size: int) -> tuple[Verdict, Finding] | None:
+def _at_an_end(analysis: "Analysis", size: int) -> tuple[Verdict, list[Finding]] | None:
     """Return the verdict and the warning where the answer is at an end of the sizes or the curve still rises there."""
     users, recorded = analysis.setting.plan.users, analysis.setting.recording is not None
     smallest, largest = analysis.valid_sizes[0].pool_size, analysis.valid_sizes[-1].pool_size
@@ -208,13 +232,13 @@ def _at_an_end(analysis: "Analysis", size: int) -> tuple[Verdict, Finding] | Non
         enough = _enough_users(analysis)
         more_users = MoreUsers(enough, shorter_pauses=enough > ENOUGH_USERS)
         way_out = sweep_beyond(analysis, size) if recorded else more_users
-        return Verdict.USERS_LIMITED, UsersLimited(largest, users, way_out)
+        return Verdict.USERS_LIMITED, [UsersLimited(largest, users, way_out)]
     if smallest == largest:
-        return Verdict.EDGE, OneSize(size, sweep_beyond(analysis, size))
+        return Verdict.EDGE, [OneSize(size, sweep_beyond(analysis, size))]
     if rising:
-        return Verdict.EDGE, StillRising(largest, sweep_beyond(analysis, size))
+        return Verdict.EDGE, [StillRising(largest, sweep_beyond(analysis, size))]
     if size == smallest and size > 1:
-        return Verdict.EDGE, SmallestSize(size, sweep_beyond(analysis, size))
+        return Verdict.EDGE, [SmallestSize(size, sweep_beyond(analysis, size))]
     return None
 
 

@@ -56,6 +56,21 @@ class BudgetSpent(Caution, code="budget_spent"):
     way_out: WayOut | None
 
 
+class Contradicted(Caution, code="contradicted", is_doubt=True, leads=True):
+    """The best measured size reached more than the fitted curve's capacity, on which the answer, pool_size, relies.
+
+    capacity: of the curve, per second. faster: the best measured size. throughput: its mean, per second, in so many
+    steps.
+    """
+
+    pool_size: int
+    capacity: float
+    faster: int
+    throughput: float
+    steps: int
+    way_out: WayOut
+
+
 class VerificationFailed(Caution, code="verification_failed"):
     """Checks of an open-loop step failed, at this share of its own throughput. values: figures of the first check."""
 
@@ -167,8 +182,17 @@ def _of_the_steps(analysis: Analysis) -> Iterator[Finding]:
 
 
 def _of_the_answer(analysis: Analysis, *, has_size: bool) -> Iterator[Finding]:
-    """Yield the warnings of a wide range, of few steps, of a spent budget, and of the open-loop steps."""
+    """Yield the warnings of a contradiction, a wide range, few steps, a spent budget, and the open-loop steps."""
     plan, plateau = analysis.setting.plan, analysis.plateau
+    if has_size and plateau is not None and (best := analysis.contradiction):
+        yield Contradicted(
+            plateau.pool_size,
+            plateau.capacity,
+            best.pool_size,
+            best.throughput.mean,
+            best.repeats,
+            measure_longer(analysis),
+        )
     if has_size and plateau is not None and plateau.high >= WIDE * plateau.low:
         certain = analysis.run.ended == SearchEnd.CERTAIN
         way_out = None if certain else measure_longer(analysis)

@@ -158,11 +158,13 @@ def _sizes(first: ComparedRun, other: ComparedRun) -> str:
         if run.answer.verdict in NO_SIZE:
             return f"The pool sizes can't be compared: the answer of {run.value} {NO_SIZE[run.answer.verdict]}."
     ours, theirs = first.answer, other.answer
-    if not (ours.pool_size and theirs.pool_size and ours.range and theirs.range):
+    if not (ours.pool_size and theirs.pool_size):
         return ""
     if ours.pool_size == theirs.pool_size:
         return f"Both need the same pool size: {count(ours.pool_size, 'connection')}."
     need = f"The answer for {other.value} is {count(theirs.pool_size, 'connection')} instead of {ours.pool_size}"
+    if ours.range is None or theirs.range is None:
+        return f"{need}."
     if ours.range[0] > theirs.range[1] or theirs.range[0] > ours.range[1]:
         return f"{need}: a significant difference, because the 95 % ranges do not overlap."
     return f"{need}. The 95 % ranges overlap, so the runs do not show that the sizes differ."

@@ -3,7 +3,7 @@
 Bracket: measure the size to start from, half of it, and twice. Extend: measure larger or smaller sizes as long as the
 best size, or the plateau's start, may lie beyond the measured sizes. Refine: between the measured sizes, measure where
 one more step tells most about the plateau's start. Confirm: when the answer is as certain as the plan requires, measure
-every decisive size twice.
+every decisive size twice; where the best measured size contradicts the answer, both a third time.
 """
 
 from collections import Counter
@@ -18,7 +18,7 @@ from poolsize.analysis.attempts import curve_steps, valid_steps
 from poolsize.analysis.checks import FILLED
 from poolsize.analysis.curve import FittedCurve, candidates, fit_curve
 from poolsize.analysis.observation import Observation
-from poolsize.analysis.plateau import TOLERANCE, Plateau, begun, plateau
+from poolsize.analysis.plateau import TOLERANCE, Plateau, begun, contradicts, plateau
 from poolsize.runs.check import Check
 from poolsize.runs.plan import PlannedStep, Search, SearchEnd, SweepPlan
 from poolsize.runs.run import CheckResult, Step
@@ -95,10 +95,31 @@ class Progress:
         return frozenset(size for size, number in failed.items() if number >= self.plan.attempts)
 
     @cached_property
+    def counts(self) -> Counter[int]:
+        """The number of valid steps of each pool size."""
+        return Counter(step.pool_size for step in self.valid)
+
+    @cached_property
     def unconfirmed(self) -> frozenset[int]:
         """Pool sizes with fewer valid steps than a confirmation takes, without those given up."""
-        confirmed = Counter(step.pool_size for step in self.valid)
-        return frozenset(size for size in self.measured if confirmed[size] < CONFIRMED) - self.exhausted
+        return frozenset(size for size in self.measured if self.counts[size] < CONFIRMED) - self.exhausted
+
+    @property
+    def contradicting(self) -> frozenset[int]:
+        """The answer and the best measured size, without those given up, where a further step must decide.
+
+        That is where the best measured size contradicts the answer, until both have one step more than a confirmation
+        takes.
+        """
+        means = {
+            size: sum(step.mean_throughput for step in self.valid if step.pool_size == size) / self.counts[size]
+            for size in self.measured
+        }
+        best = max(means, key=means.__getitem__)
+        if not contradicts(self.plateau, best, means[best]):
+            return frozenset()
+        both = {size for size in (self.plateau.pool_size, best) if self.counts[size] <= CONFIRMED}
+        return frozenset(both) - self.exhausted
 
     @property
     def beginning(self) -> tuple[int, ...]:
@@ -229,7 +250,8 @@ def _confirm(progress: Progress) -> int | None:
     below = max((size for size in progress.measured if size < answer), default=answer)
     decisive = (answer, below, progress.inside.best_size, max(progress.measured))
     unmeasured = set(decisive) - progress.measured
-    return next((size for size in decisive if size in progress.unconfirmed | unmeasured), None)
+    first = next((size for size in decisive if size in progress.unconfirmed | unmeasured), None)
+    return first or min(progress.contradicting, default=None)
 
 
 def _nearest(sizes: Sequence[int], target: float) -> int:

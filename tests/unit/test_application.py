@@ -11,7 +11,12 @@ import pytest
 
 from poolsize import load_run, recommend
 from poolsize.analysis.analysis import Analysis, analyze
-from poolsize.analysis.application_size import ADDED_MS, application_sizes, size_for_usage_time
+from poolsize.analysis.application_size import (
+    ADDED_MS,
+    ApplicationSize,
+    application_sizes,
+    size_for_usage_time,
+)
 from poolsize.analysis.models.closed_network import Station, throughputs
 from poolsize.analysis.models.fitted_network import NOT_MEASURED, FittedNetwork, MeasuredStations
 from poolsize.analysis.models.network_fit import fit_network
@@ -195,6 +200,13 @@ def test_the_sizes_do_not_hang_on_pool_size_1(name: str) -> None:
         assert with_it.range[0] <= without_it.range[1]
         assert without_it.range[0] <= with_it.range[1]
     assert recommend(shorter).database_size == shorter.models.application_sizes[0].pool_size
+
+
+def test_the_largest_size_that_is_looked_for_is_no_answer() -> None:
+    """Where some networks need more connections, the upper end of the range is not known."""
+    size = ApplicationSize(30.0, 20.0, 1_269, (417, 1_990), 1_000.0, 1_050.0)
+    assert size.is_certain
+    assert not replace(size, range=(417, 2_000)).is_certain
 
 
 def test_the_answer_for_a_usage_time() -> None:

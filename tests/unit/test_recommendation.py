@@ -111,6 +111,10 @@ def test_the_range_is_open_where_the_answer_may_lie_beyond_the_measured_sizes(
 ) -> None:
     answer = recommend(analyze(a_run(curve)))
     assert recommendation_text(answer).splitlines()[0] == f"Pool size: {headline}"
+    values = json.loads(recommendation_json(answer))
+    ends = [word for word in ("more", "less") if f"or {word}" in headline]
+    assert values["range_open"] == ({"more": "high", "less": "low"}[ends[0]] if ends else None)
+    assert (values["range"] is None) == ("95 %" not in headline)
 
 
 @pytest.mark.parametrize(
@@ -161,8 +165,26 @@ def test_a_cause_why_there_is_no_size_is_said_first() -> None:
     assert recommendation_text(recommend(analyze(disturbed(wide, 1)))).startswith("No pool size")
 
 
-def test_a_busy_generator_is_said() -> None:
+def test_a_busy_generator_is_said_and_hides_no_other_doubt() -> None:
     assert recommend(analyze(a_run({1: 100, 2: 200, 4: 201}, cpu=0.95))).verdict == "generator-limited"
+    rising = recommend(analyze(a_run({1: 100, 2: 200, 4: 390, 8: 700}, cpu=0.95)))
+    assert (rising.pool_size, rising.verdict, rising.range_open) == (8, "generator-limited", "high")
+    text = " ".join(recommendation_text(rising).split())
+    assert "A worker (a process that generates load) was saturated" in text
+    assert "Throughput still rises at 8, the largest measured size" in text
+
+
+@pytest.mark.parametrize("repeats", [1, 3])
+def test_a_measured_size_that_is_faster_than_capacity_is_said_first(repeats: int) -> None:
+    run = a_run({1: 800, 2: 1600, 5: 3900, 10: 5300, 14: 5350, 19: 6500, 27: 5400, 38: 5300, 76: 5250}, users=200)
+    again = [replace(step, repeat=repeat) for step in run.steps if step.pool_size == 10 for repeat in range(1, repeats)]
+    answer = recommend(analyze(replace(run, steps=(*run.steps, *again))))
+    assert answer.pool_size == 10
+    text = " ".join(recommendation_text(answer).split())
+    assert text.startswith(
+        "The measured steps contradict the pool size of 10. With 19 connections, throughput was 6,500/s in 1 step, and "
+        "the fitted curve puts capacity at 5,3"
+    )
 
 
 def disturbed(run: Run, number: int) -> Run:
@@ -207,8 +229,8 @@ def test_json_has_the_documented_fields() -> None:
     analysis = analyze(a_run({1: 100, 2: 200, 4: 390, 8: 400}))
     answer = json.loads(recommendation_json(recommend(analysis)))
     assert answer.keys() >= {
-        "basis", "pool_size", "range", "formula", "verdict", "reasons", "warnings", "findings", "throughput",
-        "database_size", "estimates", "regret",
+        "basis", "pool_size", "range", "range_open", "formula", "verdict", "reasons", "warnings", "findings",
+        "throughput", "database_size", "estimates", "regret",
     }  # fmt: skip
     assert answer["formula"] == {"cores": 4, "effective_disks": 1.0, "connections": 9}
     steps = json.loads(analysis_json(analysis))["steps"]

@@ -1,44 +1,31 @@
 """The 95 % range of an answer as text."""
 
-from collections.abc import Sequence
-
 from poolsize.analysis.analysis import Analysis
-from poolsize.answer.finding import Finding
-from poolsize.answer.latency_limit import LimitBroken, LimitDecides
-from poolsize.answer.reasons import CarriesRate
 from poolsize.answer.recommendation import Recommendation
-from poolsize.answer.verdict import OneSize, SmallestSize, StillRising, UsersLimited, verdict_on_size
+from poolsize.answer.verdict import OpenEnd, known_range, verdict_on_size
 from poolsize.units import sizes_text
 
 
 def range_text(answer: Recommendation) -> str:
-    """Return the 95 % range of an answer, such as "95 % range 2 to 3"; empty where none was estimated.
-
-    An end is open where pools beyond the measured sizes may be the answer. Empty, too, for a single measured size.
-    """
-    if answer.range is None:
-        return ""
-    for finding in answer.findings:  # a measured size, or a limit that decides: no 95 % range was estimated
-        if isinstance(finding, CarriesRate | LimitDecides) or (isinstance(finding, LimitBroken) and finding.decides):
-            return ""
-    return _range(answer.range, answer.findings if answer.application is None else ())
+    """Return the 95 % range of an answer, such as "95 % range 2 to 3"; empty where none was estimated."""
+    return _range(answer.range, answer.range_open)
 
 
 def plateau_range_text(analysis: Analysis) -> str:
-    """Return the 95 % range of the plateau's start, as `range_text` does; empty without a fitted curve."""
-    plateau = analysis.plateau
-    if plateau is None or analysis.curve is None:
+    """Return the 95 % range of the plateau's start, as `range_text` does.
+
+    Empty without a fitted curve, such as at a fixed rate.
+    """
+    if analysis.plateau is None:
         return ""
-    _, finding = verdict_on_size(analysis, plateau.pool_size)
-    return _range((plateau.low, plateau.high), (finding,) if finding else ())
+    _, findings = verdict_on_size(analysis, analysis.plateau.pool_size)
+    return _range(*known_range(analysis, findings))
 
 
-def _range(sizes: tuple[int, int], findings: Sequence[Finding]) -> str:
-    for finding in findings:
-        if isinstance(finding, OneSize):
-            return ""
-        if isinstance(finding, UsersLimited | StillRising):
-            return f"95 % range {sizes[0]} or more"
-        if isinstance(finding, SmallestSize):
-            return f"95 % range {sizes[1]} or less"
-    return f"95 % range {sizes_text(sizes)}"
+def _range(sizes: tuple[int, int] | None, open_end: OpenEnd | None) -> str:
+    if sizes is None:
+        return ""
+    low, high = sizes
+    return (
+        f"95 % range {({'high': f'{low} or more', 'low': f'{high} or less'}).get(open_end or '') or sizes_text(sizes)}"
+    )

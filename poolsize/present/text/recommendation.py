@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from poolsize.answer.fleet_plan import FleetPlan
 
 MEASURED_ONLY = (
-    "throughput", "database_size", "database_range", "application", "application_sizes", "limit_probability",
-    "two_pools", "measured_in", "estimates", "prices",
+    "range_open", "throughput", "database_size", "database_range", "application", "application_sizes",
+    "limit_probability", "two_pools", "measured_in", "estimates", "prices",
 )  # fmt: skip
 """Fields that the JSON object of the formula's answer lacks."""
 APPLICATIONS = "Pool size for an application, depending on the time that its own code adds to a transaction"

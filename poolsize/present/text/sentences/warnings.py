@@ -153,6 +153,9 @@ register_templates(
         failed_attempts.MeasureAgain: "Measure again; `poolsize analyze` shows the checks",
         failed_attempts.CorrectWorkload: "Find out why transactions fail, correct the workload or the server, and "
         "measure again",
+        warnings.Contradicted: "The measured steps contradict the pool size of {pool_size}. With {faster:#connection}, "
+        "throughput was {throughput:/s} in {steps:#step}, and the fitted curve puts capacity at {capacity:/s}. To find "
+        "out which is right, {way_out}.",
         warnings.WideRange: lambda finding: (
             "The range is wide, from {low} to {high}. With {pool_size:#connection}, throughput is at most "
             "{greatest_loss:most} lower than with any other size."
