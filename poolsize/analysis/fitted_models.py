@@ -307,9 +307,16 @@ class FittedModels:
 
     @cached_property
     def application_sizes(self) -> tuple[ApplicationSize, ...]:
-        """The pool sizes of applications that add ADDED_MS to the time in the database; empty where none is known."""
+        """The pool sizes of applications that add ADDED_MS to the time in the database; empty where none is known.
+
+        An application that adds nothing needs no more connections than the load generator. Where the network says that
+        it certainly does, the network is wrong.
+        """
         network = self.network_with_client
-        return application_sizes(network, self.plateau.tolerance) if network and self.plateau else ()
+        if network is None or self.plateau is None:
+            return ()
+        rows = application_sizes(network, self.plateau.tolerance)
+        return () if rows and not rows[0].added_ms and rows[0].range[0] > self.plateau.pool_size else rows
 
     @property
     def _plateau_size(self) -> SizeSummary | None:

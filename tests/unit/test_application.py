@@ -293,6 +293,26 @@ def test_runs_without_a_network_say_why() -> None:
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_more_connections_for_less_time_are_explained(name: str) -> None:
+    """An application that adds nothing needs no more connections than the load generator, which takes CPU time."""
+    answer = recommend(example(name))
+    text = " ".join(recommendation_text(answer).split())
+    (lone,) = [size for size in answer.application_sizes if not size.added_ms]
+    cautious = f"needs no more than {answer.pool_size} connections. The table has {lone.pool_size}: its sizes are more"
+    assert (cautious in text) == (lone.pool_size > (answer.pool_size or 0))
+
+
+def test_a_network_that_contradicts_the_answer_gives_no_table() -> None:
+    """An application that adds nothing would certainly need more connections than the load generator."""
+    models = example("oltp_read_write-mariadb").models
+    assert models.plateau is not None
+    assert models.application_sizes
+    smaller = replace(models, plateau=replace(models.plateau, pool_size=models.application_sizes[0].range[0] - 1))
+    assert smaller.application_sizes == ()
+
+
+@pytest.mark.long
 def test_the_table_is_in_text_report_and_json() -> None:
     analysis = example("oltp_read_write-mysql")
     answer = recommend(analysis)

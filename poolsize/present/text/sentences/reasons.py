@@ -135,7 +135,11 @@ register_templates(
             "in the load generator."
             + (
                 ""
-                if finding.database_size is None or finding.database_size > finding.pool_size
+                if finding.database_size is None
+                else " An application whose own code takes no time in a transaction needs no more than "
+                "{pool_size:#connection}. The table has {database_size}: its sizes are more cautious, because too "
+                "small a pool costs an application more than too large a pool."
+                if finding.database_size > finding.pool_size
                 else " For an application whose own code took no time in a transaction, {database_size:#connection} "
                 "would be enough."
             )
