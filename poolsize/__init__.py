@@ -27,8 +27,9 @@ if TYPE_CHECKING:
     from poolsize.answer.fleet_from_traffic import TrafficPlan, TrafficPool, plan_fleet_for
     from poolsize.answer.fleet_plan import FleetPlan, plan_fleet
     from poolsize.answer.from_run import recommend
-    from poolsize.answer.from_traffic import Supply, Traffic, TrafficAnswer, recommend_for
+    from poolsize.answer.from_traffic import TrafficAnswer, recommend_for
     from poolsize.answer.recommendation import Recommendation
+    from poolsize.answer.traffic import Supply, Traffic
     from poolsize.comparison.comparison import Comparison, compare
     from poolsize.formula import StartingPoint, starting_point
     from poolsize.present.text.recommendation import explain
@@ -72,7 +73,8 @@ _HOMES = {
     "answer.fleet_from_traffic": ("TrafficPlan", "TrafficPool", "plan_fleet_for"),
     "answer.fleet_plan": ("FleetPlan", "plan_fleet"),
     "answer.from_run": ("recommend",),
-    "answer.from_traffic": ("Supply", "Traffic", "TrafficAnswer", "recommend_for"),
+    "answer.from_traffic": ("TrafficAnswer", "recommend_for"),
+    "answer.traffic": ("Supply", "Traffic"),
     "answer.recommendation": ("Recommendation",),
     "comparison.comparison": ("Comparison", "compare"),
     "formula": ("StartingPoint", "starting_point"),

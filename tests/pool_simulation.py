@@ -5,8 +5,10 @@ Times are in mean usage times. It shares no code with poolsize.traffic.
 
 import heapq
 from collections import deque
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import inf, log, sqrt
+from random import Random
 
 import numpy as np
 from numpy.typing import NDArray
@@ -95,31 +97,73 @@ def _arrivals(pool: SimulatedPool, requests: int, random: np.random.Generator) -
     return np.concatenate(batches)[:requests]
 
 
-def simulate_slowing(pools: int, pool_size: int, rate: float, rates: Times, requests: int, seed: int) -> Simulated:
-    """Return what requests meet whose exponential usage times grow with the connections in use of all pools together.
+@dataclass(frozen=True)
+class SharingPools:
+    """Pools of the same kind, which share a database with others.
 
-    rates: requests that end per unit of time with 1, 2, ... connections in use. rate: of the requests of all pools.
+    rate: of the requests of each pool. usage: mean usage time over that of the requests of all pools.
     """
-    random, now = np.random.default_rng(seed), 0.0
-    waits: list[float] = []
-    in_use, waiting = [0] * pools, [deque[float]() for _ in range(pools)]
-    together, ending = 0, np.concatenate([[0.0], rates]).tolist()
-    while len(waits) < requests:
-        changes = rate + ending[together]
-        now += random.exponential(1 / changes)
-        if random.random() * changes < rate:
-            pool = int(random.integers(pools))
-            if in_use[pool] < pool_size:
-                in_use[pool], together = in_use[pool] + 1, together + 1
-                waits.append(0.0)
+
+    number: int
+    pool_size: int
+    rate: float
+    usage: float = 1.0
+
+
+def simulate_sharing(
+    kinds: Sequence[SharingPools], rates: Times, requests: int, seed: int, burst: float = 1.0, second: float = inf
+) -> list[Simulated]:
+    """Return what requests of each kind of pools meet whose exponential usage times grow with all connections in use.
+
+    rates: requests that end per unit of time with 1, 2, ... connections in use of all pools. requests: of all pools.
+    burst, second: as in SimulatedPool; of all pools at once.
+    """
+    random, now, busy, together, made = Random(seed), 0.0, False, 0, 0
+    all_pools = [(kind, pool) for kind, each in enumerate(kinds) for pool in range(each.number)]
+    in_use = [[0] * each.number for each in kinds]
+    using: list[list[int]] = [[] for _ in kinds]  # a pool for each connection in use
+    waiting = [[deque[float]() for _ in range(each.number)] for each in kinds]
+    waits: list[list[float]] = [[] for _ in kinds]
+    mean, speeds = sum(each.number * each.rate for each in kinds), [0.0, *(rates / np.arange(1, len(rates) + 1))]
+    arriving = choices_of(random, all_pools, [kinds[kind].rate for kind, _ in all_pools])
+    while made < requests:
+        rate = mean * (burst if busy else (60 - burst) / 59) if burst > 1 else mean
+        change = 0.0 if burst == 1 else 1 / second if busy else 1 / second / 59
+        ending = [speeds[together] * len(each) / kind.usage for each, kind in zip(using, kinds, strict=True)]
+        total = rate + change + sum(ending)
+        now += random.expovariate(total)
+        place = random.random() * total
+        if place < rate:
+            made, (kind, pool) = made + 1, next(arriving)
+            if in_use[kind][pool] < kinds[kind].pool_size:
+                in_use[kind][pool], together = in_use[kind][pool] + 1, together + 1
+                using[kind].append(pool)
+                waits[kind].append(0.0)
             else:
-                waiting[pool].append(now)
+                waiting[kind][pool].append(now)
+        elif place < rate + change:
+            busy = not busy
         else:
-            pool = int(np.searchsorted(np.cumsum(in_use), random.random() * together, side="right"))
-            if waiting[pool]:
-                waits.append(now - waiting[pool].popleft())
+            (kind,) = random.choices(range(len(kinds)), ending)
+            connection = int(random.random() * len(using[kind]))
+            pool = using[kind][connection]
+            if waiting[kind][pool]:
+                waits[kind].append(now - waiting[kind][pool].popleft())
             else:
-                in_use[pool], together = in_use[pool] - 1, together - 1
-    counted = np.array(waits[requests // WARM_UP :])
-    p99, p99_9 = np.quantile(counted, [0.99, 0.999])
-    return Simulated(float((counted > 0).mean()), float(counted.mean()), p99, p99_9, 0.0)
+                using[kind][connection] = using[kind][-1]
+                using[kind].pop()
+                in_use[kind][pool], together = in_use[kind][pool] - 1, together - 1
+    return [_met(np.array(each[len(each) // WARM_UP :])) for each in waits]
+
+
+def choices_of(
+    random: Random, values: Sequence[tuple[int, int]], weights: Sequence[float]
+) -> Iterator[tuple[int, int]]:
+    """Yield random values for ever."""
+    while True:
+        yield from random.choices(values, weights, k=1000)
+
+
+def _met(waits: Times) -> Simulated:
+    p99, p99_9 = np.quantile(waits, [0.99, 0.999])
+    return Simulated(float((waits > 0).mean()), float(waits.mean()), p99, p99_9, 0.0)

@@ -1,20 +1,17 @@
 """The traffic of several services -> TrafficPlan: the pool that each service needs, beside the limits.
 
-The need of each service is that of from_traffic, at the usage times that the database has under all of them: by a run,
-they grow with the connections in use of the service's own pool, and with the mean number of all others. Where the
-server's limit is below the sum, share_out divides it by need. To the database, the services are a single queue.
+The need of each service is that of traffic_need, at the usage times that the database has under all of them. Where the
+server's limit is below the sum, share_out divides it by need.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import fsum, inf, isinf
+from math import inf, isinf
 
 from poolsize.answer.finding import Caution, Finding, Reason
 from poolsize.answer.fleet import (
-    DECIMALS,
     PoolTotals,
     ServerLimit,
-    Service,
     ServicePool,
     connections_of,
     in_deploy_of,
@@ -33,27 +30,11 @@ from poolsize.answer.fleet_plan import (
     raise_limit,
     require_fleet,
 )
-from poolsize.answer.from_traffic import (
-    BALANCING,
-    BeyondSupply,
-    Decides,
-    ProcessNeed,
-    SizeUse,
-    SpreadAssumed,
-    Supply,
-    ThreadsBound,
-    Traffic,
-    bound,
-    is_beyond,
-    keeping_up,
-    load_of,
-    of_database,
-    process_need,
-    size_use,
-    with_load,
-)
-from poolsize.bounds import LARGEST_POOL
-from poolsize.errors import BadInput
+from poolsize.answer.from_traffic import SizeUse, size_use
+from poolsize.answer.shared_database import SharedDatabase, all_traffic
+from poolsize.answer.traffic import Supply, Traffic, is_beyond
+from poolsize.answer.traffic_findings import BeyondSupply, SpreadAssumed, ThreadsBound, bound, of_database, with_load
+from poolsize.answer.traffic_need import Decides, ProcessNeed, process_need, process_needs
 from poolsize.traffic.database_load import DatabaseLoad
 from poolsize.traffic.usage_phases import UsageTimes
 
@@ -130,89 +111,18 @@ def plan_fleet_for(
     """
     services, limit = [traffic.service for traffic in traffics], limit or ServerLimit()
     require_fleet(None if supply is None else supply.connections, services)
-    plan = TrafficPlan(_together(traffics), supply, limit)
-    if is_beyond(plan.traffic, supply):
+    plan = TrafficPlan(all_traffic(traffics), supply, limit)
+    if is_beyond(plan.traffic.rate, supply):
         return replace(plan, findings=tuple(of_database(plan.traffic, supply, None, 0)))
-    needs = _needs(traffics, supply)
+    needs = process_needs(traffics, supply)
     needed = _pools(traffics, [need.pool_size for need in needs], limit)
     split = _within_limit(needed, limit)
     if not split:
         return replace(plan, findings=(exceeds_limit(services, limit), *_alternatives(traffics, needed, plan)))
-    pools = _with_uses(traffics, needs, _pools(traffics, split, limit), plan)
-    plan = replace(plan, pools=pools, load=load_of(plan.traffic, supply, connections_of(pools)))
+    database = SharedDatabase(tuple(traffics), tuple(split), supply)
+    pools = _with_uses(database, needs, _pools(traffics, split, limit))
+    plan = replace(plan, pools=pools, load=database.load)
     return replace(plan, findings=tuple(_findings(plan, needs, needed)))
-
-
-def _together(traffics: Sequence[Traffic]) -> Traffic:
-    """Return the traffic of all services as the database sees it, and as a pool sees it that all processes share.
-
-    Bursts come at once. The limit of the p99 wait time is that of the service with the lowest.
-    """
-    rate, in_use = fsum(traffic.rate for traffic in traffics), fsum(traffic.in_use for traffic in traffics)
-    if in_use > LARGEST_POOL / 2:
-        raise BadInput(f"`services`: {in_use:,.0f} connections would be in use at once; are the rates right?")
-    busiest = fsum(traffic.in_use * traffic.burst for traffic in traffics)
-    limit_ms = min(traffic.most_wait_ms for traffic in traffics)
-    usage = _usage_of(traffics, 1000 * in_use / rate)
-    return Traffic(rate, usage, Service("together", 1), max(1.0, busiest / in_use), limit_ms)
-
-
-def _usage_of(traffics: Sequence[Traffic], mean_ms: float) -> UsageTimes:
-    """Return the usage times of the requests of all services. mean_ms: of all.
-
-    Exponential ones are a mixture whose third moment is known.
-    """
-    if len(traffics) == 1:
-        return traffics[0].usage
-    rate = fsum(traffic.rate for traffic in traffics)
-    of_services = [(traffic.rate / rate, traffic.usage.mean_ms / mean_ms, traffic.usage) for traffic in traffics]
-    square = fsum(share * times**2 * (1 + usage.variation) for share, times, usage in of_services)
-    variation, third = max(0.0, round(square - 1, DECIMALS)), None
-    if variation > 1 and all(usage.variation == 1 for _, _, usage in of_services):
-        third = 6 * fsum(share * times**3 for share, times, _ in of_services)
-    return UsageTimes(mean_ms, variation, third)
-
-
-def _needs(traffics: Sequence[Traffic], supply: Supply | None) -> list[ProcessNeed]:
-    """Return the pool that a process of each service needs, at the usage times that the database has with all pools.
-
-    More connections in use make longer usage times, and those need more connections. Threads do not bound the pools.
-    """
-    load, together = None, _together(traffics)
-    if supply is not None and supply.rates is not None:
-        unbounded = [
-            replace(each, service=replace(each.service, threads=None, connections_per_thread=None)) for each in traffics
-        ]
-        least, most = keeping_up(together, supply.rates)
-        for _ in range(BALANCING):
-            wanted = sum(each.service.pools * _need(each, load, together).need for each in unbounded)
-            before, load = load, load_of(together, supply, min(max(wanted, least), most))
-            assert load is not None
-            if before is not None and load.usage_ms == before.usage_ms:
-                break
-    return [_need(traffic, load, together) for traffic in traffics]
-
-
-def _need(traffic: Traffic, load: DatabaseLoad | None, together: Traffic) -> ProcessNeed:
-    """Return the need of a process; load, together: as in _part. The limit of the wait time is that without a load."""
-    if load is not None:
-        traffic = replace(
-            traffic.loaded(_part(traffic, LARGEST_POOL, load, together)), max_wait_p99_ms=traffic.most_wait_ms
-        )
-    return process_need(traffic)
-
-
-def _part(traffic: Traffic, pool_size: int, load: DatabaseLoad, together: Traffic) -> DatabaseLoad | None:
-    """Return a service's part of the load by all services; None where its pools are too small for its traffic.
-
-    pool_size: of its processes. together: the traffic of all services.
-    """
-    times = traffic.usage.mean_ms / together.usage.mean_ms
-    slowed = replace(traffic, usage=replace(traffic.usage, mean_ms=times * load.usage_ms))
-    part = load_of(slowed, None, pool_size)
-    if part is None or load.rates is None:
-        return part
-    return replace(part, rates=load.rates / times, others=max(0.0, load.mean - part.mean))
 
 
 def _pools(traffics: Sequence[Traffic], sizes: Sequence[int], limit: ServerLimit) -> list[ServicePool]:
@@ -236,26 +146,13 @@ def _within_limit(needed: Sequence[ServicePool], limit: ServerLimit) -> list[int
 
 
 def _with_uses(
-    traffics: Sequence[Traffic], needs: Sequence[ProcessNeed], pools: Sequence[ServicePool], plan: TrafficPlan
+    database: SharedDatabase, needs: Sequence[ProcessNeed], pools: Sequence[ServicePool]
 ) -> tuple[TrafficPool, ...]:
-    """Return the pools with how each serves its traffic. plan: without pools."""
-    slows, connections = plan.supply is not None and plan.supply.rates is not None, connections_of(pools)
-    loads = [
-        (together, load_of(together, plan.supply, connections) if slows else None)
-        for together in (plan.traffic, plan.traffic.twice())
-    ]
-
-    def part(traffic: Traffic, pool_size: int, together: Traffic, load: DatabaseLoad | None) -> DatabaseLoad | None:
-        if not slows:
-            return load_of(traffic, None, pool_size)
-        return None if load is None else _part(traffic, pool_size, load, together)
-
+    """Return the pools with how each serves its traffic."""
     with_uses = []
-    for traffic, need, pool in zip(traffics, needs, pools, strict=True):
-        size = pool.pool_size
-        usual, twice = part(traffic, size, *loads[0]), part(traffic.twice(), size, *loads[1])
-        decides = need.decides if size == need.pool_size else "limit"
-        use = size_use(traffic, size, (usual, twice), slows=slows)
+    for place, (traffic, need, pool) in enumerate(zip(database.traffics, needs, pools, strict=True)):
+        decides = need.decides if pool.pool_size == need.pool_size else "limit"
+        use = size_use(database, place)
         with_uses.append(TrafficPool(**vars(pool), traffic=traffic, need=need.need, decides=decides, use=use))
     return tuple(with_uses)
 
@@ -300,7 +197,7 @@ def _alternatives(traffics: Sequence[Traffic], needed: Sequence[ServicePool], pl
     while high - low > 1:
         processes = (low + high) // 2
         fewer = [replace(traffic, service=traffic.service.with_processes(processes)) for traffic in traffics]
-        pools = _pools(fewer, [need.pool_size for need in _needs(fewer, supply)], limit)
+        pools = _pools(fewer, [need.pool_size for need in process_needs(fewer, supply)], limit)
         if in_deploy_of(pools) <= usable:
             low, fitting = processes, FewerProcesses(processes, connections_of(pools), sizes_of(pools))
         else:
@@ -318,5 +215,5 @@ def shared_pool(traffics: Sequence[Traffic], supply: Supply | None, limit: Serve
 
     It keeps the lowest limit of the p99 wait time, and the threads of all processes of a deploy do not deadlock.
     """
-    need = process_need(_together(traffics), supply).need
+    need = process_need(all_traffic(traffics), supply).need
     return max(need, shared_floor([traffic.service for traffic in traffics], limit))

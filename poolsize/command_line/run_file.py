@@ -10,8 +10,8 @@ from poolsize.errors import BadInput, WorkFailed
 if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
     from poolsize.analysis.analysis import Analysis
     from poolsize.answer.application import ClientTimes
-    from poolsize.answer.from_traffic import Supply
     from poolsize.answer.recommendation import Recommendation
+    from poolsize.answer.traffic import Supply
 
 
 def complete_run(path: str) -> "Analysis":
@@ -47,7 +47,7 @@ def supply_of(path: str, analysis: "Analysis", client_times: "ClientTimes | None
     """Return what the database can use, by the run in a file. Raises WorkFailed for a run without a pool size."""
     from poolsize.answer.application import ShortUsageTime, rates_in_use
     from poolsize.answer.from_run import recommend
-    from poolsize.answer.from_traffic import Supply
+    from poolsize.answer.traffic import Supply
 
     measured = recommend(analysis, None, None, client_times)
     if measured.connections is None:

@@ -13,7 +13,7 @@ from poolsize.sweep.readers import decimal, positive_milliseconds
 
 if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
     from poolsize.answer.fleet import Service
-    from poolsize.answer.from_traffic import Traffic
+    from poolsize.answer.traffic import Traffic
     from poolsize.command_line.fleet_options import FleetOptions
     from poolsize.traffic.usage_phases import UsageTimes
 
@@ -71,7 +71,7 @@ class TrafficOptions(QuickRecord):
 
     def traffic(self, usage_ms: float | None, service: "Service") -> "Traffic":
         """Return the traffic. Raises BadInput."""
-        from poolsize.answer.from_traffic import Traffic
+        from poolsize.answer.traffic import Traffic
 
         if usage_ms is None:
             raise BadInput(f"--rate also needs --usage-time: {USAGE_TIME}")

@@ -22,7 +22,7 @@ from poolsize.toml_file import read_toml, record
 if TYPE_CHECKING:  # numpy stays out of services with weights
     from collections.abc import Sequence
 
-    from poolsize.answer.from_traffic import Supply, Traffic
+    from poolsize.answer.traffic import Supply, Traffic
 
 TABLE = "service"
 MOST_SERVICES = 1_000
@@ -132,7 +132,7 @@ def _supply(given: dict[str, Any], traffics: "list[Traffic]") -> "Supply | None"
     given: of the options size, cores and run_path, the one that was typed. The application's usage time is the mean of
     all services.
     """
-    from poolsize.answer.from_traffic import Supply
+    from poolsize.answer.traffic import Supply
 
     if "cores" in given:
         return Supply.by_formula(starting_point(given["cores"]))

@@ -32,8 +32,8 @@ if TYPE_CHECKING:  # `poolsize recommend --cores 8` starts without what runs, fl
     from poolsize.answer.application import ClientTimes
     from poolsize.answer.fleet import ServerLimit
     from poolsize.answer.fleet_plan import FleetPlan
-    from poolsize.answer.from_traffic import Supply
     from poolsize.answer.latency_limit import LatencyLimits
+    from poolsize.answer.traffic import Supply
     from poolsize.facts.inspection import Inspection
 
 OF_THREADS = ("app_threads", "connections_per_thread")
@@ -156,7 +156,7 @@ def _supply(
 
     The former is None without a run and without cores. Raises BadInput, and WorkFailed for a run without a pool size.
     """
-    from poolsize.answer.from_traffic import Supply
+    from poolsize.answer.traffic import Supply
 
     usage_ms, cpu_ms, app_cores = (facts.pop(name) for name in OF_CLIENT)
     if run_path:

@@ -200,7 +200,8 @@ def _divided(asked: Asked, stack: Stack | None, limit: ServerLimit, facts: Serve
 
 def _for_traffic(asked: Asked, stack: Stack | None, limit: ServerLimit, facts: ServerFacts) -> PoolSettings:
     """Return the settings for the pool that the traffic needs: of each process, or of a proxy that they share."""
-    from poolsize.answer.from_traffic import process_need, recommend_for
+    from poolsize.answer.from_traffic import recommend_for
+    from poolsize.answer.traffic_need import process_need
     from poolsize.present.text.traffic import traffic_json, traffic_text
 
     service, supply = asked.fleet.service(), None

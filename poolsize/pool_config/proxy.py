@@ -11,7 +11,9 @@ from poolsize.errors import BadInput
 from poolsize.pool_config.findings import ProxyFloor, ProxyLimit
 
 if TYPE_CHECKING:  # numpy stays out of `poolsize config --size 33`
-    from poolsize.answer.from_traffic import ProcessNeed, Traffic, TrafficAnswer
+    from poolsize.answer.from_traffic import TrafficAnswer
+    from poolsize.answer.traffic import Traffic
+    from poolsize.answer.traffic_need import ProcessNeed
 
 
 def shared_service(service: Service, limit: ServerLimit) -> Service:
@@ -37,7 +39,7 @@ def shared_connections(size: int, shared: Service, limit: ServerLimit) -> tuple[
 
 def proxy_findings(answer: "TrafficAnswer", traffic: "Traffic", of_process: "ProcessNeed") -> Iterator[Finding]:
     """Yield the answer's findings in words for a proxy. traffic, of_process: of the processes that share it."""
-    from poolsize.answer import from_traffic as of  # only a traffic needs numpy
+    from poolsize.answer import traffic_findings as of  # only a traffic needs numpy
 
     for finding in answer.findings:
         match finding:

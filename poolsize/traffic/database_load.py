@@ -5,14 +5,18 @@ rate of a closed network with n users (Norton's theorem for queues, Chandy, Herz
 are in use, further requests wait in their pools, and the rate grows no more.
 """
 
-from dataclasses import dataclass
-from math import ceil, sqrt
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from math import ceil, inf, sqrt
 
 import numpy as np
 
 from poolsize.analysis.vector import Vector
-from poolsize.traffic.pool_use import BUSY_SHARE, in_use_probabilities
+from poolsize.traffic.pool_use import BUSY_SHARE, Slowing, in_use_probabilities
+from poolsize.traffic.shared_pools import Pools, SharedUse, keeps_up, shared_use
 
+MOST_IN_USE = 1_000_000
+"""More connections are never in use at once."""
 FAR = 12
 """Standard deviations beyond which a number of connections in use is negligible."""
 
@@ -21,29 +25,18 @@ FAR = 12
 class DatabaseLoad:
     """in_use: probabilities that 0, 1, ... connections are in use. usage_ms: mean usage time.
 
-    rates: requests per second that the database completes with 1, 2, ... connections in use; None where usage times do
-    not grow with them. others: connections in use by other services, on average.
+    slowing: of the usage times in a pool; None where they do not grow. one_away: that while an instance is away.
     """
 
     in_use: Vector
     usage_ms: float
-    rates: Vector | None
-    others: float = 0.0
+    slowing: Slowing | None = field(default=None, compare=False)
+    one_away: Slowing | None = field(default=None, compare=False)
 
     @property
     def mean(self) -> float:
         """Connections in use on average."""
         return float(self.in_use @ np.arange(len(self.in_use)))
-
-    def usages_ms(self, own: float) -> Vector | None:
-        """Return the mean usage times with 1, 2, ... connections of one pool in use; None where they do not grow.
-
-        own: connections of this pool in use, on average.
-        """
-        if self.rates is None:
-            return None
-        together = np.arange(1, len(self.rates) + 1) + max(0.0, self.mean - own) + self.others
-        return np.asarray(1000 * together / np.interp(together, np.arange(1, len(self.rates) + 1), self.rates))
 
     def beyond(self, connections: int) -> float:
         """Return the share of the time in which more connections are in use."""
@@ -66,7 +59,80 @@ def database_load(rates: Vector, rate: float, burst: float = 1.0) -> DatabaseLoa
     if burst > 1:
         calm = (rate - BUSY_SHARE * min(burst * rate, rates[-1])) / (1 - BUSY_SHARE)  # what is late is served then
         in_use = BUSY_SHARE * _in_use(rates, burst * rate) + (1 - BUSY_SHARE) * _in_use(rates, calm)
-    return DatabaseLoad(in_use, 1000 * float(in_use @ np.arange(len(in_use))) / rate, rates)
+    return DatabaseLoad(in_use, 1000 * float(in_use @ np.arange(len(in_use))) / rate)
+
+
+def shared_load(rates: Vector, pools: Sequence[Pools], bursts: Sequence[float]) -> DatabaseLoad | None:
+    """Return the load of a database that pools share; None where the first kind of them does not keep up.
+
+    rates: as in shared_use. bursts: of each kind of pools; they come at once. usage_ms, slowing: in a pool of the first
+    kind, for requests of the mean usage time.
+    """
+    if not keeps_up(rates, pools):
+        return None
+    states = _states(rates, pools, bursts)
+    shares = (1.0,) if len(states) == 1 else (BUSY_SHARE, 1 - BUSY_SHARE)
+    uses = [state.use or _all_in_use(pools) for state in states]
+    in_use = np.zeros(max(len(use.in_use) for use in uses))
+    for share, use in zip(shares, uses, strict=True):
+        in_use[: len(use.in_use)] += share * use.in_use
+    own_in_use = sum(share * use.mean for share, use in zip(shares, uses, strict=True))
+    return DatabaseLoad(in_use, 1000 * own_in_use / pools[0].rate, _slowing(rates, pools, states))
+
+
+def slowing_of(rates: Vector, pools: Sequence[Pools], bursts: Sequence[float]) -> Slowing:
+    """Return how usage times grow in a pool of the first kind, for requests of the mean usage time; as in shared_load.
+
+    Once its pools do not keep up, all pools fill up at once.
+    """
+    return _slowing(rates, pools, _states(rates, pools, bursts))
+
+
+@dataclass(frozen=True)
+class _State:
+    """Busy seconds, or others. rate: of a pool of the first kind. use: None where these pools do not keep up."""
+
+    rate: float
+    use: SharedUse | None
+
+
+def _slowing(rates: Vector, pools: Sequence[Pools], states: Sequence[_State]) -> Slowing:
+    own, first = pools[0], states[0]
+    of_all = np.linspace(0, _connections(pools), own.connections + 1)[1:]  # as all pools fill up at once
+    filling_ms = 1000 * of_all / np.interp(of_all, np.arange(1, len(rates) + 1), rates)
+    rows = np.array([filling_ms if state.use is None else state.use.usages_ms(state.rate) for state in states])
+    if first.use is None:
+        rows[:, -1] = filling_ms[-1]  # who waits in a calm second is late from a busy one
+        return Slowing(rows)
+    likely = in_use_probabilities(1000 * np.arange(1, own.connections + 1) / rows[0], first.rate)[-1]
+    return Slowing(rows, first.use.of_pool[-1] / likely if likely > 0 else 1.0)
+
+
+def _states(rates: Vector, pools: Sequence[Pools], bursts: Sequence[float]) -> list[_State]:
+    """Return busy seconds and others, in which what is late is served, too; without bursts, the only state."""
+    if max(bursts) == 1:
+        return [_State(pools[0].rate, shared_use(rates, pools))]
+    connections = _connections(pools)
+    speed = float(rates[min(connections, len(rates)) - 1]) / connections
+    busy = [replace(each, rate=each.rate * burst) for each, burst in zip(pools, bursts, strict=True)]
+    served = [min(each.rate, each.connections * speed) for each in busy]
+    calm = [
+        replace(each, rate=(each.rate - BUSY_SHARE * rate) / (1 - BUSY_SHARE))
+        for each, rate in zip(pools, served, strict=True)
+    ]
+    return [_State(of_state[0].rate, shared_use(rates, of_state)) for of_state in (busy, calm)]
+
+
+def _all_in_use(pools: Sequence[Pools]) -> SharedUse:
+    return SharedUse(_certain(_connections(pools)), _certain(pools[0].connections), inf)
+
+
+def _certain(number: int) -> Vector:
+    return np.append(np.zeros(number), 1.0)
+
+
+def _connections(pools: Sequence[Pools]) -> int:
+    return min(MOST_IN_USE, sum(each.number * each.connections for each in pools))
 
 
 def unslowed_rates(usage_ms: float, busiest: float, connections: int) -> Vector:

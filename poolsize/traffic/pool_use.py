@@ -31,13 +31,25 @@ BUSY_SHARE = 1 / 60
 
 
 @dataclass(frozen=True)
+class Slowing:
+    """How usage times grow with the connections of a pool in use, and of others with them.
+
+    usages_ms: mean usage times with 1, 2, ... connections in use, the last with more too. One row for all requests, or
+    one for the busiest second of a minute and one for the others. likelier: times as likely as with these usage times
+    that a request waits.
+    """
+
+    usages_ms: Vector
+    likelier: float = 1.0
+
+
+@dataclass(frozen=True)
 class ProcessTraffic:
     """The requests of one process for connections.
 
     rate: requests per millisecond. burst: rate in the busiest second of a minute over the mean rate; 1 for arrivals at
     random. wait_limit_ms: after which a request gives up. most_in_use: connections that the threads of the process
-    can use at once; None for any number. usages_ms: mean usage times with 1, 2, ... of the process's connections in
-    use, the last of them with more too; None where they are always those of `usage`.
+    can use at once; None for any number. slowing: None where the mean usage time is always that of `usage`.
     """
 
     rate: float
@@ -45,7 +57,7 @@ class ProcessTraffic:
     burst: float = 1.0
     wait_limit_ms: float = inf
     most_in_use: int | None = None
-    usages_ms: Vector | None = field(default=None, compare=False)
+    slowing: Slowing | None = field(default=None, compare=False)
 
     @property
     def load(self) -> float:
@@ -54,9 +66,10 @@ class ProcessTraffic:
 
     def full(self, connections: int) -> "ProcessTraffic":
         """Return the traffic with the usage times that so many connections in use have."""
-        if self.usages_ms is None:
+        if self.slowing is None:
             return self
-        usage_ms = float(self.usages_ms[min(connections, len(self.usages_ms)) - 1])
+        usages_ms = self.slowing.usages_ms[0]
+        usage_ms = float(usages_ms[min(connections, len(usages_ms)) - 1])
         return replace(self, usage=replace(self.usage, mean_ms=usage_ms))
 
 
@@ -128,21 +141,22 @@ class _Smaller:
             return load * self.connections / self.pool_size
         return max(self.connections - (self.pool_size - load) / self.faster, self.connections * LEAST_LOAD)
 
-    def speeds(self, usages_ms: Vector | None) -> Vector:
-        """Return the speeds of usages with 0, 1, ... of its connections in use, 1 with all of them."""
-        if usages_ms is None:
-            return np.ones(self.connections + 1)
+    def speeds(self, slowing: Slowing | None) -> Vector:
+        """Return the speeds of usages with 0, 1, ... of its connections in use; 1 with all of them, in busy seconds."""
+        if slowing is None:
+            return np.ones((1, self.connections + 1))
         free = np.arange(self.connections, -1, -1)
         spread = self.pool_size / self.connections if self.is_fluid else self.faster
         in_use = np.maximum(self.pool_size - free * spread, 1)
-        usages = np.interp(in_use, np.arange(1, len(usages_ms) + 1), usages_ms)
-        return np.asarray(usages[-1] / usages)
+        numbers = np.arange(1, slowing.usages_ms.shape[1] + 1)
+        usages_ms = np.array([np.interp(in_use, numbers, row) for row in slowing.usages_ms])
+        return np.asarray(usages_ms[0, -1] / usages_ms)
 
 
 def _figures(traffic: ProcessTraffic, pool_size: int) -> Vector:
     """Return the share that waits, the mean, p99 and p99.9 wait in mean usage times, and the share that times out."""
     if pool_size <= LARGEST_EXACT:
-        return _figures_of(_exact_waits(traffic, _Smaller(pool_size, pool_size, is_fluid=False)))
+        return _by_smaller(traffic, _Smaller(pool_size, pool_size, is_fluid=False))
     is_fluid = _is_fluid(traffic, pool_size)
     of_small, of_larger = (
         _by_smaller(traffic, _Smaller(smaller, pool_size, is_fluid)) for smaller in (SMALL, LARGEST_EXACT)
@@ -158,15 +172,17 @@ def _figures_of(of_pool: Waits) -> Vector:
 
 
 def _by_smaller(traffic: ProcessTraffic, smaller: _Smaller) -> Vector:
-    """Return the figures of a large pool by the waits of a smaller one, whose queue moves more slowly."""
+    """Return the figures of a pool by the waits of a smaller one, whose queue moves more slowly, or of its own."""
     of_smaller, load = _exact_waits(traffic, smaller), smaller.load(traffic.load)
     pool_size, faster, likelier = smaller.pool_size, smaller.faster, 1.0
-    if traffic.burst == 1 and traffic.load < pool_size * MOST_UTILISATION:
-        speeds = _Smaller(pool_size, pool_size, is_fluid=False).speeds(traffic.usages_ms)
-        likelier = _share_waiting(traffic.load, speeds) / _share_waiting(load, smaller.speeds(traffic.usages_ms))
+    if traffic.slowing is not None:
+        likelier = traffic.slowing.likelier
+    if smaller.connections < pool_size and traffic.burst == 1 and traffic.load < pool_size * MOST_UTILISATION:
+        (speeds,) = _Smaller(pool_size, pool_size, is_fluid=False).speeds(traffic.slowing)
+        (speeds_of_smaller,) = smaller.speeds(traffic.slowing)
+        likelier *= _share_waiting(traffic.load, speeds) / _share_waiting(load, speeds_of_smaller)
         faster = (pool_size - traffic.load) / (smaller.connections - load)
-    longer, timed_out = np.minimum(1.0, of_smaller.longer * likelier), of_smaller.timed_out * likelier
-    return _figures_of(Waits(of_smaller.times / faster, longer, of_smaller.mean / faster * likelier, timed_out))
+    return _figures_of(of_smaller.likelier(likelier, faster))
 
 
 def _is_fluid(traffic: ProcessTraffic, pool_size: int) -> bool:
@@ -184,7 +200,7 @@ def _exact_waits(traffic: ProcessTraffic, pool: _Smaller) -> Waits:
         weights, second = (busy / pool.load(busy), calm / pool.load(calm)), 1000 / usage_ms
         arrivals = in_bursts(pool.load(busy), pool.load(calm), second, second / BUSY_SHARE - second, weights)
     phases, limit = usage_phases(traffic.usage), traffic.wait_limit_ms / usage_ms * pool.faster
-    speeds = pool.speeds(traffic.usages_ms)
+    speeds = pool.speeds(traffic.slowing)
     if pool.load(load) < pool.connections * MOST_UTILISATION:
         unlimited = waits(arrivals, phases, pool.connections, speeds=speeds)
         if unlimited.times[-1] <= limit:

@@ -12,9 +12,10 @@ which it returns from an age then obey a matrix Riccati equation, which is solve
 Times are in mean usage times, rates per mean usage time.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import ceil, inf, log, log2
+from operator import methodcaller
 
 import numpy as np
 
@@ -89,41 +90,56 @@ class Waits:
             return float(self.times[-1])
         return float(np.interp(-log(beyond), -np.log(np.maximum(self.longer, RAREST / 100)), self.times))
 
+    def likelier(self, times: float, faster: float = 1.0) -> "Waits":
+        """Return the waits where so many times as many requests wait, for times that are shorter by a factor."""
+        longer = np.minimum(1.0, self.longer * times)
+        return Waits(self.times / faster, longer, self.mean / faster * times, min(1.0, self.timed_out * times))
+
 
 def waits(
     arrivals: Arrivals, phases: UsagePhases, pool_size: int, limit: float = inf, speeds: Vector | None = None
 ) -> Waits:
     """Return the waits of requests of which none waits longer than the limit.
 
-    Without a limit, the mean rate of the arrivals is below the pool size. speeds: as in ConnectionsInUse; None for 1.
+    Without a limit, the mean rate of the arrivals is below the pool size. speeds: as in ConnectionsInUse, in each state
+    of the arrivals or in all of them; None for 1.
     """
-    queue = _Queue(arrivals, ConnectionsInUse(phases, np.ones(pool_size + 1) if speeds is None else speeds), pool_size)
+    rows = np.broadcast_to(1.0 if speeds is None else speeds, (arrivals.number, pool_size + 1))
+    queue = _Queue(arrivals, tuple(ConnectionsInUse(phases, row) for row in rows), pool_size)
     return _unlimited(queue) if limit == inf else _limited(queue, limit)
 
 
 @dataclass(frozen=True)
 class _Queue:
-    """The rates of a full pool, between states of the arrivals and of the connections in use."""
+    """The rates of a full pool, between states of the arrivals and of the connections in use.
+
+    in_use: in each state of the arrivals.
+    """
 
     arrivals: Arrivals
-    in_use: ConnectionsInUse
+    in_use: tuple[ConnectionsInUse, ...]
     pool_size: int
 
     @property
     def staying(self) -> Vector:
-        return np.asarray(np.kron(np.eye(self.arrivals.number), self.in_use.staying(self.pool_size)))
+        return self.in_states(methodcaller("staying", self.pool_size))
 
     @property
     def handing_over(self) -> Vector:
-        return np.asarray(np.kron(np.eye(self.arrivals.number), self.in_use.handing_over(self.pool_size)))
+        return self.in_states(methodcaller("handing_over", self.pool_size))
+
+    def in_states(self, rates: Callable[[ConnectionsInUse], Vector]) -> Vector:
+        """Return rates of the connections in use, which leave the state of the arrivals as it is."""
+        states = zip(np.eye(self.arrivals.number), self.in_use, strict=True)
+        return np.asarray(sum(kronecker(np.diag(state), rates(in_use)) for state, in_use in states))
 
     @property
     def arriving(self) -> Vector:
-        return np.asarray(np.kron(np.diag(self.arrivals.rates), np.eye(self.pool_size + 1)))
+        return np.asarray(kronecker(np.diag(self.arrivals.rates), np.eye(self.pool_size + 1)))
 
     @property
     def no_arrival(self) -> Vector:
-        return np.kron(self.arrivals.changes, np.eye(self.pool_size + 1)) - self.arriving
+        return kronecker(self.arrivals.changes, np.eye(self.pool_size + 1)) - self.arriving
 
     @property
     def weights(self) -> Vector:
@@ -230,6 +246,12 @@ def exponential(matrix: Vector) -> Vector:
     return result
 
 
+def kronecker(ones: Vector, others: Vector) -> Vector:
+    """Return the Kronecker product of two matrices. That of numpy takes several times as long for small ones."""
+    shape = np.multiply(ones.shape, others.shape)
+    return np.asarray((ones[:, None, :, None] * others[None, :, None, :]).reshape(shape))
+
+
 def _integrals(values: Vector, steps: Vector) -> Vector:
     """Return the integrals from the first value to each of them, by the trapezoidal rule."""
     return np.concatenate([[0.0], np.cumsum((values[1:] + values[:-1]) / 2 * steps)])
@@ -259,16 +281,16 @@ def _levels(queue: _Queue, returning: Vector) -> Sequence[Vector]:
     returning: the states in which nobody waits any more, after an arrival at a full pool. Level by level, the levels
     above are folded into returns to this one.
     """
-    arrivals, in_use = queue.arrivals, queue.in_use
-    rates, identity = np.diag(arrivals.rates), np.eye(arrivals.number)
+    arrivals = queue.arrivals
+    rates = np.diag(arrivals.rates)
     local, ratios = queue.staying + queue.no_arrival + queue.arriving @ returning, []
     for fewer in reversed(range(queue.pool_size)):
-        ending = np.asarray(np.kron(identity, in_use.ending(fewer + 1)))
-        starting = np.asarray(np.kron(rates, in_use.starting(fewer)))
+        ending = queue.in_states(methodcaller("ending", fewer + 1))
+        starting = np.asarray(kronecker(rates, queue.in_use[0].starting(fewer)))
         ratios.append(np.linalg.solve(-_balanced(local, ending).T, starting.T).T)
         local = (
-            np.kron(arrivals.changes, np.eye(fewer + 1))
-            + np.kron(identity, in_use.staying(fewer))
+            kronecker(arrivals.changes, np.eye(fewer + 1))
+            + queue.in_states(methodcaller("staying", fewer))
             + ratios[-1] @ ending
         )
     kernel = np.linalg.svd(_balanced(local, np.zeros((arrivals.number, 1))).T)[2][-1]

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from poolsize.answer.fleet import Service
-from poolsize.answer.from_traffic import Traffic, TrafficAnswer, recommend_for
+from poolsize.answer.from_traffic import TrafficAnswer, recommend_for
+from poolsize.answer.traffic import Traffic
 from poolsize.pool_config.stacks import STACKS
 from poolsize.traffic.pool_use import ProcessTraffic, pool_use
 from poolsize.traffic.usage_phases import UsageTimes

@@ -11,22 +11,15 @@ from hypothesis import strategies as st
 
 from poolsize.answer.fleet import ServerLimit, Service
 from poolsize.answer.fleet_from_traffic import plan_fleet_for
-from poolsize.answer.from_traffic import (
-    BeyondSupply,
-    Collapses,
-    Supply,
-    ThreadsBound,
-    Traffic,
-    WaitsElsewhere,
-    load_of,
-    recommend_for,
-    smallest_pool,
-)
+from poolsize.answer.from_traffic import recommend_for
+from poolsize.answer.shared_database import SharedDatabase
+from poolsize.answer.traffic import Supply, Traffic
+from poolsize.answer.traffic_findings import BeyondSupply, Collapses, ThreadsBound, WaitsElsewhere
+from poolsize.answer.traffic_need import smallest_pool
 from poolsize.errors import BadInput
 from poolsize.traffic.pool_use import ProcessTraffic, pool_use
 from poolsize.traffic.usage_phases import UsageTimes, log_normal
 from tests.conftest import EXAMPLES, Command
-from tests.pool_simulation import simulate_slowing
 
 SYNC = Service("application", 6, 4, threads=1, connections_per_thread=1)
 THREADS = Service("application", 6, 4, threads=8, connections_per_thread=1)
@@ -107,7 +100,7 @@ def test_a_database_that_slows_lengthens_usage_times_up_to_the_knee() -> None:
     """One core that all connections share: 10 ms alone, 50 ms at 80 % of its rate."""
     shared = Supply(2, (2, 3), "measured", np.full(2000, 100.0))
     asked = traffic(80, 10, Service("a", 2, 2))
-    load = load_of(asked, shared, 25)
+    load = SharedDatabase((asked,), (25,), shared).load
     assert load is not None
     assert load.usage_ms == pytest.approx(50, rel=0.02)
     answer = recommend_for(asked, shared)
@@ -153,26 +146,6 @@ def test_a_database_that_goes_on_rising_is_answered_beyond_the_rate_of_small_poo
     assert answer.load is not None
     assert answer.need > answer.pool_size >= 5
     assert next(size for size in answer.sizes if size.pool_size == answer.need).usual.wait_p99_ms <= 3.8
-
-
-@pytest.mark.parametrize(("pools", "pool_size", "within"), [(1, 3, 0.05), (4, 2, 0.25)])
-def test_waits_are_longer_where_usage_times_grow_with_the_connections_in_use(
-    pools: int, pool_size: int, within: float
-) -> None:
-    """At half of the knee, on X(n) = n / (n + 1) / 10 ms. Other pools count with their mean, which is less exact."""
-    in_use = np.arange(1, 201.0)
-    completed = 100 * in_use / (in_use + 1)
-    rate, supply = completed[pools * pool_size - 1] / 2, Supply(4, None, "measured", completed)
-    asked = traffic(rate, 20, Service("a", pools))
-    use = pool_use(asked.loaded(load_of(asked, supply, pool_size)).of_process(), pool_size)
-    runs = [
-        simulate_slowing(pools, pool_size, rate / 1000, completed[: pools * pool_size] / 1000, 20_000, seed)
-        for seed in range(4)
-    ]
-    for name, value in (("wait", use.wait_ms), ("p99", use.wait_p99_ms)):
-        simulated = np.array([getattr(run, name) for run in runs])
-        error = 2 * simulated.std(ddof=1) / np.sqrt(len(runs))
-        assert value == pytest.approx(simulated.mean(), abs=within * simulated.mean() + error)
 
 
 def test_too_few_threads_wait_without_end() -> None:

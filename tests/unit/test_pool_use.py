@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import expon, lognorm
 
-from poolsize.answer.from_traffic import smallest_pool
+from poolsize.answer.traffic_need import smallest_pool
 from poolsize.traffic.pool_use import PoolUse, ProcessTraffic, pool_use
 from poolsize.traffic.random_arrivals import in_bursts, steady, waits
 from poolsize.traffic.usage_phases import NORMAL_QUANTILES, UsageTimes, log_normal, usage_phases

@@ -7,7 +7,9 @@ from typing import Any
 
 from poolsize.answer.finding import Severity
 from poolsize.answer.fleet_from_traffic import FleetBelowNeed, TrafficPlan
-from poolsize.answer.from_traffic import OFTEN, BeyondSupply, SizeUse, Supply, Traffic, TrafficAnswer, knee_rate
+from poolsize.answer.from_traffic import SizeUse, TrafficAnswer
+from poolsize.answer.traffic import Supply, Traffic, knee_rate
+from poolsize.answer.traffic_findings import OFTEN, BeyondSupply
 from poolsize.present.text.fleet import pools_text, pools_values
 from poolsize.present.text.layout import NO_END, Table, bullets, paragraph
 from poolsize.present.text.recommendation import caution, engine_line

@@ -30,7 +30,7 @@ OWN_WORDS = {
     "poolsize.answer.from_formula": "formula",
     "poolsize.answer.fleet_plan": "fleet",
     "poolsize.answer.fleet_from_traffic": "traffic",
-    "poolsize.answer.from_traffic": "traffic",
+    "poolsize.answer.traffic_findings": "traffic",
 }
 """Module in which findings arise -> the module here that words them; `warnings` and `reasons` word those of a run."""
 SHORTER_PAUSES = "with shorter pauses of the users: they want a connection too rarely to fill the pool"

@@ -2,7 +2,8 @@
 
 from math import ceil, isinf
 
-from poolsize.answer import fleet_from_traffic, from_traffic
+from poolsize.answer import fleet_from_traffic
+from poolsize.answer import traffic_findings as of
 from poolsize.present.text.sentences.findings import filled, register_templates, sentence
 from poolsize.present.text.sentences.fleet import in_deploy, listed
 from poolsize.units import count, milliseconds, percent
@@ -14,7 +15,7 @@ NEAR = 0.6
 
 
 @sentence.register
-def _(finding: from_traffic.KeepsWait) -> str:
+def _(finding: of.KeepsWait) -> str:
     away = " with one of {one_away_of:,} instances away" if finding.one_away_of else ""
     wait = "It is then {wait_p99_ms:ms}" if finding.wait_p99_ms else "Fewer than 1 % of the requests wait then"
     if finding.fewer_p99_ms is not None:
@@ -28,7 +29,7 @@ def _(finding: from_traffic.KeepsWait) -> str:
 
 
 @sentence.register
-def _(finding: from_traffic.LimitBound) -> str:
+def _(finding: of.LimitBound) -> str:
     away = " with one instance away" if finding.one_away_of else ""
     wait = "The queue grows without end" if isinf(finding.wait_p99_ms) else "The p99 wait time is {wait_p99_ms:ms}"
     raised = " and ".join(f"{name} to {value:,}" for name, value in finding.variables.items())
@@ -47,7 +48,7 @@ def _(finding: from_traffic.LimitBound) -> str:
 
 
 @sentence.register
-def _(finding: from_traffic.TooFewThreads) -> str:
+def _(finding: of.TooFewThreads) -> str:
     away = " with one of {one_away_of:,} instances away" if finding.one_away_of else ""
     return filled(
         f"A process{_of(finding)} has " + "{threads:#thread}, and its requests use {in_use:number} connections on "
@@ -57,7 +58,7 @@ def _(finding: from_traffic.TooFewThreads) -> str:
 
 
 @sentence.register
-def _(finding: from_traffic.InUse) -> str:
+def _(finding: of.InUse) -> str:
     share = finding.in_use / finding.supply
     near = (
         f", and {100 * share:.0f} % of that is in use on average: the traffic is near what the database can do, "
@@ -122,7 +123,7 @@ def _(finding: fleet_from_traffic.FleetBelowNeed) -> str:
     )
 
 
-def _for_thread(finding: from_traffic.ThreadsBound) -> str:
+def _for_thread(finding: of.ThreadsBound) -> str:
     if not finding.thread_wait_p99_ms:
         return ""
     away = " with one instance away" if finding.one_away else ""
@@ -132,22 +133,22 @@ def _for_thread(finding: from_traffic.ThreadsBound) -> str:
     )
 
 
-def _of(finding: from_traffic.ThreadsBound | from_traffic.TooFewThreads | from_traffic.FloorBound) -> str:
+def _of(finding: of.ThreadsBound | of.TooFewThreads | of.FloorBound) -> str:
     """Return the part of a template that names the service in a fleet."""
     return " of {service}" if finding.service else ""
 
 
 register_templates(
     {
-        from_traffic.ThreadsBound: lambda finding: (
+        of.ThreadsBound: lambda finding: (
             f"A process{_of(finding)} has " + "{threads:#thread}, which can use {connections:#connection}: with so "
             "many, no thread waits for one." + _for_thread(finding)
         ),
-        from_traffic.FloorBound: lambda finding: (
+        of.FloorBound: lambda finding: (
             f"The deadlock floor of each process{_of(finding)} is " + "{floor:,}, above the {need:,} that the traffic "
             "needs: with fewer connections, threads that hold several can deadlock."
         ),
-        from_traffic.BeyondSupply: lambda finding: (
+        of.BeyondSupply: lambda finding: (
             f"{'By the formula, the' if finding.is_formula else 'The'} database is too small for this traffic: on "
             "average {in_use:number} connections are in use, and it can use {supply:,}. No pool size helps. Each of "
             "these would bring the use to 70 %: "
@@ -160,13 +161,13 @@ register_templates(
             f"{f' ({ceil(finding.enough / 2):,} cores)' if finding.is_formula else ''}. If the application works for "
             "a part of the usage time, the database needs less: measure it."
         ),
-        from_traffic.BurstBeyondSupply: "In the busiest second of a minute, {in_use:number} connections are in use on "
+        of.BurstBeyondSupply: "In the busiest second of a minute, {in_use:number} connections are in use on "
         "average, and the database can use {supply:,}: usage times are longer then, and the waits with them.",
-        from_traffic.LimitAllows: lambda finding: (
+        of.LimitAllows: lambda finding: (
             "The server's limit leaves {usable:#connection} for "
             f"{count(finding.processes, 'process', 'processes')} of a rolling deploy: {{limit:,}} for each."
         ),
-        from_traffic.WaitsElsewhere: lambda finding: (
+        of.WaitsElsewhere: lambda finding: (
             "The rate is {share:.0f %} of what the database completes at most. With {pool_size:#connection} in each "
             "process, the mean total time is {total_ms:ms}"
             + (
@@ -178,7 +179,7 @@ register_templates(
             )
             + "A lower rate or a shorter usage time helps."
         ),
-        from_traffic.Slows: lambda finding: (
+        of.Slows: lambda finding: (
             "The database slows as it fills, by the run: at this rate the mean usage time is {loaded_usage_ms:ms}, in "
             "place of {usage_ms:ms}. It keeps up with at most {knee_rate:/s}"
             + (
@@ -189,7 +190,7 @@ register_templates(
             + "In an overload, with all {connections:#connection} in use, it completes {full_rate:/s}, and a request "
             f"uses its connection for {milliseconds(finding.overloaded_usage_ms)}."
         ),
-        from_traffic.Collapses: lambda finding: (
+        of.Collapses: lambda finding: (
             "The database slows down when it is full, by the run: with more than {most:#connection} in use, it "
             "completes less than {rate:/s}, and an overload does not end. "
             + (
@@ -198,15 +199,15 @@ register_templates(
                 else "So larger pools do not make waits shorter."
             )
         ),
-        from_traffic.NearKnee: "The rate is {share:.0f %} of what the database completes. On average {in_use:number} "
-        "connections are in use, and it can use {supply:,}: larger pools only move waiting into the database. A lower "
-        "rate or a shorter usage time helps.",
-        from_traffic.BeyondKnee: "No pool size helps. The rate is {rate:/s}, and by the run the database completes at "
+        of.NearKnee: "The rate is {share:.0f %} of what the database completes. On average {in_use:number} "
+        "connections are in use, and it can use {supply:,}: larger pools only move waiting into the database. The "
+        "waits are then within about 25 %. A lower rate or a shorter usage time helps.",
+        of.BeyondKnee: "No pool size helps. The rate is {rate:/s}, and by the run the database completes at "
         "most {knee_rate:/s}. Lower the rate, or make the database more than {times:.2f} times as fast.",
-        from_traffic.SupplyUnknown: "In use at once, by all processes: {in_use:number} connections on average, and "
+        of.SupplyUnknown: "In use at once, by all processes: {in_use:number} connections on average, and "
         "more than {in_use_p99_9:,} for at most 0.1 % of the time. By the formula, that takes {cores:#core} or more: "
         "add --cores of the database's host, or a measured --run.",
-        from_traffic.SpreadAssumed: lambda finding: (
+        of.SpreadAssumed: lambda finding: (
             "Usage times are taken to vary like exponential ones. If a few are much longer, or all are alike, add "
             + ("usage_p99_ms in a file of --services." if finding.several else "their p99: --usage-p99.")
         ),

@@ -1,0 +1,128 @@
+"""Services whose pools share a database: its load, and what it makes of each service's usage times."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import fsum
+
+import numpy as np
+
+from poolsize.answer.fleet import DECIMALS, Service
+from poolsize.answer.traffic import Supply, Traffic
+from poolsize.bounds import LARGEST_POOL
+from poolsize.errors import BadInput
+from poolsize.traffic.database_load import DatabaseLoad, database_load, shared_load, slowing_of, unslowed_rates
+from poolsize.traffic.pool_use import Slowing
+from poolsize.traffic.shared_pools import Pools
+from poolsize.traffic.usage_phases import UsageTimes
+
+
+def all_traffic(traffics: Sequence[Traffic]) -> Traffic:
+    """Return the traffic of all services as the database sees it, and as a pool sees it that all processes share.
+
+    Bursts come at once. The limit of the p99 wait time is that of the service with the lowest.
+    """
+    rate, in_use = fsum(traffic.rate for traffic in traffics), fsum(traffic.in_use for traffic in traffics)
+    if in_use > LARGEST_POOL / 2:
+        raise BadInput(f"`services`: {in_use:,.0f} connections would be in use at once; are the rates right?")
+    busiest = fsum(traffic.in_use * traffic.burst for traffic in traffics)
+    limit_ms = min(traffic.most_wait_ms for traffic in traffics)
+    usage = _usage_of(traffics, 1000 * in_use / rate)
+    return Traffic(rate, usage, Service("together", 1), max(1.0, busiest / in_use), limit_ms)
+
+
+def _usage_of(traffics: Sequence[Traffic], mean_ms: float) -> UsageTimes:
+    """Return the usage times of the requests of all services. mean_ms: of all.
+
+    Exponential ones are a mixture whose third moment is known.
+    """
+    if len(traffics) == 1:
+        return traffics[0].usage
+    rate = fsum(traffic.rate for traffic in traffics)
+    of_services = [(traffic.rate / rate, traffic.usage.mean_ms / mean_ms, traffic.usage) for traffic in traffics]
+    square = fsum(share * times**2 * (1 + usage.variation) for share, times, usage in of_services)
+    variation, third = max(0.0, round(square - 1, DECIMALS)), None
+    if variation > 1 and all(usage.variation == 1 for _, _, usage in of_services):
+        third = 6 * fsum(share * times**3 for share, times, _ in of_services)
+    return UsageTimes(mean_ms, variation, third)
+
+
+@dataclass(frozen=True)
+class SharedDatabase:
+    """The services of a database. pool_sizes: of the processes of each. supply: what the database can use, or None."""
+
+    traffics: tuple[Traffic, ...]
+    pool_sizes: tuple[int, ...]
+    supply: Supply | None
+
+    @property
+    def load(self) -> DatabaseLoad | None:
+        """The load by all services; None where the pools of any are too small for it."""
+        if len(self.traffics) == 1:
+            return self.load_of(0)
+        together = all_traffic(self.traffics)
+        if self.supply is None or self.supply.rates is None:
+            return _unslowed(together, sum(map(_connections, self.traffics, self.pool_sizes)))
+        pools = self._pools
+        place = min(range(len(pools)), key=lambda place: pools[place].connections / pools[place].rate)
+        load = shared_load(self.supply.rates, *self._first(place))
+        return load and replace(load, usage_ms=1000 * load.mean / together.rate)
+
+    def load_of(self, place: int) -> DatabaseLoad | None:
+        """Return the load by the service at this place; None where its pools are too small for its traffic."""
+        traffic, size = self.traffics[place], self.pool_sizes[place]
+        if self.supply is None or self.supply.rates is None:
+            return _unslowed(traffic, _connections(traffic, size))
+        (own, *others), bursts = self._first(place)
+        load, one_away = shared_load(self.supply.rates, (own, *others), bursts), None
+        if load is None:
+            return None
+        instances, processes = traffic.service.instances, traffic.service.processes
+        if instances > 1:
+            busier = replace(own, number=own.number - processes, rate=own.rate * instances / (instances - 1))
+            one_away = slowing_of(self.supply.rates, (busier, *others), bursts)
+        times = self._times[place]
+        in_use = load.in_use
+        if others:
+            of_service = replace(traffic, usage=replace(traffic.usage, mean_ms=load.usage_ms * times))
+            unslowed = _unslowed(of_service, _connections(traffic, size))
+            in_use = in_use if unslowed is None else unslowed.in_use
+        slowings = (load.slowing, one_away)
+        return DatabaseLoad(in_use, load.usage_ms * times, *(each and _longer(each, times) for each in slowings))
+
+    @property
+    def _times(self) -> list[float]:
+        """The usage time of each service over the mean one of all."""
+        mean_ms = all_traffic(self.traffics).usage.mean_ms
+        return [traffic.usage.mean_ms / mean_ms for traffic in self.traffics]
+
+    @property
+    def _pools(self) -> list[Pools]:
+        of_each = zip(self.traffics, self.pool_sizes, self._times, strict=True)
+        return [
+            Pools(traffic.service.pools, _useful(traffic, size), traffic.rate / traffic.service.pools * times)
+            for traffic, size, times in of_each
+        ]
+
+    def _first(self, place: int) -> tuple[list[Pools], list[float]]:
+        """Return the pools and the bursts of all services, those of the service at this place first."""
+        pools, bursts = self._pools, [traffic.burst for traffic in self.traffics]
+        others = [other for other in range(len(pools)) if other != place]
+        return [pools[each] for each in (place, *others)], [bursts[each] for each in (place, *others)]
+
+
+def _useful(traffic: Traffic, pool_size: int) -> int:
+    return min(pool_size, traffic.service.most_useful or pool_size)
+
+
+def _connections(traffic: Traffic, pool_size: int) -> int:
+    return traffic.service.pools * pool_size
+
+
+def _unslowed(traffic: Traffic, connections: int) -> DatabaseLoad | None:
+    """Return the load where usage times do not grow."""
+    rates = unslowed_rates(traffic.usage.mean_ms, traffic.in_use * traffic.burst, connections)
+    return database_load(rates, traffic.rate, traffic.burst)
+
+
+def _longer(slowing: Slowing, times: float) -> Slowing:
+    return replace(slowing, usages_ms=np.asarray(slowing.usages_ms * times))

@@ -1,0 +1,126 @@
+"""What is known before an answer for a traffic: the traffic itself, and what the database can use."""
+
+from dataclasses import dataclass, field, replace
+from math import inf, isfinite
+from typing import Literal
+
+import numpy as np
+
+from poolsize.analysis.vector import Vector
+from poolsize.answer.finding import Finding
+from poolsize.answer.fleet import Service
+from poolsize.answer.from_formula import from_formula
+from poolsize.bounds import LARGEST_POOL
+from poolsize.errors import BadInput
+from poolsize.formula import StartingPoint
+from poolsize.traffic.database_load import MOST_IN_USE, DatabaseLoad
+from poolsize.traffic.pool_use import ProcessTraffic
+from poolsize.traffic.usage_phases import UsageTimes
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """What an application's traffic is.
+
+    rate: requests per second of all its processes, divided evenly among them. A request uses one connection for its
+    usage time. burst: rate of the busiest second of a minute over the mean rate; 1 for arrivals at random.
+    max_wait_p99_ms: the limit of the p99 wait time for a connection; None for the mean usage time. wait_limit_ms: after
+    which a request gives up; None for never. It changes the waits of the table, and not the need. slowed_by: the
+    database's load, which lengthens the usage times; None where they are those that were given.
+    Raises BadInput for values that no traffic has.
+    """
+
+    rate: float
+    usage: UsageTimes
+    service: Service
+    burst: float = 1.0
+    max_wait_p99_ms: float | None = None
+    wait_limit_ms: float | None = None
+    slowed_by: DatabaseLoad | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Check the values."""
+        for name, value in (("rate", self.rate), ("max_wait_p99", self.most_wait_ms)):
+            if not (value > 0 and isfinite(value)):
+                raise BadInput(f"`{name}` {value:g}: give a number above 0")
+        if self.wait_limit_ms is not None and not self.most_wait_ms < self.wait_limit_ms < inf:
+            raise BadInput(
+                f"`wait_limit` {self.wait_limit_ms:g}ms: give more than the limit of the p99 wait time, "
+                f"{self.most_wait_ms:g}ms"
+            )
+        if not 1 <= self.burst < 60:
+            raise BadInput(f"`burst` {self.burst:g}: give 1 to 59, the busiest second of a minute over the mean")
+        if self.in_use > MOST_IN_USE or self.in_use / self.service.pools > LARGEST_POOL / 2:
+            raise BadInput(
+                f"`rate` {self.rate:,.12g}/s: {self.in_use:,.0f} connections would be in use at once; is it right?"
+            )
+
+    @property
+    def most_wait_ms(self) -> float:
+        """The limit of the p99 wait time."""
+        return self.usage.mean_ms if self.max_wait_p99_ms is None else self.max_wait_p99_ms
+
+    @property
+    def in_use(self) -> float:
+        """Connections in use on average, of all processes together (Little's law)."""
+        return self.rate * self.usage.mean_ms / 1000
+
+    def loaded(self, load: DatabaseLoad | None) -> "Traffic":
+        """Return the traffic with the usage times under the database's load; None for those that were given."""
+        return self if load is None else replace(self, usage=replace(self.usage, mean_ms=load.usage_ms), slowed_by=load)
+
+    def twice(self) -> "Traffic":
+        """Return the traffic at twice the rate."""
+        return replace(self, rate=2 * self.rate)
+
+    def of_process(self, *, one_away: bool = False) -> ProcessTraffic:
+        """Return the traffic of a process. one_away: whether an instance is away, and the others take its traffic."""
+        rate, slowing, instances = self.rate / 1000 / self.service.pools, None, self.service.instances
+        one_away = one_away and instances > 1
+        if one_away:
+            rate *= instances / (instances - 1)
+        if self.slowed_by is not None:
+            slowing = self.slowed_by.one_away if one_away else self.slowed_by.slowing
+        limit_ms = self.wait_limit_ms or inf
+        return ProcessTraffic(rate, self.usage, self.burst, limit_ms, self.service.most_useful, slowing)
+
+
+@dataclass(frozen=True)
+class Supply:
+    """The connections that the database can use at once, for all clients together.
+
+    range: lowest and highest; None where it is not known. basis: "formula", "measured" or "given". rates: requests per
+    second that the database completes with 1, 2, ... connections in use; None without a run that shows them.
+    highest_measured: of the throughput of the run. doubts: of the run's answer.
+    """
+
+    connections: int
+    range: tuple[int, int] | None = None
+    basis: Literal["formula", "measured", "given"] = "given"
+    rates: Vector | None = field(default=None, compare=False)
+    highest_measured: float | None = None
+    doubts: tuple[Finding, ...] = ()
+
+    @staticmethod
+    def by_formula(start: StartingPoint) -> "Supply":
+        """Return what the formula says of a database's host."""
+        return Supply(start.pool_size, from_formula(start).range, "formula")
+
+
+def is_beyond(rate: float, supply: Supply | None) -> bool:
+    """Return whether the database completes fewer requests with any number of connections, by the run."""
+    return supply is not None and supply.rates is not None and rate >= supply.rates.max()
+
+
+def knee_rate(supply: Supply | None) -> float | None:
+    """Return the rate from which on the database can't keep up with any pools; None where it is not known."""
+    return None if supply is None or supply.rates is None else float(supply.rates.max())
+
+
+def keeping_up(rate: float, rates: Vector) -> tuple[int, int]:
+    """Return the fewest and the most connections in use with which the database completes more than arrives.
+
+    Where it still does with the most of `rates`, no number is known to be too large.
+    """
+    more = rates > rate
+    return 1 + int(np.argmax(more)), MOST_IN_USE if more[-1] else len(rates) - int(np.argmax(more[::-1]))

@@ -1,0 +1,269 @@
+"""The findings of an answer for a traffic: what bounds the pools, and how they and the database go together."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from math import ceil
+
+from poolsize.answer.finding import Caution, Finding, Reason, Refusal
+from poolsize.answer.operating_point import LOAD
+from poolsize.answer.traffic import Supply, Traffic, is_beyond, keeping_up, knee_rate
+from poolsize.answer.traffic_need import ProcessNeed
+from poolsize.traffic.database_load import DatabaseLoad
+from poolsize.traffic.pool_use import pool_use
+
+OFTEN = 0.999
+"""The share of the time in which no more connections are in use than in_use_p99_9."""
+
+
+class KeepsWait(Reason, code="traffic_need"):
+    """The need is the smallest pool that keeps the limit of the p99 wait time. fewer_p99_ms: with a pool smaller by 1.
+
+    processes: that have such a pool. one_away_of: instances, where one of them is away; None for a single instance.
+    """
+
+    need: int
+    limit_ms: float
+    wait_p99_ms: float
+    one_away_of: int | None
+    fewer_p99_ms: float | None
+    processes: int
+
+
+class ThreadsBound(Reason, code="traffic_threads"):
+    """The threads of a process can't use more connections.
+
+    connections: that they can hold together. thread_wait_p99_ms: until a thread is free, if each process has a queue of
+    its own; None where a thread holds several connections. one_away: whether an instance is away then. service: in a
+    fleet, its name.
+    """
+
+    threads: int
+    connections: int
+    thread_wait_p99_ms: float | None
+    one_away: bool
+    service: str | None = None
+
+
+class TooFewThreads(Caution, code="traffic_too_few_threads", is_doubt=True):
+    """The requests of a process need more connections than its threads can use. one_away_of: as in KeepsWait.
+
+    service: the name of a service in a fleet.
+    """
+
+    threads: int
+    in_use: float
+    one_away_of: int | None
+    service: str | None = None
+
+
+class FloorBound(Reason, code="traffic_floor"):
+    """The deadlock floor of a process is above its need. service: the name of a service in a fleet."""
+
+    floor: int
+    need: int
+    service: str | None = None
+
+
+class LimitBound(Caution, code="traffic_limit", is_doubt=True):
+    """The server's limit allows a smaller pool than the need. wait_p99_ms: with it; infinite for a growing queue.
+
+    variables: of the server, with the values that the need takes. one_away_of: as in KeepsWait.
+    """
+
+    need: int
+    limit: int
+    wait_p99_ms: float
+    usable: int
+    processes: int
+    variables: Mapping[str, int]
+    one_away_of: int | None
+
+
+class LimitAllows(Reason, code="traffic_limit_allows"):
+    """How the server's limit bounds a pool. usable: connections for all processes of a deploy. limit: for each."""
+
+    usable: int
+    processes: int
+    limit: int
+
+
+class InUse(Reason, code="traffic_in_use"):
+    """How many connections are in use at once, and how many the database can use.
+
+    share_beyond: of the time in which more are in use. connections: of all pools. share_full: of the time in which all
+    of these are in use. waits_grow: whether the waits of the answer count the longer usage times then.
+    """
+
+    in_use: float
+    in_use_p99_9: int
+    supply: int
+    share_beyond: float
+    share_full: float
+    connections: int
+    waits_grow: bool
+
+
+class BeyondSupply(Caution, code="traffic_beyond_supply", is_doubt=True):
+    """On average at least as many connections are in use as the database can use.
+
+    rate, usage_ms, enough: a rate, a usage time, and connections that the database could use, with which 70 % of what
+    it can use are in use. is_formula: whether the formula says what it can use. services: that the traffic is of.
+    """
+
+    in_use: float
+    supply: int
+    is_formula: bool
+    rate: float
+    usage_ms: float
+    enough: int
+    services: int = 1
+
+
+class BurstBeyondSupply(Caution, code="traffic_burst_beyond_supply", is_doubt=True):
+    """In the busiest second of a minute, as many connections are in use as the database can use, or more."""
+
+    in_use: float
+    supply: int
+
+
+class Slows(Reason, code="traffic_slows"):
+    """How the database slows as it fills, by the run.
+
+    usage_ms, loaded_usage_ms: mean usage times when nothing queues, and at the rate. knee_rate: beyond it, queues grow
+    without end, whatever the pools are. connections: of all pools. full_rate: that the database completes when all are
+    in use. highest_measured: throughput of the run; None if unknown.
+    """
+
+    usage_ms: float
+    loaded_usage_ms: float
+    knee_rate: float
+    connections: int
+    full_rate: float
+    highest_measured: float | None
+
+    @property
+    def overloaded_usage_ms(self) -> float:
+        """The mean usage time when all connections are in use."""
+        return 1000 * self.connections / self.full_rate
+
+
+class NearKnee(Caution, code="traffic_near_knee"):
+    """On average more connections are in use than the database can use. share: of knee_rate that arrives."""
+
+    in_use: float
+    supply: int
+    share: float
+
+
+class WaitsElsewhere(Reason, code="traffic_waits_elsewhere"):
+    """A larger pool would only move waiting into the database, because it is nearly full by the run.
+
+    pool_size, total_ms: of each process, and the mean total time with it. need, need_total_ms: of the pool that keeps
+    limit_ms, the limit of the p99 wait time; equal to the former where no pool does. share: of knee_rate that arrives.
+    one_away_of: as in KeepsWait.
+    """
+
+    pool_size: int
+    total_ms: float
+    need: int
+    need_total_ms: float
+    limit_ms: float
+    share: float
+    one_away_of: int | None
+
+
+class BeyondKnee(Refusal, code="traffic_beyond_knee"):
+    """Requests come faster than the database completes them with any number of connections, by the run."""
+
+    rate: float
+    knee_rate: float
+    times: float
+
+
+class Collapses(Caution, code="traffic_collapses", is_doubt=True):
+    """The database slows down when it is full, by the run: an overload would not end.
+
+    connections: of all pools. most: with which it still completes more than the rate of the requests.
+    """
+
+    connections: int
+    most: int
+    rate: float
+
+
+class SupplyUnknown(Caution, code="traffic_supply_unknown"):
+    """Nothing is known of what the database can use.
+
+    in_use: connections, on average. cores: with which the formula gives as many, with one disk.
+    """
+
+    in_use: float
+    in_use_p99_9: int
+    cores: int
+
+
+class SpreadAssumed(Caution, code="traffic_spread_assumed"):
+    """Usage times are taken to vary like exponential ones. several: whether there may be several services."""
+
+    several: bool
+
+
+def with_load(traffic: Traffic, load: DatabaseLoad | None, supply: Supply | None, together: Traffic) -> Traffic:
+    """Return the traffic with the usage times under the load, or else with the fewest connections that keep up.
+
+    together: the traffic of all services.
+    """
+    if load is not None or supply is None or supply.rates is None:
+        return traffic.loaded(load)
+    times = 1000 * keeping_up(together.rate, supply.rates)[0] / together.rate / together.usage.mean_ms
+    return replace(traffic, usage=replace(traffic.usage, mean_ms=traffic.usage.mean_ms * times))
+
+
+def bound(traffic: Traffic, of_process: ProcessNeed, name: str | None = None) -> Finding:
+    """Return the bound that decides the pool of a process: its threads or its deadlock floor. name: of its service."""
+    service, need = traffic.service, of_process.need
+    if of_process.decides == "floor":
+        return FloorBound(service.floor, need, name)
+    assert service.threads is not None
+    busiest = replace(traffic.of_process(one_away=True), most_in_use=None)
+    if busiest.load < need:
+        wait_ms = pool_use(busiest, need).wait_p99_ms if service.threads == need else None
+        return ThreadsBound(service.threads, need, wait_ms, service.instances > 1, name)
+    return TooFewThreads(service.threads, busiest.load, service.instances if service.instances > 1 else None, name)
+
+
+def of_database(
+    traffic: Traffic, supply: Supply | None, load: DatabaseLoad | None, connections: int, services: int = 1
+) -> Iterator[Finding]:
+    """Yield how many connections are in use at once, how many the database can use, and how it slows.
+
+    connections: of all pools. services: that the traffic is of.
+    """
+    usage_ms, knee = traffic.usage.mean_ms, knee_rate(supply)
+    in_use = traffic.in_use if load is None else load.mean
+    if knee is not None and is_beyond(traffic.rate, supply):
+        yield BeyondKnee(traffic.rate, knee, traffic.rate / knee)
+    elif supply is not None and knee is None and in_use >= supply.connections:
+        times, is_formula, enough = in_use / supply.connections / LOAD, supply.basis == "formula", ceil(in_use / LOAD)
+        at_load = (traffic.rate / times, usage_ms / times, enough)
+        yield BeyondSupply(in_use, supply.connections, is_formula, *at_load, services)
+    elif load is None:  # too few connections; the limit or the threads are the cause, and have a finding
+        if supply is not None and supply.rates is not None:
+            most = keeping_up(traffic.rate, supply.rates)[1]
+            if connections > most:
+                yield Collapses(connections, most, traffic.rate)
+    elif supply is None:
+        yield SupplyUnknown(load.mean, load.quantile(OFTEN), max(1, ceil((load.mean - 1) / 2)))
+    else:
+        beyond = load.beyond(supply.connections)
+        full = load.beyond(connections - 1)
+        yield InUse(load.mean, load.quantile(OFTEN), supply.connections, beyond, full, connections, knee is not None)
+        if load.mean < supply.connections <= traffic.burst * load.mean:
+            yield BurstBeyondSupply(traffic.burst * load.mean, supply.connections)
+        if knee is not None:
+            assert supply.rates is not None
+            full_rate = float(supply.rates[min(connections, len(supply.rates)) - 1])
+            yield Slows(usage_ms, load.usage_ms, knee, connections, full_rate, supply.highest_measured)
+            if load.mean >= supply.connections:
+                yield NearKnee(load.mean, supply.connections, traffic.rate / knee)
+    yield from supply.doubts if supply else ()

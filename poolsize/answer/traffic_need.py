@@ -1,0 +1,148 @@
+"""The pool that a process needs for its traffic, and the largest one that is of use, whatever the server's limit is."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from math import inf
+from typing import Literal
+
+import numpy as np
+
+from poolsize.analysis.vector import Vector
+from poolsize.answer.shared_database import SharedDatabase
+from poolsize.answer.traffic import Supply, Traffic, is_beyond, keeping_up
+from poolsize.bounds import LARGEST_POOL
+from poolsize.traffic.pool_use import ProcessTraffic, pool_use
+
+Decides = Literal["need", "threads", "floor", "limit", "supply"]
+CLOSE = 1.05
+"""A mean total time within this factor of the shortest is as good."""
+TRIED = 12
+"""Pool sizes of which the shortest total time is taken."""
+BALANCING = 10
+"""Steps after which the pools of services, which make each other's usage times, hardly change any more."""
+
+
+@dataclass(frozen=True)
+class ProcessNeed:
+    """The pool of a process, whatever the server's limit is.
+
+    need: the smallest pool that keeps the limit of the wait time, within what its threads can use. pool_size: that, or
+    the deadlock floor where it is above. decides: the pool size.
+    """
+
+    need: int
+    pool_size: int
+    decides: Decides
+
+
+def process_need(traffic: Traffic, supply: Supply | None = None) -> ProcessNeed:
+    """Return the pool that a process needs at its traffic, and at the usage times that the database then has."""
+    (need,) = process_needs([traffic], supply)
+    return need
+
+
+def process_needs(traffics: Sequence[Traffic], supply: Supply | None = None) -> list[ProcessNeed]:
+    """Return the pool that a process of each service needs, at the usage times that the database has with all pools.
+
+    More connections in use make longer usage times, and those need more connections.
+    """
+    needs = [_within_bounds(traffic, _wanted_alone(traffic)) for traffic in traffics]
+    if supply is None or supply.rates is None or is_beyond(sum(traffic.rate for traffic in traffics), supply):
+        return needs
+    largest = largest_pools(traffics, supply.rates)
+    for _ in range(BALANCING):
+        before, sizes = needs, tuple(need.pool_size for need in needs)
+        database = SharedDatabase(tuple(traffics), sizes, supply)
+        needs = [
+            _within_bounds(traffic, _wanted(database, place, most))
+            for place, (traffic, most) in enumerate(zip(traffics, largest, strict=True))
+        ]
+        if needs == before or len(traffics) == 1:
+            break
+    return needs
+
+
+def largest_pools(traffics: Sequence[Traffic], rates: Vector) -> list[int]:
+    """Return the largest pool of a process of each service, at least 1: the database keeps up when all are in use."""
+    _, most = keeping_up(sum(traffic.rate for traffic in traffics), rates)
+    in_use = sum(traffic.in_use for traffic in traffics)
+    return [max(1, int(most * traffic.in_use / in_use / traffic.service.pools)) for traffic in traffics]
+
+
+def _within_bounds(traffic: Traffic, wanted: int) -> ProcessNeed:
+    service = traffic.service
+    need = wanted if service.most_useful is None else min(wanted, service.most_useful)
+    decides: Decides = "floor" if service.floor > need else "need" if need == wanted else "threads"
+    return ProcessNeed(need, max(need, service.floor), decides)
+
+
+def _wanted_alone(traffic: Traffic) -> int:
+    """Return the pool that a process wants if usage times do not grow. Threads do not bound it."""
+    process = replace(traffic.of_process(one_away=True), wait_limit_ms=inf, most_in_use=None)
+    return smallest_pool(process, traffic.most_wait_ms)
+
+
+def _wanted(database: SharedDatabase, place: int, most: int) -> int:
+    """Return the pool that a process of a service wants, with the pools of the others. Threads do not bound it."""
+    own = database.traffics[place]
+    unbounded = replace(own, service=replace(own.service, threads=None, connections_per_thread=None))
+    traffics = (*database.traffics[:place], unbounded, *database.traffics[place + 1 :])
+
+    def wait_p99_ms(size: int) -> float:
+        sizes = (*database.pool_sizes[:place], size, *database.pool_sizes[place + 1 :])
+        load = replace(database, traffics=traffics, pool_sizes=sizes).load_of(place)
+        if load is None:
+            return inf
+        return pool_use(replace(unbounded.loaded(load).of_process(one_away=True), wait_limit_ms=inf), size).wait_p99_ms
+
+    return _smallest(wait_p99_ms, own.most_wait_ms, int(own.of_process(one_away=True).load), most)
+
+
+def smallest_pool(traffic: ProcessTraffic, most_wait_ms: float) -> int:
+    """Return the smallest pool whose p99 wait time is at most this long."""
+    return _smallest(lambda size: pool_use(traffic, size).wait_p99_ms, most_wait_ms, int(traffic.load), LARGEST_POOL)
+
+
+def _smallest(wait_p99_ms: Callable[[int], float], most_wait_ms: float, too_small: int, largest: int) -> int:
+    """Return the smallest pool that keeps the limit, or the largest one. too_small: a pool that never catches up."""
+    low, step = min(too_small, largest - 1), 1
+    while low + step < largest and wait_p99_ms(low + step) > most_wait_ms:
+        low, step = low + step, 2 * step
+    high = min(low + step, largest)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if wait_p99_ms(middle) > most_wait_ms else (low, middle)
+    return high
+
+
+def useful_pool(traffic: Traffic, supply: Supply, need: int) -> tuple[int, int]:
+    """Return the largest pool that is of use, and the need: the former, too, where no pool keeps the limit.
+
+    Where the database is full on average, or no pool keeps the limit of the wait time, larger pools only move waiting
+    into the database: the smallest tried pool is of use whose mean total time is close to the shortest.
+    """
+    load = None
+    if supply.rates is not None and not is_beyond(traffic.rate, supply):
+        load = SharedDatabase((traffic,), (need,), supply).load
+    if load is None:
+        return need, need
+    busiest = replace(traffic.loaded(load).of_process(one_away=True), wait_limit_ms=inf)
+    keeps = pool_use(busiest, need).wait_p99_ms <= traffic.most_wait_ms
+    if keeps and load.mean < supply.connections:
+        return need, need
+    tried = sorted({int(size) for size in np.geomspace(1, need, TRIED).round()})
+    totals = [mean_total_ms(traffic, supply, size) for size in tried]
+    useful = next(size for size, total_ms in zip(tried, totals, strict=True) if total_ms <= CLOSE * min(totals))
+    return useful, need if keeps else useful
+
+
+def mean_total_ms(traffic: Traffic, supply: Supply, pool_size: int) -> float:
+    """Return the mean total time with pools of this size; infinite if they are too small with an instance away."""
+    load = SharedDatabase((traffic,), (pool_size,), supply).load
+    if load is None:
+        return inf
+    usual, away = (
+        pool_use(replace(traffic.loaded(load).of_process(one_away=one_away), wait_limit_ms=inf), pool_size).wait_ms
+        for one_away in (False, True)
+    )
+    return load.usage_ms + usual if away < inf else inf

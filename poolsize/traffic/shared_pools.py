@@ -1,0 +1,223 @@
+"""Pools that share a database whose usage times grow with the connections in use of all pools together.
+
+The requests in all pools, waiting or in use, are a birth-death process: with N of them, transactions end at the
+database's rate for the mean number of connections in use. If the speed of the database depended on N alone, the state
+would have a product form (a Whittle network; Serfozo, "Introduction to Stochastic Networks", 1999). Among the states
+with N requests, each is as likely as there, times its usage time: a state in which usages take longer lasts longer. To
+a pool, the others are its environment: while its requests wait, more connections are in use elsewhere, too.
+tests/unit/test_shared_pools.py holds the bounds of the errors.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from math import log
+
+import numpy as np
+
+from poolsize.analysis.vector import Vector
+
+NEAREST = 0.98
+"""The highest load of a pool that is solved. Beyond it, waits grow in inverse proportion to what is left."""
+NEGLIGIBLE = 1e-8
+"""The probability of the largest number of requests that is counted."""
+LEAST = 1e-280
+"""Smaller weights are rounded too much."""
+LEAST_TILTED = -500
+"""The logarithm of the smallest weight of 0 requests."""
+
+
+@dataclass(frozen=True)
+class Pools:
+    """Pools of the same kind.
+
+    number: of the pools. connections: of each that can be in use at once. rate: requests per second of each, times
+    their usage time over the mean usage time of all requests.
+    """
+
+    number: int
+    connections: int
+    rate: float
+
+
+@dataclass(frozen=True)
+class SharedUse:
+    """The connections in use, as probabilities of 0, 1, ... of them.
+
+    in_use: of all pools. of_pool: of a pool of the first kind. waiting: mean number of its requests that wait.
+    """
+
+    in_use: Vector
+    of_pool: Vector
+    waiting: float
+
+    @property
+    def mean(self) -> float:
+        """Connections in use on average, of a pool of the first kind."""
+        return float(self.of_pool @ np.arange(len(self.of_pool)))
+
+    def usages_ms(self, rate: float) -> Vector:
+        """Return the usage times with 1, 2, ... connections of the pool in use, for requests of the mean usage time.
+
+        rate: of the pool. They are those of a birth-death process with these probabilities, but for the last: the one
+        with this mean number of requests that wait, while any does.
+        """
+        in_use, fewer, more = np.arange(1, len(self.of_pool)), self.of_pool[:-1], self.of_pool[1:]
+        likely = (fewer > LEAST) & (more > LEAST)
+        usages = np.interp(in_use, in_use[likely], in_use[likely] * more[likely] / fewer[likely])
+        if more[-1] > LEAST:
+            usages[-1] = in_use[-1] * self.waiting / (self.waiting + more[-1])
+        return np.asarray(usages * 1000 / rate)
+
+
+def keeps_up(rates: Vector, pools: Sequence[Pools]) -> bool:
+    """Return whether the first kind of pools keeps up; rates: as in shared_use."""
+    return pools[0] in _keeping_up(rates, pools)[0]
+
+
+def shared_use(rates: Vector, pools: Sequence[Pools]) -> SharedUse | None:
+    """Return the connections in use; None where the first kind of pools does not keep up.
+
+    rates: requests per second that the database completes with 1, 2, ... connections in use, the last with more, too.
+    """
+    keeping_up, load = _keeping_up(rates, pools)
+    own = pools[0]
+    if own not in keeping_up:
+        return None
+    if load > NEAREST:
+        use = shared_use(rates, [replace(each, rate=each.rate * 0.9999 * NEAREST / load) for each in pools])
+        assert use is not None
+        return replace(use, waiting=use.waiting * (1 - NEAREST) / (1 - load)) if own is keeping_up[0] else use
+    others = [replace(each, number=each.number - (each is own)) for each in keeping_up]
+    always = sum(each.number * each.connections for each in pools if each not in keeping_up)
+    total = sum(each.number * each.rate for each in keeping_up)
+    usual = 1 + int(np.argmax(np.append(rates, np.inf) > total))
+    tilt, most = _tilt(keeping_up, usual), 2 * usual + 50
+    while True:
+        of_own = _weights(own, tilt, most)
+        of_others = np.eye(1, most + 1)[0]
+        for each in others:
+            of_others = _sum_of(of_others, _power(_weights(each, tilt, most), each.number), most)
+        of_all = _sum_of(of_own, of_others, most)
+        in_use = _in_use(of_all, tilt * total)
+        served = _completed(rates, in_use + always) * in_use / np.maximum(1, in_use + always)
+        requests = _birth_death(total, served[1:])
+        if requests[-1] * served[-1] < NEGLIGIBLE * (served[-1] - total):
+            break
+        most *= 2
+    elsewhere = _in_use(of_others, tilt * (total - own.rate)) + always
+    of_pool = _of_pool(own, of_own, requests, lambda in_use: of_others * _usage(rates, in_use + elsewhere))
+    waiting = of_pool[own.connections :]
+    return SharedUse(
+        _shares(in_use + always, requests),
+        np.append(of_pool[: own.connections], waiting.sum()),
+        float(waiting @ np.arange(len(waiting))),
+    )
+
+
+def _of_pool(own: Pools, of_own: Vector, requests: Vector, others: Callable[[int], Vector]) -> Vector:
+    """Return the probabilities of 0, 1, ... requests in a pool.
+
+    of_own: its weights. requests: probabilities of 0, 1, ... requests in all pools. others: connections of the pool in
+    use -> weights of 0, 1, ... requests in the others.
+    """
+    most, full = len(requests) - 1, min(own.connections, len(requests) - 1)
+    of_all, with_full = np.zeros(most + 1), others(own.connections)[: most + 1 - full]
+    for number in range(full):
+        of_all[number:] += of_own[number] * others(number)[: most + 1 - number]
+    of_all[full:] += _sum_of(of_own[full:], with_full, most - full)
+    ratios = np.divide(requests, of_all, out=np.zeros_like(of_all), where=of_all > LEAST)
+    fewer = [float(ratios[number:] @ others(number)[: most + 1 - number]) for number in range(full)]
+    more = np.correlate(ratios[full:], with_full, "full")[most - full :]
+    of_pool = of_own * np.append(fewer, more)
+    return np.asarray(of_pool / of_pool.sum())
+
+
+def _keeping_up(rates: Vector, pools: Sequence[Pools]) -> tuple[list[Pools], float]:
+    """Return the pools that keep up, the one that fills up first before the others, and its load.
+
+    The connections of the others are always in use.
+    """
+    pools, always = sorted(pools, key=lambda each: each.connections / each.rate), 0
+    while pools:
+        share = pools[0].connections / pools[0].rate  # of the time of a connection, for a request of each second
+        in_use = share * sum(each.number * each.rate for each in pools) + always
+        load = in_use / share / float(_completed(rates, np.array(in_use)))
+        if load < 1:
+            return pools, load
+        always += pools[0].number * pools[0].connections
+        pools = pools[1:]
+    return [], 1.0
+
+
+def _completed(rates: Vector, in_use: Vector) -> Vector:
+    return np.asarray(np.interp(in_use, np.arange(len(rates) + 1), np.append(0.0, rates)))
+
+
+def _usage(rates: Vector, in_use: Vector) -> Vector:
+    """Return the usage times in seconds, with these connections in use."""
+    some = np.maximum(1, in_use)
+    return np.asarray(some / _completed(rates, some))
+
+
+def _weights(pools: Pools, tilt: float, most: int) -> Vector:
+    """Return the weights of 0, 1, ..., most requests in a pool: the probabilities if usage times did not grow.
+
+    tilt: usage time, in seconds. The mean numbers in use do not depend on it, and rounding errors do.
+    """
+    return _birth_death(pools.rate * tilt, np.minimum(np.arange(1, most + 1), pools.connections))
+
+
+def _tilt(pools: Sequence[Pools], usual: int) -> float:
+    """Return a tilt with which no weight of the numbers of requests around the usual one is too small.
+
+    pools: the one that fills up first before the others.
+    """
+    least = usual / sum(each.number * each.rate for each in pools)
+    tilt = 0.95 * pools[0].connections / pools[0].rate
+
+    def least_weight() -> float:
+        """Return a bound of the logarithm of the weight of 0 requests: that of as many connections as requests."""
+        loads = ((each.number, each.rate * tilt, each.connections) for each in pools)
+        return sum(number * (log(1 - load / connections) - load) for number, load, connections in loads)
+
+    while tilt > least and least_weight() < LEAST_TILTED:
+        tilt *= 0.9
+    return tilt
+
+
+def _birth_death(births: float, deaths: Vector) -> Vector:
+    logarithms = np.concatenate([[0.0], np.cumsum(np.log(births / deaths))])
+    weights = np.exp(logarithms - logarithms.max())
+    return np.asarray(weights / weights.sum())
+
+
+def _sum_of(ones: Vector, others: Vector, most: int) -> Vector:
+    return np.asarray(np.convolve(ones, others)[: most + 1], dtype=float)
+
+
+def _power(of_one: Vector, number: int) -> Vector:
+    """Return the weights of the sum of a number of pools."""
+    most = len(of_one) - 1
+    result: Vector = np.eye(1, most + 1)[0]
+    while number:
+        if number % 2:
+            result = _sum_of(result, of_one, most)
+        number //= 2
+        of_one = _sum_of(of_one, of_one, most) if number else of_one
+    return result
+
+
+def _in_use(of_all: Vector, tilt: float) -> Vector:
+    """Return the mean number of connections in use with 0, 1, ... requests in all pools."""
+    numbers = np.arange(len(of_all))
+    likely = (of_all[1:] > LEAST) & (of_all[:-1] > LEAST)
+    known = np.append(0.0, tilt * of_all[:-1][likely] / of_all[1:][likely])
+    return np.asarray(np.interp(numbers, np.append(0, numbers[1:][likely]), known))
+
+
+def _shares(in_use: Vector, probabilities: Vector) -> Vector:
+    """Return the probabilities of whole numbers of connections in use, of means between them."""
+    below = in_use.astype(int)
+    above = probabilities * (in_use - below)
+    most = int(below.max()) + 2
+    return np.asarray(np.bincount(below, probabilities - above, most) + np.bincount(below + 1, above, most), float)
