@@ -4,10 +4,15 @@ Utilisation law (Denning and Buzen, 1978): utilisation = arrival rate x time tha
 connections. A queue is stable only while its utilisation is below 1 (Kleinrock, "Queueing Systems", volume 1, 1975).
 The occupied time is what overload shows first. It scatters less than the number of transactions, and a full pool
 serves exactly as many transactions as the occupied times allow.
+
+A queue forgets its length in the relaxation time, usage time / connections / (1 - sqrt(utilisation))^2 (Cohen, "The
+Single Server Queue", 1982; of one server that works as fast as all connections). A shorter time shows too low
+percentiles, for it begins with an empty queue and holds few of the moments at which the queue is long.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import inf, sqrt
 from typing import Self
 
 import numpy as np
@@ -16,6 +21,8 @@ from scipy.special import stdtrit
 from poolsize.analysis.stats.confidence import TAILS, Interval, half_width
 from poolsize.runs.run import Step
 
+WARM_UP, COUNTED = 3, 10
+"""Relaxation times after which a queue has forgotten its start, and of which percentiles need to be counted."""
 FEWEST_INCREMENTS = 3
 """A series with fewer increments shows no growth."""
 
@@ -87,6 +94,23 @@ def rate_evidence(step: Step) -> RateEvidence | None:
         step.backlog[counted],
         step.p95_ms[counted],
     )
+
+
+def relaxation_seconds(rate: float, pool_size: int, transactions: Sequence[float], busy: Sequence[float]) -> float:
+    """Return the time in which a pool's queue forgets its length: 0 where it is not known, infinite in an overload."""
+    used = rate * sum(busy) / (pool_size * sum(transactions)) if any(transactions) else 0.0
+    return used / rate / (1 - sqrt(used)) ** 2 if used < 1 else inf
+
+
+def unsettled_seconds(step: Step) -> float | None:
+    """Return the relaxation time of a queue that the step is too short for; None where it is long enough.
+
+    None also in a closed loop.
+    """
+    if step.rate is None:
+        return None
+    seconds = relaxation_seconds(step.rate, step.pool_size, step.counted, step.busy[step.warm_up_seconds :])
+    return None if len(step.throughput) >= (WARM_UP + COUNTED) * seconds else seconds
 
 
 def is_growing(series: Sequence[float]) -> bool:

@@ -8,7 +8,7 @@ from typing import Self
 
 from poolsize.analysis.attempts import valid_steps
 from poolsize.analysis.checks import mean_times_ms
-from poolsize.analysis.rate_evidence import rate_evidence
+from poolsize.analysis.rate_evidence import rate_evidence, unsettled_seconds
 from poolsize.analysis.service_demand import ServiceDemands
 from poolsize.analysis.speed import corrected, speed_correction
 from poolsize.analysis.stats.confidence import Interval, Noise, mean_interval
@@ -79,6 +79,8 @@ class SizeSummary:
     intervals: latency -> quantile -> its 95 % interval in milliseconds; empty for runs without sections.
     errors: failed transactions. failed_checks: of all these steps.
     utilisation: share of the connections that the arrival rate needs; None in a closed loop.
+    unsettled_seconds: relaxation time of a queue that the steps at an arrival rate are too short for, so that the
+        percentiles are too low; None where they are long enough, and in a closed loop.
     demands: service demands of a transaction; None where they are not known.
     """
 
@@ -93,6 +95,7 @@ class SizeSummary:
     errors: int
     failed_checks: tuple[CheckResult, ...]
     utilisation: float | None
+    unsettled_seconds: float | None
     demands: ServiceDemands | None
 
     @property
@@ -145,6 +148,7 @@ def size_summary(
         errors=sum(step.error_count for step in steps),
         failed_checks=tuple(result for step in steps for result in step.failed_checks),
         utilisation=fmean(utilisations) if utilisations else None,
+        unsettled_seconds=max(filter(None, map(unsettled_seconds, steps)), default=None),
         demands=demands,
     )
 
@@ -201,7 +205,7 @@ def _latencies(steps: Sequence[Step], timeout_ms: float) -> dict[str, Percentile
 class VerifiedStep:
     """A pool size measured with arrivals at a fixed rate: `load`, a share of its closed-loop throughput.
 
-    throughput: transactions that ended per second. wait, total: milliseconds.
+    throughput: transactions that ended per second. wait, total: milliseconds. unsettled_seconds: as in SizeSummary.
     """
 
     pool_size: int
@@ -210,6 +214,7 @@ class VerifiedStep:
     throughput: float
     wait: Percentiles
     total: Percentiles
+    unsettled_seconds: float | None
     failed_checks: tuple[CheckResult, ...]
 
 
@@ -224,5 +229,6 @@ def verified_step(step: Step, capacity: float, timeout_ms: float) -> VerifiedSte
         throughput=step.mean_throughput,
         wait=percentiles(merged([latencies.wait])),
         total=total_percentiles([latencies], timeout_ms, step.error_count),
+        unsettled_seconds=unsettled_seconds(step),
         failed_checks=step.failed_checks,
     )

@@ -17,6 +17,8 @@ UNDECIDED = 0.1
 
 A probability that is smaller by no more than this is hardly smaller.
 """
+NOT_SHOWN = 0.5
+"""The highest probability of a size whose steps are too short for its queue: they show too low percentiles."""
 DIGITS = 6
 """Decimals of a probability; further decimals are rounding errors."""
 
@@ -128,6 +130,9 @@ def within_limits(analysis: Analysis, plateau: Plateau, limits: LatencyLimits) -
             raise BadInput(f"`{name}` {limit_ms:g}ms: the run does not know its {quantile}: leave it out")
     curve = analysis.latency_curve
     probabilities = dict(zip(curve.sizes, curve.probability(limits_ms).tolist(), strict=True))
+    for size in curve.sizes:
+        if analysis.by_size.nearest(size).unsettled_seconds:
+            probabilities[size] = min(probabilities[size], NOT_SHOWN)
     within = [size for size, probability in probabilities.items() if probability >= CERTAINTY]
     if not within:
         return _not_kept(analysis, plateau.pool_size, limits_ms, probabilities)

@@ -1,17 +1,21 @@
 """The warnings of a measured answer: what limits its use."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import ceil, isfinite
 from typing import Any
 
 from poolsize.analysis.analysis import Analysis
+from poolsize.analysis.rate_evidence import COUNTED, WARM_UP
 from poolsize.answer.finding import Caution, Finding, ToDivide, WayOut, measure_longer, sweep_larger
 from poolsize.runs.check import Check
-from poolsize.runs.plan import SearchEnd
+from poolsize.runs.plan import LONGEST, MOST_STEP_SECONDS, SearchEnd
 
 WIDE = 4
 """A 95 % range is wide if its upper end is this multiple of the lower end, or more."""
 ENOUGH_STEPS = 4
 """The scatter of so many steps around a smooth curve shows the noise between steps."""
+SPARE = 3
+"""Relaxation times by which a step may be longer than needed: their length is an estimate."""
 HIGH_UTILISATION = 0.9
 """Above this utilisation, wait times rise steeply: M/M/1 has 1 outstanding transaction at 0.5, 9 at 0.9, 19 at 0.95."""
 
@@ -149,6 +153,18 @@ class HighUtilisation(Caution, code="high_utilisation"):
     larger_utilisation: float | None = None
 
 
+class Unsettled(Caution, code="unsettled"):
+    """The percentiles at these sizes are too low: the steps at an arrival rate are too short for the queue.
+
+    relaxation_seconds: in which the slowest queue forgets its length. step_seconds: a step time that is enough; None
+    where the longest that a sweep takes is not.
+    """
+
+    sizes: Sequence[int]
+    relaxation_seconds: float
+    step_seconds: int | None
+
+
 def warnings(analysis: Analysis, *, has_size: bool) -> tuple[Finding, ...]:
     """Return the warnings of a run's answer, the most serious first. has_size: whether the answer has a pool size."""
     of_all = (*_of_the_steps(analysis), *_of_the_answer(analysis, has_size=has_size), *_of_the_setting(analysis))
@@ -208,6 +224,14 @@ def _of_the_answer(analysis: Analysis, *, has_size: bool) -> Iterator[Finding]:
         if failed := step.failed_checks:
             checks = [result.check for result in failed]
             yield VerificationFailed(step.pool_size, step.load, checks, dict(failed[0].values))
+    of_sizes = [(size.pool_size, size.unsettled_seconds) for size in analysis.valid_sizes]
+    of_sizes += [(step.pool_size, step.unsettled_seconds) for step in analysis.verified]
+    if slow := [(size, seconds) for size, seconds in of_sizes if seconds is not None and isfinite(seconds)]:
+        slowest = max(seconds for _, seconds in slow)
+        step_seconds = ceil(slowest * (WARM_UP + COUNTED + SPARE) / LONGEST)
+        yield Unsettled(
+            sorted({size for size, _ in slow}), slowest, step_seconds if step_seconds <= MOST_STEP_SECONDS else None
+        )
     if plan.verify and not analysis.verified:
         yield NothingVerified()
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from math import ceil, sqrt
 
-from poolsize.analysis.rate_evidence import RateEvidence
+from poolsize.analysis.rate_evidence import COUNTED, WARM_UP, RateEvidence, relaxation_seconds
 from poolsize.analysis.stats.confidence import mean_interval
 from poolsize.analysis.stats.percentiles import encoded, merged, percentiles, with_failures
 from poolsize.analysis.stats.steady_state import drift, warm_up_seconds
@@ -75,12 +75,12 @@ def ending(plan: SweepPlan, planned: PlannedStep, seconds: Sequence[StepSecond])
     last = len(seconds)
     if stopped := _early_end(plan, seconds, planned.rate):
         return ending_now(plan, last, stopped)
-    start = _start_seconds(plan, seconds)
+    start = _start_seconds(plan, planned, seconds)
     if last < start + plan.step_seconds:
         return None
     throughput = [second.transactions for second in seconds]
     first = warm_up_seconds(throughput, start)
-    before = last - 1 - warm_up_seconds(throughput[:-1], start)
+    before = last - 1 - warm_up_seconds(throughput[:-1], _start_seconds(plan, planned, seconds[:-1]))
     enough = (
         last - first >= plan.step_seconds
         and not drift(throughput[first:])
@@ -95,14 +95,20 @@ def ending_now(plan: SweepPlan, last: int, stopped: Stopped | None) -> Ending:
     return Ending(min(plan.warm_up_seconds, last), last, stopped)
 
 
-def _start_seconds(plan: SweepPlan, seconds: Sequence[StepSecond]) -> int:
+def _start_seconds(plan: SweepPlan, planned: PlannedStep, seconds: Sequence[StepSecond]) -> int:
     """Return the seconds until every user of a closed loop was served and has paused, at least the planned warm-up.
+
+    In an open loop it lasts until the queue has forgotten its start, up to the same share of the longest step.
 
     All users ask for a connection when the step begins. Until the last of them is served, after users / throughput
     seconds, wait times are shorter than later, although throughput is steady. No user waits longer than the pool
     timeout, so that part of the start is at most that long. Before PAUSES mean pauses, the longest pauses are not over:
     those that are over are shorter on average, and Little's law does not hold.
     """
+    if planned.rate is not None:
+        relaxation = _relaxation_seconds(planned, planned.rate, seconds[plan.warm_up_seconds :])
+        most = plan.longest_seconds * WARM_UP / (WARM_UP + COUNTED)
+        return max(plan.warm_up_seconds, ceil(min(most, WARM_UP * relaxation)))
     unserved = sum(second.unserved > 0 for second in seconds)
     served_after = unserved + 1 if unserved else 0
     return max(plan.warm_up_seconds, min(served_after, ceil(plan.pool_timeout_seconds)), _paused_after(plan, seconds))
@@ -128,6 +134,7 @@ def _paused_after(plan: SweepPlan, seconds: Sequence[StepSecond]) -> int:
 def _is_shown(plan: SweepPlan, planned: PlannedStep, counted: Sequence[StepSecond], before: int) -> bool:
     """Return whether throughput is as precise as planned, and a pool serves the rate or not: only at the LOOKS.
 
+    A pool that serves the rate is also counted for long enough to show its percentiles.
     before: number of counted seconds a second ago, from which it may jump, because the warm-up's end moves.
     """
     if plan.precision is None and planned.rate is None:
@@ -143,7 +150,14 @@ def _is_shown(plan: SweepPlan, planned: PlannedStep, counted: Sequence[StepSecon
         return True
     busy, backlog, p95_ms = ([getattr(second, name) for second in counted] for name in ("busy", "backlog", "p95_ms"))
     evidence = RateEvidence.of(planned.rate, planned.pool_size, throughput, busy, backlog, p95_ms)
-    return evidence is not None and evidence.is_decided
+    if evidence is None or not evidence.is_decided:
+        return False
+    return not evidence.is_served or len(counted) >= COUNTED * _relaxation_seconds(planned, planned.rate, counted)
+
+
+def _relaxation_seconds(planned: PlannedStep, rate: float, counted: Sequence[StepSecond]) -> float:
+    transactions, busy = ([getattr(second, name) for second in counted] for name in ("transactions", "busy"))
+    return relaxation_seconds(rate, planned.pool_size, transactions, busy)
 
 
 def _early_end(plan: SweepPlan, seconds: Sequence[StepSecond], rate: float | None) -> Stopped | None:

@@ -102,6 +102,15 @@ def test_a_limit_that_no_size_keeps_gets_the_smallest_of_equally_fast_sizes() ->
     assert precise.pool_size == 8
 
 
+def test_a_step_too_short_for_its_queue_keeps_no_limit_for_certain() -> None:
+    """2 connections that are 98 % busy at 300/s need 32 s to change the queue's length, and the steps have 11 s."""
+    answer = recommend(analyze(at_a_rate({1: 5000, 2: 15, 4: 18, 8: 18})), LIMIT)
+    assert answer.pool_size == 4
+    assert "The true percentiles at the pool size 2 are higher than the measured ones" in words(answer)
+    assert "measure with --step-time 130s." in words(answer)
+    assert "true percentiles" not in words(recommend(analyze(at_a_rate({1: 5000, 4: 18, 8: 18})), LIMIT))
+
+
 def test_the_price_table_has_the_measured_times_at_the_rate() -> None:
     answer = recommend(analyze(at_a_rate(P95_MS)))
     times_ms = {price.pool_size: price.at_rate.total_ms for price in answer.prices if price.at_rate}

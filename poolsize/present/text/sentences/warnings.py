@@ -171,6 +171,11 @@ register_templates(
             "assumes the usual noise between steps. To measure the noise, "
             + ("search with a larger --budget." if finding.search else "add --repeats 3.")
         ),
+        warnings.Unsettled: lambda finding: (
+            "The true percentiles at {sizes:sizes} are higher than the measured ones. The queue needs up to "
+            "{relaxation_seconds:number} s to change its length, which is too long for the steps: "
+            + ("measure with --step-time {step_seconds}s." if finding.step_seconds else "use a lower rate.")
+        ),
         warnings.NothingVerified: "--verify measured nothing, because no step is valid.",
         warnings.LeftOut: "Not used for the answer: {sizes:sizes}, because {users:#user} never filled the pool.",
         warnings.CoresAssumed: "The formula assumes that the database's host has {cores:#core}, as many as the machine "
