@@ -100,11 +100,12 @@ def simulated_run(
     steps = []
     for order, size in enumerate(sizes):
         speeds = _speeds(float(np.exp(between * random.standard_normal())), within, length + WARM_UP, random)
-        steps.append(_step(network, size, order, transactions(network, size, speeds, random), length))
+        steps.append(step_of(network, size, order, transactions(network, size, speeds, random), length))
     return Run(a_setting(tuple(sizes), network.users), tuple(steps))
 
 
-def _step(network: Network, size: int, order: int, done: Floats, length: int) -> Step:
+def step_of(network: Network, size: int, order: int, done: Floats, length: int) -> Step:
+    """Return the step of transactions, as `transactions` returns them. length: of its counted seconds."""
     second = done[:, 0].astype(int)
     times_us = {
         "wait": np.maximum(1, done[:, 1] * 1e6).astype(int),

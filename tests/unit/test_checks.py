@@ -2,11 +2,13 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
-from poolsize.analysis.checks import check_step
+from poolsize.analysis.checks import check_step, littles_law
 from poolsize.runs.check import Check
 from poolsize.runs.run import Step, Stopped, StopReason, Worker
+from tests.closed_loop_simulation import WARM_UP, Network, step_of, transactions
 from tests.conftest import a_step
 
 GOOD = a_step(4, [100] * 10)
@@ -72,6 +74,23 @@ def test_an_event_loop_is_late_by_the_usage_time(throughput: int, usage_ms: floa
     (result,) = [result for result in check_step(step, 0.01) if result.check is Check.GENERATOR]
     assert result.values["usage_ms"] == pytest.approx(usage_ms, rel=0.01)
     assert result.passed == (not late)
+
+
+@pytest.mark.parametrize(("users", "per_second"), [(32, 3), (272, 10)])
+def test_a_slow_database_passes_although_users_are_served_once_or_never_in_a_step(users: int, per_second: int) -> None:
+    """With 5 % for every step, 13 and 10 of these 20 steps failed littles_law."""
+    network = Network(users, 1, 1.0, 1000 / per_second, 0.0)
+    assert sum(littles_law(queued_step(network, 15, seed)).passed for seed in range(20)) >= 19
+    starved = replace(queued_step(network, 15, 0), users=3 * users)
+    assert not littles_law(starved).passed
+
+
+def queued_step(network: Network, length: int, seed: int) -> Step:
+    """Return a step of 2 connections without think time, after every user was served."""
+    before = int(network.users * network.cpu_ms / 1000) + 4
+    done = transactions(network, 2, [1.0] * (before + length), np.random.default_rng(seed))
+    done[:, 0] -= before - WARM_UP
+    return replace(step_of(network, 2, 0, done[done[:, 0] >= 0], length), gap_ms=0.0)
 
 
 def test_errors_of_the_warm_up_do_not_count() -> None:
