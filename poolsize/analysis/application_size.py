@@ -98,6 +98,17 @@ def size_for_usage_time(
     return size and replace(size, usage_time_ms=usage_time_ms, cpu_time_ms=cpu_time_ms, cores=cores)
 
 
+def with_locks_held(network: FittedNetwork, size: ApplicationSize, tolerance: float) -> tuple[int, float] | None:
+    """Return the pool size and the capacity of an application that holds row locks for all of its own time.
+
+    None where the network has no further queue, in which transactions wait for each other.
+    """
+    if not network.queue.demand_ms:
+        return None
+    application = network.with_application(size.added_ms, size.cpu)
+    return _plateau(application.holding_locks(size.added_ms), tolerance)
+
+
 def shortest_usage_time_ms(network: FittedNetwork) -> float:
     """Return the lower end of the 95 % range of the database's part of a lone transaction, in ms."""
     return float(np.quantile([sample.database_ms for sample in network.samples], TAILS[0]))

@@ -14,7 +14,9 @@ from poolsize.analysis.application_size import (
     ApplicationSize,
     shortest_usage_time_ms,
     size_for_usage_time,
+    with_locks_held,
 )
+from poolsize.analysis.bottleneck import BottleneckName
 from poolsize.analysis.vector import Vector
 from poolsize.answer.finding import Caution, Finding, Reason
 from poolsize.answer.price import DIGITS, CurrentSize
@@ -89,6 +91,27 @@ class BeyondMeasured(Caution, code="beyond_measured"):
 
     highest: float
     capacity: float
+
+
+class OwnCores(Caution, code="own_cores"):
+    """The application's own CPU time is not known. cpu_ms: of a transaction, with which 1 core reaches the capacity."""
+
+    capacity: float
+    cpu_ms: float
+
+
+class LocksHeld(Caution, code="locks_held", is_doubt=True, leads=True):
+    """Transactions wait for each other's row locks, and nobody knows for how long the application holds them.
+
+    pool_size, capacity: if it holds none in its own time, added_ms. locked_size, locked_capacity: if it holds locks for
+    all of it; None where the fitted network has no queue for them.
+    """
+
+    pool_size: int
+    capacity: float
+    added_ms: float
+    locked_size: int | None
+    locked_capacity: float | None
 
 
 def database_finding(analysis: Analysis, pool_size: int) -> Finding:
@@ -190,6 +213,11 @@ def application_findings(
     highest = max(measured.throughput.mean for measured in analysis.valid_sizes)
     if size.capacity > (1 + plateau.tolerance) * highest:
         warnings.append(BeyondMeasured(highest, size.capacity))
+    if not size.cpu_time_ms and size.added_ms:
+        warnings.append(OwnCores(size.capacity, 1000 / size.capacity))
+    if size.added_ms and analysis.bottleneck and analysis.bottleneck.name is BottleneckName.ROW_LOCKS:
+        locked = with_locks_held(network, size, plateau.tolerance) or (None, None)
+        warnings.append(LocksHeld(size.pool_size, size.capacity, size.added_ms, *locked))
     return reasons, warnings
 
 

@@ -16,12 +16,13 @@ from poolsize.analysis.application_size import (
     ApplicationSize,
     application_sizes,
     size_for_usage_time,
+    with_locks_held,
 )
 from poolsize.analysis.models.closed_network import Station, throughputs
 from poolsize.analysis.models.fitted_network import NOT_MEASURED, FittedNetwork, MeasuredStations
 from poolsize.analysis.models.network_fit import fit_network
 from poolsize.analysis.service_demand import ServiceDemands, saturated_server_ms
-from poolsize.answer.application import ClientTimes
+from poolsize.answer.application import ClientTimes, LocksHeld
 from poolsize.answer.latency_limit import LatencyLimits
 from poolsize.errors import BadInput
 from poolsize.present.report import report_markdown
@@ -128,6 +129,51 @@ def test_the_size_is_enough_if_losses_are_twice_the_predicted_losses(name: str) 
     size = size_for_usage_time(network, network.database_ms + 2.0, TOLERANCE)
     assert size is not None
     assert 2 * (1 - size.throughput / size.capacity) <= TOLERANCE
+
+
+def test_an_application_that_holds_a_lock_for_its_own_time_is_served_one_at_a_time() -> None:
+    """Exactly, a lock of 0.3 ms that is held for 5 ms more allows 1 / 5.3 ms; without that, 1 / 0.3 ms."""
+    network = fitted("a lock")
+    size = size_for_usage_time(network, network.database_ms + 5.0, TOLERANCE)
+    assert size is not None
+    locked = with_locks_held(network, size, TOLERANCE)
+    assert locked is not None
+    locked_size, capacity = locked
+    assert capacity == pytest.approx(1000 / 5.3, rel=0.02)
+    assert size.capacity == pytest.approx(1000 / 0.3, rel=0.05)
+    assert locked_size <= 3 < size.pool_size
+    assert with_locks_held(fitted("server's CPU"), size, TOLERANCE) is None
+
+
+def test_where_transactions_wait_for_row_locks_the_answer_has_both_ends() -> None:
+    """The time that an application holds a lock is not known; the run is one of a further queue at 400/s."""
+    run = a_run({1: 100, 2: 200, 4: 390, 8: 400, 16: 401}, users=256)
+    counters = {"process_cpu": 0.2, "machine_cpu": 0.5, "machine_cores": 8.0, "Innodb_row_lock_waits": 90.0}
+    counters["Innodb_row_lock_time"] = 12_000.0
+    steps = tuple(
+        replace(step, server={name: (value,) * len(step.throughput) for name, value in counters.items()})
+        for step in run.steps
+    )
+    analysis = analyze(replace(run, steps=steps))
+    assert analysis.bottleneck is not None
+    assert analysis.bottleneck.name == "row locks"
+    answer = recommend(analysis, client_times=ClientTimes(30.0))
+    (held,) = [finding for finding in answer.findings if isinstance(finding, LocksHeld)]
+    assert held.pool_size == answer.pool_size
+    assert held.locked_size is not None
+    assert held.locked_capacity is not None
+    assert held.locked_capacity < held.capacity
+    text = " ".join(recommendation_text(answer).split())
+    assert "Transactions wait for each other's row locks. The answer holds if" in text
+    assert not [finding for finding in recommend(analysis).findings if isinstance(finding, LocksHeld)]
+
+
+def test_an_answer_without_the_applications_cpu_time_says_how_much_it_may_be() -> None:
+    run = example("scan-mariadb")
+    text = " ".join(recommendation_text(recommend(run, client_times=ClientTimes(30.0))).split())
+    assert "holds if the application's own CPU can do 82.4/s: on 1 core, that is at most 12.1 ms of CPU time" in text
+    with_cpu = recommendation_text(recommend(run, client_times=ClientTimes(30.0, 2.0)))
+    assert "application's own CPU can do" not in " ".join(with_cpu.split())
 
 
 def test_an_application_without_cpu_time_is_one_whose_cores_are_never_busy() -> None:

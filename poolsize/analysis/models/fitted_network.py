@@ -100,6 +100,14 @@ class FittedNetwork:
         delay_ms = max(0.0, self.delay_ms + self.cpu.demand_ms - cpu_ms + added_ms - cpu.demand_ms)
         return replace(self, client=cpu, cpu=replace(self.cpu, demand_ms=cpu_ms), delay_ms=delay_ms)
 
+    def holding_locks(self, added_ms: float) -> "FittedNetwork":
+        """Return the network in which an application's added time, a part of the delay, is spent in the further queue.
+
+        That is where transactions wait for each other's locks.
+        """
+        queue = replace(self.queue, demand_ms=self.queue.demand_ms + added_ms)
+        return replace(self, queue=queue, delay_ms=max(0.0, self.delay_ms - added_ms))
+
     def throughput(self, sizes: Sequence[int]) -> Vector:
         """Return the transactions per second with full pools of these sizes, a value for each."""
         return 1000 * throughputs_at(self.stations, self.delay_ms, sizes)

@@ -135,6 +135,19 @@ register_templates(
     {
         application.BeyondMeasured: "The sweep measured {highest:/s} at most. That your application can reach "
         "{capacity:/s} follows from the fitted network alone.",
+        application.OwnCores: "The answer holds if the application's own CPU can do {capacity:/s}: on 1 core, that "
+        "is at most {cpu_ms:ms} of CPU time a transaction. --app-cpu-time and --app-cores count it.",
+        application.LocksHeld: lambda finding: (
+            "Transactions wait for each other's row locks. The answer holds if the application holds none during its "
+            "own {added_ms:ms} of a transaction"
+            + (
+                ": {pool_size:#connection}, at most {capacity:/s}. If it holds a lock all that time, "
+                "{locked_size:#connection} are enough, and throughput is at most {locked_capacity:/s}."
+                if finding.locked_size
+                else ". If it holds a lock all that time, throughput is lower, and so is the pool size."
+            )
+            + " Lock rows late in the transaction, or measure the application itself (poolsize application)."
+        ),
         application.ShortUsageTime: "The usage time of {usage_time_ms:ms} is shorter than the {database_ms:ms} that a "
         "transaction of this run takes in the database alone, so the answer is for an application that adds nothing. "
         "Check that both are the same transaction, on the same server.",
