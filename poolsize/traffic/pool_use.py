@@ -3,14 +3,15 @@
 Small pools are solved exactly (random_arrivals). A large pool is compared with two smaller ones, which have as many
 spare connections per square root of the pool size (Halfin and Whitt 1981). Without bursts, their waits are corrected by
 Erlang's formula, which holds for exponential usage times and pools of every size. The figures of the two are
-extrapolated along a line in 1 / sqrt(pool size). In bursts far beyond the pool, the queue grows and shrinks as a fluid
-does: the smaller pools then have the same load per connection.
+extrapolated along a line in 1 / sqrt(pool size). After a burst, the queue of too small a pool shrinks too slowly: the
+two are then larger. In bursts far beyond the pool, the queue grows and shrinks as a fluid does: the smaller pools then
+have the same load per connection.
 Below a squared coefficient of variation of 0.5, waits are extrapolated along a line, on which they nearly lie (Tijms
 1994). tests/unit/test_pool_use.py holds the bounds of the errors.
 """
 
 from dataclasses import astuple, dataclass, field, replace
-from math import inf, sqrt
+from math import ceil, inf, sqrt
 
 import numpy as np
 
@@ -20,6 +21,8 @@ from poolsize.traffic.usage_phases import LEAST_VARIATION, UsageTimes, usage_pha
 
 SMALL, LARGEST_EXACT = 8, 24
 """The pools with which a large one is compared; those up to the second are solved exactly."""
+LARGEST_SMALL, LARGER = 36, 4 / 3
+"""The largest first pool after a burst, and how many times as large the second one is then, at least."""
 MOST_UTILISATION = 1 - 1e-6
 """From which on a queue counts as one that grows without end: rounding errors would be larger than what is left."""
 LEAST_LOAD = 0.01
@@ -155,15 +158,28 @@ class _Smaller:
 
 def _figures(traffic: ProcessTraffic, pool_size: int) -> Vector:
     """Return the share that waits, the mean, p99 and p99.9 wait in mean usage times, and the share that times out."""
-    if pool_size <= LARGEST_EXACT:
-        return _by_smaller(traffic, _Smaller(pool_size, pool_size, is_fluid=False))
     is_fluid = _is_fluid(traffic, pool_size)
-    of_small, of_larger = (
-        _by_smaller(traffic, _Smaller(smaller, pool_size, is_fluid)) for smaller in (SMALL, LARGEST_EXACT)
-    )
-    step = 1 / sqrt(SMALL) - 1 / sqrt(LARGEST_EXACT)
-    further = (1 / sqrt(LARGEST_EXACT) - 1 / sqrt(pool_size)) / step
+    small = SMALL if is_fluid else _small(traffic, pool_size)
+    larger = max(LARGEST_EXACT, ceil(small * LARGER))
+    if pool_size <= larger:
+        return _by_smaller(traffic, _Smaller(pool_size, pool_size, is_fluid=False))
+    of_small, of_larger = (_by_smaller(traffic, _Smaller(smaller, pool_size, is_fluid)) for smaller in (small, larger))
+    step = 1 / sqrt(small) - 1 / sqrt(larger)
+    further = (1 / sqrt(larger) - 1 / sqrt(pool_size)) / step
     return np.asarray(np.maximum(0.0, of_larger + further * (of_larger - of_small)))
+
+
+def _small(traffic: ProcessTraffic, pool_size: int) -> int:
+    """Return the smaller pool with which a large one is compared: after a burst, its queue shrinks as fast."""
+    if traffic.burst == 1 or traffic.load * traffic.burst < pool_size:
+        return SMALL
+    least = ((pool_size - _calm(traffic)) / (1 - LEAST_LOAD)) ** 2 / pool_size
+    return max(SMALL, min(LARGEST_SMALL, ceil(least)))
+
+
+def _calm(traffic: ProcessTraffic) -> float:
+    """Return the connections in use on average, outside busy seconds."""
+    return traffic.load * (1 - traffic.burst * BUSY_SHARE) / (1 - BUSY_SHARE)
 
 
 def _figures_of(of_pool: Waits) -> Vector:
@@ -196,7 +212,7 @@ def _exact_waits(traffic: ProcessTraffic, pool: _Smaller) -> Waits:
     load, usage_ms = traffic.load, traffic.usage.mean_ms
     arrivals = steady(pool.load(load))
     if traffic.burst > 1:
-        busy, calm = load * traffic.burst, load * (1 - traffic.burst * BUSY_SHARE) / (1 - BUSY_SHARE)
+        busy, calm = load * traffic.burst, _calm(traffic)
         weights, second = (busy / pool.load(busy), calm / pool.load(calm)), 1000 / usage_ms
         arrivals = in_bursts(pool.load(busy), pool.load(calm), second, second / BUSY_SHARE - second, weights)
     phases, limit = usage_phases(traffic.usage), traffic.wait_limit_ms / usage_ms * pool.faster

@@ -1,7 +1,7 @@
 """What a process's traffic makes of a pool, against formulas, worked cases and a simulation of every request."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from math import exp, factorial, inf, log, log1p, sqrt
 
@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import expon, lognorm
+from scipy.stats import expon, lognorm, sem, t
 
 from poolsize.answer.traffic_need import smallest_pool
-from poolsize.traffic.pool_use import PoolUse, ProcessTraffic, pool_use
+from poolsize.traffic.pool_use import LARGEST_EXACT, PoolUse, ProcessTraffic, pool_use
 from poolsize.traffic.random_arrivals import in_bursts, steady, waits
-from poolsize.traffic.usage_phases import NORMAL_QUANTILES, UsageTimes, log_normal, usage_phases
+from poolsize.traffic.usage_phases import LEAST_VARIATION, NORMAL_QUANTILES, UsageTimes, log_normal, usage_phases
 from tests.pool_simulation import SimulatedPool, simulate
 
 USAGE_MS = 20.0
-SIZE_SEEDS = 4
+SIZE_SEEDS = (4, 12, 36)
 
 
 def traffic_of(pool: SimulatedPool) -> ProcessTraffic:
@@ -179,6 +179,19 @@ def test_log_normal_usage_times_have_nearly_the_p99_of_a_simulation(
     assert pool_use(traffic_of(pool), pool_size).wait_p99_ms == near
 
 
+@pytest.mark.parametrize(
+    ("pool_size", "load", "burst", "variation"),
+    [(38, 12.7, 3.97, 1.67), (64, 27.6, 3.19, 1.16), (75, 29.7, 3.54, 1.58)],
+)
+def test_a_large_pool_empties_after_a_burst_as_if_it_was_solved_exactly(
+    pool_size: int, load: float, burst: float, variation: float
+) -> None:
+    """Queues that shrink faster than those of 8 connections can."""
+    pool = SimulatedPool(pool_size, load, variation, burst, 2.0)
+    p99 = pool_use(traffic_of(pool), pool_size).wait_p99_ms / traffic_of(pool).usage.mean_ms
+    assert p99 == pytest.approx(exact_p99(pool, pool_size), rel=0.02)
+
+
 @pytest.mark.parametrize("pool_size", [300, 500, 1000])
 @pytest.mark.parametrize("variation", [0.6, 1.0, 10.0])
 def test_a_burst_beyond_a_large_pool_fills_and_empties_a_queue_like_a_fluid(pool_size: int, variation: float) -> None:
@@ -196,59 +209,105 @@ def test_a_burst_beyond_a_large_pool_fills_and_empties_a_queue_like_a_fluid(pool
 
 @pytest.mark.experiment
 @pytest.mark.timeout(14_400)
-def test_500_simulations_have_the_waits_and_the_sizes_of_the_model(capsys: pytest.CaptureFixture[str]) -> None:
-    """The size is equal in 97 % or more, and never off by more than one.
-
-    Waits that differ in 10^6 requests are judged by 12 x 10^6 others: with long usage times, 4 seeds agree by chance.
-    """
-    pools = list(grid(500))
-    again = [pool for pool in pools if differences(pool, 250_000, range(4))]
+def test_500_simulations_have_the_waits_of_the_model(capsys: pytest.CaptureFixture[str]) -> None:
+    """Waits that differ in 10^6 requests are judged by 12 x 10^6 others: 4 seeds may agree by chance."""
+    again = [pool for pool in grid(500) if differences(pool, 250_000, range(4))]
     differing = [found for pool in again for found in differences(pool, 1_000_000, range(100, 112))]
-    off = Counter(simulated_size(pool) for pool in pools if pool.limit == inf)
     with capsys.disabled():
-        print(f"judged again: {len(again)}; differing: {differing}; simulated sizes less the model's: {dict(off)}")
+        print(f"judged again: {len(again)}; differing: {differing}")
     assert not differing
-    assert_sizes(off, 0.97)
+
+
+@pytest.mark.experiment
+@pytest.mark.timeout(14_400)
+def test_simulations_have_the_sizes_of_the_model(capsys: pytest.CaptureFixture[str]) -> None:
+    """The size is equal in 97 % or more of the decided cases, and never off by more than one."""
+    assert_sizes([pool for pool in grid(500) if pool.limit == inf], 0.97, capsys)
 
 
 @pytest.mark.experiment
 @pytest.mark.timeout(3_600)
 def test_simulations_of_log_normal_usage_times_have_the_sizes_of_the_model(capsys: pytest.CaptureFixture[str]) -> None:
     """Pools of other random values than those on which LONGER was chosen."""
-    random = np.random.default_rng(99)
-    off = Counter[int]()
+    random, pools = np.random.default_rng(99), []
     for _ in range(60):
         pool_size = round(float(np.exp(random.uniform(0, np.log(24)))))
         load = random.uniform(0.1, 0.95) * pool_size
         variation = float(np.exp(random.uniform(np.log(1.2), np.log(20))))
-        off[simulated_size(SimulatedPool(pool_size, load, variation, is_log_normal=True))] += 1
+        pools.append(SimulatedPool(pool_size, load, variation, is_log_normal=True))
+    assert_sizes(pools, 0.95, capsys)
+
+
+@pytest.mark.experiment
+@pytest.mark.timeout(3_600)
+def test_large_pools_have_the_sizes_of_the_exact_solution() -> None:
+    """In all but 1 of 333 cases, with a p99 within 0.2 % of the limit. Below a variation of 0.5, of the same phases."""
+    differing = []
+    for pool in grid(500):
+        size = smallest_pool(traffic_of(pool), traffic_of(pool).usage.mean_ms) if pool.limit == inf else 0
+        if size > LARGEST_EXACT:
+            p99s = [exact_p99(pool, each) if each > pool.load else inf for each in (size, size - 1)]
+            if not p99s[0] <= 1 < p99s[1]:
+                differing.append((pool, size, p99s))
+    assert len(differing) <= 1, differing
+    assert all(min(abs(p99 - 1) for p99 in p99s) < 0.002 for *_, p99s in differing)
+
+
+def exact_p99(pool: SimulatedPool, pool_size: int) -> float:
+    """Return the p99 wait of a pool of this size, in mean usage times, without smaller pools that stand for it."""
+    arrivals = steady(pool.load)
+    if pool.burst > 1:
+        calm = pool.load * (60 - pool.burst) / 59
+        arrivals = in_bursts(pool.load * pool.burst, calm, pool.second, 59 * pool.second)
+    variations = [pool.variation] if pool.variation >= LEAST_VARIATION else [LEAST_VARIATION, 1.0]
+    near, *far = (
+        waits(arrivals, usage_phases(UsageTimes(1.0, variation)), pool_size).quantile(0.99) for variation in variations
+    )
+    beyond = (LEAST_VARIATION - pool.variation) / (1 - LEAST_VARIATION)
+    return near + (beyond * (near - far[0]) if far else 0.0)
+
+
+def assert_sizes(pools: Sequence[SimulatedPool], equal: float, capsys: pytest.CaptureFixture[str]) -> None:
+    off = Counter(simulated_size(pool) for pool in pools)
+    undecided = off.pop(None, 0)
     with capsys.disabled():
-        print(f"log-normal usage times: simulated sizes less the model's: {dict(off)}")
-    assert_sizes(off, 0.95)
-
-
-def assert_sizes(off: Counter[int], equal: float) -> None:
+        print(f"simulated sizes less the model's: {dict(off)}; not decided: {undecided}")
     assert set(off) <= {-1, 0, 1}
     assert off[0] >= equal * off.total()
 
 
-def simulated_size(pool: SimulatedPool) -> int:
+def simulated_size(pool: SimulatedPool) -> int | None:
     """Return by how many connections the smallest simulated pool that keeps a p99 wait of one usage time is larger.
 
-    The p99 is the mean of SIZE_SEEDS simulations: that of a single one is off by more than a connection changes it.
+    None where that is not decided: the limit lies inside the interval of the p99 with this size, or with one less.
     """
     size = smallest_pool(traffic_of(pool), traffic_of(pool).usage.mean_ms)
 
-    def keeps_wait(pool_size: int) -> bool:
-        tried = replace(pool, pool_size=pool_size)
-        return float(np.mean([simulate(tried, 1_000_000, seed).p99 for seed in range(SIZE_SEEDS)])) <= 1
+    def keeps(more: int) -> bool | None:
+        return keeps_wait(replace(pool, pool_size=size + more)) if size + more > pool.load else False
 
-    more = 0
-    while more < 2 and not keeps_wait(size + more):
-        more += 1
-    while more > -2 and size + more - 1 > pool.load and more <= 0 and keeps_wait(size + more - 1):
-        more -= 1
-    return more
+    of_size = keeps(0)
+    if of_size is False:
+        return 2 if keeps(1) is False else 1
+    of_smaller = keeps(-1)
+    if of_smaller:
+        return -2 if keeps(-2) else -1
+    return None if None in (of_size, of_smaller) else 0
+
+
+def keeps_wait(pool: SimulatedPool) -> bool | None:
+    """Return whether the p99 wait is at most one usage time; None where the limit lies inside its interval.
+
+    The interval is that of 99.7 % (three standard deviations) of the mean of SIZE_SEEDS simulations of 10^6 requests:
+    of the first numbers of them with which it excludes the limit.
+    """
+    p99s: list[float] = []
+    for seeds in SIZE_SEEDS:
+        p99s += [simulate(pool, 1_000_000, seed).p99 for seed in range(len(p99s), seeds)]
+        low, high = t.interval(0.997, len(p99s) - 1, np.mean(p99s), max(sem(p99s), 1e-12))
+        if not low <= 1 < high:
+            return bool(high < 1)
+    return None
 
 
 @pytest.mark.parametrize("pool_size", [30, 50, 80])
