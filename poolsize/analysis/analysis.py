@@ -12,13 +12,16 @@ from poolsize.analysis.curve import FittedCurve, fit_between
 from poolsize.analysis.fitted_models import FittedModels
 from poolsize.analysis.latency_curve import LatencyCurve
 from poolsize.analysis.observation import Observation, group_neighbouring_sizes
-from poolsize.analysis.plateau import TOLERANCE, Plateau, contradicts, open_loop_plateau, plateau
+from poolsize.analysis.plateau import CERTAINTY, TOLERANCE, Plateau, contradicts, open_loop_plateau, plateau
 from poolsize.analysis.service_demand import service_demands
 from poolsize.analysis.size_summary import RunNoise, SizeSummary, VerifiedStep, size_summary, verified_step
 from poolsize.analysis.speed import SPEED_TOLERANCE, speed_correction, with_speed_checks
 from poolsize.errors import WorkFailed
 from poolsize.runs.check import Check
 from poolsize.runs.run import CheckResult, Run, Setting, Step
+
+NOT_SHOWN = 0.5
+"""The highest probability of a size whose steps are too short for its queue: they show too low percentiles."""
 
 
 @dataclass(frozen=True)
@@ -135,9 +138,31 @@ class Analysis:
         """Percentiles of the total time over pool sizes, with their uncertainty. At least one size must be valid."""
         return LatencyCurve.of(self.curve, self.by_size)
 
+    def size_within(self, limits_ms: Mapping[str, float]) -> tuple[int | None, Mapping[int, float]]:
+        """Return the best pool size that keeps latency limits, and each size's probability to keep all of them.
+
+        limits_ms: quantile of the total time, which the run knows -> its limit in ms. A size keeps them if the
+        probability is at least CERTAINTY, which is that of the plateau: an answer has one promise. The best size is the
+        plateau's if it keeps them, else the smallest whose throughput is within the tolerance of the highest of the
+        sizes that keep them. Sizes between measured sizes count. None where no size keeps them, and without limits.
+        """
+        plateau = self.plateau
+        if not limits_ms or plateau is None:
+            return None, {}
+        curve = self.latency_curve
+        probabilities = dict(zip(curve.sizes, curve.probability(limits_ms).tolist(), strict=True))
+        for size in curve.sizes:
+            if self.by_size.nearest(size).unsettled_seconds:
+                probabilities[size] = min(probabilities[size], NOT_SHOWN)
+        within = [size for size, probability in probabilities.items() if probability >= CERTAINTY]
+        if not within or plateau.pool_size in within:
+            return (plateau.pool_size if within else None), probabilities
+        least = (1 - plateau.tolerance) * max(map(self.fitted_at, within))
+        return next(size for size in within if self.fitted_at(size) >= least), probabilities
+
     @cached_property
     def verified(self) -> tuple[VerifiedStep, ...]:
-        """The steps that measured the answer, and the sizes next to it, at parts of their own throughput."""
+        """The steps that measured the answer at parts of its throughput, in an open loop."""
         timeout_ms = self.run.timeout_ms
         return tuple(
             verified_step(step, self.throughput_at(step.pool_size), timeout_ms)

@@ -205,7 +205,8 @@ def _latencies(steps: Sequence[Step], timeout_ms: float) -> dict[str, Percentile
 class VerifiedStep:
     """A pool size measured with arrivals at a fixed rate: `load`, a share of its closed-loop throughput.
 
-    throughput: transactions that ended per second. wait, total: milliseconds. unsettled_seconds: as in SizeSummary.
+    throughput: transactions that ended per second. wait, total: milliseconds. total_p95: with its 95 % interval.
+    unsettled_seconds: as in SizeSummary.
     """
 
     pool_size: int
@@ -214,6 +215,7 @@ class VerifiedStep:
     throughput: float
     wait: Percentiles
     total: Percentiles
+    total_p95: Interval
     unsettled_seconds: float | None
     failed_checks: tuple[CheckResult, ...]
 
@@ -222,13 +224,16 @@ def verified_step(step: Step, capacity: float, timeout_ms: float) -> VerifiedSte
     """Return the figures of an open-loop step. capacity: the size's in a closed loop. timeout_ms: of a failure."""
     rate, latencies = step.rate or 0.0, step.latencies
     assert latencies is not None  # a replay has no open loop
+    total = total_percentiles([latencies], timeout_ms, step.error_count)
+    sections_ms = step.sections["total"]["p95"] if "total" in step.sections else ()
     return VerifiedStep(
         pool_size=step.pool_size,
         load=rate / capacity,
         rate=rate,
         throughput=step.mean_throughput,
         wait=percentiles(merged([latencies.wait])),
-        total=total_percentiles([latencies], timeout_ms, step.error_count),
+        total=total,
+        total_p95=quantile_interval(total.p95, [sections_ms]),
         unsettled_seconds=unsettled_seconds(step),
         failed_checks=step.failed_checks,
     )

@@ -31,7 +31,7 @@ from poolsize.answer.verdict import (
     verdict_on_size,
     verdict_without_size,
 )
-from poolsize.answer.warnings import BudgetSpent, FewSteps, WideRange, high_utilisation, warnings
+from poolsize.answer.warnings import BudgetSpent, FewSteps, NothingVerified, WideRange, high_utilisation, warnings
 from poolsize.bounds import LARGEST_POOL
 from poolsize.errors import BadInput, WorkFailed
 from poolsize.formula import StartingPoint, starting_point
@@ -40,7 +40,7 @@ from poolsize.sweep.next_step import remaining
 
 KEPT_FOR_APPLICATION = (LimitedBy, FormulaOverridden)
 """Reasons of the load generator's pool size that also hold for an application."""
-OF_GENERATOR_ALONE = (StillRising, SmallestSize, WideRange, FewSteps, BudgetSpent, RateTooHigh)
+OF_GENERATOR_ALONE = (StillRising, SmallestSize, WideRange, FewSteps, BudgetSpent, NothingVerified, RateTooHigh)
 """Warnings about the load generator's pool size and its range, which say nothing of an application's."""
 
 

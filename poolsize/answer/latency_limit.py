@@ -17,8 +17,6 @@ UNDECIDED = 0.1
 
 A probability that is smaller by no more than this is hardly smaller.
 """
-NOT_SHOWN = 0.5
-"""The highest probability of a size whose steps are too short for its queue: they show too low percentiles."""
 DIGITS = 6
 """Decimals of a probability; further decimals are rounding errors."""
 
@@ -49,7 +47,7 @@ def limits_of_run(analysis: Analysis) -> LatencyLimits:
     """Return the limits that the run's sweep was given, without those on a quantile that the run does not know."""
     known_ms = {
         f"max_{quantile}_ms": limit_ms
-        for quantile, limit_ms in LatencyLimits.of_plan(analysis.setting.plan).by_quantile.items()
+        for quantile, limit_ms in analysis.setting.plan.limits_ms.items()
         if any(getattr(size.total, quantile) > 0 for size in analysis.valid_sizes)
     }
     return LatencyLimits(**known_ms)
@@ -114,12 +112,10 @@ class LimitedSize:
 
 
 def within_limits(analysis: Analysis, plateau: Plateau, limits: LatencyLimits) -> LimitedSize:
-    """Return the plateau's size if it keeps the latency limits, else the best size that keeps them.
+    """Return the plateau's size if it keeps the latency limits, else the best size that keeps them (size_within).
 
-    A size keeps the limits if it keeps all of them with a probability of at least CERTAINTY, which is that of the
-    plateau: an answer has one promise. The best size is the smallest whose throughput is within the tolerance of the
-    highest of the sizes that keep the limits. Sizes between measured sizes count. Where no size keeps the limits, there
-    is a warning (see _not_kept). Raises BadInput for a quantile that the run does not know.
+    Where no size keeps the limits, there is a warning (see _not_kept). Raises BadInput for a quantile that the run does
+    not know.
     """
     limits_ms = limits.by_quantile
     if not limits_ms:
@@ -128,26 +124,18 @@ def within_limits(analysis: Analysis, plateau: Plateau, limits: LatencyLimits) -
         if isnan(analysis.by_size.latency_ms(quantile, plateau.pool_size)):
             name = f"max_{quantile}_ms"
             raise BadInput(f"`{name}` {limit_ms:g}ms: the run does not know its {quantile}: leave it out")
-    curve = analysis.latency_curve
-    probabilities = dict(zip(curve.sizes, curve.probability(limits_ms).tolist(), strict=True))
-    for size in curve.sizes:
-        if analysis.by_size.nearest(size).unsettled_seconds:
-            probabilities[size] = min(probabilities[size], NOT_SHOWN)
-    within = [size for size, probability in probabilities.items() if probability >= CERTAINTY]
-    if not within:
+    size, probabilities = analysis.size_within(limits_ms)
+    if size is None:
         return _not_kept(analysis, plateau.pool_size, limits_ms, probabilities)
-    if plateau.pool_size in within:
-        probability = probabilities[plateau.pool_size]
-        return LimitedSize(plateau.pool_size, LimitKept(limits_ms, probability), probability)
-    highest = max(map(analysis.fitted_at, within))
-    size = next(size for size in within if analysis.fitted_at(size) >= (1 - plateau.tolerance) * highest)
+    if size == plateau.pool_size:
+        return LimitedSize(size, LimitKept(limits_ms, probabilities[size]), probabilities[size])
     loss = throughput_loss(analysis, size) - throughput_loss(analysis, plateau.pool_size)
     finding = LimitDecides(limits_ms, probabilities[size], plateau.pool_size, throughput_loss=max(0.0, loss))
     return LimitedSize(size, finding, probabilities[size])
 
 
 def _not_kept(
-    analysis: Analysis, plateau_size: int, limits_ms: dict[str, float], probabilities: dict[int, float]
+    analysis: Analysis, plateau_size: int, limits_ms: Mapping[str, float], probabilities: Mapping[int, float]
 ) -> LimitedSize:
     """Return the answer where no size keeps the limits with enough probability.
 

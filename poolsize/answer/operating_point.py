@@ -2,21 +2,25 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import isfinite, isnan
+from math import isclose, isfinite, isnan
 from typing import TYPE_CHECKING
 
-from poolsize.answer.finding import Caution, Finding, Reason
+from poolsize.answer.finding import Caution, Figures, Finding, Reason
 from poolsize.errors import BadInput
 
 if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
     from poolsize.analysis.analysis import Analysis
+    from poolsize.analysis.size_summary import VerifiedStep
+    from poolsize.analysis.stats.confidence import Interval
     from poolsize.analysis.vector import Vector
 
 LOAD = 0.7
 """The arrival rate where none is given, as a share of the answer's throughput: some room is left for busy minutes.
 
-A chosen value.
+A chosen value, at which the last step of a search measures (planning.SEARCH_VERIFY).
 """
+SAME_RATE = 0.01
+"""Two arrival rates that differ by no more than this share have the same latency but for the noise. A chosen value."""
 
 
 @dataclass(frozen=True)
@@ -29,22 +33,45 @@ class TotalTimes:
 
 @dataclass(frozen=True)
 class AtRate:
-    """The latency at an arrival rate, in requests per second. total_ms: None where the pool can't keep up with it."""
+    """The latency at an arrival rate, in requests per second. total_ms: None where the pool can't keep up with it.
+
+    measured: whether the total times were measured, not computed.
+    """
 
     rate: float
     total_ms: TotalTimes | None
+    measured: bool = False
+
+
+class MeasuredP95(Figures):
+    """The p95 of the total time in the answer's open-loop step, in ms, and as it is computed.
+
+    p95_interval_ms: both ends of the 95 % interval of the measured p95; None where the step was too short for it.
+    computed_p95_ms: None where the computation says that the pool can't keep up with the rate.
+    """
+
+    p95_ms: float
+    p95_interval_ms: tuple[float, float] | None
+    computed_p95_ms: float | None
+
+    @classmethod
+    def of(cls, p95: "Interval", computed: TotalTimes | None) -> "MeasuredP95":
+        """Return the measured p95, in ms, beside the computed total times."""
+        return cls(p95.mean, (p95.low, p95.high) if isfinite(p95.high) else None, computed.p95 if computed else None)
 
 
 class ModelledTimes(Reason, code="modelled_total_times", of_prices=True):
     """The total times at the rate are computed. load: the rate as a share of the throughput of pool_size, the answer.
 
     usage_measured: whether usage times vary as in the run; else like exponential ones.
+    measured: the p95 of the answer, which an open-loop step measured at this rate; None without such a step.
     """
 
     rate: float
     load: float
     pool_size: int
     usage_measured: bool
+    measured: MeasuredP95 | None = None
 
 
 class MeasuredTimes(Reason, code="measured_total_times", of_prices=True):
@@ -63,7 +90,12 @@ class RateTooHigh(Caution, code="rate_too_high"):
 
 
 class NoTotalTimes(Reason, code="no_total_times", of_prices=True):
-    """The total times at an arrival rate are not known: of a replay, of several pools, and without a fitted network."""
+    """The total times at an arrival rate are not known: of a replay, of several pools, and without a fitted network.
+
+    measured_size: the pool size whose times are known, because an open-loop step measured them; None without one.
+    """
+
+    measured_size: int | None = None
 
 
 Latency = Callable[[int], AtRate | None]
@@ -94,8 +126,11 @@ def operating_point(
     """
     if (plan_rate := analysis.setting.plan.rate) is not None:
         return (MeasuredTimes(plan_rate),), lambda size: _measured(analysis, size, plan_rate)
+    load, at_rate = (LOAD, LOAD * throughput) if rate is None else (rate / throughput, rate)
+    step = _step_at_rate(analysis, pool_size, at_rate) if application_rates is None else None
+    measured = AtRate(at_rate, TotalTimes(step.total.p95, step.total.p99_9), measured=True) if step else None
     if analysis.setting.recording is not None or analysis.setting.pools > 1 or analysis.models.network is None:
-        return (NoTotalTimes(),), lambda _: None
+        return (NoTotalTimes(pool_size if step else None),), lambda size: measured if size == pool_size else None
     from poolsize.traffic.total_times import SharedPool, usage_distribution
     from poolsize.traffic.wait_times import measured_departures
 
@@ -105,13 +140,16 @@ def operating_point(
     rates = _rates(analysis) if application_rates is None else application_rates
     departures = measured_departures(analysis.by_size) if usage and not analysis.run.think_time_ms else None
     pool = SharedPool(rates, usage or {1: usage_distribution(None)}, departures)
-    load, at_rate = (LOAD, LOAD * throughput) if rate is None else (rate / throughput, rate)
 
-    def latency(size: int) -> AtRate:
+    def computed(size: int) -> AtRate:
         times_ms = pool.total_ms(size, at_rate, (0.95, 0.999))
         return AtRate(at_rate, TotalTimes(*times_ms) if times_ms else None)
 
-    modelled = ModelledTimes(at_rate, load, pool_size, bool(usage))
+    def latency(size: int) -> AtRate:
+        return measured if measured and size == pool_size else computed(size)
+
+    of_step = MeasuredP95.of(step.total_p95, computed(pool_size).total_ms) if step else None
+    modelled = ModelledTimes(at_rate, load, pool_size, bool(usage), of_step)
     if rate is None or rate < rates[:pool_size][-1]:
         return (modelled,), latency
     keeping_up = (rates > rate).nonzero()[0] + 1
@@ -136,4 +174,13 @@ def _rates(analysis: "Analysis") -> "Vector":
 
 def _measured(analysis: "Analysis", size: int, rate: float) -> AtRate | None:
     times = TotalTimes(*(analysis.by_size.latency_ms(quantile, size) for quantile in ("p95", "p99_9")))
-    return None if isnan(times.p99_9) else AtRate(rate, times)
+    return None if isnan(times.p99_9) else AtRate(rate, times, measured=True)
+
+
+def _step_at_rate(analysis: "Analysis", size: int, rate: float) -> "VerifiedStep | None":
+    """Return the step that measured a size at a rate, for long enough, and passed every check; None without one."""
+    for step in analysis.verified:
+        shows_percentiles = not step.failed_checks and step.unsettled_seconds is None
+        if shows_percentiles and step.pool_size == size and isclose(step.rate, rate, rel_tol=SAME_RATE):
+            return step
+    return None

@@ -133,7 +133,7 @@ def reasons(analysis: Analysis, size: int, formula_size: int, highest: Highest) 
         *(
             Verified(step.load, step.rate, step.wait.p95, step.total.p95)
             for step in analysis.verified
-            if step.pool_size == plateau.pool_size and not step.failed_checks
+            if step.pool_size == size and not step.failed_checks
         ),
         _queue_in_database(analysis, nearest) if closed_loop else None,  # arrivals below capacity need no queue
         None if setting.application else database_finding(analysis, size),

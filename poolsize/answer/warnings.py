@@ -85,7 +85,7 @@ class VerificationFailed(Caution, code="verification_failed"):
 
 
 class NothingVerified(Caution, code="nothing_verified"):
-    """The open-loop steps were asked for, and none was measured."""
+    """The sweep was interrupted before the open-loop steps that the plan has."""
 
 
 class Retried(Caution, code="retried"):
@@ -232,7 +232,7 @@ def _of_the_answer(analysis: Analysis, *, has_size: bool) -> Iterator[Finding]:
         yield Unsettled(
             sorted({size for size, _ in slow}), slowest, step_seconds if step_seconds <= MOST_STEP_SECONDS else None
         )
-    if plan.verify and not analysis.verified:
+    if has_size and plan.verify and not analysis.verified:
         yield NothingVerified()
 
 

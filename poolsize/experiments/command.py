@@ -110,7 +110,7 @@ def _seconds(known: Scenario) -> int:
     if known.survey:
         return LENGTH_SECONDS
     plan = plan_of(known.sweep_options())
-    return known.sweeps * len(plan.sizes) * plan.repeats * (plan.warm_up_seconds + plan.step_seconds)
+    return known.sweeps * len(plan.sizes) * plan.repeats * plan.planned_seconds
 
 
 def _answer(

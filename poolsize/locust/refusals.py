@@ -84,15 +84,15 @@ def refuse_undivided(plan: SweepPlan, options: SweepOptions, tasks: Tasks) -> No
         )
     if not pool_shares:
         return
-    if plan.rate is not None or plan.verify:
-        raise BadInput(
-            f"`{'rate' if plan.rate is not None else 'verify'}` makes an open loop, in which any user takes the next "
-            "arrival, and the workload has a pool_share: leave one out"
-        )
     least = len(divided_shares(pool_shares)) * (options.processes or options.expect_workers or 1)
     smallest = plan.search.smallest if plan.search else min(plan.sizes)
     if smallest < least:
         raise BadInput(
             f"{smallest} can't be divided among the pools of this workload and its workers: give `sizes` of {least} "
             "and more"
+        )
+    if plan.rate is not None or plan.verify:
+        raise BadInput(
+            f"`{'rate' if plan.rate is not None else 'verify'}` makes an open loop, in which any user takes the next "
+            f"arrival, and the workload has a pool_share: leave one out{' (`no_verify`)' if plan.verify else ''}"
         )

@@ -110,8 +110,8 @@ class SweepPlan:
     pool_timeout_seconds: how long a user waits for a connection before the transaction fails.
     error_budget: share of transactions that may fail; a step with more failures is disqualified, and ends early from
     20 failures on.
-    verify: percentages of their own throughput at which the answer and the valid sizes next to it are measured again
-    after the sweep.
+    verify: percentages of its throughput at which the recommended size is measured in an open loop, after the other
+    steps and within the budget of a search.
     attempts: largest number of attempts at a step that fails a check that may pass another time.
     max_p95_ms, max_p99_ms: latency limits of the answer, on p95 and p99 of the total time; None for no limit.
     seed: fixes the random order of a grid's steps within each repeat, and the windows of a replay.
@@ -153,7 +153,7 @@ class SweepPlan:
                 f"`repeats` {self.repeats}: {steps:,} steps, and a run holds {MOST_STEPS:,} at most: name fewer "
                 "`sizes`, or fewer `repeats`"
             )
-        most_seconds = MOST_STEPS * (self.warm_up_seconds + self.step_seconds)
+        most_seconds = MOST_STEPS * self.planned_seconds
         if self.search is not None and self.search.budget_seconds > most_seconds:
             raise BadInput(
                 f"`budget_seconds` {self.search.budget_seconds}s: a run holds {MOST_STEPS:,} steps at most, which take "
@@ -164,6 +164,17 @@ class SweepPlan:
     def largest(self) -> int:
         """The largest pool size that may be measured."""
         return max(self.sizes) if self.search is None else self.search.largest
+
+    @property
+    def limits_ms(self) -> dict[str, float]:
+        """Quantile of the total time -> its latency limit in ms; empty without limits."""
+        limits_ms = {"p95": self.max_p95_ms, "p99": self.max_p99_ms}
+        return {quantile: limit_ms for quantile, limit_ms in limits_ms.items() if limit_ms is not None}
+
+    @property
+    def planned_seconds(self) -> int:
+        """The planned length of a step in seconds, warm-up included."""
+        return self.warm_up_seconds + self.step_seconds
 
     @property
     def longest_seconds(self) -> int:

@@ -90,7 +90,7 @@ def rehearse(ready: Prepared, workload: Mapping[Occasion, Callable[[Any], None]]
     groups[Occasion.END] = groups[Occasion.BEFORE_STEP] if schema else [own.DROP_SCHEMA]
     if schema is None:
         groups[Occasion.TABLES] = [own.CREATE_SCHEMA, own.CREATE_MARK, *groups[Occasion.TABLES]]
-    search, step_seconds = plan.search, plan.warm_up_seconds + plan.step_seconds
+    search, step_seconds = plan.search, plan.planned_seconds
     return DryRun(
         server=f"{server.title}, {server.address}",
         limit=server.limit[1],

@@ -25,7 +25,7 @@ class SweepStarted:
     """The sweep begins.
 
     run: path of the run's file. steps: number of planned steps; a search counts only the steps of its verification.
-    to_verify: the part of them that a verification still measures, at most.
+    to_verify: the part of them that a verification still measures.
     steps_done: number of steps that a resumed run has already. complete: whether no step is left to measure.
     step_seconds: planned length of a step, warm-up included. counted_seconds: the part of it after the warm-up.
     budget_seconds: rest of a search's budget; None for a grid. notes: sentences for the user.

@@ -12,7 +12,7 @@ from poolsize.runs.run import Calibration, Run, Step
 from poolsize.runs.store import RunWriter
 from poolsize.sweep import events
 from poolsize.sweep.events import Event, TurnAwaited
-from poolsize.sweep.next_step import VERIFIED_SIZES, is_retried, missing_steps, next_step
+from poolsize.sweep.next_step import is_retried, missing_steps, next_step
 from poolsize.sweep.search import seconds_left
 
 MOST_SPEED_READINGS = 60
@@ -99,12 +99,12 @@ def _started(run: Run, path: str, notes: tuple[str, ...], *, complete: bool) -> 
     plan = run.plan
     planned = 0 if plan.search else len(plan.sizes) * plan.repeats
     done = len(curve_places(plan, run.steps)) if plan.search else planned - len(missing_steps(run))
-    to_verify, verified = VERIFIED_SIZES * len(plan.verify), len(verification_steps(run))
+    to_verify, verified = len(plan.verify), len(verification_steps(run))
     return events.SweepStarted(
         run=path,
         steps=planned + to_verify,
         steps_done=done + verified,
-        step_seconds=plan.warm_up_seconds + plan.step_seconds,
+        step_seconds=plan.planned_seconds,
         budget_seconds=seconds_left(plan, run.steps),
         notes=notes,
         to_verify=max(0, to_verify - verified),

@@ -20,10 +20,8 @@ from poolsize.analysis.observation import Observation, group_neighbouring_sizes
 from poolsize.analysis.plateau import plateau
 from poolsize.runs.plan import MOST_STEPS, PlannedStep, SearchEnd, SweepPlan
 from poolsize.runs.run import Run, Step
-from poolsize.sweep.search import CONFIRMED, next_of_search
+from poolsize.sweep.search import CONFIRMED, next_of_search, seconds_left
 
-VERIFIED_SIZES = 3
-"""Sizes that a verification measures at most: the answer, the size below, and the size above."""
 HANGS = 0.2
 """The answer hangs on a size if it changes by more than this share when the size is left out."""
 FEWEST_SIZES = 4
@@ -73,8 +71,8 @@ def is_retried(run: Run, decision: PlannedStep | SearchEnd | None) -> bool:
     step = run.steps[-1]
     if not step.retryable:
         return False
-    if run.plan.search is not None and step.rate == run.plan.rate:  # it measures a size again only where it needs it
-        return isinstance(decision, PlannedStep) and decision.pool_size == step.pool_size
+    if run.plan.search is not None:  # it measures a size again only where it needs it, and has the time
+        return isinstance(decision, PlannedStep) and step_key(decision) == step_key(step)
     return may_be_retried(run.plan, step, attempt_counts([step], run.steps)[step_key(step)])
 
 
@@ -87,23 +85,21 @@ def remaining(run: Run) -> str | None:
 
 
 def steps_to_verify(run: Run) -> tuple[PlannedStep, ...]:
-    """Return the steps of the plan's `verify` that the run still needs.
+    """Return the steps of the plan's `verify` that the run still needs, at the size that the run's answer has.
 
-    They measure the answer and the valid sizes next below and above, each at every percentage of its own throughput.
+    A search repeats such a step only within its budget.
     """
-    if not run.plan.verify or (analysis := analyze(run)).plateau is None:
+    plan = run.plan
+    if not plan.verify or (analysis := analyze(run)).plateau is None:
         return ()
-    answer = analysis.plateau.pool_size
-    sizes = sorted({answer, *(size.pool_size for size in analysis.valid_sizes)})
-    position = sizes.index(answer)
-    order = count(len(analysis.steps))
-    planned = [
-        PlannedStep(next(order), size, repeat=0, rate=rate)
-        for size in sizes[max(0, position - 1) : position + 2]
-        for percentage in run.plan.verify
-        if (rate := analysis.throughput_at(size) * percentage / 100)
-    ]
-    return needed_steps(run.plan, planned, run.steps, verification_steps(run))
+    size = analysis.size_within(plan.limits_ms)[0] or analysis.plateau.pool_size
+    rates = [analysis.throughput_at(size) * percentage / 100 for percentage in plan.verify]
+    planned = [PlannedStep(len(run.steps), size, repeat=0, rate=rate) for rate in rates if rate]
+    left = seconds_left(plan, run.steps)
+    if left is not None and left < plan.planned_seconds:
+        tried = attempt_counts(planned, run.steps)
+        planned = [step for step in planned if not tried[step_key(step)]]
+    return needed_steps(plan, planned, run.steps, verification_steps(run))
 
 
 def _step_to_confirm(plan: SweepPlan, steps: Sequence[Step]) -> PlannedStep | None:

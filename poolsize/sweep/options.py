@@ -136,9 +136,13 @@ class SweepOptions:
         group=Group.EXPERT,
     )] = None
     verify: Annotated[tuple[int, ...] | None, Option(
-        "--verify", "After the sweep, measure the recommended size and its neighbours again, in an open loop. Give "
-        "the arrival rates as percentages of the throughput at each size, e.g. 70,80,90.", "none",
+        "--verify", "Arrival rates of the last steps, which measure the recommended size in an open loop, as "
+        "percentages of its throughput, e.g. 70,80,90.", "70 in a search, else none",
         readers.percentages, readers.write_whole_numbers, of_pool=True, group=Group.EXPERT,
+    )] = None
+    no_verify: Annotated[bool | None, Option(
+        "--no-verify", "End a search without a step in an open loop.", "one step", readers.switched_on, of_pool=True,
+        switch=True, group=Group.EXPERT,
     )] = None
     max_p95_ms: Annotated[float | None, Option(
         "--max-p95", "Latency limit: highest p95 of the total time, e.g. 20ms.", "none",
@@ -221,8 +225,9 @@ class SweepOptions:
         return self.typed.get(name) or OPTIONS[name].write(getattr(self, name))
 
     def named(self, name: str) -> str:
-        """Return an option that has a value as an error names it: "`sizes` 1,4"; of a URL, which is secret, no text."""
-        return f"`{name}`" if name in WITH_PASSWORD else f"`{name}` {' '.join(self.texts(name))}"
+        """Return an option that has a value as an error names it: "`sizes` 1,4"; a switch, or a secret URL, alone."""
+        is_alone = OPTIONS[name].switch or name in WITH_PASSWORD
+        return f"`{name}`" if is_alone else f"`{name}` {' '.join(self.texts(name))}"
 
 
 _HINTS: Mapping[str, Any] = {

@@ -11,11 +11,18 @@ from poolsize.formula import starting_point
 from poolsize.runs.plan import SEARCH_STEP_SECONDS, SEARCH_WARM_UP_SECONDS, Search, SweepPlan
 from poolsize.sweep.options import OPTIONS, SweepOptions
 from poolsize.sweep.readers import write_seconds
+from poolsize.units import count
 
 FURTHEST = 8
 """The largest size of a search, as a multiple of the size that it starts from."""
 SEARCH_DEFAULTS = {"warm_up_seconds": SEARCH_WARM_UP_SECONDS, "step_seconds": SEARCH_STEP_SECONDS}
 """Fields of the plan that have another default in a search."""
+SEARCH_VERIFY = (70,)
+"""The default of `verify` in a search of poolsize's own pool: the load at which the price table has the latency.
+
+A replay has no open loop, and in an application's sweep the arrivals would be the user's own Locust file's. A grid
+measures what was named, and nothing else.
+"""
 APPLICATION_DEFAULTS = {"warm_up_seconds": 10, "step_seconds": 15}
 """Fields of the plan that have another default in an application's sweep: an application that has just started is slow,
 and each change of size costs time, so that fewer and longer steps tell more.
@@ -45,14 +52,18 @@ def plan_for(
             raise BadInput(f"{options.named(name)}: {why}")
     largest = (search.largest if search else max(sizes, default=1)) * (pools or 1)
     users = enough_users(options, largest) if options.users is None else options.users
+    if options.verify and options.no_verify:
+        raise BadInput(f"{options.named('verify')} and `no_verify` contradict each other: leave one out")
     defaults = (SEARCH_DEFAULTS if search else {}) if pools is None else APPLICATION_DEFAULTS
-    values = defaults | _values(options, SweepPlan)
+    verify = SEARCH_VERIFY if search and pools is None and recorded is None and not options.no_verify else ()
+    values = {"verify": verify, **defaults, **_values(options, SweepPlan)}
     plan = SweepPlan(**values | {"sizes": sizes, "users": users, "workload": workload, "search": search})
-    a_step = plan.warm_up_seconds + plan.step_seconds
-    if search and search.budget_seconds < a_step:
+    a_step = plan.planned_seconds
+    if search and search.budget_seconds < (1 + len(plan.verify)) * a_step:
+        beside = f" beside {count(len(plan.verify), 'step')} in an open loop (`no_verify`: none)" if plan.verify else ""
         typed = options if options.budget_seconds else options.having(budget_seconds=search.budget_seconds)
         raise BadInput(
-            f"{typed.named('budget_seconds')}: no step fits in it; a step takes {write_seconds(a_step)} "
+            f"{typed.named('budget_seconds')}: no step fits in it{beside}; a step takes {write_seconds(a_step)} "
             f"(`warm_up_seconds` {plan.warm_up_seconds}s, `step_seconds` {plan.step_seconds}s), and an answer takes "
             "several steps"
         )
@@ -60,12 +71,15 @@ def plan_for(
 
 
 def options_of(plan: SweepPlan) -> dict[str, Any]:
-    """Return the options, without defaults but sizes or search and users, that lead to the same plan."""
+    """Return the options, without defaults but sizes or search and users, that lead to the same plan.
+
+    That a search has no open loop is left out as well.
+    """
     defaults = {field.name: field.default for field in fields(plan)} | {"workload": plan.workload}
     search: dict[str, Any] = {}
     if plan.search is not None:
         search = {field.name: getattr(plan.search, field.name) for field in fields(plan.search)}
-        defaults |= {"sizes": (), **SEARCH_DEFAULTS}
+        defaults |= {"sizes": (), **SEARCH_DEFAULTS, "verify": plan.verify and SEARCH_VERIFY}
     changed = {name: getattr(plan, name) for name, default in defaults.items() if getattr(plan, name) != default}
     return {name: value for name, value in (search | changed).items() if name in OPTIONS}
 

@@ -114,7 +114,7 @@ class ReplayGenerator:
 
     def measure(self, planned: PlannedStep) -> Step:
         """Return a window, by the plan's seed and the step's order, as a step; at its end, the beginning follows."""
-        length = self._plan.warm_up_seconds + self._plan.step_seconds
+        length = self._plan.planned_seconds
         random = np.random.default_rng([self._plan.seed, planned.order])
         window = np.zeros((2, length))
         for size, weight in _weights(self._recording.sizes, planned.pool_size):

@@ -43,7 +43,7 @@ Both are shares of the doublings between the ends of the widest range with which
 def next_of_search(plan: SweepPlan, search: Search, steps: Sequence[Step]) -> PlannedStep | SearchEnd:
     """Return the step to measure next, or why the search ends. steps: all so far, failed attempts included."""
     left = seconds_left(plan, steps)
-    if steps and left is not None and left < plan.warm_up_seconds + plan.step_seconds:
+    if steps and left is not None and left < (1 + len(plan.verify)) * plan.planned_seconds:
         return SearchEnd.BUDGET  # the first step may exceed it
     measured = [step for step in steps if step.rate == plan.rate]
     progress = Progress(plan, search, measured)
@@ -60,7 +60,7 @@ def seconds_left(plan: SweepPlan, steps: Sequence[Step]) -> int | None:
     """Return the rest of a search's budget, in seconds of load and of changes of size; None for a grid."""
     if plan.search is None:
         return None
-    spent = sum(len(step.throughput) + step.change_seconds for step in steps if step.rate == plan.rate)
+    spent = sum(len(step.throughput) + step.change_seconds for step in steps)
     return plan.search.budget_seconds - ceil(spent)
 
 

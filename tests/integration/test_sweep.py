@@ -15,6 +15,7 @@ from poolsize.server.connection import connect, database_url
 from poolsize.server.private_server import PrivateServer
 from poolsize.sweep.options import SweepOptions
 from poolsize.sweep.planning import plan_for
+from poolsize.units import milliseconds
 from tests.conftest import (
     Command,
     assert_swept,
@@ -22,6 +23,7 @@ from tests.conftest import (
     curve_of,
     locust,
     may_run_on,
+    measured,
     measured_again,
     on_mariadb,
 )
@@ -71,6 +73,46 @@ def test_plain_locust_does_the_same(server: PrivateServer, tmp_path: Path) -> No
     counted_by_locust = int(next(line for line in said.splitlines() if "Aggregated" in line).split()[1])
     after_the_last_second = counted_by_locust - sum(sum(step.throughput) for step in run.steps)
     assert 0 <= after_the_last_second <= sum(max(step.throughput) for step in run.steps)
+
+
+@pytest.mark.parametrize(
+    ("server", "workload"), [("mariadb", "scan"), ("mysql", "oltp_read_only")], indirect=["server"]
+)
+@measured_again
+def test_a_search_ends_with_the_answer_in_an_open_loop_within_its_budget(
+    server: PrivateServer, poolsize: Command, tmp_path: Path, workload: str
+) -> None:
+    """The table has the p95 of that step. Without the step, as after an interruption, --resume measures it again."""
+    done = poolsize(
+        "sweep", "--workload", workload, "--users", "16", "--budget", "40s", "--step-time", "4s", "--warm-up", "1s",
+        "--output", "a.jsonl", "--json", url=server.url,
+    )  # fmt: skip
+    assert_swept(done)
+    path = tmp_path / "a.jsonl"
+    answer, run = json.loads(done.stdout), load_run(path)
+    searched, last = [step for step in run.steps if step.rate is None], run.steps[-1]
+    assert run.steps[: len(searched)] == tuple(searched)
+    assert not last.failed_checks, "disturbed"
+    lengths = [len(step.throughput) for step in run.steps]
+    assert sum(lengths) <= 40 or max(lengths) > 5  # a step that is not steady is longer than planned
+    (price,) = (price for price in answer["regret"] if price["pool_size"] == answer["pool_size"])
+    assert last.pool_size == answer["pool_size"]
+    assert last.rate == pytest.approx(0.7 * answer["throughput"])
+    (verified,) = analyze(run).verified
+    assert (price["at_rate"]["measured"], price["at_rate"]["total_ms"]["p95"]) == (True, verified.total.p95)
+    assert f"{milliseconds(verified.total.p95)} " in poolsize("recommend", "--run", "a.jsonl").stdout
+
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(line for line in lines if f'"rate":{last.rate}' not in line.replace(" ", "")))
+    assert load_run(path).steps == tuple(searched)
+    without = poolsize("recommend", "--run", "a.jsonl")
+    assert without.returncode == 0
+    assert "computed, not measured" in " ".join(without.stdout.split())
+    resumed = poolsize("sweep", "--resume", "a.jsonl", url=server.url)
+    assert_swept(resumed)
+    *kept, again = load_run(path).steps
+    assert measured(kept) == measured(searched)
+    assert (again.pool_size, again.rate) == (last.pool_size, last.rate)
 
 
 @pytest.mark.experiment

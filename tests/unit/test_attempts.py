@@ -6,10 +6,11 @@ import pytest
 
 from poolsize.analysis.analysis import analyze
 from poolsize.analysis.attempts import retried_places
+from poolsize.answer.from_run import recommend
 from poolsize.runs.check import Check
 from poolsize.runs.plan import MOST_STEPS, PlannedStep, Search, SearchEnd
 from poolsize.runs.run import CheckResult, Run, Step
-from poolsize.sweep.next_step import grid_steps, missing_steps, next_step, remaining, steps_to_verify
+from poolsize.sweep.next_step import grid_steps, is_retried, missing_steps, next_step, remaining, steps_to_verify
 from tests.conftest import a_run, a_step, curve_of
 
 WHOLE = a_run({1: 100, 2: 200, 4: 205})
@@ -90,21 +91,43 @@ def verifying(steps: tuple[Step, ...] = ()) -> Run:
     return Run(replace(WHOLE.setting, plan=plan), (*WHOLE.steps, *steps))
 
 
-def test_the_answer_and_its_neighbours_are_verified_at_parts_of_their_own_capacity() -> None:
+def test_the_answer_is_verified_at_parts_of_its_throughput() -> None:
     asked = [(step.pool_size, step.rate) for step in steps_to_verify(verifying())]
-    assert [size for size, _ in asked] == [1, 1, 2, 2, 4, 4]
-    assert [rate for _, rate in asked] == pytest.approx([50, 80, 100, 160, 102.5, 164], rel=0.03)
+    assert asked == [(2, 100), (2, 160)]
+
+
+def test_with_a_latency_limit_the_size_within_it_is_verified() -> None:
+    """The total times are 640 ms with 1 connection, 320 with 2, and 312 with 4."""
+    run, sizes = verifying(), []
+    for limit_ms in (640.0, 316.0, 1.0):
+        limited = replace(run, setting=replace(run.setting, plan=replace(run.plan, max_p95_ms=limit_ms)))
+        sizes.append(recommend(limited).pool_size)
+        assert {step.pool_size for step in steps_to_verify(limited)} == {sizes[-1]}
+    assert len({*sizes}) > 1
+
+
+def test_a_search_repeats_a_verification_only_within_its_budget() -> None:
+    for seconds, repeated in ((60, True), (50, False)):  # three steps of 11 s, and an attempt of 11 s
+        plan = replace(WHOLE.plan, sizes=(), verify=(50,), search=Search(2, 1, 4, budget_seconds=seconds))
+        run = replace(WHOLE, setting=replace(WHOLE.setting, plan=plan), ended=SearchEnd.CERTAIN)
+        first = next_step(run)
+        assert isinstance(first, PlannedStep)
+        assert (first.pool_size, first.order) == (recommend(run).pool_size, 3)
+        spoilt = replace(spoiled(a_step(first.pool_size, [100] * 10, order=3)), rate=first.rate)
+        run = replace(run, steps=(*run.steps, spoilt))
+        again = next_step(run)
+        assert (again is not None) == is_retried(run, again) == repeated
 
 
 def test_a_resumed_verification_goes_on_and_repeats_what_was_spoiled() -> None:
-    first, second, third, *_ = steps_to_verify(verifying())
-    done = replace(a_step(1, [50] * 10), rate=first.rate, checks=())
+    first, second = steps_to_verify(verifying())
+    done = replace(a_step(2, [100] * 10), rate=first.rate, checks=())
     again = replace(done, rate=second.rate, checks=(SPOILED,))
     queued = failing(again, Check.ARRIVALS)
     assert second.rate in [step.rate for step in steps_to_verify(verifying((done, queued)))]
     assert second.rate not in [step.rate for step in steps_to_verify(verifying((done, queued, queued)))]
     run = verifying((done, again))
-    assert [step.rate for step in steps_to_verify(run)][:2] == [second.rate, third.rate]
+    assert [step.rate for step in steps_to_verify(run)] == [second.rate]
     assert curve_of(run) == WHOLE.steps
     left = steps_to_verify(verifying((done, again, again, again)))
     assert second.rate not in [step.rate for step in left]

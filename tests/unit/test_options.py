@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
+from poolsize.answer.operating_point import LOAD
 from poolsize.command_line.sweep_options import in_flags
 from poolsize.commands.sweep import sweep
 from poolsize.errors import BadInput
@@ -184,6 +185,7 @@ def test_the_options_of_a_plan_make_it_again() -> None:
         SweepOptions(cores=4),
         SweepOptions(cores=4, budget_seconds=90, interval=2.0, users=20, warm_up_seconds=4, seed=7),
         SweepOptions(cores=4, sizes=(1, 8), think_time_ms=0.5, precision=0.02, verify=(70,), repeats=3),
+        SweepOptions(cores=4, verify=(50, 90)),
         SweepOptions(cores=4, rate=500.0, max_p95_ms=20.0, max_p99_ms=50.5),
         SweepOptions(
             cores=4, rate=500.0, pool=PoolKind.SQLALCHEMY, error_budget=0.5, pool_timeout_seconds=0.25, step_seconds=20
@@ -192,6 +194,18 @@ def test_the_options_of_a_plan_make_it_again() -> None:
         plan = plan_for(options, "scan")
         assert plan_for(SweepOptions(cores=4, **options_of(plan)), "scan") == plan
         assert {"--budget", "--pool-sizes"} & set(words_of(options_of(plan)))
+
+
+def test_a_search_ends_with_an_open_loop_and_what_has_none_does_not() -> None:
+    assert plan_for(SweepOptions(cores=4), "scan").verify == (round(100 * LOAD),)
+    for options in (SweepOptions(no_verify=True), SweepOptions(sizes=(1, 4)), SweepOptions(rate=100.0)):
+        assert plan_for(options, "scan").verify == ()
+    assert plan_for(SweepOptions(), "shop", pools=4).verify == plan_for(SweepOptions(), "cisco", (1, 8)).verify == ()
+    with pytest.raises(BadInput, match="`verify` 70 and `no_verify` contradict each other"):
+        plan_for(SweepOptions(verify=(70,), no_verify=True), "scan")
+    with pytest.raises(BadInput, match=r"`budget_seconds` 19s: no step fits in it beside 1 step in an open loop \("):
+        plan_for(SweepOptions(budget_seconds=19), "scan")
+    assert plan_for(SweepOptions(budget_seconds=19, no_verify=True), "scan").verify == ()
 
 
 def test_a_refusal_repeats_what_was_typed_and_else_what_would_be() -> None:

@@ -181,13 +181,14 @@ def test_a_command_in_a_sentence_is_code() -> None:
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_the_command_to_repeat_it_makes_the_same_plan(name: str) -> None:
+    """A search without an open-loop step, which the example is, is repeated with one."""
     run = load_run(EXAMPLES[name])
     words = shlex.split(repeat_command(run))
     assert words[:2] == ["poolsize", "sweep"]
     with sweep.make_context("sweep", words[2:]) as ctx:
         assert ctx.params["mysqld"] == (None if "mariadb" in name else "PATH/TO/mysqld")
         options = SweepOptions.parse(ctx.params)
-    assert plan_for(options, run.plan.workload) == run.plan
+    assert replace(plan_for(options, run.plan.workload), verify=()) == run.plan
     assert (options.workload, options.server_options or {}) == (run.plan.workload, run.setting.server_options)
 
 

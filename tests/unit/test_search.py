@@ -117,6 +117,8 @@ def test_it_stops_within_its_budget_and_says_which_it_was() -> None:
     assert sum(len(step.throughput) for step in steps) <= 50
     assert ended(poor, steps) == "budget"
     assert len(searched(saturating, replace(PLAN, search=replace(SEARCH, budget_seconds=1)))) == 1
+    verifying = searched(saturating, replace(poor, verify=(70, 80)))
+    assert verifying == steps[:-2]  # an open-loop step is as long as one of the search
 
 
 def test_it_ends_with_a_wide_range_where_a_wrong_answer_would_hardly_cost() -> None:

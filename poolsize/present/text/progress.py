@@ -42,7 +42,7 @@ class TimeLeft:
         return self._clock() - self._begun
 
     def begin_step(self, *, verifies: bool) -> None:
-        """Note that a step begins. verifies: whether it is a step of the verification, after a search."""
+        """Note that a step begins. verifies: whether it is a step of the verification, at the end of a search."""
         self._step_begun, self._verifying = self._clock(), verifies
 
     def pass_second(self) -> None:
@@ -73,7 +73,7 @@ class TimeLeft:
             return max(0.0, verification - of_this_step)
         load_seconds = self._sweep.step_seconds + self._load_of_ended_steps
         clock_per_load = max(1.0, (1 + self._attempts) * per_step / load_seconds)
-        return max(0.0, self._sweep.budget_seconds - self._load_seconds) * clock_per_load + verification
+        return max(0.0, self._sweep.budget_seconds - self._load_seconds) * clock_per_load
 
 
 def error_console() -> "Console":

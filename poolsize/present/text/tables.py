@@ -5,7 +5,7 @@ from math import inf
 
 from poolsize.analysis.analysis import Analysis
 from poolsize.analysis.size_summary import KindSummary, SizeSummary, VerifiedStep
-from poolsize.answer.operating_point import AtRate, MeasuredTimes, ModelledTimes
+from poolsize.answer.operating_point import AtRate, MeasuredTimes
 from poolsize.answer.recommendation import Recommendation
 from poolsize.present.text.layout import NO_END, UNKNOWN, Table
 from poolsize.runs.run import CheckResult
@@ -75,29 +75,33 @@ def verified_table(analysis: Analysis, *, narrow: bool = False) -> Table:
 
 
 def price_table(answer: Recommendation) -> Table:
-    """Return throughput loss (share of capacity) and total time at a rate, by pool size; an arrow at the answer."""
+    """Return throughput loss (share of capacity) and total time at a rate, by pool size; an arrow at the answer.
+
+    Where only some times were measured, a column says which.
+    """
     sizes = [price.pool_size for price in answer.prices]
+    of_some = len({price.at_rate.measured for price in answer.prices if price.at_rate}) > 1
     rows = [
         (
             str(price.pool_size),
             f"{-100 * price.throughput_loss:+.0f} %" if abs(price.throughput_loss) >= 0.005 else "±0",
             *_total_times(price.at_rate),
+            ("measured" if price.at_rate.measured else "computed") if of_some and price.at_rate else UNKNOWN,
         )
         for price in answer.prices
     ]
     chosen = sizes.index(answer.pool_size) if answer.pool_size in sizes else None
-    return Table(("pool", "throughput", "total p95", "p99.9"), rows, chosen).without_unknown()
+    return Table(("pool", "throughput", "total p95", "p99.9", "times are"), rows, chosen).without_unknown()
 
 
 def price_title(answer: Recommendation) -> str:
     """Return the title of the price table, which names the arrival rate. At a fixed rate no throughput is lost."""
-    compared = "Throughput compared with the fitted curve's highest"
     for finding in answer.findings:
         if isinstance(finding, MeasuredTimes):
             return f"Total time at {per_second(finding.rate)}"
-        if isinstance(finding, ModelledTimes):
-            return f"{compared}, and total time at {per_second(finding.rate)}"
-    return compared
+    compared = "Throughput compared with the fitted curve's highest"
+    rates = [price.at_rate.rate for price in answer.prices if price.at_rate]
+    return f"{compared}, and total time at {per_second(rates[0])}" if rates else compared
 
 
 def _total_times(at_rate: AtRate | None) -> tuple[str, str]:

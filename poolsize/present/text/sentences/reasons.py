@@ -1,6 +1,7 @@
 """The reasons of a measured answer as sentences."""
 
 from collections.abc import Mapping
+from math import inf
 
 from poolsize.answer import application, latency_limit, operating_point, price, reasons
 from poolsize.answer.verdict import Highest
@@ -68,7 +69,7 @@ def _(finding: reasons.OnPlateau) -> str:
     if finding.measured_below is None:
         return f"{reached} {smallest}"
     nearest = f"{finding.measured_below} and {finding.measured_above}"
-    between = f"{size} itself was not measured: its figures lie between those of {nearest}."
+    between = f"The throughput at {size} was not measured: it lies between those at {nearest}."
     return f"{reached} {smallest} {between}"
 
 
@@ -128,6 +129,19 @@ def _(finding: reasons.TwoUsageTimes) -> str:
     )
 
 
+def _beside(measured: operating_point.MeasuredP95) -> str:
+    """Return the computed p95 where it differs from the measured p95 by more than the noise; else ""."""
+    (low_ms, high_ms), computed_ms = measured.p95_interval_ms or (0.0, inf), measured.computed_p95_ms
+    if computed_ms is None:
+        return " By the computation, the measured pool size can't keep up with the rate."
+    if low_ms <= computed_ms <= high_ms:
+        return ""
+    return (
+        f" The computed p95 of the same pool size is {milliseconds(computed_ms)}, outside of the measured p95's 95 % "
+        f"interval, {milliseconds(low_ms)} to {milliseconds(high_ms)}."
+    )
+
+
 register_templates(
     {
         application.DatabaseSize: lambda finding: (
@@ -149,8 +163,14 @@ register_templates(
         price.CurrentNotMeasured: "Your current pool size, {current}, is outside of the measured sizes ({low} to "
         "{high}), so its price is not known. To measure it, use --pool-sizes {pool_size},{current}.",
         operating_point.ModelledTimes: lambda finding: (
-            "The total times are computed, not measured: requests arrive at random, at {load:%} of the throughput of "
-            "{pool_size:#connection}; usage times grow with the connections in use."
+            (
+                "The total times are computed, not measured: requests arrive at random, at {load:%} of the throughput "
+                "of {pool_size:#connection}; usage times grow with the connections in use."
+                if finding.measured is None
+                else "The total times of {pool_size:#connection} are measured: requests arrive at random, at {load:%} "
+                "of the throughput of this pool size. Those of the other pool sizes are computed; usage times grow "
+                "with the connections in use." + _beside(finding.measured)
+            )
             + ("" if finding.usage_measured else " Usage times are taken to vary like exponential ones.")
             + (
                 " The rate is close to this throughput, so a small error of the throughput changes the times much: "
@@ -160,8 +180,13 @@ register_templates(
             )
         ),
         operating_point.MeasuredTimes: "The total times were measured at this arrival rate.",
-        operating_point.NoTotalTimes: "The total times at an arrival rate are not known. They need a measurement, not "
-        "a replay, of one pool with 4 valid sizes.",
+        operating_point.NoTotalTimes: lambda finding: (
+            "The total times at an arrival rate are not known. They need a measurement, not a replay, of one pool with "
+            "4 valid sizes."
+            if finding.measured_size is None
+            else "The total times of {measured_size:#connection} are measured: requests arrive at random. Those of the "
+            "other pool sizes are not known: they need 4 valid sizes."
+        ),
         reasons.WaitAndUsage: lambda finding: (
             ("Mean" if finding.users is None else "With {users:#user} in the closed loop: mean")
             + " wait time {wait_ms:ms}, mean usage time {usage_ms:ms}"

@@ -189,7 +189,8 @@ register_templates(
             "{relaxation_seconds:number} s to change its length, which is too long for the steps: "
             + ("measure with --step-time {step_seconds}s." if finding.step_seconds else "use a lower rate.")
         ),
-        warnings.NothingVerified: "--verify measured nothing, because no step is valid.",
+        warnings.NothingVerified: "No step in an open loop was measured, because the sweep was interrupted: "
+        "`poolsize sweep --resume` measures it.",
         warnings.LeftOut: "Not used for the answer: {sizes:sizes}, because {users:#user} never filled the pool.",
         warnings.CoresAssumed: "The formula assumes that the database's host has {cores:#core}, as many as the machine "
         "of the sweep. Set --cores to the host's number.",

@@ -1,0 +1,177 @@
+"""The step in an open loop that ends a search: what it adds to an answer, and what it leaves as it is."""
+
+import json
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from poolsize import analyze, recommend
+from poolsize.answer.application import ClientTimes
+from poolsize.answer.operating_point import ModelledTimes, TotalTimes
+from poolsize.answer.price import Price
+from poolsize.answer.recommendation import Recommendation
+from poolsize.answer.warnings import NothingVerified
+from poolsize.present.text.recommendation import recommendation_json, recommendation_text
+from poolsize.runs.check import Check
+from poolsize.runs.plan import Search, SearchEnd
+from poolsize.runs.run import CheckResult, Run, Step
+from poolsize.runs.store import RunWriter, load_run
+from poolsize.sweep.next_step import next_step, steps_to_verify
+from poolsize.units import milliseconds, per_second
+from tests.closed_loop_simulation import Network, simulated_run
+from tests.conftest import EXAMPLES
+
+NETWORK = Network(users=64, cores=2, client_ms=2.0, cpu_ms=4.0, slowdown=0.0)
+SIZES = (1, 2, 4, 8, 16)
+ARRIVING = 20_000
+"""With so many users, who pause long, arrivals are random."""
+
+
+def planning(run: Run, **changes: Any) -> Run:
+    """The run, with the step as the last of its plan."""
+    return replace(run, setting=replace(run.setting, plan=replace(run.plan, verify=(70,), **changes)))
+
+
+def simulated(seconds: int, seed: int = 3) -> tuple[Run, Step]:
+    """A run whose last step is missing, and that step, which lasts so long."""
+    random = np.random.default_rng(seed)
+    run = simulated_run(NETWORK, SIZES, 40, random, 0.0, 0.0)
+    run = replace(planning(run, sizes=(), search=Search(4, 1, 16)), ended=SearchEnd.CERTAIN)
+    (planned,) = steps_to_verify(run)
+    assert planned.rate
+    arriving = replace(NETWORK, users=ARRIVING, think_ms=1000 * ARRIVING / planned.rate)
+    (step,) = simulated_run(arriving, (planned.pool_size,), seconds, random, 0.0, 0.0).steps
+    return run, replace(step, rate=planned.rate, order=len(run.steps), users=run.plan.users)
+
+
+RUN, LAST = simulated(20)
+WHOLE = replace(RUN, steps=(*RUN.steps, LAST))
+
+
+def of_answer(answer: Recommendation) -> tuple[bool, TotalTimes]:
+    """Whether the p95 of the answer was measured, and its total times."""
+    (at_rate,) = (price.at_rate for price in answer.prices if price.pool_size == answer.pool_size)
+    assert at_rate
+    assert at_rate.total_ms
+    return at_rate.measured, at_rate.total_ms
+
+
+def others(answer: Recommendation) -> list[Price]:
+    return [price for price in answer.prices if price.pool_size != answer.pool_size]
+
+
+def text_of(answer: Recommendation) -> str:
+    return " ".join(recommendation_text(answer).split())
+
+
+def test_the_table_has_the_total_times_of_the_step_and_says_so() -> None:
+    computed, answer = recommend(RUN), recommend(WHOLE)
+    (step,) = analyze(WHOLE).verified
+    (_, by_model), (is_measured, total_ms) = of_answer(computed), of_answer(answer)
+    assert is_measured
+    assert total_ms == TotalTimes(step.total.p95, step.total.p99_9)
+    assert total_ms.p95 == pytest.approx(by_model.p95, rel=0.15)
+    assert others(answer) == others(computed)
+    assert not any(price.at_rate and price.at_rate.measured for price in others(answer))
+    text, size = text_of(answer), answer.pool_size
+    assert f"{milliseconds(total_ms.p95)} {milliseconds(total_ms.p99_9)} measured" in text
+    assert "no end no end computed" in text
+    assert f"The total times of {size} connections are measured: requests arrive at random, at 70 %" in text
+    assert "outside of" not in text
+    assert "The total times are computed, not measured" in text_of(computed)
+    assert "no end computed" not in text_of(computed)
+    findings = {each["code"]: each["values"] for each in json.loads(recommendation_json(answer))["findings"]}
+    assert findings["modelled_total_times"]["p95_ms"] == step.total.p95
+
+
+def test_a_computed_p95_beyond_the_noise_stands_beside_the_measured_one() -> None:
+    slow = replace(LAST, latencies=RUN.steps[0].latencies, sections=RUN.steps[0].sections)
+    computed, answer = recommend(RUN), recommend(replace(RUN, steps=(*RUN.steps, slow)))
+    (_, total_ms), (_, by_model) = of_answer(answer), of_answer(computed)
+    assert total_ms.p95 > 2 * by_model.p95
+    (finding,) = (each for each in answer.findings if isinstance(each, ModelledTimes))
+    assert finding.measured
+    assert finding.measured.computed_p95_ms == by_model.p95
+    assert "outside of the measured p95's 95 % interval" in text_of(answer)
+
+
+def test_without_a_model_the_times_of_the_answer_are_known_all_the_same() -> None:
+    """Three sizes determine no closed network."""
+    run = replace(RUN, steps=RUN.steps[1:4])
+    assert all(price.at_rate is None for price in recommend(run).prices)
+    (planned,) = steps_to_verify(run)
+    answer = recommend(replace(run, steps=(*run.steps, replace(LAST, pool_size=planned.pool_size, rate=planned.rate))))
+    is_measured, total_ms = of_answer(answer)
+    assert is_measured
+    assert all(price.at_rate is None for price in others(answer))
+    assert f"and total time at {per_second(planned.rate or 0.0)}:" in text_of(answer)
+    assert f"{milliseconds(total_ms.p95)} {milliseconds(total_ms.p99_9)}" in text_of(answer)
+    assert f"The total times of {answer.pool_size} connections are measured" in text_of(answer)
+
+
+def test_a_step_too_short_for_an_interval_is_measured_as_well() -> None:
+    short = replace(LAST, sections={})
+    answer = recommend(replace(RUN, steps=(*RUN.steps, short)))
+    assert of_answer(answer)[0]
+    assert "Infinity" not in recommendation_json(answer)
+    assert "outside of" not in text_of(answer)
+
+
+def test_what_the_step_does_not_show_is_computed() -> None:
+    """At another rate, for an application with other usage times, and where the step failed a check."""
+    assert LAST.rate
+    assert of_answer(recommend(WHOLE, rate=1.005 * LAST.rate))[0]
+    assert not of_answer(recommend(WHOLE, rate=1.1 * LAST.rate))[0]
+    application = recommend(WHOLE, client_times=ClientTimes(30.0))
+    assert not any(price.at_rate and price.at_rate.measured for price in application.prices)
+    failed = replace(LAST, checks=(CheckResult(Check.ARRIVALS, False, {}),))
+    assert not of_answer(recommend(replace(RUN, steps=(*RUN.steps, failed, failed))))[0]
+
+
+def test_an_interrupted_sweep_answers_without_the_step_and_says_how_to_measure_it() -> None:
+    answer = recommend(RUN)
+    assert NothingVerified() in answer.findings
+    assert "`poolsize sweep --resume` measures it" in text_of(answer)
+    assert NothingVerified() not in recommend(WHOLE).findings
+    assert (next_step(RUN),) == steps_to_verify(RUN)
+    assert next_step(WHOLE) is None
+
+
+def test_a_stored_step_is_read_again(tmp_path: Path) -> None:
+    with RunWriter(tmp_path / "a.jsonl", WHOLE.setting) as writer:
+        for step in WHOLE.steps:
+            writer.append(step)
+        writer.append_end(SearchEnd.CERTAIN)
+    read = load_run(tmp_path / "a.jsonl")
+    assert recommend(read) == recommend(WHOLE)
+    assert next_step(read) is None
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_a_measured_run_has_the_same_answer_with_the_step(name: str) -> None:
+    """Whatever the step shows: here twice the throughput, the usage times of 1 connection, and a failed check."""
+    run = load_run(EXAMPLES[name])
+    without = recommend(run)
+    (planned,) = steps_to_verify(planning(run))
+    smallest = min(run.steps, key=lambda step: step.pool_size)
+    absurd = replace(
+        smallest,
+        pool_size=planned.pool_size,
+        order=planned.order,
+        rate=planned.rate,
+        throughput=tuple(2 * number for number in smallest.throughput),
+    )
+    for checks in ((), (CheckResult(Check.QUIET, False, {}),)):
+        steps = (*run.steps, replace(absurd, checks=checks))
+        answer = recommend(planning(replace(run, steps=steps)))
+        assert figures(answer) == figures(without)
+        assert others(answer) == others(without)
+
+
+def figures(answer: Recommendation) -> dict[str, object]:
+    """All of an answer but the latency at its rate, and the findings."""
+    return asdict(replace(answer, findings=(), prices=()))
