@@ -81,6 +81,7 @@ def test_the_table_has_the_total_times_of_the_step_and_says_so() -> None:
     assert "no end no end computed" in text
     assert f"The total times of {size} connections are measured: requests arrive at random, at 70 %" in text
     assert "outside of" not in text
+    assert f"The 95 % interval of the measured p95 is {milliseconds(step.total_p95.low)} to" in text
     assert "The total times are computed, not measured" in text_of(computed)
     assert "no end computed" not in text_of(computed)
     findings = {each["code"]: each["values"] for each in json.loads(recommendation_json(answer))["findings"]}
@@ -95,7 +96,8 @@ def test_a_computed_p95_beyond_the_noise_stands_beside_the_measured_one() -> Non
     (finding,) = (each for each in answer.findings if isinstance(each, ModelledTimes))
     assert finding.measured
     assert finding.measured.computed_p95_ms == by_model.p95
-    assert "outside of the measured p95's 95 % interval" in text_of(answer)
+    computed_ms = milliseconds(finding.measured.computed_p95_ms or 0.0)
+    assert f"the computed p95, {computed_ms}, is outside of it" in text_of(answer)
 
 
 def test_without_a_model_the_times_of_the_answer_are_known_all_the_same() -> None:

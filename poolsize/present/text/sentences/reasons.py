@@ -1,7 +1,6 @@
 """The reasons of a measured answer as sentences."""
 
 from collections.abc import Mapping
-from math import inf
 
 from poolsize.answer import application, latency_limit, operating_point, price, reasons
 from poolsize.answer.verdict import Highest
@@ -129,17 +128,17 @@ def _(finding: reasons.TwoUsageTimes) -> str:
     )
 
 
-def _beside(measured: operating_point.MeasuredP95) -> str:
-    """Return the computed p95 where it differs from the measured p95 by more than the noise; else ""."""
-    (low_ms, high_ms), computed_ms = measured.p95_interval_ms or (0.0, inf), measured.computed_p95_ms
-    if computed_ms is None:
-        return " By the computation, the measured pool size can't keep up with the rate."
-    if low_ms <= computed_ms <= high_ms:
+def _interval(measured: operating_point.MeasuredP95) -> str:
+    """Return the interval of the measured p95, if it is known, and the computed p95 where it lies outside of it."""
+    if measured.p95_interval_ms is None:
         return ""
-    return (
-        f" The computed p95 of the same pool size is {milliseconds(computed_ms)}, outside of the measured p95's 95 % "
-        f"interval, {milliseconds(low_ms)} to {milliseconds(high_ms)}."
-    )
+    (low_ms, high_ms), computed_ms = measured.p95_interval_ms, measured.computed_p95_ms
+    interval = f" The 95 % interval of the measured p95 is {milliseconds(low_ms)} to {milliseconds(high_ms)}"
+    if computed_ms is None:
+        return f"{interval}; by the computation, this pool size can't keep up with the rate."
+    if low_ms <= computed_ms <= high_ms:
+        return f"{interval}."
+    return f"{interval}; the computed p95, {milliseconds(computed_ms)}, is outside of it."
 
 
 register_templates(
@@ -169,7 +168,7 @@ register_templates(
                 if finding.measured is None
                 else "The total times of {pool_size:#connection} are measured: requests arrive at random, at {load:%} "
                 "of the throughput of this pool size. Those of the other pool sizes are computed; usage times grow "
-                "with the connections in use." + _beside(finding.measured)
+                "with the connections in use." + _interval(finding.measured)
             )
             + ("" if finding.usage_measured else " Usage times are taken to vary like exponential ones.")
             + (
